@@ -1,0 +1,112 @@
+"""Scaled dot-product attention and multi-head attention (section 3.2)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from transformer.dropout import dropout
+from transformer.tap import OFF, AnyTap
+
+
+def attend(
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    mask: Tensor | None = None,
+    *,
+    drop: float = 0.0,
+    tap: AnyTap = OFF,
+) -> Tensor:
+    """Attention(Q, K, V) = softmax(Q K^T / sqrt(d_k)) V, equation 1, for every head at once.
+
+    queries: [batch, head, query, d_head]
+    keys:    [batch, head, key, d_head]
+    values:  [batch, head, key, d_head]
+    mask:    bool, broadcastable to [batch, head, query, key]; True = may attend; None = all may
+    drop:    probability with which a weight is dropped (training only)
+
+    Returns the heads' outputs, [batch, head, query, d_head]. Hidden cells get score -inf, hence weight exactly 0.
+    A query that may attend to nothing has no softmax; its weights are NaN, not a silent average.
+    """
+    if tap.fused:
+        return F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask, dropout_p=drop)
+    scores = queries @ keys.transpose(-2, -1) / math.sqrt(queries.shape[-1])  # [batch, head, query, key]
+    if mask is not None:
+        scores = scores.masked_fill(~tap("mask", mask), -math.inf)
+    scores = tap("scores", scores)
+    weights = tap("weights", scores.softmax(dim=-1))
+    if drop:
+        weights = dropout(weights, drop)
+    return tap("head_outputs", weights @ values)
+
+
+@dataclass
+class KeyValues:
+    """Keys and values of one attention sub-layer during decoding: [batch, head, key, d_head] each, or None yet."""
+
+    keys: Tensor | None = None
+    values: Tensor | None = None
+
+    def select(self, rows: Tensor) -> None:
+        """Keep these rows of the batch, in this order: beam search goes on with some hypotheses only."""
+        if self.keys is not None and self.values is not None:
+            self.keys, self.values = self.keys.index_select(0, rows), self.values.index_select(0, rows)
+
+
+class MultiHeadAttention(nn.Module):
+    """MultiHead(Q, K, V) = Concat(head_1, ..., head_h) W^O, head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V).
+
+    Section 3.2.2. The h projections W_i^Q stand side by side in one matrix W^Q of d_model x d_model, likewise W^K and
+    W^V. Departure from the paper's formula: every projection has a bias, as in torch.nn.MultiheadAttention.
+    """
+
+    def __init__(self, d_model: int, heads: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.heads = heads
+        self.dropout = dropout
+        self.query = nn.Linear(d_model, d_model)
+        self.key = nn.Linear(d_model, d_model)
+        self.value = nn.Linear(d_model, d_model)
+        self.output = nn.Linear(d_model, d_model)
+
+    def _split(self, x: Tensor) -> Tensor:
+        """[batch, token, d_model] -> [batch, head, token, d_head]"""
+        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+
+    def forward(
+        self,
+        x: Tensor,
+        memory: Tensor,
+        mask: Tensor | None = None,
+        *,
+        tap: AnyTap = OFF,
+        cache: KeyValues | None = None,
+        grow: bool = False,
+    ) -> Tensor:
+        """Let x attend to memory (self-attention: memory is x).
+
+        x: [batch, query, d_model], memory: [batch, key, d_model], mask: as in `attend`.
+        cache: keys and values of earlier decoding steps. With grow, those of memory are appended to it
+        (self-attention); without, they are computed on first use and kept (cross-attention).
+        Returns [batch, query, d_model]. The two matrix products of `attend` stay in float32 under autocast: at these
+        sizes a 16-bit backward pass is slower on CPUs.
+        """
+        queries = self._split(self.query(x))
+        if cache is not None and cache.keys is not None and cache.values is not None and not grow:
+            keys, values = cache.keys, cache.values
+        else:
+            keys, values = self._split(self.key(memory)), self._split(self.value(memory))
+            if cache is not None:
+                if cache.keys is not None and cache.values is not None:
+                    keys, values = torch.cat((cache.keys, keys), 2), torch.cat((cache.values, values), 2)
+                cache.keys, cache.values = keys, values
+        queries, keys, values = tap("queries", queries), tap("keys", keys), tap("values", values)
+        drop = self.dropout if self.training else 0.0
+        with torch.autocast(x.device.type, enabled=False):
+            heads = attend(queries.float(), keys.float(), values.float(), mask, drop=drop, tap=tap)
+        return self.output(heads.transpose(1, 2).flatten(-2))

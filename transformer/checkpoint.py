@@ -1,0 +1,168 @@
+"""A checkpoint is a directory: config.json, model.safetensors, tokenizer.model, and what is said about them.
+
+    config.json          ModelConfig, and {"format": 1, "source": "English", "target": "German", ...} about the task
+    model.safetensors    every parameter under its name in `Transformer`, float16, bfloat16 or float32
+    tokenizer.model      SentencePiece
+    metrics.json         scores, as `python -m transformer evaluate` wrote them
+    training.csv         one row an entry of the training log
+    README.md            the model card: data, licence, attribution, settings, scores
+
+Reading never runs code from a checkpoint: JSON, safetensors and a SentencePiece model only.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from transformer.config import ConfigError, ModelConfig
+from transformer.model import Transformer
+from transformer.tokenizer import Tokenizer, TokenizerError
+
+CONFIG, WEIGHTS, TOKENIZER, METRICS = "config.json", "model.safetensors", "tokenizer.model", "metrics.json"
+ARCHITECTURE = "headscope-transformer"
+FORMAT = 1
+DTYPES = {torch.float32, torch.float16, torch.bfloat16}
+LARGEST_JSON = 1_000_000
+LARGEST_TOKENIZER = 50_000_000
+
+
+class CheckpointError(ValueError):
+    """A folder that is no usable checkpoint; the message says which file, what was found and what is needed."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """What a checkpoint directory holds. model: float32, eval mode, no gradients; shared by all viewers."""
+
+    name: str
+    path: Path
+    model: Transformer
+    tokenizer: Tokenizer
+    languages: tuple[str, str] = ("source", "target")
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        if path.stat().st_size > LARGEST_JSON:
+            raise CheckpointError(f"{path.name} is {path.stat().st_size:,} bytes; at most {LARGEST_JSON:,} are read")
+        return json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CheckpointError(f"{path.name} cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, CheckpointError):
+            raise
+        raise CheckpointError(f"{path.name} is not JSON in UTF-8; the file is damaged or something else") from error
+
+
+def _read_weights(path: Path, model: Transformer) -> dict[str, Tensor]:
+    """The tensors of a safetensors file, float32, checked by name, shape and value against a model on `meta`."""
+    wanted = {name: tuple(parameter.shape) for name, parameter in model.named_parameters()}
+    try:
+        with safe_open(path, framework="pt") as file:
+            found = set(file.keys())
+            if missing := sorted(set(wanted) - found):
+                raise CheckpointError(f"{path.name} has no tensor {missing[0]}, which config.json asks for")
+            if extra := sorted(found - set(wanted)):
+                raise CheckpointError(f"{path.name} has a tensor {extra[0]}, which config.json knows nothing of")
+            tensors = {}
+            for name, shape in wanted.items():
+                arrived = tuple(file.get_slice(name).get_shape())
+                if arrived != shape:
+                    raise CheckpointError(
+                        f"{path.name}: {name} is {list(arrived)}, config.json asks for {list(shape)}"
+                    )
+                tensor = file.get_tensor(name)
+                if tensor.dtype not in DTYPES:
+                    raise CheckpointError(f"{path.name}: {name} is {tensor.dtype}; floating point is needed")
+                tensor = tensor.float()
+                if not torch.isfinite(tensor).all():
+                    raise CheckpointError(f"{path.name}: {name} holds values that are not finite numbers")
+                tensors[name] = tensor
+            return tensors
+    except OSError as error:
+        raise CheckpointError(f"{path.name} cannot be read: {error.strerror or error}") from error
+    except SafetensorError as error:
+        raise CheckpointError(f"{path.name} is no complete safetensors file; copy it again") from error
+
+
+def load_checkpoint(path: Path) -> Checkpoint:
+    """Read a checkpoint directory. Raises CheckpointError with one sentence about the first thing that is wrong."""
+    path = Path(path)
+    if not path.is_dir():
+        raise CheckpointError(f"there is no checkpoint folder {path}")
+    for name in (CONFIG, WEIGHTS, TOKENIZER):
+        if not (path / name).is_file():
+            raise CheckpointError(f"{path} is no checkpoint: it has no {name}")
+    about = _read_json(path / CONFIG)
+    if not isinstance(about, dict) or about.get("architecture") != ARCHITECTURE:
+        arrived = about.get("architecture", about.get("model_type")) if isinstance(about, dict) else None
+        raise CheckpointError(
+            f"{path} holds a model of another architecture ({str(arrived)[:60]!r}); {ARCHITECTURE!r} can be opened"
+        )
+    if about.get("format") != FORMAT:
+        raise CheckpointError(f"{path} has format {about.get('format')!r}; this version reads format {FORMAT}")
+    try:
+        config = ModelConfig.from_dict(about.get("model", {}))
+        if (path / TOKENIZER).stat().st_size > LARGEST_TOKENIZER:
+            raise CheckpointError(f"{TOKENIZER} is larger than {LARGEST_TOKENIZER:,} bytes")
+        tokenizer = Tokenizer.load(path / TOKENIZER)
+        with torch.device("meta"):
+            model = Transformer(config)
+        weights = _read_weights(path / WEIGHTS, model)
+    except (ConfigError, TokenizerError) as error:
+        raise CheckpointError(f"{path}: {error}") from error
+    if len(tokenizer) != config.vocab_size:
+        raise CheckpointError(
+            f"{path}: the tokenizer knows {len(tokenizer)} pieces and the model {config.vocab_size}; they belong apart"
+        )
+    model = Transformer(config)
+    model.load_state_dict(weights)
+    model.requires_grad_(False).eval()
+    metrics = _read_json(path / METRICS) if (path / METRICS).is_file() else {}
+    languages = (str(about.get("source", "source"))[:40], str(about.get("target", "target"))[:40])
+    return Checkpoint(path.name, path, model, tokenizer, languages, metrics if isinstance(metrics, dict) else {})
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file so that it is there whole or not at all, also after a crash."""
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(file.name, path)
+
+
+def save_checkpoint(
+    path: Path,
+    model: Transformer,
+    tokenizer: Tokenizer,
+    languages: tuple[str, str] = ("source", "target"),
+    dtype: torch.dtype = torch.float16,
+) -> None:
+    """Write config, weights and tokenizer; scores, log and card are written by those who know them."""
+    path.mkdir(parents=True, exist_ok=True)
+    about = {
+        "architecture": ARCHITECTURE,
+        "format": FORMAT,
+        "source": languages[0],
+        "target": languages[1],
+        "model": model.config.to_dict(),
+    }
+    write_whole(path / CONFIG, (json.dumps(about, indent=2) + "\n").encode())
+    tokenizer.save(path / TOKENIZER)
+    tensors = {name: parameter.detach().to(dtype).contiguous() for name, parameter in model.named_parameters()}
+    partial = path / f".{WEIGHTS}.partial"
+    save_file(tensors, partial)
+    os.replace(partial, path / WEIGHTS)

@@ -1,0 +1,134 @@
+"""What a model is made of: one frozen, validated value, saved beside the weights."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+ACTIVATIONS = ("relu", "gelu")
+NORMS = ("post", "pre")
+POSITIONS = ("sinusoidal", "learned")
+
+# Bounds for every whole number in a configuration. They are far above any model this project can show and keep a
+# hostile config.json from asking for more memory than a machine has.
+LIMITS = {
+    "vocab_size": (5, 1_000_000),
+    "d_model": (2, 8192),
+    "d_ff": (1, 65_536),
+    "heads": (1, 128),
+    "encoder_layers": (1, 64),
+    "decoder_layers": (1, 64),
+    "max_positions": (2, 16_384),
+}
+
+
+class ConfigError(ValueError):
+    """A configuration that describes no model; the message says what arrived and what is allowed."""
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """Sizes and choices of one encoder-decoder Transformer (Vaswani et al. 2017, section 3 and Table 3).
+
+    vocab_size:      pieces known to the tokenizer, shared by source and target
+    d_model:         width of the residual stream
+    d_ff:            inner width of the feed-forward sub-layer
+    heads:           h; every head is d_head = d_model / h wide
+    encoder_layers,
+    decoder_layers:  N
+    dropout:         P_drop of section 5.4, on each sub-layer's output and on the sums of embeddings and encodings
+    attention_dropout: on the attention weights, an option the paper does not describe (its code has it)
+    activation:      "relu" (equation 2) or "gelu"
+    norm:            "post", LayerNorm(x + Sublayer(x)) as in section 3.1; or "pre", x + Sublayer(LayerNorm(x))
+    positions:       "sinusoidal" (section 3.5) or "learned" (Table 3, row E)
+    max_positions:   longest sequence, in tokens
+    pad_id, unk_id, start_id, end_id: ids of the four special tokens <pad>, <unk>, <s>, </s>
+
+    Raises ConfigError, naming the field, what arrived and what is allowed.
+    """
+
+    vocab_size: int
+    d_model: int = 256
+    d_ff: int = 1024
+    heads: int = 8
+    encoder_layers: int = 4
+    decoder_layers: int = 4
+    dropout: float = 0.1
+    attention_dropout: float = 0.0
+    activation: str = "relu"
+    norm: str = "post"
+    positions: str = "sinusoidal"
+    max_positions: int = 512
+    layer_norm_eps: float = 1e-5
+    pad_id: int = 0
+    unk_id: int = 1
+    start_id: int = 2
+    end_id: int = 3
+
+    def __post_init__(self) -> None:
+        for name, (low, high) in LIMITS.items():
+            value = getattr(self, name)
+            if type(value) is not int or not low <= value <= high:
+                raise ConfigError(f"{name} is {value!r}; a whole number from {low} to {high:,} is allowed")
+        if self.d_model % self.heads:
+            raise ConfigError(
+                f"d_model {self.d_model} cannot be split into {self.heads} heads of equal width; "
+                "choose heads that divide d_model"
+            )
+        if self.d_model % 2:
+            raise ConfigError(f"d_model is {self.d_model}; sines and cosines come in pairs, so it must be even")
+        for name in ("dropout", "attention_dropout"):
+            value = getattr(self, name)
+            if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < 1:
+                raise ConfigError(f"{name} is {value!r}; a number from 0 up to, not including, 1 is allowed")
+        eps = self.layer_norm_eps
+        if not isinstance(eps, int | float) or isinstance(eps, bool) or not 0 < eps < 1:
+            raise ConfigError(f"layer_norm_eps is {eps!r}; a number between 0 and 1 is allowed")
+        for name, allowed in (("activation", ACTIVATIONS), ("norm", NORMS), ("positions", POSITIONS)):
+            value = getattr(self, name)
+            if value not in allowed:
+                raise ConfigError(f"{name} is {value!r}; allowed are {' and '.join(allowed)}")
+        specials = (self.pad_id, self.unk_id, self.start_id, self.end_id)
+        if any(type(i) is not int or not 0 <= i < self.vocab_size for i in specials):
+            raise ConfigError(f"special ids {specials} must be whole numbers below vocab_size {self.vocab_size}")
+        if len(set(specials)) != len(specials):
+            raise ConfigError(f"special ids {specials} must differ from each other")
+
+    @property
+    def d_head(self) -> int:
+        """Width of one head, d_k = d_v of section 3.2.2."""
+        return self.d_model // self.heads
+
+    def to_dict(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> ModelConfig:
+        """The config a dictionary describes. Raises ConfigError for unknown or missing fields."""
+        if not isinstance(values, dict):
+            raise ConfigError(f"a model configuration is a table of names and values; {type(values).__name__} arrived")
+        known = {field.name for field in dataclasses.fields(cls)}
+        unknown = sorted(str(name) for name in set(values) - known)
+        if unknown:
+            raise ConfigError(f"unknown configuration field {unknown[0]!r}; known are {', '.join(sorted(known))}")
+        if "vocab_size" not in values:
+            raise ConfigError("the configuration does not say vocab_size, the number of pieces")
+        return cls(**values)
+
+
+# Rows of Table 3 of the paper, and the two sizes that run on a laptop. vocab_size of base and big: section 5.1's
+# "shared source-target vocabulary of about 37000 tokens".
+PRESETS: dict[str, dict[str, Any]] = {
+    "tiny": dict(d_model=64, d_ff=128, heads=4, encoder_layers=2, decoder_layers=2, dropout=0.1),
+    "small": dict(d_model=256, d_ff=1024, heads=8, encoder_layers=4, decoder_layers=4, dropout=0.1),
+    "base": dict(d_model=512, d_ff=2048, heads=8, encoder_layers=6, decoder_layers=6, dropout=0.1),
+    "big": dict(d_model=1024, d_ff=4096, heads=16, encoder_layers=6, decoder_layers=6, dropout=0.3),
+}
+
+
+def preset(name: str, vocab_size: int, **changes: Any) -> ModelConfig:
+    """The named preset for a vocabulary, with any field changed. Raises ConfigError for an unknown name."""
+    if name not in PRESETS:
+        raise ConfigError(f"there is no preset {name!r}; there are {', '.join(PRESETS)}")
+    return ModelConfig.from_dict({"vocab_size": vocab_size, **PRESETS[name], **changes})

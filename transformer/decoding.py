@@ -1,0 +1,180 @@
+"""Writing a translation: greedy and beam search over a model and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from transformer.model import Transformer
+from transformer.tap import FUSED, OFF
+
+EXTRA_LENGTH = 50  # section 6.1: "maximum output length during inference to input length + 50"
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One translation.
+
+    ids: predicted tokens in order, ending in </s> unless cut off at the limit
+    log_probs: natural log-probability of each under the full softmax
+    """
+
+    ids: tuple[int, ...]
+    log_probs: tuple[float, ...]
+
+    @property
+    def score(self) -> float:
+        """Sum of log-probabilities."""
+        return sum(self.log_probs)
+
+
+def output_limit(model: Transformer, source_length: int, limit: int | None = None) -> int:
+    """How many tokens decoding may write: input + 50 (section 6.1), the model's positions, and `limit` if given."""
+    bounds = [source_length + EXTRA_LENGTH, model.config.max_positions]
+    return min(bounds if limit is None else [*bounds, limit])
+
+
+def _log_probs(model: Transformer, hidden: Tensor) -> Tensor:
+    """Log-softmax of the last position's logits: [batch, target, d_model] -> [batch, vocab]."""
+    return model.project(hidden[:, -1]).float().log_softmax(-1)
+
+
+def _candidates(model: Transformer, log_probs: Tensor) -> Tensor:
+    """The same with <pad> and <s>, which are never targets, out of the running."""
+    blocked = log_probs.clone()
+    blocked[..., [model.config.pad_id, model.config.start_id]] = -torch.inf
+    return blocked
+
+
+@torch.inference_mode()
+def greedy(model: Transformer, source: Tensor, limit: int | None = None, cached: bool = True) -> list[Hypothesis]:
+    """The likeliest token at every step.
+
+    source: ids [batch, source] ending in </s>, padded. limit: tokens to write at most (see `output_limit`).
+    cached: keep keys and values between steps; without, every step runs the whole prefix through the plain
+    arithmetic. Both give the same tokens.
+    """
+    config = model.config
+    steps = output_limit(model, source.shape[1], limit)
+    memory = model.encode(source, FUSED if cached else OFF)
+    cache = model.new_cache() if cached else None
+    fed = torch.full((len(source), 1), config.start_id, device=source.device)
+    written: list[list[int]] = [[] for _ in source]
+    scores: list[list[float]] = [[] for _ in source]
+    active = torch.arange(len(source), device=source.device)
+    for _ in range(steps):
+        newest = fed[:, -1:] if cached else fed
+        hidden = model.decode(newest, memory, source, FUSED if cached else OFF, cache)
+        log_probs = _log_probs(model, hidden)
+        chosen = _candidates(model, log_probs).argmax(-1)
+        for row, token, score in zip(
+            active.tolist(), chosen.tolist(), log_probs.gather(1, chosen[:, None])[:, 0].tolist(), strict=True
+        ):
+            written[row].append(token)
+            scores[row].append(score)
+        going = chosen != config.end_id
+        if not going.any():
+            break
+        fed = torch.cat((fed, chosen[:, None]), 1)
+        if not going.all():
+            kept = going.nonzero()[:, 0]
+            active, fed, memory, source = active[kept], fed[kept], memory[kept], source[kept]
+            if cache is not None:
+                cache.select(kept)
+    return [Hypothesis(tuple(ids), tuple(probs)) for ids, probs in zip(written, scores, strict=True)]
+
+
+def length_penalty(length: int, alpha: float) -> float:
+    """lp(Y) = ((5 + |Y|) / 6)^alpha of Wu et al. 2016, equation 14, which section 6.1 uses with alpha = 0.6."""
+    return ((5 + length) / 6) ** alpha
+
+
+@torch.inference_mode()
+def beam(
+    model: Transformer, source: Tensor, beams: int = 4, alpha: float = 0.6, limit: int | None = None
+) -> list[Hypothesis]:
+    """Beam search (section 6.1: beam 4, alpha 0.6): the hypothesis with the best score / length_penalty.
+
+    source: ids [batch, source] ending in </s>, padded. A sentence is finished once no open hypothesis can overtake
+    its best finished one.
+    """
+    config = model.config
+    device = source.device
+    vocab = config.vocab_size
+    count = len(source)
+    steps = output_limit(model, source.shape[1], limit)
+    memory = model.encode(source, FUSED)
+    cache = model.new_cache()
+    # Row r of the batch is hypothesis r % beams of sentence owners[r // beams].
+    source = source.repeat_interleave(beams, 0)
+    memory = memory.repeat_interleave(beams, 0)
+    owners = list(range(count))
+    fed = torch.full((count * beams, 1), config.start_id, device=device)
+    totals = torch.full((count, beams), -torch.inf, device=device)
+    totals[:, 0] = 0.0  # all beams start equal, so only the first may branch
+    history: list[list[tuple[int, ...]]] = [[()] * beams for _ in owners]
+    probs: list[list[tuple[float, ...]]] = [[()] * beams for _ in owners]
+    best: list[Hypothesis | None] = [None] * count
+
+    def value(hypothesis: Hypothesis) -> float:
+        return hypothesis.score / length_penalty(len(hypothesis.ids), alpha)
+
+    def offer(owner: int, hypothesis: Hypothesis) -> None:
+        current = best[owner]
+        if current is None or value(hypothesis) > value(current):
+            best[owner] = hypothesis
+
+    for step in range(1, steps + 1):
+        log_probs = _candidates(model, _log_probs(model, model.decode(fed[:, -1:], memory, source, FUSED, cache)))
+        joint = (totals.view(-1, 1) + log_probs).view(len(owners), beams * vocab)
+        # 2 x beams candidates always hold at least `beams` that do not end.
+        values, flat = joint.topk(2 * beams, dim=-1)
+        rows: list[int] = []
+        tokens: list[int] = []
+        new_totals, new_history, new_probs, new_owners = [], [], [], []
+        for i, owner in enumerate(owners):
+            open_rows, open_tokens, open_totals = [], [], []
+            for rank, (total, place) in enumerate(zip(values[i].tolist(), flat[i].tolist(), strict=True)):
+                parent, token = divmod(place, vocab)
+                if total == -torch.inf:
+                    continue
+                if token == config.end_id:
+                    if rank < beams:
+                        last = total - totals[i, parent].item()
+                        offer(owner, Hypothesis((*history[i][parent], token), (*probs[i][parent], last)))
+                elif len(open_rows) < beams:
+                    open_rows.append(parent)
+                    open_tokens.append(token)
+                    open_totals.append(total)
+            # Totals only fall and the penalty only grows: this bounds what any open hypothesis can still reach.
+            found = best[owner]
+            reach = max(open_totals) / length_penalty(steps, alpha) if open_totals else -torch.inf
+            if step == steps and open_rows and found is None:
+                parent, token = open_rows[0], open_tokens[0]
+                last = open_totals[0] - totals[i, parent].item()
+                offer(owner, Hypothesis((*history[i][parent], token), (*probs[i][parent], last)))
+            if not open_rows or (found is not None and value(found) >= reach):
+                continue
+            while len(open_rows) < beams:  # fewer live hypotheses than beams: keep the shape, out of the running
+                open_rows.append(open_rows[0])
+                open_tokens.append(open_tokens[0])
+                open_totals.append(-torch.inf)
+            rows += [i * beams + parent for parent in open_rows]
+            tokens += open_tokens
+            new_totals.append(open_totals)
+            new_owners.append(owner)
+            new_history.append([(*history[i][p], t) for p, t in zip(open_rows, open_tokens, strict=True)])
+            new_probs.append(
+                [(*probs[i][p], s - totals[i, p].item()) for p, s in zip(open_rows, open_totals, strict=True)]
+            )
+        if not rows:
+            break
+        owners, history, probs = new_owners, new_history, new_probs
+        chosen = torch.tensor(rows, device=device)
+        cache.select(chosen)
+        memory, source = memory[chosen], source[chosen]
+        fed = torch.cat((fed[chosen], torch.tensor(tokens, device=device)[:, None]), 1)
+        totals = torch.tensor(new_totals, device=device)
+    return [hypothesis if hypothesis is not None else Hypothesis((), ()) for hypothesis in best]

@@ -1,0 +1,89 @@
+"""Encoder and decoder layers (section 3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch import Tensor, nn
+
+from transformer.attention import KeyValues, MultiHeadAttention
+from transformer.config import ModelConfig
+from transformer.dropout import dropout
+from transformer.feedforward import FeedForward
+from transformer.tap import OFF, AnyTap
+
+
+class SubLayer(nn.Module):
+    """The residual connection around a sub-layer: LayerNorm(x + Sublayer(x)), section 3.1.
+
+    With norm="pre": x + Sublayer(LayerNorm(x)) (Xiong et al. 2020). Dropout on the sub-layer's output before it is
+    added (section 5.4).
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(config.d_model, eps=config.layer_norm_eps)
+        self.pre = config.norm == "pre"
+        self.dropout = config.dropout
+
+    def forward(self, x: Tensor, compute: Callable[[Tensor], Tensor], tap: AnyTap = OFF) -> Tensor:
+        """x: [batch, token, d_model]; compute: the sub-layer, same shape in and out. Returns the same shape."""
+        x = tap("enters", x)
+        update = tap("update", compute(self.norm(x) if self.pre else x))
+        total = tap("sum", x + (dropout(update, self.dropout) if self.training else update))
+        return tap("leaves", total if self.pre else self.norm(total))
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention, then feed-forward."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.self_attention = MultiHeadAttention(config.d_model, config.heads, config.attention_dropout)
+        self.self_residual = SubLayer(config)
+        self.feed_forward = FeedForward(config.d_model, config.d_ff, config.activation)
+        self.feed_forward_residual = SubLayer(config)
+
+    def forward(self, x: Tensor, mask: Tensor | None, tap: AnyTap = OFF) -> Tensor:
+        """x: [batch, source, d_model]; mask: broadcastable to [batch, head, source, source]."""
+        at = tap.at("self")
+        x = self.self_residual(x, lambda y: self.self_attention(y, y, mask, tap=at), at)
+        at = tap.at("ff")
+        return self.feed_forward_residual(x, lambda y: self.feed_forward(y, at), at)
+
+
+class DecoderLayer(nn.Module):
+    """Masked self-attention, attention to the encoder's output ("cross"), then feed-forward."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.self_attention = MultiHeadAttention(config.d_model, config.heads, config.attention_dropout)
+        self.self_residual = SubLayer(config)
+        self.cross_attention = MultiHeadAttention(config.d_model, config.heads, config.attention_dropout)
+        self.cross_residual = SubLayer(config)
+        self.feed_forward = FeedForward(config.d_model, config.d_ff, config.activation)
+        self.feed_forward_residual = SubLayer(config)
+
+    def forward(
+        self,
+        x: Tensor,
+        memory: Tensor,
+        self_mask: Tensor | None,
+        cross_mask: Tensor | None,
+        tap: AnyTap = OFF,
+        cache: tuple[KeyValues, KeyValues] | None = None,
+    ) -> Tensor:
+        """x: [batch, target, d_model]; memory: [batch, source, d_model], the encoder's output.
+
+        self_mask: broadcastable to [batch, head, target, target]; cross_mask: to [batch, head, target, source].
+        cache: keys and values of the self- and the cross-attention while decoding step by step.
+        """
+        own, other = cache if cache is not None else (None, None)
+        at_self, at_cross, at_ff = tap.at("self"), tap.at("cross"), tap.at("ff")
+        x = self.self_residual(
+            x, lambda y: self.self_attention(y, y, self_mask, tap=at_self, cache=own, grow=True), at_self
+        )
+        x = self.cross_residual(
+            x, lambda y: self.cross_attention(y, memory, cross_mask, tap=at_cross, cache=other), at_cross
+        )
+        return self.feed_forward_residual(x, lambda y: self.feed_forward(y, at_ff), at_ff)

@@ -1,0 +1,142 @@
+"""The Transformer of "Attention Is All You Need" (Vaswani et al. 2017, Figure 1), an encoder and a decoder."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from transformer.attention import KeyValues
+from transformer.config import ModelConfig
+from transformer.dropout import dropout
+from transformer.layers import DecoderLayer, EncoderLayer
+from transformer.masks import causal_mask, padding_mask
+from transformer.positional import LearnedPositions, SinusoidalPositions
+from transformer.tap import OFF, AnyTap
+
+
+class TooLongError(ValueError):
+    """More tokens than the model has positions; the message gives both numbers."""
+
+
+class Cache:
+    """What decoding step by step keeps: keys and values of every decoder layer, and how many tokens were fed."""
+
+    def __init__(self, layers: int) -> None:
+        self.length = 0
+        self.layers = [(KeyValues(), KeyValues()) for _ in range(layers)]
+
+    def select(self, rows: Tensor) -> None:
+        """Keep these rows of the batch, in this order. rows: [kept], integers."""
+        for own, other in self.layers:
+            own.select(rows)
+            other.select(rows)
+
+
+class Transformer(nn.Module):
+    """Encoder and decoder stacks over one shared embedding table.
+
+    Section 3.4: the table serves the encoder's input, the decoder's input and the output projection; as input it is
+    multiplied by sqrt(d_model). With norm="pre" each stack ends in one more LayerNorm.
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.config = config
+        self.embedding = nn.Embedding(config.vocab_size, config.d_model)
+        positions = LearnedPositions if config.positions == "learned" else SinusoidalPositions
+        self.positions = positions(config.max_positions, config.d_model)
+        self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
+        self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
+        pre = config.norm == "pre"
+        self.encoder_norm = nn.LayerNorm(config.d_model, eps=config.layer_norm_eps) if pre else nn.Identity()
+        self.decoder_norm = nn.LayerNorm(config.d_model, eps=config.layer_norm_eps) if pre else nn.Identity()
+        self._initialise()
+
+    def _initialise(self) -> None:
+        """Glorot-uniform matrices, zero biases; embeddings of variance 1/d_model, so that input rows have length
+        sqrt(d_model) after section 3.4's factor and logits start near variance 1."""
+        for module in self.modules():
+            if isinstance(module, nn.Linear):
+                nn.init.xavier_uniform_(module.weight)
+                nn.init.zeros_(module.bias)
+        nn.init.normal_(self.embedding.weight, std=self.config.d_model**-0.5)
+
+    def embed(self, ids: Tensor, start: int = 0, tap: AnyTap = OFF) -> Tensor:
+        """Embeddings times sqrt(d_model), plus positions; dropout on the sum (section 5.4).
+
+        ids: [batch, token]; start: position of the first token. Returns [batch, token, d_model].
+        Raises TooLongError.
+        """
+        length = ids.shape[1]
+        if start + length > self.config.max_positions:
+            raise TooLongError(f"{start + length} tokens arrived; this model has {self.config.max_positions} positions")
+        vectors = tap("embedding", self.embedding(ids) * math.sqrt(self.config.d_model))
+        positions = tap("positions", self.positions(start, length))
+        total = vectors + positions
+        return dropout(total, self.config.dropout) if self.training else total
+
+    def encode(self, source: Tensor, tap: AnyTap = OFF) -> Tensor:
+        """source: ids [batch, source], padded with pad_id. Returns the memory, [batch, source, d_model]."""
+        mask = padding_mask(source, self.config.pad_id)
+        x = self.embed(source, tap=tap.at("source"))
+        at = tap.at("encoder")
+        for index, layer in enumerate(self.encoder):
+            x = layer(x, mask, at.at(str(index)))
+        return at("output", self.encoder_norm(x))
+
+    def decode(
+        self,
+        target: Tensor,
+        memory: Tensor,
+        source: Tensor,
+        tap: AnyTap = OFF,
+        cache: Cache | None = None,
+    ) -> Tensor:
+        """One pass of the decoder.
+
+        target: ids fed in, [batch, target], starting with <s>; memory: from `encode`; source: the ids memory came
+        from, for its padding mask. With a cache, target holds only the tokens not fed before.
+        Returns [batch, target, d_model]; row q, fed token q, predicts token q + 1.
+        """
+        cross_mask = padding_mask(source, self.config.pad_id)
+        start = cache.length if cache is not None else 0
+        if cache is None:
+            self_mask = causal_mask(target.shape[1], target.device) & padding_mask(target, self.config.pad_id)
+        elif target.shape[1] == 1:
+            self_mask = None  # the newest token may see everything fed so far
+        else:
+            self_mask = causal_mask(start + target.shape[1], target.device)[:, :, start:]
+        x = self.embed(target, start, tap.at("target"))
+        at = tap.at("decoder")
+        for index, layer in enumerate(self.decoder):
+            state = cache.layers[index] if cache is not None else None
+            x = layer(x, memory, self_mask, cross_mask, at.at(str(index)), state)
+        if cache is not None:
+            cache.length += target.shape[1]
+        return at("output", self.decoder_norm(x))
+
+    def project(self, hidden: Tensor, tap: AnyTap = OFF) -> Tensor:
+        """Logits over the vocabulary with the embedding table's rows: [..., d_model] -> [..., vocab]."""
+        return tap("logits", F.linear(hidden, self.embedding.weight))
+
+    def forward(self, source: Tensor, target: Tensor, tap: AnyTap = OFF) -> Tensor:
+        """Teacher forcing. source: ids [batch, source]; target: ids fed in, [batch, target].
+
+        Returns logits, [batch, target, vocab].
+        """
+        memory = self.encode(source, tap)
+        return self.project(self.decode(target, memory, source, tap), tap)
+
+    def parameter_count(self) -> int:
+        """Trainable numbers, the shared embedding counted once."""
+        return sum(parameter.numel() for parameter in self.parameters())
+
+    @property
+    def device(self) -> torch.device:
+        return self.embedding.weight.device
+
+    def new_cache(self) -> Cache:
+        return Cache(self.config.decoder_layers)

@@ -1,0 +1,44 @@
+"""Positions (section 3.5): attention alone does not know the order of its tokens, so their places are added."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+
+def sinusoidal(length: int, d_model: int) -> Tensor:
+    """The paper's encoding: PE(p, 2i) = sin(p / 10000^(2i/d_model)), PE(p, 2i+1) = cos(the same angle).
+
+    Returns [position, d_model], float32, computed in float64. d_model must be even.
+    """
+    position = torch.arange(length, dtype=torch.float64)[:, None]
+    even = torch.arange(0, d_model, 2, dtype=torch.float64)
+    angle = position / 10000.0 ** (even / d_model)
+    encoding = torch.stack((angle.sin(), angle.cos()), dim=-1)  # [position, d_model / 2, 2]
+    return encoding.reshape(length, d_model).float()
+
+
+class SinusoidalPositions(nn.Module):
+    """A fixed table of `sinusoidal` encodings; it holds no parameters and is not saved with the weights."""
+
+    def __init__(self, max_positions: int, d_model: int) -> None:
+        super().__init__()
+        self.table: Tensor
+        self.register_buffer("table", sinusoidal(max_positions, d_model), persistent=False)
+
+    def forward(self, start: int, length: int) -> Tensor:
+        """Encodings of positions start .. start + length - 1: [length, d_model]."""
+        return self.table[start : start + length]
+
+
+class LearnedPositions(nn.Module):
+    """One learned vector a position (Table 3, row E)."""
+
+    def __init__(self, max_positions: int, d_model: int) -> None:
+        super().__init__()
+        self.table = nn.Parameter(torch.empty(max_positions, d_model))
+        nn.init.normal_(self.table, std=d_model**-0.5)
+
+    def forward(self, start: int, length: int) -> Tensor:
+        """Vectors of positions start .. start + length - 1: [length, d_model]."""
+        return self.table[start : start + length]

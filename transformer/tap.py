@@ -1,0 +1,120 @@
+"""Watching one pass through the model: every tensor is named once, where it is born.
+
+`Model.forward` and everything below it take a `tap` and hand it each tensor. `OFF` gives the tensor back and keeps
+nothing; a `Tap` records it and may exchange it for another. A tap belongs to one pass, so viewers who share a model
+never meet in it (hooks on shared modules do meet). What is recorded, with `batch` in front of every shape:
+
+    name                                    shape                          what it is
+    --------------------------------------  -----------------------------  -------------------------------------------
+    source.embedding                        [source, d_model]              embeddings times sqrt(d_model), section 3.4
+    source.positions                        [source, d_model]  (no batch)  what is added to them, section 3.5
+    target.embedding, target.positions      [target, d_model]              the same for the decoder's input
+
+    encoder.L.self.* / decoder.L.self.* / decoder.L.cross.*                attention sub-layers, L = 0, 1, ...
+      .enters                               [query, d_model]               x, what enters the sub-layer
+      .queries                              [head, query, d_head]          Q = x W^Q, split into heads
+      .keys, .values                        [head, key, d_head]            K, V, from x, or from memory for `cross`
+      .mask                                 [1, query or 1, key], bool     True = may attend
+      .scores                               [head, query, key]             Q K^T / sqrt(d_head), hidden cells -inf
+      .weights                              [head, query, key]             softmax of scores over keys; no dropout
+      .head_outputs                         [head, query, d_head]          weights times V, before W^O
+      .update                               [query, d_model]               what the sub-layer returns, Sublayer(x)
+      .sum                                  [query, d_model]               x + Sublayer(x)
+      .leaves                               [query, d_model]               LayerNorm(sum); with pre-norm the sum itself
+
+    encoder.L.ff.* / decoder.L.ff.*                                        feed-forward sub-layers
+      .enters, .update, .sum, .leaves       [token, d_model]               as above
+      .pre_activation, .activation          [token, d_ff]                  before and after the non-linearity
+
+    encoder.output, decoder.output          [source | target, d_model]     what leaves the stack
+    logits                                  [target, vocab]                output @ embedding^T, before softmax
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from torch import Tensor
+
+Edit = Callable[[Tensor], Tensor]
+
+
+class TapError(ValueError):
+    """A name recorded twice, an edit that changes a shape, or an edit whose name never came up."""
+
+
+class Off:
+    """Keeps nothing and edits nothing.
+
+    fused: let attention use PyTorch's fused kernel, which never builds the weights. Same result up to rounding, for
+    decoding and training; without it the arithmetic is that of a recorded pass to the last bit.
+    """
+
+    def __init__(self, fused: bool = False) -> None:
+        self.fused = fused
+
+    def __call__(self, name: str, tensor: Tensor) -> Tensor:
+        return tensor
+
+    def at(self, scope: str) -> Off:
+        return self
+
+    @property
+    def off(self) -> bool:
+        return True
+
+
+OFF = Off()
+FUSED = Off(fused=True)
+
+
+class Tap:
+    """Records every tensor of one pass, after the edits a person asked for.
+
+    edits: name (as in the table of this module) -> function of the tensor; it must keep shape and dtype.
+    records: name -> tensor, in order of birth.
+
+    Raises TapError as described there; call `finish` after the pass to hear of edits that met no tensor.
+    """
+
+    fused = False
+
+    def __init__(self, edits: Mapping[str, Edit] | None = None) -> None:
+        self.edits = dict(edits or {})
+        self.records: dict[str, Tensor] = {}
+        self._prefix = ""
+
+    def at(self, scope: str) -> Tap:
+        """The same tap, with `scope.` in front of every name."""
+        inner = object.__new__(Tap)
+        inner.edits, inner.records, inner._prefix = self.edits, self.records, f"{self._prefix}{scope}."
+        return inner
+
+    def __call__(self, name: str, tensor: Tensor) -> Tensor:
+        name = self._prefix + name
+        if name in self.records:
+            raise TapError(f"{name} was recorded twice; a tap serves one pass, make a new one for the next")
+        if self.edits and name in self.edits:
+            edited = self.edits[name](tensor)
+            if edited.shape != tensor.shape or edited.dtype != tensor.dtype:
+                raise TapError(
+                    f"the edit of {name} returned {list(edited.shape)} {edited.dtype}; "
+                    f"it must keep {list(tensor.shape)} {tensor.dtype}"
+                )
+            tensor = edited
+        self.records[name] = tensor
+        return tensor
+
+    @property
+    def off(self) -> bool:
+        return False
+
+    def finish(self) -> dict[str, Tensor]:
+        """What was recorded. Raises TapError if an edit's name never came up."""
+        missed = sorted(set(self.edits) - set(self.records))
+        if missed:
+            raise TapError(f"no tensor named {missed[0]} came up in this pass; it has {', '.join(self.records)}")
+        return self.records
+
+
+AnyTap = Off | Tap

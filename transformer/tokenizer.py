@@ -1,0 +1,125 @@
+"""Text to pieces to ids and back, over SentencePiece."""
+
+from __future__ import annotations
+
+import io
+import threading
+import unicodedata
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import sentencepiece
+
+PIECE_MARK = "▁"  # SentencePiece writes the space before a word like this
+SPECIALS = ("<pad>", "<unk>", "<s>", "</s>")  # ids 0 to 3
+
+
+class TokenizerError(ValueError):
+    """A tokenizer file that cannot be read, or text too small to train one from."""
+
+
+def clean(text: str) -> str:
+    """Text that can be encoded: lone surrogates become U+FFFD; control characters, line breaks and runs of blanks one
+    blank; NFC. What a person typed is kept elsewhere, this is what the tokenizer reads."""
+    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    text = "".join(" " if unicodedata.category(c) == "Cc" else c for c in text)
+    return unicodedata.normalize("NFC", " ".join(text.split()))
+
+
+class Tokenizer:
+    """A SentencePiece model with <pad>, <unk>, <s>, </s> as ids 0 to 3.
+
+    Immutable after construction and safe to share between threads. Raises TokenizerError.
+    """
+
+    def __init__(self, model: bytes) -> None:
+        self._model = model
+        self._processor = sentencepiece.SentencePieceProcessor()
+        try:
+            self._processor.LoadFromSerializedProto(model)
+        except (RuntimeError, TypeError, ValueError) as error:
+            raise TokenizerError("this is not a SentencePiece model") from error
+        found = tuple(self._processor.IdToPiece(i) for i in range(min(4, len(self))))
+        if found != SPECIALS:
+            raise TokenizerError(f"ids 0 to 3 of the tokenizer are {found}; they must be {SPECIALS}")
+
+    @classmethod
+    def load(cls, path: Path) -> Tokenizer:
+        """Raises TokenizerError if the file cannot be read as a SentencePiece model."""
+        try:
+            return cls(Path(path).read_bytes())
+        except OSError as error:
+            raise TokenizerError(f"{path} cannot be read: {error.strerror}") from error
+
+    @classmethod
+    def train(cls, lines: Iterable[str], vocab_size: int) -> Tokenizer:
+        """Learn a unigram vocabulary of vocab_size pieces from lines of text (Kudo 2018).
+
+        Raises TokenizerError if the text is too small for vocab_size.
+        """
+        written = io.BytesIO()
+        try:
+            sentencepiece.SentencePieceTrainer.Train(
+                sentence_iterator=iter(lines),
+                model_writer=written,
+                vocab_size=vocab_size,
+                model_type="unigram",
+                character_coverage=1.0,
+                split_digits=True,
+                num_threads=1,
+                pad_id=0,
+                unk_id=1,
+                bos_id=2,
+                eos_id=3,
+                pad_piece="<pad>",
+                minloglevel=2,
+            )
+        except (RuntimeError, ValueError) as error:
+            raise TokenizerError(
+                f"a vocabulary of {vocab_size} pieces could not be learned from this text; it is too small or too "
+                "uniform, ask for fewer pieces (--vocab-size)"
+            ) from error
+        return cls(written.getvalue())
+
+    def save(self, path: Path) -> None:
+        Path(path).write_bytes(self._model)
+
+    def __len__(self) -> int:
+        return self._processor.GetPieceSize()
+
+    def encode(self, text: str) -> list[int]:
+        """Ids of the text's pieces, without <s> and </s>. Markup such as "</s>" in text stays text."""
+        return self._processor.EncodeAsIds(clean(text))
+
+    def sample(self, texts: Sequence[str], alpha: float, seed: int) -> list[list[int]]:
+        """Ids of one random segmentation of every text (subword regularisation, Kudo 2018), the same for the same seed.
+
+        alpha: smoothing; smaller is more random. SentencePiece draws from a generator of its own per thread, seeded
+        when the thread first uses it: a new thread for every call makes the draw repeatable.
+        """
+        result: list[list[int]] = []
+
+        def work() -> None:
+            for text in texts:
+                result.append(
+                    self._processor.Encode(clean(text), enable_sampling=True, alpha=alpha, nbest_size=-1)
+                )
+
+        sentencepiece.set_random_generator_seed(seed)
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        return result
+
+    def pieces(self, ids: Iterable[int]) -> list[str]:
+        """Pieces as stored, with the piece mark and the names of special tokens."""
+        return [self._processor.IdToPiece(int(i)) for i in ids]
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """Text of the ids; special tokens are left out, <unk> shows as U+2047."""
+        return self._processor.DecodeIds([int(i) for i in ids])
+
+    def surfaces(self, text: str) -> list[str]:
+        """What each piece of `encode(text)` covers, with the piece mark; for <unk> the characters that were typed."""
+        proto = self._processor.Encode(clean(text), out_type="immutable_proto")
+        return [piece.surface.replace(" ", PIECE_MARK) if piece.id == 1 else piece.piece for piece in proto.pieces]

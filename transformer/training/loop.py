@@ -1,0 +1,365 @@
+"""The training loop (section 5): batches in, a checkpoint and a log out; it can stop at any step and go on."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import dataclasses
+import io
+import json
+import math
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from transformer.checkpoint import save_checkpoint, write_whole
+from transformer.config import ModelConfig
+from transformer.decoding import greedy
+from transformer.model import Transformer
+from transformer.tap import OFF
+from transformer.tokenizer import Tokenizer
+from transformer.training.data import Batch, Pair, bucket, group_references, make_batch, pad
+from transformer.training.loss import smoothed_cross_entropy
+from transformer.training.schedule import learning_rate, paper_peak
+
+
+class TrainingError(ValueError):
+    """Settings or a saved state that training cannot go on with."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to train; the defaults are the paper's where it says one.
+
+    steps: updates in all; batch_tokens: padded tokens a side in a batch
+    peak_rate: largest learning rate; None: equation 3's, d_model^-0.5 warmup^-0.5; warmup, cooldown: steps
+    smoothing: epsilon_ls of section 5.4; clip: largest norm of the gradient, 0: none
+    sampling: alpha of subword regularisation, 0: always the best segmentation
+    precision: "float32" or "bfloat16" for the matrix products outside attention
+    average: how many of the last saved states make the final weights (section 6.1)
+    save_every: steps between saved states; snapshots: how many log-spaced states of the weights to keep
+    """
+
+    steps: int = 10_000
+    batch_tokens: int = 3_000
+    peak_rate: float | None = None
+    warmup: int = 4_000
+    cooldown: int = 0
+    smoothing: float = 0.1
+    clip: float = 1.0
+    sampling: float = 0.0
+    precision: str = "float32"
+    average: int = 5
+    save_every: int = 500
+    validate_every: int = 500
+    validation_sentences: int = 500
+    snapshots: int = 0
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        for name, low in {
+            "steps": 1, "batch_tokens": 8, "warmup": 1, "cooldown": 0, "average": 1, "save_every": 1,
+            "validate_every": 1, "validation_sentences": 1, "snapshots": 0, "seed": 0,
+        }.items():  # fmt: skip
+            value = getattr(self, name)
+            if type(value) is not int or value < low:
+                raise TrainingError(f"{name} is {value!r}; a whole number of at least {low} is allowed")
+        if not 0 <= self.smoothing < 1:
+            raise TrainingError(f"smoothing is {self.smoothing}; a number from 0 up to, not including, 1 is allowed")
+        if self.clip < 0 or self.sampling < 0 or (self.peak_rate is not None and self.peak_rate <= 0):
+            raise TrainingError("clip and sampling cannot be negative, peak_rate must be above 0")
+        if self.precision not in ("float32", "bfloat16"):
+            raise TrainingError(f"precision is {self.precision!r}; float32 and bfloat16 are allowed")
+
+
+@dataclass
+class Progress:
+    """One line of training.csv, and what a progress bar shows. Loss and perplexity are per target token, in nats."""
+
+    step: int
+    epoch: int
+    learning_rate: float
+    loss: float
+    tokens: int
+    seconds: float
+    validation_loss: float | None = None
+    validation_perplexity: float | None = None
+    validation_bleu: float | None = None
+
+
+FIELDS = [field.name for field in dataclasses.fields(Progress)]
+State = dict[str, Any]
+
+
+def snapshot_steps(steps: int, count: int) -> list[int]:
+    """`count` steps from 0 to `steps`, log-spaced: 0, 1, ..., steps."""
+    if count < 2:
+        return [steps][:count]
+    return sorted({0, *(round(steps ** (i / (count - 2))) for i in range(count - 1))}) if count > 2 else [0, steps]
+
+
+class Trainer:
+    """One run in one folder.
+
+    folder holds state.json and state.safetensors (the last saved state), states/ (weights to average), snapshots/,
+    training.csv, and at the end the checkpoint. Opening a folder that has a state goes on from it, with the same
+    result as if it had never stopped.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        config: ModelConfig,
+        tokenizer: Tokenizer,
+        train: Sequence[Pair],
+        validation: Sequence[Pair],
+        settings: Settings,
+        languages: tuple[str, str] = ("source", "target"),
+    ) -> None:
+        self.folder, self.config, self.tokenizer, self.settings = Path(folder), config, tokenizer, settings
+        self.languages = languages
+        self.pairs = list(train)
+        self.validation = list(validation)
+        self.step = self.epoch = self.place = 0
+        self.seconds = 0.0
+        self.loss_sum = self.token_sum = 0.0  # since the last entry of the log
+        torch.manual_seed(settings.seed)
+        self.model = Transformer(config)
+        peak = settings.peak_rate or paper_peak(config.d_model, settings.warmup)
+        self.rate = lambda step: learning_rate(step, peak, settings.warmup, settings.steps, settings.cooldown)
+        # Section 5.3: Adam with beta_1 = 0.9, beta_2 = 0.98, epsilon = 1e-9.
+        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True)
+        (self.folder / "states").mkdir(parents=True, exist_ok=True)
+        if (self.folder / "state.json").exists():
+            self._restore()
+        elif settings.snapshots:
+            self._snapshot()
+
+    # -- batches --------------------------------------------------------------------------------------------------
+
+    def _numbered(self) -> list[tuple[list[int], list[int]]]:
+        """This epoch's ids of every pair, source and target, that fits the model's positions."""
+        seed = self.settings.seed * 1_000 + self.epoch
+        if self.settings.sampling:
+            texts = [text for pair in self.pairs for text in pair]
+            ids = self.tokenizer.sample(texts, self.settings.sampling, seed)
+            numbered = list(zip(ids[::2], ids[1::2], strict=True))
+        elif not hasattr(self, "_fixed"):
+            encode = self.tokenizer.encode
+            numbered = self._fixed = [(encode(source), encode(target)) for source, target in self.pairs]
+        else:
+            numbered = self._fixed
+        room = self.config.max_positions - 1
+        kept = [(s, t) for s, t in numbered if 0 < len(s) <= room and 0 < len(t) <= room]
+        if not kept:
+            raise TrainingError("no sentence pair has text on both sides and fits the model's positions")
+        return kept
+
+    def _batches(self) -> Iterator[Batch]:
+        """Batches without end, from the saved place on."""
+        while True:
+            numbered = self._numbered()
+            rng = np.random.default_rng((self.settings.seed, self.epoch))
+            order = bucket([(len(s) + 1, len(t) + 1) for s, t in numbered], self.settings.batch_tokens, rng)
+            while self.place < len(order):
+                rows = [numbered[i] for i in order[self.place]]
+                self.place += 1
+                yield make_batch([s for s, _ in rows], [t for _, t in rows], self.config)
+            self.epoch, self.place = self.epoch + 1, 0
+
+    # -- one step -------------------------------------------------------------------------------------------------
+
+    def _loss(self, batch: Batch) -> tuple[Tensor, Tensor, int]:
+        """Smoothed loss and plain negative log-likelihood, summed, and the number of target tokens."""
+        bfloat16 = self.settings.precision == "bfloat16"
+        device = self.model.device.type
+        with torch.autocast(device, torch.bfloat16) if bfloat16 else contextlib.nullcontext():
+            memory = self.model.encode(batch.source, OFF)
+            hidden = self.model.decode(batch.target_in, memory, batch.source, OFF)
+        real = batch.target_out != self.config.pad_id
+        with torch.autocast(device, enabled=False):
+            loss, surprise = smoothed_cross_entropy(
+                hidden[real].float(),
+                self.model.embedding.weight,
+                batch.target_out[real],
+                self.settings.smoothing,
+                torch.bfloat16 if bfloat16 else torch.float32,
+            )
+        return loss, surprise, int(real.sum())
+
+    def _update(self, batch: Batch) -> tuple[float, int]:
+        """One step of Adam. Returns the plain loss per token and the number of tokens."""
+        self.model.train()
+        self.step += 1
+        for group in self.optimizer.param_groups:
+            group["lr"] = self.rate(self.step)
+        loss, surprise, tokens = self._loss(batch)
+        (loss / tokens).backward()
+        if self.settings.clip:
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        mean = surprise.item() / tokens
+        if not math.isfinite(mean):
+            raise TrainingError(f"the loss became {mean} at step {self.step}; lower peak_rate or lengthen the warm-up")
+        return mean, tokens
+
+    # -- validation -----------------------------------------------------------------------------------------------
+
+    @torch.inference_mode()
+    def validate(self) -> tuple[float, float | None]:
+        """Mean loss per target token over the validation pairs, and BLEU of greedy output on their first sources."""
+        self.model.eval()
+        encode = self.tokenizer.encode
+        numbered = [(encode(s), encode(t)) for s, t in self.validation]
+        room = self.config.max_positions - 1
+        numbered = [(s, t) for s, t in numbered if len(s) <= room and len(t) <= room]
+        total, count = 0.0, 0
+        for rows in bucket([(len(s) + 1, len(t) + 1) for s, t in numbered], self.settings.batch_tokens, None):
+            batch = make_batch([numbered[i][0] for i in rows], [numbered[i][1] for i in rows], self.config)
+            _, surprise, tokens = self._loss(batch)
+            total, count = total + surprise.item(), count + tokens
+        sources, references = group_references(self.validation)
+        wanted = self.settings.validation_sentences
+        bleu = corpus_bleu(self.translate(sources[:wanted]), references[:wanted])
+        return total / max(count, 1), bleu
+
+    def translate(self, texts: Sequence[str]) -> list[str]:
+        """Greedy translations with the weights as they are now."""
+        ids = [[*self.tokenizer.encode(text)[: self.config.max_positions - 1], self.config.end_id] for text in texts]
+        out = [""] * len(texts)
+        for rows in bucket([(len(i), len(i)) for i in ids], self.settings.batch_tokens, None):
+            for row, found in zip(rows, greedy(self.model, pad([ids[r] for r in rows], 0)), strict=True):
+                out[row] = self.tokenizer.decode(found.ids)
+        return out
+
+    # -- state ----------------------------------------------------------------------------------------------------
+
+    def _save(self) -> None:
+        """Everything needed to go on, whole or not at all; state.json is written last and names its tensors."""
+        tensors: dict[str, Tensor] = {"random": torch.get_rng_state()}
+        for name, parameter in self.model.named_parameters():
+            tensors[f"model.{name}"] = parameter.detach()
+            for key, value in self.optimizer.state.get(parameter, {}).items():
+                tensors[f"adam.{key}.{name}"] = value
+        name = f"state-{self.step}.safetensors"
+        save_file(tensors, self.folder / f".{name}")
+        os.replace(self.folder / f".{name}", self.folder / name)
+        about = {
+            "tensors": name, "step": self.step, "epoch": self.epoch, "place": self.place, "seconds": self.seconds,
+            "loss_sum": self.loss_sum, "token_sum": self.token_sum,
+            "settings": dataclasses.asdict(self.settings), "model": self.config.to_dict(),
+        }  # fmt: skip
+        write_whole(self.folder / "state.json", json.dumps(about, indent=1).encode())
+        for old in self.folder.glob("state-*.safetensors"):
+            if old.name != name:
+                old.unlink()
+
+    def _restore(self) -> None:
+        about = json.loads((self.folder / "state.json").read_text())
+        if about["model"] != self.config.to_dict():
+            raise TrainingError(f"{self.folder} holds a run of a model of other sizes; choose another folder")
+        tensors = load_file(self.folder / about["tensors"])
+        for name, parameter in self.model.named_parameters():
+            parameter.data.copy_(tensors[f"model.{name}"])
+            state = {key: tensors[f"adam.{key}.{name}"] for key in ("step", "exp_avg", "exp_avg_sq")}
+            self.optimizer.state[parameter] = state
+        torch.set_rng_state(tensors["random"])
+        self.step, self.epoch, self.place = about["step"], about["epoch"], about["place"]
+        self.seconds, self.loss_sum, self.token_sum = about["seconds"], about["loss_sum"], about["token_sum"]
+
+    def _weights(self) -> dict[str, Tensor]:
+        return {name: parameter.detach().clone() for name, parameter in self.model.named_parameters()}
+
+    def _keep_for_average(self) -> None:
+        save_file(self._weights(), self.folder / "states" / f"{self.step:08d}.safetensors")
+        for old in sorted((self.folder / "states").glob("*.safetensors"))[: -self.settings.average]:
+            old.unlink()
+
+    def _snapshot(self) -> None:
+        (self.folder / "snapshots").mkdir(exist_ok=True)
+        half = {name: tensor.half() for name, tensor in self._weights().items()}
+        save_file(half, self.folder / "snapshots" / f"{self.step:08d}.safetensors")
+
+    def _log(self, entry: Progress) -> None:
+        """Append to training.csv; rows of a part that is being trained again are dropped first."""
+        path = self.folder / "training.csv"
+        rows = list(csv.DictReader(path.open(encoding="utf-8"))) if path.exists() else []
+        rows = [row for row in rows if int(row["step"]) < entry.step]
+        text = io.StringIO()
+        writer = csv.DictWriter(text, FIELDS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows([*rows, dataclasses.asdict(entry)])
+        write_whole(path, text.getvalue().encode())
+
+    # -- the run --------------------------------------------------------------------------------------------------
+
+    def run(self, report: Callable[[Progress], None] = lambda _: None, until: int | None = None) -> None:
+        """Train up to `until` (default: settings.steps), calling report after every step."""
+        last = min(until or self.settings.steps, self.settings.steps)
+        keep = set(snapshot_steps(self.settings.steps, self.settings.snapshots))
+        batches = self._batches()
+        while self.step < last:
+            began = time.perf_counter()
+            loss, tokens = self._update(next(batches))
+            self.seconds += time.perf_counter() - began
+            self.loss_sum, self.token_sum = self.loss_sum + loss * tokens, self.token_sum + tokens
+            entry = Progress(self.step, self.epoch, self.rate(self.step), loss, tokens, self.seconds)
+            done = self.step == self.settings.steps
+            if self.step % self.settings.validate_every == 0 or done:
+                entry.loss, entry.tokens = self.loss_sum / self.token_sum, int(self.token_sum)
+                entry.validation_loss, entry.validation_bleu = self.validate()
+                entry.validation_perplexity = math.exp(min(entry.validation_loss, 50))
+                self._log(entry)
+                self.loss_sum = self.token_sum = 0.0
+            if self.step in keep:
+                self._snapshot()
+            regular = self.step % self.settings.save_every == 0 or done
+            if regular:
+                self._keep_for_average()
+            if regular or self.step == last:
+                self._save()
+            report(entry)
+
+    def average(self) -> None:
+        """Replace the weights by the mean of the last saved states (section 6.1)."""
+        files = sorted((self.folder / "states").glob("*.safetensors"))
+        if not files:
+            raise TrainingError(f"{self.folder} has no saved states to average; train first")
+        sums = {name: torch.zeros_like(parameter) for name, parameter in self.model.named_parameters()}
+        for file in files:
+            for name, tensor in load_file(file).items():
+                sums[name] += tensor
+        for name, parameter in self.model.named_parameters():
+            parameter.data.copy_(sums[name] / len(files))
+
+    def export(self, folder: Path) -> None:
+        """Write the averaged weights as a checkpoint, and the log beside them."""
+        self.average()
+        save_checkpoint(folder, self.model, self.tokenizer, self.languages)
+        log = self.folder / "training.csv"
+        if log.exists():
+            write_whole(folder / "training.csv", log.read_bytes())
+
+
+def corpus_bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> float | None:
+    """sacreBLEU with all references of each sentence; None where sacrebleu is not installed."""
+    try:
+        import sacrebleu
+    except ImportError:
+        return None
+    return sacrebleu.corpus_bleu(list(hypotheses), columns(references)).score
+
+
+def columns(references: Sequence[Sequence[str]]) -> list[list[str]]:
+    """References by number, as sacreBLEU takes them; sentences with fewer than the most repeat their first."""
+    most = max(map(len, references))
+    return [[row[i] if i < len(row) else row[0] for row in references] for i in range(most)]
