@@ -1,0 +1,48 @@
+"""Headscope: the Transformer of "Attention Is All You Need", by hand, with every number in view.
+
+    import transformer
+    model = transformer.load("en-de")                        # a bundled name, or a path
+    model.translate("The cat is sleeping.").text
+    trace = model.trace("The cat is sleeping.", "Die Katze schläft.")   # without a target: the model's own
+    trace.cross.weights                                      # [layer, head, query, key]
+    trace.encoder_self.scores                                # before softmax, scaled and masked
+    trace.source_tokens, trace.target_in, trace.target_out   # fed in, predicted
+"""
+
+from transformer.checkpoint import CheckpointError, save_checkpoint
+from transformer.config import PRESETS, ConfigError, ModelConfig, preset
+from transformer.decoding import Hypothesis, beam, greedy
+from transformer.model import Transformer
+from transformer.pretrained import InputError, Pretrained, Translation, available, load
+from transformer.tap import FUSED, OFF, Tap, TapError
+from transformer.tokenizer import Tokenizer
+from transformer.trace import KINDS, AttentionTrace, FeedForwardTrace, Trace
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "FUSED",
+    "KINDS",
+    "OFF",
+    "PRESETS",
+    "AttentionTrace",
+    "CheckpointError",
+    "ConfigError",
+    "FeedForwardTrace",
+    "Hypothesis",
+    "InputError",
+    "ModelConfig",
+    "Pretrained",
+    "Tap",
+    "TapError",
+    "Tokenizer",
+    "Trace",
+    "Transformer",
+    "Translation",
+    "available",
+    "beam",
+    "greedy",
+    "load",
+    "preset",
+    "save_checkpoint",
+]

@@ -14,15 +14,15 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from reprlib import repr as shown
 from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch import Tensor
 
 from transformer.config import ConfigError, ModelConfig
@@ -75,17 +75,17 @@ def _read_weights(path: Path, model: Transformer) -> dict[str, Tensor]:
             if missing := sorted(set(wanted) - found):
                 raise CheckpointError(f"{path.name} has no tensor {missing[0]}, which config.json asks for")
             if extra := sorted(found - set(wanted)):
-                raise CheckpointError(f"{path.name} has a tensor {extra[0]}, which config.json knows nothing of")
+                raise CheckpointError(f"{path.name} has a tensor {shown(extra[0])}, which config.json knows nothing of")
             tensors = {}
             for name, shape in wanted.items():
                 arrived = tuple(file.get_slice(name).get_shape())
                 if arrived != shape:
-                    raise CheckpointError(
-                        f"{path.name}: {name} is {list(arrived)}, config.json asks for {list(shape)}"
-                    )
+                    raise CheckpointError(f"{path.name}: {name} is {list(arrived)}, config.json asks for {list(shape)}")
                 tensor = file.get_tensor(name)
                 if tensor.dtype not in DTYPES:
-                    raise CheckpointError(f"{path.name}: {name} is {tensor.dtype}; floating point is needed")
+                    raise CheckpointError(
+                        f"{path.name}: {name} is {tensor.dtype}; float16, bfloat16 or float32 is needed"
+                    )
                 tensor = tensor.float()
                 if not torch.isfinite(tensor).all():
                     raise CheckpointError(f"{path.name}: {name} holds values that are not finite numbers")
@@ -112,7 +112,7 @@ def load_checkpoint(path: Path) -> Checkpoint:
             f"{path} holds a model of another architecture ({str(arrived)[:60]!r}); {ARCHITECTURE!r} can be opened"
         )
     if about.get("format") != FORMAT:
-        raise CheckpointError(f"{path} has format {about.get('format')!r}; this version reads format {FORMAT}")
+        raise CheckpointError(f"{path} has format {shown(about.get('format'))}; this version reads format {FORMAT}")
     try:
         config = ModelConfig.from_dict(about.get("model", {}))
         if (path / TOKENIZER).stat().st_size > LARGEST_TOKENIZER:
@@ -127,6 +127,9 @@ def load_checkpoint(path: Path) -> Checkpoint:
         raise CheckpointError(
             f"{path}: the tokenizer knows {len(tokenizer)} pieces and the model {config.vocab_size}; they belong apart"
         )
+    specials = (config.pad_id, config.unk_id, config.start_id, config.end_id)
+    if specials != (0, 1, 2, 3):  # where `Tokenizer` has them
+        raise CheckpointError(f"{path}: the special ids are {shown(specials)} in config.json, 0 to 3 in the tokenizer")
     model = Transformer(config)
     model.load_state_dict(weights)
     model.requires_grad_(False).eval()
@@ -137,11 +140,12 @@ def load_checkpoint(path: Path) -> Checkpoint:
 
 def write_whole(path: Path, data: bytes) -> None:
     """Write a file so that it is there whole or not at all, also after a crash."""
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
+    partial = path.with_name(f".{path.name}.partial")  # no tempfile: that would leave it readable by its owner only
+    with partial.open("wb") as file:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
-    os.replace(file.name, path)
+    os.replace(partial, path)
 
 
 def save_checkpoint(
@@ -163,6 +167,4 @@ def save_checkpoint(
     write_whole(path / CONFIG, (json.dumps(about, indent=2) + "\n").encode())
     tokenizer.save(path / TOKENIZER)
     tensors = {name: parameter.detach().to(dtype).contiguous() for name, parameter in model.named_parameters()}
-    partial = path / f".{WEIGHTS}.partial"
-    save_file(tensors, partial)
-    os.replace(partial, path / WEIGHTS)
+    write_whole(path / WEIGHTS, save(tensors))

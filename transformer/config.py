@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
+from reprlib import repr as shown  # a config.json may hold a megabyte where a number belongs; messages stay short
 from typing import Any
 
 ACTIVATIONS = ("relu", "gelu")
@@ -70,7 +71,7 @@ class ModelConfig:
         for name, (low, high) in LIMITS.items():
             value = getattr(self, name)
             if type(value) is not int or not low <= value <= high:
-                raise ConfigError(f"{name} is {value!r}; a whole number from {low} to {high:,} is allowed")
+                raise ConfigError(f"{name} is {shown(value)}; a whole number from {low} to {high:,} is allowed")
         if self.d_model % self.heads:
             raise ConfigError(
                 f"d_model {self.d_model} cannot be split into {self.heads} heads of equal width; "
@@ -81,17 +82,17 @@ class ModelConfig:
         for name in ("dropout", "attention_dropout"):
             value = getattr(self, name)
             if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < 1:
-                raise ConfigError(f"{name} is {value!r}; a number from 0 up to, not including, 1 is allowed")
+                raise ConfigError(f"{name} is {shown(value)}; a number from 0 up to, not including, 1 is allowed")
         eps = self.layer_norm_eps
         if not isinstance(eps, int | float) or isinstance(eps, bool) or not 0 < eps < 1:
-            raise ConfigError(f"layer_norm_eps is {eps!r}; a number between 0 and 1 is allowed")
+            raise ConfigError(f"layer_norm_eps is {shown(eps)}; a number between 0 and 1 is allowed")
         for name, allowed in (("activation", ACTIVATIONS), ("norm", NORMS), ("positions", POSITIONS)):
             value = getattr(self, name)
             if value not in allowed:
-                raise ConfigError(f"{name} is {value!r}; allowed are {' and '.join(allowed)}")
+                raise ConfigError(f"{name} is {shown(value)}; allowed are {' and '.join(allowed)}")
         specials = (self.pad_id, self.unk_id, self.start_id, self.end_id)
         if any(type(i) is not int or not 0 <= i < self.vocab_size for i in specials):
-            raise ConfigError(f"special ids {specials} must be whole numbers below vocab_size {self.vocab_size}")
+            raise ConfigError(f"special ids {shown(specials)} must be whole numbers below vocab_size {self.vocab_size}")
         if len(set(specials)) != len(specials):
             raise ConfigError(f"special ids {specials} must differ from each other")
 
@@ -111,7 +112,7 @@ class ModelConfig:
         known = {field.name for field in dataclasses.fields(cls)}
         unknown = sorted(str(name) for name in set(values) - known)
         if unknown:
-            raise ConfigError(f"unknown configuration field {unknown[0]!r}; known are {', '.join(sorted(known))}")
+            raise ConfigError(f"unknown configuration field {shown(unknown[0])}; known are {', '.join(sorted(known))}")
         if "vocab_size" not in values:
             raise ConfigError("the configuration does not say vocab_size, the number of pieces")
         return cls(**values)
@@ -130,5 +131,5 @@ PRESETS: dict[str, dict[str, Any]] = {
 def preset(name: str, vocab_size: int, **changes: Any) -> ModelConfig:
     """The named preset for a vocabulary, with any field changed. Raises ConfigError for an unknown name."""
     if name not in PRESETS:
-        raise ConfigError(f"there is no preset {name!r}; there are {', '.join(PRESETS)}")
+        raise ConfigError(f"there is no preset {shown(name)}; there are {', '.join(PRESETS)}")
     return ModelConfig.from_dict({"vocab_size": vocab_size, **PRESETS[name], **changes})

@@ -36,6 +36,12 @@ def output_limit(model: Transformer, source_length: int, limit: int | None = Non
     return min(bounds if limit is None else [*bounds, limit])
 
 
+def _limits(model: Transformer, source: Tensor, limit: int | None) -> list[int]:
+    """`output_limit` of every row by its own length, so that padding in a batch changes nothing."""
+    lengths = (source != model.config.pad_id).sum(1).tolist()
+    return [output_limit(model, length, limit) for length in lengths]
+
+
 def _log_probs(model: Transformer, hidden: Tensor) -> Tensor:
     """Log-softmax of the last position's logits: [batch, target, d_model] -> [batch, vocab]."""
     return model.project(hidden[:, -1]).float().log_softmax(-1)
@@ -57,14 +63,14 @@ def greedy(model: Transformer, source: Tensor, limit: int | None = None, cached:
     arithmetic. Both give the same tokens.
     """
     config = model.config
-    steps = output_limit(model, source.shape[1], limit)
+    limits = torch.tensor(_limits(model, source, limit), device=source.device)
     memory = model.encode(source, FUSED if cached else OFF)
     cache = model.new_cache() if cached else None
     fed = torch.full((len(source), 1), config.start_id, device=source.device)
     written: list[list[int]] = [[] for _ in source]
     scores: list[list[float]] = [[] for _ in source]
     active = torch.arange(len(source), device=source.device)
-    for _ in range(steps):
+    for step in range(1, int(limits.max()) + 1):
         newest = fed[:, -1:] if cached else fed
         hidden = model.decode(newest, memory, source, FUSED if cached else OFF, cache)
         log_probs = _log_probs(model, hidden)
@@ -74,7 +80,7 @@ def greedy(model: Transformer, source: Tensor, limit: int | None = None, cached:
         ):
             written[row].append(token)
             scores[row].append(score)
-        going = chosen != config.end_id
+        going = (chosen != config.end_id) & (limits[active] > step)
         if not going.any():
             break
         fed = torch.cat((fed, chosen[:, None]), 1)
@@ -104,7 +110,7 @@ def beam(
     device = source.device
     vocab = config.vocab_size
     count = len(source)
-    steps = output_limit(model, source.shape[1], limit)
+    limits = _limits(model, source, limit)
     memory = model.encode(source, FUSED)
     cache = model.new_cache()
     # Row r of the batch is hypothesis r % beams of sentence owners[r // beams].
@@ -126,7 +132,7 @@ def beam(
         if current is None or value(hypothesis) > value(current):
             best[owner] = hypothesis
 
-    for step in range(1, steps + 1):
+    for step in range(1, max(limits) + 1):
         log_probs = _candidates(model, _log_probs(model, model.decode(fed[:, -1:], memory, source, FUSED, cache)))
         joint = (totals.view(-1, 1) + log_probs).view(len(owners), beams * vocab)
         # 2 x beams candidates always hold at least `beams` that do not end.
@@ -150,12 +156,13 @@ def beam(
                     open_totals.append(total)
             # Totals only fall and the penalty only grows: this bounds what any open hypothesis can still reach.
             found = best[owner]
-            reach = max(open_totals) / length_penalty(steps, alpha) if open_totals else -torch.inf
-            if step == steps and open_rows and found is None:
+            reach = max(open_totals) / length_penalty(limits[owner], alpha) if open_totals else -torch.inf
+            full = step == limits[owner]
+            if full and open_rows and found is None:
                 parent, token = open_rows[0], open_tokens[0]
                 last = open_totals[0] - totals[i, parent].item()
                 offer(owner, Hypothesis((*history[i][parent], token), (*probs[i][parent], last)))
-            if not open_rows or (found is not None and value(found) >= reach):
+            if full or not open_rows or (found is not None and value(found) >= reach):
                 continue
             while len(open_rows) < beams:  # fewer live hypotheses than beams: keep the shape, out of the running
                 open_rows.append(open_rows[0])

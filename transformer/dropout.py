@@ -20,7 +20,7 @@ def dropout(x: Tensor, probability: float) -> Tensor:
         return x
     if x.device.type != "cpu":
         return F.dropout(x, probability)
-    dropped = max(1, round(probability * LEVELS))
+    dropped = min(max(1, round(probability * LEVELS)), LEVELS - 1)
     count = x.numel()
     bits = torch.empty((count + 3) // 4, dtype=torch.int64).random_(-(1 << 63), None)
     keep = bits.view(torch.int16)[:count].view(x.shape) >= dropped - LEVELS // 2

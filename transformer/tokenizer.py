@@ -105,7 +105,7 @@ class Tokenizer:
                     self._processor.Encode(clean(text), enable_sampling=True, alpha=alpha, nbest_size=-1)
                 )
 
-        sentencepiece.set_random_generator_seed(seed)
+        sentencepiece.set_random_generator_seed(seed % (2**32 - 1))  # 32 bits, the largest of them means "any"
         thread = threading.Thread(target=work)
         thread.start()
         thread.join()
@@ -121,5 +121,4 @@ class Tokenizer:
 
     def surfaces(self, text: str) -> list[str]:
         """What each piece of `encode(text)` covers, with the piece mark; for <unk> the characters that were typed."""
-        proto = self._processor.Encode(clean(text), out_type="immutable_proto")
-        return [piece.surface.replace(" ", PIECE_MARK) if piece.id == 1 else piece.piece for piece in proto.pieces]
+        return list(self._processor.Encode(clean(text), return_type="offset_mapping")["pieces"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,8 +24,9 @@ class DataError(ValueError):
 def _lines(path: Path) -> list[str]:
     try:
         data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}") from error
+    except (OSError, EOFError, zlib.error) as error:  # the last two: a .gz that is cut off or damaged
+        raise DataError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    data = data.removeprefix(b"\xef\xbb\xbf")  # the byte order mark some editors write
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -99,6 +101,8 @@ def bucket(lengths: Sequence[tuple[int, int]], tokens: int, rng: np.random.Gener
     lengths: (source, target) of every pair, special tokens included. With rng, ties are broken and batches ordered at
     random; without, sorted. A pair longer than `tokens` makes a batch of its own.
     """
+    if not len(lengths):
+        return []
     table = np.asarray(lengths)
     tie = rng.random(len(table)) if rng is not None else np.arange(len(table))
     order = np.lexsort((tie, table[:, 0], table[:, 1]))

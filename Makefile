@@ -1,0 +1,54 @@
+# make app          start the app on http://localhost:8501 (PORT=8600 make app: elsewhere)
+# make test         every test, those in a browser included (ARGS="-k attention" make test: some)
+# make bench        the ratios of benchmarks/
+# make screenshots  pictures of every page, light and dark
+# make lint         style
+#
+# Each makes .venv on its first run and installs the tested versions (constraints.txt) there; later runs start at once.
+
+PORT ?= 8501
+ARGS ?=
+PYTHON = .venv/bin/python
+INSTALL = $(PYTHON) -m pip install --disable-pip-version-check --quiet --constraint constraints.txt
+
+# The first Python that runs, is new enough and can make virtual environments. Each is tried by running it: a name on
+# the PATH may be an empty shim. PYTHON3 in the environment is tried first.
+FIND = for python in $$PYTHON3 python3.13 python3.12 python3.11 python3 python; do \
+	"$$python" -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 \
+	&& command -v "$$python" && exit; done; \
+	echo "Python 3.11 or newer, with its venv module, was not found. Install it (on Debian: python3 and python3-venv)" \
+	"or name one: PYTHON3=/path/to/python3.12 make" >&2; exit 1
+
+.PHONY: app test bench screenshots lint clean
+
+app: .venv/installed-app
+	$(PYTHON) -m transformer app --port $(PORT)
+
+test: .venv/installed-test
+	$(PYTHON) -m pytest $(ARGS)
+
+bench: .venv/installed-bench
+	$(PYTHON) -m benchmarks $(ARGS)
+
+screenshots: .venv/installed-test
+	$(PYTHON) -m tests.browser.screenshots $(ARGS)
+
+lint: .venv/installed-test
+	$(PYTHON) -m ruff check .
+	$(PYTHON) -m ruff format --check .
+
+clean:
+	rm -rf .venv
+
+$(PYTHON):
+	@found=$$($(FIND)) && echo "Making .venv with $$found" && "$$found" -m venv --clear .venv
+
+# A stamp is younger than what it was made from: a changed pyproject.toml or constraints.txt, or another Python,
+# installs again.
+.venv/installed-app: EXTRAS =
+.venv/installed-test: EXTRAS = [test]
+.venv/installed-bench: EXTRAS = [bench]
+.venv/installed-%: pyproject.toml constraints.txt hatch_build.py $(PYTHON)
+	@echo "Installing the tested versions into .venv (a few minutes, this once)"
+	@$(INSTALL) --editable '.$(EXTRAS)'
+	@touch $@

@@ -1,0 +1,46 @@
+"""The heads explorer: type a sentence, see every head."""
+
+from dataclasses import replace
+
+import streamlit as st
+
+from pages.shared import downloads, explorer, sentence
+from pages.shared.begin import begin
+from pages.shared.state import change, current, write_address
+from pages.shared.texts import _
+
+
+def _toggle_big() -> None:
+    state = current()
+    if state is not None:
+        change(view=replace(state.view, big=not state.view.big), revision=state.revision + 1)
+
+
+begun = begin(_("Heads"))
+sentence.example_menu(begun)
+sentence.fields(begun)
+trace = sentence.traced(begun)
+state = begun.state
+if trace is not None:
+    state = explorer.draw(state, trace)
+    downloads.download_menu(begun, trace, state)
+write_address(state)
+downloads.link_menu(begun)
+with begun.header:
+    st.button("Aa", key="hs-big", on_click=_toggle_big, help=_("Big text, for a projector"))
+with st.expander(_("What am I looking at?")):
+    st.markdown(
+        _(
+            "Every small square is one **head**: each row is a token that asks (query), each column a token that "
+            "answers (key), and the darker a cell, the more of that key's value flows to the query. A row sums to 1."
+        )
+    )
+    st.latex(r"\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}}\right) V")
+    st.markdown(
+        _(
+            "*Encoder self*: source tokens look at source tokens. *Decoder self*: target tokens look back, a mask "
+            "hides the future. *Cross*: target tokens look at the source. A decoder row is a step: it is fed one "
+            "token and predicts the next; **Rows** chooses which of the two labels it. Attention Is All You Need, "
+            "sections 3.2.1 to 3.2.3."
+        )
+    )

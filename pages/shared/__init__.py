@@ -1,0 +1,1 @@
+"""What the pages share: the only code, with app.py and the pages, that knows Streamlit."""

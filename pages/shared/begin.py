@@ -1,0 +1,82 @@
+"""How every page begins: theme, navigation, checkpoint, and the state the link or the session holds."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import streamlit as st
+
+import transformer
+from pages.shared import cache
+from pages.shared.state import CHECKPOINT, State, arrive, change, current, keep
+from pages.shared.texts import _
+from transformer.pretrained import Pretrained
+from transformer.view.state import view_from_params
+
+STYLE = (Path(__file__).parent / "style.css").read_text(encoding="utf-8")
+
+
+@dataclass(frozen=True)
+class Begun:
+    """model: the checkpoint chosen; state: as the session or the link has it; header: where a page adds its menus."""
+
+    model: Pretrained
+    state: State
+    header: st.delta_generator.DeltaGenerator
+
+
+def message(sentence: str, kind: str = "warning") -> None:
+    """A sentence in a box; what a person typed in it stays text, markup and Markdown included."""
+    st.html(f'<div class="hs-message hs-{kind}" role="status">{html.escape(sentence)}</div>')
+
+
+def _switch_checkpoint() -> None:
+    state = current()
+    change(checkpoint=st.session_state[CHECKPOINT], revision=(state.revision if state else 0) + 1)
+
+
+def begin(title: str) -> Begun:
+    """Draw the header and give the page what it shows. Stops the page, with a sentence, if no model can be opened."""
+    st.set_page_config(page_title=f"{title} · Headscope", page_icon="🔬", layout="wide")
+    state = current()
+    big = state is not None and state.view.big or (state is None and st.query_params.get("big") == "1")
+    st.html(f"<style>{STYLE}{':root{--hs-scale:1.3}' if big else ''}</style>")
+    found = cache.checkpoints()
+    if not found:
+        message(_("No checkpoint was found; start with headscope --checkpoint FOLDER, or train one."), "error")
+        st.stop()
+    fresh = state is None
+    if state is None:
+        state = keep(arrive(list(found)))
+    header = st.container(horizontal=True, vertical_alignment="center", gap="small", key="hs-header")
+    with header:
+        st.html('<div class="hs-brand">Head<i>scope</i></div>', width="content")
+        st.page_link("app.py", label=_("Heads"))
+        st.html('<div class="hs-spring"></div>', width="stretch")
+        names = list(found)
+        if st.session_state.get(CHECKPOINT) != state.checkpoint:
+            st.session_state[CHECKPOINT] = state.checkpoint
+        st.selectbox(
+            _("Checkpoint"), names, key=CHECKPOINT, on_change=_switch_checkpoint, label_visibility="collapsed", width=150
+        )
+    try:
+        model = cache.load(state.checkpoint, str(found[state.checkpoint]))
+    except transformer.CheckpointError as error:
+        message(_("This checkpoint cannot be opened: {error}.").format(error=error), "error")
+        st.stop()
+    if fresh:
+        config = model.config
+        layers = {
+            "encoder_self": config.encoder_layers,
+            "decoder_self": config.decoder_layers,
+            "cross": config.decoder_layers,
+        }
+        view, notices = view_from_params(st.query_params.to_dict(), layers, config.heads)
+        state = keep(replace(state, view=view, notices=(*state.notices, *notices)))
+    for notice in state.notices:
+        message(notice)
+    if state.notices:
+        keep(replace(state, notices=()))
+    return Begun(model, current() or state, header)

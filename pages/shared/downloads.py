@@ -1,0 +1,45 @@
+"""Downloads that need the server, and the link to what is on the screen."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from pages.shared.begin import Begun
+from pages.shared.state import State
+from pages.shared.texts import _
+from transformer.export import npz
+from transformer.trace import Trace
+from transformer.view.page import html_page
+
+
+def download_menu(begun: Begun, trace: Trace, state: State) -> None:
+    """Made when asked for, not on every run."""
+    with begun.header, st.popover(_("Download"), key="hs-download"):
+        st.download_button(
+            _("This picture as an HTML page"),
+            lambda: html_page(trace, state.view),
+            "headscope.html",
+            "text/html",
+            on_click="ignore",
+            help=_("One file that opens offline, with hover and click and every head's exact numbers."),
+            width="stretch",
+        )
+        st.download_button(
+            _("The whole trace (.npz)"),
+            lambda: npz(trace),
+            "headscope-trace.npz",
+            "application/octet-stream",
+            on_click="ignore",
+            help=_("Every tensor of the pass as NumPy arrays, with index.json saying what they are."),
+            width="stretch",
+        )
+        st.caption(_("PNG, SVG and CSV of what you see: Save, beside the colour scale."))
+
+
+def link_menu(begun: Begun) -> None:
+    with begun.header, st.popover(_("Link"), key="hs-link"):
+        st.caption(_("The address bar always holds what you see; this is the same link to copy."))
+        base = str(st.context.url or "").split("?")[0]
+        st.code(f"{base}?{urlencode(st.query_params.to_dict())}", language=None, wrap_lines=True)

@@ -1,0 +1,57 @@
+"""The attention view as a Streamlit component, and the exact numbers that follow it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import streamlit as st
+
+from pages.shared.state import State, keep
+from transformer.trace import Trace
+from transformer.view.bundle import script, style
+from transformer.view.pack import feed_pack, full_pack, trace_id
+from transformer.view.state import fit_cell, view_from_browser
+
+KEY = "explorer"
+PACK = "explorer_pack"
+
+_picture = st.components.v2.component("headscope.explorer", js=script("component.js"), css=style())
+_feed = st.components.v2.component("headscope.feed", js=script("feed.js"))
+
+
+def sizes(trace: Trace) -> tuple[dict[str, int], int]:
+    """Layers of every kind, and heads."""
+    kinds = ("encoder_self", "decoder_self", "cross")
+    return {kind: trace.attention(kind).layers for kind in kinds}, trace.cross.heads
+
+
+def merge_browser(state: State, trace: Trace) -> State:
+    """The state after what a person did in the view since the last run."""
+    reported = st.session_state.get(KEY)
+    values = reported.get("view") if reported is not None else None
+    if not isinstance(values, dict) or values.get("revision") != state.revision:
+        return state  # older than what Python changed since
+    layers, heads = sizes(trace)
+    view = view_from_browser({k: v for k, v in values.items() if k != "revision"}, layers, heads, state.view)
+    return replace(state, view=view)
+
+
+def bounded(state: State, trace: Trace) -> State:
+    """The same state, its chosen cell forgotten where the picture has none such."""
+    rows = len(trace.source_tokens if state.view.kind == "encoder_self" else trace.target_in)
+    columns = len(trace.target_in if state.view.kind == "decoder_self" else trace.source_tokens)
+    return replace(state, view=fit_cell(state.view, rows, columns))
+
+
+def draw(state: State, trace: Trace) -> State:
+    """The picture of a trace. The pack is made once a trace and once a change by Python: what a person does in the
+    picture stays in the browser, only the chosen head's exact numbers travel."""
+    state = keep(bounded(merge_browser(state, trace), trace))
+    name = (trace_id(trace), state.revision)
+    kept = st.session_state.get(PACK)
+    if kept is None or kept[0] != name:
+        kept = (name, full_pack(trace, state.view, revision=state.revision))
+        st.session_state[PACK] = kept
+    _picture(key=KEY, data=kept[1], on_view_change=lambda: None)
+    _feed(key="explorer_feed", data=feed_pack(trace, state.view), height=1)
+    return state

@@ -1,0 +1,131 @@
+"""The sentence pair: two fields, examples, and what is wrong with them if something is."""
+
+from __future__ import annotations
+
+import html
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import streamlit as st
+
+from pages.shared import cache
+from pages.shared.begin import Begun, message
+from pages.shared.state import SOURCE, TARGET, State, change, current, keep, max_tokens
+from pages.shared.texts import _
+from transformer.pretrained import InputError, Pretrained
+from transformer.trace import Trace
+from transformer.view.state import View, view_from_params
+
+EXAMPLES = "examples.json"
+
+
+@dataclass(frozen=True)
+class Example:
+    """A sentence worth showing with a checkpoint: title, what to look for, texts, and where to look."""
+
+    title: str
+    look: str
+    source: str
+    target: str
+    view: View
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def examples(_model: Pretrained, name: str) -> tuple[Example, ...]:
+    """The examples a checkpoint brings along; none if it brings none."""
+    path = Path(_model.path) / EXAMPLES
+    if not path.is_file():
+        return ()
+    config = _model.config
+    layers = dict.fromkeys(("decoder_self", "cross"), config.decoder_layers) | {"encoder_self": config.encoder_layers}
+    found = []
+    entries: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
+    for entry in entries:
+        view = view_from_params({k: str(v) for k, v in entry.get("view", {}).items()}, layers, config.heads)[0]
+        found.append(Example(entry["title"], entry["look"], entry["source"], entry.get("target", ""), view))
+    return tuple(found)
+
+
+def _typed() -> None:
+    change(source=st.session_state[SOURCE], target=st.session_state[TARGET])
+
+
+def _show(example: Example) -> None:
+    state = current()
+    if state is not None:
+        view = replace(example.view, big=state.view.big)
+        keep(replace(state, source=example.source, target=example.target, view=view, revision=state.revision + 1))
+
+
+def _label(model: Pretrained, side: str, text: str, limit: int) -> str:
+    """Label of a field, with how many of the allowed tokens are used: said before the limit is hit."""
+    language = model.languages[0 if side == SOURCE else 1]
+    used = len(model.tokenizer.encode(text))
+    if side == TARGET and not used:
+        return _("{language} target (empty: the model translates; up to {limit} tokens)").format(
+            language=language, limit=limit
+        )
+    name = _("{language} source · {used} of {limit} tokens") if side == SOURCE else _(
+        "{language} target, traced as given · {used} of {limit} tokens"
+    )  # fmt: skip
+    return name.format(language=language, used=used + 1 if used else 0, limit=limit)
+
+
+def example_menu(begun: Begun) -> None:
+    found = examples(begun.model, begun.model.name)
+    if found:
+        with begun.header, st.popover(_("Examples"), key="hs-examples"):
+            for number, example in enumerate(found):
+                st.button(example.title, key=f"example-{number}", on_click=_show, args=(example,), width="stretch")
+                st.html(f'<p class="hs-look">{html.escape(example.source)}<br>{html.escape(example.look)}</p>')
+
+
+def fields(begun: Begun) -> None:
+    """The two text fields; what was typed stays, whatever becomes of it."""
+    state, model = begun.state, begun.model
+    limit = model.token_limit(max_tokens())
+    left, right = st.columns(2, gap="small")
+    for column, side, text in ((left, SOURCE, state.source), (right, TARGET, state.target)):
+        if st.session_state.get(side) != text:
+            st.session_state[side] = text
+        column.text_input(
+            _label(model, side, text, limit),
+            key=side,
+            on_change=_typed,
+            placeholder=_("type a sentence") if side == SOURCE else _("the model's own translation"),
+        )
+
+
+def _example_line(state: State, model: Pretrained) -> None:
+    for example in examples(model, model.name):
+        if (example.source, example.target) == (state.source, state.target):
+            st.html(f'<p class="hs-look-for"><b>{_("Look for")}</b> {html.escape(example.look)}</p>')
+
+
+def traced(begun: Begun) -> Trace | None:
+    """The trace of what was typed, or None and a sentence on the page saying why there is none."""
+    state = begun.state
+    try:
+        found = cache.trace(
+            begun.model, begun.model.name, state.source, state.target.strip() and state.target, max_tokens()
+        )
+    except InputError as error:
+        text = str(error)
+        message(text[:1].upper() + text[1:] + ".", "error")
+        return None
+    unknown = [
+        label
+        for ids, labels in ((found.source_ids, found.source_labels), (found.target_out_ids, found.target_out_labels))
+        for number, label in zip(ids, labels, strict=True)
+        if number == begun.model.config.unk_id
+    ]
+    if unknown:
+        message(
+            _("Not in this model's vocabulary, read as <unk>: {tokens}").format(tokens=" ".join(unknown)[:200]), "note"
+        )
+    if not found.complete:
+        message(_("The translation was cut off at {limit} tokens.").format(limit=len(found.target_out)), "note")
+    _example_line(state, begun.model)
+    return found

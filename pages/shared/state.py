@@ -1,0 +1,86 @@
+"""The state all pages share: in session state while a person looks around, and in the address bar always."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field, replace
+
+import streamlit as st
+
+from pages.shared.texts import _
+from transformer.view.state import View
+
+KEY = "headscope"
+START = "The man who called me yesterday is my brother."
+SOURCE, TARGET, CHECKPOINT = "source", "target", "checkpoint"  # widget keys and names in the address bar alike
+
+
+@dataclass(frozen=True)
+class State:
+    """checkpoint: name; source, target: text as typed; view: the picture; revision: counts what Python changed in the
+    view, so that the browser takes it over; notices: sentences to show once."""
+
+    checkpoint: str
+    source: str = START
+    target: str = ""
+    view: View = field(default_factory=View)
+    revision: int = 0
+    notices: tuple[str, ...] = ()
+
+
+def max_tokens() -> int:
+    """Tokens allowed a side: HEADSCOPE_MAX_TOKENS, or 128."""
+    text = os.environ.get("HEADSCOPE_MAX_TOKENS", "")
+    return int(text) if text.isdigit() and int(text) > 1 else 128
+
+
+def current() -> State | None:
+    """The state of this session, None before the first page has begun."""
+    return st.session_state.get(KEY)
+
+
+def keep(state: State) -> State:
+    st.session_state[KEY] = state
+    return state
+
+
+def change(**changes: object) -> None:
+    """Change fields of the state from a callback."""
+    state = current()
+    if state is not None:
+        keep(replace(state, **changes))  # type: ignore[arg-type]
+
+
+def arrive(names: list[str]) -> State:
+    """The state a link asks for, texts and checkpoint only; the picture is read when the model's sizes are known.
+
+    A name in a link is looked up among the checkpoints that were found, never opened as a path.
+    """
+    params = st.query_params.to_dict()
+    notices = []
+    start = os.environ.get("HEADSCOPE_CHECKPOINT", "")
+    name = names[0]
+    if start:
+        name = start if start in names else os.path.basename(os.path.normpath(start))
+    asked = params.get(CHECKPOINT)
+    if asked is not None:
+        if asked in names:
+            name = asked
+        else:
+            notices.append(
+                _("The link asks for the checkpoint {asked!r}; there are {names}.").format(
+                    asked=asked[:60], names=", ".join(names)
+                )
+            )
+    return State(name, params.get(SOURCE, START), params.get(TARGET, ""), notices=tuple(notices))
+
+
+def write_address(state: State) -> None:
+    """Make the address bar say what is on the screen."""
+    params = {CHECKPOINT: state.checkpoint, SOURCE: state.source}
+    if state.target:
+        params[TARGET] = state.target
+    params.update(state.view.to_params())
+    params = {name: text.encode("utf-8", "replace").decode() for name, text in params.items()}
+    if st.query_params.to_dict() != params:
+        st.query_params.from_dict(params)

@@ -1,0 +1,124 @@
+"""Find a Chromium or Chrome to test in, or fetch one."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+VARIABLE = "HEADSCOPE_BROWSER"
+NAMES = (
+    "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge",
+    "microsoft-edge-stable", "msedge",
+)  # fmt: skip
+PLACES = (
+    "/usr/lib/chromium/chromium",
+    "/opt/google/chrome/chrome",
+    "/snap/bin/chromium",
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+    "/Applications/Chromium.app/Contents/MacOS/Chromium",
+    "/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge",
+    "{PROGRAMFILES}/Google/Chrome/Application/chrome.exe",
+    "{PROGRAMFILES(X86)}/Google/Chrome/Application/chrome.exe",
+    "{LOCALAPPDATA}/Google/Chrome/Application/chrome.exe",
+    "{PROGRAMFILES(X86)}/Microsoft/Edge/Application/msedge.exe",
+)
+# Headless, without a sandbox (containers have none), and silent on the network.
+FLAGS = [
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
+]  # fmt: skip
+
+
+class NoBrowser(Exception):
+    """No browser, and what was tried."""
+
+
+def _runs(path: str | Path) -> bool:
+    """Whether it can be executed; a distribution's stub that only asks for another package cannot."""
+    if sys.platform == "win32":  # chrome.exe --version opens a window there
+        return Path(path).is_file()
+    try:
+        done = subprocess.run([str(path), "--version"], capture_output=True, timeout=30, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
+
+
+def _installed() -> Iterator[str]:
+    for name in NAMES:
+        if found := shutil.which(name):
+            yield found
+    for place in PLACES:
+        for variable in ("PROGRAMFILES", "PROGRAMFILES(X86)", "LOCALAPPDATA"):
+            place = place.replace(f"{{{variable}}}", os.environ.get(variable, f"{{{variable}}}"))
+        if Path(place).is_file():
+            yield place
+
+
+def _playwrights_own() -> Path:
+    """Where Playwright keeps its Chromium, whether or not it is there. Asked in another process: Playwright's sync
+    interface may be started once only."""
+    code = (
+        "from playwright.sync_api import sync_playwright as s\n"
+        "with s() as p: print(p.chromium.executable_path)"
+    )
+    asked = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    return Path(asked.stdout.strip() or os.devnull)
+
+
+def _try(*command: str, seconds: int) -> str:
+    """Run a command that fetches a browser; returns "" or why it failed."""
+    print(f"looking for a browser: {' '.join(command)}", file=sys.stderr)
+    try:
+        done = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            env={**os.environ, "DEBIAN_FRONTEND": "noninteractive", "PLAYWRIGHT_DOWNLOAD_CONNECTION_TIMEOUT": "10000"},
+        )
+    except subprocess.TimeoutExpired:
+        return f"not done within {seconds} s"
+    except OSError as error:
+        return error.strerror or str(error)
+    return "" if done.returncode == 0 else f"exit status {done.returncode}"
+
+
+def find_browser() -> str:
+    """The path of a Chromium or Chrome that runs. Raises NoBrowser.
+
+    In this order: the one HEADSCOPE_BROWSER names, those installed, Playwright's own (fetched if need be), Debian's
+    package (installed where we are root).
+    """
+    if named := os.environ.get(VARIABLE):
+        if _runs(named):
+            return named
+        raise NoBrowser(f"{VARIABLE} is {named!r}, which does not run; name the program file of a Chromium or Chrome")
+    for path in _installed():
+        if _runs(path):
+            return path
+    tried = ["none is installed"]
+    own = _playwrights_own()
+    if not own.is_file():
+        failed = _try(sys.executable, "-m", "playwright", "install", "chromium", seconds=120)
+        tried.append(f"'playwright install chromium' failed ({failed})" if failed else "Playwright fetched one")
+    if own.is_file() and _runs(own):
+        return str(own)
+    if shutil.which("apt-get") and hasattr(os, "geteuid") and os.geteuid() == 0:
+        failed = _try("apt-get", "install", "-y", "--no-install-recommends", "chromium", seconds=300)
+        if failed:  # a fresh container has no package lists yet
+            failed = _try("apt-get", "update", seconds=120) or _try(
+                "apt-get", "install", "-y", "--no-install-recommends", "chromium", seconds=300
+            )
+        if not failed and (path := shutil.which("chromium")) and _runs(path):
+            return path
+        tried.append(f"'apt-get install chromium' failed ({failed or 'it does not run'})")
+    raise NoBrowser(
+        f"no Chromium or Chrome: {'; '.join(tried)}. Install one, or name its program file in {VARIABLE}"
+    )

@@ -1,0 +1,279 @@
+import json
+import resource
+import struct
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from tests.build import sentences, tiny_model, tiny_tokenizer
+from transformer.checkpoint import CONFIG, METRICS, TOKENIZER, WEIGHTS, CheckpointError, load_checkpoint
+from transformer.checkpoint import save_checkpoint, write_whole
+from transformer.tokenizer import Tokenizer
+
+EMBEDDING = "embedding.weight"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A good checkpoint, for tests to damage."""
+    save_checkpoint(tmp_path / "mine", tiny_model(vocab_size=67), tiny_tokenizer(), ("Invented", "Imagined"))
+    return tmp_path / "mine"
+
+
+def _refused(folder, *words):
+    """The one sentence that load_checkpoint says; every word must be in it."""
+    with pytest.raises(CheckpointError) as error:
+        load_checkpoint(folder)
+    message = str(error.value)
+    assert "\n" not in message and len(message) < 400 + len(str(folder)), message
+    for word in words:
+        assert word in message
+    return message
+
+
+def _change(folder, model=None, **about):
+    values = json.loads((folder / CONFIG).read_text())
+    values.update(about)
+    values["model"].update(model or {})
+    (folder / CONFIG).write_text(json.dumps(values))
+
+
+def _header(folder, change):
+    """Rewrite the header of the safetensors file and leave the numbers as they are."""
+    data = (folder / WEIGHTS).read_bytes()
+    size = struct.unpack("<Q", data[:8])[0]
+    header = json.loads(data[8 : 8 + size])
+    change(header)
+    text = json.dumps(header).encode()
+    (folder / WEIGHTS).write_bytes(struct.pack("<Q", len(text)) + text + data[8 + size :])
+
+
+def _tensors(folder, change):
+    tensors = load_file(folder / WEIGHTS)
+    change(tensors)
+    save_file(tensors, folder / WEIGHTS)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32])
+@pytest.mark.parametrize("changes", [{}, {"norm": "pre", "positions": "learned", "activation": "gelu"}])
+def test_round_trip(tmp_path, dtype, changes):
+    model = tiny_model(vocab_size=67, **changes)
+    save_checkpoint(tmp_path / "mine", model, tiny_tokenizer(), ("Invented", "Imagined"), dtype)
+    found = load_checkpoint(tmp_path / "mine")
+    assert (found.name, found.languages, found.metrics) == ("mine", ("Invented", "Imagined"), {})
+    assert found.model.config == model.config
+    for (name, ours), (_, read) in zip(model.named_parameters(), found.model.named_parameters(), strict=True):
+        assert read.dtype == torch.float32 and not read.requires_grad, name
+        assert torch.equal(read, ours.to(dtype).float()), name
+    assert not found.model.training
+    assert found.tokenizer.encode("ka lo") == tiny_tokenizer().encode("ka lo")
+    if dtype == torch.float32:
+        ids = torch.tensor([[5, 6, 3]])
+        assert torch.equal(found.model(ids, ids), model(ids, ids))
+
+
+def test_files_of_a_checkpoint(folder):
+    assert sorted(path.name for path in folder.iterdir()) == [CONFIG, WEIGHTS, TOKENIZER]
+    assert len({path.stat().st_mode for path in folder.iterdir()}) == 1  # who may read one may read all
+    parameters = tiny_model(vocab_size=67).parameter_count()
+    assert 2 * parameters < (folder / WEIGHTS).stat().st_size < 2 * parameters + 10_000
+
+
+def test_saving_again_replaces(folder):
+    save_checkpoint(folder, tiny_model(seed=2, vocab_size=67), tiny_tokenizer())
+    wanted = tiny_model(seed=2, vocab_size=67).embedding.weight.half().float()
+    assert torch.equal(load_checkpoint(folder).model.embedding.weight, wanted)
+
+
+def test_metrics_are_read(folder):
+    (folder / METRICS).write_text('{"bleu": 33.5}')
+    assert load_checkpoint(folder).metrics == {"bleu": 33.5}
+    (folder / METRICS).write_text("[1, 2]")
+    assert load_checkpoint(folder).metrics == {}
+    (folder / METRICS).write_text('{"bleu": ')
+    _refused(folder, METRICS, "not JSON")
+
+
+def test_write_whole_leaves_the_old_file_when_it_fails(tmp_path, monkeypatch):
+    write_whole(tmp_path / "a.json", b"old")
+    monkeypatch.setattr("os.fsync", lambda _: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        write_whole(tmp_path / "a.json", b"new")
+    assert (tmp_path / "a.json").read_bytes() == b"old"
+
+
+def test_no_folder(tmp_path):
+    _refused(tmp_path / "none", "there is no checkpoint folder", "none")
+    (tmp_path / "file").write_text("")
+    _refused(tmp_path / "file", "there is no checkpoint folder")
+
+
+@pytest.mark.parametrize("name", [CONFIG, WEIGHTS, TOKENIZER])
+def test_a_missing_file(folder, name):
+    (folder / name).unlink()
+    _refused(folder, f"it has no {name}")
+    (folder / name).mkdir()
+    _refused(folder, f"it has no {name}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"", b"{", b"\xff\xfe", b"[" * 100_000, b'{"format": ' + b"9" * 10_000 + b"}", b"PK\x03\x04", b"\x80\x04\x95"],
+    ids=["empty", "cut", "no UTF-8", "deep", "long number", "zip", "pickle"],
+)
+def test_config_that_is_no_json(folder, text):
+    (folder / CONFIG).write_bytes(text)
+    _refused(folder, CONFIG, "not JSON in UTF-8")
+
+
+def test_config_of_another_size(folder):
+    (folder / CONFIG).write_bytes(b" " * 1_000_001)
+    _refused(folder, "config.json is 1,000,001 bytes; at most 1,000,000")
+
+
+@pytest.mark.parametrize(
+    ("about", "word"),
+    [
+        ({"architecture": "marian"}, "'marian'"),
+        ({"architecture": None}, "None"),
+        ({"architecture": "x" * 10**5}, "xxx"),
+    ],
+    ids=["marian", "none", "long"],
+)
+def test_another_architecture(folder, about, word):
+    _change(folder, **about)
+    _refused(folder, "another architecture", word, "'headscope-transformer' can be opened")
+
+
+@pytest.mark.parametrize("text", ["[]", "null", "7", '"x"', '{"model_type": "bert"}'])
+def test_json_that_is_no_model_of_ours(folder, text):
+    (folder / CONFIG).write_text(text)
+    _refused(folder, "another architecture")
+
+
+@pytest.mark.parametrize("number", [2, 0, None, "1", "1" * 10**5], ids=str)
+def test_another_format(folder, number):
+    _change(folder, format=number)
+    _refused(folder, "this version reads format 1")
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        ({"layers": 3}, "unknown configuration field 'layers'"),
+        ({"x" * 10**5: 3}, "unknown configuration field"),
+        ({"d_model": 10**300}, "d_model is"),
+        ({"d_model": "64"}, "d_model is '64'"),
+        ({"vocab_size": -1}, "vocab_size is -1"),
+        ({"encoder_layers": 10**6}, "encoder_layers is 1000000"),
+        ({"max_positions": 2**40}, "max_positions is"),
+        ({"dropout": float("nan")}, "dropout is nan"),
+        ({"norm": ["pre"] * 10**4}, "norm is"),
+        ({"heads": 5}, "cannot be split into 5 heads"),
+        ({"pad_id": 5}, "special ids are (5, 1, 2, 3)"),
+    ],
+    ids=lambda value: str(value)[:20],
+)  # fmt: skip
+def test_config_that_describes_no_model(folder, model, words):
+    _change(folder, model)
+    _refused(folder, words)
+
+
+@pytest.mark.parametrize("model", [None, [], "tiny", {}, 7])
+def test_model_that_is_no_table(folder, model):
+    values = json.loads((folder / CONFIG).read_text())
+    values["model"] = model
+    (folder / CONFIG).write_text(json.dumps(values))
+    _refused(folder, "configuration")
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        {
+            "vocab_size": 10**6,
+            "d_model": 8192,
+            "heads": 128,
+            "d_ff": 65_536,
+            "encoder_layers": 64,
+            "decoder_layers": 64,
+        },
+        {"positions": "learned", "max_positions": 16_384},
+        {"vocab_size": 10**6},
+        {"d_ff": 65_536},
+    ],
+    ids=["all", "positions", "vocabulary", "d_ff"],
+)
+def test_big_numbers_are_refused_before_memory_is_taken(folder, model):
+    _change(folder, model)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    _refused(folder, WEIGHTS, "config.json asks for")
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 * 1024  # KiB here, bytes on macOS
+
+
+@pytest.mark.parametrize("share", [0.0, 1e-5, 0.001, 0.1, 0.5, 0.9999])
+def test_truncated_weights(folder, share):
+    data = (folder / WEIGHTS).read_bytes()
+    (folder / WEIGHTS).write_bytes(data[: int(len(data) * share)])
+    _refused(folder, WEIGHTS, "no complete safetensors file")
+
+
+@pytest.mark.parametrize("data", [b"PK\x03\x04" + bytes(99), b"\x80\x04\x95" + bytes(99), b"\xff" * 99, b"{}" * 50])
+def test_weights_of_another_kind(folder, data):
+    (folder / WEIGHTS).write_bytes(data)
+    _refused(folder, WEIGHTS, "no complete safetensors file")
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        {"data_offsets": [0, 10**15]}, {"data_offsets": [-1, 8]}, {"data_offsets": [8, 0]}, {"shape": [10**9, 10**9]},
+        {"shape": [2**63, 2]}, {"shape": [-67, -66]}, {"shape": [67, 65]}, {"dtype": "F64"}, {"dtype": "X"},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_header_that_lies(folder, lie):
+    _header(folder, lambda header: header[EMBEDDING].update(lie))
+    _refused(folder, WEIGHTS, "no complete safetensors file")
+
+
+@pytest.mark.parametrize("size", [2**63, 2**40, 2**31, 10**6, 0])
+def test_a_header_of_another_length(folder, size):
+    data = (folder / WEIGHTS).read_bytes()
+    (folder / WEIGHTS).write_bytes(struct.pack("<Q", size) + data[8:])
+    _refused(folder, WEIGHTS, "no complete safetensors file")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda t: t.pop(EMBEDDING), "has no tensor embedding.weight"),
+        (lambda t: t.update(z=torch.zeros(2)), "has a tensor 'z'"),
+        (lambda t: t.update({"z" * 10**4: torch.zeros(2)}), "has a tensor 'zzz"),
+        (lambda t: t.update({EMBEDDING: t[EMBEDDING].T.contiguous()}), "is [66, 67], config.json asks for [67, 66]"),
+        (lambda t: t.update({EMBEDDING: t[EMBEDDING][:5].contiguous()}), "is [5, 66], config.json asks for [67, 66]"),
+        (lambda t: t.update({EMBEDDING: t[EMBEDDING].to(torch.int8)}), "is torch.int8; float16"),
+        (lambda t: t.update({EMBEDDING: t[EMBEDDING].long()}), "is torch.int64; float16"),
+        (lambda t: t.update({EMBEDDING: t[EMBEDDING].double()}), "is torch.float64; float16"),
+        (lambda t: t.update({EMBEDDING: t[EMBEDDING] > 0}), "is torch.bool; float16"),
+        (lambda t: t[EMBEDDING][3].fill_(torch.nan), "not finite"),
+        (lambda t: t["decoder.1.cross_attention.key.bias"][:1].fill_(-torch.inf), "decoder.1.cross_attention.key.bias"),
+    ],
+)
+def test_tensors_that_do_not_fit(folder, change, words):
+    _tensors(folder, change)
+    _refused(folder, WEIGHTS, words)
+
+
+def test_a_tokenizer_of_another_size(folder):
+    Tokenizer.train(sentences(), 59).save(folder / TOKENIZER)
+    _refused(folder, "the tokenizer knows 59 pieces and the model 67")
+
+
+def test_a_damaged_tokenizer(folder):
+    (folder / TOKENIZER).write_bytes((folder / TOKENIZER).read_bytes()[:1_000])
+    _refused(folder, "not a SentencePiece model")
+    with (folder / TOKENIZER).open("wb") as file:
+        file.truncate(50_000_001)
+    _refused(folder, "tokenizer.model is larger than 50,000,000 bytes")

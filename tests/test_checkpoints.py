@@ -1,0 +1,68 @@
+"""What ships: every bundled checkpoint loads, and every example says something true of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import transformer
+from transformer.pretrained import Pretrained
+from transformer.view.state import view_from_params
+
+FOLDER = Path(__file__).resolve().parent.parent / "checkpoints"
+NAMES = sorted(path.name for path in FOLDER.iterdir() if path.is_dir())
+EXAMPLES = [
+    pytest.param(name, example, id=f"{name}-{example['title']}")
+    for name in NAMES
+    for example in json.loads((FOLDER / name / "examples.json").read_text(encoding="utf-8"))
+]
+
+
+@pytest.fixture(scope="module")
+def models() -> dict[str, Pretrained]:
+    return {name: transformer.load(FOLDER / name) for name in NAMES}
+
+
+def test_english_to_german_ships() -> None:
+    assert "en-de" in NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_checkpoint_is_complete_and_small(models: dict[str, Pretrained], name: str) -> None:
+    files = {path.name: path.stat().st_size for path in (FOLDER / name).iterdir()}
+    assert {"config.json", "model.safetensors", "tokenizer.model", "metrics.json", "training.csv", "README.md"} <= set(
+        files
+    )
+    assert files["model.safetensors"] <= 20_000_000
+    assert models[name].model.parameter_count() <= 10_000_000
+    assert not models[name].model.training and not any(p.requires_grad for p in models[name].model.parameters())
+    card = (FOLDER / name / "README.md").read_text(encoding="utf-8").lower()
+    assert all(word in card for word in ("data", "licence", "attribution", "settings", "score"))
+
+
+@pytest.mark.parametrize(("name", "example"), EXAMPLES)
+def test_an_example_is_true_of_its_model(models: dict[str, Pretrained], name: str, example: dict[str, Any]) -> None:
+    model = models[name]
+    config = model.config
+    layers = dict.fromkeys(("decoder_self", "cross"), config.decoder_layers) | {"encoder_self": config.encoder_layers}
+    params = {key: str(value) for key, value in example["view"].items()}
+    assert not view_from_params(params, layers, config.heads)[1]
+    trace = model.trace(example["source"], example.get("target"))
+    if "translation" in example:
+        assert trace.target_text == example["translation"]
+    assert example["claims"] or "translation" in example
+    for claim in example["claims"]:
+        attention = trace.attention(claim["kind"])
+        rows = trace.source_labels if claim["kind"] == "encoder_self" else trace.target_out_labels
+        columns = trace.target_in_labels if claim["kind"] == "decoder_self" else trace.source_labels
+        place = (rows.index(claim["row"]), columns.index(claim["column"]))
+        weights = attention.weights[claim["layer"] - 1, claim["head"] - 1][place[0]]
+        assert weights[place[1]] >= claim["at_least"], f"{claim}: {weights[place[1]]:.3f}"
+
+
+def test_there_are_a_dozen_examples_of_english_to_german() -> None:
+    examples = json.loads((FOLDER / "en-de" / "examples.json").read_text(encoding="utf-8"))
+    assert len(examples) >= 12 and len({example["title"] for example in examples}) == len(examples)

@@ -1,0 +1,162 @@
+"""What goes to the browser: state, bytes, code and pages."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import re
+import struct
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from tests.build import tiny_pretrained
+from transformer.analysis.attention import summarise
+from transformer.trace import KINDS, Trace
+from transformer.view import bundle
+from transformer.view.pack import feed_pack, full_pack, trace_id
+from transformer.view.page import html_page, notebook_cell
+from transformer.view.state import CHOICES, View, fit_cell, view_from_browser, view_from_params
+
+LAYERS = {"encoder_self": 3, "decoder_self": 2, "cross": 2}
+
+
+def unpack(data: bytes) -> tuple[dict[str, Any], dict[int, np.ndarray]]:
+    """Header, and a reader of references: the format written down once more, independently."""
+    assert data[:4] == b"HSP1"
+    (length,) = struct.unpack("<I", data[4:8])
+    header = json.loads(data[8 : 8 + length])
+    assert (8 + length) % 8 == 0
+    return header, data[8 + length :]  # type: ignore[return-value]
+
+
+def array(reference: dict[str, Any], data: Any) -> np.ndarray:
+    assert reference["offset"] % 8 == 0
+    count = int(np.prod(reference["shape"]))
+    return np.frombuffer(data, reference["dtype"], count, reference["offset"]).reshape(reference["shape"])
+
+
+@pytest.fixture(scope="module")
+def trace() -> Trace:
+    return tiny_pretrained().trace("ka lomi nu.", "re <b>sta</b>")
+
+
+def test_a_link_says_everything_and_is_read_back() -> None:
+    view = View("all", None, 2, "max", "fed", "words", "renormalised", "head", 0.25, "lines", (3, 4), True)
+    params = view.to_params()
+    assert params["head"] == "3" and params["cell"] == "4,5" and params["layer"] == "all"
+    assert view_from_params(params, LAYERS, 3) == (view, [])
+    assert view_from_params(View().to_params(), LAYERS, 3) == (View(), [])
+    assert set(View().to_params()) == {"kind", "layer", "head"}
+
+
+@pytest.mark.parametrize("name", [*CHOICES, "layer", "head", "threshold", "cell", "big"])
+@pytest.mark.parametrize("value", ["", "0", "-1", "1e99", "nan", "²", "9" * 5000, "<script>", "\x00", "../../etc", "٣"])
+def test_what_does_not_fit_falls_back_and_is_reported(name: str, value: str) -> None:
+    view, notices = view_from_params({name: value}, LAYERS, 3)
+    if (name, value) not in {("threshold", "0"), ("big", "0")}:
+        assert view == View() and len(notices) == 1
+        assert notices[0].startswith(f"The link asks for {name} ") and "allowed is" in notices[0]
+        assert len(notices[0]) < 200
+
+
+def test_layer_is_bounded_by_the_kind_it_belongs_to() -> None:
+    assert view_from_params({"kind": "encoder_self", "layer": "3"}, LAYERS, 3)[0].layer == 2
+    view, notices = view_from_params({"kind": "cross", "layer": "3"}, LAYERS, 3)
+    assert view.layer == 0 and notices == ["The link asks for layer '3'; allowed is 1 to 2, or all."]
+    assert view_from_params({"kind": "cross"}, LAYERS, 3, View(layer=2))[0].layer == 1
+
+
+def test_the_browser_is_checked_like_a_link() -> None:
+    start = View(head=1, cell=(1, 1))
+    good = View("encoder_self", 2, None, cell=(0, 3), threshold=0.5, big=True)
+    assert view_from_browser(good.to_browser(), LAYERS, 3, start) == good
+    assert view_from_browser({"cell": None}, LAYERS, 3, start).cell is None
+    for bad in (None, 7, [], {"head": 99, "kind": ["x"], "cell": ["a", {}], "layer": 1.5, "threshold": "inf"}):
+        assert view_from_browser(bad, LAYERS, 3, start) == start
+
+
+def test_a_cell_outside_the_picture_is_forgotten() -> None:
+    assert fit_cell(View(cell=(4, 6)), 5, 7).cell == (4, 6)
+    assert fit_cell(View(cell=(5, 0)), 5, 7).cell is fit_cell(View(cell=(0, 7)), 5, 7).cell is None
+
+
+def test_pictures_are_the_weights_in_eight_bits(trace: Trace) -> None:
+    header, data = unpack(full_pack(trace, View(), {"kind": "Art"}, revision=4))
+    assert header["id"] == trace_id(trace) and header["exact"] == [] and header["texts"] == {"kind": "Art"}
+    assert header["state"]["revision"] == 4
+    for kind in KINDS:
+        weights = trace.attention(kind).weights.numpy()
+        picture = array(header["kinds"][kind]["picture"], data)
+        assert picture.shape == weights.shape
+        assert np.abs(picture / 255 - weights).max() <= 0.5 / 255 + 1e-7
+        assert header["kinds"][kind]["checks"]["recomputed"] < 1e-5
+    assert header["kinds"]["decoder_self"]["columns"] == "target_in"
+    assert header["tokens"]["target_in"] == list(trace.target_in)
+    for side, tokens in header["tokens"].items():
+        assert len(tokens) == len(header["labels"][side]) == len(header["words"][side]) == len(header["special"][side])
+        assert len(header["word_labels"][side]) == header["words"][side][-1] + 1
+
+
+def test_a_lonely_page_carries_every_number(trace: Trace) -> None:
+    header, data = unpack(full_pack(trace, View(), exact=True))
+    assert len(header["exact"]) == 3 * 2 * 3
+    for entry in header["exact"]:
+        part = trace.attention(entry["kind"])
+        for name in ("weights", "queries", "keys", "values"):
+            assert np.array_equal(array(entry[name], data), getattr(part, name)[entry["layer"], entry["head"]].numpy())
+
+
+@pytest.mark.parametrize("layer", [None, 1])
+@pytest.mark.parametrize("head", [None, 2])
+def test_the_feed_brings_what_is_chosen(trace: Trace, layer: int | None, head: int | None) -> None:
+    header, data = unpack(feed_pack(trace, View("all", layer, head, "max")))
+    assert [entry["kind"] for entry in header["exact"]] == list(KINDS)
+    for entry in header["exact"]:
+        expected = summarise(trace.attention(entry["kind"]).weights, layer, head, "max")
+        assert np.array_equal(array(entry["weights"], data), expected.numpy())
+        assert ("queries" in entry) == (layer is not None and head is not None)
+        assert entry["layer"] == ("all" if layer is None else layer)
+
+
+def test_trace_id_changes_with_every_weight(trace: Trace) -> None:
+    model = tiny_pretrained()
+    edited = model.trace("ka lomi nu.", "re <b>sta</b>", edits={"decoder.1.cross.weights": torch.zeros_like})
+    same = model.trace("ka lomi nu.", "re <b>sta</b>")
+    assert trace_id(same) == trace_id(trace) != trace_id(edited)
+
+
+@pytest.mark.parametrize("entry", ["component.js", "feed.js", "page.js"])
+def test_bundles_are_one_module_without_imports_or_doubled_names(entry: str) -> None:
+    code = bundle.script(entry)
+    assert not re.search(r"^\s*import\b", code, re.MULTILINE)
+    assert len(re.findall(r"^export ", code, re.MULTILINE)) == (0 if entry == "page.js" else 1)
+    names = re.findall(r"^(?:async )?(?:function\*?|const|let|class) +(\w+)", code, re.MULTILINE)
+    assert len(names) == len(set(names)), sorted(name for name in names if names.count(name) > 1)
+    assert (
+        "innerHTML" not in code
+        and "eval(" not in code
+        and "http://www.w3.org/2000/svg" in code + "http://www.w3.org/2000/svg"
+    )
+    assert not re.findall(r"https?://(?!www\.w3\.org/)", code)
+
+
+def test_the_page_stands_alone_and_text_stays_text() -> None:
+    text = "</title><script>alert(1)</script>\"'&"
+    trace = tiny_pretrained().trace(text, text)
+    page = html_page(trace, View(kind="all"))
+    assert "<script>alert" not in page and html.escape(text) in page
+    assert not re.findall(r'(?:src|href)="', page) and not re.findall(r"https?://(?!www\.w3\.org/)", page)
+    pack = base64.b64decode(re.findall(r'id="pack">([A-Za-z0-9+/=]+)</script>', page)[0])
+    header, _ = unpack(pack)
+    assert header["state"]["kind"] == "all" and header["id"] == trace_id(trace)
+    assert page.count("</script>") == 2
+
+
+def test_a_trace_shows_itself_in_a_notebook(trace: Trace) -> None:
+    cell = trace._repr_html_()
+    assert cell == notebook_cell(trace) and cell.startswith("<iframe srcdoc=")
+    assert html.unescape(re.findall(r'srcdoc="([^"]*)"', cell)[0]) == html_page(trace)

@@ -1,0 +1,1 @@
+"""Traces in, tensors or frozen dataclasses out."""

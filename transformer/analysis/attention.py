@@ -1,0 +1,95 @@
+"""What can be read off attention weights: summaries, merged words, entropy, and checks that the numbers hold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from transformer.trace import AttentionTrace
+
+SUMMARIES = ("mean", "max")
+
+
+def summarise(weights: Tensor, layer: int | None, head: int | None, summary: str = "mean") -> Tensor:
+    """One matrix out of [layer, head, query, key]: a head's own, or the mean or maximum over what is None.
+
+    layer, head: index, or None for all. Raises ValueError for an unknown summary, IndexError for a head out of range.
+    Returns [query, key].
+    """
+    if summary not in SUMMARIES:
+        raise ValueError(f"{summary!r} is no summary; there are {' and '.join(SUMMARIES)}")
+    picked = weights if layer is None else weights[layer : layer + 1]
+    picked = picked if head is None else picked[:, head : head + 1]
+    if not picked.numel() or (layer or 0) < 0 or (head or 0) < 0:
+        raise IndexError(f"layer {layer}, head {head} of {weights.shape[0]} layers and {weights.shape[1]} heads")
+    flat = picked.flatten(0, 1)
+    return flat.mean(0) if summary == "mean" else flat.amax(0)
+
+
+def drop_tokens(matrix: Tensor, rows: Sequence[bool], columns: Sequence[bool], renormalise: bool) -> Tensor:
+    """Leave out rows and columns, special tokens say.
+
+    matrix: [query, key]; rows, columns: True = leave out. renormalise: divide each row by what is left of it (a row
+    with nothing left stays 0). Returns [kept query, kept key].
+    """
+    kept = matrix[~torch.tensor(rows, dtype=torch.bool)][:, ~torch.tensor(columns, dtype=torch.bool)]
+    if not renormalise:
+        return kept
+    total = kept.sum(-1, keepdim=True)
+    return torch.where(total > 0, kept / total, kept)
+
+
+def merge_words(matrix: Tensor, rows: Sequence[int], columns: Sequence[int]) -> Tensor:
+    """Pieces into words: attention *to* a word is the sum over its pieces, attention *from* a word the mean.
+
+    matrix: [query, key]; rows, columns: rising word number of every query and key. Rows that sum to 1 still do.
+    Returns [word, word].
+    """
+    row_words = {word: place for place, word in enumerate(dict.fromkeys(rows))}
+    column_words = {word: place for place, word in enumerate(dict.fromkeys(columns))}
+    to = matrix.new_zeros(matrix.shape[0], len(column_words))
+    to.index_add_(1, torch.tensor([column_words[w] for w in columns]), matrix)
+    out = matrix.new_zeros(len(row_words), len(column_words))
+    place = torch.tensor([row_words[w] for w in rows])
+    out.index_add_(0, place, to)
+    return out / torch.bincount(place, minlength=len(row_words))[:, None]
+
+
+def entropy(weights: Tensor) -> Tensor:
+    """H = -sum p ln p of every row, in nats: [..., query, key] -> [..., query]. Weights of 0 add 0."""
+    return torch.special.entr(weights).sum(-1)
+
+
+@dataclass(frozen=True)
+class Checks:
+    """Largest deviations over all layers, heads and cells of one kind of attention.
+
+    row_sum: |sum of a row - 1|; masked: weight of a hidden cell; recomputed: |softmax(Q K^T / sqrt(d_head), hidden
+    cells out) from the stored Q and K, in float64 - stored weight|
+    """
+
+    row_sum: float
+    masked: float
+    recomputed: float
+
+    TOLERANCE = 1e-5
+
+    @property
+    def hold(self) -> bool:
+        return self.row_sum < self.TOLERANCE and self.masked == 0 and self.recomputed < self.TOLERANCE
+
+
+def check(attention: AttentionTrace) -> Checks:
+    """Work the weights out again, from Q and K, and compare."""
+    weights = attention.weights.double()
+    row_sum = (weights.sum(-1) - 1).abs().max().item()
+    hidden = weights.masked_select(~attention.mask)
+    masked = hidden.abs().max().item() if hidden.numel() else 0.0
+    queries, keys = attention.queries.double(), attention.keys.double()
+    scores = queries @ keys.transpose(-2, -1) / math.sqrt(queries.shape[-1])
+    again = scores.masked_fill(~attention.mask, -math.inf).softmax(-1)
+    return Checks(row_sum, masked, (again - weights).abs().max().item())

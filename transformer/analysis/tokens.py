@@ -1,0 +1,56 @@
+"""Which pieces belong to which word."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+
+from transformer.tokenizer import PIECE_MARK, SPECIALS
+
+CONTROL = frozenset(SPECIALS) - {"<unk>"}
+
+
+def is_special(pieces: Sequence[str]) -> tuple[bool, ...]:
+    """True for <pad>, <s> and </s>: tokens no person typed."""
+    return tuple(piece in CONTROL for piece in pieces)
+
+
+def _punctuation(label: str) -> bool:
+    return bool(label) and all(unicodedata.category(character)[0] in "PS" for character in label)
+
+
+def word_numbers(pieces: Sequence[str], labels: Sequence[str] | None = None) -> tuple[int, ...]:
+    """The number of the word each piece belongs to, rising from 0.
+
+    A word starts at the piece mark; punctuation at either end of it is a word of its own ("brother", "."), inside it
+    belongs to it ("don't"); special tokens are words of their own.
+    """
+    labels = labels if labels is not None else [piece.replace(PIECE_MARK, "") for piece in pieces]
+    chunks: list[list[int]] = []
+    specials = is_special(pieces)
+    for index, piece in enumerate(pieces):
+        starts = piece.startswith(PIECE_MARK) or specials[index] or (index > 0 and specials[index - 1])
+        if starts or not chunks:
+            chunks.append([])
+        chunks[-1].append(index)
+    numbers = [0] * len(pieces)
+    word = -1
+    for chunk in chunks:
+        first, last = 0, len(chunk)
+        while first < last and _punctuation(labels[chunk[first]].strip()):
+            first += 1
+        while last > first and _punctuation(labels[chunk[last - 1]].strip()):
+            last -= 1
+        for place, index in enumerate(chunk):
+            if not first < place < last:
+                word += 1
+            numbers[index] = word
+    return tuple(numbers)
+
+
+def word_labels(labels: Sequence[str], numbers: Sequence[int]) -> tuple[str, ...]:
+    """Each word as a person reads it: its pieces' labels joined."""
+    words = [""] * (max(numbers) + 1 if numbers else 0)
+    for label, number in zip(labels, numbers, strict=True):
+        words[number] += label
+    return tuple(words)

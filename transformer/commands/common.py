@@ -1,0 +1,68 @@
+"""What several commands share: kinds of numbers, and options that mean the same everywhere."""
+
+from __future__ import annotations
+
+import argparse
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+from transformer.training.data import DataError, Pair, read_pairs
+
+
+class CommandError(ValueError):
+    """Options that cannot be carried out; the message says what arrived and what to do."""
+
+
+def whole(low: int, high: int = 2**31 - 1) -> Callable[[str], int]:
+    """An argparse type: whole numbers from low to high."""
+
+    def convert(text: str) -> int:
+        try:
+            value = int(text)
+        except ValueError:
+            value = low - 1
+        if not low <= value <= high:
+            raise argparse.ArgumentTypeError(f"{text!r} arrived; a whole number from {low} to {high:,} is allowed")
+        return value
+
+    return convert
+
+
+def positive(text: str) -> float:
+    """An argparse type: finite numbers from 0."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} arrived; a number of at least 0 is allowed")
+    return value
+
+
+def add_checkpoint(parser: argparse.ArgumentParser, required: bool = True) -> None:
+    parser.add_argument(
+        "--checkpoint", required=required, metavar="NAME_OR_PATH", help="a bundled name, e.g. en-de, or a folder"
+    )
+
+
+def add_search(parser: argparse.ArgumentParser) -> None:
+    """How to decode."""
+    parser.add_argument("--beam", type=whole(1, 64), default=1, metavar="N", help="beams; 1 is greedy (default 1)")
+    parser.add_argument(
+        "--length-penalty",
+        type=positive,
+        default=0.6,
+        metavar="A",
+        help="alpha of the length penalty, with two beams or more (default 0.6, the paper's)",
+    )
+
+
+def read(files: list[Path]) -> list[Pair]:
+    """Sentence pairs of one tab-separated file or of two paired files. Raises DataError."""
+    if len(files) > 2:
+        raise DataError(f"{len(files)} files arrived; give one tab-separated file, or a source and a target file")
+    try:
+        return read_pairs(*files)
+    except (EOFError, zlib.error) as error:
+        raise DataError(f"{files[0]} is no complete gzip file; copy it again") from error

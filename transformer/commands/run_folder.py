@@ -1,0 +1,199 @@
+"""A training run in its folder: what was asked for the first time, checked against what is asked for now.
+
+Beside what `Trainer` keeps there, the folder holds run.json (data files and their fingerprint, languages, model,
+settings) and tokenizer.model, so that --output alone resumes, and nothing can be resumed with other data by mistake.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+
+from transformer.checkpoint import write_whole
+from transformer.commands.common import CommandError, read
+from transformer.config import ModelConfig, preset
+from transformer.tokenizer import Tokenizer
+from transformer.training.data import DataError, Pair
+from transformer.training.loop import Progress, Settings, Trainer, TrainingError
+
+PRESET, VOCAB_SIZE = "small", 8000
+# What a resumed run may change without becoming another run: none of these reaches the weights.
+FREE = ("validate_every", "validation_sentences")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What was asked for; None or missing: not said."""
+
+    data: Sequence[Path] | None = None
+    validation: Sequence[Path] | None = None
+    languages: tuple[str, ...] | None = None
+    preset: str | None = None
+    vocab_size: int | None = None
+    model: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
+
+
+class Stop(Exception):
+    """Raised between two steps after Ctrl+C."""
+
+
+@contextmanager
+def _interruptible() -> Iterator[Callable[[], bool]]:
+    """Yields a function that says whether Ctrl+C or SIGTERM arrived. A second one interrupts at once.
+
+    The plain KeyboardInterrupt could strike in the middle of an update, and the run would not go on as if it had never
+    stopped.
+    """
+    asked = False
+
+    def ask(number: int, frame: Any) -> None:
+        nonlocal asked
+        if asked:
+            raise KeyboardInterrupt
+        asked = True
+
+    if threading.current_thread() is not threading.main_thread():  # only there can signals be handled
+        yield lambda: asked
+        return
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield lambda: asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@dataclass
+class Run:
+    """A trainer ready to go on. notes: what to tell the person first."""
+
+    trainer: Trainer
+    notes: list[str]
+
+    def train(self, report: Callable[[Progress], None]) -> bool:
+        """Train to the end. Returns False if interrupted; the state is saved then."""
+        trainer = self.trainer
+        with _interruptible() as asked:
+
+            def after_step(entry: Progress) -> None:
+                report(entry)
+                if asked() and entry.step < trainer.settings.steps:
+                    raise Stop
+
+            try:
+                trainer.run(after_step)
+            except Stop:
+                trainer._save()
+                return False
+        return True
+
+
+def fingerprint(*sets: Sequence[Pair]) -> str:
+    """Names the sentence pairs, in order."""
+    found = hashlib.sha256()
+    for pairs in sets:
+        for source, target in pairs:
+            found.update(f"{source}\t{target}\n".encode("utf-8", "surrogatepass"))
+        found.update(b"\0")
+    return found.hexdigest()
+
+
+def _load(path: Path) -> dict[str, Any]:
+    try:
+        about = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise TrainingError(f"{path} is damaged; remove the folder to begin anew, or copy the file again") from error
+    if not isinstance(about, dict):
+        raise TrainingError(f"{path} holds no table; remove the folder to begin anew, or copy the file again")
+    return about
+
+
+def _agree(folder: Path, saved: dict[str, Any], given: dict[str, Any], free: Sequence[str] = ()) -> None:
+    for name, value in given.items():
+        if name not in free and name in saved and saved[name] != value:
+            raise CommandError(
+                f"{folder} holds a run with {name} {saved[name]!r}, and {value!r} arrived; leave the option out to "
+                "resume that run, or choose another --output"
+            )
+
+
+def _files(files: Sequence[Path] | None, saved: Any, option: str) -> list[Path]:
+    if files is None and saved is None:
+        raise CommandError(f"{option} is missing; it is needed the first time, later the folder remembers it")
+    return [Path(file).resolve() for file in (saved if files is None else files)]
+
+
+def open_run(folder: Path, plan: Plan) -> Run:
+    """Begin a run in the folder, or resume the one it holds.
+
+    Raises CommandError where the plan contradicts the saved run, and whatever the data, tokenizer, model and trainer
+    raise.
+    """
+    memory = folder / "run.json"
+    started = (folder / "state.json").exists()
+    saved = _load(memory) if memory.exists() else {}
+    if started and not saved:
+        raise CommandError(f"{folder} holds a run that was not started by this command (no run.json); choose another")
+    if started:
+        _agree(folder, saved["model"], {**plan.model, **({"vocab_size": plan.vocab_size} if plan.vocab_size else {})})
+        # Without a way down at the end, and without snapshots spread over the run, a longer run begins like a shorter.
+        longer = not (saved["settings"]["cooldown"] or saved["settings"]["snapshots"])
+        _agree(folder, saved["settings"], plan.settings, (*FREE, "steps") if longer else FREE)
+        _agree(folder, saved, {name: value for name, value in (("preset", plan.preset),) if value})
+    files = _files(plan.data, saved.get("data"), "--data (or --source and --target)")
+    validation_files = _files(plan.validation, saved.get("validation"), "--validation")
+    pairs, validation = read(files), read(validation_files)
+    name = plan.preset or saved.get("preset", PRESET)
+    languages = plan.languages or tuple(saved.get("languages", ("source", "target")))
+    settings = Settings(**{**saved.get("settings", {}), **plan.settings})
+    digest = fingerprint(pairs, validation)
+    if started:
+        if digest != saved["fingerprint"]:
+            raise CommandError(f"the data are not those {folder} was started with; choose another --output for them")
+        config = ModelConfig.from_dict(saved["model"])
+        tokenizer = Tokenizer.load(folder / "tokenizer.model")
+    else:
+        # A run.json without a state: nothing was trained yet, so everything may still be changed.
+        changes = {**saved.get("changes", {}), **plan.model} if name == saved.get("preset", name) else plan.model
+        vocab_size = plan.vocab_size or saved.get("vocab_size", VOCAB_SIZE)
+        config = preset(name, vocab_size, **changes)
+        tokenizer = Tokenizer.train((text for pair in pairs for text in pair if text.strip()), vocab_size)
+        folder.mkdir(parents=True, exist_ok=True)
+        tokenizer.save(folder / "tokenizer.model")
+        saved = {"changes": changes, "vocab_size": vocab_size}
+    room = config.max_positions - 1
+    if not any(len(tokenizer.encode(s)) <= room and len(tokenizer.encode(t)) <= room for s, t in validation):
+        raise DataError(f"no validation pair fits the model's {config.max_positions} positions")
+    about = {
+        **saved,
+        "data": [str(file) for file in files],
+        "validation": [str(file) for file in validation_files],
+        "languages": list(languages),
+        "preset": name,
+        "model": config.to_dict(),
+        "settings": dataclasses.asdict(settings),
+        "fingerprint": digest,
+    }
+    try:
+        trainer = Trainer(folder, config, tokenizer, pairs, validation, settings, (languages[0], languages[1]))
+    except (KeyError, SafetensorError, json.JSONDecodeError) as error:
+        raise TrainingError(f"the saved state in {folder} is damaged; remove the folder to begin anew") from error
+    write_whole(memory, json.dumps(about, indent=1).encode())
+    parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
+    begin = f"resuming at step {trainer.step:,}" if started else "a new run"
+    notes = [
+        f"{begin} in {folder}: {len(pairs):,} pairs, {len(validation):,} for validation, vocabulary "
+        f"{config.vocab_size:,}, {parameters:,} parameters, {settings.steps:,} steps; Ctrl+C saves and stops"
+    ]
+    return Run(trainer, notes)

@@ -1,0 +1,162 @@
+"""Train a model from parallel text; a run that was interrupted goes on where it stopped.
+
+To go on, give --output alone: the folder remembers the data and every option.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import sys
+from pathlib import Path
+from typing import Any
+
+from transformer.commands.common import CommandError, positive, whole
+from transformer.commands.run_folder import Plan, open_run
+from transformer.config import ACTIVATIONS, NORMS, POSITIONS, PRESETS, ModelConfig
+from transformer.training.loop import Progress, Settings, Trainer
+
+SETTINGS_HELP = {
+    "steps": "updates in all",
+    "batch_tokens": "padded tokens a side in a batch",
+    "peak_rate": "largest learning rate (default: the paper's, d_model^-0.5 * warmup^-0.5)",
+    "warmup": "steps until the largest learning rate",
+    "cooldown": "last steps, over which the rate falls to zero",
+    "smoothing": "label smoothing",
+    "clip": "largest norm of the gradient, 0: no clipping",
+    "sampling": "alpha of subword regularisation, 0: always the best segmentation",
+    "precision": "of the matrix products outside attention",
+    "average": "how many of the last saved states make the final weights",
+    "save_every": "steps between saved states",
+    "validate_every": "steps between validations",
+    "validation_sentences": "sources translated for the validation BLEU",
+    "snapshots": "how many log-spaced states of the weights to keep for looking at training",
+    "seed": "of the initial weights, the order of the batches and dropout",
+}
+CHOICES = {
+    "precision": ("float32", "bfloat16"), "activation": ACTIVATIONS, "norm": NORMS, "positions": POSITIONS,
+}  # fmt: skip
+MODEL_FIELDS = (
+    "d_model", "d_ff", "heads", "encoder_layers", "decoder_layers", "dropout", "attention_dropout", "activation",
+    "norm", "positions", "max_positions",
+)  # fmt: skip
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="the run; resumed if it exists")
+    parser.add_argument("--export", type=Path, metavar="FOLDER", help="final checkpoint (default OUTPUT/checkpoint)")
+    data = parser.add_argument_group("data", "tab-separated lines SOURCE<tab>TARGET, or paired files; .gz is unpacked")
+    data.add_argument("--data", type=Path, metavar="FILE", help="training pairs, tab-separated")
+    data.add_argument("--source", type=Path, metavar="FILE", help="training sources, one a line")
+    data.add_argument("--target", type=Path, metavar="FILE", help="training targets, one a line")
+    data.add_argument(
+        "--validation", type=Path, nargs="+", metavar="FILE", help="one tab-separated file, or two paired files"
+    )
+    data.add_argument(
+        "--languages", nargs=2, metavar=("FROM", "TO"), help="names that the app shows, e.g. English German"
+    )
+    model = parser.add_argument_group("model", "a preset, and changes to it; d_model and the like are the paper's")
+    model.add_argument("--preset", choices=list(PRESETS), help="sizes to start from (default small)")
+    model.add_argument("--vocab-size", type=whole(5, 1_000_000), metavar="N", help="pieces (default 8000)")
+    fields = {field.name: field for field in dataclasses.fields(ModelConfig)}
+    for name in MODEL_FIELDS:
+        note = "the preset's" if name in PRESETS["small"] else fields[name].default
+        _option(model, name, fields[name].default, f"(default {note})")
+    training = parser.add_argument_group("training", "defaults are the paper's where it says one")
+    for field in dataclasses.fields(Settings):
+        text = SETTINGS_HELP[field.name]
+        _option(training, field.name, field.default, text if "default" in text else f"{text} (default {field.default})")
+
+
+def _option(group: Any, name: str, default: Any, text: str) -> None:
+    """One option --some-name. Its argparse default is None: only what a person gave may contradict a saved run."""
+    kinds: dict[type, Any] = {int: whole(0), float: positive, str: str, type(None): positive}
+    choices = CHOICES.get(name)
+    group.add_argument(
+        f"--{name.replace('_', '-')}",
+        type=kinds[type(default)],
+        choices=choices,
+        metavar=None if choices else ("N" if isinstance(default, int) else "X"),
+        help=text,
+    )
+
+
+def plan(options: argparse.Namespace) -> Plan:
+    """What was asked for on the command line; what was not is left to the saved run or the defaults."""
+    given = vars(options)
+    if (options.source is None) != (options.target is None):
+        raise CommandError("--source and --target belong together; give both, or --data with a tab-separated file")
+    if options.data and options.source:
+        raise CommandError("--data and --source/--target both arrived; give one of them")
+    files = [options.data] if options.data else [options.source, options.target] if options.source else None
+    return Plan(
+        data=files,
+        validation=options.validation,
+        languages=tuple(options.languages) if options.languages else None,
+        preset=options.preset,
+        vocab_size=options.vocab_size,
+        model={name: given[name] for name in MODEL_FIELDS if given[name] is not None},
+        settings={name: given[name] for name in SETTINGS_HELP if given[name] is not None},
+    )
+
+
+class Bar:
+    """The progress bar: loss, tokens per second of training, time left; a line for every validation."""
+
+    def __init__(self, trainer: Trainer) -> None:
+        try:
+            from tqdm import tqdm
+        except ImportError as error:
+            raise CommandError("training needs tqdm; install the project with its extra [train]") from error
+        self.bar = tqdm(
+            total=trainer.settings.steps,
+            initial=trainer.step,
+            unit="step",
+            dynamic_ncols=True,
+            mininterval=0.3 if sys.stderr.isatty() else 30,
+            bar_format="{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} [{elapsed}, {remaining} left{postfix}]",
+        )
+        self.seconds = trainer.seconds
+        self.speed = self.loss = 0.0
+
+    def update(self, entry: Progress) -> None:
+        spent, self.seconds = entry.seconds - self.seconds, entry.seconds
+        if entry.validation_loss is None:
+            # Means that forget: a single batch says little. tokens of an entry with a validation are a sum of many.
+            now = entry.tokens / max(spent, 1e-9)
+            self.speed = 0.95 * self.speed + 0.05 * now if self.speed else now
+            self.loss = 0.98 * self.loss + 0.02 * entry.loss if self.loss else entry.loss
+        else:
+            bleu = "" if entry.validation_bleu is None else f", BLEU {entry.validation_bleu:.2f}"
+            self.bar.write(
+                f"step {entry.step:,}: loss {entry.loss:.3f}, validation loss {entry.validation_loss:.3f}, "
+                f"perplexity {entry.validation_perplexity:.2f}{bleu}",
+                file=sys.stderr,
+            )
+        self.bar.set_postfix_str(f"loss {self.loss:.3f}, {self.speed:,.0f} tokens/s", refresh=False)
+        self.bar.update()
+
+    def close(self) -> None:
+        self.bar.close()
+
+
+def run(options: argparse.Namespace) -> int:
+    run = open_run(options.output, plan(options))
+    for line in run.notes:
+        print(line, file=sys.stderr)
+    bar = Bar(run.trainer)
+    try:
+        finished = run.train(bar.update)
+    finally:
+        bar.close()
+    if not finished:
+        print(
+            f"stopped and saved at step {run.trainer.step:,}; resume with: "
+            f"python -m transformer train --output {options.output}",
+            file=sys.stderr,
+        )
+        return 130
+    folder = options.export or options.output / "checkpoint"
+    run.trainer.export(folder)
+    print(f"the checkpoint is in {folder}")
+    return 0

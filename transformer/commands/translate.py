@@ -1,0 +1,93 @@
+"""Translate the lines of standard input, one translation a line."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from typing import BinaryIO
+
+from transformer.commands.common import add_checkpoint, add_search, whole
+from transformer.pretrained import InputError, Pretrained, load
+
+BROKEN_PIPE = 141  # what a shell reports for a program ended by SIGPIPE
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    add_checkpoint(parser)
+    add_search(parser)
+    parser.add_argument(
+        "--batch",
+        type=whole(1, 100_000),
+        default=256,
+        metavar="N",
+        help="lines read and translated together (default 256; 1 when you type them)",
+    )
+
+
+def _complain(message: str) -> None:
+    print(message, file=sys.stderr)
+
+
+def decoded(lines: Iterable[bytes]) -> Iterator[str]:
+    """Lines as text. Bytes that are not UTF-8 become U+FFFD, and stderr names the line."""
+    for number, line in enumerate(lines, 1):
+        line = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+        line = line.removesuffix(b"\n").removesuffix(b"\r")
+        try:
+            yield line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            _complain(f"line {number}: byte {line[error.start]:#x} is not UTF-8; translated with U+FFFD in its place")
+            yield line.decode("utf-8", "replace")
+
+
+def translations(
+    model: Pretrained, texts: Iterable[str], batch: int = 256, beams: int = 1, alpha: float = 0.6
+) -> Iterator[tuple[str, str | None]]:
+    """A translation, and what was wrong or None, for every text, in order.
+
+    A text without anything to translate, and one that is too long, give an empty translation: nothing is shifted.
+    """
+    numbers = itertools.count(1)
+    texts = iter(texts)
+    while chunk := list(itertools.islice(texts, batch)):
+        wrong: list[str | None] = [None] * len(chunk)
+        for index, text in enumerate(chunk):
+            number = next(numbers)
+            try:
+                model.encode(text)
+            except InputError as error:
+                chunk[index] = ""
+                if error.tokens:
+                    wrong[index] = (
+                        f"line {number}: not translated, it has {error.tokens:,} tokens and the model takes at most "
+                        f"{error.limit}; its line in the output is empty"
+                    )
+        yield from zip(model.translate_all(chunk, beams, alpha), wrong, strict=True)
+
+
+def write(model: Pretrained, source: BinaryIO, target: BinaryIO, batch: int, beams: int, alpha: float) -> int:
+    """Translate source to target line by line. Returns 1 if a line could not be translated, else 0."""
+    status = 0
+    for count, (text, wrong) in enumerate(translations(model, decoded(source), batch, beams, alpha), 1):
+        if wrong:
+            _complain(wrong)
+            status = 1
+        target.write(" ".join(text.splitlines()).encode("utf-8", "replace") + b"\n")
+        if count % batch == 0:
+            target.flush()
+    target.flush()
+    return status
+
+
+def run(options: argparse.Namespace) -> int:
+    model = load(options.checkpoint)
+    batch = 1 if sys.stdin.isatty() else options.batch
+    try:
+        return write(model, sys.stdin.buffer, sys.stdout.buffer, batch, options.beam, options.length_penalty)
+    except BrokenPipeError:
+        # Whoever read the translations has seen enough. Python would complain again when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE

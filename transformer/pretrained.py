@@ -1,0 +1,204 @@
+"""A checkpoint in use: translate, and trace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from transformer.checkpoint import CheckpointError, load_checkpoint
+from transformer.config import ModelConfig
+from transformer.decoding import Hypothesis, beam, greedy, output_limit
+from transformer.model import Transformer
+from transformer.places import checkpoint_folders
+from transformer.tap import Edit
+from transformer.tokenizer import PIECE_MARK, Tokenizer
+from transformer.trace import Trace, trace_pass
+
+
+class InputError(ValueError):
+    """Text that cannot be traced or translated: empty or too long. The message gives what arrived and the limit.
+
+    side: "source" or "target"; tokens: how many arrived; limit: how many are allowed (both with </s>).
+    """
+
+    def __init__(self, message: str, side: str, tokens: int, limit: int) -> None:
+        super().__init__(message)
+        self.side, self.tokens, self.limit = side, tokens, limit
+
+
+@dataclass(frozen=True)
+class Translation:
+    """text: the translation; tokens: its pieces, ending in </s> unless cut off; probabilities: of each token."""
+
+    text: str
+    tokens: tuple[str, ...]
+    probabilities: tuple[float, ...]
+
+
+def readable(pieces: Sequence[str]) -> tuple[str, ...]:
+    """Pieces as a person reads them: without the piece mark; a piece that is only the mark shows as an open box."""
+    return tuple(piece.replace(PIECE_MARK, " ").strip() or "␣" for piece in pieces)
+
+
+@dataclass(frozen=True)
+class Pretrained:
+    """A model with its tokenizer, shared and never changed.
+
+    name: folder name; languages: of source and target; metrics: scores the checkpoint reports.
+    """
+
+    name: str
+    path: Path
+    model: Transformer
+    tokenizer: Tokenizer
+    languages: tuple[str, str]
+    metrics: Mapping[str, Any]
+
+    @property
+    def config(self) -> ModelConfig:
+        return self.model.config
+
+    def token_limit(self, limit: int | None = None) -> int:
+        """Tokens allowed a side, </s> included: the model's positions, or fewer if asked."""
+        return min(self.config.max_positions, limit or self.config.max_positions)
+
+    def encode(self, text: str, side: str = "source", limit: int | None = None) -> list[int]:
+        """Ids of the text, ending in </s>. Raises InputError if it is blank or longer than `token_limit(limit)`."""
+        allowed = self.token_limit(limit)
+        ids = self.tokenizer.encode(text)
+        if not ids:
+            raise InputError(f"the {side} text is empty; type a sentence of up to {allowed} tokens", side, 0, allowed)
+        if len(ids) + 1 > allowed:
+            raise InputError(
+                f"the {side} text has {len(ids) + 1:,} tokens; at most {allowed} are allowed, shorten it",
+                side, len(ids) + 1, allowed,
+            )  # fmt: skip
+        return [*ids, self.config.end_id]
+
+    def _decode(self, source: list[int], beams: int, alpha: float, limit: int | None) -> Hypothesis:
+        batch = torch.tensor([source], device=self.model.device)
+        allowed = output_limit(self.model, len(source), self.token_limit(limit))
+        if beams == 1:
+            return greedy(self.model, batch, allowed)[0]
+        return beam(self.model, batch, beams, alpha, allowed)[0]
+
+    def translate(self, text: str, beams: int = 1, alpha: float = 0.6, limit: int | None = None) -> Translation:
+        """The model's own translation: greedy, or beam search with length penalty alpha. Raises InputError."""
+        found = self._decode(self.encode(text, limit=limit), beams, alpha, limit)
+        probabilities = tuple(torch.tensor(found.log_probs, dtype=torch.float64).exp().tolist())
+        return Translation(
+            self.tokenizer.decode(found.ids), tuple(self.tokenizer.pieces(found.ids)), probabilities
+        )
+
+    def translate_all(
+        self, texts: Sequence[str], beams: int = 1, alpha: float = 0.6, batch_tokens: int = 3000
+    ) -> list[str]:
+        """Translations of many texts, in batches of like length; a blank text gives a blank translation.
+
+        Raises InputError, naming the text by its number, if one is longer than the model's positions.
+        """
+        # numpy comes with the batching of the trainer; importing it here keeps `transformer.load` light
+        from transformer.training.data import bucket, pad
+
+        numbered: dict[int, list[int]] = {}
+        for index, text in enumerate(texts):
+            if text.strip():
+                try:
+                    numbered[index] = self.encode(text)
+                except InputError as error:
+                    raise InputError(f"text {index + 1}: {error}", error.side, error.tokens, error.limit) from None
+        out = [""] * len(texts)
+        keys = list(numbered)
+        if not keys:
+            return out
+        lengths = [(len(numbered[key]), len(numbered[key])) for key in keys]
+        for rows in bucket(lengths, max(1, batch_tokens // beams), None):
+            batch = pad([numbered[keys[row]] for row in rows], self.config.pad_id).to(self.model.device)
+            found = greedy(self.model, batch) if beams == 1 else beam(self.model, batch, beams, alpha)
+            for row, hypothesis in zip(rows, found, strict=True):
+                out[keys[row]] = self.tokenizer.decode(hypothesis.ids)
+        return out
+
+    def trace(
+        self,
+        source: str,
+        target: str | None = None,
+        *,
+        limit: int | None = None,
+        edits: Mapping[str, Edit] | None = None,
+    ) -> Trace:
+        """Everything the model computes for a sentence pair.
+
+        target: traced as given (teacher forcing); None or blank: the model's own greedy translation.
+        limit: tokens allowed a side. edits: exchanged tensors by name, see `transformer.tap`.
+        Raises InputError; TapError for edits that do not fit.
+        """
+        source_ids = self.encode(source, "source", limit)
+        own = target is None or not target.strip()
+        if own:
+            out = list(self._decode(source_ids, 1, 0.0, limit).ids)
+            target_text = self.tokenizer.decode(out)
+            out_labels = readable(self.tokenizer.pieces(out))
+        else:
+            assert target is not None
+            out = self.encode(target, "target", limit)
+            target_text = target
+            out_labels = readable([*self.tokenizer.surfaces(target), "</s>"])
+        fed = [self.config.start_id, *out[:-1]]
+        device = self.model.device
+        tensors = trace_pass(
+            self.model, torch.tensor([source_ids], device=device), torch.tensor([fed], device=device), edits
+        )
+        chosen = torch.tensor(out, device=device)[:, None]
+        logits = tensors["logits"]
+        assert isinstance(logits, torch.Tensor)
+        with torch.inference_mode():
+            probabilities = logits.softmax(-1).gather(1, chosen)[:, 0]
+        return Trace(
+            checkpoint=self.name,
+            languages=self.languages,
+            source_text=source,
+            target_text=target_text,
+            own=own,
+            complete=out[-1] == self.config.end_id,
+            source_ids=tuple(source_ids),
+            target_in_ids=tuple(fed),
+            target_out_ids=tuple(out),
+            source_tokens=tuple(self.tokenizer.pieces(source_ids)),
+            target_in=tuple(self.tokenizer.pieces(fed)),
+            target_out=tuple(self.tokenizer.pieces(out)),
+            source_labels=readable([*self.tokenizer.surfaces(source), "</s>"]),
+            target_in_labels=("<s>", *out_labels[:-1]),
+            target_out_labels=out_labels,
+            probabilities=probabilities,
+            **tensors,  # type: ignore[arg-type]
+        )
+
+
+def available() -> dict[str, Path]:
+    """Checkpoints that can be loaded by name, in order of the folders searched."""
+    found: dict[str, Path] = {}
+    for folder in checkpoint_folders():
+        if folder.is_dir():
+            for path in sorted(folder.iterdir()):
+                if (path / "config.json").is_file():
+                    found.setdefault(path.name, path)
+    return found
+
+
+def load(name: str | Path) -> Pretrained:
+    """A bundled checkpoint by its name, or any checkpoint by the path of its folder.
+
+    Raises CheckpointError with one sentence if there is none or it is damaged.
+    """
+    known = available()
+    path = known.get(str(name), Path(name))
+    if not path.is_dir():
+        names = ", ".join(known) or "none found"
+        raise CheckpointError(f"there is no checkpoint {str(name)!r}; bundled are {names}, or give a folder's path")
+    found = load_checkpoint(path)
+    return Pretrained(found.name, found.path, found.model, found.tokenizer, found.languages, found.metrics)

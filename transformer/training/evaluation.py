@@ -1,0 +1,110 @@
+"""How good a checkpoint is: sacreBLEU, chrF and perplexity on sentence pairs."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.nn.functional import cross_entropy
+
+from transformer.pretrained import InputError, Pretrained
+from transformer.tap import FUSED
+from transformer.training.data import DataError, Pair, bucket, group_references, make_batch
+from transformer.training.loop import columns
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Scores of one checkpoint on one test set.
+
+    sentences: distinct sources; references: pairs. BLEU and chrF (0 to 100) use all references of a source.
+    perplexity: exp of the mean negative log-likelihood per target token, </s> included, over target_tokens tokens of
+    all references. untranslated: sources that are blank or too long, scored as empty; unmeasured: pairs left out of
+    the perplexity for the same reason. seconds: of translating.
+    """
+
+    sentences: int
+    references: int
+    bleu: float
+    bleu_signature: str
+    chrf: float
+    chrf_signature: str
+    perplexity: float
+    target_tokens: int
+    beams: int
+    length_penalty: float | None
+    untranslated: int
+    unmeasured: int
+    seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+
+def _fits(model: Pretrained, text: str, side: str) -> bool:
+    try:
+        model.encode(text, side)
+    except InputError:
+        return False
+    return True
+
+
+@torch.inference_mode()
+def surprise(model: Pretrained, pairs: Sequence[Pair], batch_tokens: int = 2000) -> tuple[float, int, int]:
+    """Negative log-likelihood of the targets in nats, summed; the number of target tokens, </s> included; and the
+    number of pairs that fit the model."""
+    fitting = [pair for pair in pairs if _fits(model, pair[0], "source") and _fits(model, pair[1], "target")]
+    if not fitting:
+        return 0.0, 0, 0
+    encode = model.tokenizer.encode
+    numbered = [(encode(source), encode(target)) for source, target in fitting]
+    total, count = 0.0, 0
+    network, config = model.model, model.config
+    for rows in bucket([(len(s) + 1, len(t) + 1) for s, t in numbered], batch_tokens, None):
+        batch = make_batch([numbered[i][0] for i in rows], [numbered[i][1] for i in rows], config)
+        source, fed, wanted = (x.to(network.device) for x in (batch.source, batch.target_in, batch.target_out))
+        hidden = network.decode(fed, network.encode(source, FUSED), source, FUSED)
+        real = wanted != config.pad_id
+        total += cross_entropy(network.project(hidden[real]).float(), wanted[real], reduction="sum").item()
+        count += int(real.sum())
+    return total, count, len(fitting)
+
+
+def evaluate(model: Pretrained, pairs: Sequence[Pair], beams: int = 1, alpha: float = 0.6) -> Evaluation:
+    """Translate every distinct source and score it against all its references. Raises DataError."""
+    try:
+        from sacrebleu.metrics import BLEU, CHRF
+    except ImportError as error:
+        raise DataError("evaluation needs sacrebleu; install the project with its extra [train]") from error
+    if not pairs:
+        raise DataError("there is nothing to evaluate: no sentence pair arrived")
+    sources, references = group_references(pairs)
+    fitting = [source if _fits(model, source, "source") else "" for source in sources]
+    began = time.perf_counter()
+    hypotheses = model.translate_all(fitting, beams, alpha)
+    seconds = time.perf_counter() - began
+    total, tokens, measured = surprise(model, pairs)
+    if not tokens:
+        raise DataError(f"none of the {len(pairs)} sentence pairs has text on both sides that fits the model")
+    bleu, chrf = BLEU(), CHRF()
+    by_number = columns(references)
+    return Evaluation(
+        sentences=len(sources),
+        references=len(pairs),
+        bleu=bleu.corpus_score(hypotheses, by_number).score,
+        bleu_signature=str(bleu.get_signature()),
+        chrf=chrf.corpus_score(hypotheses, by_number).score,
+        chrf_signature=str(chrf.get_signature()),
+        perplexity=math.exp(total / tokens),
+        target_tokens=tokens,
+        beams=beams,
+        length_penalty=alpha if beams > 1 else None,
+        untranslated=fitting.count(""),
+        unmeasured=len(pairs) - measured,
+        seconds=seconds,
+    )

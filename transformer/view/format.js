@@ -1,0 +1,21 @@
+// Numbers as people read them.
+
+export function formatWeight(weight, exact) {
+  if (weight === 0) return "0";
+  if (!exact) return weight.toFixed(2);
+  return weight < 0.00005 ? weight.toExponential(1) : weight.toFixed(4);
+}
+
+export function formatScore(value) {
+  if (value === -Infinity) return "−∞";
+  return value.toFixed(2).replace("-", "−");
+}
+
+export function formatSmall(value) {
+  return value.toFixed(3).replace("-", "−");
+}
+
+export function formatDeviation(value) {
+  if (value === 0) return "0";
+  return Number.isFinite(value) ? value.toExponential(1).replace("-", "−") : String(value);
+}

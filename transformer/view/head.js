@@ -1,0 +1,283 @@
+import { el, sizeCanvas, shorten } from "./dom.js";
+import { makeRamp, rampIndex, cssColour } from "./colour.js";
+
+// One head as a heatmap with its tokens on both axes. Cells are painted once into `this.base`; the pointer and the
+// chosen cell only redraw labels and outlines over a copy of it.
+export class HeadPlot {
+  constructor(kind, hooks) {
+    this.kind = kind;
+    this.hooks = hooks;
+    this.base = document.createElement("canvas");
+    this.hover = null;
+    this.lit = null;
+    this.canvas = el("canvas", {
+      class: "hs-canvas hs-head", tabindex: "0", role: "application", "data-testid": "head-" + kind,
+      pointermove: (event) => this.pointer(event),
+      pointerleave: () => this.leave(),
+      click: (event) => this.click(event),
+      keydown: (event) => this.key(event),
+      focus: () => this.paint(),
+      blur: () => this.paint(),
+    });
+  }
+
+  // options: {top: weight at the end of the colours, cell: [row, column] of the view or null, width, height, label}
+  draw(view, state, theme, options) {
+    Object.assign(this, { view, state, theme, options });
+    if (this.hover && (this.hover[0] >= view.queries || this.hover[1] >= view.keys)) this.hover = null;
+    this.canvas.setAttribute("aria-label", options.label);
+    this.layout(options.width, options.height);
+    this.paintBase();
+    this.paint();
+  }
+
+  layout(width, height) {
+    const { view, theme } = this;
+    const context = this.canvas.getContext("2d");
+    const unit = theme.size / 15;
+    let size = 15 * unit;
+    const least = 10.5 * unit;
+    const rows = Math.max(1, view.queries);
+    const columns = Math.max(1, view.keys);
+    // Row labels shrink a little before they thin out.
+    const font = () => `600 ${size}px ${theme.font}`;
+    for (let pass = 0; pass < 12; pass++) {
+      if ((height - 70 * unit) / rows >= size * 1.12 || size <= least) break;
+      size = Math.max(least, size - 0.6 * unit);
+    }
+    context.font = font();
+    const widest = (labels) => labels.reduce((most, label) => Math.max(most, context.measureText(label).width), 0);
+    const corner = Math.max(widest([this.hooks.axis(view.sides.rows, "row"), this.hooks.axis(view.sides.columns, "column")]) * 0.9, 40 * unit);
+    const left = Math.ceil(Math.max(corner, Math.min(widest(view.rowLabels), width * 0.27)) + 12 * unit);
+    const columnWidest = widest(view.columnLabels);
+    let cw = Math.min((width - left - 6) / columns, 78 * unit);
+    const flat = columnWidest + 8 * unit <= cw;
+    const steep = cw * 0.72 < size * 0.95;
+    const angle = flat ? 0 : steep ? Math.PI / 2 : Math.PI / 4;
+    const longest = Math.min(columnWidest, Math.max(60 * unit, Math.min(130 * unit, height * 0.24)));
+    let right = 4;
+    if (angle === Math.PI / 4) {
+      // The last slanted labels lean out to the right: leave them room.
+      const measure = (i) => Math.min(longest, context.measureText(view.columnLabels[i]).width) * 0.72 + size * 0.35;
+      for (let i = 0; i < view.keys; i++) right = Math.max(right, measure(i) - (view.keys - i - 0.5) * cw);
+      right = Math.min(right, width * 0.12);
+      cw = Math.min((width - left - right - 2) / columns, 78 * unit);
+    }
+    const top = Math.ceil(angle === 0 ? size * 1.2 + 10 * unit
+      : angle === Math.PI / 2 ? longest + 14 * unit : longest * 0.72 + size * 0.75 + 8 * unit);
+    const bottom = 3;
+    const fit = (height - top - bottom) / rows;
+    const ch = Math.max(1, Math.min(fit, 40 * unit, Math.max(cw * 1.6, 22 * unit)));
+    const spacing = size * 1.05;
+    this.plot = {
+      left, top, cw, ch, angle, longest, size, unit,
+      rowStep: Math.max(1, Math.ceil(spacing / ch - 0.02)),
+      columnStep: Math.max(1, Math.ceil(spacing / (angle === Math.PI / 4 ? cw * 0.72 : angle ? cw : 1e9) - 0.02)),
+    };
+    this.width = Math.ceil(width);
+    this.height = Math.ceil(top + ch * rows + bottom);
+    this.canvas.dataset.plot = JSON.stringify({ left, top, cw, ch, rows: view.queries, columns: view.keys });
+  }
+
+  paintBase() {
+    const { view, state, theme, plot } = this;
+    const context = sizeCanvas(this.base, this.width, this.height);
+    const ramp = makeRamp(theme, this.kind).map((rgb) => cssColour(rgb));
+    const gap = Math.min(plot.cw, plot.ch) >= 7 ? 1 : 0;
+    const ratio = Math.min(4, window.devicePixelRatio || 1);
+    const snap = (value) => Math.round(value * ratio) / ratio;
+    for (let r = 0; r < view.queries; r++) {
+      const y = snap(plot.top + r * plot.ch);
+      const h = snap(plot.top + (r + 1) * plot.ch) - y - gap;
+      for (let c = 0; c < view.keys; c++) {
+        const at = r * view.keys + c;
+        const x = snap(plot.left + c * plot.cw);
+        const w = snap(plot.left + (c + 1) * plot.cw) - x - gap;
+        const masked = view.mask && view.mask[at];
+        context.fillStyle = masked ? cssColour(theme.masked)
+          : ramp[rampIndex(view.data[at], this.options.top, state.threshold)];
+        context.fillRect(x, y, w, h);
+        if (masked && gap) hatchCell(context, x, y, w, h, cssColour(theme.hatch));
+      }
+    }
+    const w = snap(plot.left + view.keys * plot.cw) - snap(plot.left);
+    const h = snap(plot.top + view.queries * plot.ch) - snap(plot.top);
+    context.strokeStyle = cssColour(theme.line);
+    context.lineWidth = 1;
+    if (gap) {
+      // A faint lattice: without it an almost empty head is a blank page.
+      context.beginPath();
+      for (let r = 0; r <= view.queries; r++) line(context, plot.left, snap(plot.top + r * plot.ch) - 0.5, w, 0);
+      for (let c = 0; c <= view.keys; c++) line(context, snap(plot.left + c * plot.cw) - 0.5, plot.top, 0, h);
+      context.globalAlpha = 0.75;
+      context.stroke();
+      context.globalAlpha = 1;
+    } else context.strokeRect(plot.left - 0.5, plot.top - 0.5, w + 1, h + 1);
+  }
+
+  paint() {
+    if (!this.plot) return;
+    const { view, theme, plot } = this;
+    const context = sizeCanvas(this.canvas, this.width, this.height);
+    context.drawImage(this.base, 0, 0, this.width, this.height);
+    const cell = this.options.cell;
+    const at = this.hover || cell;
+    const row = this.hover ? this.hover[0] : this.lit !== null ? this.lit : cell ? cell[0] : null;
+    const column = this.hover || this.lit === null ? (at ? at[1] : null) : null;
+    this.shade(context, row, column);
+    this.rowLabels(context, row);
+    this.columnLabels(context, column);
+    this.axisNames(context);
+    if (cell) this.outline(context, cell, cssColour(theme.ink), 2.5);
+    if (this.hover && !(cell && cell[0] === this.hover[0] && cell[1] === this.hover[1])) {
+      this.outline(context, this.hover, cssColour(theme.ink), 1.25);
+    }
+  }
+
+  // The lit row and column: lines beside the cells, which keep their true colours.
+  shade(context, row, column) {
+    const { plot, theme, view } = this;
+    context.strokeStyle = cssColour(theme.ink, 0.55);
+    context.lineWidth = 1;
+    if (row !== null && row < view.queries) {
+      context.strokeRect(plot.left - 0.5, plot.top + row * plot.ch - 0.5, plot.cw * view.keys, plot.ch);
+    }
+    if (column !== null && column < view.keys) {
+      context.strokeRect(plot.left + column * plot.cw - 0.5, plot.top - 0.5, plot.cw, plot.ch * view.queries);
+    }
+  }
+
+  outline(context, [row, column], colour, width) {
+    const { plot } = this;
+    context.strokeStyle = colour;
+    context.lineWidth = width;
+    context.strokeRect(plot.left + column * plot.cw - 1, plot.top + row * plot.ch - 1, plot.cw + 1, plot.ch + 1);
+  }
+
+  // The colour of a token list: source blue, target orange.
+  sideColour(side) {
+    return cssColour(this.theme.hues[side === "source" ? "encoder_self" : "decoder_self"]);
+  }
+
+  rowLabels(context, lit) {
+    const { plot, theme, view } = this;
+    context.textAlign = "right";
+    context.textBaseline = "middle";
+    const space = plot.left - 10 * plot.unit;
+    const write = (r, on) => {
+      context.fillStyle = on ? this.sideColour(view.sides.rows) : cssColour(theme.ink);
+      context.font = `${on ? 700 : 400} ${plot.size}px ${theme.font}`;
+      context.fillText(shorten(context, view.rowLabels[r], space), plot.left - 8 * plot.unit, plot.top + (r + 0.5) * plot.ch);
+    };
+    for (let r = 0; r < view.queries; r += plot.rowStep) {
+      if (r !== lit && !(lit !== null && Math.abs(r - lit) * plot.ch < plot.size)) write(r, false);
+    }
+    if (lit !== null && lit < view.queries) write(lit, true);
+  }
+
+  columnLabels(context, lit) {
+    const { plot, theme, view } = this;
+    context.textBaseline = "middle";
+    const gap = plot.angle === 0 || plot.angle === Math.PI / 2 ? plot.cw : plot.cw * 0.72;
+    const write = (c, on) => {
+      context.fillStyle = on ? this.sideColour(view.sides.columns) : cssColour(theme.ink);
+      context.font = `${on ? 700 : 400} ${plot.size}px ${theme.font}`;
+      context.textAlign = plot.angle ? "left" : "center";
+      context.save();
+      const text = plot.angle ? shorten(context, view.columnLabels[c], plot.longest) : view.columnLabels[c];
+      const shift = plot.angle === Math.PI / 4 ? 2 * plot.unit : 0;
+      context.translate(plot.left + (c + 0.5) * plot.cw + shift, plot.top - (plot.angle ? 7 : 12) * plot.unit);
+      context.rotate(-plot.angle);
+      context.fillText(text, 0, 0);
+      context.restore();
+    };
+    for (let c = 0; c < view.keys; c += plot.columnStep) {
+      if (c !== lit && !(lit !== null && plot.angle && Math.abs(c - lit) * gap < plot.size * 0.9)) write(c, false);
+    }
+    if (lit !== null && lit < view.keys) write(lit, true);
+  }
+
+  // What rows and columns are, in the free corner above the row labels.
+  axisNames(context) {
+    const { plot, theme, view } = this;
+    context.font = `400 ${Math.max(10, 12 * plot.unit)}px ${theme.font}`;
+    context.fillStyle = cssColour(theme.dim);
+    context.textAlign = "right";
+    context.textBaseline = "alphabetic";
+    const x = plot.left - 8 * plot.unit;
+    if (plot.top >= 44 * plot.unit) {
+      context.fillText(this.hooks.axis(view.sides.columns, "column"), x, plot.top - 24 * plot.unit);
+    }
+    context.fillText(this.hooks.axis(view.sides.rows, "row"), x, plot.top - 7 * plot.unit);
+  }
+
+  cellAt(event) {
+    const { plot, view } = this;
+    if (!plot) return null;
+    const frame = this.canvas.getBoundingClientRect();
+    const row = Math.floor((event.clientY - frame.top - plot.top) / plot.ch);
+    const column = Math.floor((event.clientX - frame.left - plot.left) / plot.cw);
+    return row >= 0 && column >= 0 && row < view.queries && column < view.keys ? [row, column] : null;
+  }
+
+  light(row) {
+    this.lit = row;
+    this.paint();
+  }
+
+  pointer(event) {
+    const cell = this.cellAt(event);
+    const same = cell && this.hover && cell[0] === this.hover[0] && cell[1] === this.hover[1];
+    this.canvas.style.cursor = cell ? "crosshair" : "default";
+    if (!same && (cell || this.hover)) {
+      this.hover = cell;
+      this.paint();
+    }
+    if (cell) this.hooks.hover(this.view, cell, event);
+    else this.hooks.unhover();
+  }
+
+  leave() {
+    this.hover = null;
+    this.paint();
+    this.hooks.unhover();
+  }
+
+  click(event) {
+    const cell = this.cellAt(event);
+    if (cell) this.hooks.choose(this.view, cell);
+  }
+
+  key(event) {
+    const steps = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
+    const step = steps[event.key];
+    if (!step || event.ctrlKey || event.metaKey || event.altKey || !this.plot) return;
+    event.preventDefault();
+    const { view } = this;
+    if (!view.queries || !view.keys) return;
+    const from = this.options.cell;
+    const clamp = (value, count) => Math.max(0, Math.min(count - 1, value));
+    this.hooks.choose(view, from ? [clamp(from[0] + step[0], view.queries), clamp(from[1] + step[1], view.keys)] : [0, 0]);
+  }
+}
+
+function line(context, x, y, w, h) {
+  context.moveTo(x, y);
+  context.lineTo(x + w, y + h);
+}
+
+function hatchCell(context, x, y, w, h, colour) {
+  context.save();
+  context.beginPath();
+  context.rect(x, y, w, h);
+  context.clip();
+  context.strokeStyle = colour;
+  context.lineWidth = 1;
+  context.beginPath();
+  for (let shift = -h; shift < w; shift += 7) {
+    context.moveTo(x + shift, y + h);
+    context.lineTo(x + shift + h, y);
+  }
+  context.stroke();
+  context.restore();
+}

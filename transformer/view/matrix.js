@@ -1,0 +1,153 @@
+// Pure functions over attention matrices, stored row after row: cell (q, k) is at q * keys + k.
+// Order of operations: summary, drop special tokens, renormalise, merge words. A threshold only concerns drawing.
+
+export function summarise(matrices, mode) {
+  const size = matrices[0].length;
+  const result = new Float32Array(size);
+  if (mode === "max") {
+    for (const matrix of matrices) {
+      for (let i = 0; i < size; i++) if (matrix[i] > result[i]) result[i] = matrix[i];
+    }
+    return result;
+  }
+  // Sums in double precision: a mean of many heads stays exact to float32.
+  const sums = new Float64Array(size);
+  for (const matrix of matrices) for (let i = 0; i < size; i++) sums[i] += matrix[i];
+  for (let i = 0; i < size; i++) result[i] = sums[i] / matrices.length;
+  return result;
+}
+
+// Tokens -> the groups drawn as one row or column: [[0], [1, 2], ...]. Dropped tokens are in no group.
+export function tokenGroups(words, special, drop, merge) {
+  const groups = [];
+  let last = null;
+  for (let i = 0; i < words.length; i++) {
+    if (drop && special[i]) continue;
+    if (merge && groups.length && words[i] === last) groups[groups.length - 1].push(i);
+    else groups.push([i]);
+    last = words[i];
+  }
+  return groups;
+}
+
+export function isIdentity(groups, count) {
+  return groups.length === count && groups.every((group) => group.length === 1);
+}
+
+// Drops, renormalises and merges. `unit` is the number that stands for weight 1: 1, or 255 for pictures.
+export function transformMatrix(weights, keys, rows, columns, renormalise, unit) {
+  const result = new Float32Array(rows.length * columns.length);
+  for (let r = 0; r < rows.length; r++) {
+    for (const q of rows[r]) {
+      const base = q * keys;
+      let kept = 1;
+      if (renormalise) {
+        let sum = 0;
+        for (const group of columns) for (const k of group) sum += weights[base + k];
+        kept = sum > 0 ? sum / unit : 1;
+      }
+      const share = 1 / (kept * rows[r].length);
+      for (let c = 0; c < columns.length; c++) {
+        let sum = 0;
+        for (const k of columns[c]) sum += weights[base + k];
+        result[r * columns.length + c] += sum * share;
+      }
+    }
+  }
+  return result;
+}
+
+// 1 where every piece of the cell lies in the future (key after query); null where nothing can.
+export function futureMask(causal, rows, columns) {
+  if (!causal) return null;
+  const mask = new Uint8Array(rows.length * columns.length);
+  rows.forEach((row, r) => {
+    const latest = row[row.length - 1];
+    columns.forEach((column, c) => {
+      if (column[0] > latest) mask[r * columns.length + c] = 1;
+    });
+  });
+  return mask;
+}
+
+export function largestOf(values) {
+  let largest = 0;
+  for (let i = 0; i < values.length; i++) if (values[i] > largest) largest = values[i];
+  return largest;
+}
+
+// Mean over the rows of -sum w ln w, in nats. Rows are divided by their sum, so that a rounded picture and a maximum
+// over heads give the entropy of a distribution too.
+export function meanEntropy(weights, queries, keys) {
+  let total = 0;
+  for (let q = 0; q < queries; q++) {
+    let sum = 0;
+    for (let k = 0; k < keys; k++) sum += weights[q * keys + k];
+    if (!(sum > 0)) continue;
+    for (let k = 0; k < keys; k++) {
+      const w = weights[q * keys + k] / sum;
+      if (w > 0) total -= w * Math.log(w);
+    }
+  }
+  return queries ? Math.abs(total / queries) : 0;
+}
+
+// softmax(q . k / sqrt(d)) of one row, in double precision, masked keys left out of the sum.
+export function recomputeRow(exact, q, causal) {
+  const { queries, keys, depth, count } = exact;
+  const products = new Float64Array(count);
+  const scores = new Float64Array(count);
+  let top = -Infinity;
+  for (let k = 0; k < count; k++) {
+    let dot = 0;
+    for (let d = 0; d < depth; d++) dot += queries[q * depth + d] * keys[k * depth + d];
+    products[k] = dot;
+    scores[k] = causal && k > q ? -Infinity : dot / Math.sqrt(depth);
+    if (scores[k] > top) top = scores[k];
+  }
+  const weights = new Float64Array(count);
+  let sum = 0;
+  for (let k = 0; k < count; k++) {
+    weights[k] = Math.exp(scores[k] - top);
+    sum += weights[k];
+  }
+  for (let k = 0; k < count; k++) weights[k] /= sum;
+  return { products, scores, weights };
+}
+
+// Largest deviations of one head from what must hold. `recomputed` is null where queries and keys are not known.
+export function checkMatrix(exact, causal) {
+  const rows = exact.count ? exact.weights.length / exact.count : 0;
+  const found = { row_sum: 0, masked: 0, recomputed: exact.queries ? 0 : null };
+  for (let q = 0; q < rows; q++) {
+    let sum = 0;
+    const again = exact.queries ? recomputeRow(exact, q, causal) : null;
+    for (let k = 0; k < exact.count; k++) {
+      const w = exact.weights[q * exact.count + k];
+      sum += w;
+      if (causal && k > q) found.masked = worse(found.masked, Math.abs(w));
+      if (again) found.recomputed = worse(found.recomputed, Math.abs(w - again.weights[k]));
+    }
+    found.row_sum = worse(found.row_sum, Math.abs(sum - 1));
+  }
+  return found;
+}
+
+// Not Math.max: a weight that is not a number must fail the check, and NaN > x is false.
+function worse(known, found) {
+  return found <= known ? known : found;
+}
+
+export function strongestPair(weights, keys, rowPieces, columnPieces) {
+  let best = [rowPieces[0], columnPieces[0]];
+  for (const q of rowPieces) {
+    for (const k of columnPieces) if (weights[q * keys + k] > weights[best[0] * keys + best[1]]) best = [q, k];
+  }
+  return best;
+}
+
+export function strongestInRow(weights, keys, row) {
+  let best = 0;
+  for (let k = 1; k < keys; k++) if (weights[row * keys + k] > weights[row * keys + best]) best = k;
+  return best;
+}

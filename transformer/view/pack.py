@@ -1,0 +1,148 @@
+"""A Trace as one block of bytes for the browser: a JSON header and typed arrays.
+
+    bytes 0-3    "HSP1"
+    bytes 4-7    length of the header in bytes, little-endian
+    header       JSON in UTF-8, padded with spaces to a multiple of 8
+    data         arrays at multiples of 8, C order, little-endian; the header says where
+
+Weights of all heads go as 8 bits (round(255 w)) for the pictures; the exact float32 numbers go for the heads that are
+asked for: one while a server is there to ask, all of them into a page that must stand alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import struct
+from collections.abc import Mapping
+from typing import Any
+
+from torch import Tensor
+
+from transformer.analysis.attention import check, summarise
+from transformer.analysis.tokens import is_special, word_labels, word_numbers
+from transformer.trace import KINDS, Trace
+from transformer.view.state import View
+
+MAGIC = b"HSP1"
+ROWS = {"encoder_self": "source", "decoder_self": "target", "cross": "target"}
+COLUMNS = {"encoder_self": "source", "decoder_self": "target_in", "cross": "source"}
+
+
+class _Writer:
+    """Collects arrays and gives each a reference for the header."""
+
+    def __init__(self) -> None:
+        self.parts: list[bytes] = []
+        self.size = 0
+
+    def add(self, tensor: Tensor) -> dict[str, Any]:
+        data = tensor.contiguous().numpy().tobytes()
+        reference = {
+            "dtype": str(tensor.dtype).removeprefix("torch."), "shape": list(tensor.shape), "offset": self.size
+        }  # fmt: skip
+        data += b"\0" * (-len(data) % 8)
+        self.parts.append(data)
+        self.size += len(data)
+        return reference
+
+    def finish(self, header: Mapping[str, Any]) -> bytes:
+        text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+        text += b" " * (-len(text) % 8)
+        return b"".join([MAGIC, struct.pack("<I", len(text)), text, *self.parts])
+
+
+def trace_id(trace: Trace) -> str:
+    """Names a trace by what went in and came out, so that numbers that arrive later find their picture."""
+    digest = hashlib.sha256()
+    digest.update(repr((trace.checkpoint, trace.source_ids, trace.target_in_ids, trace.target_out_ids)).encode())
+    for kind in KINDS:
+        digest.update(trace.attention(kind).weights.numpy().tobytes())
+    return digest.hexdigest()[:16]
+
+
+def _exact(writer: _Writer, trace: Trace, kind: str, layer: int, head: int) -> dict[str, Any]:
+    attention = trace.attention(kind)
+    arrays = {
+        name: writer.add(getattr(attention, name)[layer, head]) for name in ("weights", "queries", "keys", "values")
+    }
+    return {"kind": kind, "layer": layer, "head": head, **arrays}
+
+
+def full_pack(
+    trace: Trace, view: View, texts: Mapping[str, str] | None = None, exact: bool = False, revision: int = 0
+) -> bytes:
+    """Everything the picture of a trace needs.
+
+    exact: with the exact numbers of every head (for pages without a server). texts: translations of the view's texts.
+    revision: handed back with every state the browser reports, so that an old report is known for one.
+    """
+    writer = _Writer()
+    tokens = {"source": trace.source_tokens, "target_in": trace.target_in, "target_out": trace.target_out}
+    labels = {
+        "source": trace.source_labels, "target_in": trace.target_in_labels, "target_out": trace.target_out_labels
+    }  # fmt: skip
+    words = {side: word_numbers(tokens[side], labels[side]) for side in tokens}
+    kinds = {}
+    for kind in KINDS:
+        attention = trace.attention(kind)
+        checks = check(attention)
+        kinds[kind] = {
+            "layers": attention.layers,
+            "rows": ROWS[kind],
+            "columns": COLUMNS[kind],
+            "causal": kind == "decoder_self",
+            "picture": writer.add((attention.weights * 255).round().byte()),
+            "checks": {"row_sum": checks.row_sum, "masked": checks.masked, "recomputed": checks.recomputed},
+        }
+    entries = []
+    if exact:
+        for kind in KINDS:
+            for layer in range(trace.attention(kind).layers):
+                entries += [_exact(writer, trace, kind, layer, head) for head in range(trace.cross.heads)]
+    header = {
+        "format": 1,
+        "id": trace_id(trace),
+        "checkpoint": trace.checkpoint,
+        "languages": trace.languages,
+        "tokens": tokens,
+        "labels": labels,
+        "special": {side: is_special(tokens[side]) for side in tokens},
+        "words": words,
+        "word_labels": {side: word_labels(labels[side], words[side]) for side in tokens},
+        "probabilities": [round(value, 6) for value in trace.probabilities.tolist()],
+        "own": trace.own,
+        "heads": trace.cross.heads,
+        "d_head": trace.cross.queries.shape[-1],
+        "kinds": kinds,
+        "exact": entries,
+        "state": {**view.to_browser(), "revision": revision},
+        "texts": dict(texts or {}),
+    }
+    return writer.finish(header)
+
+
+def feed_pack(trace: Trace, view: View) -> bytes:
+    """The exact numbers of what is chosen, for a picture that is there already.
+
+    One head (of each kind, if all three are shown) with Q, K and V; or the mean or maximum the view asks for.
+    """
+    writer = _Writer()
+    entries: list[dict[str, Any]] = []
+    for kind in KINDS if view.kind == "all" else (view.kind,):
+        attention = trace.attention(kind)
+        layer = None if view.layer is None else min(view.layer, attention.layers - 1)
+        if layer is None or view.head is None:
+            matrix = summarise(attention.weights, layer, view.head, view.summary)
+            entries.append(
+                {
+                    "kind": kind,
+                    "layer": "all" if layer is None else layer,
+                    "head": "all" if view.head is None else view.head,
+                    "summary": view.summary,
+                    "weights": writer.add(matrix),
+                }
+            )
+        else:
+            entries.append(_exact(writer, trace, kind, layer, view.head))
+    return writer.finish({"format": 1, "id": trace_id(trace), "exact": entries})

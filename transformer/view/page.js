@@ -1,0 +1,44 @@
+import { mountExplorer } from "./explorer.js";
+
+// The self-contained page: the pack is in the page as base64, the state in the part of the address after "#".
+
+function decodeBase64(text) {
+  const letters = atob(text.trim());
+  const bytes = new Uint8Array(letters.length);
+  for (let i = 0; i < letters.length; i++) bytes[i] = letters.charCodeAt(i);
+  return bytes;
+}
+
+function stateOfAddress() {
+  try {
+    return JSON.parse(decodeURIComponent(location.hash.slice(1)));
+  } catch {
+    return null;
+  }
+}
+
+function startPage() {
+  const pack = document.getElementById("pack");
+  const place = document.getElementById("explorer");
+  if (!pack || !place) return;
+  const css = document.getElementById("explorer-css");
+  const handle = mountExplorer(place.attachShadow({ mode: "open" }), {
+    assets: { css: css ? css.textContent : "" },
+    onState: (state) => {
+      try {
+        history.replaceState(null, "", "#" + encodeURIComponent(JSON.stringify(state)));
+      } catch {
+        // A page inside a notebook may have no address of its own: then the state lives as long as the page.
+      }
+    },
+  });
+  handle.show(decodeBase64(pack.textContent));
+  const given = stateOfAddress();
+  if (given && typeof given === "object") handle.setState(given);
+  window.addEventListener("hashchange", () => {
+    const next = stateOfAddress();
+    if (next && typeof next === "object") handle.setState(next);
+  });
+}
+
+startPage();

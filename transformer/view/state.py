@@ -1,0 +1,170 @@
+"""What a person has chosen to look at: one typed value, kept in the address bar."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+KINDS = ("encoder_self", "decoder_self", "cross", "all")
+CHOICES: dict[str, tuple[str, ...]] = {
+    "kind": KINDS,
+    "summary": ("mean", "max"),
+    "rows": ("predicted", "fed"),
+    "pieces": ("pieces", "marked", "words"),
+    "special": ("shown", "hidden", "renormalised"),
+    "scale": ("one", "common", "head"),
+    "view": ("heatmap", "lines"),
+}
+ALL = "all"
+
+
+@dataclass(frozen=True)
+class View:
+    """The state of the picture; the same names serve the browser, the address bar and Python.
+
+    kind:      kind of attention, or "all" three side by side
+    layer, head: index from 0, or None for all of them summarised
+    summary:   how all are summarised, "mean" or "max"
+    rows:      label of decoder rows: the token "predicted" by the step or the token "fed" into it
+    pieces:    "pieces", "marked" (with the piece mark) or merged into "words"
+    special:   special tokens "shown", "hidden" or hidden with rows "renormalised"
+    scale:     colours from 0 to "one", to the largest weight in "common", or to the largest of each "head"
+    threshold: weights below it are not drawn
+    view:      "heatmap" or "lines"
+    cell:      chosen (query, key), indices of pieces, or None
+    big:       big text for a projector
+    """
+
+    kind: str = "cross"
+    layer: int | None = 0
+    head: int | None = 0
+    summary: str = "mean"
+    rows: str = "predicted"
+    pieces: str = "pieces"
+    special: str = "shown"
+    scale: str = "one"
+    threshold: float = 0.0
+    view: str = "heatmap"
+    cell: tuple[int, int] | None = None
+    big: bool = False
+
+    def to_browser(self) -> dict[str, Any]:
+        """As the view's JavaScript holds it: indices from 0, "all" for None."""
+        values = asdict(self)
+        values["layer"] = ALL if self.layer is None else self.layer
+        values["head"] = ALL if self.head is None else self.head
+        values["cell"] = list(self.cell) if self.cell else None
+        return values
+
+    def to_params(self) -> dict[str, str]:
+        """As the address bar holds it: numbers counted from 1, and only what differs from the default; layer and head
+        always."""
+        params = {}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if field.name in ("layer", "head"):
+                params[field.name] = ALL if value is None else str(value + 1)
+            elif value != field.default:
+                if field.name == "cell":
+                    params["cell"] = f"{value[0] + 1},{value[1] + 1}"
+                elif field.name == "threshold":
+                    params["threshold"] = f"{value:g}"
+                else:
+                    params[field.name] = "1" if value is True else str(value)
+        return {"kind": self.kind, **params}
+
+
+def _number(text: str, low: int, high: int) -> int | None:
+    """A whole number written in ASCII digits, or None; sizes are bounded before int() sees them."""
+    if text.isascii() and text.isdigit() and len(text) <= 6 and low <= int(text) <= high:
+        return int(text)
+    return None
+
+
+def layers_of(kind: str, layers: Mapping[str, int]) -> int:
+    """Layers that can be chosen for a kind; for "all" those of the deepest stack."""
+    return max(layers.values()) if kind == "all" else layers[kind]
+
+
+def view_from_params(
+    params: Mapping[str, str], layers: Mapping[str, int], heads: int, start: View | None = None
+) -> tuple[View, list[str]]:
+    """Read the address bar. Everything is untrusted: what does not fit falls back and is reported.
+
+    params: name -> text. layers: kind -> number of layers; heads: number of heads. start: what missing names mean.
+    Returns the view, and one sentence for every parameter that did not fit. `cell` is bounded by `fit_cell`.
+    """
+    view = start or View()
+    notices: list[str] = []
+
+    def complain(name: str, allowed: str) -> None:
+        notices.append(f"The link asks for {name} {params[name][:40]!r}; allowed is {allowed}.")
+
+    for name, allowed in CHOICES.items():
+        if name in params:
+            if params[name] in allowed:
+                view = replace(view, **{name: params[name]})
+            else:
+                complain(name, ", ".join(allowed))
+    for name, count in (("layer", layers_of(view.kind, layers)), ("head", heads)):
+        if name in params:
+            number = _number(params[name], 1, count)
+            if params[name] == ALL:
+                view = replace(view, **{name: None})
+            elif number is not None:
+                view = replace(view, **{name: number - 1})
+            else:
+                complain(name, f"1 to {count}, or {ALL}")
+        value = getattr(view, name)
+        if value is not None and value >= count:
+            view = replace(view, **{name: count - 1})
+    if "threshold" in params:
+        try:
+            threshold = float(params["threshold"])
+        except ValueError:
+            threshold = math.nan
+        if 0 <= threshold <= 1:
+            view = replace(view, threshold=round(threshold, 4))
+        else:
+            complain("threshold", "a number from 0 to 1")
+    if "cell" in params:
+        numbers = [_number(part, 1, 100_000) for part in params["cell"].split(",")]
+        if len(numbers) == 2 and numbers[0] and numbers[1]:
+            view = replace(view, cell=(numbers[0] - 1, numbers[1] - 1))
+        else:
+            complain("cell", "row,column counted from 1")
+    if "big" in params:
+        if params["big"] in ("0", "1"):
+            view = replace(view, big=params["big"] == "1")
+        else:
+            complain("big", "0 or 1")
+    return view, notices
+
+
+def view_from_browser(values: Any, layers: Mapping[str, int], heads: int, start: View) -> View:
+    """What the browser reports, checked like a link; what does not fit keeps its value in `start`."""
+    if not isinstance(values, Mapping):
+        return start
+    params: dict[str, str] = {}
+    for name, value in values.items():
+        if name in ("layer", "head") and type(value) in (int, float):
+            params[name] = f"{value + 1:g}"
+        elif name == "cell" and isinstance(value, list | tuple) and len(value) == 2:
+            if all(type(part) in (int, float) for part in value):
+                params["cell"] = ",".join(f"{part + 1:g}" for part in value)
+        elif name == "big":
+            params[name] = "1" if value is True else "0"
+        elif isinstance(value, str | int | float):
+            params[str(name)] = str(value)
+    if "cell" in values and values["cell"] is None:
+        start = replace(start, cell=None)
+    return view_from_params(params, layers, heads, start)[0]
+
+
+def fit_cell(view: View, rows: int, columns: int) -> View:
+    """The same view, its chosen cell forgotten if the picture has no such cell."""
+    if view.cell and not (view.cell[0] < rows and view.cell[1] < columns):
+        return replace(view, cell=None)
+    return view
