@@ -1,7 +1,16 @@
+import io
+import itertools
+import json
+import math
+import subprocess
+import sys
 import threading
 import unicodedata
+from collections import Counter
+from pathlib import Path
 
 import pytest
+import sentencepiece
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -105,6 +114,44 @@ def test_sampling_repeats_whatever_was_drawn_before():
     assert tokenizer.sample(texts, 0.2, seed=7) == first
 
 
+def test_sampling_repeats_in_another_process(tmp_path):
+    """A run that is resumed is another process; SentencePiece's own sampling gave other pieces in every one."""
+    tiny_tokenizer().save(tmp_path / "t.model")
+    code = (
+        "import json, sys; from pathlib import Path; from transformer.tokenizer import Tokenizer;"
+        "texts = json.load(sys.stdin); print(json.dumps(Tokenizer.load(Path(sys.argv[1])).sample(texts, 0.1, 3)))"
+    )
+    texts = sentences()[:20]
+    command = [sys.executable, "-c", code, str(tmp_path / "t.model")]
+    root = Path(__file__).parents[1]
+    done = subprocess.run(command, input=json.dumps(texts), capture_output=True, text=True, cwd=root, check=True)
+    assert json.loads(done.stdout) == tiny_tokenizer().sample(texts, 0.1, 3)
+
+
+def test_sampling_draws_with_the_right_probabilities():
+    """Every segmentation of a word, by brute force: P is the product of its pieces' probabilities, to the alpha."""
+    tokenizer, alpha, draws = tiny_tokenizer(), 0.5, 20_000
+    word = PIECE_MARK + "polkavu"
+    score = {p: tokenizer._processor.GetScore(i) for i in range(4, 67) for p in tokenizer.pieces([i])}
+    weights = {}
+    for cuts in itertools.product([False, True], repeat=len(word) - 1):
+        places = [0, *(i + 1 for i, cut in enumerate(cuts) if cut), len(word)]
+        pieces = tuple(word[a:b] for a, b in itertools.pairwise(places))
+        if all(piece in score for piece in pieces):
+            weights[pieces] = math.exp(alpha * sum(score[piece] for piece in pieces))
+    assert len(weights) > 3
+    counts = Counter(tuple(tokenizer.pieces(ids)) for ids in tokenizer.sample(["polkavu"] * draws, alpha, 1))
+    assert set(counts) <= set(weights)
+    for pieces, weight in weights.items():
+        share = weight / sum(weights.values())
+        assert abs(counts[pieces] - draws * share) < 5 * (draws * share) ** 0.5 + 1  # five standard deviations
+
+
+@pytest.mark.parametrize("text", [*sentences()[:10], *MARKUP, "ka \U0001f600\U0001f600 b4 \u4f60\u597d", "", " "])
+def test_a_large_alpha_leaves_the_best_segmentation(text):
+    assert tiny_tokenizer().sample([text], 1_000.0, 1) == [tiny_tokenizer().encode(text)]
+
+
 @pytest.mark.parametrize("seed", [0, 2**32 - 1, 2**40, 10**15])
 def test_any_seed_will_do(seed):
     texts = sentences()[:5]
@@ -163,10 +210,6 @@ def test_other_files_are_said(tmp_path):
 
 
 def test_other_special_ids_are_said():
-    import io
-
-    import sentencepiece
-
     written = io.BytesIO()
     sentencepiece.SentencePieceTrainer.Train(
         sentence_iterator=iter(sentences()[:100]), model_writer=written, vocab_size=40, minloglevel=2

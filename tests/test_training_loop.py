@@ -81,10 +81,11 @@ def test_a_crash_between_saved_states_changes_nothing(tmp_path, whole, crash):
 
 
 def test_a_run_again_gives_the_same_and_another_seed_does_not(tmp_path, whole):
-    again, other = _trainer(tmp_path / "again"), _trainer(tmp_path / "other", seed=2)
+    again = _trainer(tmp_path / "again")
     again.run()
-    other.run()
     _same(_result(tmp_path / "again", again), whole[1])
+    other = _trainer(tmp_path / "other", seed=2)
+    other.run()
     assert not torch.equal(other.model.embedding.weight, again.model.embedding.weight)
 
 
@@ -154,7 +155,7 @@ def test_a_copy_task_is_learned(tmp_path, precision):
     config = ModelConfig(67, 32, 64, 2, 1, 1, dropout=0.0, max_positions=32)
     copy = [(text, text) for text in sentences(1_200) if len(text) < 16]
     settings = Settings(
-        steps=300, batch_tokens=400, peak_rate=1e-2, warmup=60, cooldown=150, save_every=300, validate_every=300,
+        steps=350, batch_tokens=400, peak_rate=1e-2, warmup=60, cooldown=150, save_every=350, validate_every=350,
         average=1, precision=precision, smoothing=0.1,
     )  # fmt: skip
     trainer = Trainer(tmp_path, config, tiny_tokenizer(), copy[30:], copy[:30], settings)
@@ -162,7 +163,8 @@ def test_a_copy_task_is_learned(tmp_path, precision):
     trainer.run(reports.append)
     # Guessing pieces by their frequency costs about 3.4 nats; a copy that is learned next to nothing.
     assert reports[0].loss > 3 and reports[-1].validation_loss < 0.5
-    assert reports[-1].validation_bleu > 50
+    texts = [text for text, _ in copy[:30]]
+    assert sum(ours == text for ours, text in zip(trainer.translate(texts), texts, strict=True)) >= 15
 
 
 @pytest.mark.parametrize(
@@ -184,7 +186,7 @@ def test_another_model_in_the_same_folder(whole):
         _trainer(whole[0], dataclasses.replace(CONFIG, d_ff=41))
 
 
-@pytest.mark.parametrize("damage", [b"", b"{}", b'{"model": 7}', None], ids=["empty", "no fields", "other", "no tensors"])
+@pytest.mark.parametrize("damage", [b"", b"{}", b"[]", None], ids=["empty", "no fields", "list", "no tensors"])
 def test_a_damaged_state_is_said(tmp_path, damage):
     _trainer(tmp_path).run(until=1)
     if damage is None:

@@ -17,7 +17,7 @@ from tests.build import tiny_pretrained
 from transformer.analysis.attention import summarise
 from transformer.trace import KINDS, Trace
 from transformer.view import bundle
-from transformer.view.pack import feed_pack, full_pack, trace_id
+from transformer.view.pack import feed_pack, full_pack
 from transformer.view.page import html_page, notebook_cell
 from transformer.view.state import CHOICES, View, fit_cell, view_from_browser, view_from_params
 
@@ -86,7 +86,7 @@ def test_a_cell_outside_the_picture_is_forgotten() -> None:
 
 def test_pictures_are_the_weights_in_eight_bits(trace: Trace) -> None:
     header, data = unpack(full_pack(trace, View(), {"kind": "Art"}, revision=4))
-    assert header["id"] == trace_id(trace) and header["exact"] == [] and header["texts"] == {"kind": "Art"}
+    assert header["id"] == trace.id and header["exact"] == [] and header["texts"] == {"kind": "Art"}
     assert header["state"]["revision"] == 4
     for kind in KINDS:
         weights = trace.attention(kind).weights.numpy()
@@ -126,7 +126,7 @@ def test_trace_id_changes_with_every_weight(trace: Trace) -> None:
     model = tiny_pretrained()
     edited = model.trace("ka lomi nu.", "re <b>sta</b>", edits={"decoder.1.cross.weights": torch.zeros_like})
     same = model.trace("ka lomi nu.", "re <b>sta</b>")
-    assert trace_id(same) == trace_id(trace) != trace_id(edited)
+    assert same.id == trace.id != edited.id
 
 
 @pytest.mark.parametrize("entry", ["component.js", "feed.js", "page.js"])
@@ -152,7 +152,7 @@ def test_the_page_stands_alone_and_text_stays_text() -> None:
     assert not re.findall(r'(?:src|href)="', page) and not re.findall(r"https?://(?!www\.w3\.org/)", page)
     pack = base64.b64decode(re.findall(r'id="pack">([A-Za-z0-9+/=]+)</script>', page)[0])
     header, _ = unpack(pack)
-    assert header["state"]["kind"] == "all" and header["id"] == trace_id(trace)
+    assert header["state"]["kind"] == "all" and header["id"] == trace.id
     assert page.count("</script>") == 2
 
 

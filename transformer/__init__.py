@@ -1,12 +1,12 @@
 """Headscope: the Transformer of "Attention Is All You Need", by hand, with every number in view.
 
-    import transformer
-    model = transformer.load("en-de")                        # a bundled name, or a path
-    model.translate("The cat is sleeping.").text
-    trace = model.trace("The cat is sleeping.", "Die Katze schläft.")   # without a target: the model's own
-    trace.cross.weights                                      # [layer, head, query, key]
-    trace.encoder_self.scores                                # before softmax, scaled and masked
-    trace.source_tokens, trace.target_in, trace.target_out   # fed in, predicted
+import transformer
+model = transformer.load("en-de")                        # a bundled name, or a path
+model.translate("The cat is sleeping.").text
+trace = model.trace("The cat is sleeping.", "Die Katze schläft.")   # without a target: the model's own
+trace.cross.weights                                      # [layer, head, query, key]
+trace.encoder_self.scores                                # before softmax, scaled and masked
+trace.source_tokens, trace.target_in, trace.target_out   # fed in, predicted
 """
 
 from transformer.checkpoint import CheckpointError, save_checkpoint

@@ -90,9 +90,7 @@ class Pretrained:
         """The model's own translation: greedy, or beam search with length penalty alpha. Raises InputError."""
         found = self._decode(self.encode(text, limit=limit), beams, alpha, limit)
         probabilities = tuple(torch.tensor(found.log_probs, dtype=torch.float64).exp().tolist())
-        return Translation(
-            self.tokenizer.decode(found.ids), tuple(self.tokenizer.pieces(found.ids)), probabilities
-        )
+        return Translation(self.tokenizer.decode(found.ids), tuple(self.tokenizer.pieces(found.ids)), probabilities)
 
     def translate_all(
         self, texts: Sequence[str], beams: int = 1, alpha: float = 0.6, batch_tokens: int = 3000

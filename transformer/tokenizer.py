@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import bisect
+import functools
 import io
-import threading
+import itertools
+import math
+import random
 import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -12,6 +16,7 @@ import sentencepiece
 
 PIECE_MARK = "▁"  # SentencePiece writes the space before a word like this
 SPECIALS = ("<pad>", "<unk>", "<s>", "</s>")  # ids 0 to 3
+UNKNOWN = 1
 
 
 class TokenizerError(ValueError):
@@ -42,6 +47,13 @@ class Tokenizer:
         found = tuple(self._processor.IdToPiece(i) for i in range(min(4, len(self))))
         if found != SPECIALS:
             raise TokenizerError(f"ids 0 to 3 of the tokenizer are {found}; they must be {SPECIALS}")
+        processor = self._processor
+        ordinary = [i for i in range(4, len(self)) if not (processor.IsControl(i) or processor.IsUnused(i))]
+        self._scores = {processor.IdToPiece(i): (i, processor.GetScore(i)) for i in ordinary}
+        self._longest = max(map(len, self._scores), default=1)
+        # SentencePiece's price of a character that is in no piece
+        self._unknown_score = min((score for _, score in self._scores.values()), default=0.0) - 10
+        self._lattice = functools.lru_cache(20_000)(self._build_lattice)  # words repeat
 
     @classmethod
     def load(cls, path: Path) -> Tokenizer:
@@ -94,22 +106,50 @@ class Tokenizer:
     def sample(self, texts: Sequence[str], alpha: float, seed: int) -> list[list[int]]:
         """Ids of one random segmentation of every text (subword regularisation, Kudo 2018), the same for the same seed.
 
-        alpha: smoothing; smaller is more random. SentencePiece draws from a generator of its own per thread, seeded
-        when the thread first uses it: a new thread for every call makes the draw repeatable.
+        alpha: smoothing, above 0; smaller is more random: P(segmentation)^alpha, over all segmentations, normalised.
+        SentencePiece's own sampling adds the number of the thread to its seed, so no other process can repeat it; a run
+        that is resumed must.
         """
-        result: list[list[int]] = []
-
-        def work() -> None:
-            for text in texts:
-                result.append(
-                    self._processor.Encode(clean(text), enable_sampling=True, alpha=alpha, nbest_size=-1)
-                )
-
-        sentencepiece.set_random_generator_seed(seed % (2**32 - 1))  # 32 bits, the largest of them means "any"
-        thread = threading.Thread(target=work)
-        thread.start()
-        thread.join()
+        rng = random.Random(seed)
+        result = []
+        for text in texts:
+            ids: list[int] = []
+            words = self._processor.Normalize(clean(text)).split(PIECE_MARK)  # no piece spans two words
+            for word in words[0:1] + [PIECE_MARK + word for word in words[1:]]:
+                for piece in self._draw(word, alpha, rng):
+                    if piece != UNKNOWN or ids[-1:] != [UNKNOWN]:  # `encode` too makes one <unk> of neighbours
+                        ids.append(piece)
+            result.append(ids)
         return result
+
+    def _draw(self, word: str, alpha: float, rng: random.Random) -> list[int]:
+        """Ids of one segmentation of a word: from its end, each piece by the share of all ways to reach it."""
+        lattice, drawn, end = self._lattice(word, alpha), [], len(word)
+        while end:
+            shares, pieces = lattice[end - 1]
+            start, piece = pieces[min(bisect.bisect(shares, rng.random()), len(pieces) - 1)]
+            drawn.append(piece)
+            end = start
+        return drawn[::-1]
+
+    def _build_lattice(self, word: str, alpha: float) -> list[tuple[list[float], list[tuple[int, int]]]]:
+        """For every end in the word: the pieces (start, id) that stop there, and their running shares up to 1."""
+        scores, longest = self._scores, self._longest
+        reach, lattice = [0.0], []  # log of the weight of all ways to a place
+        for end in range(1, len(word) + 1):
+            pieces, weights = [], []
+            for start in range(max(0, end - longest), end):
+                found = scores.get(word[start:end])
+                if found is None and start == end - 1:
+                    found = UNKNOWN, self._unknown_score
+                if found is not None:
+                    pieces.append((start, found[0]))
+                    weights.append(reach[start] + alpha * found[1])
+            top = max(weights)
+            running = list(itertools.accumulate(math.exp(weight - top) for weight in weights))
+            lattice.append(([share / running[-1] for share in running], pieces))
+            reach.append(top + math.log(running[-1]))
+        return lattice
 
     def pieces(self, ids: Iterable[int]) -> list[str]:
         """Pieces as stored, with the piece mark and the names of special tokens."""

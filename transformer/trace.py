@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -130,6 +132,16 @@ class Trace:
         if kind not in KINDS:
             raise ValueError(f"{kind!r} is no kind of attention; there are {', '.join(KINDS)}")
         return getattr(self, kind)
+
+    @cached_property
+    def id(self) -> str:
+        """Names a trace by what went in and the weights that came out, so that numbers that reach a browser later find
+        their picture."""
+        digest = hashlib.sha256()
+        digest.update(repr((self.checkpoint, self.source_ids, self.target_in_ids, self.target_out_ids)).encode())
+        for kind in KINDS:
+            digest.update(self.attention(kind).weights.numpy().tobytes())
+        return digest.hexdigest()[:16]
 
     def _repr_html_(self) -> str:
         """The explorer's picture in a notebook cell; imported here so that the core never sees the view."""

@@ -41,7 +41,7 @@ def begin(title: str) -> Begun:
     """Draw the header and give the page what it shows. Stops the page, with a sentence, if no model can be opened."""
     st.set_page_config(page_title=f"{title} · Headscope", page_icon="🔬", layout="wide")
     state = current()
-    big = state is not None and state.view.big or (state is None and st.query_params.get("big") == "1")
+    big = state.view.big if state is not None else st.query_params.get("big") == "1"
     st.html(f"<style>{STYLE}{':root{--hs-scale:1.3}' if big else ''}</style>")
     found = cache.checkpoints()
     if not found:
@@ -52,14 +52,18 @@ def begin(title: str) -> Begun:
         state = keep(arrive(list(found)))
     header = st.container(horizontal=True, vertical_alignment="center", gap="small", key="hs-header")
     with header:
-        st.html('<div class="hs-brand">Head<i>scope</i></div>', width="content")
+        st.html('<div class="hs-brand">Head<span>scope</span></div>', width="content")
         st.page_link("app.py", label=_("Heads"))
         st.html('<div class="hs-spring"></div>', width="stretch")
-        names = list(found)
         if st.session_state.get(CHECKPOINT) != state.checkpoint:
             st.session_state[CHECKPOINT] = state.checkpoint
         st.selectbox(
-            _("Checkpoint"), names, key=CHECKPOINT, on_change=_switch_checkpoint, label_visibility="collapsed", width=150
+            _("Checkpoint"),
+            list(found),
+            key=CHECKPOINT,
+            on_change=_switch_checkpoint,
+            label_visibility="collapsed",
+            width=150,
         )
     try:
         model = cache.load(state.checkpoint, str(found[state.checkpoint]))

@@ -9,7 +9,7 @@ import streamlit as st
 from pages.shared.state import State, keep
 from transformer.trace import Trace
 from transformer.view.bundle import script, style
-from transformer.view.pack import feed_pack, full_pack, trace_id
+from transformer.view.pack import feed_pack, full_pack
 from transformer.view.state import fit_cell, view_from_browser
 
 KEY = "explorer"
@@ -47,7 +47,7 @@ def draw(state: State, trace: Trace) -> State:
     """The picture of a trace. The pack is made once a trace and once a change by Python: what a person does in the
     picture stays in the browser, only the chosen head's exact numbers travel."""
     state = keep(bounded(merge_browser(state, trace), trace))
-    name = (trace_id(trace), state.revision)
+    name = (trace.id, state.revision)
     kept = st.session_state.get(PACK)
     if kept is None or kept[0] != name:
         kept = (name, full_pack(trace, state.view, revision=state.revision))

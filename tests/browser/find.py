@@ -62,10 +62,7 @@ def _installed() -> Iterator[str]:
 def _playwrights_own() -> Path:
     """Where Playwright keeps its Chromium, whether or not it is there. Asked in another process: Playwright's sync
     interface may be started once only."""
-    code = (
-        "from playwright.sync_api import sync_playwright as s\n"
-        "with s() as p: print(p.chromium.executable_path)"
-    )
+    code = "from playwright.sync_api import sync_playwright as s\nwith s() as p: print(p.chromium.executable_path)"
     asked = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     return Path(asked.stdout.strip() or os.devnull)
 
@@ -119,6 +116,4 @@ def find_browser() -> str:
         if not failed and (path := shutil.which("chromium")) and _runs(path):
             return path
         tried.append(f"'apt-get install chromium' failed ({failed or 'it does not run'})")
-    raise NoBrowser(
-        f"no Chromium or Chrome: {'; '.join(tried)}. Install one, or name its program file in {VARIABLE}"
-    )
+    raise NoBrowser(f"no Chromium or Chrome: {'; '.join(tried)}. Install one, or name its program file in {VARIABLE}")

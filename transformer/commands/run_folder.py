@@ -17,8 +17,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError
-
 from transformer.checkpoint import write_whole
 from transformer.commands.common import CommandError, read
 from transformer.config import ModelConfig, preset
@@ -185,10 +183,7 @@ def open_run(folder: Path, plan: Plan) -> Run:
         "settings": dataclasses.asdict(settings),
         "fingerprint": digest,
     }
-    try:
-        trainer = Trainer(folder, config, tokenizer, pairs, validation, settings, (languages[0], languages[1]))
-    except (KeyError, SafetensorError, json.JSONDecodeError) as error:
-        raise TrainingError(f"the saved state in {folder} is damaged; remove the folder to begin anew") from error
+    trainer = Trainer(folder, config, tokenizer, pairs, validation, settings, (languages[0], languages[1]))
     write_whole(memory, json.dumps(about, indent=1).encode())
     parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
     begin = f"resuming at step {trainer.step:,}" if started else "a new run"

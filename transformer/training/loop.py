@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
@@ -128,6 +129,8 @@ class Trainer:
         self.languages = languages
         self.pairs = list(train)
         self.validation = list(validation)
+        if not self.validation:
+            raise TrainingError("there are no validation pairs; at least one is needed to watch the training")
         self.step = self.epoch = self.place = 0
         self.seconds = 0.0
         self.loss_sum = self.token_sum = 0.0  # since the last entry of the log
@@ -234,6 +237,7 @@ class Trainer:
 
     def translate(self, texts: Sequence[str]) -> list[str]:
         """Greedy translations with the weights as they are now."""
+        self.model.eval()
         ids = [[*self.tokenizer.encode(text)[: self.config.max_positions - 1], self.config.end_id] for text in texts]
         out = [""] * len(texts)
         for rows in bucket([(len(i), len(i)) for i in ids], self.settings.batch_tokens, None):
@@ -264,17 +268,24 @@ class Trainer:
                 old.unlink()
 
     def _restore(self) -> None:
-        about = json.loads((self.folder / "state.json").read_text())
-        if about["model"] != self.config.to_dict():
-            raise TrainingError(f"{self.folder} holds a run of a model of other sizes; choose another folder")
-        tensors = load_file(self.folder / about["tensors"])
-        for name, parameter in self.model.named_parameters():
-            parameter.data.copy_(tensors[f"model.{name}"])
-            state = {key: tensors[f"adam.{key}.{name}"] for key in ("step", "exp_avg", "exp_avg_sq")}
-            self.optimizer.state[parameter] = state
-        torch.set_rng_state(tensors["random"])
-        self.step, self.epoch, self.place = about["step"], about["epoch"], about["place"]
-        self.seconds, self.loss_sum, self.token_sum = about["seconds"], about["loss_sum"], about["token_sum"]
+        try:
+            about = json.loads((self.folder / "state.json").read_text(encoding="utf-8"))
+            if about["model"] != self.config.to_dict():
+                raise TrainingError(f"{self.folder} holds a run of a model of other sizes; choose another folder")
+            tensors = load_file(self.folder / about["tensors"])
+            for name, parameter in self.model.named_parameters():
+                parameter.data.copy_(tensors[f"model.{name}"])
+                state = {key: tensors[f"adam.{key}.{name}"] for key in ("step", "exp_avg", "exp_avg_sq")}
+                self.optimizer.state[parameter] = state
+            torch.set_rng_state(tensors["random"])
+            self.step, self.epoch, self.place = about["step"], about["epoch"], about["place"]
+            self.seconds, self.loss_sum, self.token_sum = about["seconds"], about["loss_sum"], about["token_sum"]
+        except TrainingError:
+            raise
+        except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
+            raise TrainingError(
+                f"the state in {self.folder} is damaged, training cannot go on from it; remove the folder to start anew"
+            ) from error
 
     def _weights(self) -> dict[str, Tensor]:
         return {name: parameter.detach().clone() for name, parameter in self.model.named_parameters()}
@@ -292,7 +303,7 @@ class Trainer:
     def _log(self, entry: Progress) -> None:
         """Append to training.csv; rows of a part that is being trained again are dropped first."""
         path = self.folder / "training.csv"
-        rows = list(csv.DictReader(path.open(encoding="utf-8"))) if path.exists() else []
+        rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8")))) if path.exists() else []
         rows = [row for row in rows if int(row["step"]) < entry.step]
         text = io.StringIO()
         writer = csv.DictWriter(text, FIELDS, lineterminator="\n")

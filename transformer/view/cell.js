@@ -53,7 +53,10 @@ export class CellLine {
     if (view.layer === "all" || view.head === "all") {
       const n = model.members(view.kind, view.layer, view.head).length;
       const key = subject.state.summary === "max" ? "cell_max" : "cell_mean";
-      parts.push(el("b", null, t(key, { n, value: this.weight(shown, view.exact) })), el("em", null, t("cell_no_arithmetic")));
+      parts.push(
+        el("b", null, t(key, { n, value: this.weight(shown, view.exact) })),
+        el("em", null, t("cell_no_arithmetic")),
+      );
       this.line.replaceChildren(...parts);
       return this.finish(false);
     }
@@ -63,15 +66,23 @@ export class CellLine {
       this.line.replaceChildren(...parts);
       return this.finish(false);
     }
-    // A merged cell: the arithmetic is that of the piece chosen in it, by default its strongest.
-    const [q, k] = cell;
+    // A merged cell has no arithmetic of its own: show that of its strongest piece.
+    const [q, k] = merged ? strongestPair(exact.weights, about.keys, view.rows[at[0]], view.columns[at[1]]) : cell;
     const row = recomputeRow(exact, q, about.causal);
     const stored = exact.weights[q * exact.count + k];
     const agrees = Math.abs(row.weights[k] - stored) <= CELL_TOLERANCE;
     this.work = { exact, row, q, k, stored, agrees, merged, shown };
     if (merged) {
-      parts.push(el("span", { class: "hs-pairing" }, el("em", null, t("cell_words")), " ", el("b", null, this.weight(shown, true))),
-        el("em", null, t("cell_words_piece")));
+      parts.push(
+        el(
+          "span",
+          { class: "hs-pairing" },
+          el("em", null, t("cell_words")),
+          " ",
+          el("b", null, this.weight(shown, true)),
+        ),
+        el("em", null, t("cell_words_piece")),
+      );
       parts.push(...this.pair(view, model.pieceLabel(view.sides.rows, q), model.pieceLabel(view.sides.columns, k)));
     }
     const hidden = about.causal && k > q;
@@ -80,10 +91,22 @@ export class CellLine {
       number(t("cell_dot"), formatScore(row.products[k])),
       number(t("cell_scale", { d: exact.depth }), formatScore(row.products[k] / Math.sqrt(exact.depth))),
       number(t("cell_mask"), t(hidden ? "cell_hidden" : "cell_visible")),
-      el("span", { class: "hs-pairing" }, el("em", null, t("cell_softmax")), " ", el("b", null, formatWeight(row.weights[k], true))),
-      el("span", { class: agrees ? "hs-ok" : "hs-bad", "data-testid": "cell-check",
-        title: t("cell_drawn_title", { computed: row.weights[k].toPrecision(7), stored: stored.toPrecision(7) }) },
-      t(agrees ? "cell_drawn" : "cell_differs")),
+      el(
+        "span",
+        { class: "hs-pairing" },
+        el("em", null, t("cell_softmax")),
+        " ",
+        el("b", null, formatWeight(row.weights[k], true)),
+      ),
+      el(
+        "span",
+        {
+          class: agrees ? "hs-ok" : "hs-bad",
+          "data-testid": "cell-check",
+          title: t("cell_drawn_title", { computed: row.weights[k].toPrecision(7), stored: stored.toPrecision(7) }),
+        },
+        t(agrees ? "cell_drawn" : "cell_differs"),
+      ),
     );
     this.line.replaceChildren(...parts);
     return this.finish(true);
@@ -94,8 +117,17 @@ export class CellLine {
   }
 
   pair(view, rowLabel, columnLabel) {
-    const name = (label, side) => el("b", { class: side === "source" ? "hs-source" : "hs-target", dir: "auto" }, label);
-    return [el("span", { class: "hs-pairing" }, name(rowLabel, view.sides.rows), " → ", name(columnLabel, view.sides.columns))];
+    const name = (label, side) =>
+      el("b", { class: side === "source" ? "hs-source" : "hs-target", dir: "auto" }, label);
+    return [
+      el(
+        "span",
+        { class: "hs-pairing" },
+        name(rowLabel, view.sides.rows),
+        " → ",
+        name(columnLabel, view.sides.columns),
+      ),
+    ];
   }
 
   // The drawer is only filled when it is open: 5 strips and a row of up to 128 bars.
@@ -112,8 +144,8 @@ export class CellLine {
     const ks = slice(exact.keys, k);
     const products = Float64Array.from(qs, (value, i) => value * ks[i]);
     const strips = el("div", { class: "hs-strips" });
-    const add = (label, values, top) => strips.append(el("span", { class: "hs-strip-name", dir: "auto" }, label),
-      this.strip(values, top));
+    const add = (label, values, top) =>
+      strips.append(el("span", { class: "hs-strip-name", dir: "auto" }, label), this.strip(values, top));
     add(t("cell_query", { token: query }), qs);
     add(t("cell_key", { token: key }), ks);
     add(t("cell_product", { value: formatScore(row.products[k]) }), products);
@@ -121,7 +153,11 @@ export class CellLine {
       const vs = slice(exact.values, k);
       const top = vs.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
       add(t("cell_value", { token: key }), vs, top);
-      add(t("cell_fetched"), Float64Array.from(vs, (value) => value * row.weights[k]), top);
+      add(
+        t("cell_fetched"),
+        Float64Array.from(vs, (value) => value * row.weights[k]),
+        top,
+      );
     }
     this.body.append(el("p", { class: "hs-equation" }, t("cell_equation", { d: depth })), strips);
     if (merged) this.body.append(this.mergedTable(model, view, at));
@@ -137,7 +173,9 @@ export class CellLine {
     const strip = el("span", { class: "hs-strip" });
     values.forEach((value, i) => {
       const share = Math.min(1, Math.abs(value) / most);
-      const block = el("i", { "data-tip": t("cell_component", { n: i + 1, d: values.length, value: formatSmall(value) }) });
+      const block = el("i", {
+        "data-tip": t("cell_component", { n: i + 1, d: values.length, value: formatSmall(value) }),
+      });
       block.style.background = cssColour(mixColours(theme.background, value < 0 ? theme.dim : hue, share ** 0.8));
       strip.append(block);
     });
@@ -146,17 +184,31 @@ export class CellLine {
 
   rowBars(model, view, row, chosen) {
     const { t } = this.hooks;
-    const head = el("tr", null, el("th", null, t("cell_row_token")), el("th", null, t("cell_row_score")),
-      el("th", { colspan: 2 }, t("cell_row_weight")));
+    const head = el(
+      "tr",
+      null,
+      el("th", null, t("cell_row_token")),
+      el("th", null, t("cell_row_score")),
+      el("th", { colspan: 2 }, t("cell_row_weight")),
+    );
     const lines = Array.from(row.weights, (weight, k) => {
       const bar = el("i", { class: "hs-bar-fill" });
       bar.style.width = (100 * weight).toFixed(2) + "%";
-      return el("tr", { class: k === chosen ? "hs-on" : null }, el("td", { dir: "auto" }, model.pieceLabel(view.sides.columns, k)),
-        el("td", null, formatScore(row.scores[k])), el("td", { class: "hs-bar-cell" }, bar),
-        el("td", null, formatWeight(weight, true)));
+      return el(
+        "tr",
+        { class: k === chosen ? "hs-on" : null },
+        el("td", { dir: "auto" }, model.pieceLabel(view.sides.columns, k)),
+        el("td", null, formatScore(row.scores[k])),
+        el("td", { class: "hs-bar-cell" }, bar),
+        el("td", null, formatWeight(weight, true)),
+      );
     });
-    return el("div", { class: "hs-row-table" }, el("h4", null, t("cell_row")),
-      el("table", null, el("thead", null, head), el("tbody", null, ...lines)));
+    return el(
+      "div",
+      { class: "hs-row-table" },
+      el("h4", null, t("cell_row")),
+      el("table", null, el("thead", null, head), el("tbody", null, ...lines)),
+    );
   }
 
   // The piece cells under one merged cell, and what they add up to.
@@ -166,17 +218,47 @@ export class CellLine {
     const rows = view.rows[at[0]];
     const columns = view.columns[at[1]];
     const strongest = strongestPair(view.raw, keys, rows, columns);
-    const head = el("tr", null, el("th", null, ""), ...columns.map((k) => el("th", null, model.pieceLabel(view.sides.columns, k))),
-      el("th", null, "Σ"));
+    const head = el(
+      "tr",
+      null,
+      el("th", null, ""),
+      ...columns.map((k) => el("th", null, model.pieceLabel(view.sides.columns, k))),
+      el("th", null, "Σ"),
+    );
     const lines = rows.map((q) => {
       const values = columns.map((k) => view.raw[q * keys + k]);
-      const cells = values.map((value, i) => el("td", { class: strongest[0] === q && strongest[1] === columns[i] ? "hs-on" : null },
-        formatWeight(value, true)));
-      return el("tr", null, el("th", null, model.pieceLabel(view.sides.rows, q)), ...cells,
-        el("td", null, formatWeight(values.reduce((sum, value) => sum + value, 0), true)));
+      const cells = values.map((value, i) =>
+        el(
+          "td",
+          { class: strongest[0] === q && strongest[1] === columns[i] ? "hs-on" : null },
+          formatWeight(value, true),
+        ),
+      );
+      return el(
+        "tr",
+        null,
+        el("th", null, model.pieceLabel(view.sides.rows, q)),
+        ...cells,
+        el(
+          "td",
+          null,
+          formatWeight(
+            values.reduce((sum, value) => sum + value, 0),
+            true,
+          ),
+        ),
+      );
     });
-    const title = t("cell_words_title", { value: formatWeight(this.work.shown, true), rows: rows.length, columns: columns.length });
-    return el("div", { class: "hs-row-table" }, el("h4", null, title),
-      el("table", null, el("thead", null, head), el("tbody", null, ...lines)));
+    const title = t("cell_words_title", {
+      value: formatWeight(this.work.shown, true),
+      rows: rows.length,
+      columns: columns.length,
+    });
+    return el(
+      "div",
+      { class: "hs-row-table" },
+      el("h4", null, title),
+      el("table", null, el("thead", null, head), el("tbody", null, ...lines)),
+    );
   }
 }

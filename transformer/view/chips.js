@@ -23,10 +23,18 @@ export class Chips {
     const { labels, words, special } = header;
     this.chips = labels.target_out.map((text, i) => {
       const word = words.target_out[i];
-      const chip = el("span", {
-        class: "hs-chip", role: "listitem", tabindex: i === 0 ? "0" : "-1", "data-index": i, dir: "auto",
-        "aria-label": this.describe(i),
-      }, printable(text));
+      const chip = el(
+        "span",
+        {
+          class: "hs-chip",
+          role: "listitem",
+          tabindex: i === 0 ? "0" : "-1",
+          "data-index": i,
+          dir: "auto",
+          "aria-label": this.describe(i),
+        },
+        printable(text),
+      );
       if (special.target_out[i]) chip.classList.add("hs-chip-special");
       if (i > 0 && words.target_out[i - 1] === word) chip.classList.add("hs-joined");
       if (words.target_out[i + 1] === word) chip.classList.add("hs-joins");

@@ -46,7 +46,10 @@ export function readTheme(element) {
   const hues = {};
   for (const kind of KINDS) hues[kind] = parseColour(HUES[dark ? "dark" : "light"][kind], "#000000");
   return {
-    dark, background, ink, hues,
+    dark,
+    background,
+    ink,
+    hues,
     dim: mixColours(ink, background, dark ? 0.32 : 0.3),
     line: mixColours(ink, background, 0.84),
     masked: mixColours(ink, background, dark ? 0.88 : 0.93),

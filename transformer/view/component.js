@@ -15,12 +15,16 @@ export default function (component) {
     mountedExplorers.set(parentElement, mounted);
   }
   mounted.component = component;
+  clearTimeout(mounted.leaving);
   if (data && data !== mounted.data) mounted.handle.show(data);
   mounted.data = data;
+  // A rerun may clean up and call again at once: only what stays away is taken down.
   return () => {
-    mounted.stop();
-    mounted.handle.destroy();
-    mountedExplorers.delete(parentElement);
+    mounted.leaving = setTimeout(() => {
+      mounted.stop();
+      mounted.handle.destroy();
+      mountedExplorers.delete(parentElement);
+    }, 100);
   };
 }
 

@@ -14,33 +14,71 @@ export class Controls {
   constructor(hooks) {
     const { t } = hooks;
     this.hooks = hooks;
-    this.kindButtons = ["encoder_self", "decoder_self", "cross", "all"].map((kind) => el("button", {
-      type: "button", "data-testid": "kind-" + kind, "data-kind": kind, "aria-pressed": "false",
-      click: () => hooks.change({ kind }),
-    }, t("kind_" + kind)));
+    this.kindButtons = ["encoder_self", "decoder_self", "cross", "all"].map((kind) =>
+      el(
+        "button",
+        {
+          type: "button",
+          "data-testid": "kind-" + kind,
+          "data-kind": kind,
+          "aria-pressed": "false",
+          click: () => hooks.change({ kind }),
+        },
+        t("kind_" + kind),
+      ),
+    );
     this.selects = {};
     const options = Object.entries(SWITCHES).map(([name, values]) => this.select(name, values));
     this.slider = el("input", {
-      type: "range", min: 0, max: 1, step: 0.01, "data-testid": "opt-threshold", "aria-label": t("threshold"),
+      type: "range",
+      min: 0,
+      max: 1,
+      step: 0.01,
+      "data-testid": "opt-threshold",
+      "aria-label": t("threshold"),
       input: () => hooks.change({ threshold: Number(this.slider.value) }, true),
     });
     this.sliderText = el("output", { class: "hs-number" });
-    options.splice(5, 0, el("label", { class: "hs-opt" }, el("span", null, t("threshold")), this.slider, this.sliderText));
+    options.splice(
+      5,
+      0,
+      el("label", { class: "hs-opt" }, el("span", null, t("threshold")), this.slider, this.sliderText),
+    );
     this.legend = el("div", { class: "hs-legend", "data-testid": "legend" });
-    this.save = el("details", { class: "hs-save", "data-testid": "save" }, el("summary", null, t("save")),
-      el("div", { class: "hs-menu" }, ...["png", "svg", "csv"].map((format) => el("button", {
-        type: "button", "data-testid": "save-" + format, click: () => this.saved(format),
-      }, t("save_" + format)))));
+    this.save = el(
+      "details",
+      { class: "hs-save", "data-testid": "save" },
+      el("summary", null, t("save")),
+      el(
+        "div",
+        { class: "hs-menu" },
+        ...["png", "svg", "csv"].map((format) =>
+          el(
+            "button",
+            { type: "button", "data-testid": "save-" + format, click: () => this.saved(format) },
+            t("save_" + format),
+          ),
+        ),
+      ),
+    );
     this.save.addEventListener("keydown", (event) => {
       if (event.key === "Escape" && this.save.open) {
         this.save.open = false;
         this.save.querySelector("summary").focus();
       }
     });
-    this.element = el("div", { class: "hs-controls" },
-      el("div", { class: "hs-bar" },
-        el("div", { class: "hs-seg", role: "group", "aria-label": t("kind") }, ...this.kindButtons), this.legend, this.save),
-      el("div", { class: "hs-options" }, ...options));
+    this.element = el(
+      "div",
+      { class: "hs-controls" },
+      el(
+        "div",
+        { class: "hs-bar" },
+        el("div", { class: "hs-seg", role: "group", "aria-label": t("kind") }, ...this.kindButtons),
+        this.legend,
+        this.save,
+      ),
+      el("div", { class: "hs-options" }, ...options),
+    );
   }
 
   saved(format) {
@@ -55,9 +93,11 @@ export class Controls {
 
   select(name, values) {
     const { t } = this.hooks;
-    const select = el("select", {
-      "data-testid": "opt-" + name, change: () => this.hooks.change({ [name]: select.value }),
-    }, ...values.map((value) => el("option", { value }, t(name + "_" + value))));
+    const select = el(
+      "select",
+      { "data-testid": "opt-" + name, change: () => this.hooks.change({ [name]: select.value }) },
+      ...values.map((value) => el("option", { value }, t(name + "_" + value))),
+    );
     this.selects[name] = select;
     return el("label", { class: "hs-opt" }, el("span", null, t(name)), select);
   }
@@ -75,13 +115,24 @@ export class Controls {
     }
     if (Number(this.slider.value) !== state.threshold) this.slider.value = state.threshold;
     this.sliderText.textContent = state.threshold > 0 ? state.threshold.toFixed(2) : t("threshold_off");
-    this.legend.replaceChildren(...legends.map((one) => {
-      const ramp = el("span", { class: "hs-ramp" });
-      ramp.style.background = one.gradient;
-      return el("span", { class: "hs-legend-one", role: "img", "aria-label": t("legend", { low: one.low, high: one.high }),
-        title: t("kind_" + one.kind) }, el("span", { class: "hs-number" }, one.low), ramp,
-      el("span", { class: "hs-number" }, one.high));
-    }));
+    this.legend.replaceChildren(
+      ...legends.map((one) => {
+        const ramp = el("span", { class: "hs-ramp" });
+        ramp.style.background = one.gradient;
+        return el(
+          "span",
+          {
+            class: "hs-legend-one",
+            role: "img",
+            "aria-label": t("legend", { low: one.low, high: one.high }),
+            title: t("kind_" + one.kind),
+          },
+          el("span", { class: "hs-number" }, one.low),
+          ramp,
+          el("span", { class: "hs-number" }, one.high),
+        );
+      }),
+    );
   }
 }
 

@@ -65,10 +65,12 @@ export function makeTooltip(root) {
   return {
     box,
     show(lines, clientX, clientY) {
-      box.replaceChildren(...lines.filter(Boolean).map((line, i) => {
-        const text = typeof line === "string" ? line : line.text;
-        return el("div", { class: i === 0 ? "hs-tip-first" : line.class || null, dir: "auto" }, text);
-      }));
+      box.replaceChildren(
+        ...lines.filter(Boolean).map((line, i) => {
+          const text = typeof line === "string" ? line : line.text;
+          return el("div", { class: i === 0 ? "hs-tip-first" : line.class || null, dir: "auto" }, text);
+        }),
+      );
       box.hidden = false;
       const frame = root.getBoundingClientRect();
       const x = clientX - frame.left + 14;

@@ -1,8 +1,8 @@
 // Numbers as people read them.
 
 export function formatWeight(weight, exact) {
-  if (weight === 0) return "0";
   if (!exact) return weight.toFixed(2);
+  if (weight === 0) return "0";
   return weight < 0.00005 ? weight.toExponential(1) : weight.toFixed(4);
 }
 

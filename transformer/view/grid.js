@@ -12,7 +12,10 @@ export class Grid {
     this.rects = [];
     this.hover = null;
     this.canvas = el("canvas", {
-      class: "hs-canvas hs-grid", tabindex: "0", role: "grid", "data-testid": "grid-" + kind,
+      class: "hs-canvas hs-grid",
+      tabindex: "0",
+      role: "grid",
+      "data-testid": "grid-" + kind,
       pointermove: (event) => this.pointer(event),
       pointerleave: () => this.leave(),
       click: (event) => this.click(event),
@@ -55,8 +58,8 @@ export class Grid {
     let h = (height - top - gap * (layers - 1) - (down ? apart + gap : 0) - 3) / (layers + down);
     // Cells may be stretched, but not out of recognition; a single token needs no giant tile.
     const aspect = Math.max(0.45, Math.min(2.2, columns / rows));
-    w = Math.max(4, Math.min(w, h * aspect * 1.7, Math.max(36, columns * 26) * unit));
-    h = Math.max(4, Math.min(h, (w / aspect) * 1.6, Math.max(36, rows * 20) * unit));
+    w = Math.max(4, Math.min(w, h * aspect * 1.7, Math.max(60, columns * 26) * unit));
+    h = Math.max(4, Math.min(h, (w / aspect) * 1.6, Math.max(60, rows * 20) * unit));
     this.rects = [];
     for (let l = 0; l <= layers; l++) {
       for (let g = 0; g <= heads; g++) {
@@ -64,16 +67,24 @@ export class Grid {
         const x = snap(left + g * (w + gap) + (g === heads ? apart : 0));
         const y = snap(top + l * (h + gap) + (l === layers ? apart : 0));
         this.rects.push({
-          x, y, w: snap(g === heads ? w * margin : w), h: snap(l === layers ? h * margin : h),
-          layer: l === layers ? "all" : l, head: g === heads ? "all" : g, tile: this.tiles.grid[l][g],
+          x,
+          y,
+          w: snap(g === heads ? w * margin : w),
+          h: snap(l === layers ? h * margin : h),
+          layer: l === layers ? "all" : l,
+          head: g === heads ? "all" : g,
+          tile: this.tiles.grid[l][g],
         });
       }
     }
     const last = this.rects[this.rects.length - 1];
-    this.place = { left, top, unit, size };
+    this.place = { left, top, unit, size: Math.min(size, Math.max(8, w / 2.1)) };
     // The margin's label may be wider than its thin tiles.
     this.width = Math.min(width, Math.ceil(last.x + Math.max(last.w + 3, last.w / 2 + summary / 2 + 2)));
     this.height = Math.ceil(last.y + last.h + 3);
+    this.canvas.dataset.plot = JSON.stringify(
+      this.rects.map(({ x, y, w, h, layer, head }) => ({ x, y, w, h, layer, head })),
+    );
   }
 
   paintBase() {
@@ -83,6 +94,9 @@ export class Grid {
     const ramp = makeRamp(theme, this.kind);
     const masked = packPixel(theme.masked);
     const { rows, columns } = tiles;
+    context.strokeStyle = cssColour(theme.line);
+    context.lineWidth = 1;
+    for (const r of rects) context.strokeRect(r.x - 0.5, r.y - 0.5, r.w + 1, r.h + 1);
     if (!rows || !columns) return;
     // One mosaic of pixels for all tiles: a single upload to the canvas, then one scaled copy a tile.
     const wide = Math.min(columns, Math.max(...rects.map((r) => Math.round(r.w * ratio))));
@@ -105,12 +119,7 @@ export class Grid {
     this.mosaic.height = image.height;
     this.mosaic.getContext("2d").putImageData(image, 0, 0);
     context.imageSmoothingEnabled = false;
-    context.strokeStyle = cssColour(theme.line);
-    context.lineWidth = 1;
-    for (const r of rects) {
-      context.drawImage(this.mosaic, r.sx, r.sy, r.pw, r.ph, r.x, r.y, r.w, r.h);
-      context.strokeRect(r.x - 0.5, r.y - 0.5, r.w + 1, r.h + 1);
-    }
+    for (const r of rects) context.drawImage(this.mosaic, r.sx, r.sy, r.pw, r.ph, r.x, r.y, r.w, r.h);
   }
 
   labels(context) {
@@ -166,10 +175,22 @@ export class Grid {
     const lines = new Map();
     for (const r of this.rects) {
       if (!lines.has(r.layer)) lines.set(r.layer, el("div", { role: "row" }));
-      lines.get(r.layer).append(el("div", {
-        role: "gridcell", id: this.cellId(r), "data-layer": r.layer, "data-head": r.head,
-        "data-x": Math.round(r.x + r.w / 2), "data-y": Math.round(r.y + r.h / 2),
-      }, this.hooks.title(this.kind, r.layer, r.head)));
+      lines
+        .get(r.layer)
+        .append(
+          el(
+            "div",
+            {
+              role: "gridcell",
+              id: this.cellId(r),
+              "data-layer": r.layer,
+              "data-head": r.head,
+              "data-x": Math.round(r.x + r.w / 2),
+              "data-y": Math.round(r.y + r.h / 2),
+            },
+            this.hooks.title(this.kind, r.layer, r.head),
+          ),
+        );
     }
     this.canvas.replaceChildren(...lines.values());
   }
@@ -203,7 +224,11 @@ export class Grid {
     const rect = this.rects.find((r) => x >= r.x - 2 && x < r.x + r.w + 2 && y >= r.y - 2 && y < r.y + r.h + 2);
     if (!rect) return null;
     const inside = (value, size, count) => Math.max(0, Math.min(count - 1, Math.floor((value / size) * count)));
-    return { rect, row: inside(y - rect.y, rect.h, this.tiles.rows), column: inside(x - rect.x, rect.w, this.tiles.columns) };
+    return {
+      rect,
+      row: inside(y - rect.y, rect.h, this.tiles.rows),
+      column: inside(x - rect.x, rect.w, this.tiles.columns),
+    };
   }
 
   pointer(event) {

@@ -1,5 +1,5 @@
 import { el, sizeCanvas, shorten } from "./dom.js";
-import { makeRamp, rampIndex, cssColour } from "./colour.js";
+import { makeRamp, rampIndex, cssColour, packPixel } from "./colour.js";
 
 // One head as a heatmap with its tokens on both axes. Cells are painted once into `this.base`; the pointer and the
 // chosen cell only redraw labels and outlines over a copy of it.
@@ -11,7 +11,10 @@ export class HeadPlot {
     this.hover = null;
     this.lit = null;
     this.canvas = el("canvas", {
-      class: "hs-canvas hs-head", tabindex: "0", role: "application", "data-testid": "head-" + kind,
+      class: "hs-canvas hs-head",
+      tabindex: "0",
+      role: "application",
+      "data-testid": "head-" + kind,
       pointermove: (event) => this.pointer(event),
       pointerleave: () => this.leave(),
       click: (event) => this.click(event),
@@ -36,43 +39,66 @@ export class HeadPlot {
     const context = this.canvas.getContext("2d");
     const unit = theme.size / 15;
     let size = 15 * unit;
-    const least = 10.5 * unit;
+    // Labels shrink before they thin out: a dropped token is a worse loss than small print.
+    const least = 9 * Math.min(unit, 1.2);
     const rows = Math.max(1, view.queries);
     const columns = Math.max(1, view.keys);
-    // Row labels shrink a little before they thin out.
-    const font = () => `600 ${size}px ${theme.font}`;
-    for (let pass = 0; pass < 12; pass++) {
-      if ((height - 70 * unit) / rows >= size * 1.12 || size <= least) break;
-      size = Math.max(least, size - 0.6 * unit);
-    }
-    context.font = font();
-    const widest = (labels) => labels.reduce((most, label) => Math.max(most, context.measureText(label).width), 0);
-    const corner = Math.max(widest([this.hooks.axis(view.sides.rows, "row"), this.hooks.axis(view.sides.columns, "column")]) * 0.9, 40 * unit);
-    const left = Math.ceil(Math.max(corner, Math.min(widest(view.rowLabels), width * 0.27)) + 12 * unit);
-    const columnWidest = widest(view.columnLabels);
-    let cw = Math.min((width - left - 6) / columns, 78 * unit);
-    const flat = columnWidest + 8 * unit <= cw;
-    const steep = cw * 0.72 < size * 0.95;
-    const angle = flat ? 0 : steep ? Math.PI / 2 : Math.PI / 4;
+    const room = (height - (view.keys > 40 ? 90 : 64) * unit) / rows;
+    size = Math.max(least, Math.min(size, room / 1.06));
+    const widest = (labels, font) => {
+      context.font = font;
+      return labels.reduce((most, label) => Math.max(most, context.measureText(label).width), 0);
+    };
+    const names = [this.hooks.axis(view.sides.rows, "row"), this.hooks.axis(view.sides.columns, "column")];
+    const nameFont = axisFont(unit, theme);
+    const rowWidest = widest(view.rowLabels, `600 ${size}px ${theme.font}`);
+    const left = Math.ceil(Math.max(widest(names, nameFont) + 1, Math.min(rowWidest, width * 0.3)) + 10 * unit);
+    const most = 78 * unit;
+    let cw = Math.min((width - left - 6) / columns, most);
+    // Column labels: flat where they fit, else slanted, else upright.
+    let columnSize = Math.min(15 * unit, size + 2 * unit);
+    const flat = widest(view.columnLabels, `700 ${columnSize}px ${theme.font}`) + 6 * unit <= cw;
+    const slanted = cw * 0.72 >= Math.max(least, 10.5 * unit) * 0.95;
+    const angle = flat ? 0 : slanted ? Math.PI / 4 : Math.PI / 2;
+    if (slanted && !flat) columnSize = Math.min(columnSize, (cw * 0.72) / 0.95);
+    else if (!flat) columnSize = Math.max(least, Math.min(columnSize, cw));
+    const columnWidest = widest(view.columnLabels, `700 ${columnSize}px ${theme.font}`);
     const longest = Math.min(columnWidest, Math.max(60 * unit, Math.min(130 * unit, height * 0.24)));
     let right = 4;
     if (angle === Math.PI / 4) {
       // The last slanted labels lean out to the right: leave them room.
-      const measure = (i) => Math.min(longest, context.measureText(view.columnLabels[i]).width) * 0.72 + size * 0.35;
+      const measure = (i) =>
+        Math.min(longest, context.measureText(view.columnLabels[i]).width) * 0.72 + columnSize * 0.35;
       for (let i = 0; i < view.keys; i++) right = Math.max(right, measure(i) - (view.keys - i - 0.5) * cw);
       right = Math.min(right, width * 0.12);
-      cw = Math.min((width - left - right - 2) / columns, 78 * unit);
+      cw = Math.min((width - left - right - 2) / columns, most);
     }
-    const top = Math.ceil(angle === 0 ? size * 1.2 + 10 * unit
-      : angle === Math.PI / 2 ? longest + 14 * unit : longest * 0.72 + size * 0.75 + 8 * unit);
+    const top = Math.ceil(
+      Math.max(
+        42 * unit,
+        angle === 0
+          ? columnSize * 1.2 + 10 * unit
+          : angle === Math.PI / 2
+            ? longest + 14 * unit
+            : longest * 0.72 + columnSize * 0.75 + 8 * unit,
+      ),
+    );
     const bottom = 3;
     const fit = (height - top - bottom) / rows;
     const ch = Math.max(1, Math.min(fit, 40 * unit, Math.max(cw * 1.6, 22 * unit)));
-    const spacing = size * 1.05;
+    size = Math.max(least, Math.min(size, ch / 1.04));
     this.plot = {
-      left, top, cw, ch, angle, longest, size, unit,
-      rowStep: Math.max(1, Math.ceil(spacing / ch - 0.02)),
-      columnStep: Math.max(1, Math.ceil(spacing / (angle === Math.PI / 4 ? cw * 0.72 : angle ? cw : 1e9) - 0.02)),
+      left,
+      top,
+      cw,
+      ch,
+      angle,
+      longest,
+      size,
+      columnSize,
+      unit,
+      rowStep: Math.max(1, Math.ceil(size / ch - 0.1)),
+      columnStep: angle ? Math.max(1, Math.ceil(columnSize / (angle === Math.PI / 4 ? cw * 0.76 : cw) - 0.05)) : 1,
     };
     this.width = Math.ceil(width);
     this.height = Math.ceil(top + ch * rows + bottom);
@@ -82,37 +108,53 @@ export class HeadPlot {
   paintBase() {
     const { view, state, theme, plot } = this;
     const context = sizeCanvas(this.base, this.width, this.height);
-    const ramp = makeRamp(theme, this.kind).map((rgb) => cssColour(rgb));
-    const gap = Math.min(plot.cw, plot.ch) >= 7 ? 1 : 0;
+    const ramp = makeRamp(theme, this.kind);
+    const top = this.options.top;
     const ratio = Math.min(4, window.devicePixelRatio || 1);
     const snap = (value) => Math.round(value * ratio) / ratio;
-    for (let r = 0; r < view.queries; r++) {
-      const y = snap(plot.top + r * plot.ch);
-      const h = snap(plot.top + (r + 1) * plot.ch) - y - gap;
-      for (let c = 0; c < view.keys; c++) {
-        const at = r * view.keys + c;
-        const x = snap(plot.left + c * plot.cw);
-        const w = snap(plot.left + (c + 1) * plot.cw) - x - gap;
-        const masked = view.mask && view.mask[at];
-        context.fillStyle = masked ? cssColour(theme.masked)
-          : ramp[rampIndex(view.data[at], this.options.top, state.threshold)];
-        context.fillRect(x, y, w, h);
-        if (masked && gap) hatchCell(context, x, y, w, h, cssColour(theme.hatch));
-      }
-    }
-    const w = snap(plot.left + view.keys * plot.cw) - snap(plot.left);
-    const h = snap(plot.top + view.queries * plot.ch) - snap(plot.top);
+    const edge = { x: (c) => snap(plot.left + c * plot.cw), y: (r) => snap(plot.top + r * plot.ch) };
+    const w = edge.x(view.keys) - edge.x(0);
+    const h = edge.y(view.queries) - edge.y(0);
     context.strokeStyle = cssColour(theme.line);
     context.lineWidth = 1;
-    if (gap) {
-      // A faint lattice: without it an almost empty head is a blank page.
-      context.beginPath();
-      for (let r = 0; r <= view.queries; r++) line(context, plot.left, snap(plot.top + r * plot.ch) - 0.5, w, 0);
-      for (let c = 0; c <= view.keys; c++) line(context, snap(plot.left + c * plot.cw) - 0.5, plot.top, 0, h);
-      context.globalAlpha = 0.75;
-      context.stroke();
-      context.globalAlpha = 1;
-    } else context.strokeRect(plot.left - 0.5, plot.top - 0.5, w + 1, h + 1);
+    if (Math.min(plot.cw, plot.ch) < 7) {
+      // Thousands of small cells: one picture of one pixel a cell, enlarged.
+      const image = new ImageData(view.keys, view.queries);
+      const pixels = new Uint32Array(image.data.buffer);
+      const table = ramp.map(packPixel);
+      const masked = packPixel(theme.masked);
+      for (let at = 0; at < pixels.length; at++) {
+        pixels[at] = view.mask && view.mask[at] ? masked : table[rampIndex(view.data[at], top, state.threshold)];
+      }
+      const small = document.createElement("canvas");
+      small.width = view.keys;
+      small.height = view.queries;
+      small.getContext("2d").putImageData(image, 0, 0);
+      context.imageSmoothingEnabled = false;
+      context.drawImage(small, edge.x(0), edge.y(0), w, h);
+      context.strokeRect(edge.x(0) - 0.5, edge.y(0) - 0.5, w + 1, h + 1);
+      return;
+    }
+    const colours = ramp.map((rgb) => cssColour(rgb));
+    for (let r = 0; r < view.queries; r++) {
+      for (let c = 0; c < view.keys; c++) {
+        const at = r * view.keys + c;
+        const box = [edge.x(c), edge.y(r), edge.x(c + 1) - edge.x(c) - 1, edge.y(r + 1) - edge.y(r) - 1];
+        const masked = view.mask && view.mask[at];
+        context.fillStyle = masked
+          ? cssColour(theme.masked)
+          : colours[rampIndex(view.data[at], top, state.threshold)];
+        context.fillRect(...box);
+        if (masked) hatchCell(context, ...box, cssColour(theme.hatch));
+      }
+    }
+    // A faint lattice: without it an almost empty head is a blank page.
+    context.beginPath();
+    for (let r = 0; r <= view.queries; r++) addLine(context, edge.x(0), edge.y(r) - 0.5, w, 0);
+    for (let c = 0; c <= view.keys; c++) addLine(context, edge.x(c) - 0.5, edge.y(0), 0, h);
+    context.globalAlpha = 0.75;
+    context.stroke();
+    context.globalAlpha = 1;
   }
 
   paint() {
@@ -167,10 +209,14 @@ export class HeadPlot {
     const write = (r, on) => {
       context.fillStyle = on ? this.sideColour(view.sides.rows) : cssColour(theme.ink);
       context.font = `${on ? 700 : 400} ${plot.size}px ${theme.font}`;
-      context.fillText(shorten(context, view.rowLabels[r], space), plot.left - 8 * plot.unit, plot.top + (r + 0.5) * plot.ch);
+      context.fillText(
+        shorten(context, view.rowLabels[r], space),
+        plot.left - 8 * plot.unit,
+        plot.top + (r + 0.5) * plot.ch,
+      );
     };
     for (let r = 0; r < view.queries; r += plot.rowStep) {
-      if (r !== lit && !(lit !== null && Math.abs(r - lit) * plot.ch < plot.size)) write(r, false);
+      if (r !== lit && !(lit !== null && Math.abs(r - lit) * plot.ch < plot.size * 0.9)) write(r, false);
     }
     if (lit !== null && lit < view.queries) write(lit, true);
   }
@@ -181,7 +227,7 @@ export class HeadPlot {
     const gap = plot.angle === 0 || plot.angle === Math.PI / 2 ? plot.cw : plot.cw * 0.72;
     const write = (c, on) => {
       context.fillStyle = on ? this.sideColour(view.sides.columns) : cssColour(theme.ink);
-      context.font = `${on ? 700 : 400} ${plot.size}px ${theme.font}`;
+      context.font = `${on ? 700 : 400} ${plot.columnSize}px ${theme.font}`;
       context.textAlign = plot.angle ? "left" : "center";
       context.save();
       const text = plot.angle ? shorten(context, view.columnLabels[c], plot.longest) : view.columnLabels[c];
@@ -192,7 +238,8 @@ export class HeadPlot {
       context.restore();
     };
     for (let c = 0; c < view.keys; c += plot.columnStep) {
-      if (c !== lit && !(lit !== null && plot.angle && Math.abs(c - lit) * gap < plot.size * 0.9)) write(c, false);
+      if (c !== lit && !(lit !== null && plot.angle && Math.abs(c - lit) * gap < plot.columnSize * 0.85))
+        write(c, false);
     }
     if (lit !== null && lit < view.keys) write(lit, true);
   }
@@ -200,12 +247,12 @@ export class HeadPlot {
   // What rows and columns are, in the free corner above the row labels.
   axisNames(context) {
     const { plot, theme, view } = this;
-    context.font = `400 ${Math.max(10, 12 * plot.unit)}px ${theme.font}`;
+    context.font = axisFont(plot.unit, theme);
     context.fillStyle = cssColour(theme.dim);
     context.textAlign = "right";
     context.textBaseline = "alphabetic";
     const x = plot.left - 8 * plot.unit;
-    if (plot.top >= 44 * plot.unit) {
+    if (plot.top >= 40 * plot.unit) {
       context.fillText(this.hooks.axis(view.sides.columns, "column"), x, plot.top - 24 * plot.unit);
     }
     context.fillText(this.hooks.axis(view.sides.rows, "row"), x, plot.top - 7 * plot.unit);
@@ -257,11 +304,18 @@ export class HeadPlot {
     if (!view.queries || !view.keys) return;
     const from = this.options.cell;
     const clamp = (value, count) => Math.max(0, Math.min(count - 1, value));
-    this.hooks.choose(view, from ? [clamp(from[0] + step[0], view.queries), clamp(from[1] + step[1], view.keys)] : [0, 0]);
+    this.hooks.choose(
+      view,
+      from ? [clamp(from[0] + step[0], view.queries), clamp(from[1] + step[1], view.keys)] : [0, 0],
+    );
   }
 }
 
-function line(context, x, y, w, h) {
+function axisFont(unit, theme) {
+  return `400 ${Math.max(10, 12 * unit)}px ${theme.font}`;
+}
+
+function addLine(context, x, y, w, h) {
   context.moveTo(x, y);
   context.lineTo(x + w, y + h);
 }

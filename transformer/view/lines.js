@@ -1,5 +1,6 @@
 import { el, svgEl, shorten } from "./dom.js";
 import { cssColour } from "./colour.js";
+import { formatWeight } from "./format.js";
 
 // One head as lines between two columns of tokens: queries left, keys right; opacity and width follow the weight.
 // Lines fainter than this share of the scale cannot be seen; not drawing them keeps 128 x 128 tokens quick.
@@ -25,17 +26,33 @@ export class LinesPlot {
     const unit = theme.size / 15;
     const most = Math.max(view.queries, view.keys, 1);
     const head = 24 * unit;
-    const step = Math.max(12.5 * unit, Math.min(30 * unit, (options.height - head - 6) / most));
+    const step = Math.max(
+      (most > 40 ? 12.5 : 11) * Math.min(unit, 1.15),
+      Math.min(30 * unit, (options.height - head - 6) / most),
+    );
     const size = Math.min(16 * unit, step * 0.86);
     const measure = document.createElement("canvas").getContext("2d");
     measure.font = `600 ${size}px ${theme.font}`;
     const limit = options.width * 0.32;
-    const widest = (labels) => Math.min(limit, labels.reduce((m, text) => Math.max(m, measure.measureText(text).width), 0));
+    const widest = (labels) =>
+      Math.min(
+        limit,
+        labels.reduce((m, text) => Math.max(m, measure.measureText(text).width), 0),
+      );
     const left = Math.ceil(Math.max(widest(view.rowLabels), 70 * unit) + 10);
-    const right = Math.ceil(options.width - Math.max(widest(view.columnLabels), 70 * unit) - 10 - 44 * unit);
+    const right = Math.ceil(options.width - Math.max(widest(view.columnLabels), 70 * unit) - 10 - 54 * unit);
     const offset = (count) => head + ((most - count) * step) / 2 + step / 2;
-    this.plot = { unit, step, size, left, right: Math.max(left + 40, Math.min(right, left + 520 * unit)), limit, measure,
-      rowsFrom: offset(view.queries), columnsFrom: offset(view.keys) };
+    this.plot = {
+      unit,
+      step,
+      size,
+      left,
+      right: Math.max(left + 40, Math.min(right, left + 520 * unit)),
+      limit,
+      measure,
+      rowsFrom: offset(view.queries),
+      columnsFrom: offset(view.keys),
+    };
     this.width = options.width;
     this.height = Math.ceil(head + most * step + 4);
     this.svg.setAttribute("viewBox", `0 0 ${this.width} ${this.height}`);
@@ -43,8 +60,13 @@ export class LinesPlot {
     this.svg.setAttribute("height", this.height);
     this.svg.setAttribute("aria-label", options.label);
     this.element.style.maxHeight = Math.max(160, options.height) + "px";
-    this.svg.dataset.plot = JSON.stringify({ left: this.plot.left, right: this.plot.right, step,
-      rowsFrom: this.plot.rowsFrom, columnsFrom: this.plot.columnsFrom });
+    this.svg.dataset.plot = JSON.stringify({
+      left: this.plot.left,
+      right: this.plot.right,
+      step,
+      rowsFrom: this.plot.rowsFrom,
+      columnsFrom: this.plot.columnsFrom,
+    });
     this.build();
   }
 
@@ -63,9 +85,20 @@ export class LinesPlot {
     this.some = svgEl("g", { fill: "none", stroke: cssColour(theme.hues[this.kind]) });
     this.numbers = svgEl("g", {});
     const fill = cssColour(theme.ink);
-    const text = (label, x, y, anchor, extra) => svgEl("text", {
-      x, y, "text-anchor": anchor, "dominant-baseline": "central", "font-size": plot.size.toFixed(1), fill, ...extra,
-    }, shorten(plot.measure, label, plot.limit));
+    const text = (label, x, y, anchor, extra) =>
+      svgEl(
+        "text",
+        {
+          x,
+          y,
+          "text-anchor": anchor,
+          "dominant-baseline": "central",
+          "font-size": plot.size.toFixed(1),
+          fill,
+          ...extra,
+        },
+        shorten(plot.measure, label, plot.limit),
+      );
     this.rowTexts = view.rowLabels.map((label, r) => text(label, plot.left - 8, this.rowY(r), "end"));
     this.columnTexts = view.columnLabels.map((label, c) => text(label, plot.right + 8, this.columnY(c), "start"));
     const dim = { fill: cssColour(theme.dim), "font-size": (12 * plot.unit).toFixed(1) };
@@ -107,10 +140,17 @@ export class LinesPlot {
         if (share >= FAINTEST) shades[Math.ceil(share * SHADES)].push(this.path(r, c));
       }
     }
-    this.all.replaceChildren(...shades.map((paths, i) => (paths.length ? svgEl("path", {
-      d: paths.join(""), "stroke-width": this.lineWidth(i / SHADES).toFixed(2),
-      "stroke-opacity": (0.06 + 0.9 * (i / SHADES)).toFixed(3),
-    }) : "")));
+    this.all.replaceChildren(
+      ...shades.map((paths, i) =>
+        paths.length
+          ? svgEl("path", {
+              d: paths.join(""),
+              "stroke-width": this.lineWidth(i / SHADES).toFixed(2),
+              "stroke-opacity": (0.06 + 0.9 * (i / SHADES)).toFixed(3),
+            })
+          : "",
+      ),
+    );
   }
 
   // Only the lines of one token, with their weights beside the tokens at the other end.
@@ -130,31 +170,54 @@ export class LinesPlot {
         const [r, c] = isRow ? [focus.index, i] : [i, focus.index];
         const share = this.strength(r * view.keys + c);
         if (share < FAINTEST) continue;
-        some.push(svgEl("path", { d: this.path(r, c), "stroke-width": this.lineWidth(share).toFixed(2),
-          "stroke-opacity": (0.15 + 0.85 * share).toFixed(3) }));
+        some.push(
+          svgEl("path", {
+            d: this.path(r, c),
+            "stroke-width": this.lineWidth(share).toFixed(2),
+            "stroke-opacity": (0.15 + 0.85 * share).toFixed(3),
+          }),
+        );
         const weight = view.data[r * view.keys + c];
         if (weight < 0.005) continue;
         strong[isRow ? "column" : "row"].add(i);
         const label = (isRow ? view.columnLabels : view.rowLabels)[i];
         const wide = plot.measure.measureText(shorten(plot.measure, label, plot.limit)).width;
-        const x = isRow ? plot.right + 14 + wide : plot.left - 14 - wide;
-        numbers.push(svgEl("text", { x, y: isRow ? this.columnY(i) : this.rowY(i), "text-anchor": isRow ? "start" : "end",
-          "dominant-baseline": "central", "font-size": (plot.size * 0.82).toFixed(1), class: "hs-lines-number" },
-        weight.toFixed(2)));
+        const x = isRow ? plot.right + 14 + wide : plot.left + 8;
+        numbers.push(
+          svgEl(
+            "text",
+            {
+              x,
+              y: isRow ? this.columnY(i) : this.rowY(i),
+              "text-anchor": "start",
+              "dominant-baseline": "central",
+              "font-size": (plot.size * 0.82).toFixed(1),
+              class: "hs-lines-number",
+            },
+            formatWeight(weight, view.exact),
+          ),
+        );
       }
     } else if (cell) {
-      some.push(svgEl("path", { d: this.path(cell[0], cell[1]), stroke: cssColour(this.theme.ink), "stroke-width": "1.5",
-        "stroke-dasharray": "4 3" }));
+      some.push(
+        svgEl("path", {
+          d: this.path(cell[0], cell[1]),
+          stroke: cssColour(this.theme.ink),
+          "stroke-width": "1.5",
+          "stroke-dasharray": "4 3",
+        }),
+      );
       strong.row.add(cell[0]);
       strong.column.add(cell[1]);
     }
     this.some.replaceChildren(...some);
     this.numbers.replaceChildren(...numbers);
-    const mark = (texts, chosen, colour) => texts.forEach((node, i) => {
-      node.setAttribute("font-weight", chosen.has(i) ? "700" : "400");
-      node.setAttribute("fill", chosen.has(i) ? colour : this.colours.plain);
-      node.setAttribute("opacity", focus && !chosen.has(i) ? "0.45" : "1");
-    });
+    const mark = (texts, chosen, colour) =>
+      texts.forEach((node, i) => {
+        node.setAttribute("font-weight", chosen.has(i) ? "700" : "400");
+        node.setAttribute("fill", chosen.has(i) ? colour : this.colours.plain);
+        node.setAttribute("opacity", focus && !chosen.has(i) ? "0.45" : "1");
+      });
     mark(this.rowTexts, strong.row, this.colours.rows);
     mark(this.columnTexts, strong.column, this.colours.columns);
   }

@@ -59,7 +59,8 @@ export class TraceModel {
     const { layers, heads } = this.kinds[kind];
     const pairs = [];
     for (let l = 0; l < layers; l++) {
-      for (let h = 0; h < heads; h++) if ((layer === "all" || l === layer) && (head === "all" || h === head)) pairs.push([l, h]);
+      for (let h = 0; h < heads; h++)
+        if ((layer === "all" || l === layer) && (head === "all" || h === head)) pairs.push([l, h]);
     }
     return pairs;
   }
@@ -79,7 +80,14 @@ export class TraceModel {
       const members = this.members(kind, layer, head);
       if (layer === "all" || head === "all") {
         const all = members.map(([l, h]) => this.exactOf(kind, l, h, summary));
-        if (all.every(Boolean)) return { data: summarise(all.map((one) => one.weights), summary), exact: true };
+        if (all.every(Boolean))
+          return {
+            data: summarise(
+              all.map((one) => one.weights),
+              summary,
+            ),
+            exact: true,
+          };
       }
       const pictures = members.map(([l, h]) => this.headBytes(kind, l, h));
       return { data: summarise(pictures, summary).map((value) => value / 255), exact: false };
@@ -105,7 +113,9 @@ export class TraceModel {
       const rows = tokenGroups(words[sides.rows], special[sides.rows], drop, merge);
       const columns = tokenGroups(words[sides.columns], special[sides.columns], drop, merge);
       return {
-        sides, rows, columns,
+        sides,
+        rows,
+        columns,
         rowLabels: rows.map((group) => this.label(sides.rows, group, state)),
         columnLabels: columns.map((group) => this.label(sides.columns, group, state)),
         mask: futureMask(about.causal, rows, columns),
@@ -133,11 +143,20 @@ export class TraceModel {
       const about = this.kinds[kind];
       const raw = this.weights(kind, layer, head, state.summary);
       const plain = axes.identity && !axes.renormalise;
-      const data = plain ? raw.data
+      const data = plain
+        ? raw.data
         : transformMatrix(raw.data, about.keys, axes.rows, axes.columns, axes.renormalise, 1);
       return {
-        ...axes, kind, layer, head, data, raw: raw.data, exact: raw.exact,
-        queries: axes.rows.length, keys: axes.columns.length, largest: largestOf(data),
+        ...axes,
+        kind,
+        layer,
+        head,
+        data,
+        raw: raw.data,
+        exact: raw.exact,
+        queries: axes.rows.length,
+        keys: axes.columns.length,
+        largest: largestOf(data),
       };
     });
   }
@@ -152,7 +171,8 @@ export class TraceModel {
       let largest = 0;
       const finish = (values) => {
         const plain = axes.identity && !axes.renormalise;
-        const out = plain ? values
+        const out = plain
+          ? values
           : transformMatrix(values, about.keys, axes.rows, axes.columns, axes.renormalise, 255);
         const top = Math.min(255, largestOf(out));
         largest = Math.max(largest, top);
@@ -169,8 +189,10 @@ export class TraceModel {
         byLayer.push(summarise(pictures, state.summary));
         grid.push([...pictures.map(finish), finish(byLayer[l])]);
       }
-      grid.push([...byHead.map((pictures) => finish(summarise(pictures, state.summary))),
-        finish(summarise(byLayer, state.summary))]);
+      grid.push([
+        ...byHead.map((pictures) => finish(summarise(pictures, state.summary))),
+        finish(summarise(byLayer, state.summary)),
+      ]);
       return { grid, largest: largest / 255, rows: axes.rows.length, columns: axes.columns.length, mask: axes.mask };
     });
   }

@@ -11,7 +11,6 @@ asked for: one while a server is there to ask, all of them into a page that must
 
 from __future__ import annotations
 
-import hashlib
 import json
 import struct
 from collections.abc import Mapping
@@ -50,15 +49,6 @@ class _Writer:
         text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
         text += b" " * (-len(text) % 8)
         return b"".join([MAGIC, struct.pack("<I", len(text)), text, *self.parts])
-
-
-def trace_id(trace: Trace) -> str:
-    """Names a trace by what went in and came out, so that numbers that arrive later find their picture."""
-    digest = hashlib.sha256()
-    digest.update(repr((trace.checkpoint, trace.source_ids, trace.target_in_ids, trace.target_out_ids)).encode())
-    for kind in KINDS:
-        digest.update(trace.attention(kind).weights.numpy().tobytes())
-    return digest.hexdigest()[:16]
 
 
 def _exact(writer: _Writer, trace: Trace, kind: str, layer: int, head: int) -> dict[str, Any]:
@@ -102,7 +92,7 @@ def full_pack(
                 entries += [_exact(writer, trace, kind, layer, head) for head in range(trace.cross.heads)]
     header = {
         "format": 1,
-        "id": trace_id(trace),
+        "id": trace.id,
         "checkpoint": trace.checkpoint,
         "languages": trace.languages,
         "tokens": tokens,
@@ -145,4 +135,4 @@ def feed_pack(trace: Trace, view: View) -> bytes:
             )
         else:
             entries.append(_exact(writer, trace, kind, layer, view.head))
-    return writer.finish({"format": 1, "id": trace_id(trace), "exact": entries})
+    return writer.finish({"format": 1, "id": trace.id, "exact": entries})

@@ -19,7 +19,7 @@ _PAGE = """<!doctype html>
 style-src 'unsafe-inline'; img-src data: blob:">
 <title>{title}</title>
 <style>{page_style}</style>
-<style id="style">{style}</style>
+<style id="explorer-css" media="not all">{style}</style>
 </head>
 <body>
 <header><b>Head<i>scope</i></b> <span>{heading}</span></header>

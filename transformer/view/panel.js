@@ -84,32 +84,58 @@ export class Panel {
     const links = [];
     for (let r = 0; r < Math.min(20, view.queries); r++) {
       const k = strongestInRow(view.data, view.keys, r);
-      links.push(t("head_label_link", { row: view.rowLabels[r], column: view.columnLabels[k],
-        weight: view.data[r * view.keys + k].toFixed(2) }));
+      links.push(
+        t("head_label_link", {
+          row: view.rowLabels[r],
+          column: view.columnLabels[k],
+          weight: view.data[r * view.keys + k].toFixed(2),
+        }),
+      );
     }
     if (view.queries > 20) links.push(t("head_label_more", { n: view.queries - 20 }));
-    return t("head_label", { title: this.hooks.title(this.kind, view.layer, view.head), kind: t("kind_" + this.kind),
-      rows: view.queries, columns: view.keys, links: links.join("; ") });
+    return t("head_label", {
+      title: this.hooks.title(this.kind, view.layer, view.head),
+      kind: t("kind_" + this.kind),
+      rows: view.queries,
+      columns: view.keys,
+      links: links.join("; "),
+    });
   }
 
   drawStats() {
     const { t } = this.hooks;
     const { view, model, state } = this;
     const about = model.kinds[this.kind];
-    const number = (name, value, decimals) => el("span", { title: t(name + "_title") }, t(name) + " ",
-      el("b", null, view.exact ? value.toFixed(decimals) : t("approximate", { value: value.toFixed(2) })));
+    const number = (name, value, decimals) =>
+      el(
+        "span",
+        { title: t(name + "_title") },
+        t(name) + " ",
+        el("b", null, view.exact ? value.toFixed(decimals) : t("approximate", { value: value.toFixed(2) })),
+      );
     const single = view.layer !== "all" && view.head !== "all";
     const exact = single ? model.exactOf(this.kind, view.layer, view.head) : null;
     const own = exact ? checkMatrix(exact, about.causal) : {};
     const badges = [this.badge("rows", about.checks.row_sum, own.row_sum, CHECK_TOLERANCE)];
     if (!single && state.summary === "max") {
-      badges[0] = el("span", { "data-testid": "badge-rows", class: "hs-badge",
-        title: t("badge_rows_max_title", { value: formatDeviation(about.checks.row_sum) }) }, t("badge_rows_max"));
+      badges[0] = el(
+        "span",
+        {
+          "data-testid": "badge-rows",
+          class: "hs-badge",
+          title: t("badge_rows_max_title", { value: formatDeviation(about.checks.row_sum) }),
+        },
+        t("badge_rows_max"),
+      );
     }
     if (about.causal) badges.push(this.badge("masked", about.checks.masked, own.masked, 0));
     badges.push(this.badge("recomputed", about.checks.recomputed, own.recomputed, CHECK_TOLERANCE));
-    this.stats.replaceChildren(number("entropy", meanEntropy(view.raw, about.queries, about.keys), 3),
-      number("largest", largestOf(view.raw), 4), ...badges, this.note);
+    this.stats.replaceChildren(
+      number("entropy", meanEntropy(view.raw, about.queries, about.keys), 3),
+      number("largest", largestOf(view.raw), 4),
+      ...badges,
+      this.note,
+    );
   }
 
   // A check holds when it holds for every head (computed in Python) and, once its numbers are here, for this one.
@@ -118,13 +144,23 @@ export class Panel {
     const known = own !== undefined && own !== null;
     const holds = all <= tolerance && (!known || own <= tolerance);
     const worst = known && !(own <= tolerance) ? own : all;
-    const title = known ? t("badge_title_head", { all: formatDeviation(all), head: formatDeviation(own) })
+    const title = known
+      ? t("badge_title_head", { all: formatDeviation(all), head: formatDeviation(own) })
       : t("badge_title", { all: formatDeviation(all) });
     const label = t("badge_" + name);
-    return el("span", {
-      class: "hs-badge", "data-testid": "badge-" + name, "data-ok": String(holds), title, role: "img",
-      "aria-label": t(holds ? "badge_holds" : "badge_fails", { name: label, value: formatDeviation(worst) }),
-    }, label + " ", el("span", { class: holds ? "hs-ok" : "hs-bad" }, holds ? "✓" : "✗ " + formatDeviation(worst)));
+    return el(
+      "span",
+      {
+        class: "hs-badge",
+        "data-testid": "badge-" + name,
+        "data-ok": String(holds),
+        title,
+        role: "img",
+        "aria-label": t(holds ? "badge_holds" : "badge_fails", { name: label, value: formatDeviation(worst) }),
+      },
+      label + " ",
+      el("span", { class: holds ? "hs-ok" : "hs-bad" }, holds ? "✓" : "✗ " + formatDeviation(worst)),
+    );
   }
 
   // The chosen piece cell -> [row, column] of the view, or null where it is dropped or out of range.
@@ -142,6 +178,8 @@ export class Panel {
 
   formatted(row, column) {
     const value = this.view.data[row * this.view.keys + column];
-    return this.view.exact ? formatWeight(value, true) : this.hooks.t("approximate", { value: formatWeight(value, false) });
+    return this.view.exact
+      ? formatWeight(value, true)
+      : this.hooks.t("approximate", { value: formatWeight(value, false) });
   }
 }

@@ -24,7 +24,7 @@ export function pictureSvg(picture) {
   let x = PAGE_MARGIN;
   for (const panel of panels) {
     const group = svgEl("g", {});
-    let y = PAGE_MARGIN + base * 2.6;
+    let y = PAGE_MARGIN + base * 3.4;
     const right = beside ? x + panel.grid.width + 36 : x;
     group.append(svgText(panel.gridTitle, x, y, base, ink, { "font-weight": "600" }));
     group.append(gridSvg(panel.grid, x, y + base * 0.8));
@@ -34,14 +34,14 @@ export function pictureSvg(picture) {
     group.append(svgText(panel.subtitle, right, y + base * 1.35, base * 0.85, dim));
     const plotTop = y + base * 2;
     group.append(panel.plot.svg ? linesSvg(panel.plot, right, plotTop) : headSvg(panel.plot, right, plotTop));
-    const bottom = Math.max(gridBottom, plotTop + panel.plot.height) + base;
-    group.append(legendSvg(panel, theme, right, bottom, dim));
+    const legendTop = plotTop + panel.plot.height + base;
+    group.append(legendSvg(panel, theme, right, legendTop, dim));
     const measure = document.createElement("canvas").getContext("2d");
     measure.font = `${base * 0.85}px ${theme.font}`;
     const wide = Math.max(panel.plot.width, measure.measureText(panel.subtitle).width);
     x = Math.max(right + wide, x + panel.grid.width) + 30;
     width = Math.max(width, x);
-    height = Math.max(height, bottom + base * 2.4);
+    height = Math.max(height, gridBottom, legendTop + base * 1.4);
     parts.push(group);
   }
   width = Math.ceil(width);
@@ -54,10 +54,20 @@ export function pictureSvg(picture) {
   root.append(
     svgEl("title", {}, picture.caption),
     svgEl("rect", { width, height, fill: cssColour(theme.background) }),
-    svgText(shorten(measure, picture.caption, width - 2 * PAGE_MARGIN), PAGE_MARGIN, PAGE_MARGIN + base, base * 1.1, ink),
+    svgText(
+      shorten(measure, picture.caption, width - 2 * PAGE_MARGIN),
+      PAGE_MARGIN,
+      PAGE_MARGIN + base,
+      base * 1.1,
+      ink,
+    ),
     ...parts,
   );
-  return { text: '<?xml version="1.0" encoding="UTF-8"?>\n' + new XMLSerializer().serializeToString(root), width, height };
+  return {
+    text: '<?xml version="1.0" encoding="UTF-8"?>\n' + new XMLSerializer().serializeToString(root),
+    width,
+    height,
+  };
 }
 
 // Every tile is an image of its cells, enlarged by whole numbers: crisp in every viewer, small at 128 tokens.
@@ -74,16 +84,36 @@ function gridSvg(grid, x, y) {
     context.imageSmoothingEnabled = false;
     context.drawImage(grid.mosaic, r.sx, r.sy, r.pw, r.ph, 0, 0, canvas.width, canvas.height);
     const box = { x: r.x, y: r.y, width: r.w, height: r.h };
-    group.append(svgEl("image", { ...box, href: canvas.toDataURL("image/png"), preserveAspectRatio: "none",
-      style: "image-rendering:pixelated" }));
-    group.append(svgEl("rect", { ...box, fill: "none", stroke: cssColour(r === chosen ? theme.ink : theme.line),
-      "stroke-width": r === chosen ? 3 : 1 }));
+    group.append(
+      svgEl("image", {
+        ...box,
+        href: canvas.toDataURL("image/png"),
+        preserveAspectRatio: "none",
+        style: "image-rendering:pixelated",
+      }),
+    );
+    group.append(
+      svgEl("rect", {
+        ...box,
+        fill: "none",
+        stroke: cssColour(r === chosen ? theme.ink : theme.line),
+        "stroke-width": r === chosen ? 3 : 1,
+      }),
+    );
     const fill = cssColour(theme.dim);
     if (r.layer === 0) {
-      group.append(svgText(grid.shortHead(r.head), r.x + r.w / 2, place.top - 6, 12 * place.unit, fill, { "text-anchor": "middle" }));
+      group.append(
+        svgText(grid.shortHead(r.head), r.x + r.w / 2, place.top - 6, 12 * place.unit, fill, {
+          "text-anchor": "middle",
+        }),
+      );
     }
     if (r.head === 0) {
-      group.append(svgText(grid.shortLayer(r.layer), place.left - 7, r.y + r.h / 2 + 4, 12 * place.unit, fill, { "text-anchor": "end" }));
+      group.append(
+        svgText(grid.shortLayer(r.layer), place.left - 7, r.y + r.h / 2 + 4, 12 * place.unit, fill, {
+          "text-anchor": "end",
+        }),
+      );
     }
   }
   return group;
@@ -101,33 +131,80 @@ function headSvg(head, x, y) {
       const masked = view.mask && view.mask[at];
       const index = masked ? 0 : rampIndex(view.data[at], options.top, state.threshold);
       if (!index && !masked) continue;
-      group.append(svgEl("rect", {
-        x: (plot.left + c * plot.cw).toFixed(2), y: (plot.top + r * plot.ch).toFixed(2),
-        width: (plot.cw - gap).toFixed(2), height: (plot.ch - gap).toFixed(2),
-        fill: masked ? cssColour(theme.masked) : ramp[index],
-      }));
+      group.append(
+        svgEl("rect", {
+          x: (plot.left + c * plot.cw).toFixed(2),
+          y: (plot.top + r * plot.ch).toFixed(2),
+          width: (plot.cw - gap).toFixed(2),
+          height: (plot.ch - gap).toFixed(2),
+          fill: masked ? cssColour(theme.masked) : ramp[index],
+        }),
+      );
     }
   }
-  group.append(svgEl("rect", { x: plot.left - 0.5, y: plot.top - 0.5, width: (view.keys * plot.cw).toFixed(2),
-    height: (view.queries * plot.ch).toFixed(2), fill: "none", stroke: cssColour(theme.line) }));
+  group.append(
+    svgEl("rect", {
+      x: plot.left - 0.5,
+      y: plot.top - 0.5,
+      width: (view.keys * plot.cw).toFixed(2),
+      height: (view.queries * plot.ch).toFixed(2),
+      fill: "none",
+      stroke: cssColour(theme.line),
+    }),
+  );
   for (let r = 0; r < view.queries; r += plot.rowStep) {
-    group.append(svgText(view.rowLabels[r], plot.left - 8, plot.top + (r + 0.5) * plot.ch + plot.size * 0.35, plot.size, ink,
-      { "text-anchor": "end" }));
+    group.append(
+      svgText(view.rowLabels[r], plot.left - 8, plot.top + (r + 0.5) * plot.ch + plot.size * 0.35, plot.size, ink, {
+        "text-anchor": "end",
+      }),
+    );
   }
   for (let c = 0; c < view.keys; c += plot.columnStep) {
     const at = [plot.left + (c + 0.5) * plot.cw, plot.top - 8 * plot.unit];
-    const turn = plot.angle ? { transform: `rotate(${(-plot.angle * 180) / Math.PI} ${at[0].toFixed(1)} ${at[1].toFixed(1)})` } : {};
-    group.append(svgText(view.columnLabels[c], at[0], at[1], plot.size, ink,
-      { "text-anchor": plot.angle ? "start" : "middle", ...(plot.angle ? { dy: (plot.size * 0.3).toFixed(1) } : {}), ...turn }));
+    const turn = plot.angle
+      ? { transform: `rotate(${(-plot.angle * 180) / Math.PI} ${at[0].toFixed(1)} ${at[1].toFixed(1)})` }
+      : {};
+    group.append(
+      svgText(view.columnLabels[c], at[0], at[1], plot.columnSize, ink, {
+        "text-anchor": plot.angle ? "start" : "middle",
+        ...(plot.angle ? { dy: (plot.columnSize * 0.3).toFixed(1) } : {}),
+        ...turn,
+      }),
+    );
   }
   const small = { "text-anchor": "end" };
-  group.append(svgText(head.hooks.axis(view.sides.columns, "column"), plot.left - 8, plot.top - 24 * plot.unit, 12 * plot.unit,
-    cssColour(theme.dim), small));
-  group.append(svgText(head.hooks.axis(view.sides.rows, "row"), plot.left - 8, plot.top - 7 * plot.unit, 12 * plot.unit,
-    cssColour(theme.dim), small));
+  group.append(
+    svgText(
+      head.hooks.axis(view.sides.columns, "column"),
+      plot.left - 8,
+      plot.top - 24 * plot.unit,
+      12 * plot.unit,
+      cssColour(theme.dim),
+      small,
+    ),
+  );
+  group.append(
+    svgText(
+      head.hooks.axis(view.sides.rows, "row"),
+      plot.left - 8,
+      plot.top - 7 * plot.unit,
+      12 * plot.unit,
+      cssColour(theme.dim),
+      small,
+    ),
+  );
   if (options.cell) {
-    group.append(svgEl("rect", { x: plot.left + options.cell[1] * plot.cw - 1, y: plot.top + options.cell[0] * plot.ch - 1,
-      width: plot.cw + 1, height: plot.ch + 1, fill: "none", stroke: ink, "stroke-width": 2.5 }));
+    group.append(
+      svgEl("rect", {
+        x: plot.left + options.cell[1] * plot.cw - 1,
+        y: plot.top + options.cell[0] * plot.ch - 1,
+        width: plot.cw + 1,
+        height: plot.ch + 1,
+        fill: "none",
+        stroke: ink,
+        "stroke-width": 2.5,
+      }),
+    );
   }
   return group;
 }
@@ -148,11 +225,21 @@ function legendSvg(panel, theme, x, y, dim) {
   const low = size * 1.6;
   for (let i = 0; i < 64; i++) {
     const weight = (legend.top * (i + 0.5)) / 64;
-    group.append(svgEl("rect", { x: (low + i * 2.5).toFixed(1), y: 0, width: 2.6, height: 12,
-      fill: cssColour(ramp[rampIndex(weight, legend.top, legend.threshold)]) }));
+    group.append(
+      svgEl("rect", {
+        x: (low + i * 2.5).toFixed(1),
+        y: 0,
+        width: 2.6,
+        height: 12,
+        fill: cssColour(ramp[rampIndex(weight, legend.top, legend.threshold)]),
+      }),
+    );
   }
   group.append(svgEl("rect", { x: low, y: 0, width: 160, height: 12, fill: "none", stroke: cssColour(theme.line) }));
-  group.append(svgText(legend.low, low - 6, 11, size, dim, { "text-anchor": "end" }), svgText(legend.high, low + 166, 11, size, dim));
+  group.append(
+    svgText(legend.low, low - 6, 11, size, dim, { "text-anchor": "end" }),
+    svgText(legend.high, low + 166, 11, size, dim),
+  );
   return group;
 }
 
@@ -181,8 +268,9 @@ function csvField(text) {
 export function viewCsv(view, corner) {
   const lines = [[corner, ...view.columnLabels].map(csvField).join(",")];
   for (let r = 0; r < view.queries; r++) {
-    const numbers = Array.from(view.data.subarray(r * view.keys, (r + 1) * view.keys),
-      (value) => (view.exact ? String(Number(value.toPrecision(9))) : value.toFixed(3)));
+    const numbers = Array.from(view.data.subarray(r * view.keys, (r + 1) * view.keys), (value) =>
+      view.exact ? String(Number(value.toPrecision(9))) : value.toFixed(3),
+    );
     lines.push([csvField(view.rowLabels[r]), ...numbers].join(","));
   }
   // The mark at the start makes spreadsheets read UTF-8.

@@ -1,8 +1,18 @@
 // What a person has chosen. The same keys in every home; Python keeps them in the address bar.
 
 export const STATE_DEFAULTS = {
-  kind: "cross", layer: 0, head: 0, summary: "mean", rows: "predicted", pieces: "words", special: "shown",
-  scale: "one", threshold: 0, view: "heatmap", cell: null, big: false,
+  kind: "cross",
+  layer: 0,
+  head: 0,
+  summary: "mean",
+  rows: "predicted",
+  pieces: "words",
+  special: "shown",
+  scale: "one",
+  threshold: 0,
+  view: "heatmap",
+  cell: null,
+  big: false,
 };
 
 const STATE_CHOICES = {
@@ -26,7 +36,8 @@ export function mergeState(state, partial) {
     else if (key === "layer" || key === "head") next[key] = value === "all" || isIndex(value) ? value : state[key];
     else if (key === "threshold") next[key] = value >= 0 && value <= 1 ? Number(value) : state[key];
     else if (key === "big") next[key] = Boolean(value);
-    else if (key === "cell") next[key] = Array.isArray(value) && value.length === 2 && value.every(isIndex) ? [...value] : null;
+    else if (key === "cell")
+      next[key] = Array.isArray(value) && value.length === 2 && value.every(isIndex) ? [...value] : null;
   }
   return next;
 }

@@ -1,0 +1,1 @@
+"""Ratios measured in one run, against peers: `python -m benchmarks`, table in README.md of this folder."""

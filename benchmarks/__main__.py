@@ -1,0 +1,45 @@
+"""python -m benchmarks [trace] [rendering] [server] [--quick]: measure, print, and put the table into README.md."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+
+import transformer
+from benchmarks import report
+
+PARTS = {
+    "trace": "a full trace against a pass that keeps nothing",
+    "rendering": "click to drawn grid in a browser, beside BertViz",
+    "server": "a rerun on the server, and thirty viewers",
+}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="name", help="; ".join(f"{k}: {v}" for k, v in PARTS.items()))
+    parser.add_argument("--quick", action="store_true", help="a few repetitions, printed and not written: does it run?")
+    parser.add_argument("--checkpoint", default="en-de", help="a bundled name or a folder (default: en-de)")
+    options = parser.parse_args(arguments)
+    unknown = [name for name in options.names if name not in PARTS]
+    if unknown:
+        parser.error(f"there is no benchmark {unknown[0]!r}; there are {', '.join(PARTS)}")
+    try:
+        model = transformer.load(options.checkpoint)
+    except transformer.CheckpointError as error:
+        parser.error(str(error))
+    for name in options.names or PARTS:
+        part = importlib.import_module(f"benchmarks.{name}")
+        tables = part.measure(model, quick=options.quick)
+        browser = getattr(part, "browser_version", lambda: "")()
+        again = f"python -m benchmarks {name}"
+        text = "\n".join([f"`{again}` on {report.machine(browser)}", "", *(table.markdown() for table in tables)])
+        print(text, flush=True)
+        if not options.quick:
+            report.write(name, text)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

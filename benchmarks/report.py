@@ -1,0 +1,102 @@
+"""What was measured, as Markdown between the markers of README.md."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import platform
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+README = Path(__file__).parent / "README.md"
+PACKAGES = ("torch", "streamlit", "playwright", "bertviz")
+
+
+@dataclass(frozen=True)
+class Row:
+    """cells: one text a column; good: whether the target was reached, None where there is none."""
+
+    cells: tuple[str, ...]
+    good: bool | None = None
+
+
+@dataclass
+class Table:
+    """title: what is measured; columns: their heads, without the verdict; load: of the machine before it began."""
+
+    title: str
+    columns: tuple[str, ...]
+    load: str = ""
+    rows: list[Row] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def add(self, *cells: object, good: bool | None = None) -> None:
+        self.rows.append(Row(tuple(str(cell) for cell in cells), good))
+
+    def markdown(self) -> str:
+        verdicts = any(row.good is not None for row in self.rows)
+        heads = (*self.columns, "reached") if verdicts else self.columns
+        lines = [f"### {self.title}", "", _line(heads), _line(["---"] * len(heads))]
+        for row in self.rows:
+            said = {True: "yes", False: "**no**", None: ""}[row.good]
+            lines.append(_line((*row.cells, said) if verdicts else row.cells))
+        if self.load:
+            lines += ["", f"Load before: {self.load}."]
+        for note in self.notes:
+            lines += ["", note]
+        return "\n".join(lines) + "\n"
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def load() -> str:
+    """Processes that ran or waited in the last minute, per `uptime`; and what share of the CPUs was busy just now."""
+    if not hasattr(os, "getloadavg"):
+        return "not known on this system"
+    return f"{os.getloadavg()[0]:.2f} processes in the last minute, {_busy():.0%} of the CPUs busy in the last second"
+
+
+def _busy(seconds: float = 1.0) -> float:
+    """Share of all CPUs' time that was not idle, from Linux's own count; 0 elsewhere."""
+    stat = Path("/proc/stat")
+    if not stat.is_file():
+        return 0.0
+
+    def read() -> tuple[int, int]:
+        times = [int(part) for part in stat.read_text().split("\n", 1)[0].split()[1:9]]
+        return sum(times), times[3] + times[4]
+
+    (total, idle), _ = read(), time.sleep(seconds)
+    after, idle_after = read()
+    return 1 - (idle_after - idle) / max(1, after - total)
+
+
+def machine(browser: str = "") -> str:
+    """Processor, cores, system and versions, in one paragraph."""
+    name = platform.processor() or platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.is_file():
+        names = [line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")]
+        name = names[0] if names else name
+    versions = [f"Python {platform.python_version()}"]
+    for package in PACKAGES:
+        try:
+            versions.append(f"{package} {importlib.metadata.version(package)}")
+        except importlib.metadata.PackageNotFoundError:
+            versions.append(f"{package} not installed")
+    return f"{os.cpu_count()} cores ({name}), {platform.system()}. {', '.join([*versions, browser] if browser else versions)}."
+
+
+def write(name: str, text: str) -> None:
+    """Replace what stands between the markers of this part. Raises ValueError if README.md lost them."""
+    start, end = f"<!-- measured: {name} -->", f"<!-- end: {name} -->"
+    content = README.read_text(encoding="utf-8")
+    before, found, rest = content.partition(start)
+    _, closed, after = rest.partition(end)
+    if not found or not closed:
+        raise ValueError(f"benchmarks/README.md has no lines {start} and {end}; put them back")
+    README.write_text(f"{before}{start}\n\n{text.strip()}\n\n{end}{after}", encoding="utf-8")

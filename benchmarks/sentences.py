@@ -1,0 +1,56 @@
+"""English and German of any number of tokens, each different, for a checkpoint's own tokenizer."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Sequence
+
+from transformer.tokenizer import Tokenizer
+
+ENGLISH = (
+    "the man who called me yesterday is my brother and he lives in a small house by the sea with two old dogs , "
+    "she did not know what to say when we asked her about the letter that came this morning because it was late"
+).split()
+GERMAN = (
+    "der Mann der mich gestern angerufen hat ist mein Bruder und er wohnt in einem kleinen Haus am Meer mit zwei alten "
+    "Hunden , sie wusste nicht was sie sagen sollte als wir sie nach dem Brief fragten weil es schon zu spät war"
+).split()
+SHORT = ("a", "I", "in", "o", ".")  # to fill up the last places
+
+
+def of_length(tokenizer: Tokenizer, tokens: int, seed: int, words: Sequence[str] = ENGLISH) -> str:
+    """Words in an order the seed chooses, `tokens` long with </s>: the length that counts in the pictures."""
+    rng = random.Random(f"{seed} {tokens}")
+    for _ in range(1000):
+        order = itertools.chain.from_iterable(rng.sample(words, len(words)) for _ in itertools.count())
+        text = ""
+        while len(tokenizer.encode(text)) + 1 < tokens:
+            text = f"{text} {next(order)}".strip()
+        for last in ("", *SHORT):
+            trial = " ".join((*text.split()[: -1 if last else None], *last.split()))
+            if len(tokenizer.encode(trial)) + 1 == tokens:
+                return trial
+    raise ValueError(f"no text of {tokens} tokens was found; this tokenizer cuts {words[0]!r} into unexpected pieces")
+
+
+def pairs(tokenizer: Tokenizer, tokens: int, count: int, seed: int = 0) -> list[tuple[str, str]]:
+    """Different sources and one target, all `tokens` long."""
+    target = of_length(tokenizer, tokens, seed, GERMAN)
+    found: dict[str, None] = {}
+    for number in itertools.count(seed * 10_000):
+        if len(found) == count:
+            return [(source, target) for source in found]
+        found.setdefault(of_length(tokenizer, tokens, number), None)
+    raise AssertionError
+SUBJECTS = ("the teacher", "my sister", "our neighbour", "the old man", "the girl", "a friend", "the doctor", "his boss",
+            "the dog", "everyone")  # fmt: skip
+DEEDS = ("found", "forgot", "wanted", "saw", "lost", "looked for")
+THINGS = ("the red key", "a good book", "the last train", "an answer", "her umbrella", "the way home")
+WHEN = ("yesterday", "this morning", "in the garden", "after the rain", "without a word")
+
+
+def typed(count: int, seed: int = 0) -> list[str]:
+    """Different sentences as a person may type them, about ten tokens each; at most 1800."""
+    found = [" ".join(parts) + "." for parts in itertools.product(SUBJECTS, DEEDS, THINGS, WHEN)]
+    return [text[0].upper() + text[1:] for text in random.Random(seed).sample(found, count)]

@@ -1,0 +1,49 @@
+"""Times of things that take turns, so that whatever else the machine does hits all of them alike."""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+Times = Mapping[str, Sequence[float]]  # name -> milliseconds, one a round
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """How many times as long `slow` takes as `fast`: of the medians, and of the best rounds (the least disturbed)."""
+
+    median: float
+    best: float
+
+    def __str__(self) -> str:
+        return f"{self.median:.2f} / {self.best:.2f}"
+
+
+def take_turns(what: Mapping[str, Callable[[], object]], rounds: int, warm: int = 2) -> dict[str, list[float]]:
+    """A B C A B C ...: milliseconds of every call, after `warm` rounds that are not counted.
+
+    Every other round goes backwards, so that nobody always runs on what the same other left in the caches.
+    """
+    times: dict[str, list[float]] = {name: [] for name in what}
+    for number in range(-warm, rounds):
+        for name in what if number % 2 else reversed(what):
+            start = time.perf_counter()
+            what[name]()
+            if number >= 0:
+                times[name].append((time.perf_counter() - start) * 1e3)
+    return times
+
+
+def ratio(times: Times, slow: str, fast: str) -> Ratio:
+    return Ratio(
+        statistics.median(times[slow]) / statistics.median(times[fast]), min(times[slow]) / min(times[fast])
+    )
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The value that `share` of all values do not exceed (nearest rank)."""
+    ordered = sorted(values)
+    return ordered[max(0, math.ceil(len(ordered) * share) - 1)]

@@ -1,0 +1,56 @@
+"""Pictures of every page, in every size and theme that people use: `make screenshots`, then look at them."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+from urllib.parse import urlencode
+
+from playwright.sync_api import sync_playwright
+
+from tests.browser.conftest import start, stop
+from tests.browser.find import FLAGS, find_browser
+
+SIZES = {"desk": (1440, 900), "phone": (390, 844), "projector": (1280, 720)}
+SENTENCE = "The man who called me yesterday is my brother."
+VIEWS: dict[str, dict[str, str]] = {
+    "cross": {"kind": "cross", "layer": "3", "head": "5"},
+    "cell": {"kind": "cross", "layer": "4", "head": "1", "cell": "2,2"},
+    "encoder": {"kind": "encoder_self", "layer": "2", "head": "3"},
+    "decoder": {"kind": "decoder_self", "layer": "1", "head": "2", "rows": "fed"},
+    "three": {"kind": "all", "layer": "2", "head": "1"},
+    "lines": {"kind": "cross", "layer": "3", "head": "2", "view": "lines"},
+    "words": {"kind": "cross", "layer": "all", "head": "all", "pieces": "words", "special": "renormalised"},
+    "big": {"kind": "cross", "layer": "3", "head": "5", "big": "1"},
+    "long": {"source": " ".join([SENTENCE] * 9), "kind": "cross", "layer": "3", "head": "5"},
+    "error": {"source": "word " * 200, "layer": "99"},
+}
+
+
+def main(folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as logs, sync_playwright() as playwright:
+        process, address = start(Path(logs) / "log.txt")
+        try:
+            browser = playwright.chromium.launch(executable_path=find_browser(), args=FLAGS)
+            for size, (width, height) in SIZES.items():
+                for scheme in ("light", "dark"):
+                    page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+                    for name, params in VIEWS.items():
+                        if size == "projector" and name not in ("big", "three"):
+                            continue
+                        page.goto(f"{address}/?{urlencode({'source': SENTENCE, **params})}")
+                        page.wait_for_selector(".hs-error" if name == "error" else "[data-drawn]", timeout=60_000)
+                        page.wait_for_timeout(700)  # exact numbers follow the picture
+                        path = folder / f"{name}-{size}-{scheme}.png"
+                        page.screenshot(path=path, full_page=size == "phone")
+                        print(path)
+                    page.close()
+            browser.close()
+        finally:
+            stop(process)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "screenshots"))

@@ -1,0 +1,276 @@
+"""The main ways through the app, in a real Chromium: type, click, read, link, download."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import numpy as np
+import pytest
+
+import transformer
+from transformer.pretrained import Pretrained
+
+pytest.importorskip("playwright")
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+
+SENTENCE = "The dog sees the cat."
+WAIT = 30_000
+
+
+@pytest.fixture(scope="module")
+def model() -> Pretrained:
+    return transformer.load("en-de")
+
+
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, accept_downloads=True)
+    context.set_default_timeout(WAIT)
+    yield context
+    context.close()
+
+
+def opened(context: BrowserContext, server: str, **params: str) -> Page:
+    """A page on which the picture is drawn."""
+    page = context.new_page()
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("dialog", lambda dialog: (problems.append(dialog.message), dialog.dismiss()))
+    page.goto(f"{server}/?{urlencode({'source': SENTENCE, **params})}")
+    page.wait_for_selector("[data-drawn]")
+    page.problems = problems  # type: ignore[attr-defined]
+    return page
+
+
+def plot(canvas: Locator) -> Any:
+    return json.loads(canvas.get_attribute("data-plot") or "null")
+
+
+def click_head(page: Page, kind: str, layer: int | str, head: int | str) -> None:
+    grid = page.get_by_test_id(f"grid-{kind}")
+    tile = next(tile for tile in plot(grid) if (tile["layer"], tile["head"]) == (layer, head))
+    grid.click(position={"x": tile["x"] + tile["w"] / 2, "y": tile["y"] + tile["h"] / 2})
+
+
+def cell(page: Page, kind: str, row: int, column: int) -> dict[str, float]:
+    at = plot(page.get_by_test_id(f"head-{kind}"))
+    return {"x": at["left"] + (column + 0.5) * at["cw"], "y": at["top"] + (row + 0.5) * at["ch"]}
+
+
+def hover(page: Page, kind: str, row: int, column: int) -> str:
+    """What the tooltip says over a cell, once the exact numbers are there."""
+    page.wait_for_function("() => true")
+    page.get_by_test_id(f"head-{kind}").hover(position=cell(page, kind, row, column))
+    tooltip = page.get_by_test_id("tooltip")
+    expect(tooltip).to_be_visible()
+    return tooltip.inner_text()
+
+
+def params_of(page: Page) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+
+
+def wait_for_params(page: Page, **wanted: str) -> None:
+    page.wait_for_function(
+        "wanted => { const p = new URLSearchParams(location.search);"
+        " return Object.entries(wanted).every(([k, v]) => p.get(k) === v) }",
+        arg=wanted,
+    )
+
+
+def exact(page: Page) -> None:
+    """Until the chosen head's exact numbers have arrived: its badge can be computed then."""
+    expect(page.get_by_test_id("badge-recomputed").first).to_have_attribute("data-ok", "true")
+
+
+def test_type_click_and_read_what_python_computes(context: BrowserContext, server: str, model: Pretrained) -> None:
+    page = opened(context, server, source="Hello.")
+    page.get_by_label(re.compile("English source")).fill(SENTENCE)
+    page.keyboard.press("Enter")
+    wait_for_params(page, source=SENTENCE)
+    trace = model.trace(SENTENCE)
+    page.wait_for_selector(f'[data-drawn^="{trace.id}"]')
+    for kind, layer, head in (("cross", 2, 4), ("encoder_self", 0, 7), ("decoder_self", 3, 1)):
+        page.get_by_test_id(f"kind-{kind}").click()
+        click_head(page, kind, layer, head)
+        wait_for_params(page, kind=kind, layer=str(layer + 1), head=str(head + 1))
+        exact(page)
+        weights = trace.attention(kind).weights[layer, head]
+        rows = trace.source_labels if kind == "encoder_self" else trace.target_out_labels
+        columns = trace.target_in_labels if kind == "decoder_self" else trace.source_labels
+        for row, column in ((1, 0), (3, 2), (len(rows) - 1, len(columns) - 1)):
+            text = hover(page, kind, row, column)
+            shown = float(re.findall(r"\d\.\d{4}", text)[0])
+            assert shown == pytest.approx(float(weights[row, column]), abs=0.5001e-4), text
+            assert rows[row] in text and columns[column] in text
+    assert not page.problems  # type: ignore[attr-defined]
+
+
+def test_a_cells_arithmetic_is_shown_and_agrees(context: BrowserContext, server: str, model: Pretrained) -> None:
+    page = opened(context, server, kind="cross", layer="2", head="3")
+    exact(page)
+    page.get_by_test_id("head-cross").click(position=cell(page, "cross", 2, 1))
+    wait_for_params(page, cell="3,2")
+    line = page.get_by_test_id("cell")
+    expect(line.get_by_test_id("cell-check")).to_have_class(re.compile("hs-ok"))
+    part = model.trace(SENTENCE).cross
+    dot = float(part.queries[1, 2, 2].double() @ part.keys[1, 2, 1].double())
+    text = line.inner_text().replace("−", "-")
+    assert f"{dot:.2f}" in text and f"{dot / 32**0.5:.2f}" in text
+    assert f"{float(part.weights[1, 2, 2, 1]):.4f}" in text
+
+
+def test_one_token_shift_is_labelled_both_ways(context: BrowserContext, server: str, model: Pretrained) -> None:
+    page = opened(context, server, kind="decoder_self", layer="1", head="1")
+    exact(page)
+    trace = model.trace(SENTENCE)
+    first = hover(page, "decoder_self", 0, 0)
+    assert trace.target_out_labels[0] in first
+    page.get_by_test_id("opt-rows").select_option("fed")
+    wait_for_params(page, rows="fed")
+    assert "<s>" in hover(page, "decoder_self", 0, 0).split("→")[0]
+
+
+def test_a_link_opens_the_same_picture_in_a_fresh_browser(
+    browser: Browser, context: BrowserContext, server: str
+) -> None:
+    page = opened(context, server)
+    page.get_by_test_id("kind-encoder_self").click()
+    click_head(page, "encoder_self", 1, "all")
+    page.get_by_test_id("opt-summary").select_option("max")
+    page.get_by_test_id("opt-pieces").select_option("words")
+    page.get_by_test_id("opt-special").select_option("hidden")
+    wait_for_params(page, kind="encoder_self", layer="2", head="all", summary="max", pieces="words", special="hidden")
+    other = browser.new_context(viewport={"width": 1440, "height": 900})
+    copy = other.new_page()
+    copy.goto(page.url)
+    copy.wait_for_selector("[data-drawn]", timeout=WAIT)
+    assert params_of(copy) == params_of(page)
+    for name in ("summary", "pieces", "special"):
+        assert copy.get_by_test_id(f"opt-{name}").input_value() == page.get_by_test_id(f"opt-{name}").input_value()
+    assert plot(copy.get_by_test_id("head-encoder_self")) == plot(page.get_by_test_id("head-encoder_self"))
+    text = hover(page, "encoder_self", 1, 1)
+    assert hover(copy, "encoder_self", 1, 1) == text
+    other.close()
+
+
+def test_arrow_keys_move_from_head_to_head(context: BrowserContext, server: str) -> None:
+    page = opened(context, server, kind="cross", layer="1", head="1")
+    page.get_by_test_id("grid-cross").focus()
+    for key in ("ArrowRight", "ArrowRight", "ArrowDown"):
+        page.keyboard.press(key)
+    wait_for_params(page, layer="2", head="3")
+
+
+def test_the_page_downloads_and_opens_offline(
+    browser: Browser, context: BrowserContext, server: str, model: Pretrained, tmp_path: Path
+) -> None:
+    page = opened(context, server, kind="cross", layer="3", head="2")
+    page.get_by_role("button", name="Download").click()
+    with page.expect_download() as download:
+        page.get_by_text("This picture as an HTML page").click()
+    path = tmp_path / "explorer.html"
+    download.value.save_as(path)
+    with page.expect_download() as download:
+        page.get_by_text("The whole trace (.npz)").click()
+    with np.load(io.BytesIO(Path(download.value.path()).read_bytes()), allow_pickle=False) as arrays:
+        trace = model.trace(SENTENCE)
+        assert np.allclose(arrays["cross.weights"], trace.cross.weights.numpy(), atol=1e-6)
+    offline = browser.new_context(viewport={"width": 1440, "height": 900}, offline=True)
+    alone = offline.new_page()
+    problems: list[str] = []
+    alone.on("pageerror", lambda error: problems.append(str(error)))
+    alone.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
+    alone.goto(path.as_uri())
+    alone.wait_for_selector("[data-drawn]", timeout=WAIT)
+    click_head(alone, "cross", 0, 5)
+    weight = float(trace.cross.weights[0, 5, 1, 2])
+    assert float(re.findall(r"\d\.\d{4}", hover(alone, "cross", 1, 2))[0]) == pytest.approx(weight, abs=0.5001e-4)
+    assert not problems
+    offline.close()
+
+
+def test_pictures_and_numbers_can_be_saved(context: BrowserContext, server: str, model: Pretrained) -> None:
+    page = opened(context, server, kind="cross", layer="3", head="2")
+    exact(page)
+    saved = {}
+    for name in ("png", "svg", "csv"):
+        page.get_by_test_id("save").locator("summary").click()
+        with page.expect_download() as download:
+            page.get_by_test_id(f"save-{name}").click()
+        saved[name] = Path(download.value.path()).read_bytes()
+    assert saved["png"].startswith(b"\x89PNG\r\n") and b"<svg" in saved["svg"]
+    rows = [line.split(",") for line in saved["csv"].decode("utf-8-sig").strip().splitlines()]
+    numbers = [float(value) for value in re.findall(r"(?<=,)\d\.?\d*(?:e-?\d+)?(?=,|\s|$)", saved["csv"].decode())]
+    assert len(rows) > len(model.trace(SENTENCE).target_out)
+    assert any(value == pytest.approx(float(model.trace(SENTENCE).cross.weights[2, 1].max()), abs=1e-6) for value in numbers)
+
+
+MARKUP = '<script>alert(1)</script><img src=x onerror="alert(2)">'
+
+
+def test_markup_stays_text_everywhere(context: BrowserContext, server: str) -> None:
+    page = opened(context, server, source=MARKUP, target=MARKUP + " $x$ **b**", kind="encoder_self")
+    exact(page)
+    for row in range(3):
+        hover(page, "encoder_self", row, row)
+    page.get_by_test_id("opt-view").select_option("lines")
+    page.get_by_test_id("opt-pieces").select_option("words")
+    page.wait_for_timeout(300)
+    assert page.get_by_label(re.compile("English source")).input_value() == MARKUP
+    assert page.locator("img[src=x]").count() == 0 and not page.problems  # type: ignore[attr-defined]
+
+
+def test_two_viewers_see_their_own_sentence(browser: Browser, server: str, model: Pretrained) -> None:
+    contexts = [browser.new_context() for _ in range(2)]
+    pages = [opened(c, server, source=text) for c, text in zip(contexts, ("I am here.", "You were there."), strict=True)]
+    for page, text in zip(pages, ("I am here.", "You were there."), strict=True):
+        drawn = page.locator("[data-drawn]").first.get_attribute("data-drawn") or ""
+        assert drawn.startswith(model.trace(text).id)
+    for one in contexts:
+        one.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [(1440, 900), (390, 844)], ids=["desk", "phone"])
+@pytest.mark.parametrize("kind", ["cross", "all"])
+def test_nothing_is_cut_off(browser: Browser, server: str, size: tuple[int, int], scheme: Any, kind: str) -> None:
+    width, height = size
+    context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
+    page = opened(context, server, kind=kind, cell="2,2")
+    page.wait_for_timeout(500)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    explorer = page.get_by_test_id("explorer").bounding_box()
+    assert explorer and explorer["x"] >= 0 and explorer["x"] + explorer["width"] <= width
+    if width == 1440:
+        last = page.get_by_test_id("cell").first.bounding_box()
+        assert last and last["y"] + last["height"] <= height, "the picture and its arithmetic need scrolling"
+    context.close()
+
+
+def test_nothing_is_asked_of_another_host(context: BrowserContext, server: str) -> None:
+    asked: list[str] = []
+    context.on("request", lambda request: asked.append(request.url))
+    opened(context, server, kind="all").wait_for_timeout(1000)
+    hosts = {urlsplit(url).hostname for url in asked if not url.startswith(("data:", "blob:"))}
+    assert hosts == {"localhost"}
+
+
+def test_what_is_wrong_is_said_and_the_text_stays(context: BrowserContext, server: str) -> None:
+    page = opened(context, server)
+    field = page.get_by_label(re.compile("English source"))
+    for text, sentence in (("word " * 10_000, "at most 128 are allowed"), ("   ", "The source text is empty")):
+        field.fill(text)
+        page.keyboard.press("Enter")
+        expect(page.locator(".hs-error")).to_contain_text(sentence)
+        assert field.input_value() == text
+    field.fill(SENTENCE)
+    page.keyboard.press("Enter")
+    page.wait_for_selector("[data-drawn]")
+    assert page.locator(".hs-error").count() == 0

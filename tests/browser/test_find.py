@@ -1,0 +1,56 @@
+"""The search for a browser, among programs that only pretend."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.browser import find
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the pretenders are shell scripts")
+
+
+@pytest.fixture
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A PATH with only what a test puts there, and nothing that fetches a browser."""
+    monkeypatch.delenv(find.VARIABLE, raising=False)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}/nowhere")
+    monkeypatch.setattr(find, "PLACES", ())
+    monkeypatch.setattr(find, "_playwrights_own", lambda: tmp_path / "own")
+    monkeypatch.setattr(find, "_try", lambda *command, seconds: "not tried")
+    return tmp_path
+
+
+def pretend(path: Path, status: int = 0) -> str:
+    path.write_text(f"#!/bin/sh\nexit {status}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_the_named_one_wins_and_must_run(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend(programs / "chromium")
+    monkeypatch.setenv(find.VARIABLE, pretend(programs / "mine"))
+    assert find.find_browser() == str(programs / "mine")
+    monkeypatch.setenv(find.VARIABLE, str(programs / "missing"))
+    with pytest.raises(find.NoBrowser, match=r"HEADSCOPE_BROWSER is '.*missing', which does not run"):
+        find.find_browser()
+
+
+def test_a_stub_that_fails_is_passed_over(programs: Path) -> None:
+    pretend(programs / "chromium", status=1)
+    wanted = pretend(programs / "google-chrome")
+    assert find.find_browser() == wanted
+
+
+def test_playwrights_own_comes_after_the_installed(programs: Path) -> None:
+    own = pretend(programs / "own")
+    assert find.find_browser() == own
+    assert find.find_browser() == own != pretend(programs / "chromium") == find.find_browser()
+
+
+def test_without_any_the_sentence_says_what_was_tried(programs: Path) -> None:
+    with pytest.raises(find.NoBrowser, match=r"none is installed; 'playwright install chromium' failed \(not tried\)"):
+        find.find_browser()

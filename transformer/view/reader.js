@@ -1,0 +1,58 @@
+import { printable } from "./dom.js";
+import { formatWeight } from "./format.js";
+
+// Puts heads, cells and steps into words: titles, tooltips, what is spoken.
+export class Reader {
+  constructor(explorer) {
+    this.explorer = explorer;
+  }
+
+  title(kind, layer, head) {
+    const { layers, heads } = this.explorer.model.kinds[kind];
+    const how = this.explorer.state.summary;
+    if (layer === "all" && head === "all") return this.explorer.t(`title_${how}_all`, { n: layers * heads });
+    if (head === "all") return this.explorer.t(`title_${how}_heads`, { layer: layer + 1, n: heads });
+    if (layer === "all") return this.explorer.t(`title_${how}_layers`, { head: head + 1, n: layers });
+    return this.explorer.t("title_head", { layer: layer + 1, head: head + 1 });
+  }
+
+  linkLines(view, row, column) {
+    const at = row * view.keys + column;
+    const masked = view.mask && view.mask[at];
+    const value = formatWeight(view.data[at], view.exact || masked);
+    const lines = [
+      { text: this.explorer.t("link", { row: view.rowLabels[row], column: view.columnLabels[column] }) },
+      { text: view.exact || masked ? value : this.explorer.t("approximate", { value }), class: "hs-tip-number" },
+    ];
+    if (masked) lines.push({ text: this.explorer.t("masked_cell"), class: "hs-tip-dim" });
+    if (view.sides.rows !== "source") lines.push({ text: this.step(view.rows[row][0]), class: "hs-tip-dim" });
+    return lines;
+  }
+
+  step(index) {
+    const { labels } = this.explorer.model.header;
+    return this.explorer.t("step", {
+      n: index + 1,
+      fed: printable(labels.target_in[index]),
+      predicted: printable(labels.target_out[index]),
+    });
+  }
+
+  hoverTile(kind, layer, head, row, column, event) {
+    const view = this.explorer.model.view(kind, layer, head, this.explorer.state);
+    if (!view.queries || !view.keys) return this.explorer.tooltip.hide();
+    return this.explorer.tooltip.show(
+      [this.title(kind, layer, head), ...this.linkLines(view, row, column)],
+      event.clientX,
+      event.clientY,
+    );
+  }
+
+  hoverCell(view, [row, column], event) {
+    this.explorer.tooltip.show(
+      this.linkLines(view, row, column).map((one, i) => (i ? one : one.text)),
+      event.clientX,
+      event.clientY,
+    );
+  }
+}
