@@ -86,7 +86,9 @@ PLAIN: dict[type[nn.Module], type[nn.Module]] = {
 def plain_copy(model: Transformer) -> PlainTransformer:
     """The same weights under forward passes that know no tap. Raises ValueError for what those leave out."""
     if model.config.norm != "post" or model.training:
-        raise ValueError(f"norm={model.config.norm!r}, training={model.training}; only post-norm in eval mode is copied")
+        raise ValueError(
+            f"norm={model.config.norm!r}, training={model.training}; only post-norm in eval mode is copied"
+        )
     found = copy.deepcopy(model)
     for module in found.modules():
         module.__class__ = PLAIN.get(type(module), type(module))

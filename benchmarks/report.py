@@ -80,7 +80,9 @@ def machine(browser: str = "") -> str:
     name = platform.processor() or platform.machine()
     info = Path("/proc/cpuinfo")
     if info.is_file():
-        names = [line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")]
+        names = [
+            line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")
+        ]
         name = names[0] if names else name
     versions = [f"Python {platform.python_version()}"]
     for package in PACKAGES:

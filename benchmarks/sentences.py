@@ -8,14 +8,100 @@ from collections.abc import Sequence
 
 from transformer.tokenizer import Tokenizer
 
-ENGLISH = (
-    "the man who called me yesterday is my brother and he lives in a small house by the sea with two old dogs , "
-    "she did not know what to say when we asked her about the letter that came this morning because it was late"
-).split()
-GERMAN = (
-    "der Mann der mich gestern angerufen hat ist mein Bruder und er wohnt in einem kleinen Haus am Meer mit zwei alten "
-    "Hunden , sie wusste nicht was sie sagen sollte als wir sie nach dem Brief fragten weil es schon zu spät war"
-).split()
+ENGLISH = [
+    "the",
+    "man",
+    "who",
+    "called",
+    "me",
+    "yesterday",
+    "is",
+    "my",
+    "brother",
+    "and",
+    "he",
+    "lives",
+    "in",
+    "a",
+    "small",
+    "house",
+    "by",
+    "the",
+    "sea",
+    "with",
+    "two",
+    "old",
+    "dogs",
+    ",",
+    "she",
+    "did",
+    "not",
+    "know",
+    "what",
+    "to",
+    "say",
+    "when",
+    "we",
+    "asked",
+    "her",
+    "about",
+    "the",
+    "letter",
+    "that",
+    "came",
+    "this",
+    "morning",
+    "because",
+    "it",
+    "was",
+    "late",
+]
+GERMAN = [
+    "der",
+    "Mann",
+    "der",
+    "mich",
+    "gestern",
+    "angerufen",
+    "hat",
+    "ist",
+    "mein",
+    "Bruder",
+    "und",
+    "er",
+    "wohnt",
+    "in",
+    "einem",
+    "kleinen",
+    "Haus",
+    "am",
+    "Meer",
+    "mit",
+    "zwei",
+    "alten",
+    "Hunden",
+    ",",
+    "sie",
+    "wusste",
+    "nicht",
+    "was",
+    "sie",
+    "sagen",
+    "sollte",
+    "als",
+    "wir",
+    "sie",
+    "nach",
+    "dem",
+    "Brief",
+    "fragten",
+    "weil",
+    "es",
+    "schon",
+    "zu",
+    "spät",
+    "war",
+]
 SHORT = ("a", "I", "in", "o", ".")  # to fill up the last places
 
 
@@ -43,6 +129,8 @@ def pairs(tokenizer: Tokenizer, tokens: int, count: int, seed: int = 0) -> list[
             return [(source, target) for source in found]
         found.setdefault(of_length(tokenizer, tokens, number), None)
     raise AssertionError
+
+
 SUBJECTS = ("the teacher", "my sister", "our neighbour", "the old man", "the girl", "a friend", "the doctor", "his boss",
             "the dog", "everyone")  # fmt: skip
 DEEDS = ("found", "forgot", "wanted", "saw", "lost", "looked for")

@@ -38,9 +38,7 @@ def take_turns(what: Mapping[str, Callable[[], object]], rounds: int, warm: int 
 
 
 def ratio(times: Times, slow: str, fast: str) -> Ratio:
-    return Ratio(
-        statistics.median(times[slow]) / statistics.median(times[fast]), min(times[slow]) / min(times[fast])
-    )
+    return Ratio(statistics.median(times[slow]) / statistics.median(times[fast]), min(times[slow]) / min(times[fast]))
 
 
 def percentile(values: Sequence[float], share: float) -> float:

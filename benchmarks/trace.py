@@ -75,8 +75,12 @@ def measure(model: Pretrained, quick: bool = False, lengths: Sequence[int] = tup
                 person = ratio(times, "trace", "fused")
                 faster = max(fused, ratio(times, "pass", "off"), key=lambda found: found.median)
                 off = ratio(times, "off", "plain")
-                traced.add(tokens, count, fused, person, f"{most} x", faster, good=max(fused.median, person.median) <= most)
-                idle.add(tokens, count, off, f"{OFF_TARGET} x", ratio(times, "fused", "plain"), good=off.median <= OFF_TARGET)
+                traced.add(
+                    tokens, count, fused, person, f"{most} x", faster, good=max(fused.median, person.median) <= most
+                )
+                idle.add(
+                    tokens, count, off, f"{OFF_TARGET} x", ratio(times, "fused", "plain"), good=off.median <= OFF_TARGET
+                )
     traced.notes.append(
         "Fused: PyTorch's `scaled_dot_product_attention`, which never builds the weights. At these lengths the explicit "
         "arithmetic can be the faster of the two; the last column compares with whichever is. `model.trace` adds "

@@ -113,7 +113,9 @@ class Viewer:
             if message.script_finished not in (
                 ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_EARLY_FOR_RERUN
             ):  # fmt: skip
-                raise ViewerError(f"the script ended with {ForwardMsg.ScriptFinishedStatus.Name(message.script_finished)}")
+                raise ViewerError(
+                    f"the script ended with {ForwardMsg.ScriptFinishedStatus.Name(message.script_finished)}"
+                )
             return message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY
         return False
 

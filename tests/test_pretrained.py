@@ -11,9 +11,13 @@ from transformer.checkpoint import CheckpointError, save_checkpoint
 from transformer.pretrained import InputError, available, load, readable
 
 
-@pytest.mark.parametrize("text", ["", "   ", "\n\t", "\x00\x07", "\u200b"])
+BLANK = {"": "is empty", "   ": "is empty", "\n\t": "is empty", "\x00\x07": "has no character that can be read",
+         "\ufffd": "has no character that can be read"}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", BLANK)
 def test_blank_text_is_refused_with_what_is_allowed(text: str) -> None:
-    with pytest.raises(InputError, match=r"the source text is empty; type a sentence of up to 64 tokens"):
+    with pytest.raises(InputError, match=f"the source text {BLANK[text]}; type a sentence of up to 64 tokens"):
         tiny_pretrained().trace(text, "ka")
 
 

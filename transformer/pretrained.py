@@ -71,7 +71,8 @@ class Pretrained:
         allowed = self.token_limit(limit)
         ids = self.tokenizer.encode(text)
         if not ids:
-            raise InputError(f"the {side} text is empty; type a sentence of up to {allowed} tokens", side, 0, allowed)
+            what = "has no character that can be read" if text.strip() else "is empty"
+            raise InputError(f"the {side} text {what}; type a sentence of up to {allowed} tokens", side, 0, allowed)
         if len(ids) + 1 > allowed:
             raise InputError(
                 f"the {side} text has {len(ids) + 1:,} tokens; at most {allowed} are allowed, shorten it",

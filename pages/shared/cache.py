@@ -10,6 +10,7 @@ import streamlit as st
 import torch
 
 import transformer
+from pages.shared.sockets import send_at_once
 from transformer.pretrained import Pretrained
 from transformer.trace import Trace
 
@@ -30,6 +31,7 @@ def load(name: str, path: str) -> Pretrained:
     torch.set_num_threads(1)  # many viewers share few cores; one thread each keeps the slowest click short
     model = transformer.load(path)
     model.trace("a")  # first pass pays for lazy set-up; pay it now
+    send_at_once()
     # Streamlit collects garbage after every rerun; with torch loaded that is 140 ms unless what lives on is frozen.
     gc.collect()
     gc.freeze()

@@ -16,6 +16,7 @@ KEY = "explorer"
 PACK = "explorer_pack"
 
 _picture = st.components.v2.component("headscope.explorer", js=script("component.js"), css=style())
+_pack = st.components.v2.component("headscope.pack", js=script("feed.js"))
 _feed = st.components.v2.component("headscope.feed", js=script("feed.js"))
 
 
@@ -45,13 +46,18 @@ def bounded(state: State, trace: Trace) -> State:
 
 def draw(state: State, trace: Trace) -> State:
     """The picture of a trace. The pack is made once a trace and once a change by Python: what a person does in the
-    picture stays in the browser, only the chosen head's exact numbers travel."""
+    picture stays in the browser, only the chosen head's exact numbers travel.
+
+    A component's script and styles (140 KB) are sent again whenever its data changed. The picture's component therefore
+    has none, so that Streamlit sends it to a browser once; the data comes through two small components."""
     state = keep(bounded(merge_browser(state, trace), trace))
     name = (trace.id, state.revision)
     kept = st.session_state.get(PACK)
     if kept is None or kept[0] != name:
         kept = (name, full_pack(trace, state.view, revision=state.revision))
         st.session_state[PACK] = kept
-    _picture(key=KEY, data=kept[1], on_view_change=lambda: None)
-    _feed(key="explorer_feed", data=feed_pack(trace, state.view), height=1)
+    _picture(key=KEY, on_view_change=lambda: None)
+    with st.container(key="hs-feeds"):
+        _pack(key="explorer_picture", data=kept[1], height=1)
+        _feed(key="explorer_feed", data=feed_pack(trace, state.view), height=1)
     return state

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import streamlit as st
 
@@ -61,7 +62,7 @@ def arrive(names: list[str]) -> State:
     start = os.environ.get("HEADSCOPE_CHECKPOINT", "")
     name = names[0]
     if start:
-        name = start if start in names else os.path.basename(os.path.normpath(start))
+        name = start if start in names else Path(start).resolve().name
     asked = params.get(CHECKPOINT)
     if asked is not None:
         if asked in names:

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import transformer
+from tests.browser.conftest import start, stop
 from transformer.pretrained import Pretrained
 
 pytest.importorskip("playwright")
@@ -174,11 +175,11 @@ def test_the_page_downloads_and_opens_offline(
     page = opened(context, server, kind="cross", layer="3", head="2")
     page.get_by_role("button", name="Download").click()
     with page.expect_download() as download:
-        page.get_by_text("This picture as an HTML page").click()
+        page.get_by_role("button", name="This picture as an HTML page").click()
     path = tmp_path / "explorer.html"
     download.value.save_as(path)
     with page.expect_download() as download:
-        page.get_by_text("The whole trace (.npz)").click()
+        page.get_by_role("button", name="The whole trace (.npz)").click()
     with np.load(io.BytesIO(Path(download.value.path()).read_bytes()), allow_pickle=False) as arrays:
         trace = model.trace(SENTENCE)
         assert np.allclose(arrays["cross.weights"], trace.cross.weights.numpy(), atol=1e-6)
@@ -196,6 +197,30 @@ def test_the_page_downloads_and_opens_offline(
     offline.close()
 
 
+def test_a_deep_link_to_a_server_that_just_started(context: BrowserContext, browser_path: str, tmp_path: Path) -> None:
+    process, address = start(tmp_path / "log.txt")
+    try:
+        page = opened(context, address, kind="encoder_self", layer="4", head="8", view="lines", pieces="words")
+        wait_for_params(page, kind="encoder_self", layer="4", head="8", view="lines", pieces="words", source=SENTENCE)
+        expect(page.get_by_test_id("lines-encoder_self")).to_be_visible()
+    finally:
+        stop(process)
+
+
+def test_a_notebook_cell_shows_the_same_picture(context: BrowserContext, model: Pretrained) -> None:
+    trace = model.trace(SENTENCE)
+    page = context.new_page()
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.set_content(trace._repr_html_())
+    frame = page.frame_locator("iframe")
+    drawn = frame.locator("[data-drawn]")
+    expect(drawn).to_have_attribute("data-drawn", f"{trace.id}:cross")
+    frame.get_by_test_id("kind-all").click()
+    expect(drawn).to_have_attribute("data-drawn", f"{trace.id}:all")
+    assert not problems
+
+
 def test_pictures_and_numbers_can_be_saved(context: BrowserContext, server: str, model: Pretrained) -> None:
     page = opened(context, server, kind="cross", layer="3", head="2")
     exact(page)
@@ -209,7 +234,8 @@ def test_pictures_and_numbers_can_be_saved(context: BrowserContext, server: str,
     rows = [line.split(",") for line in saved["csv"].decode("utf-8-sig").strip().splitlines()]
     numbers = [float(value) for value in re.findall(r"(?<=,)\d\.?\d*(?:e-?\d+)?(?=,|\s|$)", saved["csv"].decode())]
     assert len(rows) > len(model.trace(SENTENCE).target_out)
-    assert any(value == pytest.approx(float(model.trace(SENTENCE).cross.weights[2, 1].max()), abs=1e-6) for value in numbers)
+    largest = float(model.trace(SENTENCE).cross.weights[2, 1].max())
+    assert any(value == pytest.approx(largest, abs=1e-6) for value in numbers)
 
 
 MARKUP = '<script>alert(1)</script><img src=x onerror="alert(2)">'
@@ -227,10 +253,20 @@ def test_markup_stays_text_everywhere(context: BrowserContext, server: str) -> N
     assert page.locator("img[src=x]").count() == 0 and not page.problems  # type: ignore[attr-defined]
 
 
+def test_a_lone_surrogate_in_a_link_is_harmless(context: BrowserContext, server: str) -> None:
+    page = context.new_page()
+    page.goto(f"{server}/?source=a%ED%A0%80b&layer=%00")
+    page.wait_for_selector("[data-drawn]")
+    assert page.get_by_label(re.compile("English source")).input_value().startswith("a")
+    page.goto(f"{server}/?target=%FF%FE")
+    expect(page.locator(".hs-error")).to_contain_text("The target text has no character that can be read")
+
+
 def test_two_viewers_see_their_own_sentence(browser: Browser, server: str, model: Pretrained) -> None:
     contexts = [browser.new_context() for _ in range(2)]
-    pages = [opened(c, server, source=text) for c, text in zip(contexts, ("I am here.", "You were there."), strict=True)]
-    for page, text in zip(pages, ("I am here.", "You were there."), strict=True):
+    texts = ("I am here.", "You were there.")
+    pages = [opened(one, server, source=text) for one, text in zip(contexts, texts, strict=True)]
+    for page, text in zip(pages, texts, strict=True):
         drawn = page.locator("[data-drawn]").first.get_attribute("data-drawn") or ""
         assert drawn.startswith(model.trace(text).id)
     for one in contexts:

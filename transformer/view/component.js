@@ -1,23 +1,22 @@
 import { mountExplorer } from "./explorer.js";
 
-// The Streamlit component: called again with new data on every rerun that changes it, keeps what is mounted.
+// The Streamlit component: called again on reruns, keeps what is mounted. It gets no data of its own: this script is
+// sent to a browser once, while the pictures and numbers come through small components beside it (feed.js).
 const mountedExplorers = new WeakMap();
 
 export default function (component) {
-  const { data, parentElement } = component;
+  const { parentElement } = component;
   let mounted = mountedExplorers.get(parentElement);
   if (!mounted) {
     mounted = { handle: null, component, stop: null };
     mounted.handle = mountExplorer(parentElement, {
       onState: (state) => mounted.component.setStateValue("view", state),
     });
-    mounted.stop = listenToFeeds((bytes) => mounted.handle.feed(bytes));
+    mounted.stop = listenToFeeds((bytes) => mounted.handle.show(bytes));
     mountedExplorers.set(parentElement, mounted);
   }
   mounted.component = component;
   clearTimeout(mounted.leaving);
-  if (data && data !== mounted.data) mounted.handle.show(data);
-  mounted.data = data;
   // A rerun may clean up and call again at once: only what stays away is taken down.
   return () => {
     mounted.leaving = setTimeout(() => {
@@ -28,12 +27,11 @@ export default function (component) {
   };
 }
 
-// The exact numbers of the chosen head come through a second, invisible component (feed.js).
 function listenToFeeds(take) {
-  window.__headscopeFeeds = window.__headscopeFeeds || new EventTarget();
+  window.__headscopeFeeds = window.__headscopeFeeds || Object.assign(new EventTarget(), { kept: new Map() });
   const feeds = window.__headscopeFeeds;
   const listener = (event) => take(event.detail);
   feeds.addEventListener("feed", listener);
-  if (feeds.last) take(feeds.last);
+  for (const bytes of feeds.kept.values()) take(bytes);
   return () => feeds.removeEventListener("feed", listener);
 }

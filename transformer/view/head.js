@@ -63,7 +63,7 @@ export class HeadPlot {
     if (slanted && !flat) columnSize = Math.min(columnSize, (cw * 0.72) / 0.95);
     else if (!flat) columnSize = Math.max(least, Math.min(columnSize, cw));
     const columnWidest = widest(view.columnLabels, `700 ${columnSize}px ${theme.font}`);
-    const longest = Math.min(columnWidest, Math.max(60 * unit, Math.min(130 * unit, height * 0.24)));
+    const longest = Math.min(columnWidest, Math.max(74 * unit, Math.min(130 * unit, height * 0.24)));
     let right = 4;
     if (angle === Math.PI / 4) {
       // The last slanted labels lean out to the right: leave them room.
@@ -72,6 +72,7 @@ export class HeadPlot {
       for (let i = 0; i < view.keys; i++) right = Math.max(right, measure(i) - (view.keys - i - 0.5) * cw);
       right = Math.min(right, width * 0.12);
       cw = Math.min((width - left - right - 2) / columns, most);
+      columnSize = Math.max(least, Math.min(columnSize, (cw * 0.72) / 0.95));
     }
     const top = Math.ceil(
       Math.max(

@@ -21,6 +21,8 @@ export function measureRoom(explorer) {
   const cell = (panels.length > 1 ? 44 : state.pieces === "words" ? 108 : 88) * unit;
   const columnWidth = (node) => Math.floor(node.clientWidth);
   const most = Math.max(...panels.map((panel) => panel.view.queries), 1);
+  // Big text may scroll, but every token of an ordinary sentence keeps a label the back row can read.
+  const labelled = state.big ? Math.min(most, 40) * 16 * unit + 110 * unit : 0;
   const sizes = { gridWidth: columnWidth(panels[0].gridBox), headWidth: columnWidth(panels[0].headBox) };
   if (narrow) {
     const { layers, heads } = model.kinds[panels[0].kind];
@@ -29,12 +31,10 @@ export function measureRoom(explorer) {
   } else if (panels.length > 1) {
     const left = work - titles - gridTitle - cell - 14;
     sizes.gridHeight = Math.max(120, left * 0.45);
-    // Big text may scroll, but every token of an ordinary sentence keeps its label.
-    const labelled = state.big ? Math.min(most, 40) * 13 + 110 * unit : 0;
     sizes.headHeight = Math.max(200, left * 0.55, labelled);
   } else {
     sizes.gridHeight = Math.max(200, work - gridTitle);
-    sizes.headHeight = Math.max(240, work - titles - cell);
+    sizes.headHeight = Math.max(240, work - titles - cell, labelled);
   }
   return sizes;
 }
