@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -74,9 +73,8 @@ def running(checkpoint: Path) -> Iterator[App]:
 def _wait(host: str, process: subprocess.Popen[bytes]) -> None:
     until = time.monotonic() + START
     while time.monotonic() < until and process.poll() is None:
-        with contextlib.suppress(urllib.error.URLError, OSError):
-            with urllib.request.urlopen(f"http://{host}/_stcore/health", timeout=5) as answer:
-                if answer.status == 200:
-                    return
+        with contextlib.suppress(OSError), urllib.request.urlopen(f"http://{host}/_stcore/health", timeout=5) as answer:
+            if answer.status == 200:
+                return
         time.sleep(0.2)
     raise AppError("the app did not start")

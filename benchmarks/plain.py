@@ -1,7 +1,7 @@
 """The model's forward pass with every tap call taken out: what `OFF` is compared to.
 
-The same modules and the same operations in the same order, for one teacher-forced pass without dropout, cache and pre-norm;
-a test holds its logits to the model's, bit for bit.
+The same modules and the same operations in the same order, for one teacher-forced pass without dropout, cache and
+pre-norm, on the very same weights; a test holds its logits to the model's, bit for bit.
 """
 
 from __future__ import annotations
@@ -89,7 +89,8 @@ def plain_copy(model: Transformer) -> PlainTransformer:
         raise ValueError(
             f"norm={model.config.norm!r}, training={model.training}; only post-norm in eval mode is copied"
         )
-    found = copy.deepcopy(model)
+    shared = {id(tensor): tensor for tensor in (*model.parameters(), *model.buffers())}
+    found = copy.deepcopy(model, shared)  # type: ignore[arg-type]
     for module in found.modules():
         module.__class__ = PLAIN.get(type(module), type(module))
     return found  # type: ignore[return-value]

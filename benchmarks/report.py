@@ -90,7 +90,9 @@ def machine(browser: str = "") -> str:
             versions.append(f"{package} {importlib.metadata.version(package)}")
         except importlib.metadata.PackageNotFoundError:
             versions.append(f"{package} not installed")
-    return f"{os.cpu_count()} cores ({name}), {platform.system()}. {', '.join([*versions, browser] if browser else versions)}."
+    if browser:
+        versions.append(browser)
+    return f"{os.cpu_count()} cores ({name}), {platform.system()}. {', '.join(versions)}."
 
 
 def write(name: str, text: str) -> None:

@@ -4,110 +4,30 @@ from __future__ import annotations
 
 import itertools
 import random
-from collections.abc import Sequence
 
 from transformer.tokenizer import Tokenizer
 
-ENGLISH = [
-    "the",
-    "man",
-    "who",
-    "called",
-    "me",
-    "yesterday",
-    "is",
-    "my",
-    "brother",
-    "and",
-    "he",
-    "lives",
-    "in",
-    "a",
-    "small",
-    "house",
-    "by",
-    "the",
-    "sea",
-    "with",
-    "two",
-    "old",
-    "dogs",
-    ",",
-    "she",
-    "did",
-    "not",
-    "know",
-    "what",
-    "to",
-    "say",
-    "when",
-    "we",
-    "asked",
-    "her",
-    "about",
-    "the",
-    "letter",
-    "that",
-    "came",
-    "this",
-    "morning",
-    "because",
-    "it",
-    "was",
-    "late",
-]
-GERMAN = [
-    "der",
-    "Mann",
-    "der",
-    "mich",
-    "gestern",
-    "angerufen",
-    "hat",
-    "ist",
-    "mein",
-    "Bruder",
-    "und",
-    "er",
-    "wohnt",
-    "in",
-    "einem",
-    "kleinen",
-    "Haus",
-    "am",
-    "Meer",
-    "mit",
-    "zwei",
-    "alten",
-    "Hunden",
-    ",",
-    "sie",
-    "wusste",
-    "nicht",
-    "was",
-    "sie",
-    "sagen",
-    "sollte",
-    "als",
-    "wir",
-    "sie",
-    "nach",
-    "dem",
-    "Brief",
-    "fragten",
-    "weil",
-    "es",
-    "schon",
-    "zu",
-    "spät",
-    "war",
-]
+ENGLISH = (
+    "the man who called me yesterday is my brother and he lives in a small house by the sea with two old dogs , "
+    "she did not know what to say when we asked her about the letter that came this morning because it was late"
+)
+GERMAN = (
+    "der Mann der mich gestern angerufen hat ist mein Bruder und er wohnt in einem kleinen Haus am Meer mit zwei alten "
+    "Hunden , sie wusste nicht was sie sagen sollte als wir sie nach dem Brief fragten weil es schon zu spät war"
+)
+SUBJECTS = (
+    "the teacher", "my sister", "our neighbour", "the old man", "the girl", "a friend", "the doctor", "his boss",
+    "the dog", "everyone",
+)  # fmt: skip
+DEEDS = ("found", "forgot", "wanted", "saw", "lost", "looked for")
+THINGS = ("the red key", "a good book", "the last train", "an answer", "her umbrella", "the way home")
+WHEN = ("yesterday", "this morning", "in the garden", "after the rain", "without a word")
 SHORT = ("a", "I", "in", "o", ".")  # to fill up the last places
 
 
-def of_length(tokenizer: Tokenizer, tokens: int, seed: int, words: Sequence[str] = ENGLISH) -> str:
+def of_length(tokenizer: Tokenizer, tokens: int, seed: int, text: str = ENGLISH) -> str:
     """Words in an order the seed chooses, `tokens` long with </s>: the length that counts in the pictures."""
-    rng = random.Random(f"{seed} {tokens}")
+    rng, words = random.Random(f"{seed} {tokens}"), text.split()
     for _ in range(1000):
         order = itertools.chain.from_iterable(rng.sample(words, len(words)) for _ in itertools.count())
         text = ""
@@ -124,18 +44,11 @@ def pairs(tokenizer: Tokenizer, tokens: int, count: int, seed: int = 0) -> list[
     """Different sources and one target, all `tokens` long."""
     target = of_length(tokenizer, tokens, seed, GERMAN)
     found: dict[str, None] = {}
-    for number in itertools.count(seed * 10_000):
-        if len(found) == count:
-            return [(source, target) for source in found]
-        found.setdefault(of_length(tokenizer, tokens, number), None)
-    raise AssertionError
-
-
-SUBJECTS = ("the teacher", "my sister", "our neighbour", "the old man", "the girl", "a friend", "the doctor", "his boss",
-            "the dog", "everyone")  # fmt: skip
-DEEDS = ("found", "forgot", "wanted", "saw", "lost", "looked for")
-THINGS = ("the red key", "a good book", "the last train", "an answer", "her umbrella", "the way home")
-WHEN = ("yesterday", "this morning", "in the garden", "after the rain", "without a word")
+    number = seed * 10_000
+    while len(found) < count:
+        found.setdefault(of_length(tokenizer, tokens, number))
+        number += 1
+    return [(source, target) for source in found]
 
 
 def typed(count: int, seed: int = 0) -> list[str]:

@@ -82,9 +82,9 @@ def measure(model: Pretrained, quick: bool = False, lengths: Sequence[int] = tup
                     tokens, count, off, f"{OFF_TARGET} x", ratio(times, "fused", "plain"), good=off.median <= OFF_TARGET
                 )
     traced.notes.append(
-        "Fused: PyTorch's `scaled_dot_product_attention`, which never builds the weights. At these lengths the explicit "
-        "arithmetic can be the faster of the two; the last column compares with whichever is. `model.trace` adds "
-        "tokenizing both texts, readable labels and the probabilities of the target."
+        "Fused: PyTorch's `scaled_dot_product_attention`, which never builds the weights. At these lengths the "
+        "explicit arithmetic can be the faster of the two; the last column compares with whichever is. `model.trace` "
+        "adds tokenizing both texts, readable labels and the probabilities of the target."
     )
     idle.notes.append(
         "No tap: a copy of the model whose forward passes have every tap call taken out (`plain.py`); its logits are "

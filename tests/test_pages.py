@@ -194,3 +194,24 @@ def test_the_sentence_survives_a_broken_one_and_a_rerun(open_app: Callable[..., 
     app.text_input("source").input("").run()
     app.text_input("source").input("nu re ka").run()
     assert address(app)["kind"] == "encoder_self" and address(app)["head"] == "2"
+
+
+def test_the_model_page_says_what_the_checkpoint_says(open_app: Callable[..., AppTest], folder: Path) -> None:
+    (folder / "tiny" / "README.md").write_text("# Tiny <script>alert(1)</script>\n\nMade for tests.")
+    (folder / "tiny" / "training.csv").write_text("step,loss,validation_loss,validation_bleu\n1,2.5,2.0,\n")
+    (folder / "tiny" / "metrics.json").write_text('{"bleu": 12.34, "chrf": "n/a"}')
+    app = open_app(kind="encoder_self").switch_page("pages/model.py").run()
+    assert not app.exception
+    values = {metric.label: metric.value for metric in app.metric}
+    assert values["parameters"] == f"{tiny_pretrained().model.parameter_count():,}" and values["sacreBLEU"] == "12.3"
+    assert "chrF" not in values and values["heads a layer"] == "3 × 22"
+    assert len(app.get("plotly_chart")) == 1 and any("Made for tests." in text.value for text in app.markdown)
+    assert address(app)["kind"] == "encoder_self" and address(app)["source"] == "ka lo mi"
+
+
+def test_the_model_page_of_a_bare_checkpoint(open_app: Callable[..., AppTest], folder: Path) -> None:
+    (folder / "tiny" / "training.csv").write_text("step,loss\n???,1\n")
+    app = open_app().switch_page("pages/model.py").run()
+    assert not app.exception
+    captions = " ".join(caption.value for caption in app.caption)
+    assert "cannot be read" in captions and "no model card" in captions

@@ -15,6 +15,7 @@ from pages.shared.texts import _
 from transformer.pretrained import Pretrained
 from transformer.view.state import view_from_params
 
+PAGE = "headscope_page"
 STYLE = (Path(__file__).parent / "style.css").read_text(encoding="utf-8")
 
 
@@ -50,10 +51,15 @@ def begin(title: str) -> Begun:
     fresh = state is None
     if state is None:
         state = keep(arrive(list(found)))
+    elif st.session_state.get(PAGE) != title:
+        # The picture is mounted anew and knows nothing of what was chosen since its bytes were packed.
+        state = keep(replace(state, revision=state.revision + 1))
+    st.session_state[PAGE] = title
     header = st.container(horizontal=True, vertical_alignment="center", gap="small", key="hs-header")
     with header:
         st.html('<div class="hs-brand">Head<span>scope</span></div>', width="content")
         st.page_link("app.py", label=_("Heads"))
+        st.page_link("pages/model.py", label=_("Model"))
         st.html('<div class="hs-spring"></div>', width="stretch")
         if st.session_state.get(CHECKPOINT) != state.checkpoint:
             st.session_state[CHECKPOINT] = state.checkpoint

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
 from pathlib import Path
 
 import streamlit as st
@@ -13,6 +17,8 @@ import transformer
 from pages.shared.sockets import send_at_once
 from transformer.pretrained import Pretrained
 from transformer.trace import Trace
+
+TRACE_ROOM = 512 * 2**20  # bytes
 
 
 def checkpoints() -> dict[str, Path]:
@@ -38,7 +44,49 @@ def load(name: str, path: str) -> Pretrained:
     return model
 
 
-@st.cache_resource(max_entries=24, show_spinner=False)
-def trace(_model: Pretrained, name: str, source: str, target: str, limit: int) -> Trace:
+def size(value: object) -> int:
+    """Bytes of the tensors a dataclass holds, those of dataclasses within it included."""
+    if isinstance(value, torch.Tensor):
+        return value.nbytes
+    if dataclasses.is_dataclass(value):
+        return sum(size(getattr(value, field.name)) for field in dataclasses.fields(value))
+    return 0
+
+
+class Traces:
+    """The traces used last, as many as fit into `room` bytes, and at least one.
+
+    Bounded by bytes, not by number: a trace of 12 tokens a side takes 3 MB and one of 128 takes 42 MB. With room for 24
+    of any size, thirty viewers with a sentence each pushed one another out, and every click traced anew.
+    """
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+        self.used = 0
+        self._kept: OrderedDict[Hashable, Trace] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable, make: Callable[[], Trace]) -> Trace:
+        """The trace kept under this key, or the one that `make` makes now. Whatever `make` raises is not kept."""
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return self._kept[key]
+        made = make()  # two viewers may make the same at once; one of the two is kept
+        with self._lock:
+            if key not in self._kept:
+                self._kept[key] = made
+                self.used += size(made)
+            while self.used > self.room and len(self._kept) > 1:
+                self.used -= size(self._kept.popitem(last=False)[1])
+            return self._kept.get(key, made)
+
+
+@st.cache_resource(show_spinner=False)
+def _traces() -> Traces:
+    return Traces(TRACE_ROOM)
+
+
+def trace(model: Pretrained, name: str, source: str, target: str, limit: int) -> Trace:
     """The trace of a sentence pair; blank target: the model's own translation. Raises InputError."""
-    return _model.trace(source, target or None, limit=limit)
+    return _traces().get((name, source, target, limit), lambda: model.trace(source, target or None, limit=limit))

@@ -161,6 +161,20 @@ def test_a_link_opens_the_same_picture_in_a_fresh_browser(
     other.close()
 
 
+def test_what_was_chosen_survives_a_visit_to_another_page(context: BrowserContext, server: str) -> None:
+    page = opened(context, server, kind="cross", layer="1", head="1")
+    page.get_by_test_id("kind-encoder_self").click()
+    click_head(page, "encoder_self", 2, 3)
+    wait_for_params(page, kind="encoder_self", layer="3", head="4")
+    page.get_by_role("link", name="Model").click()
+    page.wait_for_selector(".js-plotly-plot")
+    wait_for_params(page, kind="encoder_self", layer="3", head="4", source=SENTENCE)
+    page.get_by_role("link", name="Heads").click()
+    page.wait_for_selector('[data-drawn$=":encoder_self"]')
+    wait_for_params(page, kind="encoder_self", layer="3", head="4", source=SENTENCE)
+    assert "Layer 3, head 4" in page.get_by_test_id("explorer").inner_text()
+
+
 def test_arrow_keys_move_from_head_to_head(context: BrowserContext, server: str) -> None:
     page = opened(context, server, kind="cross", layer="1", head="1")
     page.get_by_test_id("grid-cross").focus()

@@ -1,0 +1,18 @@
+"""The checkpoint on the bench: how big, how good, trained on what, under which licence."""
+
+import streamlit as st
+
+from pages.shared import card
+from pages.shared.begin import begin
+from pages.shared.state import write_address
+from pages.shared.texts import _
+
+begun = begin(_("Model"))
+write_address(begun.state)
+card.sizes(begun.model)
+left, right = st.columns(2, gap="large")
+with left:
+    st.markdown("#### " + _("Training"))
+    card.curve(begun.model)
+with right:
+    card.card(begun.model)

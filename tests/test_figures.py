@@ -1,0 +1,22 @@
+"""Figures are read, not only drawn: their data is what went in."""
+
+from __future__ import annotations
+
+from transformer.figures.training import training_curve
+
+ROWS = [
+    {"step": "500", "loss": "4.5", "validation_loss": "4.0", "validation_bleu": "3.5"},
+    {"step": "1000", "loss": "3.5", "validation_loss": "3.0", "validation_bleu": ""},
+]
+
+
+def test_the_training_curve_shows_every_number_and_skips_what_is_missing() -> None:
+    for theme in ("light", "dark"):
+        loss, validation, bleu = training_curve(ROWS, theme=theme).data
+        assert list(loss.x) == [500, 1000] and list(loss.y) == [4.5, 3.5]
+        assert list(validation.y) == [4.0, 3.0] and (list(bleu.x), list(bleu.y)) == ([500], [3.5])
+        assert bleu.yaxis == "y2"
+
+
+def test_an_empty_log_is_an_empty_picture() -> None:
+    assert [len(trace.x) for trace in training_curve([]).data] == [0, 0, 0]

@@ -1,0 +1,1 @@
+"""Arrays and labels in, plotly figures out; the only part that knows plotly."""

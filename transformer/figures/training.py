@@ -1,0 +1,56 @@
+"""How a model was trained, from its training.csv."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import plotly.graph_objects as go
+
+from transformer.figures.style import BLUE, ORANGE, PURPLE, dressed
+
+LABELS = {
+    "loss": "training loss",
+    "validation_loss": "validation loss",
+    "bleu": "validation BLEU",
+    "step": "step",
+    "axis": "loss, nats per token",
+}
+
+
+def training_curve(
+    rows: Sequence[Mapping[str, str]], labels: Mapping[str, str] = LABELS, theme: str = "light"
+) -> go.Figure:
+    """Loss in nats per target token (left axis) and BLEU (right axis) against the step.
+
+    rows: of training.csv, names to text; an empty field is not drawn. The training loss is the mean since the row
+    before, with dropout on and pieces sampled, so it may lie above the validation loss.
+    """
+
+    def column(name: str) -> tuple[list[int], list[float]]:
+        found = [(int(row["step"]), float(row[name])) for row in rows if row.get(name)]
+        return [step for step, _ in found], [value for _, value in found]
+
+    figure = go.Figure()
+    for name, label, colour, axis, dash in (
+        ("loss", labels["loss"], ORANGE, "y", "dot"),
+        ("validation_loss", labels["validation_loss"], BLUE, "y", "solid"),
+        ("validation_bleu", labels["bleu"], PURPLE, "y2", "solid"),
+    ):
+        steps, values = column(name)
+        figure.add_scatter(
+            x=steps, y=values, name=label, yaxis=axis, mode="lines+markers", line={"color": colour[theme], "dash": dash}
+        )
+    figure.update_layout(
+        xaxis={"title": labels["step"]},
+        yaxis={"title": labels["axis"], "rangemode": "tozero", "automargin": True},
+        yaxis2={
+            "title": labels["bleu"],
+            "overlaying": "y",
+            "side": "right",
+            "rangemode": "tozero",
+            "showgrid": False,
+            "tickmode": "auto",
+            "automargin": True,
+        },
+    )
+    return dressed(figure, theme)
