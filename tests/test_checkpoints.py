@@ -55,12 +55,24 @@ def test_an_example_is_true_of_its_model(models: dict[str, Pretrained], name: st
         assert trace.target_text == example["translation"]
     assert example["claims"] or "translation" in example
     for claim in example["claims"]:
+        if "token" in claim:
+            probability = float(trace.probabilities[trace.target_out_labels.index(claim["token"])])
+            assert claim.get("at_least", 0) <= probability <= claim.get("at_most", 1), f"{claim}: {probability}"
+            continue
         attention = trace.attention(claim["kind"])
         rows = trace.source_labels if claim["kind"] == "encoder_self" else trace.target_out_labels
         columns = trace.target_in_labels if claim["kind"] == "decoder_self" else trace.source_labels
         place = (rows.index(claim["row"]), columns.index(claim["column"]))
         weights = attention.weights[claim["layer"] - 1, claim["head"] - 1][place[0]]
         assert weights[place[1]] >= claim["at_least"], f"{claim}: {weights[place[1]]:.3f}"
+    view = example["view"]
+    claimed = [claim for claim in example["claims"] if "kind" in claim]
+    assert any(all(claim[key] == view[key] for key in ("kind", "layer", "head")) for claim in claimed)
+    row, column = (int(part) - 1 for part in view["cell"].split(","))
+    first = claimed[0]
+    rows = trace.source_labels if first["kind"] == "encoder_self" else trace.target_out_labels
+    columns = trace.target_in_labels if first["kind"] == "decoder_self" else trace.source_labels
+    assert (rows[row], columns[column]) == (first["row"], first["column"]), "the cell shown is that of the first claim"
 
 
 def test_there_are_a_dozen_examples_of_english_to_german() -> None:
