@@ -10,7 +10,6 @@ from tests.build import sentences, tiny_pretrained
 from transformer.checkpoint import CheckpointError, save_checkpoint
 from transformer.pretrained import InputError, available, load, readable
 
-
 BLANK = {"": "is empty", "   ": "is empty", "\n\t": "is empty", "\x00\x07": "has no character that can be read",
          "\ufffd": "has no character that can be read"}  # fmt: skip
 

@@ -10,6 +10,7 @@ import streamlit as st
 
 import transformer
 from pages.shared import cache
+from pages.shared.examples import examples
 from pages.shared.state import CHECKPOINT, State, arrive, change, current, keep
 from pages.shared.texts import _
 from transformer.pretrained import Pretrained
@@ -83,7 +84,11 @@ def begin(title: str) -> Begun:
             "decoder_self": config.decoder_layers,
             "cross": config.decoder_layers,
         }
-        view, notices = view_from_params(st.query_params.to_dict(), layers, config.heads)
+        # Who comes without a link sees the first example where it has something to show.
+        start = [example.view for example in examples(model, model.name) if example.source == state.source]
+        params = st.query_params.to_dict()
+        begin_with = start[0] if start and not {"kind", "layer", "head"} & set(params) else None
+        view, notices = view_from_params(params, layers, config.heads, begin_with)
         state = keep(replace(state, view=view, notices=(*state.notices, *notices)))
     for notice in state.notices:
         message(notice)

@@ -3,49 +3,17 @@
 from __future__ import annotations
 
 import html
-import json
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any
+from dataclasses import replace
 
 import streamlit as st
 
 from pages.shared import cache
 from pages.shared.begin import Begun, message
+from pages.shared.examples import Example, examples
 from pages.shared.state import SOURCE, TARGET, State, change, current, keep, max_tokens
 from pages.shared.texts import _
 from transformer.pretrained import InputError, Pretrained
 from transformer.trace import Trace
-from transformer.view.state import View, view_from_params
-
-EXAMPLES = "examples.json"
-
-
-@dataclass(frozen=True)
-class Example:
-    """A sentence worth showing with a checkpoint: title, what to look for, texts, and where to look."""
-
-    title: str
-    look: str
-    source: str
-    target: str
-    view: View
-
-
-@st.cache_resource(max_entries=8, show_spinner=False)
-def examples(_model: Pretrained, name: str) -> tuple[Example, ...]:
-    """The examples a checkpoint brings along; none if it brings none."""
-    path = Path(_model.path) / EXAMPLES
-    if not path.is_file():
-        return ()
-    config = _model.config
-    layers = dict.fromkeys(("decoder_self", "cross"), config.decoder_layers) | {"encoder_self": config.encoder_layers}
-    found = []
-    entries: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
-    for entry in entries:
-        view = view_from_params({k: str(v) for k, v in entry.get("view", {}).items()}, layers, config.heads)[0]
-        found.append(Example(entry["title"], entry["look"], entry["source"], entry.get("target", ""), view))
-    return tuple(found)
 
 
 def _typed() -> None:
@@ -76,7 +44,8 @@ def _label(model: Pretrained, side: str, text: str, limit: int) -> str:
 def example_menu(begun: Begun) -> None:
     found = examples(begun.model, begun.model.name)
     if found:
-        with begun.header, st.popover(_("Examples"), key="hs-examples"):
+        # A new key is a new popover, and that is closed: choosing an example uncovers its picture.
+        with begun.header, st.popover(_("Examples"), key=f"hs-examples-{begun.state.revision}"):
             for number, example in enumerate(found):
                 st.button(example.title, key=f"example-{number}", on_click=_show, args=(example,), width="stretch")
                 st.html(f'<p class="hs-look">{html.escape(example.source)}<br>{html.escape(example.look)}</p>')

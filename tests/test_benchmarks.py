@@ -1,0 +1,112 @@
+"""The benchmarks run, and compare what they say they compare. Nothing here is timed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from benchmarks import __main__, peer, report, timing, trace
+from benchmarks.plain import PlainAttention, plain_copy
+from benchmarks.sentences import GERMAN, of_length, pairs, typed
+from tests.build import VARIANTS, random_ids, targets_in, tiny_model, tiny_pretrained, variant_name
+
+
+@pytest.mark.parametrize("changes", [one for one in VARIANTS if "norm" not in one], ids=variant_name)
+@torch.inference_mode()
+def test_the_plain_copy_is_the_model_to_the_last_bit(changes: dict[str, str]) -> None:
+    model = tiny_model(**changes)
+    plain = plain_copy(model)
+    for source, target in (
+        (random_ids(1, 2, 7), targets_in(2, 2)),
+        (torch.tensor([[5, 3, 0, 0]]), targets_in(3, 1, 11)),
+    ):
+        assert torch.equal(plain(source, target), model(source, target))
+    assert isinstance(plain.encoder[0].self_attention, PlainAttention)
+    assert type(model.encoder[0].self_attention) is not PlainAttention
+    mine = {id(parameter) for parameter in model.parameters()}
+    assert {id(parameter) for parameter in plain.parameters()} == mine
+
+
+def test_the_plain_copy_refuses_what_it_leaves_out() -> None:
+    with pytest.raises(ValueError, match="norm='pre'"):
+        plain_copy(tiny_model(norm="pre"))
+    with pytest.raises(ValueError, match="training=True"):
+        plain_copy(tiny_model().train())
+
+
+def test_everything_that_takes_turns_sees_the_same_pass() -> None:
+    model = tiny_pretrained()
+    plain, off, fused, recorded, whole = (run() for run in trace.passes(model, 9).values())
+    assert torch.equal(plain, off) and torch.allclose(off, fused, atol=1e-4)
+    assert torch.equal(recorded["logits"], off[0]) and torch.equal(whole.logits, off[0])
+    assert len(whole.source_tokens) == len(whole.target_in) == 9
+
+
+def test_the_trace_benchmark_runs_in_its_smallest_setting() -> None:
+    before = torch.get_num_threads()
+    traced, idle = trace.measure(tiny_pretrained(), quick=True, lengths=(5, 7))
+    assert torch.get_num_threads() == before
+    for table in (traced, idle):
+        assert {row.cells[0] for row in table.rows} == {"5", "7"}
+        assert all(len(row.cells) == len(table.columns) and row.good is not None for row in table.rows)
+        assert "| reached |" in table.markdown() and "Load before: " in table.markdown()
+
+
+def test_texts_have_the_tokens_asked_for() -> None:
+    tokenizer = tiny_pretrained().tokenizer
+    for tokens in (5, 12, 40):
+        assert len(tokenizer.encode(of_length(tokenizer, tokens, 3, GERMAN))) + 1 == tokens
+    found = pairs(tokenizer, 20, 5)
+    assert len({source for source, _ in found}) == 5 and len({target for _, target in found}) == 1
+    assert len(set(typed(330))) == 330
+
+
+def test_turns_alternate_and_the_first_rounds_do_not_count() -> None:
+    calls: list[str] = []
+    times = timing.take_turns({"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, 3, warm=1)
+    assert "".join(calls) in ("abbaabba", "baabbaab")
+    assert {name: len(values) for name, values in times.items()} == {"a": 3, "b": 3}
+
+
+def test_ratios_and_percentiles_by_hand() -> None:
+    found = timing.ratio({"a": [3.0, 2.0, 9.0], "b": [1.0, 2.0, 4.0]}, "a", "b")
+    assert (found.median, found.best, str(found)) == (1.5, 2.0, "1.50 / 2.00")
+    assert timing.percentile([5, 1, 4, 2, 3], 0.5) == 3 and timing.percentile(range(1, 101), 0.95) == 95
+    assert timing.percentile([7], 0.95) == 7
+
+
+def test_a_part_replaces_only_what_stands_between_its_markers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report, "README", tmp_path / "README.md")
+    text = "top\n<!-- measured: {0} -->\nold\n<!-- end: {0} -->\n"
+    report.README.write_text(text.format("trace") + text.format("server"))
+    report.write("trace", "new\n")
+    assert report.README.read_text() == text.format("trace").replace("old", "\nnew\n") + text.format("server")
+    with pytest.raises(ValueError, match="put them back"):
+        report.write("rendering", "new")
+
+
+def test_the_readme_has_a_place_for_every_part() -> None:
+    content = report.README.read_text(encoding="utf-8")
+    for name in __main__.PARTS:
+        assert content.count(f"<!-- measured: {name} -->") == content.count(f"<!-- end: {name} -->") == 1
+
+
+def test_an_unknown_part_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        __main__.main(["speed"])
+    assert "there is no benchmark 'speed'; there are trace, rendering, server" in capsys.readouterr().err
+
+
+def test_a_page_of_bertviz_loads_its_libraries_from_here() -> None:
+    site = peer.Site(dict.fromkeys(peer.LIBRARIES, b""))
+    page = (
+        '<script src="https://cdn.test/require.js/2.3.6/require.min.js"></script>'
+        "d3: 'https://cdn.test/d3/5.7.0/d3.min', jquery: 'https://cdn.test/jquery/2.0.0/jquery.min',"
+    )
+    assert site.show(page) == len(page)
+    assert b'src="/require.min.js"' in site.page and b"'/d3.min'" in site.page and b"'/jquery.min'" in site.page
+    assert b"cdn.test" not in site.page
+    with pytest.raises(peer.NoPeer, match="named 0 libraries, not 3"):
+        site.show("<svg></svg>")
