@@ -51,7 +51,7 @@ export class HeadPlot {
     };
     const names = [this.hooks.axis(view.sides.rows, "row"), this.hooks.axis(view.sides.columns, "column")];
     const nameFont = axisFont(unit, theme);
-    const rowWidest = widest(view.rowLabels, `600 ${size}px ${theme.font}`);
+    const rowWidest = widest(view.rowLabels, `700 ${size}px ${theme.font}`);
     const left = Math.ceil(Math.max(widest(names, nameFont) + 1, Math.min(rowWidest, width * 0.3)) + 10 * unit);
     const most = 78 * unit;
     let cw = Math.min((width - left - 6) / columns, most);
