@@ -17,12 +17,13 @@ def _toggle_big() -> None:
 
 
 begun = begin(_("Heads"))
-sentence.example_menu(begun)
 sentence.fields(begun)
 trace = sentence.traced(begun)
 state = begun.state
 if trace is not None:
-    state = explorer.draw(state, trace)
+    state = explorer.draw(state, trace)  # before the menus: what is drawn first is sent first
+sentence.example_menu(begun)
+if trace is not None:
     downloads.download_menu(begun, trace, state)
 write_address(state)
 downloads.link_menu(begun)

@@ -36,7 +36,7 @@ class App:
         return f"http://{self.host}"
 
 
-def _free_port() -> int:
+def free_port() -> int:
     for port in PORTS:
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -49,7 +49,7 @@ def _free_port() -> int:
 @contextlib.contextmanager
 def running(checkpoint: Path) -> Iterator[App]:
     """The app with this checkpoint on a free port, ended afterwards. Raises AppError."""
-    host = f"localhost:{_free_port()}"
+    host = f"localhost:{free_port()}"
     command = [sys.executable, "-m", "transformer", "app", "--checkpoint", str(checkpoint), "--port", host[-4:]]
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(

@@ -181,7 +181,9 @@ def test_a_named_folder_that_is_none_says_so(
 
 def test_examples_set_sentence_and_place(open_app: Callable[..., AppTest]) -> None:
     app = open_app(target="lo", big="1")
-    app.button("example-0").click().run()
+    assert not [button for button in app.button if button.key == "example-0"]
+    app.session_state["hs-examples-0"] = True  # opened
+    app.run().button("example-0").click().run()
     assert not app.exception
     assert address(app) == {"checkpoint": "tiny", "source": "nu nu", "kind": "encoder_self", "layer": "2", "head": "2",
                             "big": "1"}  # fmt: skip

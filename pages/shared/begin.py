@@ -34,6 +34,12 @@ def message(sentence: str, kind: str = "warning") -> None:
     st.html(f'<div class="hs-message hs-{kind}" role="status">{html.escape(sentence)}</div>')
 
 
+def menu(begun: Begun, label: str, key: str) -> st.delta_generator.DeltaGenerator | None:
+    """A menu in the header, or None while it is closed: what nobody sees is neither made nor sent."""
+    found = begun.header.popover(label, key=key, on_change="rerun")
+    return found if found.open else None
+
+
 def _switch_checkpoint() -> None:
     state = current()
     change(checkpoint=st.session_state[CHECKPOINT], revision=(state.revision if state else 0) + 1)

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from pages.shared.begin import Begun
+from pages.shared.begin import Begun, menu
 from pages.shared.state import State
 from pages.shared.texts import _
 from transformer.export import npz
@@ -16,7 +16,10 @@ from transformer.view.page import html_page
 
 def download_menu(begun: Begun, trace: Trace, state: State) -> None:
     """Made when asked for, not on every run."""
-    with begun.header, st.popover(_("Download"), key="hs-download"):
+    place = menu(begun, _("Download"), "hs-download")
+    if place is None:
+        return
+    with place:
         st.download_button(
             _("This picture as an HTML page"),
             lambda: html_page(trace, state.view),
@@ -39,7 +42,10 @@ def download_menu(begun: Begun, trace: Trace, state: State) -> None:
 
 
 def link_menu(begun: Begun) -> None:
-    with begun.header, st.popover(_("Link"), key="hs-link"):
+    place = menu(begun, _("Link"), "hs-link")
+    if place is None:
+        return
+    with place:
         st.caption(_("The address bar always holds what you see; this is the same link to copy."))
         base = str(st.context.url or "").split("?")[0]
         st.code(f"{base}?{urlencode(st.query_params.to_dict())}", language=None, wrap_lines=True)

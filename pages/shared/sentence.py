@@ -8,7 +8,7 @@ from dataclasses import replace
 import streamlit as st
 
 from pages.shared import cache
-from pages.shared.begin import Begun, message
+from pages.shared.begin import Begun, menu, message
 from pages.shared.examples import Example, examples
 from pages.shared.state import SOURCE, TARGET, State, change, current, keep, max_tokens
 from pages.shared.texts import _
@@ -43,9 +43,10 @@ def _label(model: Pretrained, side: str, text: str, limit: int) -> str:
 
 def example_menu(begun: Begun) -> None:
     found = examples(begun.model, begun.model.name)
-    if found:
-        # A new key is a new popover, and that is closed: choosing an example uncovers its picture.
-        with begun.header, st.popover(_("Examples"), key=f"hs-examples-{begun.state.revision}"):
+    # A new key is a new menu, and that is closed: choosing an example uncovers its picture.
+    place = menu(begun, _("Examples"), f"hs-examples-{begun.state.revision}") if found else None
+    if place is not None:
+        with place:
             for number, example in enumerate(found):
                 st.button(example.title, key=f"example-{number}", on_click=_show, args=(example,), width="stretch")
                 st.html(f'<p class="hs-look">{html.escape(example.source)}<br>{html.escape(example.look)}</p>')
