@@ -20,7 +20,7 @@ from transformer.pretrained import Pretrained
 
 FASTER = {12: 5, 64: 20, 128: 40}  # tokens a side -> how many times as fast the grid must be there
 SMALLER = 10  # how many times as many bytes BertViz must take
-ROUNDS = {12: 9, 64: 7, 128: 3}
+ROUNDS = {12: 11, 64: 9, 128: 5}
 # name -> what we do, what BertViz does; two of ours are set beside the same of theirs
 STEPS = {
     "click": ("click on another kind of attention", "HTML made and opened"),
