@@ -9,9 +9,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 from torch import Tensor
 
+from transformer.checkpoint import CheckpointError, load_checkpoint, save_checkpoint
 from transformer.config import ModelConfig
 from transformer.model import Transformer
 from transformer.pretrained import Pretrained
@@ -92,3 +94,21 @@ def tiny_pretrained() -> Pretrained:
     tokenizer = tiny_tokenizer()
     model = tiny_model(vocab_size=len(tokenizer))
     return Pretrained("tiny", Path("tiny"), model, tokenizer, ("Invented", "Imagined"), {})
+
+
+def saved_checkpoint(parent: Path) -> Path:
+    """A good checkpoint in a folder of its own, for tests to damage."""
+    tiny = tiny_pretrained()
+    save_checkpoint(parent / "mine", tiny.model, tiny.tokenizer, tiny.languages)
+    return parent / "mine"
+
+
+def refusal(folder: Path, *words: str) -> str:
+    """The one sentence that load_checkpoint says of a damaged folder; every word must be in it."""
+    with pytest.raises(CheckpointError) as error:
+        load_checkpoint(folder)
+    message = str(error.value)
+    assert "\n" not in message and len(message) < 400 + len(str(folder)), message
+    for word in words:
+        assert word in message
+    return message

@@ -4,13 +4,12 @@ import resource
 import pytest
 import torch
 
-from tests.build import tiny_model, tiny_tokenizer
+from tests.build import refusal, saved_checkpoint, tiny_model, tiny_tokenizer
 from transformer.checkpoint import (
     CONFIG,
     METRICS,
     TOKENIZER,
     WEIGHTS,
-    CheckpointError,
     load_checkpoint,
     save_checkpoint,
     write_whole,
@@ -19,20 +18,7 @@ from transformer.checkpoint import (
 
 @pytest.fixture
 def folder(tmp_path):
-    """A good checkpoint, for tests to damage."""
-    save_checkpoint(tmp_path / "mine", tiny_model(vocab_size=67), tiny_tokenizer(), ("Invented", "Imagined"))
-    return tmp_path / "mine"
-
-
-def _refused(folder, *words):
-    """The one sentence that load_checkpoint says; every word must be in it."""
-    with pytest.raises(CheckpointError) as error:
-        load_checkpoint(folder)
-    message = str(error.value)
-    assert "\n" not in message and len(message) < 400 + len(str(folder)), message
-    for word in words:
-        assert word in message
-    return message
+    return saved_checkpoint(tmp_path)
 
 
 def _change(folder, model=None, **about):
@@ -79,7 +65,7 @@ def test_metrics_are_read(folder):
     (folder / METRICS).write_text("[1, 2]")
     assert load_checkpoint(folder).metrics == {}
     (folder / METRICS).write_text('{"bleu": ')
-    _refused(folder, METRICS, "not JSON")
+    refusal(folder, METRICS, "not JSON")
 
 
 def test_write_whole_leaves_the_old_file_when_it_fails(tmp_path, monkeypatch):
@@ -91,17 +77,17 @@ def test_write_whole_leaves_the_old_file_when_it_fails(tmp_path, monkeypatch):
 
 
 def test_no_folder(tmp_path):
-    _refused(tmp_path / "none", "there is no checkpoint folder", "none")
+    refusal(tmp_path / "none", "there is no checkpoint folder", "none")
     (tmp_path / "file").write_text("")
-    _refused(tmp_path / "file", "there is no checkpoint folder")
+    refusal(tmp_path / "file", "there is no checkpoint folder")
 
 
 @pytest.mark.parametrize("name", [CONFIG, WEIGHTS, TOKENIZER])
 def test_a_missing_file(folder, name):
     (folder / name).unlink()
-    _refused(folder, f"it has no {name}")
+    refusal(folder, f"it has no {name}")
     (folder / name).mkdir()
-    _refused(folder, f"it has no {name}")
+    refusal(folder, f"it has no {name}")
 
 
 @pytest.mark.parametrize(
@@ -111,12 +97,12 @@ def test_a_missing_file(folder, name):
 )
 def test_config_that_is_no_json(folder, text):
     (folder / CONFIG).write_bytes(text)
-    _refused(folder, CONFIG, "not JSON in UTF-8")
+    refusal(folder, CONFIG, "not JSON in UTF-8")
 
 
 def test_config_of_another_size(folder):
     (folder / CONFIG).write_bytes(b" " * 1_000_001)
-    _refused(folder, "config.json is 1,000,001 bytes; at most 1,000,000")
+    refusal(folder, "config.json is 1,000,001 bytes; at most 1,000,000")
 
 
 @pytest.mark.parametrize(
@@ -130,19 +116,19 @@ def test_config_of_another_size(folder):
 )
 def test_another_architecture(folder, about, word):
     _change(folder, **about)
-    _refused(folder, "another architecture", word, "'headscope-transformer' can be opened")
+    refusal(folder, "another architecture", word, "'headscope-transformer' can be opened")
 
 
 @pytest.mark.parametrize("text", ["[]", "null", "7", '"x"', '{"model_type": "bert"}'])
 def test_json_that_is_no_model_of_ours(folder, text):
     (folder / CONFIG).write_text(text)
-    _refused(folder, "another architecture")
+    refusal(folder, "another architecture")
 
 
 @pytest.mark.parametrize("number", [2, 0, None, "1", "1" * 10**5], ids=str)
 def test_another_format(folder, number):
     _change(folder, format=number)
-    _refused(folder, "this version reads format 1")
+    refusal(folder, "this version reads format 1")
 
 
 @pytest.mark.parametrize(
@@ -164,7 +150,7 @@ def test_another_format(folder, number):
 )  # fmt: skip
 def test_config_that_describes_no_model(folder, model, words):
     _change(folder, model)
-    _refused(folder, words)
+    refusal(folder, words)
 
 
 @pytest.mark.parametrize("model", [None, [], "tiny", {}, 7])
@@ -172,7 +158,7 @@ def test_model_that_is_no_table(folder, model):
     values = json.loads((folder / CONFIG).read_text())
     values["model"] = model
     (folder / CONFIG).write_text(json.dumps(values))
-    _refused(folder, "configuration")
+    refusal(folder, "configuration")
 
 
 @pytest.mark.parametrize(
@@ -195,5 +181,5 @@ def test_model_that_is_no_table(folder, model):
 def test_big_numbers_are_refused_before_memory_is_taken(folder, model):
     _change(folder, model)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    _refused(folder, WEIGHTS, "config.json asks for")
+    refusal(folder, WEIGHTS, "config.json asks for")
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 * 1024  # KiB here, bytes on macOS

@@ -7,8 +7,8 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from tests.build import sentences, tiny_model, tiny_tokenizer
-from transformer.checkpoint import TOKENIZER, WEIGHTS, CheckpointError, load_checkpoint, save_checkpoint
+from tests.build import refusal, saved_checkpoint, sentences
+from transformer.checkpoint import TOKENIZER, WEIGHTS
 from transformer.tokenizer import Tokenizer
 
 EMBEDDING = "embedding.weight"
@@ -16,20 +16,7 @@ EMBEDDING = "embedding.weight"
 
 @pytest.fixture
 def folder(tmp_path):
-    """A good checkpoint, for tests to damage."""
-    save_checkpoint(tmp_path / "mine", tiny_model(vocab_size=67), tiny_tokenizer(), ("Invented", "Imagined"))
-    return tmp_path / "mine"
-
-
-def _refused(folder, *words):
-    """The one sentence that load_checkpoint says; every word must be in it."""
-    with pytest.raises(CheckpointError) as error:
-        load_checkpoint(folder)
-    message = str(error.value)
-    assert "\n" not in message and len(message) < 400 + len(str(folder)), message
-    for word in words:
-        assert word in message
-    return message
+    return saved_checkpoint(tmp_path)
 
 
 def _header(folder, change):
@@ -52,13 +39,13 @@ def _tensors(folder, change):
 def test_truncated_weights(folder, share):
     data = (folder / WEIGHTS).read_bytes()
     (folder / WEIGHTS).write_bytes(data[: int(len(data) * share)])
-    _refused(folder, WEIGHTS, "no complete safetensors file")
+    refusal(folder, WEIGHTS, "no complete safetensors file")
 
 
 @pytest.mark.parametrize("data", [b"PK\x03\x04" + bytes(99), b"\x80\x04\x95" + bytes(99), b"\xff" * 99, b"{}" * 50])
 def test_weights_of_another_kind(folder, data):
     (folder / WEIGHTS).write_bytes(data)
-    _refused(folder, WEIGHTS, "no complete safetensors file")
+    refusal(folder, WEIGHTS, "no complete safetensors file")
 
 
 @pytest.mark.parametrize(
@@ -71,14 +58,14 @@ def test_weights_of_another_kind(folder, data):
 )  # fmt: skip
 def test_a_header_that_lies(folder, lie):
     _header(folder, lambda header: header[EMBEDDING].update(lie))
-    _refused(folder, WEIGHTS, "no complete safetensors file")
+    refusal(folder, WEIGHTS, "no complete safetensors file")
 
 
 @pytest.mark.parametrize("size", [2**63, 2**40, 2**31, 10**6, 0])
 def test_a_header_of_another_length(folder, size):
     data = (folder / WEIGHTS).read_bytes()
     (folder / WEIGHTS).write_bytes(struct.pack("<Q", size) + data[8:])
-    _refused(folder, WEIGHTS, "no complete safetensors file")
+    refusal(folder, WEIGHTS, "no complete safetensors file")
 
 
 @pytest.mark.parametrize(
@@ -99,17 +86,17 @@ def test_a_header_of_another_length(folder, size):
 )
 def test_tensors_that_do_not_fit(folder, change, words):
     _tensors(folder, change)
-    _refused(folder, WEIGHTS, words)
+    refusal(folder, WEIGHTS, words)
 
 
 def test_a_tokenizer_of_another_size(folder):
     Tokenizer.train(sentences(), 59).save(folder / TOKENIZER)
-    _refused(folder, "the tokenizer knows 59 pieces and the model 67")
+    refusal(folder, "the tokenizer knows 59 pieces and the model 67")
 
 
 def test_a_damaged_tokenizer(folder):
     (folder / TOKENIZER).write_bytes((folder / TOKENIZER).read_bytes()[:1_000])
-    _refused(folder, "not a SentencePiece model")
+    refusal(folder, "not a SentencePiece model")
     with (folder / TOKENIZER).open("wb") as file:
         file.truncate(50_000_001)
-    _refused(folder, "tokenizer.model is larger than 50,000,000 bytes")
+    refusal(folder, "tokenizer.model is larger than 50,000,000 bytes")
