@@ -15,6 +15,7 @@ from pathlib import Path
 import sentencepiece
 
 PIECE_MARK = "▁"  # SentencePiece writes the space before a word like this
+TOKENIZER_KINDS = ("unigram", "bpe", "char")
 SPECIALS = ("<pad>", "<unk>", "<s>", "</s>")  # ids 0 to 3
 UNKNOWN = 1
 
@@ -64,18 +65,26 @@ class Tokenizer:
             raise TokenizerError(f"{path} cannot be read: {error.strerror}") from error
 
     @classmethod
-    def train(cls, lines: Iterable[str], vocab_size: int) -> Tokenizer:
-        """Learn a unigram vocabulary of vocab_size pieces from lines of text (Kudo 2018).
+    def train(cls, lines: Iterable[str], vocab_size: int, kind: str = "unigram") -> Tokenizer:
+        """Learn a vocabulary of vocab_size pieces from lines of text.
 
-        Raises TokenizerError if the text is too small for vocab_size.
+        kind: "unigram" (Kudo 2018), "bpe" (Sennrich et al. 2016), or "char": every character, in small letters, is a
+        token (vocab_size is then only a limit).
+        Raises TokenizerError for an unknown kind, or if the text is too small for vocab_size.
         """
+        if kind not in TOKENIZER_KINDS:
+            raise TokenizerError(f"there is no tokenizer {kind!r}; there are {', '.join(TOKENIZER_KINDS)}")
+        characters = kind == "char"
         written = io.BytesIO()
         try:
             sentencepiece.SentencePieceTrainer.Train(
                 sentence_iterator=iter(lines),
                 model_writer=written,
                 vocab_size=vocab_size,
-                model_type="unigram",
+                model_type=kind,
+                hard_vocab_limit=not characters,
+                add_dummy_prefix=not characters,
+                normalization_rule_name="nmt_nfkc_cf" if characters else "nmt_nfkc",
                 character_coverage=1.0,
                 split_digits=True,
                 num_threads=1,

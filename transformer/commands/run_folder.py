@@ -23,6 +23,8 @@ from transformer.config import ModelConfig, preset
 from transformer.tokenizer import Tokenizer
 from transformer.training.data import DataError, Pair
 from transformer.training.loop import Progress, Settings, Trainer, TrainingError
+from transformer.training.preparation import Preparation
+from transformer.training.tasks import TASKS, task_pairs
 
 PRESET, VOCAB_SIZE = "small", 8000
 # What a resumed run may change without becoming another run: none of these reaches the weights.
@@ -31,10 +33,18 @@ FREE = ("validate_every", "validation_sentences")
 
 @dataclass(frozen=True)
 class Plan:
-    """What was asked for; None or missing: not said."""
+    """What was asked for; None or missing: not said.
+
+    task: instead of data and validation, "name", "count", "lengths" and "seed" of a toy task (`training.tasks`).
+    preparation: see `training.preparation`; needs `codes`, two language codes.
+    """
 
     data: Sequence[Path] | None = None
     validation: Sequence[Path] | None = None
+    task: dict[str, Any] | None = None
+    preparation: str | None = None
+    codes: tuple[str, ...] | None = None
+    tokenizer: str | None = None
     languages: tuple[str, ...] | None = None
     preset: str | None = None
     vocab_size: int | None = None
@@ -132,6 +142,14 @@ def _files(files: Sequence[Path] | None, saved: Any, option: str) -> list[Path]:
     return [Path(file).resolve() for file in (saved if files is None else files)]
 
 
+def _task_pairs(task: dict[str, Any]) -> tuple[list[Pair], list[Pair]]:
+    """Training pairs of a toy task, and validation pairs that are not among them."""
+    lengths = (task["lengths"][0], task["lengths"][1])
+    validation = task_pairs(task["name"], min(1000, task["count"]), lengths, task["seed"] + 1)
+    held_out = frozenset(source for source, _ in validation)
+    return task_pairs(task["name"], task["count"], lengths, task["seed"], held_out), validation
+
+
 def open_run(folder: Path, plan: Plan) -> Run:
     """Begin a run in the folder, or resume the one it holds.
 
@@ -144,17 +162,34 @@ def open_run(folder: Path, plan: Plan) -> Run:
     if started and not saved:
         raise CommandError(f"{folder} holds a run that was not started by this command (no run.json); choose another")
     if started:
-        _agree(folder, saved["model"], {**plan.model, **({"vocab_size": plan.vocab_size} if plan.vocab_size else {})})
+        _agree(folder, saved["model"], plan.model)
+        _agree(folder, saved, {"vocab_size": plan.vocab_size} if plan.vocab_size else {})
         # Without a way down at the end, and without snapshots spread over the run, a longer run begins like a shorter.
         longer = not (saved["settings"]["cooldown"] or saved["settings"]["snapshots"])
         _agree(folder, saved["settings"], plan.settings, (*FREE, "steps") if longer else FREE)
         _agree(folder, saved, {name: value for name, value in (("preset", plan.preset),) if value})
-    files = _files(plan.data, saved.get("data"), "--data (or --source and --target)")
-    validation_files = _files(plan.validation, saved.get("validation"), "--validation")
-    pairs, validation = read(files), read(validation_files)
+    task = plan.task if plan.data is None and plan.task else saved.get("task") if plan.data is None else None
+    chosen = {
+        "preparation": plan.preparation or saved.get("preparation", "none"),
+        "codes": list(plan.codes or saved.get("codes", ("en", "de"))),
+        "tokenizer": plan.tokenizer or saved.get("tokenizer", "unigram"),
+        "task": task,
+    }
+    if started:
+        _agree(folder, {name: saved.get(name) for name in chosen}, chosen)
+    files = validation_files = None
+    if task:
+        pairs, validation = _task_pairs(task)
+        spoken = TASKS[task["name"]].languages
+    else:
+        files = _files(plan.data, saved.get("data"), "--data (or --source and --target)")
+        validation_files = _files(plan.validation, saved.get("validation"), "--validation")
+        preparation = Preparation(chosen["preparation"], (chosen["codes"][0], chosen["codes"][1]))
+        pairs, validation = preparation.pairs(read(files)), preparation.pairs(read(validation_files))
+        spoken = ("source", "target")
     name = plan.preset or saved.get("preset", PRESET)
-    languages = plan.languages or tuple(saved.get("languages", ("source", "target")))
-    settings = Settings(**{**saved.get("settings", {}), **plan.settings})
+    languages = plan.languages or tuple(saved.get("languages", spoken))
+    settings = Settings.from_dict({**saved.get("settings", {}), **plan.settings})
     digest = fingerprint(pairs, validation)
     if started:
         if digest != saved["fingerprint"]:
@@ -165,8 +200,9 @@ def open_run(folder: Path, plan: Plan) -> Run:
         # A run.json without a state: nothing was trained yet, so everything may still be changed.
         changes = {**saved.get("changes", {}), **plan.model} if name == saved.get("preset", name) else plan.model
         vocab_size = plan.vocab_size or saved.get("vocab_size", VOCAB_SIZE)
-        config = preset(name, vocab_size, **changes)
-        tokenizer = Tokenizer.train((text for pair in pairs for text in pair if text.strip()), vocab_size)
+        texts = (text for pair in pairs for text in pair if text.strip())
+        tokenizer = Tokenizer.train(texts, vocab_size, chosen["tokenizer"])
+        config = preset(name, len(tokenizer), **changes)
         folder.mkdir(parents=True, exist_ok=True)
         tokenizer.save(folder / "tokenizer.model")
         saved = {"changes": changes, "vocab_size": vocab_size}
@@ -175,8 +211,9 @@ def open_run(folder: Path, plan: Plan) -> Run:
         raise DataError(f"no validation pair fits the model's {config.max_positions} positions")
     about = {
         **saved,
-        "data": [str(file) for file in files],
-        "validation": [str(file) for file in validation_files],
+        **chosen,
+        "data": [str(file) for file in files or ()],
+        "validation": [str(file) for file in validation_files or ()],
         "languages": list(languages),
         "preset": name,
         "model": config.to_dict(),

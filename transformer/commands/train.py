@@ -14,7 +14,12 @@ from typing import Any
 from transformer.commands.common import CommandError, positive, whole
 from transformer.commands.run_folder import Plan, open_run
 from transformer.config import ACTIVATIONS, NORMS, POSITIONS, PRESETS, ModelConfig
+from transformer.tokenizer import TOKENIZER_KINDS
+from transformer.training.augmentation import Augmentation
+from transformer.training.data import DataError
 from transformer.training.loop import Progress, Settings, Trainer
+from transformer.training.preparation import PREPARATIONS
+from transformer.training.recipe import read_recipe
 
 SETTINGS_HELP = {
     "steps": "updates in all",
@@ -24,6 +29,7 @@ SETTINGS_HELP = {
     "cooldown": "last steps, over which the rate falls to zero",
     "smoothing": "label smoothing",
     "clip": "largest norm of the gradient, 0: no clipping",
+    "augmentation": "shares of pairs to vary: lower, upper, bare, curly, quoted, joined, digits, names (default none)",
     "sampling": "alpha of subword regularisation, 0: always the best segmentation",
     "precision": "of the matrix products outside attention",
     "average": "how many of the last saved states make the final weights",
@@ -44,6 +50,9 @@ MODEL_FIELDS = (
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="the run; resumed if it exists")
+    parser.add_argument(
+        "--recipe", type=Path, metavar="FILE", help="a TOML file with values for all options below; options win"
+    )
     parser.add_argument("--export", type=Path, metavar="FOLDER", help="final checkpoint (default OUTPUT/checkpoint)")
     data = parser.add_argument_group("data", "tab-separated lines SOURCE<tab>TARGET, or paired files; .gz is unpacked")
     data.add_argument("--data", type=Path, metavar="FILE", help="training pairs, tab-separated")
@@ -55,6 +64,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     data.add_argument(
         "--languages", nargs=2, metavar=("FROM", "TO"), help="names that the app shows, e.g. English German"
     )
+    data.add_argument("--preparation", choices=PREPARATIONS, help="of all text, before the tokenizer (default none)")
+    data.add_argument("--codes", nargs=2, metavar=("FROM", "TO"), help="language codes, for --preparation, e.g. en de")
+    data.add_argument("--tokenizer", choices=TOKENIZER_KINDS, help="kind of vocabulary (default unigram)")
     model = parser.add_argument_group("model", "a preset, and changes to it; d_model and the like are the paper's")
     model.add_argument("--preset", choices=list(PRESETS), help="sizes to start from (default small)")
     model.add_argument("--vocab-size", type=whole(5, 1_000_000), metavar="N", help="pieces (default 8000)")
@@ -64,6 +76,11 @@ def add(parser: argparse.ArgumentParser) -> None:
         _option(model, name, fields[name].default, f"(default {note})")
     training = parser.add_argument_group("training", "defaults are the paper's where it says one")
     for field in dataclasses.fields(Settings):
+        if field.name == "augmentation":
+            training.add_argument(
+                "--augmentation", type=share, nargs="+", metavar="NAME=SHARE", help=SETTINGS_HELP["augmentation"]
+            )
+            continue
         text = SETTINGS_HELP[field.name]
         _option(training, field.name, field.default, text if "default" in text else f"{text} (default {field.default})")
 
@@ -81,22 +98,93 @@ def _option(group: Any, name: str, default: Any, text: str) -> None:
     )
 
 
+def share(text: str) -> tuple[str, float]:
+    """An argparse type: NAME=SHARE of the augmentation."""
+    name, _, value = text.partition("=")
+    known = [field.name for field in dataclasses.fields(Augmentation)]
+    try:
+        number = float(value)
+        Augmentation(**{name: number})
+    except (ValueError, TypeError):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} arrived; NAME=SHARE is allowed, with one of {', '.join(known)} and a number from 0 to 1"
+        ) from None
+    return name, number
+
+
+TASK_FIELDS = {"task": str, "count": int, "lengths": list, "seed": int}
+
+
+def _paths(value: Any) -> list[Path]:
+    return [Path(item) for item in ([value] if isinstance(value, str) else value)]
+
+
+def from_recipe(path: Path) -> Plan:
+    """What a recipe asks for. Raises DataError, naming what it does not know."""
+    recipe = read_recipe(path)
+    data, tokenizer = recipe.get("data", {}), recipe.get("tokenizer", {})
+    model, training = dict(recipe.get("model", {})), recipe.get("training", {})
+    chosen = model.pop("preset", None)
+    allowed = {
+        "data": (*TASK_FIELDS, "train", "validation", "test", "languages", "codes", "preparation"),
+        "tokenizer": ("kind", "vocab_size"),
+        "model": ("preset", *MODEL_FIELDS),
+        "training": tuple(SETTINGS_HELP),
+        "decoding": ("beam", "length_penalty"),
+    }
+    for section, names in allowed.items():
+        for name in recipe.get(section, {}):
+            if name not in names:
+                raise DataError(f"{path}: [{section}] has no {name!r}; there are {', '.join(names)}")
+    task = None
+    if "task" in data:
+        missing = [name for name in TASK_FIELDS if not isinstance(data.get(name), TASK_FIELDS[name])]
+        if missing or len(data["lengths"]) != 2:
+            raise DataError(f"{path}: a task needs task, count, lengths = [LOW, HIGH] and seed in [data]")
+        task = {"name": data["task"], **{name: data[name] for name in ("count", "lengths", "seed")}}
+    return Plan(
+        data=_paths(data["train"]) if "train" in data else None,
+        task=task,
+        validation=_paths(data["validation"]) if "validation" in data else None,
+        languages=tuple(data["languages"]) if "languages" in data else None,
+        codes=tuple(data["codes"]) if "codes" in data else None,
+        preparation=data.get("preparation"),
+        tokenizer=tokenizer.get("kind"),
+        vocab_size=tokenizer.get("vocab_size"),
+        preset=chosen,
+        model=model,
+        settings=dict(training),
+    )
+
+
 def plan(options: argparse.Namespace) -> Plan:
-    """What was asked for on the command line; what was not is left to the saved run or the defaults."""
+    """What was asked for on the command line and, behind it, in the recipe; what was in neither is left to the saved
+    run or the defaults."""
     given = vars(options)
     if (options.source is None) != (options.target is None):
         raise CommandError("--source and --target belong together; give both, or --data with a tab-separated file")
     if options.data and options.source:
         raise CommandError("--data and --source/--target both arrived; give one of them")
     files = [options.data] if options.data else [options.source, options.target] if options.source else None
-    return Plan(
-        data=files,
-        validation=options.validation,
-        languages=tuple(options.languages) if options.languages else None,
-        preset=options.preset,
-        vocab_size=options.vocab_size,
-        model={name: given[name] for name in MODEL_FIELDS if given[name] is not None},
-        settings={name: given[name] for name in SETTINGS_HELP if given[name] is not None},
+    recipe = from_recipe(options.recipe) if options.recipe else Plan()
+    settings = {name: given[name] for name in SETTINGS_HELP if given[name] is not None}
+    if "augmentation" in settings:
+        settings["augmentation"] = {**recipe.settings.get("augmentation", {}), **dict(settings["augmentation"])}
+    said = {
+        "data": files,
+        "validation": options.validation,
+        "languages": tuple(options.languages) if options.languages else None,
+        "codes": tuple(options.codes) if options.codes else None,
+        "preparation": options.preparation,
+        "tokenizer": options.tokenizer,
+        "preset": options.preset,
+        "vocab_size": options.vocab_size,
+    }
+    return dataclasses.replace(
+        recipe,
+        **{name: value for name, value in said.items() if value is not None},
+        model={**recipe.model, **{name: given[name] for name in MODEL_FIELDS if given[name] is not None}},
+        settings={**recipe.settings, **settings},
     )
 
 

@@ -10,7 +10,7 @@ import json
 import math
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,7 @@ from transformer.decoding import greedy
 from transformer.model import Transformer
 from transformer.tap import OFF
 from transformer.tokenizer import Tokenizer
+from transformer.training.augmentation import NO_AUGMENTATION, Augmentation
 from transformer.training.data import Batch, Pair, bucket, group_references, make_batch, pad
 from transformer.training.loss import smoothed_cross_entropy
 from transformer.training.schedule import learning_rate, paper_peak
@@ -44,6 +45,7 @@ class Settings:
     peak_rate: largest learning rate; None: equation 3's, d_model^-0.5 warmup^-0.5; warmup, cooldown: steps
     smoothing: epsilon_ls of section 5.4; clip: largest norm of the gradient, 0: none
     sampling: alpha of subword regularisation, 0: always the best segmentation
+    augmentation: shares of the sentence pairs that are varied, anew in every epoch
     precision: "float32" or "bfloat16" for the matrix products outside attention
     average: how many of the last saved states make the final weights (section 6.1)
     save_every: steps between saved states; snapshots: how many log-spaced states of the weights to keep
@@ -57,6 +59,7 @@ class Settings:
     smoothing: float = 0.1
     clip: float = 1.0
     sampling: float = 0.0
+    augmentation: Augmentation = NO_AUGMENTATION
     precision: str = "float32"
     average: int = 5
     save_every: int = 500
@@ -79,6 +82,14 @@ class Settings:
             raise TrainingError("clip and sampling cannot be negative, peak_rate must be above 0")
         if self.precision not in ("float32", "bfloat16"):
             raise TrainingError(f"precision is {self.precision!r}; float32 and bfloat16 are allowed")
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Settings:
+        """The settings `dataclasses.asdict` made a table of; what is missing keeps its default."""
+        try:
+            return cls(**{**values, "augmentation": Augmentation(**values.get("augmentation", {}))})
+        except TypeError as error:
+            raise TrainingError(f"these training settings cannot be read: {error}") from error
 
 
 @dataclass
@@ -151,9 +162,12 @@ class Trainer:
     def _numbered(self) -> list[tuple[list[int], list[int]]]:
         """This epoch's ids of every pair, source and target, that fits the model's positions."""
         seed = self.settings.seed * 1_000 + self.epoch
-        if self.settings.sampling:
-            texts = [text for pair in self.pairs for text in pair]
-            ids = self.tokenizer.sample(texts, self.settings.sampling, seed)
+        if self.settings.sampling or self.settings.augmentation:
+            texts = [text for pair in self.settings.augmentation.apply(self.pairs, seed) for text in pair]
+            if self.settings.sampling:
+                ids = self.tokenizer.sample(texts, self.settings.sampling, seed)
+            else:
+                ids = [self.tokenizer.encode(text) for text in texts]
             numbered = list(zip(ids[::2], ids[1::2], strict=True))
         elif not hasattr(self, "_fixed"):
             encode = self.tokenizer.encode
