@@ -19,23 +19,26 @@ def attend(
     values: Tensor,
     mask: Tensor | None = None,
     *,
+    scale: float | None = None,
     drop: float = 0.0,
     tap: AnyTap = OFF,
 ) -> Tensor:
     """Attention(Q, K, V) = softmax(Q K^T / sqrt(d_k)) V, equation 1, for every head at once.
 
-    queries: [batch, head, query, d_head]
-    keys:    [batch, head, key, d_head]
+    queries: [batch, head, query, d_k]
+    keys:    [batch, head, key, d_k]
     values:  [batch, head, key, d_head]
     mask:    bool, broadcastable to [batch, head, query, key]; True = may attend; None = all may
+    scale:   what Q K^T is multiplied by; None = 1 / sqrt(d_k), the paper's
     drop:    probability with which a weight is dropped (training only)
 
     Returns the heads' outputs, [batch, head, query, d_head]. Hidden cells get score -inf, hence weight exactly 0.
     A query that may attend to nothing has no softmax; its weights are NaN, not a silent average.
     """
     if tap.fused:
-        return F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask, dropout_p=drop)
-    scores = queries @ keys.transpose(-2, -1) / math.sqrt(queries.shape[-1])  # [batch, head, query, key]
+        return F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask, dropout_p=drop, scale=scale)
+    scores = queries @ keys.transpose(-2, -1)  # [batch, head, query, key]
+    scores = scores / math.sqrt(queries.shape[-1]) if scale is None else scores * scale
     if mask is not None:
         scores = scores.masked_fill(~tap("mask", mask), -math.inf)
     scores = tap("scores", scores)
@@ -47,7 +50,8 @@ def attend(
 
 @dataclass
 class KeyValues:
-    """Keys and values of one attention sub-layer during decoding: [batch, head, key, d_head] each, or None yet."""
+    """Keys [batch, head, key, d_k] and values [batch, head, key, d_head] of one attention sub-layer during decoding, or
+    None yet."""
 
     keys: Tensor | None = None
     values: Tensor | None = None
@@ -61,21 +65,25 @@ class KeyValues:
 class MultiHeadAttention(nn.Module):
     """MultiHead(Q, K, V) = Concat(head_1, ..., head_h) W^O, head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V).
 
-    Section 3.2.2. The h projections W_i^Q stand side by side in one matrix W^Q of d_model x d_model, likewise W^K and
-    W^V. Departure from the paper's formula: every projection has a bias, as in torch.nn.MultiheadAttention.
+    Section 3.2.2. The h projections W_i^Q stand side by side in one matrix W^Q of d_model x (h d_k), likewise W^K and
+    W^V. d_k and scaling: see `ModelConfig`. Departure from the paper's formula: every projection has a bias, as in
+    torch.nn.MultiheadAttention.
     """
 
-    def __init__(self, d_model: int, heads: int, dropout: float = 0.0) -> None:
+    def __init__(
+        self, d_model: int, heads: int, dropout: float = 0.0, d_k: int | None = None, scaling: bool = True
+    ) -> None:
         super().__init__()
         self.heads = heads
         self.dropout = dropout
-        self.query = nn.Linear(d_model, d_model)
-        self.key = nn.Linear(d_model, d_model)
+        self.scale = None if scaling else 1.0
+        self.query = nn.Linear(d_model, heads * d_k if d_k else d_model)
+        self.key = nn.Linear(d_model, heads * d_k if d_k else d_model)
         self.value = nn.Linear(d_model, d_model)
         self.output = nn.Linear(d_model, d_model)
 
     def _split(self, x: Tensor) -> Tensor:
-        """[batch, token, d_model] -> [batch, head, token, d_head]"""
+        """[batch, token, head * width] -> [batch, head, token, width]"""
         return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
 
     def forward(
@@ -108,5 +116,5 @@ class MultiHeadAttention(nn.Module):
         queries, keys, values = tap("queries", queries), tap("keys", keys), tap("values", values)
         drop = self.dropout if self.training else 0.0
         with torch.autocast(x.device.type, enabled=False):
-            heads = attend(queries.float(), keys.float(), values.float(), mask, drop=drop, tap=tap)
+            heads = attend(queries.float(), keys.float(), values.float(), mask, scale=self.scale, drop=drop, tap=tap)
         return self.output(heads.transpose(1, 2).flatten(-2))

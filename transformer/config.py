@@ -9,7 +9,7 @@ from typing import Any
 
 ACTIVATIONS = ("relu", "gelu")
 NORMS = ("post", "pre")
-POSITIONS = ("sinusoidal", "learned")
+POSITIONS = ("sinusoidal", "learned", "none")
 
 # Bounds for every whole number in a configuration. They are far above any model this project can show and keep a
 # hostile config.json from asking for more memory than a machine has.
@@ -42,8 +42,10 @@ class ModelConfig:
     attention_dropout: on the attention weights, an option the paper does not describe (its code has it)
     activation:      "relu" (equation 2) or "gelu"
     norm:            "post", LayerNorm(x + Sublayer(x)) as in section 3.1; or "pre", x + Sublayer(LayerNorm(x))
-    positions:       "sinusoidal" (section 3.5) or "learned" (Table 3, row E)
+    positions:       "sinusoidal" (section 3.5), "learned" (Table 3, row E), or "none"
     max_positions:   longest sequence, in tokens
+    d_k:             width of a head's queries and keys; None: d_head, as in the paper but for rows B of Table 3
+    scaling:         scores are divided by sqrt(d_k) (equation 1); False: not, as if section 3.2.1 had not been written
     pad_id, unk_id, start_id, end_id: ids of the four special tokens <pad>, <unk>, <s>, </s>
 
     Raises ConfigError, naming the field, what arrived and what is allowed.
@@ -61,6 +63,8 @@ class ModelConfig:
     norm: str = "post"
     positions: str = "sinusoidal"
     max_positions: int = 512
+    d_k: int | None = None
+    scaling: bool = True
     layer_norm_eps: float = 1e-5
     pad_id: int = 0
     unk_id: int = 1
@@ -72,6 +76,12 @@ class ModelConfig:
             value = getattr(self, name)
             if type(value) is not int or not low <= value <= high:
                 raise ConfigError(f"{name} is {shown(value)}; a whole number from {low} to {high:,} is allowed")
+        if self.d_k is not None and (type(self.d_k) is not int or not 1 <= self.d_k <= LIMITS["d_model"][1]):
+            raise ConfigError(
+                f"d_k is {shown(self.d_k)}; nothing, or a whole number from 1 to {LIMITS['d_model'][1]:,} is allowed"
+            )
+        if type(self.scaling) is not bool:
+            raise ConfigError(f"scaling is {shown(self.scaling)}; true and false are allowed")
         if self.d_model % self.heads:
             raise ConfigError(
                 f"d_model {self.d_model} cannot be split into {self.heads} heads of equal width; "
@@ -98,8 +108,13 @@ class ModelConfig:
 
     @property
     def d_head(self) -> int:
-        """Width of one head, d_k = d_v of section 3.2.2."""
+        """Width of one head, d_v of section 3.2.2, and d_k unless the configuration names another."""
         return self.d_model // self.heads
+
+    @property
+    def scale(self) -> float:
+        """What Q K^T is multiplied by: 1 / sqrt(d_k) of equation 1, or 1 without scaling."""
+        return (self.d_k or self.d_head) ** -0.5 if self.scaling else 1.0
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)

@@ -14,9 +14,9 @@ from transformer.trace import AttentionTrace, FeedForwardTrace, Trace
 
 AXES = {
     "enters": "layer query d_model", "update": "layer query d_model", "sum": "layer query d_model",
-    "leaves": "layer query d_model", "queries": "layer head query d_head", "keys": "layer head key d_head",
+    "leaves": "layer query d_model", "queries": "layer head query d_k", "keys": "layer head key d_k",
     "values": "layer head key d_head", "mask": "query key", "scores": "layer head query key",
-    "weights": "layer head query key", "head_outputs": "layer head query d_head",
+    "weights": "layer head query key", "scale": "", "head_outputs": "layer head query d_head",
     "pre_activation": "layer token d_ff", "activation": "layer token d_ff",
     "source_embedding": "source d_model", "target_embedding": "target d_model",
     "source_positions": "source d_model", "target_positions": "target d_model",
@@ -33,7 +33,8 @@ def arrays(trace: Trace) -> dict[str, np.ndarray]:
         if isinstance(value, Tensor):
             found[field.name] = value.numpy()
         elif isinstance(value, AttentionTrace | FeedForwardTrace):
-            found.update({f"{field.name}.{part.name}": getattr(value, part.name).numpy() for part in fields(value)})
+            parts = {part.name: getattr(value, part.name) for part in fields(value)}
+            found.update({f"{field.name}.{name}": np.asarray(part) for name, part in parts.items()})
     return found
 
 

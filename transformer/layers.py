@@ -34,12 +34,16 @@ class SubLayer(nn.Module):
         return tap("leaves", total if self.pre else self.norm(total))
 
 
+def _attention(config: ModelConfig) -> MultiHeadAttention:
+    return MultiHeadAttention(config.d_model, config.heads, config.attention_dropout, config.d_k, config.scaling)
+
+
 class EncoderLayer(nn.Module):
     """Self-attention, then feed-forward."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.self_attention = MultiHeadAttention(config.d_model, config.heads, config.attention_dropout)
+        self.self_attention = _attention(config)
         self.self_residual = SubLayer(config)
         self.feed_forward = FeedForward(config.d_model, config.d_ff, config.activation)
         self.feed_forward_residual = SubLayer(config)
@@ -57,9 +61,9 @@ class DecoderLayer(nn.Module):
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.self_attention = MultiHeadAttention(config.d_model, config.heads, config.attention_dropout)
+        self.self_attention = _attention(config)
         self.self_residual = SubLayer(config)
-        self.cross_attention = MultiHeadAttention(config.d_model, config.heads, config.attention_dropout)
+        self.cross_attention = _attention(config)
         self.cross_residual = SubLayer(config)
         self.feed_forward = FeedForward(config.d_model, config.d_ff, config.activation)
         self.feed_forward_residual = SubLayer(config)

@@ -13,7 +13,7 @@ from transformer.config import ModelConfig
 from transformer.dropout import dropout
 from transformer.layers import DecoderLayer, EncoderLayer
 from transformer.masks import causal_mask, padding_mask
-from transformer.positional import LearnedPositions, SinusoidalPositions
+from transformer.positional import LearnedPositions, NoPositions, SinusoidalPositions
 from transformer.tap import OFF, AnyTap
 
 
@@ -46,8 +46,8 @@ class Transformer(nn.Module):
         super().__init__()
         self.config = config
         self.embedding = nn.Embedding(config.vocab_size, config.d_model)
-        positions = LearnedPositions if config.positions == "learned" else SinusoidalPositions
-        self.positions = positions(config.max_positions, config.d_model)
+        positions = {"sinusoidal": SinusoidalPositions, "learned": LearnedPositions, "none": NoPositions}
+        self.positions = positions[config.positions](config.max_positions, config.d_model)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
         pre = config.norm == "pre"

@@ -31,6 +31,19 @@ class SinusoidalPositions(nn.Module):
         return self.table[start : start + length]
 
 
+class NoPositions(nn.Module):
+    """Nothing is added: the encoder cannot know the order of its tokens, the decoder only how many came before."""
+
+    def __init__(self, max_positions: int, d_model: int) -> None:
+        super().__init__()
+        self.table: Tensor
+        self.register_buffer("table", torch.zeros(max_positions, d_model), persistent=False)
+
+    def forward(self, start: int, length: int) -> Tensor:
+        """Zeros: [length, d_model]."""
+        return self.table[start : start + length]
+
+
 class LearnedPositions(nn.Module):
     """One learned vector a position (Table 3, row E)."""
 

@@ -12,10 +12,11 @@ never meet in it (hooks on shared modules do meet). What is recorded, with `batc
 
     encoder.L.self.* / decoder.L.self.* / decoder.L.cross.*                attention sub-layers, L = 0, 1, ...
       .enters                               [query, d_model]               x, what enters the sub-layer
-      .queries                              [head, query, d_head]          Q = x W^Q, split into heads
-      .keys, .values                        [head, key, d_head]            K, V, from x, or from memory for `cross`
+      .queries                              [head, query, d_k]             Q = x W^Q, split into heads
+      .keys                                 [head, key, d_k]               K, from x, or from memory for `cross`
+      .values                               [head, key, d_head]            V, likewise; d_k is d_head as a rule
       .mask                                 [1, query or 1, key], bool     True = may attend
-      .scores                               [head, query, key]             Q K^T / sqrt(d_head), hidden cells -inf
+      .scores                               [head, query, key]             Q K^T / sqrt(d_k), hidden cells -inf
       .weights                              [head, query, key]             softmax of scores over keys; no dropout
       .head_outputs                         [head, query, d_head]          weights times V, before W^O
       .update                               [query, d_model]               what the sub-layer returns, Sublayer(x)

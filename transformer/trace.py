@@ -24,15 +24,17 @@ class AttentionTrace:
     field            shape                          what it is (the same names stand in `transformer.tap`)
     ---------------  -----------------------------  ---------------------------------------------------------
     enters           [layer, query, d_model]        x, what enters the sub-layer
-    queries          [layer, head, query, d_head]   Q
-    keys, values     [layer, head, key, d_head]     K, V
+    queries          [layer, head, query, d_k]      Q (d_k is d_head, unless the configuration names another)
+    keys             [layer, head, key, d_k]        K
+    values           [layer, head, key, d_head]     V
     mask             [query, key], bool             True = may attend
-    scores           [layer, head, query, key]      Q K^T / sqrt(d_head), hidden cells -inf
+    scores           [layer, head, query, key]      Q K^T times scale, hidden cells -inf
     weights          [layer, head, query, key]      softmax of the scores over keys
     head_outputs     [layer, head, query, d_head]   weights times V
     update           [layer, query, d_model]        what the sub-layer returns, Sublayer(x)
     sum              [layer, query, d_model]        x + Sublayer(x)
     leaves           [layer, query, d_model]        LayerNorm(sum); with pre-norm the sum itself
+    scale            a number                       1 / sqrt(d_k), equation 1; 1 in a model without scaling
     """
 
     enters: Tensor
@@ -46,6 +48,7 @@ class AttentionTrace:
     update: Tensor
     sum: Tensor
     leaves: Tensor
+    scale: float
 
     @property
     def layers(self) -> int:
@@ -152,14 +155,14 @@ class Trace:
 
 def _stack(records: Mapping[str, Tensor], prefix: str, layers: int, sub: str, kind: type) -> dict[str, Tensor]:
     """Field name -> [layer, ...] of one sub-layer, batch dropped."""
-    names = [field.name for field in fields(kind) if field.name != "mask"]
+    names = [field.name for field in fields(kind) if field.name not in ("mask", "scale")]
     return {name: torch.stack([records[f"{prefix}.{i}.{sub}.{name}"][0] for i in range(layers)]) for name in names}
 
 
-def _attention(records: Mapping[str, Tensor], prefix: str, layers: int, sub: str) -> AttentionTrace:
+def _attention(records: Mapping[str, Tensor], prefix: str, layers: int, sub: str, scale: float) -> AttentionTrace:
     stacked = _stack(records, prefix, layers, sub, AttentionTrace)
     mask = records[f"{prefix}.0.{sub}.mask"][0, 0].expand(stacked["weights"].shape[-2:])
-    return AttentionTrace(mask=mask, **stacked)
+    return AttentionTrace(mask=mask, scale=scale, **stacked)
 
 
 @torch.inference_mode()
@@ -176,9 +179,9 @@ def trace_pass(
     records = tap.finish()
     config = model.config
     return {
-        "encoder_self": _attention(records, "encoder", config.encoder_layers, "self"),
-        "decoder_self": _attention(records, "decoder", config.decoder_layers, "self"),
-        "cross": _attention(records, "decoder", config.decoder_layers, "cross"),
+        "encoder_self": _attention(records, "encoder", config.encoder_layers, "self", config.scale),
+        "decoder_self": _attention(records, "decoder", config.decoder_layers, "self", config.scale),
+        "cross": _attention(records, "decoder", config.decoder_layers, "cross", config.scale),
         "encoder_ff": FeedForwardTrace(**_stack(records, "encoder", config.encoder_layers, "ff", FeedForwardTrace)),
         "decoder_ff": FeedForwardTrace(**_stack(records, "decoder", config.decoder_layers, "ff", FeedForwardTrace)),
         "source_embedding": records["source.embedding"][0],

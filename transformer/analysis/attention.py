@@ -68,7 +68,7 @@ def entropy(weights: Tensor) -> Tensor:
 class Checks:
     """Largest deviations over all layers, heads and cells of one kind of attention.
 
-    row_sum: |sum of a row - 1|; masked: weight of a hidden cell; recomputed: |softmax(Q K^T / sqrt(d_head), hidden
+    row_sum: |sum of a row - 1|; masked: weight of a hidden cell; recomputed: |softmax(Q K^T scale, hidden
     cells out) from the stored Q and K, in float64 - stored weight|
     """
 
@@ -95,7 +95,7 @@ def check(attention: AttentionTrace) -> Checks:
         row_sum = (weights.sum(-1, dtype=torch.float64) - 1).abs().max()
         masked = weights.masked_fill(attention.mask, 0).abs().max()
         scores = queries.double() @ keys.double().transpose(-2, -1)
-        scores.div_(math.sqrt(queries.shape[-1])).masked_fill_(hidden, -math.inf)
+        scores.mul_(attention.scale).masked_fill_(hidden, -math.inf)
         recomputed = scores.softmax(-1).sub_(weights).abs_().max()
         found.append(torch.stack((row_sum, masked.double(), recomputed)))
     return Checks(*torch.stack(found).amax(0).tolist())  # amax hands NaN on, as it must: Python's max drops it

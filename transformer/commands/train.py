@@ -26,6 +26,7 @@ SETTINGS_HELP = {
     "batch_tokens": "padded tokens a side in a batch",
     "peak_rate": "largest learning rate (default: the paper's, d_model^-0.5 * warmup^-0.5)",
     "warmup": "steps until the largest learning rate",
+    "ramp": "whether the rate rises over the warm-up; off: it is at its largest from the first step (default on)",
     "cooldown": "last steps, over which the rate falls to zero",
     "smoothing": "label smoothing",
     "clip": "largest norm of the gradient, 0: no clipping",
@@ -44,7 +45,7 @@ CHOICES = {
 }  # fmt: skip
 MODEL_FIELDS = (
     "d_model", "d_ff", "heads", "encoder_layers", "decoder_layers", "dropout", "attention_dropout", "activation",
-    "norm", "positions", "max_positions",
+    "norm", "positions", "max_positions", "d_k", "scaling",
 )  # fmt: skip
 
 
@@ -72,7 +73,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     model.add_argument("--vocab-size", type=whole(5, 1_000_000), metavar="N", help="pieces (default 8000)")
     fields = {field.name: field for field in dataclasses.fields(ModelConfig)}
     for name in MODEL_FIELDS:
-        note = "the preset's" if name in PRESETS["small"] else fields[name].default
+        default = {None: "d_model / heads", True: "on", False: "off"}.get(fields[name].default, fields[name].default)
+        note = "the preset's" if name in PRESETS["small"] else default
         _option(model, name, fields[name].default, f"(default {note})")
     training = parser.add_argument_group("training", "defaults are the paper's where it says one")
     for field in dataclasses.fields(Settings):
@@ -87,15 +89,23 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 def _option(group: Any, name: str, default: Any, text: str) -> None:
     """One option --some-name. Its argparse default is None: only what a person gave may contradict a saved run."""
-    kinds: dict[type, Any] = {int: whole(0), float: positive, str: str, type(None): positive}
+    kinds: dict[type, Any] = {int: whole(0), float: positive, str: str, bool: switch, type(None): positive}
+    kind = whole(1) if name == "d_k" else kinds[type(default)]
     choices = CHOICES.get(name)
     group.add_argument(
         f"--{name.replace('_', '-')}",
-        type=kinds[type(default)],
+        type=kind,
         choices=choices,
-        metavar=None if choices else ("N" if isinstance(default, int) else "X"),
+        metavar=None if choices else "on|off" if type(default) is bool else "X" if kind is positive else "N",
         help=text,
     )
+
+
+def switch(text: str) -> bool:
+    """An argparse type: on or off."""
+    if text not in ("on", "off"):
+        raise argparse.ArgumentTypeError(f"{text!r} arrived; on and off are allowed")
+    return text == "on"
 
 
 def share(text: str) -> tuple[str, float]:

@@ -43,6 +43,7 @@ class Settings:
 
     steps: updates in all; batch_tokens: padded tokens a side in a batch
     peak_rate: largest learning rate; None: equation 3's, d_model^-0.5 warmup^-0.5; warmup, cooldown: steps
+    ramp: the rate rises over the warm-up; False: it is at its largest from the first step
     smoothing: epsilon_ls of section 5.4; clip: largest norm of the gradient, 0: none
     sampling: alpha of subword regularisation, 0: always the best segmentation
     augmentation: shares of the sentence pairs that are varied, anew in every epoch
@@ -56,6 +57,7 @@ class Settings:
     peak_rate: float | None = None
     warmup: int = 4_000
     cooldown: int = 0
+    ramp: bool = True
     smoothing: float = 0.1
     clip: float = 1.0
     sampling: float = 0.0
@@ -76,6 +78,8 @@ class Settings:
             value = getattr(self, name)
             if type(value) is not int or value < low:
                 raise TrainingError(f"{name} is {value!r}; a whole number of at least {low} is allowed")
+        if type(self.ramp) is not bool:
+            raise TrainingError(f"ramp is {self.ramp!r}; true and false are allowed")
         if not 0 <= self.smoothing < 1:
             raise TrainingError(f"smoothing is {self.smoothing}; a number from 0 up to, not including, 1 is allowed")
         if self.clip < 0 or self.sampling < 0 or (self.peak_rate is not None and self.peak_rate <= 0):
@@ -148,7 +152,8 @@ class Trainer:
         torch.manual_seed(settings.seed)
         self.model = Transformer(config)
         peak = settings.peak_rate or paper_peak(config.d_model, settings.warmup)
-        self.rate = lambda step: learning_rate(step, peak, settings.warmup, settings.steps, settings.cooldown)
+        after = (settings.warmup, settings.steps, settings.cooldown, settings.ramp)
+        self.rate = lambda step: learning_rate(step, peak, *after)
         # Section 5.3: Adam with beta_1 = 0.9, beta_2 = 0.98, epsilon = 1e-9.
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True)
         (self.folder / "states").mkdir(parents=True, exist_ok=True)

@@ -89,7 +89,10 @@ export class CellLine {
     const number = (name, value) => el("span", { class: "hs-pairing" }, el("em", null, name), " ", value);
     parts.push(
       number(t("cell_dot"), formatScore(row.products[k])),
-      number(t("cell_scale", { d: exact.depth }), formatScore(row.products[k] / Math.sqrt(exact.depth))),
+      number(
+        t(this.scaled(exact) ? "cell_scale" : "cell_unscaled", { d: exact.depth }),
+        formatScore(row.products[k] * exact.scale),
+      ),
       number(t("cell_mask"), t(hidden ? "cell_hidden" : "cell_visible")),
       el(
         "span",
@@ -110,6 +113,11 @@ export class CellLine {
     );
     this.line.replaceChildren(...parts);
     return this.finish(true);
+  }
+
+  // Whether the scores are q . k / sqrt(d), as equation 1 has them; a model may be trained without.
+  scaled(exact) {
+    return Math.abs(exact.scale * Math.sqrt(exact.depth) - 1) < 1e-6;
   }
 
   weight(value, exact) {
@@ -136,12 +144,12 @@ export class CellLine {
     const { t } = this.hooks;
     const { model, view, at } = this.subject;
     const { exact, row, q, k, merged } = this.work;
-    const { depth } = exact;
+    const { depth, valueDepth } = exact;
     const query = model.pieceLabel(view.sides.rows, q);
     const key = model.pieceLabel(view.sides.columns, k);
-    const slice = (array, index) => array.subarray(index * depth, (index + 1) * depth);
-    const qs = slice(exact.queries, q);
-    const ks = slice(exact.keys, k);
+    const slice = (array, index, width) => array.subarray(index * width, (index + 1) * width);
+    const qs = slice(exact.queries, q, depth);
+    const ks = slice(exact.keys, k, depth);
     const products = Float64Array.from(qs, (value, i) => value * ks[i]);
     const strips = el("div", { class: "hs-strips" });
     const add = (label, values, top) =>
@@ -150,7 +158,7 @@ export class CellLine {
     add(t("cell_key", { token: key }), ks);
     add(t("cell_product", { value: formatScore(row.products[k]) }), products);
     if (exact.values) {
-      const vs = slice(exact.values, k);
+      const vs = slice(exact.values, k, valueDepth);
       const top = vs.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
       add(t("cell_value", { token: key }), vs, top);
       add(
@@ -159,12 +167,13 @@ export class CellLine {
         top,
       );
     }
-    this.body.append(el("p", { class: "hs-equation" }, t("cell_equation", { d: depth })), strips);
+    const equation = t(this.scaled(exact) ? "cell_equation" : "cell_equation_unscaled", { d: depth });
+    this.body.append(el("p", { class: "hs-equation" }, equation), strips);
     if (merged) this.body.append(this.mergedTable(model, view, at));
     this.body.append(this.rowBars(model, view, row, k));
   }
 
-  // d_head coloured blocks: the kind's hue for positive numbers, grey for negative ones.
+  // One coloured block a number: the kind's hue for positive numbers, grey for negative ones.
   strip(values, top) {
     const { theme, view } = this.subject;
     const { t } = this.hooks;

@@ -92,9 +92,9 @@ export function meanEntropy(weights, queries, keys) {
   return queries ? Math.abs(total / queries) : 0;
 }
 
-// softmax(q . k / sqrt(d)) of one row, in double precision, masked keys left out of the sum.
+// softmax(q . k * scale) of one row, in double precision, masked keys left out of the sum.
 export function recomputeRow(exact, q, causal) {
-  const { queries, keys, depth, count } = exact;
+  const { queries, keys, depth, scale, count } = exact;
   const products = new Float64Array(count);
   const scores = new Float64Array(count);
   let top = -Infinity;
@@ -102,7 +102,7 @@ export function recomputeRow(exact, q, causal) {
     let dot = 0;
     for (let d = 0; d < depth; d++) dot += queries[q * depth + d] * keys[k * depth + d];
     products[k] = dot;
-    scores[k] = causal && k > q ? -Infinity : dot / Math.sqrt(depth);
+    scores[k] = causal && k > q ? -Infinity : dot * scale;
     if (scores[k] > top) top = scores[k];
   }
   const weights = new Float64Array(count);

@@ -29,7 +29,9 @@ export class TraceModel {
         one.queries = pack.array(entry.queries);
         one.keys = pack.array(entry.keys);
         one.depth = entry.queries.shape[1];
+        one.scale = entry.scale;
         one.values = entry.values ? pack.array(entry.values) : null;
+        one.valueDepth = entry.values ? entry.values.shape[1] : 0;
       }
       this.exact.set(this.exactKey(entry.kind, entry.layer, entry.head, entry.summary || "mean"), one);
       gained.add(entry.kind);

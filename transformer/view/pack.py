@@ -56,7 +56,7 @@ def _exact(writer: _Writer, trace: Trace, kind: str, layer: int, head: int) -> d
     arrays = {
         name: writer.add(getattr(attention, name)[layer, head]) for name in ("weights", "queries", "keys", "values")
     }
-    return {"kind": kind, "layer": layer, "head": head, **arrays}
+    return {"kind": kind, "layer": layer, "head": head, "scale": attention.scale, **arrays}
 
 
 def full_pack(
@@ -103,7 +103,7 @@ def full_pack(
         "probabilities": [round(value, 6) for value in trace.probabilities.tolist()],
         "own": trace.own,
         "heads": trace.cross.heads,
-        "d_head": trace.cross.queries.shape[-1],
+        "d_head": trace.cross.values.shape[-1],
         "kinds": kinds,
         "exact": entries,
         "state": {**view.to_browser(), "revision": revision},
