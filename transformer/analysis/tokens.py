@@ -54,3 +54,17 @@ def word_labels(labels: Sequence[str], numbers: Sequence[int]) -> tuple[str, ...
     for label, number in zip(labels, numbers, strict=True):
         words[number] += label
     return tuple(words)
+
+
+def repeats(tokens: Sequence[object], longest: int = 8) -> int:
+    """How many times in a row the most repeated block of up to `longest` tokens stands: 1 where nothing repeats.
+
+    A model that has lost its way says the same thing over and over; good text seldom says anything four times.
+    """
+    most = 1 if tokens else 0
+    for size in range(1, min(longest, len(tokens) // 2) + 1):
+        run = 0  # tokens in a row that equal the one `size` before
+        for place in range(size, len(tokens)):
+            run = run + 1 if tokens[place] == tokens[place - size] else 0
+            most = max(most, 1 + run // size)
+    return most

@@ -21,6 +21,7 @@ from transformer.training.loop import Progress, Settings, Trainer
 from transformer.training.preparation import PREPARATIONS
 from transformer.training.recipe import read_recipe
 
+SHARES = tuple(field.name for field in dataclasses.fields(Augmentation))
 SETTINGS_HELP = {
     "steps": "updates in all",
     "batch_tokens": "padded tokens a side in a batch",
@@ -30,7 +31,7 @@ SETTINGS_HELP = {
     "cooldown": "last steps, over which the rate falls to zero",
     "smoothing": "label smoothing",
     "clip": "largest norm of the gradient, 0: no clipping",
-    "augmentation": "shares of pairs to vary: lower, upper, bare, curly, quoted, joined, digits, names (default none)",
+    "augmentation": f"shares of pairs to vary: {', '.join(SHARES)} (default none)",
     "sampling": "alpha of subword regularisation, 0: always the best segmentation",
     "precision": "of the matrix products outside attention",
     "average": "how many of the last saved states make the final weights",
@@ -111,13 +112,12 @@ def switch(text: str) -> bool:
 def share(text: str) -> tuple[str, float]:
     """An argparse type: NAME=SHARE of the augmentation."""
     name, _, value = text.partition("=")
-    known = [field.name for field in dataclasses.fields(Augmentation)]
     try:
         number = float(value)
         Augmentation(**{name: number})
     except (ValueError, TypeError):
         raise argparse.ArgumentTypeError(
-            f"{text!r} arrived; NAME=SHARE is allowed, with one of {', '.join(known)} and a number from 0 to 1"
+            f"{text!r} arrived; NAME=SHARE is allowed, with one of {', '.join(SHARES)} and a number from 0 to 1"
         ) from None
     return name, number
 

@@ -53,7 +53,10 @@ class Augmentation:
     lower, upper: the source in small letters, or in capitals; half of these lose their final punctuation too
     bare: the source without its final punctuation; the target keeps its own
     curly: apostrophes of the source as telephones type them (’)
-    quoted: both sides in quotation marks; joined: the next pair added behind it, on both sides
+    quoted: both sides in quotation marks
+    joined: another pair added behind it, on both sides
+    repeated: of the pairs of up to three words a side: said two to four times
+    copied: in its place a few numbers, unknown names or strings of letters that stay as they are
     digits, names: of those pairs that have a number, or the same first name, on both sides: another one put in
     """
 
@@ -63,6 +66,8 @@ class Augmentation:
     curly: float = 0.0
     quoted: float = 0.0
     joined: float = 0.0
+    repeated: float = 0.0
+    copied: float = 0.0
     digits: float = 0.0
     names: float = 0.0
 
@@ -86,6 +91,10 @@ class Augmentation:
             if self.joined and rng.random() < self.joined:
                 second = pairs[rng.randrange(len(pairs))]
                 pair = f"{pair[0]} {second[0]}", f"{pair[1]} {second[1]}"
+            elif self.repeated and rng.random() < self.repeated:
+                pair = repeated(pair, rng)
+            if self.copied and rng.random() < self.copied:
+                pair = copied(rng)
             source, target = pair
             draw = rng.random()
             changed = draw < self.lower + self.upper
@@ -144,6 +153,28 @@ def invented_name(rng: random.Random) -> str:
     if rng.random() < 0.2:
         return "".join(rng.choice(string.ascii_lowercase) for _ in range(rng.randint(3, 8))).capitalize()
     return "".join(rng.choice(SYLLABLES.split()) for _ in range(rng.randint(2, 3))).capitalize()
+
+
+def repeated(pair: Pair, rng: random.Random) -> Pair:
+    """A pair of up to three words a side said two to four times, with or without punctuation; a longer one as it is."""
+    if max(len(side.split()) for side in pair) > 3:
+        return pair
+    times = rng.randint(2, 4)
+    if rng.random() < 0.5:
+        pair = FINAL.sub("", pair[0]) or pair[0], FINAL.sub("", pair[1]) or pair[1]
+    return " ".join([pair[0]] * times), " ".join([pair[1]] * times)
+
+
+def copied(rng: random.Random) -> Pair:
+    """One to three numbers, names nobody has or strings of letters, the same on both sides."""
+    parts = []
+    for _ in range(rng.choice((1, 1, 1, 2, 3))):
+        draw = rng.random()
+        parts.append(_number(rng.randint(1, 10), rng) if draw < 0.5 else invented_name(rng))
+        if draw > 0.75:
+            parts[-1] = parts[-1].lower()
+    text = " ".join(parts) + rng.choice(("", "", ".", "!"))
+    return text, text
 
 
 def other_name(pair: Pair, rng: random.Random) -> Pair:
