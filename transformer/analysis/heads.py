@@ -11,6 +11,7 @@ from torch import Tensor
 
 from transformer.analysis.attention import entropy
 from transformer.analysis.tokens import is_special, word_labels, word_numbers
+from transformer.tokenizer import PIECE_MARK
 from transformer.trace import KINDS, AttentionTrace, Trace
 
 OFFSETS = {"previous": -1, "same": 0, "next": 1}
@@ -69,8 +70,9 @@ def _offsets(attention: AttentionTrace) -> tuple[dict[str, Tensor], dict[str, in
 
 def _words(tokens: Sequence[str], labels: Sequence[str]) -> list[str | None]:
     """For every token the word it belongs to, in lower case; None for special tokens."""
-    numbers = word_numbers(tokens, [label.replace("▁", "") for label in labels])
-    words = word_labels([label.replace("▁", "").strip() for label in labels], numbers)
+    shown = ["" if token == PIECE_MARK else label for token, label in zip(tokens, labels, strict=True)]
+    numbers = word_numbers(tokens, shown)
+    words = word_labels(shown, numbers)
     return [
         None if special else words[number].casefold()
         for number, special in zip(numbers, is_special(tokens), strict=True)

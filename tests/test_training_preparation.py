@@ -1,0 +1,27 @@
+"""Text prepared for published scores."""
+
+from __future__ import annotations
+
+import pytest
+
+from transformer.training.data import DataError
+from transformer.training.preparation import Preparation
+
+
+def test_none_leaves_text_alone() -> None:
+    none = Preparation("none", ("en", "de"))
+    assert none.pairs([("A  b.", "C d!")]) == [("A  b.", "C d!")] and none.restore("C d !") == "C d !"
+
+
+def test_moses_cuts_lowers_and_joins_again() -> None:
+    pytest.importorskip("sacremoses")
+    moses = Preparation("moses-lowercase", ("en", "de"))
+    assert moses.pairs([("The man's dog, it’s big.", "Der „große“ Hund ist da.")]) == [
+        ("the man 's dog , it 's big .", 'der " große " hund ist da .')
+    ]
+    assert moses.restore("der hund , der bellt .") == "der hund, der bellt."
+
+
+def test_an_unknown_name_is_said() -> None:
+    with pytest.raises(DataError, match="there is no preparation 'lower'; there are none and moses-lowercase"):
+        Preparation("lower", ("en", "de"))
