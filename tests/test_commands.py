@@ -326,7 +326,7 @@ def test_the_app_is_handed_its_settings(trained: Path, monkeypatch: pytest.Monke
         monkeypatch.setenv(name, "before")
     monkeypatch.setattr(serve, "taken", lambda port: False)
     monkeypatch.chdir(trained)
-    given: Any = options(checkpoint="checkpoint", max_tokens=64, port=8600)
+    given: Any = options(checkpoint="checkpoint", max_tokens=64, port=8600, device="cpu")
     assert serve.prepare(given) == ["run", str(ROOT / "app.py"), "--server.port=8600"]
     assert os.environ["HEADSCOPE_CHECKPOINT"] == str(trained / "checkpoint")
     assert os.environ["HEADSCOPE_MAX_TOKENS"] == "64"

@@ -64,6 +64,17 @@ class Transformer(nn.Module):
                 nn.init.zeros_(module.bias)
         nn.init.normal_(self.embedding.weight, std=self.config.d_model**-0.5)
 
+    def shrink_branches(self, gain: float) -> None:
+        """Multiply the initial W^V, W^O and feed-forward matrices by gain, so that what a sub-layer adds begins small.
+
+        DeepNet's beta (Wang et al. 2022, section 4). With post-norm and gain 1 the encoder's output says little of its
+        tokens at first, and cross-attention stays flat for more than a thousand steps; see docs/training.md.
+        """
+        with torch.no_grad():
+            for name, parameter in self.named_parameters():
+                if parameter.dim() == 2 and any(part in name for part in (".value.", ".output.", "feed_forward.")):
+                    parameter.mul_(gain)
+
     def embed(self, ids: Tensor, start: int = 0, tap: AnyTap = OFF) -> Tensor:
         """Embeddings times sqrt(d_model), plus positions; dropout on the sum (section 5.4).
 

@@ -152,7 +152,7 @@ class Pretrained:
         tensors = trace_pass(
             self.model, torch.tensor([source_ids], device=device), torch.tensor([fed], device=device), edits
         )
-        chosen = torch.tensor(out, device=device)[:, None]
+        chosen = torch.tensor(out)[:, None]
         logits = tensors["logits"]
         assert isinstance(logits, torch.Tensor)
         with torch.inference_mode():
@@ -189,8 +189,10 @@ def available() -> dict[str, Path]:
     return found
 
 
-def load(name: str | Path) -> Pretrained:
+def load(name: str | Path, device: torch.device | str = "cpu") -> Pretrained:
     """A bundled checkpoint by its name, or any checkpoint by the path of its folder.
+
+    device: where it computes, "cpu", "cuda" or "mps"; traces come back to the CPU.
 
     Raises CheckpointError with one sentence if there is none or it is damaged.
     """
@@ -200,4 +202,4 @@ def load(name: str | Path) -> Pretrained:
         names = ", ".join(known) or "none found"
         raise CheckpointError(f"there is no checkpoint {str(name)!r}; bundled are {names}, or give a folder's path")
     found = load_checkpoint(path)
-    return Pretrained(found.name, found.path, found.model, found.tokenizer, found.languages, found.metrics)
+    return Pretrained(found.name, found.path, found.model.to(device), found.tokenizer, found.languages, found.metrics)

@@ -176,7 +176,7 @@ def trace_pass(
     """
     tap = Tap(edits)
     model(source, target_in, tap)
-    records = tap.finish()
+    records = {name: tensor.cpu() for name, tensor in tap.finish().items()}
     config = model.config
     return {
         "encoder_self": _attention(records, "encoder", config.encoder_layers, "self", config.scale),

@@ -35,7 +35,7 @@ def checkpoints() -> dict[str, Path]:
 def load(name: str, path: str) -> Pretrained:
     """A checkpoint by name. Raises CheckpointError."""
     torch.set_num_threads(1)  # many viewers share few cores; one thread each keeps the slowest click short
-    model = transformer.load(path)
+    model = transformer.load(path, os.environ.get("HEADSCOPE_DEVICE", "cpu"))
     model.trace("a")  # first pass pays for lazy set-up; pay it now
     send_at_once()
     # Streamlit collects garbage after every rerun; with torch loaded that is 140 ms unless what lives on is frozen.

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable
 from pathlib import Path
 
+import torch
+
 from transformer.training.data import DataError, Pair, read_pairs
+
+DEVICES = ("cpu", "cuda", "mps")
 
 
 class CommandError(ValueError):
@@ -55,6 +60,20 @@ def add_search(parser: argparse.ArgumentParser) -> None:
         metavar="A",
         help="alpha of the length penalty, with two beams or more (default 0.6, the paper's)",
     )
+
+
+def add_device(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--device", choices=DEVICES, default="cpu", help="where to compute (default cpu)")
+
+
+def find_device(name: str) -> torch.device:
+    """The device of a name in DEVICES; under torchrun, this worker's own GPU. Raises CommandError if it is missing."""
+    there = {"cpu": lambda: True, "cuda": torch.cuda.is_available, "mps": torch.backends.mps.is_available}
+    if not there[name]():
+        raise CommandError(f"--device {name}: PyTorch finds no such device on this machine; use --device cpu")
+    if name == "cuda":
+        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
+    return torch.device(name)
 
 
 def read(files: list[Path]) -> list[Pair]:

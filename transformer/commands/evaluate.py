@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 
 from transformer.checkpoint import write_whole
-from transformer.commands.common import add_checkpoint, add_search, read
+from transformer.commands.common import add_checkpoint, add_device, add_search, find_device, read
 from transformer.pretrained import load
 from transformer.training.evaluation import Evaluation
 from transformer.training.evaluation import evaluate as measure
@@ -27,6 +27,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="one tab-separated file SOURCE<tab>TARGET, or a source and a target file; .gz is unpacked",
     )
     add_search(parser)
+    add_device(parser)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the scores there too, e.g. as metrics.json")
 
 
@@ -49,7 +50,7 @@ def table(found: Evaluation) -> str:
 
 def run(options: argparse.Namespace) -> int:
     pairs = read(options.data)
-    model = load(options.checkpoint)
+    model = load(options.checkpoint, find_device(options.device))
     found = measure(model, pairs, options.beam, options.length_penalty)
     print(table(found))
     if options.json:

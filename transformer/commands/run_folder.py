@@ -17,12 +17,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from transformer.checkpoint import write_whole
 from transformer.commands.common import CommandError, read
 from transformer.config import ModelConfig, preset
 from transformer.tokenizer import Tokenizer
 from transformer.training.data import DataError, Pair
 from transformer.training.loop import Progress, Settings, Trainer, TrainingError
+from transformer.training.parallel import ALONE, Workers
 from transformer.training.preparation import Preparation
 from transformer.training.tasks import TASKS, task_pairs
 
@@ -50,10 +53,6 @@ class Plan:
     vocab_size: int | None = None
     model: dict[str, Any] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)
-
-
-class Stop(Exception):
-    """Raised between two steps after Ctrl+C."""
 
 
 @contextmanager
@@ -93,18 +92,8 @@ class Run:
         """Train to the end. Returns False if interrupted; the state is saved then."""
         trainer = self.trainer
         with _interruptible() as asked:
-
-            def after_step(entry: Progress) -> None:
-                report(entry)
-                if asked() and entry.step < trainer.settings.steps:
-                    raise Stop
-
-            try:
-                trainer.run(after_step)
-            except Stop:
-                trainer._save()
-                return False
-        return True
+            trainer.run(report, stop=asked)
+        return trainer.step == trainer.settings.steps
 
 
 def fingerprint(*sets: Sequence[Pair]) -> str:
@@ -150,8 +139,8 @@ def _task_pairs(task: dict[str, Any]) -> tuple[list[Pair], list[Pair]]:
     return task_pairs(task["name"], task["count"], lengths, task["seed"], held_out), validation
 
 
-def open_run(folder: Path, plan: Plan) -> Run:
-    """Begin a run in the folder, or resume the one it holds.
+def open_run(folder: Path, plan: Plan, device: torch.device | str = "cpu", workers: Workers = ALONE) -> Run:
+    """Begin a run in the folder, or resume the one it holds. Only the first worker writes.
 
     Raises CommandError where the plan contradicts the saved run, and whatever the data, tokenizer, model and trainer
     raise.
@@ -203,8 +192,9 @@ def open_run(folder: Path, plan: Plan) -> Run:
         texts = (text for pair in pairs for text in pair if text.strip())
         tokenizer = Tokenizer.train(texts, vocab_size, chosen["tokenizer"])
         config = preset(name, len(tokenizer), **changes)
-        folder.mkdir(parents=True, exist_ok=True)
-        tokenizer.save(folder / "tokenizer.model")
+        if workers.first:
+            folder.mkdir(parents=True, exist_ok=True)
+            tokenizer.save(folder / "tokenizer.model")
         saved = {"changes": changes, "vocab_size": vocab_size}
     room = config.max_positions - 1
     if not any(len(tokenizer.encode(s)) <= room and len(tokenizer.encode(t)) <= room for s, t in validation):
@@ -220,12 +210,16 @@ def open_run(folder: Path, plan: Plan) -> Run:
         "settings": dataclasses.asdict(settings),
         "fingerprint": digest,
     }
-    trainer = Trainer(folder, config, tokenizer, pairs, validation, settings, (languages[0], languages[1]))
-    write_whole(memory, json.dumps(about, indent=1).encode())
+    workers.wait()  # nobody begins to write before all have read
+    spoken = (languages[0], languages[1])
+    trainer = Trainer(folder, config, tokenizer, pairs, validation, settings, spoken, device, workers)
+    if workers.first:
+        write_whole(memory, json.dumps(about, indent=1).encode())
     parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
     begin = f"resuming at step {trainer.step:,}" if started else "a new run"
     notes = [
         f"{begin} in {folder}: {len(pairs):,} pairs, {len(validation):,} for validation, vocabulary "
-        f"{config.vocab_size:,}, {parameters:,} parameters, {settings.steps:,} steps; Ctrl+C saves and stops"
+        f"{config.vocab_size:,}, {parameters:,} parameters, {settings.steps:,} steps"
+        f"{f', {workers.count} workers' if workers.count > 1 else ''}; Ctrl+C saves and stops"
     ]
     return Run(trainer, notes)

@@ -9,13 +9,14 @@ import socket
 import sys
 from pathlib import Path
 
-from transformer.commands.common import CommandError, add_checkpoint, whole
+from transformer.commands.common import CommandError, add_checkpoint, add_device, find_device, whole
 from transformer.places import app_folder
 from transformer.pretrained import available, load
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     add_checkpoint(parser, required=False)
+    add_device(parser)
     parser.add_argument("--port", type=whole(1, 65_535), default=8501, metavar="N", help="default 8501")
     parser.add_argument(
         "--max-tokens", type=whole(2, 16_384), metavar="N", help="longest text, in tokens a side (default 128)"
@@ -46,6 +47,7 @@ def prepare(options: argparse.Namespace) -> list[str]:
         load(options.checkpoint)
         bundled = options.checkpoint in available()
         os.environ["HEADSCOPE_CHECKPOINT"] = options.checkpoint if bundled else str(Path(options.checkpoint).resolve())
+    os.environ["HEADSCOPE_DEVICE"] = find_device(options.device).type
     if options.max_tokens:
         os.environ["HEADSCOPE_MAX_TOKENS"] = str(options.max_tokens)
     if taken(options.port):

@@ -11,13 +11,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from transformer.commands.common import CommandError, positive, whole
+from transformer.commands.common import CommandError, add_device, find_device, positive, whole
 from transformer.commands.run_folder import Plan, open_run
 from transformer.config import ACTIVATIONS, NORMS, POSITIONS, PRESETS, ModelConfig
 from transformer.tokenizer import TOKENIZER_KINDS
 from transformer.training.augmentation import Augmentation
 from transformer.training.data import DataError
 from transformer.training.loop import Progress, Settings, Trainer
+from transformer.training.parallel import join, leave
 from transformer.training.preparation import PREPARATIONS
 from transformer.training.recipe import read_recipe
 
@@ -29,6 +30,7 @@ SETTINGS_HELP = {
     "warmup": "steps until the largest learning rate",
     "ramp": "whether the rate rises over the warm-up; off: it is at its largest from the first step (default on)",
     "cooldown": "last steps, over which the rate falls to zero",
+    "gain": "factor on the initial value, output and feed-forward matrices; below 1 wakes cross-attention sooner",
     "smoothing": "label smoothing",
     "clip": "largest norm of the gradient, 0: no clipping",
     "augmentation": f"shares of pairs to vary: {', '.join(SHARES)} (default none)",
@@ -41,6 +43,7 @@ SETTINGS_HELP = {
     "snapshots": "how many log-spaced states of the weights to keep for looking at training",
     "seed": "of the initial weights, the order of the batches and dropout",
 }
+INTERRUPTED = 130  # what a shell reports for a program ended by Ctrl+C
 CHOICES = {
     "precision": ("float32", "bfloat16"), "activation": ACTIVATIONS, "norm": NORMS, "positions": POSITIONS,
 }  # fmt: skip
@@ -55,6 +58,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--recipe", type=Path, metavar="FILE", help="a TOML file with values for all options below; options win"
     )
+    add_device(parser)
     parser.add_argument("--export", type=Path, metavar="FOLDER", help="final checkpoint (default OUTPUT/checkpoint)")
     data = parser.add_argument_group("data", "tab-separated lines SOURCE<tab>TARGET, or paired files; .gz is unpacked")
     data.add_argument("--data", type=Path, metavar="FILE", help="training pairs, tab-separated")
@@ -239,21 +243,28 @@ class Bar:
 
 
 def run(options: argparse.Namespace) -> int:
-    run = open_run(options.output, plan(options))
-    for line in run.notes:
-        print(line, file=sys.stderr)
-    bar = Bar(run.trainer)
+    device = find_device(options.device)
+    workers = join(device)
     try:
-        finished = run.train(bar.update)
+        run = open_run(options.output, plan(options), device, workers)
+        if not workers.first:
+            return 0 if run.train(lambda entry: None) else INTERRUPTED
+        for line in run.notes:
+            print(line, file=sys.stderr)
+        bar = Bar(run.trainer)
+        try:
+            finished = run.train(bar.update)
+        finally:
+            bar.close()
     finally:
-        bar.close()
+        leave()
     if not finished:
         print(
             f"stopped and saved at step {run.trainer.step:,}; resume with: "
             f"python -m transformer train --output {options.output}",
             file=sys.stderr,
         )
-        return 130
+        return INTERRUPTED
     folder = options.export or options.output / "checkpoint"
     run.trainer.export(folder)
     print(f"the checkpoint is in {folder}")

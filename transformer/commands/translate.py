@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
-from transformer.commands.common import add_checkpoint, add_search, whole
+from transformer.commands.common import add_checkpoint, add_device, add_search, find_device, whole
 from transformer.pretrained import InputError, Pretrained, load
 
 BROKEN_PIPE = 141  # what a shell reports for a program ended by SIGPIPE
@@ -18,6 +18,7 @@ BROKEN_PIPE = 141  # what a shell reports for a program ended by SIGPIPE
 def add(parser: argparse.ArgumentParser) -> None:
     add_checkpoint(parser)
     add_search(parser)
+    add_device(parser)
     parser.add_argument(
         "--batch",
         type=whole(1, 100_000),
@@ -83,7 +84,7 @@ def write(model: Pretrained, source: BinaryIO, target: BinaryIO, batch: int, bea
 
 
 def run(options: argparse.Namespace) -> int:
-    model = load(options.checkpoint)
+    model = load(options.checkpoint, find_device(options.device))
     batch = 1 if sys.stdin.isatty() else options.batch
     try:
         return write(model, sys.stdin.buffer, sys.stdout.buffer, batch, options.beam, options.length_penalty)

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
-from torch import Tensor
+from torch import Tensor, nn
 
 from transformer.checkpoint import save_checkpoint, write_whole
 from transformer.config import ModelConfig
@@ -30,6 +30,7 @@ from transformer.tokenizer import Tokenizer
 from transformer.training.augmentation import NO_AUGMENTATION, Augmentation
 from transformer.training.data import Batch, Pair, bucket, group_references, make_batch, pad
 from transformer.training.loss import smoothed_cross_entropy
+from transformer.training.parallel import ALONE, Workers
 from transformer.training.schedule import learning_rate, paper_peak
 
 
@@ -44,6 +45,7 @@ class Settings:
     steps: updates in all; batch_tokens: padded tokens a side in a batch
     peak_rate: largest learning rate; None: equation 3's, d_model^-0.5 warmup^-0.5; warmup, cooldown: steps
     ramp: the rate rises over the warm-up; False: it is at its largest from the first step
+    gain: factor on the initial value, output and feed-forward matrices, see `Transformer.shrink_branches`
     smoothing: epsilon_ls of section 5.4; clip: largest norm of the gradient, 0: none
     sampling: alpha of subword regularisation, 0: always the best segmentation
     augmentation: shares of the sentence pairs that are varied, anew in every epoch
@@ -58,6 +60,7 @@ class Settings:
     warmup: int = 4_000
     cooldown: int = 0
     ramp: bool = True
+    gain: float = 1.0
     smoothing: float = 0.1
     clip: float = 1.0
     sampling: float = 0.0
@@ -82,6 +85,8 @@ class Settings:
             raise TrainingError(f"ramp is {self.ramp!r}; true and false are allowed")
         if not 0 <= self.smoothing < 1:
             raise TrainingError(f"smoothing is {self.smoothing}; a number from 0 up to, not including, 1 is allowed")
+        if not 0 < self.gain <= 10:
+            raise TrainingError(f"gain is {self.gain}; a number above 0, up to 10, is allowed")
         if self.clip < 0 or self.sampling < 0 or (self.peak_rate is not None and self.peak_rate <= 0):
             raise TrainingError("clip and sampling cannot be negative, peak_rate must be above 0")
         if self.precision not in ("float32", "bfloat16"):
@@ -122,8 +127,33 @@ def snapshot_steps(steps: int, count: int) -> list[int]:
     return sorted({0, *(round(steps ** (i / (count - 2))) for i in range(count - 1))}) if count > 2 else [0, steps]
 
 
+class _Losses(nn.Module):
+    """The forward pass of training as one module, for `Workers.share` to wrap."""
+
+    def __init__(self, model: Transformer, settings: Settings) -> None:
+        super().__init__()
+        self.model, self.settings = model, settings
+
+    def forward(self, source: Tensor, target_in: Tensor, target_out: Tensor) -> tuple[Tensor, Tensor]:
+        """Smoothed loss and plain negative log-likelihood, each summed over the batch's real target tokens."""
+        bfloat16 = self.settings.precision == "bfloat16"
+        device = source.device.type
+        with torch.autocast(device, torch.bfloat16) if bfloat16 else contextlib.nullcontext():
+            memory = self.model.encode(source, OFF)
+            hidden = self.model.decode(target_in, memory, source, OFF)
+        real = target_out != self.model.config.pad_id
+        with torch.autocast(device, enabled=False):
+            return smoothed_cross_entropy(
+                hidden[real].float(),
+                self.model.embedding.weight,
+                target_out[real],
+                self.settings.smoothing,
+                torch.bfloat16 if bfloat16 else torch.float32,
+            )
+
+
 class Trainer:
-    """One run in one folder.
+    """One run in one folder, on one device, by one process or, started by torchrun, by several workers.
 
     folder holds state.json and state.safetensors (the last saved state), states/ (weights to average), snapshots/,
     training.csv, and at the end the checkpoint. Opening a folder that has a state goes on from it, with the same
@@ -139,9 +169,11 @@ class Trainer:
         validation: Sequence[Pair],
         settings: Settings,
         languages: tuple[str, str] = ("source", "target"),
+        device: torch.device | str = "cpu",
+        workers: Workers = ALONE,
     ) -> None:
         self.folder, self.config, self.tokenizer, self.settings = Path(folder), config, tokenizer, settings
-        self.languages = languages
+        self.languages, self.device, self.workers = languages, torch.device(device), workers
         self.pairs = list(train)
         self.validation = list(validation)
         if not self.validation:
@@ -151,15 +183,22 @@ class Trainer:
         self.loss_sum = self.token_sum = 0.0  # since the last entry of the log
         torch.manual_seed(settings.seed)
         self.model = Transformer(config)
+        if settings.gain != 1:
+            self.model.shrink_branches(settings.gain)
+        self.model.to(self.device)
+        if not workers.first:
+            torch.manual_seed(settings.seed + workers.number)  # the same weights, other dropout
+        self.losses = workers.share(_Losses(self.model, settings))
         peak = settings.peak_rate or paper_peak(config.d_model, settings.warmup)
         after = (settings.warmup, settings.steps, settings.cooldown, settings.ramp)
         self.rate = lambda step: learning_rate(step, peak, *after)
         # Section 5.3: Adam with beta_1 = 0.9, beta_2 = 0.98, epsilon = 1e-9.
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True)
-        (self.folder / "states").mkdir(parents=True, exist_ok=True)
+        if workers.first:
+            (self.folder / "states").mkdir(parents=True, exist_ok=True)
         if (self.folder / "state.json").exists():
             self._restore()
-        elif settings.snapshots:
+        elif settings.snapshots and workers.first:
             self._snapshot()
 
     # -- batches --------------------------------------------------------------------------------------------------
@@ -199,40 +238,27 @@ class Trainer:
 
     # -- one step -------------------------------------------------------------------------------------------------
 
-    def _loss(self, batch: Batch) -> tuple[Tensor, Tensor, int]:
-        """Smoothed loss and plain negative log-likelihood, summed, and the number of target tokens."""
-        bfloat16 = self.settings.precision == "bfloat16"
-        device = self.model.device.type
-        with torch.autocast(device, torch.bfloat16) if bfloat16 else contextlib.nullcontext():
-            memory = self.model.encode(batch.source, OFF)
-            hidden = self.model.decode(batch.target_in, memory, batch.source, OFF)
-        real = batch.target_out != self.config.pad_id
-        with torch.autocast(device, enabled=False):
-            loss, surprise = smoothed_cross_entropy(
-                hidden[real].float(),
-                self.model.embedding.weight,
-                batch.target_out[real],
-                self.settings.smoothing,
-                torch.bfloat16 if bfloat16 else torch.float32,
-            )
-        return loss, surprise, int(real.sum())
-
     def _update(self, batch: Batch) -> tuple[float, int]:
-        """One step of Adam. Returns the plain loss per token and the number of tokens."""
+        """One step of Adam. Returns the plain loss per token and the number of tokens, of all workers together."""
         self.model.train()
         self.step += 1
         for group in self.optimizer.param_groups:
             group["lr"] = self.rate(self.step)
-        loss, surprise, tokens = self._loss(batch)
-        (loss / tokens).backward()
+        tokens = int((batch.target_out != self.config.pad_id).sum())
+        loss, surprise = self.losses(*self._placed(self.workers.part(batch)))
+        # Workers' gradients are averaged; the loss of a step is the mean over all tokens of the whole batch.
+        (loss * (self.workers.count / tokens)).backward()
         if self.settings.clip:
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
-        mean = surprise.item() / tokens
+        mean = self.workers.total(surprise.detach()).item() / tokens
         if not math.isfinite(mean):
             raise TrainingError(f"the loss became {mean} at step {self.step}; lower peak_rate or lengthen the warm-up")
         return mean, tokens
+
+    def _placed(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
+        return batch.source.to(self.device), batch.target_in.to(self.device), batch.target_out.to(self.device)
 
     # -- validation -----------------------------------------------------------------------------------------------
 
@@ -247,8 +273,8 @@ class Trainer:
         total, count = 0.0, 0
         for rows in bucket([(len(s) + 1, len(t) + 1) for s, t in numbered], self.settings.batch_tokens, None):
             batch = make_batch([numbered[i][0] for i in rows], [numbered[i][1] for i in rows], self.config)
-            _, surprise, tokens = self._loss(batch)
-            total, count = total + surprise.item(), count + tokens
+            _, surprise = _Losses(self.model, self.settings)(*self._placed(batch))
+            total, count = total + surprise.item(), count + int((batch.target_out != self.config.pad_id).sum())
         sources, references = group_references(self.validation)
         wanted = self.settings.validation_sentences
         bleu = corpus_bleu(self.translate(sources[:wanted]), references[:wanted])
@@ -260,7 +286,8 @@ class Trainer:
         ids = [[*self.tokenizer.encode(text)[: self.config.max_positions - 1], self.config.end_id] for text in texts]
         out = [""] * len(texts)
         for rows in bucket([(len(i), len(i)) for i in ids], self.settings.batch_tokens, None):
-            for row, found in zip(rows, greedy(self.model, pad([ids[r] for r in rows], 0)), strict=True):
+            batch = pad([ids[row] for row in rows], self.config.pad_id).to(self.device)
+            for row, found in zip(rows, greedy(self.model, batch), strict=True):
                 out[row] = self.tokenizer.decode(found.ids)
         return out
 
@@ -268,7 +295,10 @@ class Trainer:
 
     def _save(self) -> None:
         """Everything needed to go on, whole or not at all; state.json is written last and names its tensors."""
-        tensors: dict[str, Tensor] = {"random": torch.get_rng_state()}
+        random = {f"random.{number}": state for number, state in enumerate(self.workers.gather(self._random()))}
+        if not self.workers.first:
+            return
+        tensors: dict[str, Tensor] = dict(random)
         for name, parameter in self.model.named_parameters():
             tensors[f"model.{name}"] = parameter.detach()
             for key, value in self.optimizer.state.get(parameter, {}).items():
@@ -280,6 +310,7 @@ class Trainer:
             "tensors": name, "step": self.step, "epoch": self.epoch, "place": self.place, "seconds": self.seconds,
             "loss_sum": self.loss_sum, "token_sum": self.token_sum,
             "settings": dataclasses.asdict(self.settings), "model": self.config.to_dict(),
+            "workers": self.workers.count, "device": self.device.type,
         }  # fmt: skip
         write_whole(self.folder / "state.json", json.dumps(about, indent=1).encode())
         for old in self.folder.glob("state-*.safetensors"):
@@ -296,7 +327,12 @@ class Trainer:
                 parameter.data.copy_(tensors[f"model.{name}"])
                 state = {key: tensors[f"adam.{key}.{name}"] for key in ("step", "exp_avg", "exp_avg_sq")}
                 self.optimizer.state[parameter] = state
-            torch.set_rng_state(tensors["random"])
+            if about.get("workers", 1) != self.workers.count or about.get("device", "cpu") != self.device.type:
+                raise TrainingError(
+                    f"{self.folder} holds a run of {about.get('workers', 1)} workers on {about.get('device', 'cpu')}, "
+                    f"this is one of {self.workers.count} on {self.device.type}; resume it as it was started"
+                )
+            self._set_random(tensors[f"random.{self.workers.number}"])
             self.step, self.epoch, self.place = about["step"], about["epoch"], about["place"]
             self.seconds, self.loss_sum, self.token_sum = about["seconds"], about["loss_sum"], about["token_sum"]
         except TrainingError:
@@ -305,6 +341,16 @@ class Trainer:
             raise TrainingError(
                 f"the state in {self.folder} is damaged, training cannot go on from it; remove the folder to start anew"
             ) from error
+
+    def _random(self) -> Tensor:
+        """The state of the generator dropout draws from."""
+        return torch.cuda.get_rng_state() if self.device.type == "cuda" else torch.get_rng_state()
+
+    def _set_random(self, state: Tensor) -> None:
+        if self.device.type == "cuda":
+            torch.cuda.set_rng_state(state)
+        else:
+            torch.set_rng_state(state)
 
     def _weights(self) -> dict[str, Tensor]:
         return {name: parameter.detach().clone() for name, parameter in self.model.named_parameters()}
@@ -332,8 +378,17 @@ class Trainer:
 
     # -- the run --------------------------------------------------------------------------------------------------
 
-    def run(self, report: Callable[[Progress], None] = lambda _: None, until: int | None = None) -> None:
-        """Train up to `until` (default: settings.steps), calling report after every step."""
+    def run(
+        self,
+        report: Callable[[Progress], None] = lambda _: None,
+        until: int | None = None,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Train up to `until` (default: settings.steps), or until `stop` says so, and save.
+
+        report: called after every step, in the first worker. stop: asked after every step; one worker is enough to
+        stop all.
+        """
         last = min(until or self.settings.steps, self.settings.steps)
         keep = set(snapshot_steps(self.settings.steps, self.settings.snapshots))
         batches = self._batches()
@@ -342,22 +397,30 @@ class Trainer:
             loss, tokens = self._update(next(batches))
             self.seconds += time.perf_counter() - began
             self.loss_sum, self.token_sum = self.loss_sum + loss * tokens, self.token_sum + tokens
-            entry = Progress(self.step, self.epoch, self.rate(self.step), loss, tokens, self.seconds)
             done = self.step == self.settings.steps
+            entry = Progress(self.step, self.epoch, self.rate(self.step), loss, tokens, self.seconds)
             if self.step % self.settings.validate_every == 0 or done:
                 entry.loss, entry.tokens = self.loss_sum / self.token_sum, int(self.token_sum)
-                entry.validation_loss, entry.validation_bleu = self.validate()
-                entry.validation_perplexity = math.exp(min(entry.validation_loss, 50))
-                self._log(entry)
+                if self.workers.first:
+                    entry.validation_loss, entry.validation_bleu = self.validate()
+                    entry.validation_perplexity = math.exp(min(entry.validation_loss, 50))
+                    self._log(entry)
                 self.loss_sum = self.token_sum = 0.0
-            if self.step in keep:
-                self._snapshot()
             regular = self.step % self.settings.save_every == 0 or done
-            if regular:
-                self._keep_for_average()
-            if regular or self.step == last:
+            if self.workers.first:
+                if self.step in keep:
+                    self._snapshot()
+                if regular:
+                    self._keep_for_average()
+            saved = regular or self.step == last
+            if saved:
                 self._save()
-            report(entry)
+            if self.workers.first:
+                report(entry)
+            if self.workers.total(torch.tensor(float(stop()), device=self.device)):
+                if not saved:
+                    self._save()
+                break
 
     def average(self) -> None:
         """Replace the weights by the mean of the last saved states (section 6.1)."""
