@@ -29,12 +29,15 @@ VARIANTS: list[dict[str, Any]] = [
     {"activation": "gelu"},
     {"positions": "learned"},
     {"norm": "pre", "activation": "gelu", "positions": "learned"},
+    {"positions": "none"},
+    {"d_k": 13},
+    {"scaling": False},
 ]
 
 
 def variant_name(changes: dict[str, Any]) -> str:
     """A name for pytest.mark.parametrize(ids=...)."""
-    return "-".join(changes.values()) or "paper"
+    return "-".join(f"{name}={value}" for name, value in changes.items()) or "paper"
 
 
 def tiny_config(**changes: Any) -> ModelConfig:

@@ -23,6 +23,12 @@ def test_width_of_a_head():
     assert tiny_config(d_model=66, heads=3).d_head == 22
 
 
+def test_scale_is_one_over_the_root_of_d_k():
+    assert tiny_config(d_model=64, heads=4).scale == 0.25
+    assert tiny_config(d_model=64, heads=4, d_k=4).scale == 0.5
+    assert tiny_config(d_model=64, heads=4, d_k=4, scaling=False).scale == 1
+
+
 @pytest.mark.parametrize("name", LIMITS)
 @pytest.mark.parametrize("value", ["low", "high", True, 7.0, "7", None, [7], math.nan])
 def test_whole_numbers_within_limits(name, value):
@@ -39,6 +45,7 @@ def test_whole_numbers_within_limits(name, value):
         ("dropout", True), ("attention_dropout", 1), ("attention_dropout", None),
         ("layer_norm_eps", 0), ("layer_norm_eps", 1), ("layer_norm_eps", math.nan), ("layer_norm_eps", "tiny"),
         ("activation", "swish"), ("activation", ["relu"]), ("norm", "both"), ("norm", None), ("positions", 3),
+        ("d_k", 0), ("d_k", 8193), ("d_k", 2.0), ("d_k", True), ("scaling", 1), ("scaling", "off"), ("scaling", None),
     ],
 )  # fmt: skip
 def test_other_fields_are_checked_and_named(field, value):

@@ -29,7 +29,7 @@ def _pass(model, edits=None, seed=1):
     return logits, tap.finish()
 
 
-def _table():
+def _table(d_k=D_HEAD):
     """Names and shapes of transformer/tap.py's docstring for the tiny model, written out once more."""
     shapes = {}
     for side, length in (("source", SOURCE), ("target", TARGET)):
@@ -41,8 +41,8 @@ def _table():
         for stack, kind, query, key, mask in kinds:
             at = f"{stack}.{layer}.{kind}"
             shapes |= {f"{at}.{name}": (BATCH, query, D_MODEL) for name in ("enters", "update", "sum", "leaves")}
-            shapes |= {f"{at}.{name}": (BATCH, HEADS, query, D_HEAD) for name in ("queries", "head_outputs")}
-            shapes |= {f"{at}.{name}": (BATCH, HEADS, key, D_HEAD) for name in ("keys", "values")}
+            shapes |= {f"{at}.queries": (BATCH, HEADS, query, d_k), f"{at}.keys": (BATCH, HEADS, key, d_k)}
+            shapes |= {f"{at}.values": (BATCH, HEADS, key, D_HEAD), f"{at}.head_outputs": (BATCH, HEADS, query, D_HEAD)}
             shapes |= {f"{at}.{name}": (BATCH, HEADS, query, key) for name in ("scores", "weights")}
             shapes[f"{at}.mask"] = (BATCH, *mask, key)
         for stack, length in (("encoder", SOURCE), ("decoder", TARGET)):
@@ -57,7 +57,7 @@ def _table():
 @variants
 def test_every_name_and_shape_of_the_table(changes):
     _, records = _pass(tiny_model(**changes))
-    assert {name: tuple(tensor.shape) for name, tensor in records.items()} == _table()
+    assert {name: tuple(tensor.shape) for name, tensor in records.items()} == _table(changes.get("d_k", D_HEAD))
     assert {name for name, tensor in records.items() if tensor.dtype != torch.float32} == {
         name for name in records if name.endswith(".mask")
     }
@@ -91,7 +91,8 @@ def test_identities_of_every_sub_layer(changes):
         assert hidden.any() and (weights[hidden] == 0).all() and (records[at + "scores"][hidden] == -torch.inf).all()
         torch.testing.assert_close(weights.sum(-1), torch.ones(weights.shape[:-1]))
         assert torch.equal(weights @ records[at + "values"], records[at + "head_outputs"])
-        raw = records[at + "queries"] @ records[at + "keys"].transpose(-2, -1) / D_HEAD**0.5
+        raw = records[at + "queries"] @ records[at + "keys"].transpose(-2, -1)
+        raw = raw / (changes.get("d_k", D_HEAD) ** 0.5 if changes.get("scaling", True) else 1)
         torch.testing.assert_close(records[at + "scores"], raw.masked_fill(hidden, -torch.inf), rtol=1e-6, atol=1e-6)
 
 

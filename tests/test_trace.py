@@ -16,10 +16,15 @@ SOURCE, TARGET = "ka lo mi nu", "re sta"
 
 
 @pytest.fixture(scope="module", params=VARIANTS, ids=variant_name)
-def trace(request: pytest.FixtureRequest) -> Trace:
+def model(request: pytest.FixtureRequest) -> Pretrained:
     tokenizer = tiny_tokenizer()
     model = tiny_model(vocab_size=len(tokenizer), encoder_layers=3, **request.param)
-    return Pretrained("t", tiny_pretrained().path, model, tokenizer, ("a", "b"), {}).trace(SOURCE, TARGET)
+    return Pretrained("t", tiny_pretrained().path, model, tokenizer, ("a", "b"), {})
+
+
+@pytest.fixture(scope="module")
+def trace(model: Pretrained) -> Trace:
+    return model.trace(SOURCE, TARGET)
 
 
 def sizes(trace: Trace, kind: str) -> tuple[int, int]:
@@ -28,23 +33,26 @@ def sizes(trace: Trace, kind: str) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_shapes_are_those_of_the_docstring(trace: Trace, kind: str) -> None:
+def test_shapes_are_those_of_the_docstring(model: Pretrained, trace: Trace, kind: str) -> None:
     query, key = sizes(trace, kind)
     assert query != key or kind != "cross"
     part = trace.attention(kind)
     layers = 3 if kind == "encoder_self" else 2
     assert part.weights.shape == part.scores.shape == (layers, 3, query, key)
-    assert part.queries.shape == part.head_outputs.shape == (layers, 3, query, 22)
-    assert part.keys.shape == part.values.shape == (layers, 3, key, 22)
+    d_k = model.config.d_k or 22
+    assert part.queries.shape == (layers, 3, query, d_k) and part.keys.shape == (layers, 3, key, d_k)
+    assert part.values.shape == (layers, 3, key, 22) and part.head_outputs.shape == (layers, 3, query, 22)
     assert part.mask.shape == (query, key)
     for name in ("enters", "update", "sum", "leaves"):
         assert getattr(part, name).shape == (layers, query, 66)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_scores_weights_and_outputs_follow_from_q_k_v(trace: Trace, kind: str) -> None:
+def test_scores_weights_and_outputs_follow_from_q_k_v(model: Pretrained, trace: Trace, kind: str) -> None:
     part = trace.attention(kind)
-    scores = (part.queries @ part.keys.transpose(-2, -1) / math.sqrt(22)).masked_fill(~part.mask, -math.inf)
+    divisor = math.sqrt(model.config.d_k or 22) if model.config.scaling else 1
+    assert part.scale == pytest.approx(1 / divisor)
+    scores = (part.queries @ part.keys.transpose(-2, -1) / divisor).masked_fill(~part.mask, -math.inf)
     assert torch.allclose(part.scores, scores, atol=1e-5)
     assert torch.equal(part.weights, part.scores.softmax(-1))
     assert torch.allclose(part.head_outputs, part.weights @ part.values, atol=1e-5)
