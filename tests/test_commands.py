@@ -169,7 +169,7 @@ def bad_training(data: Path, folder: Path) -> Iterator[tuple[list[str], str]]:
     yield [*train_command(data, folder / "run"), "--smoothing", "1"], "smoothing is 1.0"
     yield [*train_command(data, folder / "run"), "--steps", "0"], "steps is 0"
     yield [*train_command(data, folder / "run"), "--max-positions", "2"], "no validation pair fits"
-    yield train_command(data, folder / "file" / "run"), "Not a directory"
+    yield train_command(data, folder / "file" / "run"), "Not a directory; make room there, or choose another --output"
 
 
 def test_bad_training_ends_in_a_sentence(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -193,6 +193,33 @@ def test_damaged_runs_end_in_a_sentence(data: Path, tmp_path: Path, capsys: pyte
     (folder / "run.json").unlink()
     assert main(train_command(data, folder)) == 2
     assert "no run.json" in capsys.readouterr().err
+
+
+def test_a_full_disk_ends_in_a_sentence_and_the_run_goes_on(data: Path, trained: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    script = tmp_path / "full.py"
+    script.write_text(
+        "import resource, signal, sys\n"
+        "from transformer.__main__ import main\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "from transformer.commands import train\n"
+        "found = train.Bar.update\n"
+        "def update(bar, entry):\n"
+        "    found(bar, entry)\n"
+        "    if entry.step == 6:\n"  # from here on no file can grow beyond 20,000 bytes; the state of step 8 must
+        "        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n"
+        "train.Bar.update = update\n"
+        "sys.exit(main())\n"
+    )
+    command = train_command(data, folder, "--languages", "English", "German")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    found = subprocess.run([sys.executable, str(script), *command], capture_output=True, text=True, env=environment)
+    assert found.returncode == 2 and "Traceback" not in found.stderr
+    assert "00000008.safetensors cannot be written: File too large; make room there" in found.stderr
+    assert not list(folder.rglob("*.partial")) and json.loads((folder / "state.json").read_text())["step"] == 4
+    assert main(["train", "--output", str(folder)]) == 0
+    whole, broken = last_weights(trained), last_weights(folder)
+    assert all(torch.equal(whole[name], broken[name]) for name in whole)
 
 
 def test_a_plan_needs_no_command_line(data: Path, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ Reading never runs code from a checkpoint: JSON, safetensors and a SentencePiece
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Mapping
@@ -139,13 +140,18 @@ def load_checkpoint(path: Path) -> Checkpoint:
 
 
 def write_whole(path: Path, data: bytes) -> None:
-    """Write a file so that it is there whole or not at all, also after a crash."""
+    """Write a file so that it is there whole or not at all, also after a crash. Raises OSError with the file's name."""
     partial = path.with_name(f".{path.name}.partial")  # no tempfile: that would leave it readable by its owner only
-    with partial.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(partial, path)
+    try:
+        with partial.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(partial, path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            partial.unlink()
+        raise OSError(error.errno, error.strerror, str(path)) from error  # a full disk does not say which file
 
 
 def save_checkpoint(

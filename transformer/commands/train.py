@@ -256,6 +256,12 @@ def run(options: argparse.Namespace) -> int:
             finished = run.train(bar.update)
         finally:
             bar.close()
+    except OSError as error:
+        where = error.filename or options.output
+        raise CommandError(
+            f"{where} cannot be written: {error.strerror or error}; make room there, or choose another --output (a run "
+            "goes on from its last saved state)"
+        ) from error
     finally:
         leave()
     if not finished:

@@ -8,7 +8,6 @@ import dataclasses
 import io
 import json
 import math
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
 from transformer.checkpoint import save_checkpoint, write_whole
@@ -304,8 +303,7 @@ class Trainer:
             for key, value in self.optimizer.state.get(parameter, {}).items():
                 tensors[f"adam.{key}.{name}"] = value
         name = f"state-{self.step}.safetensors"
-        save_file(tensors, self.folder / f".{name}")
-        os.replace(self.folder / f".{name}", self.folder / name)
+        write_whole(self.folder / name, save(tensors))
         about = {
             "tensors": name, "step": self.step, "epoch": self.epoch, "place": self.place, "seconds": self.seconds,
             "loss_sum": self.loss_sum, "token_sum": self.token_sum,
@@ -356,14 +354,14 @@ class Trainer:
         return {name: parameter.detach().clone() for name, parameter in self.model.named_parameters()}
 
     def _keep_for_average(self) -> None:
-        save_file(self._weights(), self.folder / "states" / f"{self.step:08d}.safetensors")
+        write_whole(self.folder / "states" / f"{self.step:08d}.safetensors", save(self._weights()))
         for old in sorted((self.folder / "states").glob("*.safetensors"))[: -self.settings.average]:
             old.unlink()
 
     def _snapshot(self) -> None:
         (self.folder / "snapshots").mkdir(exist_ok=True)
         half = {name: tensor.half() for name, tensor in self._weights().items()}
-        save_file(half, self.folder / "snapshots" / f"{self.step:08d}.safetensors")
+        write_whole(self.folder / "snapshots" / f"{self.step:08d}.safetensors", save(half))
 
     def _log(self, entry: Progress) -> None:
         """Append to training.csv; rows of a part that is being trained again are dropped first."""
