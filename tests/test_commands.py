@@ -28,7 +28,8 @@ from transformer.commands import serve, train, translate
 from transformer.commands.run_folder import Plan, open_run
 from transformer.pretrained import InputError, load
 from transformer.training.evaluation import evaluate, surprise
-from transformer.training.loop import Settings, columns, corpus_bleu
+from transformer.training.loop import columns, corpus_bleu
+from transformer.training.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[1]
 WORDS = {
@@ -164,6 +165,16 @@ def bad_training(data: Path, folder: Path) -> Iterator[tuple[list[str], str]]:
     yield ["train", *out, "--data", str(folder / "no-tab.tsv"), "--validation", dev], "line 2: no tab"
     yield ["train", *out, "--data", str(folder / "cut.tsv.gz"), "--validation", dev], "cut.tsv.gz cannot be read"
     yield ["train", *out, "--data", dev, "--validation", dev, dev, dev], "3 files arrived"
+    (folder / "empty").write_text("")
+    yield ["train", *out, "--data", str(folder / "empty"), "--validation", dev], "empty is empty; one sentence pair"
+    yield ["train", *out, "--source", dev, "--target", train_tsv, "--validation", dev], "has 8 lines and"
+    (folder / "latin.tsv").write_bytes(b"a\tb\nc\t\xe4\n")
+    yield (
+        ["train", *out, "--data", str(folder / "latin.tsv"), "--validation", dev],
+        "latin.tsv, line 2: byte 0xe4 is not",
+    )
+    yield ["train", *out, "--recipe", str(folder / "none.toml")], "the recipe"
+    yield ["train", *out, "--data", dev, "--validation", dev, "--device", "mps"], "--device mps: PyTorch finds no such"
     yield ["train", *out, "--data", train_tsv, "--validation", dev, "--vocab-size", "9000"], "--vocab-size"
     yield [*train_command(data, folder / "run"), "--heads", "3"], "choose heads that divide d_model"
     yield [*train_command(data, folder / "run"), "--smoothing", "1"], "smoothing is 1.0"
@@ -304,6 +315,49 @@ def test_evaluate_prints_and_writes(trained: Path, data: Path, tmp_path: Path, c
     assert f"sacreBLEU    {written['bleu']:>9.2f}  nrefs:1|" in printed and "chrF" in printed
     assert f"perplexity   {written['perplexity']:>9.2f}" in printed and "beam 2, length penalty 0.6" in printed
     assert written["data"] == ["test.tsv"] and written["sentences"] == 6
+
+
+def test_a_recipe_says_how_to_evaluate(trained: Path, data: Path, tmp_path: Path, capsys: Any) -> None:
+    pytest.importorskip("sacremoses")
+    name, test = str(trained / "checkpoint"), data / "test.tsv"
+    recipe = tmp_path / "recipe.toml"
+    recipe.write_text(
+        f'[data]\ntest = "{test.as_posix()}"\npreparation = "moses-lowercase"\ncodes = ["en", "de"]\n'
+        "[decoding]\nbeam = 3\nlength_penalty = 0.2\n"
+    )
+    file = tmp_path / "metrics.json"
+    assert main(["evaluate", "--checkpoint", name, "--recipe", str(recipe), "--json", str(file)]) == 0
+    written, printed = json.loads(file.read_text()), capsys.readouterr().out
+    assert (written["beams"], written["length_penalty"]) == (3, 0.2)
+    assert "tokenised" in printed and "tok:none" in printed and "case:lc" in printed
+    # In a language of small letters and blanks, what is prepared and what is restored are the same words.
+    assert written["tokenized_bleu"] == pytest.approx(written["bleu"])
+    assert main(["evaluate", "--checkpoint", name]) == 2
+    assert "--data is missing" in capsys.readouterr().err
+
+
+def test_a_toy_task_is_trained_and_scored_exactly(tmp_path: Path, capsys: Any) -> None:
+    recipe = tmp_path / "sort.toml"
+    recipe.write_text(
+        '[data]\ntask = "sort"\ncount = 400\nlengths = [1, 4]\nseed = 1\n[tokenizer]\nkind = "char"\n'
+        '[model]\npreset = "tiny"\n[training]\nsteps = 3\nwarmup = 2\n'
+    )
+    assert main(["train", "--recipe", str(recipe), "--output", str(tmp_path / "run")]) == 0
+    model = load(tmp_path / "run" / "checkpoint")
+    assert model.languages == ("digits", "sorted") and model.config.vocab_size == 14
+    command = ["evaluate", "--checkpoint", str(tmp_path / "run" / "checkpoint"), "--recipe", str(recipe)]
+    assert main([*command, "--lengths", "6", "6", "--json", str(tmp_path / "six.json")]) == 0
+    written = json.loads((tmp_path / "six.json").read_text())
+    assert written["data"] == ["sort, 6 to 6 symbols, unseen"] and written["sentences"] == 10_000
+    assert written["exact"] < 0.01  # after three steps
+    # Resumed by its folder alone, as any other run.
+    assert main(["train", "--output", str(tmp_path / "run"), "--steps", "4"]) == 0
+
+
+def test_exact_is_letter_by_letter(trained: Path) -> None:
+    model = load(trained / "checkpoint")
+    own = model.translate_all(["the cat", "big dog"])
+    assert evaluate(model, [("the cat", own[0]), ("the cat", "x"), ("big dog", own[1] + " ")]).exact == 0.5
 
 
 def test_evaluation_groups_references_and_counts(trained: Path) -> None:

@@ -10,8 +10,8 @@ from transformer.__main__ import parser
 from transformer.commands.train import from_recipe, plan
 from transformer.config import preset
 from transformer.training.data import DataError
-from transformer.training.loop import Settings
 from transformer.training.recipe import read_recipe
+from transformer.training.settings import Settings
 
 FOLDER = Path(__file__).parent.parent / "recipes"
 RECIPES = sorted(FOLDER.rglob("*.toml"))

@@ -13,7 +13,7 @@ from transformer.config import ConfigError
 from transformer.pretrained import InputError
 from transformer.tokenizer import TokenizerError
 from transformer.training.data import DataError
-from transformer.training.loop import TrainingError
+from transformer.training.settings import TrainingError
 
 # What a person can mend: shown as one sentence, without a traceback. Everything else is a defect of ours.
 KNOWN = (CheckpointError, CommandError, ConfigError, DataError, InputError, TokenizerError, TrainingError)

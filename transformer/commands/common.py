@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -52,14 +53,21 @@ def add_checkpoint(parser: argparse.ArgumentParser, required: bool = True) -> No
 
 def add_search(parser: argparse.ArgumentParser) -> None:
     """How to decode."""
-    parser.add_argument("--beam", type=whole(1, 64), default=1, metavar="N", help="beams; 1 is greedy (default 1)")
+    parser.add_argument("--beam", type=whole(1, 64), metavar="N", help="beams; 1 is greedy (default 1)")
     parser.add_argument(
         "--length-penalty",
         type=positive,
-        default=0.6,
         metavar="A",
         help="alpha of the length penalty, with two beams or more (default 0.6, the paper's)",
     )
+
+
+def search(options: argparse.Namespace, recipe: Mapping[str, Any] | None = None) -> tuple[int, float]:
+    """Beams and length penalty: of the options, else of a recipe's [decoding], else greedy and 0.6."""
+    recipe = recipe or {}
+    beams = options.beam if options.beam is not None else recipe.get("beam", 1)
+    alpha = options.length_penalty if options.length_penalty is not None else recipe.get("length_penalty", 0.6)
+    return beams, alpha
 
 
 def add_device(parser: argparse.ArgumentParser) -> None:

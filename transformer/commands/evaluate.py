@@ -1,6 +1,7 @@
 """Score a checkpoint on sentence pairs: sacreBLEU, chrF and perplexity.
 
-A source that stands on several lines is translated once and scored with all its references.
+A source that stands on several lines is translated once and scored with all its references. A recipe names test data,
+preparation and decoding; of a toy task, inputs that training never saw are drawn.
 """
 
 from __future__ import annotations
@@ -10,21 +11,37 @@ import json
 from pathlib import Path
 
 from transformer.checkpoint import write_whole
-from transformer.commands.common import add_checkpoint, add_device, add_search, find_device, read
+from transformer.commands.common import (
+    CommandError,
+    add_checkpoint,
+    add_device,
+    add_search,
+    find_device,
+    read,
+    search,
+    whole,
+)
+from transformer.commands.train import from_recipe, paths
 from transformer.pretrained import load
 from transformer.training.evaluation import Evaluation
 from transformer.training.evaluation import evaluate as measure
+from transformer.training.preparation import Preparation
+from transformer.training.recipe import read_recipe
+from transformer.training.tasks import unseen_pairs
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     add_checkpoint(parser)
+    parser.add_argument("--recipe", type=Path, metavar="FILE", help="the recipe the checkpoint was trained by")
     parser.add_argument(
         "--data",
         type=Path,
         nargs="+",
-        required=True,
         metavar="FILE",
         help="one tab-separated file SOURCE<tab>TARGET, or a source and a target file; .gz is unpacked",
+    )
+    parser.add_argument(
+        "--lengths", type=whole(1, 10_000), nargs=2, metavar=("LOW", "HIGH"), help="of a toy task's inputs"
     )
     add_search(parser)
     add_device(parser)
@@ -37,10 +54,13 @@ def table(found: Evaluation) -> str:
     rows = [
         ("sacreBLEU", f"{found.bleu:.2f}", found.bleu_signature),
         ("chrF", f"{found.chrf:.2f}", found.chrf_signature),
+        ("exact", f"{100 * found.exact:.2f}%", "of the sentences: letter by letter one of the references"),
         ("perplexity", f"{found.perplexity:.2f}", f"per target token, over {found.target_tokens:,}"),
         ("sentences", f"{found.sentences:,}", f"with {found.references:,} references; {search}"),
         ("seconds", f"{found.seconds:.1f}", f"{found.sentences / max(found.seconds, 1e-9):.1f} sentences/s"),
     ]
+    if found.tokenized_bleu is not None:
+        rows.insert(1, ("tokenised", f"{found.tokenized_bleu:.2f}", f"BLEU {found.tokenized_bleu_signature}"))
     if found.untranslated:
         rows.append(("untranslated", f"{found.untranslated:,}", "blank or too long, scored as empty translations"))
     if found.unmeasured:
@@ -49,11 +69,26 @@ def table(found: Evaluation) -> str:
 
 
 def run(options: argparse.Namespace) -> int:
-    pairs = read(options.data)
+    recipe = read_recipe(options.recipe) if options.recipe else {}
+    data = recipe.get("data", {})
+    preparation = None
+    if "task" in data and not options.data:
+        spec = from_recipe(options.recipe).task
+        assert spec is not None
+        low, high = options.lengths or spec["lengths"]
+        pairs, names = unseen_pairs(spec, (low, high)), [f"{spec['name']}, {low} to {high} symbols, unseen"]
+    else:
+        files = options.data or paths(data.get("test", []))
+        if not files:
+            raise CommandError("--data is missing; name the test file, or a --recipe that does")
+        pairs, names = read(files), [file.name for file in files]
+        if data.get("preparation", "none") != "none":
+            codes = data.get("codes", ["en", "de"])
+            preparation = Preparation(data["preparation"], (codes[0], codes[1]))
     model = load(options.checkpoint, find_device(options.device))
-    found = measure(model, pairs, options.beam, options.length_penalty)
+    found = measure(model, pairs, *search(options, recipe.get("decoding")), preparation)
     print(table(found))
     if options.json:
-        about = {"checkpoint": model.name, "data": [file.name for file in options.data], **found.to_dict()}
+        about = {"checkpoint": model.name, "data": names, **found.to_dict()}
         write_whole(options.json, (json.dumps(about, indent=2) + "\n").encode())
     return 0

@@ -24,10 +24,11 @@ from transformer.commands.common import CommandError, read
 from transformer.config import ModelConfig, preset
 from transformer.tokenizer import Tokenizer
 from transformer.training.data import DataError, Pair
-from transformer.training.loop import Progress, Settings, Trainer, TrainingError
+from transformer.training.loop import Trainer
 from transformer.training.parallel import ALONE, Workers
 from transformer.training.preparation import Preparation
-from transformer.training.tasks import TASKS, task_pairs
+from transformer.training.settings import Progress, Settings, TrainingError
+from transformer.training.tasks import TASKS, training_pairs
 
 PRESET, VOCAB_SIZE = "small", 8000
 # What a resumed run may change without becoming another run: none of these reaches the weights.
@@ -131,14 +132,6 @@ def _files(files: Sequence[Path] | None, saved: Any, option: str) -> list[Path]:
     return [Path(file).resolve() for file in (saved if files is None else files)]
 
 
-def _task_pairs(task: dict[str, Any]) -> tuple[list[Pair], list[Pair]]:
-    """Training pairs of a toy task, and validation pairs that are not among them."""
-    lengths = (task["lengths"][0], task["lengths"][1])
-    validation = task_pairs(task["name"], min(1000, task["count"]), lengths, task["seed"] + 1)
-    held_out = frozenset(source for source, _ in validation)
-    return task_pairs(task["name"], task["count"], lengths, task["seed"], held_out), validation
-
-
 def open_run(folder: Path, plan: Plan, device: torch.device | str = "cpu", workers: Workers = ALONE) -> Run:
     """Begin a run in the folder, or resume the one it holds. Only the first worker writes.
 
@@ -168,7 +161,7 @@ def open_run(folder: Path, plan: Plan, device: torch.device | str = "cpu", worke
         _agree(folder, {name: saved.get(name) for name in chosen}, chosen)
     files = validation_files = None
     if task:
-        pairs, validation = _task_pairs(task)
+        pairs, validation = training_pairs(task)
         spoken = TASKS[task["name"]].languages
     else:
         files = _files(plan.data, saved.get("data"), "--data (or --source and --target)")

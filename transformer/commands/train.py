@@ -17,10 +17,11 @@ from transformer.config import ACTIVATIONS, NORMS, POSITIONS, PRESETS, ModelConf
 from transformer.tokenizer import TOKENIZER_KINDS
 from transformer.training.augmentation import Augmentation
 from transformer.training.data import DataError
-from transformer.training.loop import Progress, Settings, Trainer
+from transformer.training.loop import Trainer
 from transformer.training.parallel import join, leave
 from transformer.training.preparation import PREPARATIONS
 from transformer.training.recipe import read_recipe
+from transformer.training.settings import Progress, Settings
 
 SHARES = tuple(field.name for field in dataclasses.fields(Augmentation))
 SETTINGS_HELP = {
@@ -129,7 +130,8 @@ def share(text: str) -> tuple[str, float]:
 TASK_FIELDS = {"task": str, "count": int, "lengths": list, "seed": int}
 
 
-def _paths(value: Any) -> list[Path]:
+def paths(value: Any) -> list[Path]:
+    """The files a recipe names: one, or several."""
     return [Path(item) for item in ([value] if isinstance(value, str) else value)]
 
 
@@ -157,9 +159,9 @@ def from_recipe(path: Path) -> Plan:
             raise DataError(f"{path}: a task needs task, count, lengths = [LOW, HIGH] and seed in [data]")
         task = {"name": data["task"], **{name: data[name] for name in ("count", "lengths", "seed")}}
     return Plan(
-        data=_paths(data["train"]) if "train" in data else None,
+        data=paths(data["train"]) if "train" in data else None,
         task=task,
-        validation=_paths(data["validation"]) if "validation" in data else None,
+        validation=paths(data["validation"]) if "validation" in data else None,
         languages=tuple(data["languages"]) if "languages" in data else None,
         codes=tuple(data["codes"]) if "codes" in data else None,
         preparation=data.get("preparation"),

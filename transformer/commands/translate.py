@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
-from transformer.commands.common import add_checkpoint, add_device, add_search, find_device, whole
+from transformer.commands.common import add_checkpoint, add_device, add_search, find_device, search, whole
 from transformer.pretrained import InputError, Pretrained, load
 
 BROKEN_PIPE = 141  # what a shell reports for a program ended by SIGPIPE
@@ -87,7 +87,7 @@ def run(options: argparse.Namespace) -> int:
     model = load(options.checkpoint, find_device(options.device))
     batch = 1 if sys.stdin.isatty() else options.batch
     try:
-        return write(model, sys.stdin.buffer, sys.stdout.buffer, batch, options.beam, options.length_penalty)
+        return write(model, sys.stdin.buffer, sys.stdout.buffer, batch, *search(options))
     except BrokenPipeError:
         # Whoever read the translations has seen enough. Python would complain again when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

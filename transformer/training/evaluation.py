@@ -16,6 +16,7 @@ from transformer.pretrained import InputError, Pretrained
 from transformer.tap import FUSED
 from transformer.training.data import DataError, Pair, bucket, group_references, make_batch
 from transformer.training.loop import columns
+from transformer.training.preparation import Preparation
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,9 @@ class Evaluation:
     """Scores of one checkpoint on one test set.
 
     sentences: distinct sources; references: pairs. BLEU and chrF (0 to 100) use all references of a source.
+    exact: share of sources whose translation is, letter by letter, one of the references.
+    tokenized_bleu: of text as it was prepared, cut at blanks, what published tables of prepared text give; None
+    without a preparation. bleu and chrf are then those of restored text, lower-cased on both sides.
     perplexity: exp of the mean negative log-likelihood per target token, </s> included, over target_tokens tokens of
     all references. untranslated: sources that are blank or too long, scored as empty; unmeasured: pairs left out of
     the perplexity for the same reason. seconds: of translating.
@@ -34,6 +38,7 @@ class Evaluation:
     bleu_signature: str
     chrf: float
     chrf_signature: str
+    exact: float
     perplexity: float
     target_tokens: int
     beams: int
@@ -41,6 +46,8 @@ class Evaluation:
     untranslated: int
     unmeasured: int
     seconds: float
+    tokenized_bleu: float | None = None
+    tokenized_bleu_signature: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
@@ -75,15 +82,29 @@ def surprise(model: Pretrained, pairs: Sequence[Pair], batch_tokens: int = 2000)
     return total, count, len(fitting)
 
 
-def evaluate(model: Pretrained, pairs: Sequence[Pair], beams: int = 1, alpha: float = 0.6) -> Evaluation:
-    """Translate every distinct source and score it against all its references. Raises DataError."""
+def evaluate(
+    model: Pretrained,
+    pairs: Sequence[Pair],
+    beams: int = 1,
+    alpha: float = 0.6,
+    preparation: Preparation | None = None,
+) -> Evaluation:
+    """Translate every distinct source and score it against all its references. Raises DataError.
+
+    preparation: what the model's training text went through; sources are prepared alike.
+    """
     try:
         from sacrebleu.metrics import BLEU, CHRF
     except ImportError as error:
         raise DataError("evaluation needs sacrebleu; install the project with its extra [train]") from error
     if not pairs:
         raise DataError("there is nothing to evaluate: no sentence pair arrived")
-    sources, references = group_references(pairs)
+    sources, typed = group_references(pairs)
+    references = typed
+    if preparation:
+        sources = [preparation.source(source) for source in sources]
+        references = [[preparation.target(text) for text in group] for group in typed]
+        pairs = preparation.pairs(pairs)
     fitting = [source if _fits(model, source, "source") else "" for source in sources]
     began = time.perf_counter()
     hypotheses = model.translate_all(fitting, beams, alpha)
@@ -91,8 +112,15 @@ def evaluate(model: Pretrained, pairs: Sequence[Pair], beams: int = 1, alpha: fl
     total, tokens, measured = surprise(model, pairs)
     if not tokens:
         raise DataError(f"none of the {len(pairs)} sentence pairs has text on both sides that fits the model")
-    bleu, chrf = BLEU(), CHRF()
-    by_number = columns(references)
+    exact = sum(ours in group for ours, group in zip(hypotheses, references, strict=True)) / len(sources)
+    bleu, chrf = BLEU(lowercase=bool(preparation)), CHRF(lowercase=bool(preparation))
+    tokenized: dict[str, Any] = {}
+    if preparation:
+        by_blanks = BLEU(tokenize="none", force=True)
+        score = by_blanks.corpus_score(hypotheses, columns(references)).score
+        tokenized = {"tokenized_bleu": score, "tokenized_bleu_signature": str(by_blanks.get_signature())}
+        hypotheses = [preparation.restore(text) for text in hypotheses]
+    by_number = columns(typed)
     return Evaluation(
         sentences=len(sources),
         references=len(pairs),
@@ -100,6 +128,7 @@ def evaluate(model: Pretrained, pairs: Sequence[Pair], beams: int = 1, alpha: fl
         bleu_signature=str(bleu.get_signature()),
         chrf=chrf.corpus_score(hypotheses, by_number).score,
         chrf_signature=str(chrf.get_signature()),
+        exact=exact,
         perplexity=math.exp(total / tokens),
         target_tokens=tokens,
         beams=beams,
@@ -107,4 +136,5 @@ def evaluate(model: Pretrained, pairs: Sequence[Pair], beams: int = 1, alpha: fl
         untranslated=fitting.count(""),
         unmeasured=len(pairs) - measured,
         seconds=seconds,
+        **tokenized,
     )

@@ -9,10 +9,8 @@ import io
 import json
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -26,104 +24,11 @@ from transformer.decoding import greedy
 from transformer.model import Transformer
 from transformer.tap import OFF
 from transformer.tokenizer import Tokenizer
-from transformer.training.augmentation import NO_AUGMENTATION, Augmentation
 from transformer.training.data import Batch, Pair, bucket, group_references, make_batch, pad
 from transformer.training.loss import smoothed_cross_entropy
 from transformer.training.parallel import ALONE, Workers
 from transformer.training.schedule import learning_rate, paper_peak
-
-
-class TrainingError(ValueError):
-    """Settings or a saved state that training cannot go on with."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How to train; the defaults are the paper's where it says one.
-
-    steps: updates in all; batch_tokens: padded tokens a side in a batch
-    peak_rate: largest learning rate; None: equation 3's, d_model^-0.5 warmup^-0.5; warmup, cooldown: steps
-    ramp: the rate rises over the warm-up; False: it is at its largest from the first step
-    gain: factor on the initial value, output and feed-forward matrices, see `Transformer.shrink_branches`
-    smoothing: epsilon_ls of section 5.4; clip: largest norm of the gradient, 0: none
-    sampling: alpha of subword regularisation, 0: always the best segmentation
-    augmentation: shares of the sentence pairs that are varied, anew in every epoch
-    precision: "float32" or "bfloat16" for the matrix products outside attention
-    average: how many of the last saved states make the final weights (section 6.1)
-    save_every: steps between saved states; snapshots: how many log-spaced states of the weights to keep
-    """
-
-    steps: int = 10_000
-    batch_tokens: int = 3_000
-    peak_rate: float | None = None
-    warmup: int = 4_000
-    cooldown: int = 0
-    ramp: bool = True
-    gain: float = 1.0
-    smoothing: float = 0.1
-    clip: float = 1.0
-    sampling: float = 0.0
-    augmentation: Augmentation = NO_AUGMENTATION
-    precision: str = "float32"
-    average: int = 5
-    save_every: int = 500
-    validate_every: int = 500
-    validation_sentences: int = 500
-    snapshots: int = 0
-    seed: int = 1
-
-    def __post_init__(self) -> None:
-        for name, low in {
-            "steps": 1, "batch_tokens": 8, "warmup": 1, "cooldown": 0, "average": 1, "save_every": 1,
-            "validate_every": 1, "validation_sentences": 1, "snapshots": 0, "seed": 0,
-        }.items():  # fmt: skip
-            value = getattr(self, name)
-            if type(value) is not int or value < low:
-                raise TrainingError(f"{name} is {value!r}; a whole number of at least {low} is allowed")
-        if type(self.ramp) is not bool:
-            raise TrainingError(f"ramp is {self.ramp!r}; true and false are allowed")
-        if not 0 <= self.smoothing < 1:
-            raise TrainingError(f"smoothing is {self.smoothing}; a number from 0 up to, not including, 1 is allowed")
-        if not 0 < self.gain <= 10:
-            raise TrainingError(f"gain is {self.gain}; a number above 0, up to 10, is allowed")
-        if self.clip < 0 or self.sampling < 0 or (self.peak_rate is not None and self.peak_rate <= 0):
-            raise TrainingError("clip and sampling cannot be negative, peak_rate must be above 0")
-        if self.precision not in ("float32", "bfloat16"):
-            raise TrainingError(f"precision is {self.precision!r}; float32 and bfloat16 are allowed")
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Settings:
-        """The settings `dataclasses.asdict` made a table of; what is missing keeps its default."""
-        try:
-            return cls(**{**values, "augmentation": Augmentation(**values.get("augmentation", {}))})
-        except TypeError as error:
-            raise TrainingError(f"these training settings cannot be read: {error}") from error
-
-
-@dataclass
-class Progress:
-    """One line of training.csv, and what a progress bar shows. Loss and perplexity are per target token, in nats."""
-
-    step: int
-    epoch: int
-    learning_rate: float
-    loss: float
-    tokens: int
-    seconds: float
-    validation_loss: float | None = None
-    validation_perplexity: float | None = None
-    validation_bleu: float | None = None
-
-
-FIELDS = [field.name for field in dataclasses.fields(Progress)]
-State = dict[str, Any]
-
-
-def snapshot_steps(steps: int, count: int) -> list[int]:
-    """`count` steps from 0 to `steps`, log-spaced: 0, 1, ..., steps."""
-    if count < 2:
-        return [steps][:count]
-    return sorted({0, *(round(steps ** (i / (count - 2))) for i in range(count - 1))}) if count > 2 else [0, steps]
+from transformer.training.settings import FIELDS, Progress, Settings, TrainingError, snapshot_steps
 
 
 class _Losses(nn.Module):

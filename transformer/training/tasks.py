@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 import string
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from transformer.training.data import DataError, Pair
 
@@ -67,3 +68,18 @@ def task_pairs(
         pairs.append((text, task.answer(text)))
     rng.shuffle(pairs)
     return pairs
+
+
+def training_pairs(spec: Mapping[str, Any]) -> tuple[list[Pair], list[Pair]]:
+    """Training pairs, and validation pairs that are not among them, of a recipe's name, count, lengths and seed."""
+    lengths = (spec["lengths"][0], spec["lengths"][1])
+    validation = task_pairs(spec["name"], min(1000, spec["count"]), lengths, spec["seed"] + 1)
+    held_out = frozenset(source for source, _ in validation)
+    return task_pairs(spec["name"], spec["count"], lengths, spec["seed"], held_out), validation
+
+
+def unseen_pairs(spec: Mapping[str, Any], lengths: tuple[int, int], count: int = 10_000) -> list[Pair]:
+    """Test pairs that are neither in training nor in validation; lengths may be others than the trained ones."""
+    train, validation = training_pairs(spec)
+    seen = frozenset(source for source, _ in (*train, *validation))
+    return task_pairs(spec["name"], count, lengths, spec["seed"] + 2, seen)
