@@ -11,6 +11,7 @@ import torch
 from tests.build import tiny_pretrained
 from transformer.analysis.attention import check, drop_tokens, entropy, merge_words, summarise
 from transformer.analysis.tokens import is_special, word_labels, word_numbers
+from transformer.pretrained import readable
 
 
 def test_summaries_are_means_and_maxima_over_what_is_left_open() -> None:
@@ -66,11 +67,14 @@ def test_checks_hold_and_notice_each_kind_of_damage() -> None:
         (["▁don", "'", "t", "!", "?", "</s>"], ["don't", "!", "?", "</s>"]),
         (['▁"', "Is", "▁he", '"', "</s>"], ['"', "Is", "he", '"', "</s>"]),
         (["▁", "<unk>", "▁x"], ["<unk>", "x"]),
+        (["▁", "k", "a", "▁lo", "</s>"], ["ka", "lo", "</s>"]),
+        (["h", "i", "▁", "y", "o", "</s>"], ["hi", "yo", "</s>"]),
+        (["h", "▁", "</s>"], ["h", "␣", "</s>"]),
         (["</s>"], ["</s>"]),
     ],
 )
 def test_words_of_pieces(pieces: list[str], words: list[str]) -> None:
-    labels = [piece.replace("▁", "") for piece in pieces]
+    labels = readable(pieces)
     assert list(word_labels(labels, word_numbers(pieces, labels))) == words
 
 

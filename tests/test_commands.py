@@ -241,6 +241,32 @@ def test_a_plan_needs_no_command_line(data: Path, tmp_path: Path) -> None:
     assert run.train(lambda entry: None) and run.trainer.step == 2
 
 
+# -- heads ------------------------------------------------------------------------------------------------------------
+
+
+def test_heads_are_counted_and_written(trained: Path, data: Path, tmp_path: Path, capsys: Any) -> None:
+    words = tmp_path / "words.tsv"
+    words.write_text("".join(f"{source}\t{target}\n" for source, target in WORDS.items()))
+    command = ["heads", "--checkpoint", str(trained / "checkpoint"), "--data", str(data / "test.tsv")]
+    assert main([*command, "--words", str(words), "--json", str(tmp_path / "heads.json")]) == 0
+    printed, written = capsys.readouterr().out, json.loads((tmp_path / "heads.json").read_text())
+    assert printed.count("of 2 heads look at one place") == 3 and "agree with the word list" in printed
+    lines = (data / "test.tsv").read_text().splitlines()
+    traces = [load(trained / "checkpoint").trace(*line.split("\t")) for line in lines]
+    assert written["pairs"] == 6 and written["cross"]["rows"] == sum(len(trace.target_in) for trace in traces)
+    # Every target word is in the list with its source word, so every row but those of </s> is a link.
+    assert written["cross"]["links"] == written["cross"]["rows"] - 6
+    assert written["decoder_self"]["next"] == [[None, None]]
+    words.write_text("cat Katze\n")
+    assert main([*command, "--words", str(words)]) == 2
+    assert "line 1 has no tab; each line is SOURCE WORD<tab>TARGET WORDS" in capsys.readouterr().err
+
+
+def test_the_probes_fit_the_bundled_model(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["heads", "--checkpoint", "en-de"]) == 0
+    assert "of 32 heads look at one place" in capsys.readouterr().out
+
+
 # -- translate --------------------------------------------------------------------------------------------------------
 
 

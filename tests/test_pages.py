@@ -217,3 +217,54 @@ def test_the_model_page_of_a_bare_checkpoint(open_app: Callable[..., AppTest], f
     assert not app.exception
     captions = " ".join(caption.value for caption in app.caption)
     assert "cannot be read" in captions and "no model card" in captions
+
+
+@pytest.fixture
+def family(folder: Path) -> Path:
+    """Beside `tiny`: `twin`, of the same two languages, and `toy`, of others, with an example."""
+    tiny = tiny_pretrained()
+    save_checkpoint(folder / "twin", tiny.model, tiny.tokenizer, tiny.languages)
+    save_checkpoint(folder / "toy", tiny.model, tiny.tokenizer, ("letters", "reversed"))
+    (folder / "toy" / "examples.json").write_text(json.dumps([{**EXAMPLE, "source": "vu ti"}]))
+    return folder
+
+
+def texts(app: AppTest) -> tuple[str, str]:
+    return app.text_input(key="source").value, app.text_input(key="target").value
+
+
+def test_another_model_of_the_same_languages_gets_the_same_sentence(family: Path, open_app: Any) -> None:
+    app = open_app(source="ka zen", target="mi")
+    app.selectbox(key="checkpoint").select("twin").run()
+    assert texts(app) == ("ka zen", "mi") and address(app)["checkpoint"] == "twin" and pictures(app) == 1
+
+
+def test_a_model_of_other_languages_begins_with_its_example_and_nothing_typed_is_lost(
+    family: Path, open_app: Any
+) -> None:
+    app = open_app(source="ka zen", target="mi")
+    app.selectbox(key="checkpoint").select("toy").run()
+    assert texts(app) == ("vu ti", "")
+    assert (address(app)["kind"], address(app)["layer"]) == ("encoder_self", "2")
+    app.text_input(key="source").input("lo lo lo").run()
+    app.selectbox(key="checkpoint").select("tiny").run()
+    assert texts(app) == ("ka zen", "mi")
+    app.selectbox(key="checkpoint").select("toy").run()
+    assert texts(app) == ("lo lo lo", "")
+    assert not app.exception and not sentences(app)
+
+
+def test_a_damaged_model_can_be_left_again(family: Path, open_app: Any) -> None:
+    (family / "toy" / "model.safetensors").write_bytes(b"")
+    app = open_app(source="ka zen")
+    app.selectbox(key="checkpoint").select("toy").run()
+    assert "cannot be opened" in sentences(app)
+    app.selectbox(key="checkpoint").select("tiny").run()
+    assert texts(app)[0] == "ka zen" and pictures(app) == 1
+
+
+def test_a_link_without_a_sentence_shows_the_models_first_example(family: Path) -> None:
+    app = AppTest.from_file(str(APP), default_timeout=30)
+    app.query_params["checkpoint"] = "toy"
+    app.run()
+    assert texts(app) == ("vu ti", "")

@@ -11,12 +11,13 @@ import streamlit as st
 import transformer
 from pages.shared import cache
 from pages.shared.examples import examples
-from pages.shared.state import CHECKPOINT, State, arrive, change, current, keep
+from pages.shared.state import CHECKPOINT, State, arrive, current, keep
 from pages.shared.texts import _
 from transformer.pretrained import Pretrained
 from transformer.view.state import view_from_params
 
 PAGE = "headscope_page"
+TYPED = "headscope_typed"  # languages -> source and target typed for them last
 STYLE = (Path(__file__).parent / "style.css").read_text(encoding="utf-8")
 
 
@@ -41,8 +42,31 @@ def menu(begun: Begun, label: str, key: str) -> st.delta_generator.DeltaGenerato
 
 
 def _switch_checkpoint() -> None:
-    state = current()
-    change(checkpoint=st.session_state[CHECKPOINT], revision=(state.revision if state else 0) + 1)
+    """Take over another checkpoint.
+
+    Between models of the same two languages the sentence stays, so that they can be compared. A model of others begins
+    with what was typed for it last, or with its first example; an English sentence means nothing to one that sorts.
+    """
+    old, name = current(), st.session_state[CHECKPOINT]
+    if old is None:
+        return
+    state = replace(old, checkpoint=name, revision=old.revision + 1)
+    found, typed = cache.checkpoints(), st.session_state.setdefault(TYPED, {})
+    try:
+        before, after = (cache.load(one, str(found[one])) for one in (old.checkpoint, name))
+    except (transformer.CheckpointError, KeyError):
+        keep(state)  # the page says what is wrong with it
+        return
+    if before.languages != after.languages:
+        typed[before.languages] = (state.source, state.target)
+        first = examples(after, after.name)[:1]
+        if after.languages in typed:
+            source, target = typed[after.languages]
+            state = replace(state, source=source, target=target)
+        elif first:
+            view = replace(first[0].view, big=state.view.big)
+            state = replace(state, source=first[0].source, target=first[0].target, view=view)
+    keep(state)
 
 
 def begin(title: str) -> Begun:
@@ -90,6 +114,9 @@ def begin(title: str) -> Begun:
             "decoder_self": config.decoder_layers,
             "cross": config.decoder_layers,
         }
+        first = examples(model, model.name)[:1]
+        if first and "source" not in st.query_params:
+            state = replace(state, source=first[0].source, target=state.target or first[0].target)
         # Who comes without a link sees the first example where it has something to show.
         start = [example.view for example in examples(model, model.name) if example.source == state.source]
         params = st.query_params.to_dict()

@@ -19,11 +19,16 @@ WordList = Mapping[str, frozenset[str]]
 
 
 def read_word_list(text: str) -> dict[str, frozenset[str]]:
-    """Lines `source word<tab>target words, blanks between them` as a mapping; case does not count."""
+    """Lines `source word<tab>target words, blanks between them` as a mapping; case does not count.
+
+    Raises ValueError, naming the line, for one without a tab.
+    """
     words: dict[str, frozenset[str]] = {}
-    for line in text.splitlines():
+    for number, line in enumerate(text.splitlines(), 1):
         if line.strip():
-            source, targets = line.split("\t")
+            source, tab, targets = line.partition("\t")
+            if not tab:
+                raise ValueError(f"line {number} has no tab")
             words[source.casefold()] = words.get(source.casefold(), frozenset()) | set(targets.casefold().split())
     return words
 

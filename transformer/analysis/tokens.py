@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from transformer.tokenizer import PIECE_MARK, SPECIALS
 
+BOX = "\u2423"  # how a piece that is only the piece mark is shown
 CONTROL = frozenset(SPECIALS) - {"<unk>"}
 
 
@@ -22,10 +23,11 @@ def _punctuation(label: str) -> bool:
 def word_numbers(pieces: Sequence[str], labels: Sequence[str] | None = None) -> tuple[int, ...]:
     """The number of the word each piece belongs to, rising from 0.
 
-    A word starts at the piece mark; punctuation at either end of it is a word of its own ("brother", "."), inside it
-    belongs to it ("don't"); special tokens are words of their own.
+    A word starts at the piece mark, which may be a piece of its own; punctuation at either end of it is a word of its
+    own ("brother", "."), inside it belongs to it ("don't"); special tokens are words of their own.
     """
     labels = labels if labels is not None else [piece.replace(PIECE_MARK, "") for piece in pieces]
+    labels = ["" if piece == PIECE_MARK else label for piece, label in zip(pieces, labels, strict=True)]
     chunks: list[list[int]] = []
     specials = is_special(pieces)
     for index, piece in enumerate(pieces):
@@ -49,11 +51,11 @@ def word_numbers(pieces: Sequence[str], labels: Sequence[str] | None = None) -> 
 
 
 def word_labels(labels: Sequence[str], numbers: Sequence[int]) -> tuple[str, ...]:
-    """Each word as a person reads it: its pieces' labels joined."""
+    """Each word as a person reads it: its pieces' labels joined, without the box of a lone piece mark before it."""
     words = [""] * (max(numbers) + 1 if numbers else 0)
     for label, number in zip(labels, numbers, strict=True):
         words[number] += label
-    return tuple(words)
+    return tuple(word.strip(BOX) or word for word in words)
 
 
 def repeats(tokens: Sequence[object], longest: int = 8) -> int:
