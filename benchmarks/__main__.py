@@ -1,4 +1,4 @@
-"""python -m benchmarks [trace] [rendering] [server] [--quick]: measure, print, and put the table into README.md."""
+"""python -m benchmarks [NAME ...] [--quick]: measure, print, and put the tables into README.md."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ PARTS = {
     "trace": "a full trace against a pass that keeps nothing",
     "rendering": "click to drawn grid in a browser, beside BertViz",
     "server": "a rerun on the server, and thirty viewers",
+    "training": "tokens a second, beside torch.nn.Transformer",
+    "decoding": "greedy decoding, beside MarianMTModel.generate",
 }
 
 

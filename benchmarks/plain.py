@@ -27,7 +27,8 @@ class PlainAttention(MultiHeadAttention):
         keys, values = self._split(self.key(memory)), self._split(self.value(memory))
         with torch.autocast(x.device.type, enabled=False):
             queries, keys, values = queries.float(), keys.float(), values.float()
-            scores = queries @ keys.transpose(-2, -1) / math.sqrt(queries.shape[-1])
+            scores = queries @ keys.transpose(-2, -1)
+            scores = scores / math.sqrt(queries.shape[-1]) if self.scale is None else scores * self.scale
             heads = scores.masked_fill(~mask, -math.inf).softmax(dim=-1) @ values
         return self.output(heads.transpose(1, 2).flatten(-2))
 

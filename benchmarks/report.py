@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 README = Path(__file__).parent / "README.md"
-PACKAGES = ("torch", "streamlit", "playwright", "bertviz")
+PACKAGES = ("torch", "streamlit", "playwright", "bertviz", "transformers")
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchmarks import __main__, peer, report, timing, trace
+from benchmarks import __main__, decoding, peer, report, timing, trace, training
 from benchmarks.plain import PlainAttention, plain_copy
 from benchmarks.sentences import GERMAN, of_length, pairs, typed
-from tests.build import VARIANTS, random_ids, targets_in, tiny_model, tiny_pretrained, variant_name
+from tests.build import VARIANTS, padded_sources, random_ids, targets_in, tiny_model, tiny_pretrained, variant_name
+from transformer.decoding import greedy
+from transformer.training.loop import _Losses
+from transformer.training.settings import Settings
 
 
 @pytest.mark.parametrize("changes", [one for one in VARIANTS if "norm" not in one], ids=variant_name)
@@ -52,6 +55,60 @@ def test_the_trace_benchmark_runs_in_its_smallest_setting() -> None:
         assert {row.cells[0] for row in table.rows} == {"5", "7"}
         assert all(len(row.cells) == len(table.columns) and row.good is not None for row in table.rows)
         assert "| reached |" in table.markdown() and "Load before: " in table.markdown()
+
+
+def test_the_peer_of_training_is_the_same_model() -> None:
+    """With the weights copied over, torch.nn.Transformer gives our trainer's loss: both sides do the same work."""
+    pretrained = tiny_pretrained()
+    model, config = pretrained.model, pretrained.config
+    other = training.Peer(config).eval()
+    with torch.no_grad():
+        other.embedding.weight.copy_(model.embedding.weight)
+        for theirs, ours in zip(
+            (*other.transformer.encoder.layers, *other.transformer.decoder.layers),
+            (*model.encoder, *model.decoder),
+            strict=True,
+        ):
+            copy_layer(theirs, ours)
+    batch = training.batches(config, 2, 200)[0]
+    loss, _ = _Losses(model, Settings(smoothing=training.SMOOTHING))(batch.source, batch.target_in, batch.target_out)
+    tokens = int((batch.target_out != 0).sum())
+    # nn.Transformer ends each stack in one more LayerNorm, which the paper and we do without.
+    other.transformer.encoder.norm = other.transformer.decoder.norm = None
+    assert torch.allclose(other(batch), loss / tokens, atol=1e-4)
+
+
+def copy_layer(theirs: torch.nn.Module, ours: torch.nn.Module) -> None:
+    """The weights of one of our layers into one of torch's."""
+    for name, attention in (("self_attn", "self_attention"), ("multihead_attn", "cross_attention")):
+        if hasattr(theirs, name):
+            into, out = getattr(theirs, name), getattr(ours, attention)
+            into.in_proj_weight.copy_(torch.cat((out.query.weight, out.key.weight, out.value.weight)))
+            into.in_proj_bias.copy_(torch.cat((out.query.bias, out.key.bias, out.value.bias)))
+            into.out_proj.load_state_dict(out.output.state_dict())
+    theirs.linear1.load_state_dict(ours.feed_forward.inner.state_dict())
+    theirs.linear2.load_state_dict(ours.feed_forward.outer.state_dict())
+    residuals = [ours.self_residual, *([ours.cross_residual] if hasattr(ours, "cross_residual") else []),
+                 ours.feed_forward_residual]  # fmt: skip
+    for number, residual in enumerate(residuals, 1):
+        getattr(theirs, f"norm{number}").load_state_dict(residual.norm.state_dict())
+
+
+def test_training_is_timed_on_the_same_batches() -> None:
+    (table,) = training.measure(tiny_pretrained(), quick=True, precisions=("float32",))
+    assert len(table.rows) == 1 and table.rows[0].good is not None
+
+
+def test_decoding_writes_equally_much_on_both_sides() -> None:
+    pytest.importorskip("transformers")
+    (table,) = decoding.measure(tiny_pretrained(), quick=True)
+    assert [row.cells[0] for row in table.rows] == ["1", "32"] and table.rows[0].good is not None
+
+
+def test_the_model_that_decodes_never_ends() -> None:
+    endless = decoding.ours(tiny_pretrained())
+    for found in greedy(endless, padded_sources(1, vocab=67), 9):
+        assert len(found.ids) == 9 and 3 not in found.ids
 
 
 def test_texts_have_the_tokens_asked_for() -> None:
@@ -96,7 +153,10 @@ def test_the_readme_has_a_place_for_every_part() -> None:
 def test_an_unknown_part_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         __main__.main(["speed"])
-    assert "there is no benchmark 'speed'; there are trace, rendering, server" in capsys.readouterr().err
+    assert (
+        "there is no benchmark 'speed'; there are trace, rendering, server, training, decoding"
+        in capsys.readouterr().err
+    )
 
 
 def test_a_page_of_bertviz_loads_its_libraries_from_here() -> None:

@@ -1,0 +1,106 @@
+"""Greedy decoding, beside MarianMTModel.generate of Hugging Face with the same sizes."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from benchmarks.report import Table, load
+from benchmarks.sentences import typed
+from benchmarks.timing import ratio, take_turns
+from transformer.decoding import greedy
+from transformer.model import Transformer
+from transformer.pretrained import Pretrained
+from transformer.tap import OFF, AnyTap
+from transformer.training.data import pad
+
+TARGET = {1: 2.0}
+SENTENCES, WRITTEN = 200, 16
+
+
+class NoPeer(RuntimeError):
+    """transformers, Hugging Face's, is not installed."""
+
+
+class Endless(Transformer):
+    """Never writes </s>, so that both sides write as many tokens as they are told to."""
+
+    def project(self, hidden: Tensor, tap: AnyTap = OFF) -> Tensor:
+        logits = super().project(hidden, tap)
+        logits[..., self.config.end_id] = -torch.inf
+        return logits
+
+
+def ours(model: Pretrained) -> Endless:
+    """A random model of the same sizes."""
+    torch.manual_seed(1)
+    return Endless(model.config).requires_grad_(False).eval()
+
+
+def peer(model: Pretrained) -> Callable[[Tensor], Tensor]:
+    """generate() of a random MarianMTModel of the same sizes: greedy, with its cache, WRITTEN tokens."""
+    try:
+        from transformers import MarianConfig, MarianMTModel
+    except ImportError as error:
+        raise NoPeer("transformers is not installed; the bench extra brings it along") from error
+    config = model.config
+    torch.manual_seed(1)
+    marian = MarianMTModel(
+        MarianConfig(
+            vocab_size=config.vocab_size, d_model=config.d_model, encoder_layers=config.encoder_layers,
+            decoder_layers=config.decoder_layers, encoder_attention_heads=config.heads,
+            decoder_attention_heads=config.heads, encoder_ffn_dim=config.d_ff, decoder_ffn_dim=config.d_ff,
+            max_position_embeddings=config.max_positions, activation_function=config.activation, dropout=0.0,
+            pad_token_id=config.pad_id, eos_token_id=config.end_id, decoder_start_token_id=config.start_id,
+            bos_token_id=config.start_id, forced_eos_token_id=None, scale_embedding=True,
+        )
+    ).eval()  # fmt: skip
+
+    @torch.inference_mode()
+    def generate(source: Tensor) -> Tensor:
+        return marian.generate(
+            source, attention_mask=(source != config.pad_id).long(), num_beams=1, do_sample=False, use_cache=True,
+            min_new_tokens=WRITTEN, max_new_tokens=WRITTEN,
+        )  # fmt: skip
+
+    return generate
+
+
+def measure(model: Pretrained, quick: bool = False, batches: Sequence[int] = (1, 32)) -> list[Table]:
+    """The same sources, in batches, through both."""
+    count = 4 if quick else SENTENCES
+    ids = [model.encode(text) for text in typed(count)]
+    endless, generate = ours(model), peer(model)
+    table = Table(
+        "Greedy decoding, as many times as fast as MarianMTModel.generate (median / best)",
+        ("batch", "threads", "our tokens/s", "its tokens/s", "times as fast", "wanted"),
+        load(),
+    )
+    for size in batches:
+        parts = [pad(ids[i : i + size], model.config.pad_id) for i in range(0, len(ids), size)]
+        for part in parts[:1]:
+            assert all(len(found.ids) == WRITTEN for found in greedy(endless, part, WRITTEN))
+            assert generate(part).shape[1] == WRITTEN + 1  # and its start token
+        times = take_turns(
+            {
+                "ours": lambda parts=parts: [greedy(endless, part, WRITTEN) for part in parts],
+                "theirs": lambda parts=parts: [generate(part) for part in parts],
+            },
+            2 if quick else 6,
+            warm=1,
+        )
+        faster, wanted = ratio(times, "theirs", "ours"), TARGET.get(size)
+        total = len(ids) * WRITTEN
+        ours_speed, its_speed = (f"{total / statistics.median(times[name]) * 1e3:,.0f}" for name in ("ours", "theirs"))
+        table.add(
+            size, torch.get_num_threads(), ours_speed, its_speed, faster, f"{wanted} x" if wanted else "",
+            good=faster.median >= wanted if wanted else None,
+        )  # fmt: skip
+    table.notes.append(
+        f"{len(ids)} sentences, {WRITTEN} tokens written for each on both sides (</s> forbidden), random weights, the "
+        "bundled model's sizes, caches of keys and values on both sides."
+    )
+    return [table]
