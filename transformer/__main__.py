@@ -1,4 +1,4 @@
-"""python -m transformer train | translate | evaluate | heads | app, and the console command `headscope`."""
+"""python -m transformer train | translate | evaluate | heads | record | app, and the console command `headscope`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from transformer.checkpoint import CheckpointError
-from transformer.commands import evaluate, heads, serve, train, translate
+from transformer.commands import evaluate, heads, record, serve, train, translate
 from transformer.commands.common import CommandError
 from transformer.config import ConfigError
 from transformer.pretrained import InputError
@@ -17,7 +17,14 @@ from transformer.training.settings import TrainingError
 
 # What a person can mend: shown as one sentence, without a traceback. Everything else is a defect of ours.
 KNOWN = (CheckpointError, CommandError, ConfigError, DataError, InputError, TokenizerError, TrainingError)
-COMMANDS = {"train": train, "translate": translate, "evaluate": evaluate, "heads": heads, "app": serve}
+COMMANDS = {
+    "train": train,
+    "translate": translate,
+    "evaluate": evaluate,
+    "heads": heads,
+    "record": record,
+    "app": serve,
+}
 
 
 def parser() -> argparse.ArgumentParser:

@@ -1,0 +1,83 @@
+"""Recordings of how heads formed: the numbers are those of the states they came from."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from tests.build import sentences, tiny_config, tiny_tokenizer
+from transformer.__main__ import main
+from transformer.pretrained import Pretrained, load
+from transformer.training.loop import Trainer
+from transformer.training.recording import Recording, record, states
+from transformer.training.settings import Settings, TrainingError
+
+PAIRS = [(text, text) for text in sentences()[:30]]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("run")
+    settings = Settings(steps=4, batch_tokens=100, warmup=2, save_every=4, validate_every=4, snapshots=3)
+    trainer = Trainer(folder, tiny_config(vocab_size=67), tiny_tokenizer(), PAIRS, PAIRS[:5], settings)
+    trainer.run()
+    trainer.export(folder / "checkpoint")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def final(run: Path) -> Pretrained:
+    return load(run / "checkpoint")
+
+
+def test_weights_are_those_of_each_state(run: Path, final: Pretrained, tmp_path: Path) -> None:
+    found = record(run, final, [("ka lo", "nu"), ("mi", "")], PAIRS[:5])
+    assert found.steps == (0, 1, 4) and found.sentences[0] == ("ka lo", "nu")
+    assert found.sentences[1] == ("mi", final.translate("mi").text)
+    for place, (step, model) in enumerate(states(run, final)):
+        assert step == found.steps[place]
+        trace = model.trace("ka lo", "nu")
+        for kind in ("encoder_self", "decoder_self", "cross"):
+            weights = trace.attention(kind).weights
+            assert found.weights[kind][0].shape == (3, *weights.shape)
+            assert np.abs(found.weights[kind][0][place] / 255 - weights.numpy()).max() <= 0.5 / 255 + 1e-6
+        assert found.translations[place] == (model.translate("ka lo").text, model.translate("mi").text)
+    assert not np.array_equal(found.weights["cross"][0][0], found.weights["cross"][0][2])
+    assert all(0 < one["loss"] < 10 and 0 <= one["bleu"] <= 100 for one in found.scores)
+    (tmp_path / "learning.npz").write_bytes(found.to_bytes())
+    again = Recording.from_file(tmp_path / "learning.npz")
+    for field in dataclasses.fields(Recording):
+        if field.name != "weights":
+            assert getattr(again, field.name) == getattr(found, field.name)
+    for kind, arrays in found.weights.items():
+        assert all(np.array_equal(a, b) for a, b in zip(arrays, again.weights[kind], strict=True))
+
+
+def test_the_last_state_is_the_checkpoint(run: Path, final: Pretrained) -> None:
+    *_, (_, last) = states(run, final)
+    for name, parameter in final.model.named_parameters():
+        assert torch.equal(parameter, last.model.get_parameter(name))
+
+
+def test_the_command_takes_the_examples(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "dev.tsv").write_text("ka lo\tka lo\n")
+    command = ["record", "--checkpoint", str(run / "checkpoint"), "--run", str(run)]
+    command += ["--validation", str(tmp_path / "dev.tsv")]
+    assert main(command) == 2 and "has no examples.json" in capsys.readouterr().err
+    (run / "checkpoint" / "examples.json").write_text('[{"source": "ka"}, {"source": "ka"}, {"source": "lo mi"}]')
+    assert main(command) == 0
+    assert "3 states of 2 sentences" in capsys.readouterr().out
+    assert len(Recording.from_file(run / "checkpoint" / "learning.npz").sentences) == 2
+
+
+def test_runs_without_snapshots_or_of_other_models_are_said(run: Path, final: Pretrained, tmp_path: Path) -> None:
+    with pytest.raises(TrainingError, match="has no snapshots; train with --snapshots 12"):
+        list(states(tmp_path, final))
+    (tmp_path / "snapshots").mkdir()
+    (tmp_path / "snapshots" / "00000001.safetensors").write_bytes(b"x")
+    with pytest.raises(TrainingError, match="holds no state of checkpoint"):
+        list(states(tmp_path, final))

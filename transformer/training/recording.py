@@ -1,0 +1,100 @@
+"""How heads formed: attention on a few sentences at log-spaced states of a training run, eight bits a weight."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+
+from transformer.model import Transformer
+from transformer.pretrained import Pretrained
+from transformer.trace import KINDS
+from transformer.training.data import Pair
+from transformer.training.evaluation import evaluate
+from transformer.training.settings import TrainingError
+
+
+@dataclass(frozen=True)
+class Recording:
+    """steps: of the states, rising; sentences: source and target, traced as given at every step.
+
+    weights[kind][number of the sentence]: uint8 [step, layer, head, query, key], weight times 255, rounded.
+    translations[step][sentence]: what the state wrote by itself. scores[step]: loss (nats a target token) and greedy
+    BLEU on the validation text.
+    """
+
+    steps: tuple[int, ...]
+    sentences: tuple[Pair, ...]
+    weights: dict[str, tuple[np.ndarray, ...]]
+    translations: tuple[tuple[str, ...], ...]
+    scores: tuple[dict[str, float], ...]
+
+    def to_bytes(self) -> bytes:
+        """As a compressed .npz: `index.json`, and one array a kind and sentence, "cross.0"."""
+        about = {
+            "steps": self.steps, "sentences": self.sentences, "translations": self.translations, "scores": self.scores,
+            "axes": ["step", "layer", "head", "query", "key"], "unit": "weight times 255",
+        }  # fmt: skip
+        arrays = {f"{kind}.{n}": array for kind, found in self.weights.items() for n, array in enumerate(found)}
+        text = json.dumps(about, ensure_ascii=False).encode()
+        written = io.BytesIO()
+        np.savez_compressed(written, **{"index.json": np.frombuffer(text, np.uint8)}, **arrays)
+        return written.getvalue()
+
+    @classmethod
+    def from_file(cls, path: Path) -> Recording:
+        """Raises OSError, ValueError or KeyError if it is no recording."""
+        with np.load(path, allow_pickle=False) as file:
+            about: dict[str, Any] = json.loads(bytes(file["index.json"]).decode())
+            sentences = tuple((source, target) for source, target in about["sentences"])
+            weights = {kind: tuple(file[f"{kind}.{n}"] for n in range(len(sentences))) for kind in KINDS}
+        translations = tuple(tuple(texts) for texts in about["translations"])
+        return cls(tuple(about["steps"]), sentences, weights, translations, tuple(about["scores"]))
+
+
+def states(run: Path, like: Pretrained) -> Iterator[tuple[int, Pretrained]]:
+    """The snapshots of a run as models, first to last, with the tokenizer of `like`. Raises TrainingError."""
+    files = sorted((run / "snapshots").glob("*.safetensors"))
+    if not files:
+        raise TrainingError(f"{run} has no snapshots; train with --snapshots 12")
+    for file in files:
+        model = Transformer(like.config)
+        try:
+            model.load_state_dict({name: tensor.float() for name, tensor in load_file(file).items()})
+        except (OSError, SafetensorError, RuntimeError) as error:
+            raise TrainingError(f"{file} holds no state of {like.name}; record the run it was trained in") from error
+        model.requires_grad_(False).eval()
+        yield (
+            int(file.stem),
+            Pretrained(like.name, like.path, model, like.tokenizer, like.languages, like.metrics),
+        )
+
+
+def record(run: Path, final: Pretrained, sentences: Sequence[Pair], validation: Sequence[Pair]) -> Recording:
+    """Trace the sentences in every snapshot of a run.
+
+    final: the checkpoint the run became; it fills in targets that are blank, the same ones for every state.
+    """
+    filled = tuple((source, target or final.translate(source).text) for source, target in sentences)
+    steps, texts, scores = [], [], []
+    weights: dict[str, list[list[np.ndarray]]] = {kind: [[] for _ in filled] for kind in KINDS}
+    for step, model in states(run, final):
+        for number, (source, target) in enumerate(filled):
+            trace = model.trace(source, target)
+            for kind in KINDS:
+                eight = (trace.attention(kind).weights * 255).round().to(torch.uint8)
+                weights[kind][number].append(eight.numpy())
+        found = evaluate(model, validation)
+        steps.append(step)
+        texts.append(tuple(model.translate_all([source for source, _ in filled])))
+        scores.append({"loss": float(np.log(found.perplexity)), "bleu": found.bleu})
+    stacked = {kind: tuple(np.stack(one) for one in found) for kind, found in weights.items()}
+    return Recording(tuple(steps), filled, stacked, tuple(texts), tuple(scores))
