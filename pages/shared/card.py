@@ -24,6 +24,8 @@ def sizes(model: Pretrained) -> None:
     for name, key in (("sacreBLEU", "bleu"), ("chrF", "chrf"), (_("perplexity"), "perplexity")):
         if isinstance(metrics.get(key), int | float):
             numbers.append((name, f"{metrics[key]:.1f}"))
+    if isinstance(metrics.get("exact"), int | float):
+        numbers.append((_("exact match"), f"{100 * metrics['exact']:.2f}".rstrip("0").rstrip(".") + " %"))
     with st.container(horizontal=True, gap="large", key="hs-sizes"):
         for name, value in numbers:
             st.metric(name, value, width="content")

@@ -48,8 +48,8 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the scores there too, e.g. as metrics.json")
 
 
-def table(found: Evaluation) -> str:
-    """The scores as a person reads them."""
+def table(found: Evaluation, task: bool = False) -> str:
+    """The scores as a person reads them. Of a toy task, whose words are letters, BLEU and chrF say nothing."""
     search = "greedy" if found.beams == 1 else f"beam {found.beams}, length penalty {found.length_penalty:g}"
     rows = [
         ("sacreBLEU", f"{found.bleu:.2f}", found.bleu_signature),
@@ -59,6 +59,8 @@ def table(found: Evaluation) -> str:
         ("sentences", f"{found.sentences:,}", f"with {found.references:,} references; {search}"),
         ("seconds", f"{found.seconds:.1f}", f"{found.sentences / max(found.seconds, 1e-9):.1f} sentences/s"),
     ]
+    if task:
+        rows = [row for row in rows if row[0] not in ("sacreBLEU", "chrF")]
     if found.tokenized_bleu is not None:
         rows.insert(1, ("tokenised", f"{found.tokenized_bleu:.2f}", f"BLEU {found.tokenized_bleu_signature}"))
     if found.untranslated:
@@ -87,8 +89,11 @@ def run(options: argparse.Namespace) -> int:
             preparation = Preparation(data["preparation"], (codes[0], codes[1]))
     model = load(options.checkpoint, find_device(options.device))
     found = measure(model, pairs, *search(options, recipe.get("decoding")), preparation)
-    print(table(found))
+    task = "task" in data and not options.data
+    print(table(found, task))
     if options.json:
         about = {"checkpoint": model.name, "data": names, **found.to_dict()}
+        if task:
+            about = {name: value for name, value in about.items() if not name.startswith(("bleu", "chrf"))}
         write_whole(options.json, (json.dumps(about, indent=2) + "\n").encode())
     return 0
