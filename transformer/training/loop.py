@@ -247,13 +247,13 @@ class Trainer:
 
     def _random(self) -> Tensor:
         """The state of the generator dropout draws from."""
-        return torch.cuda.get_rng_state() if self.device.type == "cuda" else torch.get_rng_state()
+        return self._generator().get_rng_state()
 
     def _set_random(self, state: Tensor) -> None:
-        if self.device.type == "cuda":
-            torch.cuda.set_rng_state(state)
-        else:
-            torch.set_rng_state(state)
+        self._generator().set_rng_state(state)
+
+    def _generator(self) -> Any:
+        return {"cuda": torch.cuda, "mps": torch.mps}.get(self.device.type, torch)
 
     def _weights(self) -> dict[str, Tensor]:
         return {name: parameter.detach().clone() for name, parameter in self.model.named_parameters()}

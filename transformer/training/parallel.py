@@ -16,13 +16,19 @@ from torch import Tensor, nn
 
 from transformer.training.data import Batch
 
+CPU = torch.device("cpu")
+
 
 @dataclass(frozen=True)
 class Workers:
-    """number: of this process, from 0; count: of all. One process alone is worker 0 of 1 and exchanges nothing."""
+    """number: of this process, from 0; count: of all; device: where it computes.
+
+    One process alone is worker 0 of 1 and exchanges nothing.
+    """
 
     number: int = 0
     count: int = 1
+    device: torch.device = CPU
 
     @property
     def first(self) -> bool:
@@ -49,12 +55,13 @@ class Workers:
         return values
 
     def gather(self, values: Tensor) -> list[Tensor]:
-        """The values of every worker, in order."""
+        """The values of every worker, in order, on the CPU. They travel over `device`: nccl knows GPUs only."""
         if self.count == 1:
             return [values]
-        found = [torch.empty_like(values) for _ in range(self.count)]
-        dist.all_gather(found, values)
-        return found
+        placed = values.to(self.device)
+        found = [torch.empty_like(placed) for _ in range(self.count)]
+        dist.all_gather(found, placed)
+        return [one.cpu() for one in found]
 
     def wait(self) -> None:
         """Until all workers are here."""
@@ -76,7 +83,7 @@ def join(device: torch.device) -> Workers:
         return ALONE
     if not dist.is_initialized():
         dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
-    return Workers(dist.get_rank(), dist.get_world_size())
+    return Workers(dist.get_rank(), dist.get_world_size(), device)
 
 
 def leave() -> None:
