@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import tomllib
 from pathlib import Path
 
 import pytest
 import torch
 
-from benchmarks import __main__, decoding, peer, report, timing, trace, training
+from benchmarks import __main__, decoding, peer, report, table3, timing, trace, training
 from benchmarks.plain import PlainAttention, plain_copy
 from benchmarks.sentences import GERMAN, of_length, pairs, typed
 from tests.build import VARIANTS, padded_sources, random_ids, targets_in, tiny_model, tiny_pretrained, variant_name
 from transformer.decoding import greedy
 from transformer.training.loop import _Losses
+from transformer.training.recipe import read_recipe
 from transformer.training.settings import Settings
 
 
@@ -170,3 +173,25 @@ def test_a_page_of_bertviz_loads_its_libraries_from_here() -> None:
     assert b"cdn.test" not in site.page
     with pytest.raises(peer.NoPeer, match="named 0 libraries, not 3"):
         site.show("<svg></svg>")
+
+
+def test_table3_has_a_row_for_every_recipe_and_each_changes_one_line() -> None:
+    names = {path.stem for path in table3.RECIPES.glob("*.toml")}
+    assert names == set(table3.ROWS)
+    base = read_recipe(table3.RECIPES / "base.toml")
+    for name in names - {"base"}:
+        own = tomllib.loads((table3.RECIPES / f"{name}.toml").read_text(encoding="utf-8"))
+        assert own.pop("like") == "base.toml" and sum(len(section) for section in own.values()) == 1
+        assert read_recipe(table3.RECIPES / f"{name}.toml") != base
+
+
+def test_table3_is_written_with_mean_and_spread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table3, "PAGE", tmp_path / "table3.md")
+    monkeypatch.setattr(table3, "NUMBERS", tmp_path / "table3.json")
+    (tmp_path / "table3.md").write_text(f"before {table3.START} old {table3.END} after")
+    runs = [table3.Found(0.5, 1.5, 1.0), table3.Found(1.0, 1.0, 1.0), table3.Found(0.9, 1.1, 1.0)]
+    table3.write({"heads-1": runs})
+    page = (tmp_path / "table3.md").read_text()
+    assert "| `heads-1` | 1 head of 64 | 80.0 (50.0 to 100.0) | 1.200 (1.000 to 1.500) |" in page
+    assert page.startswith("before ") and page.endswith(" after") and "old" not in page
+    assert json.loads((tmp_path / "table3.json").read_text())["rows"]["heads-1"]["exact"] == [0.5, 1.0, 0.9]

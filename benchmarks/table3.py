@@ -1,0 +1,121 @@
+"""The paper's Table 3 in miniature: train every recipe of recipes/table3 with three seeds, and write docs/table3.md.
+
+    python -m benchmarks.table3 --output runs/table3 --workers 2
+
+What is trained already is not trained again, so that it can be stopped and go on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+RECIPES = ROOT / "recipes" / "table3"
+PAGE, NUMBERS = ROOT / "docs" / "table3.md", ROOT / "docs" / "table3.json"
+SEEDS = (1, 2, 3)
+START, END = "<!-- measured -->", "<!-- end -->"
+
+# recipe: what it changes, and what the paper (Table 3, newstest2013, base 25.8 BLEU) or another source says of it
+ROWS = {
+    "base": ("4 heads, post-norm, ReLU, sinusoidal positions, warm-up, label smoothing 0.1", "base 25.8"),
+    "heads-1": ("1 head of 64", "(A) 1 head 24.9, 8 heads 25.8"),
+    "heads-8": ("8 heads of 8", "(A) 32 heads of 16 instead of 8 of 64: 25.4"),
+    "d_k-4": ("queries and keys 4 wide instead of 16", "(B) d_k 16 instead of 64: 25.1"),
+    "positions-learned": ("learned positions", "(E) 25.7"),
+    "positions-none": ("no positions", "not in the table; section 3.5: order would be unknown"),
+    "no-scaling": ("scores not divided by √d_k", "not in the table; section 3.2.1: softmax saturates"),
+    "no-warmup": ("the rate at its peak from the first step", "not in the table"),
+    "gelu": ("GELU instead of ReLU", "not in the table"),
+    "pre-norm": ("LayerNorm before each sub-layer", "not in the table; the authors' later code has it"),
+    "no-smoothing": ("label smoothing off", "(D) 25.3 without, 25.8 with 0.1"),
+    "dropout": ("dropout 0.1 instead of none", "(D) none 24.6, 0.1 25.8"),
+    "gain": ("gain 0.5 on initial sub-layers", "not in the table; DeepNet's beta"),
+}
+
+
+@dataclass(frozen=True)
+class Found:
+    """One trained model: share of unseen inputs reversed exactly, perplexity a target token, seconds of training."""
+
+    exact: float
+    perplexity: float
+    seconds: float
+
+
+def train(name: str, seed: int, folder: Path) -> Found:
+    """Train and score one recipe with one seed, on one thread, unless its scores are there."""
+    run, scores = folder / f"{name}-{seed}", folder / f"{name}-{seed}.json"
+    recipe = RECIPES / f"{name}.toml"
+    if not scores.is_file():
+        environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+        python = [sys.executable, "-m", "transformer"]
+        for command in (
+            ["train", "--recipe", str(recipe), "--seed", str(seed), "--output", str(run)],
+            ["evaluate", "--checkpoint", str(run / "checkpoint"), "--recipe", str(recipe), "--json", str(scores)],
+        ):
+            subprocess.run([*python, *command], check=True, capture_output=True, cwd=ROOT, env=environment)
+    found = json.loads(scores.read_text(encoding="utf-8"))
+    state = json.loads((run / "state.json").read_text(encoding="utf-8"))
+    return Found(found["exact"], found["perplexity"], state["seconds"])
+
+
+def spread(values: Sequence[float], form: str) -> str:
+    """Mean, and the least and the most."""
+    mean, low, high = statistics.fmean(values), min(values), max(values)
+    return f"{mean:{form}} ({low:{form}} to {high:{form}})"
+
+
+def table(found: dict[str, list[Found]]) -> str:
+    """The rows as Markdown, the base first."""
+    lines = ["| recipe | what differs | exact, % | perplexity | the paper |", "|---|---|---|---|---|"]
+    for name, (what, paper) in ROWS.items():
+        if name in found:
+            exact = spread([100 * one.exact for one in found[name]], ".1f")
+            perplexity = spread([one.perplexity for one in found[name]], ".3f")
+            lines.append(f"| `{name}` | {what} | {exact} | {perplexity} | {paper} |")
+    return "\n".join(lines)
+
+
+def write(found: dict[str, list[Found]]) -> None:
+    """The table into docs/table3.md, the numbers into docs/table3.json."""
+    content = PAGE.read_text(encoding="utf-8")
+    before, rest = content.split(START)
+    PAGE.write_text(f"{before}{START}\n\n{table(found)}\n\n{END}{rest.split(END)[1]}", encoding="utf-8")
+    plain = {
+        name: {
+            "what": ROWS[name][0], "paper": ROWS[name][1],
+            "exact": [round(one.exact, 5) for one in runs], "perplexity": [round(one.perplexity, 5) for one in runs],
+        }
+        for name, runs in found.items()
+    }  # fmt: skip
+    NUMBERS.write_text(json.dumps({"seeds": SEEDS, "rows": plain}, indent=1, ensure_ascii=False) + "\n", "utf-8")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.table3", description=__doc__)
+    parser.add_argument("--output", type=Path, default=ROOT / "runs" / "table3", metavar="FOLDER")
+    parser.add_argument("--workers", type=int, default=1, metavar="N", help="trainings side by side, a thread each")
+    options = parser.parse_args(arguments)
+    options.output.mkdir(parents=True, exist_ok=True)
+    jobs = [(name, seed) for seed in SEEDS for name in ROWS]
+    with ThreadPoolExecutor(options.workers) as pool:
+        results = pool.map(lambda job: (job, train(*job, options.output)), jobs)
+        found: dict[str, list[Found]] = {name: [] for name in ROWS}
+        for (name, seed), one in results:
+            print(f"{name}, seed {seed}: exact {one.exact:.4f}, perplexity {one.perplexity:.4f}", flush=True)
+            found[name].append(one)
+    write(found)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
