@@ -10,6 +10,7 @@ import pytest
 
 import transformer
 from transformer.pretrained import Pretrained
+from transformer.training.recording import Recording
 from transformer.view.state import view_from_params
 
 FOLDER = Path(__file__).resolve().parent.parent / "checkpoints"
@@ -78,3 +79,15 @@ def test_an_example_is_true_of_its_model(models: dict[str, Pretrained], name: st
 def test_there_are_a_dozen_examples_of_english_to_german() -> None:
     examples = json.loads((FOLDER / "en-de" / "examples.json").read_text(encoding="utf-8"))
     assert len(examples) >= 12 and len({example["title"] for example in examples}) == len(examples)
+
+
+def test_the_recording_of_its_training_ends_with_the_model_that_ships(models: dict[str, Pretrained]) -> None:
+    recording = Recording.from_file(FOLDER / "en-de" / "learning.npz")
+    examples = json.loads((FOLDER / "en-de" / "examples.json").read_text(encoding="utf-8"))
+    texts = dict.fromkeys((example["source"], example.get("target")) for example in examples)
+    assert [source for source, _ in recording.sentences] == [source for source, _ in texts]
+    assert recording.steps[0] == 0 and len(recording.steps) == 12
+    source, target = recording.sentences[0]
+    weights = models["en-de"].trace(source, target).cross.weights.numpy()
+    assert abs(recording.weights["cross"][0][-1] / 255 - weights).max() < 0.02  # the states are kept in float16
+    assert recording.scores[-1]["bleu"] > recording.scores[0]["bleu"] + 30

@@ -13,6 +13,7 @@ Reading never runs code from a checkpoint: JSON, safetensors and a SentencePiece
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 from collections.abc import Mapping
@@ -151,7 +152,9 @@ def write_whole(path: Path, data: bytes) -> None:
     except OSError as error:
         with contextlib.suppress(OSError):
             partial.unlink()
-        raise OSError(error.errno, error.strerror, str(path)) from error  # a full disk does not say which file
+        raise OSError(
+            error.errno or errno.EIO, error.strerror or str(error), str(path)
+        ) from error  # a full disk does not say which file
 
 
 def save_checkpoint(
