@@ -18,5 +18,8 @@ def test_the_training_curve_shows_every_number_and_skips_what_is_missing() -> No
         assert bleu.yaxis == "y2"
 
 
-def test_an_empty_log_is_an_empty_picture() -> None:
-    assert [len(trace.x) for trace in training_curve([]).data] == [0, 0, 0]
+def test_a_column_without_values_has_no_line_and_no_axis() -> None:
+    assert not training_curve([]).data
+    figure = training_curve([{**row, "validation_bleu": ""} for row in ROWS])
+    assert [line.name for line in figure.data] == ["training loss", "validation loss"]
+    assert "yaxis2" not in figure.to_dict()["layout"]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from tests.build import tiny_pretrained
@@ -209,6 +210,18 @@ def test_the_model_page_says_what_the_checkpoint_says(open_app: Callable[..., Ap
     assert "chrF" not in values and values["heads a layer"] == "3 × 22"
     assert len(app.get("plotly_chart")) == 1 and any("Made for tests." in text.value for text in app.markdown)
     assert address(app)["kind"] == "encoder_self" and address(app)["source"] == "ka lo mi"
+
+
+def test_a_toys_curve_leaves_bleu_out_as_its_scores_do(open_app: Callable[..., AppTest], folder: Path) -> None:
+    (folder / "tiny" / "training.csv").write_text("step,loss,validation_loss,validation_bleu\n1,2.5,2.0,3.5\n")
+    lines = {}
+    for scores in ('{"exact": 0.999, "perplexity": 1.1}', '{"exact": 0.2, "bleu": 12.3}'):
+        (folder / "tiny" / "metrics.json").write_text(scores)
+        st.cache_resource.clear()
+        (chart,) = open_app().switch_page("pages/model.py").run().get("plotly_chart")
+        lines[scores] = [line["name"] for line in json.loads(chart.proto.spec)["data"]]
+    toy, translation = lines.values()
+    assert toy == ["training loss", "validation loss"] and translation == [*toy, "validation BLEU"]
 
 
 def test_the_model_page_of_a_bare_checkpoint(open_app: Callable[..., AppTest], folder: Path) -> None:

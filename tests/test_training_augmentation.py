@@ -90,6 +90,17 @@ def test_numbers_are_exchanged_on_both_sides_alike() -> None:
     assert len(words) > 30
 
 
+def test_people_s_numbers_are_drawn_more_often_than_chance_would() -> None:
+    rng = random.Random(6)
+    pair = "It was in 1990.", "Es war 1990."
+    drawn = [re.findall(r"\d+", other_numbers(pair, rng)[0])[0] for _ in range(2000)]
+    four = [number for number in drawn if len(number) == 4]
+    assert {number for number in four if number.endswith("00")} > {"2000", "5000"}
+    # Of all 9,000 numbers of four digits, 10% end in two equal digits; one in four is made to.
+    assert 0.2 < sum(number[-2] == number[-1] for number in four) / len(four) < 0.45
+    assert all(number[0] != "0" for number in drawn)
+
+
 @pytest.mark.parametrize(
     "pair",
     [
@@ -113,7 +124,7 @@ def test_names_are_exchanged_once_and_on_both_sides() -> None:
     assert len(names) > 80 and "Tom" not in names
     for pair in [("Tom and Tom.", "Tom und Tom."), ("Tom slept.", "Er schlief."), ("Tomorrow.", "Morgen.")]:
         assert other_name(pair, rng) == pair
-    assert all(re.fullmatch(r"[A-Z][a-z]{2,8}", invented_name(rng)) for _ in range(200))
+    assert all(re.fullmatch(r"[A-Z][a-z]{2,9}", invented_name(rng)) for _ in range(200))
 
 
 def test_copies_are_the_same_on_both_sides() -> None:

@@ -32,7 +32,7 @@ def sizes(model: Pretrained) -> None:
 
 
 def curve(model: Pretrained) -> None:
-    """Loss and BLEU over the training, if the checkpoint brought its log."""
+    """Loss, and BLEU of a translation model, over the training, if the checkpoint brought its log."""
     path = model.path / "training.csv"
     if not path.is_file():
         st.caption(_("This checkpoint brought no training.csv."))
@@ -40,6 +40,9 @@ def curve(model: Pretrained) -> None:
     try:
         with path.open(encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file))
+        if "exact" in model.metrics and "bleu" not in model.metrics:
+            # A toy task, whose words are letters: BLEU says nothing there, and its scores leave it out too.
+            rows = [{**row, "validation_bleu": ""} for row in rows]
         labels = {
             "loss": _("training loss"),
             "validation_loss": _("validation loss"),

@@ -32,11 +32,11 @@ def _label(model: Pretrained, side: str, text: str, limit: int) -> str:
     language = model.languages[0 if side == SOURCE else 1]
     used = len(model.tokenizer.encode(text))
     if side == TARGET and not used:
-        return _("{language} target (empty: the model translates; up to {limit} tokens)").format(
+        return _("Target · {language} · empty: the model writes it, up to {limit} tokens").format(
             language=language, limit=limit
         )
-    name = _("{language} source · {used} of {limit} tokens") if side == SOURCE else _(
-        "{language} target, traced as given · {used} of {limit} tokens"
+    name = _("Source · {language} · {used} of {limit} tokens") if side == SOURCE else _(
+        "Target · {language} · traced as given · {used} of {limit} tokens"
     )  # fmt: skip
     return name.format(language=language, used=used + 1 if used else 0, limit=limit)
 
@@ -64,7 +64,7 @@ def fields(begun: Begun) -> None:
             _label(model, side, text, limit),
             key=side,
             on_change=_typed,
-            placeholder=_("type a sentence") if side == SOURCE else _("the model's own translation"),
+            placeholder=_("type a sentence") if side == SOURCE else _("the model's own output"),
         )
 
 

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from urllib.parse import urlencode
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Page, sync_playwright
 
 from tests.browser.conftest import start, stop
 from tests.browser.find import FLAGS, find_browser
@@ -25,7 +25,18 @@ VIEWS: dict[str, dict[str, str]] = {
     "big": {"kind": "cross", "layer": "3", "head": "5", "big": "1"},
     "long": {"source": " ".join([SENTENCE] * 9), "kind": "cross", "layer": "3", "head": "5"},
     "error": {"source": "word " * 200, "layer": "99"},
+    "reverse": {"checkpoint": "reverse", "source": "headscope", "kind": "cross", "layer": "2", "head": "3"},
+    "sort": {"checkpoint": "sort", "source": "31415926", "kind": "all", "layer": "2", "head": "1"},
 }
+MODELS = ("en-de", "reverse", "sort")
+
+
+def take(page: Page, address: str, ready: str, path: Path, whole: bool) -> None:
+    page.goto(address)
+    page.wait_for_selector(ready, timeout=60_000)
+    page.wait_for_timeout(700)  # exact numbers follow the picture
+    page.screenshot(path=path, full_page=whole)
+    print(path)
 
 
 def main(folder: Path) -> None:
@@ -40,12 +51,12 @@ def main(folder: Path) -> None:
                     for name, params in VIEWS.items():
                         if size == "projector" and name not in ("big", "three"):
                             continue
-                        page.goto(f"{address}/?{urlencode({'source': SENTENCE, **params})}")
-                        page.wait_for_selector(".hs-error" if name == "error" else "[data-drawn]", timeout=60_000)
-                        page.wait_for_timeout(700)  # exact numbers follow the picture
-                        path = folder / f"{name}-{size}-{scheme}.png"
-                        page.screenshot(path=path, full_page=size == "phone")
-                        print(path)
+                        link = f"{address}/?{urlencode({'source': SENTENCE, **params})}"
+                        ready = ".hs-error" if name == "error" else "[data-drawn]"
+                        take(page, link, ready, folder / f"{name}-{size}-{scheme}.png", size == "phone")
+                    for name in MODELS if size != "projector" else ():
+                        path = folder / f"model-{name}-{size}-{scheme}.png"
+                        take(page, f"{address}/model?checkpoint={name}", ".js-plotly-plot", path, size == "phone")
                     page.close()
             browser.close()
         finally:

@@ -97,7 +97,7 @@ def exact(page: Page) -> None:
 
 def test_type_click_and_read_what_python_computes(context: BrowserContext, server: str, model: Pretrained) -> None:
     page = opened(context, server, source="Hello.")
-    page.get_by_label(re.compile("English source")).fill(SENTENCE)
+    page.get_by_label(re.compile("Source · English")).fill(SENTENCE)
     page.keyboard.press("Enter")
     wait_for_params(page, source=SENTENCE)
     trace = model.trace(SENTENCE)
@@ -267,7 +267,7 @@ def test_markup_stays_text_everywhere(context: BrowserContext, server: str) -> N
     page.get_by_test_id("opt-view").select_option("lines")
     page.get_by_test_id("opt-pieces").select_option("words")
     page.wait_for_timeout(300)
-    assert page.get_by_label(re.compile("English source")).input_value() == MARKUP
+    assert page.get_by_label(re.compile("Source · English")).input_value() == MARKUP
     assert page.locator("img[src=x]").count() == 0 and not page.problems  # type: ignore[attr-defined]
 
 
@@ -275,7 +275,7 @@ def test_a_lone_surrogate_in_a_link_is_harmless(context: BrowserContext, server:
     page = context.new_page()
     page.goto(f"{server}/?source=a%ED%A0%80b&layer=%00")
     page.wait_for_selector("[data-drawn]")
-    assert page.get_by_label(re.compile("English source")).input_value().startswith("a")
+    assert page.get_by_label(re.compile("Source · English")).input_value().startswith("a")
     page.goto(f"{server}/?target=%FF%FE")
     expect(page.locator(".hs-error")).to_contain_text("The target text has no character that can be read")
 
@@ -318,7 +318,7 @@ def test_nothing_is_asked_of_another_host(context: BrowserContext, server: str) 
 
 def test_what_is_wrong_is_said_and_the_text_stays(context: BrowserContext, server: str) -> None:
     page = opened(context, server)
-    field = page.get_by_label(re.compile("English source"))
+    field = page.get_by_label(re.compile("Source · English"))
     for text, sentence in (("word " * 10_000, "at most 128 are allowed"), ("   ", "The source text is empty")):
         field.fill(text)
         page.keyboard.press("Enter")

@@ -22,8 +22,9 @@ def training_curve(
 ) -> go.Figure:
     """Loss in nats per target token (left axis) and BLEU (right axis) against the step.
 
-    rows: of training.csv, names to text; an empty field is not drawn. The training loss is the mean since the row
-    before, with dropout on and pieces sampled, so it may lie above the validation loss.
+    rows: of training.csv, names to text; an empty field is not drawn, and a column without values has no line and no
+    axis. The training loss is the mean since the row before, with dropout on and pieces sampled, so it may lie above
+    the validation loss.
     """
 
     def column(name: str) -> tuple[list[int], list[float]]:
@@ -31,26 +32,31 @@ def training_curve(
         return [step for step, _ in found], [value for _, value in found]
 
     figure = go.Figure()
+    drawn = []
     for name, label, colour, axis, dash in (
         ("loss", labels["loss"], ORANGE, "y", "dot"),
         ("validation_loss", labels["validation_loss"], BLUE, "y", "solid"),
         ("validation_bleu", labels["bleu"], PURPLE, "y2", "solid"),
     ):
         steps, values = column(name)
-        figure.add_scatter(
-            x=steps, y=values, name=label, yaxis=axis, mode="lines+markers", line={"color": colour[theme], "dash": dash}
-        )
+        if steps:
+            drawn.append(axis)
+            line = {"color": colour[theme], "dash": dash}
+            figure.add_scatter(x=steps, y=values, name=label, yaxis=axis, mode="lines+markers", line=line)
     figure.update_layout(
         xaxis={"title": labels["step"]},
         yaxis={"title": labels["axis"], "rangemode": "tozero", "automargin": True},
-        yaxis2={
-            "title": labels["bleu"],
-            "overlaying": "y",
-            "side": "right",
-            "rangemode": "tozero",
-            "showgrid": False,
-            "tickmode": "auto",
-            "automargin": True,
-        },
     )
+    if "y2" in drawn:
+        figure.update_layout(
+            yaxis2={
+                "title": labels["bleu"],
+                "overlaying": "y",
+                "side": "right",
+                "rangemode": "tozero",
+                "showgrid": False,
+                "tickmode": "auto",
+                "automargin": True,
+            }
+        )
     return dressed(figure, theme)

@@ -117,7 +117,15 @@ NO_AUGMENTATION = Augmentation()
 
 
 def _number(digits: int, rng: random.Random) -> str:
-    """A number of so many digits, at least 2 (German and English both use the plural then)."""
+    """A number of so many digits, at least 2 (German and English both use the plural then).
+
+    One in four ends in one digit over and over, as people's numbers do: 100, 25000, 1999. All digits drawn alike, a
+    model seldom has to count equal ones, and drops some.
+    """
+    if digits > 1 and rng.random() < 0.25:
+        front = rng.randint(1, digits - 1)
+        start = str(rng.randrange(10 ** (front - 1), 10**front))
+        return start + rng.choice(("0", "0", start[-1])) * (digits - front)
     return str(rng.randrange(max(2, 10 ** (digits - 1)), 10**digits))
 
 
@@ -151,7 +159,7 @@ def other_numbers(pair: Pair, rng: random.Random) -> Pair:
 def invented_name(rng: random.Random) -> str:
     """A name nobody has, of two or three syllables or of any letters: what a model can only copy."""
     if rng.random() < 0.2:
-        return "".join(rng.choice(string.ascii_lowercase) for _ in range(rng.randint(3, 8))).capitalize()
+        return "".join(rng.choice(string.ascii_lowercase) for _ in range(rng.randint(3, 10))).capitalize()
     return "".join(rng.choice(SYLLABLES.split()) for _ in range(rng.randint(2, 3))).capitalize()
 
 
