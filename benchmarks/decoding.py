@@ -21,10 +21,6 @@ TARGET = {1: 2.0}
 SENTENCES, WRITTEN = 200, 16
 
 
-class NoPeer(RuntimeError):
-    """transformers, Hugging Face's, is not installed."""
-
-
 class Endless(Transformer):
     """Never writes </s>, so that both sides write as many tokens as they are told to."""
 
@@ -42,10 +38,8 @@ def ours(model: Pretrained) -> Endless:
 
 def peer(model: Pretrained) -> Callable[[Tensor], Tensor]:
     """generate() of a random MarianMTModel of the same sizes: greedy, with its cache, WRITTEN tokens."""
-    try:
-        from transformers import MarianConfig, MarianMTModel
-    except ImportError as error:
-        raise NoPeer("transformers is not installed; the bench extra brings it along") from error
+    from transformers import MarianConfig, MarianMTModel
+
     config = model.config
     torch.manual_seed(1)
     marian = MarianMTModel(

@@ -18,6 +18,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from transformer.files import write_whole
+
 ROOT = Path(__file__).resolve().parents[1]
 RECIPES = ROOT / "recipes" / "table3"
 PAGE, NUMBERS = ROOT / "docs" / "table3.md", ROOT / "docs" / "table3.json"
@@ -44,11 +46,10 @@ ROWS = {
 
 @dataclass(frozen=True)
 class Found:
-    """One trained model: share of unseen inputs reversed exactly, perplexity a target token, seconds of training."""
+    """One trained model: share of unseen inputs reversed exactly, perplexity of a target token."""
 
     exact: float
     perplexity: float
-    seconds: float
 
 
 def train(name: str, seed: int, folder: Path) -> Found:
@@ -62,10 +63,11 @@ def train(name: str, seed: int, folder: Path) -> Found:
             ["train", "--recipe", str(recipe), "--seed", str(seed), "--output", str(run)],
             ["evaluate", "--checkpoint", str(run / "checkpoint"), "--recipe", str(recipe), "--json", str(scores)],
         ):
-            subprocess.run([*python, *command], check=True, capture_output=True, cwd=ROOT, env=environment)
+            done = subprocess.run([*python, *command], capture_output=True, text=True, cwd=ROOT, env=environment)
+            if done.returncode:
+                raise RuntimeError(f"{name}, seed {seed}: {done.stderr.strip().splitlines()[-1:]}")
     found = json.loads(scores.read_text(encoding="utf-8"))
-    state = json.loads((run / "state.json").read_text(encoding="utf-8"))
-    return Found(found["exact"], found["perplexity"], state["seconds"])
+    return Found(found["exact"], found["perplexity"])
 
 
 def spread(values: Sequence[float], form: str) -> str:
@@ -87,9 +89,8 @@ def table(found: dict[str, list[Found]]) -> str:
 
 def write(found: dict[str, list[Found]]) -> None:
     """The table into docs/table3.md, the numbers into docs/table3.json."""
-    content = PAGE.read_text(encoding="utf-8")
-    before, rest = content.split(START)
-    PAGE.write_text(f"{before}{START}\n\n{table(found)}\n\n{END}{rest.split(END)[1]}", encoding="utf-8")
+    before, after = around()
+    write_whole(PAGE, f"{before}{START}\n\n{table(found)}\n\n{END}{after}".encode())
     plain = {
         name: {
             "what": ROWS[name][0], "paper": ROWS[name][1],
@@ -97,7 +98,15 @@ def write(found: dict[str, list[Found]]) -> None:
         }
         for name, runs in found.items()
     }  # fmt: skip
-    NUMBERS.write_text(json.dumps({"seeds": SEEDS, "rows": plain}, indent=1, ensure_ascii=False) + "\n", "utf-8")
+    text = json.dumps({"seeds": SEEDS, "rows": plain}, indent=1, ensure_ascii=False)
+    write_whole(NUMBERS, f"{text}\n".encode())
+
+
+def around() -> tuple[str, str]:
+    """The page before and behind its table. Raises ValueError if it has no place for one."""
+    before, rest = PAGE.read_text(encoding="utf-8").split(START)
+    _, after = rest.split(END)
+    return before, after
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -105,6 +114,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--output", type=Path, default=ROOT / "runs" / "table3", metavar="FOLDER")
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="trainings side by side, a thread each")
     options = parser.parse_args(arguments)
+    around()  # before hours of training, not after
     options.output.mkdir(parents=True, exist_ok=True)
     jobs = [(name, seed) for seed in SEEDS for name in ROWS]
     with ThreadPoolExecutor(options.workers) as pool:

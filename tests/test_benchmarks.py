@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -97,13 +98,22 @@ def copy_layer(theirs: torch.nn.Module, ours: torch.nn.Module) -> None:
         getattr(theirs, f"norm{number}").load_state_dict(residual.norm.state_dict())
 
 
-def test_training_is_timed_on_the_same_batches() -> None:
+def test_training_is_timed_on_the_same_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[str, list[Any]] = {"ours": [], "theirs": []}
+    for side, name in (("ours", "our_step"), ("theirs", "peer_step")):
+        make = getattr(training, name)
+
+        def watched(*rest: Any, make: Any = make, side: str = side) -> Any:
+            step = make(*rest)
+            return lambda batch: (given[side].append(batch), step(batch))[1]
+
+        monkeypatch.setattr(training, name, watched)
     (table,) = training.measure(tiny_pretrained(), quick=True, precisions=("float32",))
     assert len(table.rows) == 1 and table.rows[0].good is not None
+    assert given["ours"] and all(one is other for one, other in zip(given["ours"], given["theirs"], strict=True))
 
 
 def test_decoding_writes_equally_much_on_both_sides() -> None:
-    pytest.importorskip("transformers")
     (table,) = decoding.measure(tiny_pretrained(), quick=True)
     assert [row.cells[0] for row in table.rows] == ["1", "32"] and table.rows[0].good is not None
 
@@ -189,7 +199,7 @@ def test_table3_is_written_with_mean_and_spread(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(table3, "PAGE", tmp_path / "table3.md")
     monkeypatch.setattr(table3, "NUMBERS", tmp_path / "table3.json")
     (tmp_path / "table3.md").write_text(f"before {table3.START} old {table3.END} after")
-    runs = [table3.Found(0.5, 1.5, 1.0), table3.Found(1.0, 1.0, 1.0), table3.Found(0.9, 1.1, 1.0)]
+    runs = [table3.Found(0.5, 1.5), table3.Found(1.0, 1.0), table3.Found(0.9, 1.1)]
     table3.write({"heads-1": runs})
     page = (tmp_path / "table3.md").read_text()
     assert "| `heads-1` | 1 head of 64 | 80.0 (50.0 to 100.0) | 1.200 (1.000 to 1.500) |" in page

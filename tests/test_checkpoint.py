@@ -8,6 +8,7 @@ from tests.build import refusal, saved_checkpoint, tiny_model, tiny_tokenizer
 from transformer.checkpoint import (
     CONFIG,
     METRICS,
+    RECORDING,
     TOKENIZER,
     WEIGHTS,
     load_checkpoint,
@@ -57,6 +58,28 @@ def test_saving_again_replaces(folder):
     save_checkpoint(folder, tiny_model(seed=2, vocab_size=67), tiny_tokenizer())
     wanted = tiny_model(seed=2, vocab_size=67).embedding.weight.half().float()
     assert torch.equal(load_checkpoint(folder).model.embedding.weight, wanted)
+
+
+def test_what_was_measured_of_other_weights_goes_with_them(folder):
+    for name in (METRICS, RECORDING, "README.md"):
+        (folder / name).write_text("{}")
+    save_checkpoint(folder, tiny_model(seed=2, vocab_size=67), tiny_tokenizer())
+    assert sorted(path.name for path in folder.iterdir()) == ["README.md", CONFIG, WEIGHTS, TOKENIZER]
+    (folder / METRICS).write_text("{}")
+    save_checkpoint(folder, tiny_model(seed=2, vocab_size=67), tiny_tokenizer())
+    assert (folder / METRICS).exists()
+
+
+def test_a_full_disk_leaves_no_mixture(folder, monkeypatch):
+    def full(path, data):
+        if path.name == WEIGHTS:
+            raise OSError(28, "No space left on device", str(path))
+        write_whole(path, data)
+
+    monkeypatch.setattr("transformer.checkpoint.write_whole", full)
+    with pytest.raises(OSError, match="No space left"):
+        save_checkpoint(folder, tiny_model(seed=2, vocab_size=67), tiny_tokenizer())
+    refusal(folder, WEIGHTS)
 
 
 def test_metrics_are_read(folder):

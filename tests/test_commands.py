@@ -24,6 +24,7 @@ from safetensors.torch import load_file
 
 from tests.build import tiny_pretrained
 from transformer.__main__ import main
+from transformer.checkpoint import save_checkpoint
 from transformer.commands import serve, train, translate
 from transformer.commands.run_folder import Plan, open_run
 from transformer.pretrained import InputError, load
@@ -150,6 +151,20 @@ def test_a_run_may_be_lengthened(data: Path, tmp_path: Path) -> None:
     assert main(["train", "--output", str(tmp_path / "cool"), "--steps", "4"]) == 2
 
 
+def test_a_run_is_not_shortened_below_where_it_is(data: Path, tmp_path: Path, capsys: Any) -> None:
+    assert main(train_command(data, tmp_path / "run", "--steps", "4")) == 0
+    assert main(["train", "--output", str(tmp_path / "run"), "--steps", "3"]) == 2
+    assert "holds a run of 4 steps, and --steps 3 arrived; ask for more" in capsys.readouterr().err
+    assert main(["train", "--output", str(tmp_path / "run")]) == 0
+
+
+def test_a_run_with_some_shares_is_resumed_by_its_own_command(data: Path, tmp_path: Path, capsys: Any) -> None:
+    command = train_command(data, tmp_path / "run", "--steps", "2", "--augmentation", "lower=0.5")
+    assert (main(command), main(command)) == (0, 0)
+    assert main([*command[:-1], "lower=0.4"]) == 2
+    assert "holds a run with augmentation" in capsys.readouterr().err
+
+
 def bad_training(data: Path, folder: Path) -> Iterator[tuple[list[str], str]]:
     """Commands, and a part of the sentence each ends with."""
     train_tsv, dev = str(data / "train.tsv"), str(data / "dev.tsv")
@@ -174,8 +189,21 @@ def bad_training(data: Path, folder: Path) -> Iterator[tuple[list[str], str]]:
         "latin.tsv, line 2: byte 0xe4 is not",
     )
     yield ["train", *out, "--recipe", str(folder / "none.toml")], "the recipe"
-    yield ["train", *out, "--data", dev, "--validation", dev, "--device", "mps"], "--device mps: PyTorch finds no such"
-    yield ["train", *out, "--data", train_tsv, "--validation", dev, "--vocab-size", "9000"], "--vocab-size"
+    missing = "mps" if torch.cuda.is_available() else "cuda"
+    yield (
+        ["train", *out, "--data", dev, "--validation", dev, "--device", missing],
+        "PyTorch finds no such device",
+    )
+    vocabulary = ["train", *out, "--data", train_tsv, "--validation", dev, "--vocab-size"]
+    yield [*vocabulary, "9000"], "at most, ask for fewer (--vocab-size)"
+    yield [*vocabulary, "8"], "ask for more pieces (--vocab-size)"
+    yield [*vocabulary, "8", "--tokenizer", "char"], "different characters, more than a vocabulary of 8 holds; ask for"
+    toy = str(ROOT / "recipes" / "sort.toml")
+    yield ["train", *out, "--recipe", toy, "--validation", dev], "--validation arrived, and the recipe's task makes its"
+    yield (
+        ["evaluate", "--checkpoint", "en-de", "--data", dev, "--lengths", "1", "2"],
+        "--lengths is for the recipe of a",
+    )
     yield [*train_command(data, folder / "run"), "--heads", "3"], "choose heads that divide d_model"
     yield [*train_command(data, folder / "run"), "--smoothing", "1"], "smoothing is 1.0"
     yield [*train_command(data, folder / "run"), "--steps", "0"], "steps is 0"
@@ -198,15 +226,17 @@ def test_damaged_runs_end_in_a_sentence(data: Path, tmp_path: Path, capsys: pyte
     state.write_bytes(state.read_bytes()[:100])
     assert main(["train", "--output", str(folder)]) == 2
     assert "is damaged" in capsys.readouterr().err
-    (folder / "run.json").write_text("{")
-    assert main(["train", "--output", str(folder)]) == 2
-    assert "run.json is damaged" in capsys.readouterr().err
+    for damaged in ("{", "[]", "{}", '{"model": {}, "settings": {"steps": 0}}'):
+        (folder / "run.json").write_text(damaged)
+        assert main(["train", "--output", str(folder)]) == 2
+        assert "run.json is damaged" in capsys.readouterr().err
     (folder / "run.json").unlink()
     assert main(train_command(data, folder)) == 2
     assert "no run.json" in capsys.readouterr().err
 
 
 def test_a_full_disk_ends_in_a_sentence_and_the_run_goes_on(data: Path, trained: Path, tmp_path: Path) -> None:
+    pytest.importorskip("resource", reason="a system without limits on files")
     folder = tmp_path / "run"
     script = tmp_path / "full.py"
     script.write_text(
@@ -260,6 +290,13 @@ def test_heads_are_counted_and_written(trained: Path, data: Path, tmp_path: Path
     words.write_text("cat Katze\n")
     assert main([*command, "--words", str(words)]) == 2
     assert "line 1 has no tab; each line is SOURCE WORD<tab>TARGET WORDS" in capsys.readouterr().err
+
+
+def test_our_sentences_are_for_english_to_german(tmp_path: Path, capsys: Any) -> None:
+    tiny = tiny_pretrained()
+    save_checkpoint(tmp_path / "toy", tiny.model, tiny.tokenizer, ("letters", "reversed"))
+    assert main(["heads", "--checkpoint", str(tmp_path / "toy")]) == 2
+    assert "toy goes from letters to reversed, and the sentences of ours from English" in capsys.readouterr().err
 
 
 def test_the_probes_fit_the_bundled_model(capsys: pytest.CaptureFixture[str]) -> None:
@@ -431,14 +468,14 @@ def options(**given: Any) -> SimpleNamespace:
 
 
 def test_the_app_is_handed_its_settings(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("HEADSCOPE_CHECKPOINT", "HEADSCOPE_MAX_TOKENS"):
+    for name in ("HEADSCOPE_CHECKPOINT", "HEADSCOPE_MAX_TOKENS", "HEADSCOPE_DEVICE"):
         monkeypatch.setenv(name, "before")
     monkeypatch.setattr(serve, "taken", lambda port: False)
     monkeypatch.chdir(trained)
     given: Any = options(checkpoint="checkpoint", max_tokens=64, port=8600, device="cpu")
     assert serve.prepare(given) == ["run", str(ROOT / "app.py"), "--server.port=8600"]
     assert os.environ["HEADSCOPE_CHECKPOINT"] == str(trained / "checkpoint")
-    assert os.environ["HEADSCOPE_MAX_TOKENS"] == "64"
+    assert (os.environ["HEADSCOPE_MAX_TOKENS"], os.environ["HEADSCOPE_DEVICE"]) == ("64", "cpu")
 
 
 def test_a_port_that_is_taken_is_said(capsys: pytest.CaptureFixture[str]) -> None:

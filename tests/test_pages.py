@@ -28,7 +28,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "tiny" / "examples.json").write_text(json.dumps([EXAMPLE]))
     monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(tmp_path))
     monkeypatch.setenv("HEADSCOPE_MAX_TOKENS", "40")
-    monkeypatch.delenv("HEADSCOPE_CHECKPOINT", raising=False)
+    for name in ("HEADSCOPE_CHECKPOINT", "HEADSCOPE_DEVICE"):
+        monkeypatch.delenv(name, raising=False)
     return tmp_path
 
 

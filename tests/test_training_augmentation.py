@@ -108,6 +108,7 @@ def test_people_s_numbers_are_drawn_more_often_than_chance_would() -> None:
         ("Three and four.", "Drei und vier."),  # two words: which is whose
         ("The 3rd time.", "Das 3. Mal."),
         ("One man.", "Ein Mann."),
+        ("I have 1 sister.", "Ich habe 1 Schwester."),  # another number would need a plural
     ],
 )
 def test_numbers_that_do_not_match_are_left(pair: tuple[str, str]) -> None:
@@ -138,3 +139,8 @@ def test_copies_are_the_same_on_both_sides() -> None:
 def test_shares_are_checked(share: object) -> None:
     with pytest.raises(DataError, match="augmentation lower is .* a share from 0 to 1"):
         Augmentation(lower=share)  # type: ignore[arg-type]
+
+
+def test_no_source_is_in_small_letters_and_capitals() -> None:
+    with pytest.raises(DataError, match="lower and upper are 1.2 together; at most 1 is allowed"):
+        Augmentation(lower=0.5, upper=0.7)

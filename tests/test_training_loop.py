@@ -1,6 +1,8 @@
 import csv
 import dataclasses
 import json
+import math
+import shutil
 
 import pytest
 import torch
@@ -173,7 +175,9 @@ def test_a_copy_task_is_learned(tmp_path, precision):
         ({"steps": 0}, "steps is 0"), ({"steps": 1.5}, "steps is 1.5"), ({"batch_tokens": 7}, "batch_tokens"),
         ({"warmup": 0}, "warmup"), ({"average": 0}, "average"), ({"seed": -1}, "seed"), ({"save_every": True}, "save"),
         ({"smoothing": 1.0}, "smoothing"), ({"smoothing": -0.1}, "smoothing"), ({"clip": -1.0}, "clip"),
-        ({"peak_rate": 0.0}, "peak_rate"), ({"sampling": -0.1}, "sampling"), ({"precision": "float16"}, "precision"),
+        ({"peak_rate": 0.0}, "peak_rate"), ({"sampling": -0.1}, "sampling"), ({"clip": math.nan}, "clip is nan"),
+        ({"peak_rate": math.inf}, "peak_rate"), ({"smoothing": "a"}, "smoothing is 'a'"), ({"gain": True}, "gain is True"),
+        ({"sampling": None}, "sampling"), ({"precision": "float16"}, "precision"),
     ],
 )  # fmt: skip
 def test_settings_are_checked(changes, word):
@@ -218,8 +222,43 @@ def test_translation_takes_no_dropout(tmp_path):
 
 
 def test_a_loss_that_explodes_is_said(tmp_path):
-    with pytest.raises(TrainingError, match="the loss became nan at step"):
+    with pytest.raises(TrainingError, match="at step 2 the loss is nan .* begin another run with a lower peak_rate"):
         _trainer(tmp_path, peak_rate=1e30, clip=0.0).run()
+
+
+@pytest.mark.parametrize("clip", [0.0, 1.0])
+def test_a_gradient_that_explodes_reaches_no_weight(tmp_path, clip):
+    trainer = _trainer(tmp_path, clip=clip)
+    before = trainer.model.embedding.weight.detach().clone()
+    trainer.model.embedding.weight.register_hook(lambda gradient: gradient * math.inf)
+    with pytest.raises(TrainingError, match="at step 1 the loss is [0-9.]+ and the gradient's norm (nan|inf)"):
+        trainer.run()
+    assert torch.equal(trainer.model.embedding.weight, before) and not (tmp_path / "state.json").exists()
+
+
+def test_what_a_run_left_that_never_saved_a_state_is_removed(tmp_path, whole):
+    for name in ("training.csv", "states/00000003.safetensors", "snapshots/00000007.safetensors"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"of another run")
+    (tmp_path / ".state-3.safetensors.partial").write_bytes(b"half")
+    trainer = _trainer(tmp_path)
+    trainer.run()
+    _same(_result(tmp_path, trainer), whole[1])
+    assert not list(tmp_path.rglob("*.partial"))
+
+
+def test_a_resumed_run_computes_where_it_is_told(tmp_path, whole):
+    """On the device "meta", which has shapes and no numbers and refuses to be mixed with another."""
+    shutil.copytree(whole[0], tmp_path / "run")
+    about = json.loads((tmp_path / "run" / "state.json").read_text())
+    (tmp_path / "run" / "state.json").write_text(json.dumps({**about, "device": "meta"}))
+    settings = dataclasses.replace(SETTINGS)
+    trainer = Trainer(tmp_path / "run", CONFIG, tiny_tokenizer(), TRAIN, VALIDATION, settings, device="meta")
+    kept = [tensor for state in trainer.optimizer.state.values() for tensor in state.values()]
+    assert len(kept) == 3 * len(list(trainer.model.parameters()))
+    assert {tensor.device.type for tensor in kept} == {"meta"}
+    trainer.average()
+    assert {parameter.device.type for parameter in trainer.model.parameters()} == {"meta"}
 
 
 def test_references_as_sacrebleu_takes_them():

@@ -31,6 +31,12 @@ def test_like_changes_what_it_names_and_keeps_the_rest(tmp_path: Path) -> None:
     assert read_recipe(tmp_path / "one.toml") == {"model": {"preset": "tiny", "heads": 1}, "training": {"steps": 7}}
 
 
+def test_like_joins_tables_within_sections(tmp_path: Path) -> None:
+    (tmp_path / "base.toml").write_text("[training.augmentation]\nlower = 0.1\nupper = 0.3\n")
+    (tmp_path / "one.toml").write_text('like = "base.toml"\n[training.augmentation]\nlower = 0.2\n')
+    assert read_recipe(tmp_path / "one.toml") == {"training": {"augmentation": {"lower": 0.2, "upper": 0.3}}}
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -42,6 +48,15 @@ def test_like_changes_what_it_names_and_keeps_the_rest(tmp_path: Path) -> None:
         ('like = "other.toml"', "other.toml cannot be read: No such file"),
         ("[model]\nlayers = 2", r"\[model\] has no 'layers'"),
         ("[training]\nspeed = 2", r"\[training\] has no 'speed'"),
+        ("like = ''", "like is ''"),
+        ("[data]\ntrain = 5", r"train in \[data\] is 5; the name of a file, or a list of two is allowed"),
+        ('[data]\nlanguages = ["English"]', r"languages in \[data\] is \['English'\]; a list of two texts"),
+        ('[data]\ncodes = "en"', "codes in .* a list of two texts"),
+        ('[data]\nlengths = ["a", "b"]', "a list of two whole numbers above 0 is allowed"),
+        ('[tokenizer]\nvocab_size = "24"', "vocab_size in .* a whole number above 0 is allowed"),
+        ("[decoding]\nbeam = 0", "beam in .* is 0; a whole number from 1 to 64 is allowed"),
+        ("[decoding]\nlength_penalty = nan", "length_penalty in .* is nan"),
+        ("[training]\naugmentation = 0.5", "a table of shares is allowed"),
         ('[data]\ntask = "sort"', r"a task needs task, count, lengths = \[LOW, HIGH\] and seed"),
     ],
 )

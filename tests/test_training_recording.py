@@ -68,10 +68,25 @@ def test_the_command_takes_the_examples(run: Path, tmp_path: Path, capsys: pytes
     command = ["record", "--checkpoint", str(run / "checkpoint"), "--run", str(run)]
     command += ["--validation", str(tmp_path / "dev.tsv")]
     assert main(command) == 2 and "has no examples.json" in capsys.readouterr().err
+    for damaged in ("[", '{"source": "ka"}', '[{"target": "ka"}]', "[3]"):
+        (run / "checkpoint" / "examples.json").write_text(damaged)
+        assert main(command) == 2 and "is no list of examples with a source each" in capsys.readouterr().err
     (run / "checkpoint" / "examples.json").write_text('[{"source": "ka"}, {"source": "ka"}, {"source": "lo mi"}]')
     assert main(command) == 0
     assert "3 states of 2 sentences" in capsys.readouterr().out
-    assert len(Recording.from_file(run / "checkpoint" / "learning.npz").sentences) == 2
+    file = run / "checkpoint" / "learning.npz"
+    assert len(Recording.from_file(file).sentences) == 2
+    whole = file.read_bytes()
+    np.save(tmp_path / "list.npy", np.zeros(3))
+    for damaged in (
+        whole[:-200],
+        whole[:3000] + b"\xff" * 500 + whole[3500:],
+        b"",
+        (tmp_path / "list.npy").read_bytes(),
+    ):
+        file.write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"learning\.npz is no recording"):
+            Recording.from_file(file)
 
 
 def test_runs_without_snapshots_or_of_other_models_are_said(run: Path, final: Pretrained, tmp_path: Path) -> None:

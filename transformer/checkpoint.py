@@ -5,6 +5,8 @@
     tokenizer.model      SentencePiece
     metrics.json         scores, as `python -m transformer evaluate` wrote them
     training.csv         one row an entry of the training log
+    learning.npz         how its heads formed, as `python -m transformer record` wrote it
+    examples.json        sentences worth looking at, and what to look for
     README.md            the model card: data, licence, attribution, settings, scores
 
 Reading never runs code from a checkpoint: JSON, safetensors and a SentencePiece model only.
@@ -12,10 +14,7 @@ Reading never runs code from a checkpoint: JSON, safetensors and a SentencePiece
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,10 +27,12 @@ from safetensors.torch import save
 from torch import Tensor
 
 from transformer.config import ConfigError, ModelConfig
+from transformer.files import write_whole
 from transformer.model import Transformer
 from transformer.tokenizer import Tokenizer, TokenizerError
 
 CONFIG, WEIGHTS, TOKENIZER, METRICS = "config.json", "model.safetensors", "tokenizer.model", "metrics.json"
+RECORDING = "learning.npz"
 ARCHITECTURE = "headscope-transformer"
 FORMAT = 1
 DTYPES = {torch.float32, torch.float16, torch.bfloat16}
@@ -140,23 +141,6 @@ def load_checkpoint(path: Path) -> Checkpoint:
     return Checkpoint(path.name, path, model, tokenizer, languages, metrics if isinstance(metrics, dict) else {})
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file so that it is there whole or not at all, also after a crash. Raises OSError with the file's name."""
-    partial = path.with_name(f".{path.name}.partial")  # no tempfile: that would leave it readable by its owner only
-    try:
-        with partial.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(partial, path)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            partial.unlink()
-        raise OSError(
-            error.errno or errno.EIO, error.strerror or str(error), str(path)
-        ) from error  # a full disk does not say which file
-
-
 def save_checkpoint(
     path: Path,
     model: Transformer,
@@ -164,8 +148,16 @@ def save_checkpoint(
     languages: tuple[str, str] = ("source", "target"),
     dtype: torch.dtype = torch.float16,
 ) -> None:
-    """Write config, weights and tokenizer; scores, log and card are written by those who know them."""
+    """Write config, weights and tokenizer; scores, log and card are written by those who know them.
+
+    Over a checkpoint of other weights: those, and what was measured of them, go first, so that a disk that fills up
+    leaves no tokenizer beside the weights of another.
+    """
     path.mkdir(parents=True, exist_ok=True)
+    weights = save({name: parameter.detach().to(dtype).contiguous() for name, parameter in model.named_parameters()})
+    if (path / WEIGHTS).is_file() and (path / WEIGHTS).read_bytes() != weights:
+        for old in (WEIGHTS, METRICS, RECORDING):
+            (path / old).unlink(missing_ok=True)
     about = {
         "architecture": ARCHITECTURE,
         "format": FORMAT,
@@ -174,6 +166,5 @@ def save_checkpoint(
         "model": model.config.to_dict(),
     }
     write_whole(path / CONFIG, (json.dumps(about, indent=2) + "\n").encode())
-    tokenizer.save(path / TOKENIZER)
-    tensors = {name: parameter.detach().to(dtype).contiguous() for name, parameter in model.named_parameters()}
-    write_whole(path / WEIGHTS, save(tensors))
+    write_whole(path / TOKENIZER, tokenizer.to_bytes())
+    write_whole(path / WEIGHTS, weights)

@@ -16,7 +16,7 @@ never meet in it (hooks on shared modules do meet). What is recorded, with `batc
       .keys                                 [head, key, d_k]               K, from x, or from memory for `cross`
       .values                               [head, key, d_head]            V, likewise; d_k is d_head as a rule
       .mask                                 [1, query or 1, key], bool     True = may attend
-      .scores                               [head, query, key]             Q K^T / sqrt(d_k), hidden cells -inf
+      .scores                               [head, query, key]             Q K^T times scale, hidden cells -inf
       .weights                              [head, query, key]             softmax of scores over keys; no dropout
       .head_outputs                         [head, query, d_head]          weights times V, before W^O
       .update                               [query, d_model]               what the sub-layer returns, Sublayer(x)

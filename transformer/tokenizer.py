@@ -8,11 +8,14 @@ import io
 import itertools
 import math
 import random
+import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import sentencepiece
+
+from transformer.files import write_whole
 
 PIECE_MARK = "▁"  # SentencePiece writes the space before a word like this
 TOKENIZER_KINDS = ("unigram", "bpe", "char")
@@ -75,10 +78,17 @@ class Tokenizer:
         if kind not in TOKENIZER_KINDS:
             raise TokenizerError(f"there is no tokenizer {kind!r}; there are {', '.join(TOKENIZER_KINDS)}")
         characters = kind == "char"
+        seen: set[str] = set()
+
+        def watched() -> Iterator[str]:
+            for line in lines:
+                seen.update(line)
+                yield line
+
         written = io.BytesIO()
         try:
             sentencepiece.SentencePieceTrainer.Train(
-                sentence_iterator=iter(lines),
+                sentence_iterator=watched(),
                 model_writer=written,
                 vocab_size=vocab_size,
                 model_type=kind,
@@ -96,14 +106,31 @@ class Tokenizer:
                 minloglevel=2,
             )
         except (RuntimeError, ValueError) as error:
+            # "Vocabulary size is smaller than required_chars. 8 vs 17", "... too high (9000) ... a value <= 31"
+            least, most = re.search(r"required_chars\. \d+ vs (\d+)", str(error)), re.search(r"<= (\d+)", str(error))
+            advice = (
+                f"its characters alone are {least[1]}, ask for more pieces" if least
+                else f"it has {most[1]} at most, ask for fewer" if most
+                else "it is too small or too uniform, ask for fewer"
+            )  # fmt: skip
             raise TokenizerError(
-                f"a vocabulary of {vocab_size} pieces could not be learned from this text; it is too small or too "
-                "uniform, ask for fewer pieces (--vocab-size)"
+                f"a vocabulary of {vocab_size} pieces could not be learned from this text; {advice} (--vocab-size)"
             ) from error
-        return cls(written.getvalue())
+        tokenizer = cls(written.getvalue())
+        if characters and any(UNKNOWN in tokenizer.encode(character) for character in seen):
+            raise TokenizerError(
+                f"this text has {len(seen)} different characters, more than a vocabulary of {vocab_size} holds; ask "
+                "for more (--vocab-size)"
+            )
+        return tokenizer
+
+    def to_bytes(self) -> bytes:
+        """The SentencePiece model, as a file holds it."""
+        return self._model
 
     def save(self, path: Path) -> None:
-        Path(path).write_bytes(self._model)
+        """Write the file, whole or not at all."""
+        write_whole(Path(path), self._model)
 
     def __len__(self) -> int:
         return self._processor.GetPieceSize()

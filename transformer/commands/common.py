@@ -79,8 +79,13 @@ def find_device(name: str) -> torch.device:
     there = {"cpu": lambda: True, "cuda": torch.cuda.is_available, "mps": torch.backends.mps.is_available}
     if not there[name]():
         raise CommandError(f"--device {name}: PyTorch finds no such device on this machine; use --device cpu")
+    worker, workers = int(os.environ.get("LOCAL_RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
     if name == "cuda":
-        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
+        if worker >= torch.cuda.device_count():
+            raise CommandError(f"worker {worker + 1} has no GPU, there are {torch.cuda.device_count()}; start fewer")
+        torch.cuda.set_device(worker)
+    if name == "mps" and workers > 1:
+        raise CommandError(f"{workers} workers cannot share --device mps; start one, or use --device cpu")
     return torch.device(name)
 
 

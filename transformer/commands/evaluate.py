@@ -10,7 +10,6 @@ import argparse
 import json
 from pathlib import Path
 
-from transformer.checkpoint import write_whole
 from transformer.commands.common import (
     CommandError,
     add_checkpoint,
@@ -22,6 +21,7 @@ from transformer.commands.common import (
     whole,
 )
 from transformer.commands.train import from_recipe, paths
+from transformer.files import write_whole
 from transformer.pretrained import load
 from transformer.training.evaluation import Evaluation
 from transformer.training.evaluation import evaluate as measure
@@ -80,6 +80,8 @@ def run(options: argparse.Namespace) -> int:
         low, high = options.lengths or spec["lengths"]
         pairs, names = unseen_pairs(spec, (low, high)), [f"{spec['name']}, {low} to {high} symbols, unseen"]
     else:
+        if options.lengths:
+            raise CommandError("--lengths is for the recipe of a toy task; leave it out, or name such a recipe")
         files = options.data or paths(data.get("test", []))
         if not files:
             raise CommandError("--data is missing; name the test file, or a --recipe that does")

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from torch import Tensor
 
 from transformer.analysis.heads import OFFSETS, HeadStatistics, head_statistics, read_word_list
-from transformer.checkpoint import write_whole
 from transformer.commands.common import CommandError, add_checkpoint, add_device, find_device, read
+from transformer.files import write_whole
 from transformer.pretrained import InputError, load
+from transformer.trace import Trace
 
 PROBES = Path(__file__).parent.parent / "probes"
 POSITIONAL, ALIGNED = 0.9, 0.75
@@ -30,8 +32,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         type=Path,
         nargs="+",
         metavar="FILE",
-        default=[PROBES / "en-de.tsv"],
-        help="sentence pairs, targets as given (default: 120 of ours, English to German)",
+        help="sentence pairs, targets as given (default, from English to German: 120 of ours)",
     )
     parser.add_argument(
         "--words",
@@ -82,21 +83,28 @@ def to_dict(found: HeadStatistics) -> dict[str, Any]:
 
 def run(options: argparse.Namespace) -> int:
     model = load(options.checkpoint, find_device(options.device))
-    words_file = options.words or (PROBES / "en-de.words.tsv" if options.data[0].parent == PROBES else None)
+    if options.data is None and model.languages != ("English", "German"):
+        raise CommandError(
+            f"{model.name} goes from {model.languages[0]} to {model.languages[1]}, and the sentences of ours from "
+            "English to German; name a file of sentence pairs with --data"
+        )
+    words_file = options.words or (PROBES / "en-de.words.tsv" if options.data is None else None)
     words = None
     if words_file:
         try:
             words = read_word_list(words_file.read_text(encoding="utf-8"))
         except ValueError as error:
             raise CommandError(f"{words_file}: {error}; each line is SOURCE WORD<tab>TARGET WORDS") from error
-    pairs = read(options.data)
-    traces = []
-    for number, (source, target) in enumerate(pairs, 1):
-        try:
-            traces.append(model.trace(source, target))
-        except InputError as error:
-            raise CommandError(f"pair {number}: {error}") from error
-    found = head_statistics(traces, words)
+    pairs = read(options.data or [PROBES / "en-de.tsv"])
+
+    def traces() -> Iterator[Trace]:  # one at a time: a trace keeps every tensor of its pass
+        for number, (source, target) in enumerate(pairs, 1):
+            try:
+                yield model.trace(source, target)
+            except InputError as error:
+                raise CommandError(f"pair {number}: {error}") from error
+
+    found = head_statistics(traces(), words)
     print("\n\n".join(table(one) for one in found.values()))
     if options.json:
         about = {"checkpoint": model.name, "pairs": len(pairs), **{kind: to_dict(one) for kind, one in found.items()}}

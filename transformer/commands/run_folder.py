@@ -19,10 +19,11 @@ from typing import Any
 
 import torch
 
-from transformer.checkpoint import write_whole
 from transformer.commands.common import CommandError, read
 from transformer.config import ModelConfig, preset
+from transformer.files import write_whole
 from transformer.tokenizer import Tokenizer
+from transformer.training.augmentation import Augmentation
 from transformer.training.data import DataError, Pair
 from transformer.training.loop import Trainer
 from transformer.training.parallel import ALONE, Workers
@@ -94,7 +95,7 @@ class Run:
         trainer = self.trainer
         with _interruptible() as asked:
             trainer.run(report, stop=asked)
-        return trainer.step == trainer.settings.steps
+        return trainer.step >= trainer.settings.steps
 
 
 def fingerprint(*sets: Sequence[Pair]) -> str:
@@ -110,10 +111,12 @@ def fingerprint(*sets: Sequence[Pair]) -> str:
 def _load(path: Path) -> dict[str, Any]:
     try:
         about = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+        Settings.from_dict(about.get("settings", {}))
+        ModelConfig.from_dict(about["model"])
+    except OSError as error:
+        raise TrainingError(f"{path} cannot be read: {error.strerror or error}") from error
+    except (ValueError, AttributeError, KeyError, TypeError) as error:
         raise TrainingError(f"{path} is damaged; remove the folder to begin anew, or copy the file again") from error
-    if not isinstance(about, dict):
-        raise TrainingError(f"{path} holds no table; remove the folder to begin anew, or copy the file again")
     return about
 
 
@@ -124,6 +127,16 @@ def _agree(folder: Path, saved: dict[str, Any], given: dict[str, Any], free: Seq
                 f"{folder} holds a run with {name} {saved[name]!r}, and {value!r} arrived; leave the option out to "
                 "resume that run, or choose another --output"
             )
+
+
+def saved_step(folder: Path) -> int:
+    """How far the run in the folder is. Raises TrainingError if its state is damaged."""
+    try:
+        return int(json.loads((folder / "state.json").read_text(encoding="utf-8"))["step"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise TrainingError(
+            f"the state in {folder} is damaged, training cannot go on from it; remove the folder to start anew"
+        ) from error
 
 
 def _files(files: Sequence[Path] | None, saved: Any, option: str) -> list[Path]:
@@ -140,6 +153,9 @@ def open_run(folder: Path, plan: Plan, device: torch.device | str = "cpu", worke
     """
     memory = folder / "run.json"
     started = (folder / "state.json").exists()
+    asked = dict(plan.settings)
+    if "augmentation" in asked:
+        asked["augmentation"] = dataclasses.asdict(Augmentation(**asked["augmentation"]))
     saved = _load(memory) if memory.exists() else {}
     if started and not saved:
         raise CommandError(f"{folder} holds a run that was not started by this command (no run.json); choose another")
@@ -148,7 +164,13 @@ def open_run(folder: Path, plan: Plan, device: torch.device | str = "cpu", worke
         _agree(folder, saved, {"vocab_size": plan.vocab_size} if plan.vocab_size else {})
         # Without a way down at the end, and without snapshots spread over the run, a longer run begins like a shorter.
         longer = not (saved["settings"]["cooldown"] or saved["settings"]["snapshots"])
-        _agree(folder, saved["settings"], plan.settings, (*FREE, "steps") if longer else FREE)
+        _agree(folder, saved["settings"], asked, (*FREE, "steps") if longer else FREE)
+        done = saved_step(folder)
+        if asked.get("steps", done) < done:
+            raise CommandError(
+                f"{folder} holds a run of {done:,} steps, and --steps {asked['steps']:,} arrived; ask for more, or "
+                "choose another --output"
+            )
         _agree(folder, saved, {name: value for name, value in (("preset", plan.preset),) if value})
     task = plan.task if plan.data is None and plan.task else saved.get("task") if plan.data is None else None
     chosen = {
@@ -161,6 +183,8 @@ def open_run(folder: Path, plan: Plan, device: torch.device | str = "cpu", worke
         _agree(folder, {name: saved.get(name) for name in chosen}, chosen)
     files = validation_files = None
     if task:
+        if plan.validation:
+            raise CommandError("--validation arrived, and the recipe's task makes its own; leave the option out")
         pairs, validation = training_pairs(task)
         spoken = TASKS[task["name"]].languages
     else:
@@ -171,7 +195,7 @@ def open_run(folder: Path, plan: Plan, device: torch.device | str = "cpu", worke
         spoken = ("source", "target")
     name = plan.preset or saved.get("preset", PRESET)
     languages = plan.languages or tuple(saved.get("languages", spoken))
-    settings = Settings.from_dict({**saved.get("settings", {}), **plan.settings})
+    settings = Settings.from_dict({**saved.get("settings", {}), **asked})
     digest = fingerprint(pairs, validation)
     if started:
         if digest != saved["fingerprint"]:

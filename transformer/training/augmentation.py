@@ -58,6 +58,8 @@ class Augmentation:
     repeated: of the pairs of up to three words a side: said two to four times
     copied: in its place a few numbers, unknown names or strings of letters that stay as they are
     digits, names: of those pairs that have a number, or the same first name, on both sides: another one put in
+
+    quoted, digits and names are for English to German: its quotation marks, number words and names.
     """
 
     lower: float = 0.0
@@ -75,6 +77,10 @@ class Augmentation:
         for name, share in dataclasses.asdict(self).items():
             if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
                 raise DataError(f"augmentation {name} is {share!r}; a share from 0 to 1 is allowed")
+        if self.lower + self.upper > 1:
+            raise DataError(
+                f"augmentation lower and upper are {self.lower + self.upper:g} together; at most 1 is allowed"
+            )
 
     def __bool__(self) -> bool:
         return any(dataclasses.astuple(self))
@@ -136,7 +142,7 @@ def other_numbers(pair: Pair, rng: random.Random) -> Pair:
     """
     source, target = pair
     found = NUMBER.findall(source)
-    if found and sorted(found) == sorted(NUMBER.findall(target)):
+    if found and "1" not in found and sorted(found) == sorted(NUMBER.findall(target)):  # 1 goes with a singular
         drawn = {
             old: _number(len(old) if rng.random() < 0.7 else rng.randint(1, 10), rng) for old in dict.fromkeys(found)
         }

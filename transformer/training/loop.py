@@ -19,9 +19,10 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
-from transformer.checkpoint import save_checkpoint, write_whole
+from transformer.checkpoint import save_checkpoint
 from transformer.config import ModelConfig
 from transformer.decoding import greedy
+from transformer.files import write_whole
 from transformer.model import Transformer
 from transformer.tap import OFF
 from transformer.tokenizer import Tokenizer
@@ -61,8 +62,8 @@ class Trainer:
     """One run in one folder, on one device, by one process or, started by torchrun, by several workers.
 
     folder holds state.json and state.safetensors (the last saved state), states/ (weights to average), snapshots/,
-    training.csv, and at the end the checkpoint. Opening a folder that has a state goes on from it, with the same
-    result as if it had never stopped.
+    training.csv, and at the end the checkpoint. Opening a folder that has a state goes on from it; on a CPU the result
+    is, to the last bit, that of a run that never stopped.
     """
 
     def __init__(
@@ -99,12 +100,15 @@ class Trainer:
         self.rate = lambda step: learning_rate(step, peak, *after)
         # Section 5.3: Adam with beta_1 = 0.9, beta_2 = 0.98, epsilon = 1e-9.
         self.optimizer = torch.optim.Adam(self.model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True)
+        self._fixed: list[tuple[list[int], list[int]]] = []  # ids of all pairs, where no epoch changes them
         if workers.first:
             (self.folder / "states").mkdir(parents=True, exist_ok=True)
         if (self.folder / "state.json").exists():
             self._restore()
-        elif settings.snapshots and workers.first:
-            self._snapshot()
+        elif workers.first:
+            self._clear()
+            if 0 in snapshot_steps(settings.steps, settings.snapshots):
+                self._snapshot()
 
     # -- batches --------------------------------------------------------------------------------------------------
 
@@ -118,10 +122,9 @@ class Trainer:
             else:
                 ids = [self.tokenizer.encode(text) for text in texts]
             numbered = list(zip(ids[::2], ids[1::2], strict=True))
-        elif not hasattr(self, "_fixed"):
-            encode = self.tokenizer.encode
-            numbered = self._fixed = [(encode(source), encode(target)) for source, target in self.pairs]
         else:
+            encode = self.tokenizer.encode
+            self._fixed = self._fixed or [(encode(source), encode(target)) for source, target in self.pairs]
             numbered = self._fixed
         room = self.config.max_positions - 1
         kept = [(s, t) for s, t in numbered if 0 < len(s) <= room and 0 < len(t) <= room]
@@ -153,13 +156,15 @@ class Trainer:
         loss, surprise = self.losses(*self._placed(self.workers.part(batch)))
         # Workers' gradients are averaged; the loss of a step is the mean over all tokens of the whole batch.
         (loss * (self.workers.count / tokens)).backward()
-        if self.settings.clip:
-            torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip)
+        norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip or math.inf)
+        mean = self.workers.total(surprise.detach()).item() / tokens
+        if not math.isfinite(mean) or not torch.isfinite(norm):  # said before it reaches the weights
+            raise TrainingError(
+                f"at step {self.step} the loss is {mean} and the gradient's norm {norm.item()}; begin another run with "
+                "a lower peak_rate or a longer warm-up"
+            )
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
-        mean = self.workers.total(surprise.detach()).item() / tokens
-        if not math.isfinite(mean):
-            raise TrainingError(f"the loss became {mean} at step {self.step}; lower peak_rate or lengthen the warm-up")
         return mean, tokens
 
     def _placed(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
@@ -217,25 +222,33 @@ class Trainer:
             "workers": self.workers.count, "device": self.device.type,
         }  # fmt: skip
         write_whole(self.folder / "state.json", json.dumps(about, indent=1).encode())
-        for old in self.folder.glob("state-*.safetensors"):
+        # Older states, and what a process that was killed was writing.
+        for old in (*self.folder.glob("state-*.safetensors"), *self.folder.glob(".state-*.partial")):
             if old.name != name:
+                old.unlink()
+
+    def _clear(self) -> None:
+        """Remove what a run left here that ended before it had saved a state."""
+        for pattern in ("training.csv", "states/*.safetensors", "snapshots/*.safetensors"):
+            for old in self.folder.glob(pattern):
                 old.unlink()
 
     def _restore(self) -> None:
         try:
             about = json.loads((self.folder / "state.json").read_text(encoding="utf-8"))
-            if about["model"] != self.config.to_dict():
+            if ModelConfig.from_dict(about["model"]) != self.config:
                 raise TrainingError(f"{self.folder} holds a run of a model of other sizes; choose another folder")
-            tensors = load_file(self.folder / about["tensors"])
-            for name, parameter in self.model.named_parameters():
-                parameter.data.copy_(tensors[f"model.{name}"])
-                state = {key: tensors[f"adam.{key}.{name}"] for key in ("step", "exp_avg", "exp_avg_sq")}
-                self.optimizer.state[parameter] = state
             if about.get("workers", 1) != self.workers.count or about.get("device", "cpu") != self.device.type:
                 raise TrainingError(
                     f"{self.folder} holds a run of {about.get('workers', 1)} workers on {about.get('device', 'cpu')}, "
                     f"this is one of {self.workers.count} on {self.device.type}; resume it as it was started"
                 )
+            tensors = load_file(self.folder / about["tensors"])
+            for name, parameter in self.model.named_parameters():
+                parameter.data.copy_(tensors[f"model.{name}"])
+                self.optimizer.state[parameter] = {
+                    key: tensors[f"adam.{key}.{name}"].to(self.device) for key in ("step", "exp_avg", "exp_avg_sq")
+                }
             self._set_random(tensors[f"random.{self.workers.number}"])
             self.step, self.epoch, self.place = about["step"], about["epoch"], about["place"]
             self.seconds, self.loss_sum, self.token_sum = about["seconds"], about["loss_sum"], about["token_sum"]
@@ -293,7 +306,7 @@ class Trainer:
         report: called after every step, in the first worker. stop: asked after every step; one worker is enough to
         stop all.
         """
-        last = min(until or self.settings.steps, self.settings.steps)
+        last = self.settings.steps if until is None else min(until, self.settings.steps)
         keep = set(snapshot_steps(self.settings.steps, self.settings.snapshots))
         batches = self._batches()
         while self.step < last:
@@ -334,7 +347,7 @@ class Trainer:
         sums = {name: torch.zeros_like(parameter) for name, parameter in self.model.named_parameters()}
         for file in files:
             for name, tensor in load_file(file).items():
-                sums[name] += tensor
+                sums[name] += tensor.to(self.device)
         for name, parameter in self.model.named_parameters():
             parameter.data.copy_(sums[name] / len(files))
 

@@ -70,7 +70,7 @@ class Workers:
 
     def share(self, module: nn.Module) -> nn.Module:
         """The module with gradients averaged over all workers in its backward pass."""
-        return nn.parallel.DistributedDataParallel(module) if self.count > 1 else module
+        return nn.parallel.DistributedDataParallel(module, broadcast_buffers=False) if self.count > 1 else module
 
 
 ALONE = Workers()

@@ -3,13 +3,67 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from transformer.training.data import DataError
+from transformer.training.settings import Settings
 
 Table = dict[str, dict[str, Any]]
-SECTIONS = ("data", "tokenizer", "model", "training", "decoding")
+
+
+def _whole(value: Any) -> bool:
+    return type(value) is int and value > 0
+
+
+def _two(value: Any, kind: Callable[[Any], bool]) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(map(kind, value))
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+def _any(value: Any) -> bool:
+    return True
+
+
+WHOLE = (_whole, "a whole number above 0")
+TEXT = (_text, "a text")
+TEXTS = (lambda value: _two(value, _text), "a list of two texts")
+FILES = (lambda value: _text(value) or TEXTS[0](value), "the name of a file, or a list of two")
+CHECKED = (_any, "")  # by ModelConfig, Settings and Augmentation, whose fields they are
+MODEL_FIELDS = (
+    "d_model", "d_ff", "heads", "encoder_layers", "decoder_layers", "dropout", "attention_dropout", "activation",
+    "norm", "positions", "max_positions", "d_k", "scaling",
+)  # fmt: skip
+# section: its values, what each may be, and how that is said
+SECTIONS: dict[str, dict[str, tuple[Callable[[Any], bool], str]]] = {
+    "data": {
+        "task": TEXT,
+        "count": WHOLE,
+        "lengths": (lambda value: _two(value, _whole), "a list of two whole numbers above 0"),
+        "seed": (lambda value: type(value) is int, "a whole number"),
+        "train": FILES,
+        "validation": FILES,
+        "test": FILES,
+        "languages": TEXTS,
+        "codes": TEXTS,
+        "preparation": TEXT,
+    },
+    "tokenizer": {"kind": TEXT, "vocab_size": WHOLE},
+    "model": {"preset": TEXT, **dict.fromkeys(MODEL_FIELDS, CHECKED)},
+    "training": {
+        **{field.name: CHECKED for field in fields(Settings)},
+        "augmentation": (lambda value: isinstance(value, dict), "a table of shares"),
+    },
+    "decoding": {
+        "beam": (lambda value: _whole(value) and value <= 64, "a whole number from 1 to 64"),
+        "length_penalty": (lambda value: type(value) in (int, float) and 0 <= value < 10, "a number from 0 up to 10"),
+    },
+}
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -25,18 +79,33 @@ def read_recipe(path: Path, _above: tuple[Path, ...] = ()) -> Table:
     """The sections of a recipe, each a table of names and values.
 
     `like = "other.toml"` at its top, a path beside the file, begins with the other recipe's values; a recipe that
-    differs in one line says that line only. Raises DataError.
+    differs in one line says that line only. Raises DataError, naming what it does not know or cannot use.
     """
     path = Path(path)
     if path.resolve() in _above:
         raise DataError(f"the recipe {path} is like itself; remove a `like`")
     values = _read(path)
     like = values.pop("like", None)
-    if like is not None and not isinstance(like, str):
+    if like is not None and not _text(like):
         raise DataError(f"{path}: like is {like!r}; the name of another recipe is allowed")
     merged: Table = read_recipe(path.parent / like, (*_above, path.resolve())) if like else {}
     for name, section in values.items():
         if name not in SECTIONS or not isinstance(section, dict):
             raise DataError(f"{path}: {name!r} is no section of a recipe; there are {', '.join(SECTIONS)}")
-        merged[name] = {**merged.get(name, {}), **section}
+        for key, value in section.items():
+            if key not in SECTIONS[name]:
+                raise DataError(f"{path}: [{name}] has no {key!r}; there are {', '.join(SECTIONS[name])}")
+            right, says = SECTIONS[name][key]
+            if not right(value):
+                raise DataError(f"{path}: {key} in [{name}] is {value!r}; {says} is allowed")
+        merged[name] = _over(merged.get(name, {}), section)
     return merged
+
+
+def _over(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
+    """Two tables in one; where both have a value the second's wins, where both have a table, they are joined alike."""
+    joined = {
+        name: _over(below[name], value) if isinstance(value, dict) and isinstance(below.get(name), dict) else value
+        for name, value in above.items()
+    }
+    return {**below, **joined}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,13 +53,16 @@ class Recording:
 
     @classmethod
     def from_file(cls, path: Path) -> Recording:
-        """Raises OSError, ValueError or KeyError if it is no recording."""
-        with np.load(path, allow_pickle=False) as file:
-            about: dict[str, Any] = json.loads(bytes(file["index.json"]).decode())
-            sentences = tuple((source, target) for source, target in about["sentences"])
-            weights = {kind: tuple(file[f"{kind}.{n}"] for n in range(len(sentences))) for kind in KINDS}
-        translations = tuple(tuple(texts) for texts in about["translations"])
-        return cls(tuple(about["steps"]), sentences, weights, translations, tuple(about["scores"]))
+        """Raises OSError if the file cannot be read, ValueError if it is no recording."""
+        try:
+            with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
+                about: dict[str, Any] = json.loads(bytes(file["index.json"]).decode())
+                sentences = tuple((source, target) for source, target in about["sentences"])
+                weights = {kind: tuple(file[f"{kind}.{n}"] for n in range(len(sentences))) for kind in KINDS}
+            translations = tuple(tuple(texts) for texts in about["translations"])
+            return cls(tuple(about["steps"]), sentences, weights, translations, tuple(about["scores"]))
+        except (ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+            raise ValueError(f"{path} is no recording: {error}") from error
 
 
 def states(run: Path, like: Pretrained) -> Iterator[tuple[int, Pretrained]]:
@@ -66,7 +71,7 @@ def states(run: Path, like: Pretrained) -> Iterator[tuple[int, Pretrained]]:
     if not files:
         raise TrainingError(f"{run} has no snapshots; train with --snapshots 12")
     for file in files:
-        model = Transformer(like.config)
+        model = Transformer(like.config).to(like.model.device)
         try:
             model.load_state_dict({name: tensor.float() for name, tensor in load_file(file).items()})
         except (OSError, SafetensorError, RuntimeError) as error:
@@ -83,7 +88,12 @@ def record(run: Path, final: Pretrained, sentences: Sequence[Pair], validation: 
 
     final: the checkpoint the run became; it fills in targets that are blank, the same ones for every state.
     """
-    filled = tuple((source, target or final.translate(source).text) for source, target in sentences)
+    filled = tuple((source, target if target.strip() else final.translate(source).text) for source, target in sentences)
+    for source, target in filled:
+        if not target.strip():
+            raise TrainingError(
+                f"{final.name} translates {source!r} as nothing; give that example a target to record it"
+            )
     steps, texts, scores = [], [], []
     weights: dict[str, list[list[np.ndarray]]] = {kind: [[] for _ in filled] for kind in KINDS}
     for step, model in states(run, final):

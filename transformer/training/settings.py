@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -59,12 +60,18 @@ class Settings:
                 raise TrainingError(f"{name} is {value!r}; a whole number of at least {low} is allowed")
         if type(self.ramp) is not bool:
             raise TrainingError(f"ramp is {self.ramp!r}; true and false are allowed")
-        if not 0 <= self.smoothing < 1:
-            raise TrainingError(f"smoothing is {self.smoothing}; a number from 0 up to, not including, 1 is allowed")
-        if not 0 < self.gain <= 10:
-            raise TrainingError(f"gain is {self.gain}; a number above 0, up to 10, is allowed")
-        if self.clip < 0 or self.sampling < 0 or (self.peak_rate is not None and self.peak_rate <= 0):
-            raise TrainingError("clip and sampling cannot be negative, peak_rate must be above 0")
+        for name, allowed, says in (
+            ("smoothing", lambda x: 0 <= x < 1, "from 0 up to, not including, 1"),
+            ("gain", lambda x: 0 < x <= 10, "above 0, up to 10,"),
+            ("clip", lambda x: 0 <= x < math.inf, "of at least 0"),
+            ("sampling", lambda x: 0 <= x < math.inf, "of at least 0"),
+            ("peak_rate", lambda x: 0 < x < math.inf, "above 0"),
+        ):
+            value = getattr(self, name)
+            if name == "peak_rate" and value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int | float) or not allowed(value):
+                raise TrainingError(f"{name} is {value!r}; a number {says} is allowed")
         if self.precision not in ("float32", "bfloat16"):
             raise TrainingError(f"precision is {self.precision!r}; float32 and bfloat16 are allowed")
 

@@ -27,16 +27,18 @@ def _digits(length: int, rng: random.Random) -> str:
 
 @dataclass(frozen=True)
 class Task:
-    """languages: what the app calls the two sides; draw: one input of a length; answer: its right output."""
+    """languages: what the app calls the two sides; symbols: how many different ones an input is written with; draw:
+    one input of a length; answer: its right output."""
 
     languages: tuple[str, str]
+    symbols: int
     draw: Callable[[int, random.Random], str]
     answer: Callable[[str], str]
 
 
 TASKS = {
-    "reverse": Task(("letters", "reversed"), _letters, lambda text: text[::-1]),
-    "sort": Task(("digits", "sorted"), _digits, lambda text: "".join(sorted(text))),
+    "reverse": Task(("letters", "reversed"), len(string.ascii_lowercase), _letters, lambda text: text[::-1]),
+    "sort": Task(("digits", "sorted"), len(string.digits), _digits, lambda text: "".join(sorted(text))),
 }
 
 
@@ -71,15 +73,37 @@ def task_pairs(
 
 
 def training_pairs(spec: Mapping[str, Any]) -> tuple[list[Pair], list[Pair]]:
-    """Training pairs, and validation pairs that are not among them, of a recipe's name, count, lengths and seed."""
+    """Training pairs, and validation pairs that are not among them, of a recipe's name, count, lengths and seed.
+
+    Nothing is held out of the shortest lengths, of which validation would take more than a tenth of all there are: a
+    model that was never shown single letters answers them wrong.
+    """
     lengths = (spec["lengths"][0], spec["lengths"][1])
-    validation = task_pairs(spec["name"], min(1000, spec["count"]), lengths, spec["seed"] + 1)
+    count = min(1000, spec["count"])
+    each = -(-count // (lengths[1] - lengths[0] + 1))
+    symbols = TASKS[spec["name"]].symbols if spec["name"] in TASKS else 1
+    validation = [
+        pair
+        for pair in task_pairs(spec["name"], count, lengths, spec["seed"] + 1)
+        if symbols ** len(pair[0]) >= 10 * each
+    ]
+    if not validation:
+        raise DataError(
+            f"inputs of {lengths[0]} to {lengths[1]} symbols are too few to keep {count:,} of them for validation; "
+            "allow longer ones"
+        )
     held_out = frozenset(source for source, _ in validation)
     return task_pairs(spec["name"], spec["count"], lengths, spec["seed"], held_out), validation
 
 
 def unseen_pairs(spec: Mapping[str, Any], lengths: tuple[int, int], count: int = 10_000) -> list[Pair]:
-    """Test pairs that are neither in training nor in validation; lengths may be others than the trained ones."""
+    """Test pairs that are neither in training nor in validation; lengths may be others than the trained ones.
+
+    Of short inputs training has seen all; there are fewer than `count` then. Raises DataError if there are none.
+    """
     train, validation = training_pairs(spec)
     seen = frozenset(source for source, _ in (*train, *validation))
-    return task_pairs(spec["name"], count, lengths, spec["seed"] + 2, seen)
+    found = task_pairs(spec["name"], count, lengths, spec["seed"] + 2, seen)
+    if not found:
+        raise DataError(f"training has seen every input of {lengths[0]} to {lengths[1]} symbols; name longer ones")
+    return found
