@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 import json
+import string
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +13,9 @@ import pytest
 
 import transformer
 from transformer.pretrained import Pretrained
+from transformer.training.recipe import read_recipe
 from transformer.training.recording import Recording
+from transformer.training.tasks import TASKS, unseen_pairs
 from transformer.view.state import view_from_params
 
 FOLDER = Path(__file__).resolve().parent.parent / "checkpoints"
@@ -74,6 +79,30 @@ def test_an_example_is_true_of_its_model(models: dict[str, Pretrained], name: st
     rows = trace.source_labels if first["kind"] == "encoder_self" else trace.target_out_labels
     columns = trace.target_in_labels if first["kind"] == "decoder_self" else trace.source_labels
     assert (rows[row], columns[column]) == (first["row"], first["column"]), "the cell shown is that of the first claim"
+
+
+@functools.cache
+def unseen(task: str, count: int, low: int, high: int, seed: int) -> list[str]:
+    spec = {"name": task, "count": count, "lengths": [low, high], "seed": seed}
+    return [source for source, _ in unseen_pairs(spec, (low, high), 320)]
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name.split("-")[0] in TASKS])
+def test_a_toy_answers_rightly(models: dict[str, Pretrained], name: str) -> None:
+    """Every input of one or two symbols, and a few of each trained length that training never saw."""
+    task = TASKS[name.split("-")[0]]
+    symbols = string.digits if "digits" in task.languages else string.ascii_lowercase
+    short = [*symbols, *map("".join, itertools.product(symbols, repeat=2))]
+    spec = read_recipe(FOLDER.parent / "recipes" / f"{name}.toml")["data"]
+    longer = unseen(spec["task"], spec["count"], *spec["lengths"], spec["seed"])
+    assert set(range(5, 17)) <= set(map(len, longer))
+    inputs = short + longer
+    wrong = [
+        (source, answer)
+        for source, answer in zip(inputs, models[name].translate_all(inputs), strict=True)
+        if answer != task.answer(source)
+    ]
+    assert not wrong
 
 
 def test_there_are_a_dozen_examples_of_english_to_german() -> None:

@@ -176,7 +176,8 @@ def test_a_copy_task_is_learned(tmp_path, precision):
         ({"warmup": 0}, "warmup"), ({"average": 0}, "average"), ({"seed": -1}, "seed"), ({"save_every": True}, "save"),
         ({"smoothing": 1.0}, "smoothing"), ({"smoothing": -0.1}, "smoothing"), ({"clip": -1.0}, "clip"),
         ({"peak_rate": 0.0}, "peak_rate"), ({"sampling": -0.1}, "sampling"), ({"clip": math.nan}, "clip is nan"),
-        ({"peak_rate": math.inf}, "peak_rate"), ({"smoothing": "a"}, "smoothing is 'a'"), ({"gain": True}, "gain is True"),
+        ({"peak_rate": math.inf}, "peak_rate is inf"),
+        ({"smoothing": "a"}, "smoothing is 'a'"), ({"gain": True}, "gain is True"),
         ({"sampling": None}, "sampling"), ({"precision": "float16"}, "precision"),
     ],
 )  # fmt: skip
