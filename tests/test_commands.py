@@ -28,8 +28,7 @@ from transformer.checkpoint import save_checkpoint
 from transformer.commands import serve, train, translate
 from transformer.commands.run_folder import Plan, open_run
 from transformer.pretrained import InputError, load
-from transformer.training.evaluation import evaluate, surprise
-from transformer.training.loop import columns, corpus_bleu
+from transformer.training.evaluation import columns, corpus_bleu, evaluate, surprise
 from transformer.training.settings import Settings
 
 ROOT = Path(__file__).resolve().parents[1]

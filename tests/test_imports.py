@@ -12,7 +12,19 @@ import pytest
 import transformer
 
 ROOT = Path(__file__).resolve().parents[1]
-CORE = {"config", "tokenizer", "masks", "positional", "attention", "feedforward", "dropout", "layers", "model", "tap"}
+CORE = {
+    "config",
+    "files",
+    "tokenizer",
+    "masks",
+    "positional",
+    "attention",
+    "feedforward",
+    "dropout",
+    "layers",
+    "model",
+    "tap",
+}
 OURS = sorted([*(ROOT / "transformer").rglob("*.py"), ROOT / "app.py", *(ROOT / "pages").rglob("*.py")])
 OUTSIDE = {"streamlit": ("app.py", "pages/"), "plotly": ("transformer/figures/",)}
 

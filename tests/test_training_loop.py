@@ -11,7 +11,8 @@ from safetensors.torch import load_file
 from tests.build import sentences, tiny_config, tiny_tokenizer
 from transformer.checkpoint import load_checkpoint
 from transformer.config import ModelConfig
-from transformer.training.loop import FIELDS, Settings, Trainer, TrainingError, columns, corpus_bleu, snapshot_steps
+from transformer.training.evaluation import columns, corpus_bleu
+from transformer.training.loop import FIELDS, Settings, Trainer, TrainingError, snapshot_steps
 
 CONFIG = tiny_config(vocab_size=67, dropout=0.1, attention_dropout=0.1, encoder_layers=1, decoder_layers=1)
 COPY = [(text, text) for text in sentences()]

@@ -15,7 +15,6 @@ from torch.nn.functional import cross_entropy
 from transformer.pretrained import InputError, Pretrained
 from transformer.tap import FUSED
 from transformer.training.data import DataError, Pair, bucket, group_references, make_batch
-from transformer.training.loop import columns
 from transformer.training.preparation import Preparation
 
 
@@ -53,7 +52,8 @@ class Evaluation:
         return dataclasses.asdict(self)
 
 
-def _fits(model: Pretrained, text: str, side: str) -> bool:
+def fits(model: Pretrained, text: str, side: str) -> bool:
+    """Whether the model can take the text: neither blank nor too long."""
     try:
         model.encode(text, side)
     except InputError:
@@ -65,7 +65,7 @@ def _fits(model: Pretrained, text: str, side: str) -> bool:
 def surprise(model: Pretrained, pairs: Sequence[Pair], batch_tokens: int = 2000) -> tuple[float, int, int]:
     """Negative log-likelihood of the targets in nats, summed; the number of target tokens, </s> included; and the
     number of pairs that fit the model."""
-    fitting = [pair for pair in pairs if _fits(model, pair[0], "source") and _fits(model, pair[1], "target")]
+    fitting = [pair for pair in pairs if fits(model, pair[0], "source") and fits(model, pair[1], "target")]
     if not fitting:
         return 0.0, 0, 0
     encode = model.tokenizer.encode
@@ -105,7 +105,7 @@ def evaluate(
         sources = [preparation.source(source) for source in sources]
         references = [[preparation.target(text) for text in group] for group in typed]
         pairs = preparation.pairs(pairs)
-    fitting = [source if _fits(model, source, "source") else "" for source in sources]
+    fitting = [source if fits(model, source, "source") else "" for source in sources]
     began = time.perf_counter()
     hypotheses = model.translate_all(fitting, beams, alpha)
     seconds = time.perf_counter() - began
@@ -138,3 +138,18 @@ def evaluate(
         seconds=seconds,
         **tokenized,
     )
+
+
+def corpus_bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> float | None:
+    """sacreBLEU with all references of each sentence; None where sacrebleu is not installed."""
+    try:
+        import sacrebleu
+    except ImportError:
+        return None
+    return sacrebleu.corpus_bleu(list(hypotheses), columns(references)).score
+
+
+def columns(references: Sequence[Sequence[str]]) -> list[list[str]]:
+    """References by number, as sacreBLEU takes them; sentences with fewer than the most repeat their first."""
+    most = max(map(len, references))
+    return [[row[i] if i < len(row) else row[0] for row in references] for i in range(most)]

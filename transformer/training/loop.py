@@ -21,12 +21,13 @@ from torch import Tensor, nn
 
 from transformer.checkpoint import save_checkpoint
 from transformer.config import ModelConfig
-from transformer.decoding import greedy
 from transformer.files import write_whole
 from transformer.model import Transformer
+from transformer.pretrained import Pretrained
 from transformer.tap import OFF
 from transformer.tokenizer import Tokenizer
-from transformer.training.data import Batch, Pair, bucket, group_references, make_batch, pad
+from transformer.training.data import Batch, Pair, bucket, group_references, make_batch
+from transformer.training.evaluation import corpus_bleu, fits, surprise
 from transformer.training.loss import smoothed_cross_entropy
 from transformer.training.parallel import ALONE, Workers
 from transformer.training.schedule import learning_rate, paper_peak
@@ -172,34 +173,23 @@ class Trainer:
 
     # -- validation -----------------------------------------------------------------------------------------------
 
-    @torch.inference_mode()
     def validate(self) -> tuple[float, float | None]:
         """Mean loss per target token over the validation pairs, and BLEU of greedy output on their first sources."""
-        self.model.eval()
-        encode = self.tokenizer.encode
-        numbered = [(encode(s), encode(t)) for s, t in self.validation]
-        room = self.config.max_positions - 1
-        numbered = [(s, t) for s, t in numbered if len(s) <= room and len(t) <= room]
-        total, count = 0.0, 0
-        for rows in bucket([(len(s) + 1, len(t) + 1) for s, t in numbered], self.settings.batch_tokens, None):
-            batch = make_batch([numbered[i][0] for i in rows], [numbered[i][1] for i in rows], self.config)
-            _, surprise = _Losses(self.model, self.settings)(*self._placed(batch))
-            total, count = total + surprise.item(), count + int((batch.target_out != self.config.pad_id).sum())
+        model = self._pretrained()
+        total, count, _ = surprise(model, self.validation, self.settings.batch_tokens)
         sources, references = group_references(self.validation)
         wanted = self.settings.validation_sentences
-        bleu = corpus_bleu(self.translate(sources[:wanted]), references[:wanted])
-        return total / max(count, 1), bleu
+        return total / max(count, 1), corpus_bleu(self.translate(sources[:wanted]), references[:wanted])
 
     def translate(self, texts: Sequence[str]) -> list[str]:
-        """Greedy translations with the weights as they are now."""
-        self.model.eval()
-        ids = [[*self.tokenizer.encode(text)[: self.config.max_positions - 1], self.config.end_id] for text in texts]
-        out = [""] * len(texts)
-        for rows in bucket([(len(i), len(i)) for i in ids], self.settings.batch_tokens, None):
-            batch = pad([ids[row] for row in rows], self.config.pad_id).to(self.device)
-            for row, found in zip(rows, greedy(self.model, batch), strict=True):
-                out[row] = self.tokenizer.decode(found.ids)
-        return out
+        """Greedy translations with the weights as they are now; of a text that does not fit the model, nothing."""
+        model = self._pretrained()
+        fitting = [text if fits(model, text, "source") else "" for text in texts]
+        return model.translate_all(fitting, batch_tokens=self.settings.batch_tokens)
+
+    def _pretrained(self) -> Pretrained:
+        """The model as it is now, ready to translate."""
+        return Pretrained(self.folder.name, self.folder, self.model.eval(), self.tokenizer, self.languages, {})
 
     # -- state ----------------------------------------------------------------------------------------------------
 
@@ -358,18 +348,3 @@ class Trainer:
         log = self.folder / "training.csv"
         if log.exists():
             write_whole(folder / "training.csv", log.read_bytes())
-
-
-def corpus_bleu(hypotheses: Sequence[str], references: Sequence[Sequence[str]]) -> float | None:
-    """sacreBLEU with all references of each sentence; None where sacrebleu is not installed."""
-    try:
-        import sacrebleu
-    except ImportError:
-        return None
-    return sacrebleu.corpus_bleu(list(hypotheses), columns(references)).score
-
-
-def columns(references: Sequence[Sequence[str]]) -> list[list[str]]:
-    """References by number, as sacreBLEU takes them; sentences with fewer than the most repeat their first."""
-    most = max(map(len, references))
-    return [[row[i] if i < len(row) else row[0] for row in references] for i in range(most)]
