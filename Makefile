@@ -2,6 +2,7 @@
 # make test         every test, those in a browser included (ARGS="-k attention" make test: some)
 # make bench        the ratios of benchmarks/
 # make screenshots  pictures of every page, light and dark
+# make texts        locale/headscope.pot, for translators
 # make lint         style
 #
 # Each makes .venv on its first run and installs the tested versions (constraints.txt) there; later runs start at once.
@@ -19,7 +20,7 @@ FIND = for python in $$PYTHON3 python3.13 python3.12 python3.11 python3 python; 
 	echo "Python 3.11 or newer, with its venv module, was not found. Install it (on Debian: python3 and python3-venv)" \
 	"or name one: PYTHON3=/path/to/python3.12 make" >&2; exit 1
 
-.PHONY: app test bench screenshots lint clean
+.PHONY: app test bench screenshots texts lint clean
 
 app: .venv/installed-app
 	$(PYTHON) -m transformer app --port $(PORT)
@@ -32,6 +33,9 @@ bench: .venv/installed-bench
 
 screenshots: .venv/installed-test
 	$(PYTHON) -m tests.browser.screenshots $(ARGS)
+
+texts: .venv/installed-test
+	$(PYTHON) -m tests.locale_template
 
 lint: .venv/installed-test
 	$(PYTHON) -m ruff check .
