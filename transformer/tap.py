@@ -48,7 +48,7 @@ class Off:
     """Keeps nothing and edits nothing.
 
     fused: let attention use PyTorch's fused kernel, which never builds the weights. Same result up to rounding, for
-    decoding and training; without it the arithmetic is that of a recorded pass to the last bit.
+    decoding and scoring; without it the arithmetic is that of a recorded pass to the last bit.
     """
 
     def __init__(self, fused: bool = False) -> None:

@@ -47,8 +47,8 @@ def task_pairs(
 ) -> list[Pair]:
     """`count` inputs of the task with their answers, their lengths even from the first to the second of `lengths`.
 
-    without: inputs that may not appear (a test set's). Each input appears once, as long as there are enough different
-    ones of its length. Raises DataError.
+    without: inputs that may not appear (a test set's); where nearly all of a length are among them, there are fewer.
+    Each input appears once, as long as there are enough different ones of its length. Raises DataError.
     """
     if name not in TASKS:
         raise DataError(f"there is no task {name!r}; there are {' and '.join(TASKS)}")
