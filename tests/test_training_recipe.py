@@ -19,7 +19,7 @@ RECIPES = sorted(FOLDER.rglob("*.toml"))
 
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: str(path.relative_to(FOLDER)))
 def test_shipped_recipes_describe_a_run(path: Path) -> None:
-    found = from_recipe(path)
+    found = from_recipe(read_recipe(path))
     assert (found.data is not None and found.validation is not None) != (found.task is not None)
     Settings.from_dict(found.settings)
     preset(found.preset or "small", found.vocab_size or 100, **found.model)
@@ -35,6 +35,24 @@ def test_like_joins_tables_within_sections(tmp_path: Path) -> None:
     (tmp_path / "base.toml").write_text("[training.augmentation]\nlower = 0.1\nupper = 0.3\n")
     (tmp_path / "one.toml").write_text('like = "base.toml"\n[training.augmentation]\nlower = 0.2\n')
     assert read_recipe(tmp_path / "one.toml") == {"training": {"augmentation": {"lower": 0.2, "upper": 0.3}}}
+
+
+def test_any_value_can_be_set_over_a_recipe(tmp_path: Path) -> None:
+    (tmp_path / "one.toml").write_text('[data]\ntask = "sort"\ncount = 9\n[training.augmentation]\nlower = 0.1\n')
+    changes = ["data.task=reverse", "data.lengths=[1, 3]", "training.augmentation.upper=0.2", 'tokenizer.kind="char"']
+    assert read_recipe(tmp_path / "one.toml", changes) == {
+        "data": {"task": "reverse", "count": 9, "lengths": [1, 3]},
+        "training": {"augmentation": {"lower": 0.1, "upper": 0.2}},
+        "tokenizer": {"kind": "char"},
+    }
+    for change, message in (
+        ("data.count", "SECTION.NAME=VALUE is allowed"),
+        ("count=3", "SECTION.NAME=VALUE is allowed"),
+        ("data.count=many", "data.count=many: count in .* is 'many'; a whole number above 0 is allowed"),
+        ("date.count=3", "'date' is no section of a recipe"),
+    ):
+        with pytest.raises(DataError, match=message):
+            read_recipe(tmp_path / "one.toml", [change])
 
 
 @pytest.mark.parametrize(
@@ -63,7 +81,7 @@ def test_like_joins_tables_within_sections(tmp_path: Path) -> None:
 def test_what_a_recipe_cannot_say(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "bad.toml").write_text(text)
     with pytest.raises(DataError, match=message):
-        from_recipe(tmp_path / "bad.toml")
+        from_recipe(read_recipe(tmp_path / "bad.toml"))
 
 
 def test_the_command_line_wins(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from transformer.training.data import DataError, Pair, read_pairs
+from transformer.training.recipe import Table, read_recipe
 
 DEVICES = ("cpu", "cuda", "mps")
 
@@ -68,6 +69,26 @@ def search(options: argparse.Namespace, recipe: Mapping[str, Any] | None = None)
     beams = options.beam if options.beam is not None else recipe.get("beam", 1)
     alpha = options.length_penalty if options.length_penalty is not None else recipe.get("length_penalty", 0.6)
     return beams, alpha
+
+
+def add_recipe(parser: argparse.ArgumentParser, text: str) -> None:
+    parser.add_argument("--recipe", type=Path, metavar="FILE", help=text)
+    parser.add_argument(
+        "--set",
+        nargs="+",
+        default=[],
+        metavar="SECTION.NAME=VALUE",
+        help="values over the recipe's, e.g. data.count=900",
+    )
+
+
+def recipe_of(options: argparse.Namespace) -> Table:
+    """The recipe that was named, with the values that were set over it; empty if none was. Raises DataError."""
+    if options.recipe is None:
+        if options.set:
+            raise CommandError("--set changes values of a recipe; name one with --recipe")
+        return {}
+    return read_recipe(options.recipe, options.set)
 
 
 def add_device(parser: argparse.ArgumentParser) -> None:

@@ -14,25 +14,26 @@ from transformer.commands.common import (
     CommandError,
     add_checkpoint,
     add_device,
+    add_recipe,
     add_search,
     find_device,
     read,
+    recipe_of,
     search,
     whole,
 )
-from transformer.commands.train import from_recipe, paths
 from transformer.files import write_whole
 from transformer.pretrained import load
 from transformer.training.evaluation import Evaluation
 from transformer.training.evaluation import evaluate as measure
 from transformer.training.preparation import Preparation
-from transformer.training.recipe import read_recipe
+from transformer.training.recipe import files_of, task_of
 from transformer.training.tasks import unseen_pairs
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     add_checkpoint(parser)
-    parser.add_argument("--recipe", type=Path, metavar="FILE", help="the recipe the checkpoint was trained by")
+    add_recipe(parser, "the recipe the checkpoint was trained by")
     parser.add_argument(
         "--data",
         type=Path,
@@ -71,18 +72,17 @@ def table(found: Evaluation, task: bool = False) -> str:
 
 
 def run(options: argparse.Namespace) -> int:
-    recipe = read_recipe(options.recipe) if options.recipe else {}
+    recipe = recipe_of(options)
     data = recipe.get("data", {})
     preparation = None
-    if "task" in data and not options.data:
-        spec = from_recipe(options.recipe).task
-        assert spec is not None
+    spec = task_of(recipe) if not options.data else None
+    if spec:
         low, high = options.lengths or spec["lengths"]
         pairs, names = unseen_pairs(spec, (low, high)), [f"{spec['name']}, {low} to {high} symbols, unseen"]
     else:
         if options.lengths:
             raise CommandError("--lengths is for the recipe of a toy task; leave it out, or name such a recipe")
-        files = options.data or paths(data.get("test", []))
+        files = options.data or files_of(recipe, "test")
         if not files:
             raise CommandError("--data is missing; name the test file, or a --recipe that does")
         pairs, names = read(files), [file.name for file in files]
@@ -91,11 +91,10 @@ def run(options: argparse.Namespace) -> int:
             preparation = Preparation(data["preparation"], (codes[0], codes[1]))
     model = load(options.checkpoint, find_device(options.device))
     found = measure(model, pairs, *search(options, recipe.get("decoding")), preparation)
-    task = "task" in data and not options.data
-    print(table(found, task))
+    print(table(found, bool(spec)))
     if options.json:
         about = {"checkpoint": model.name, "data": names, **found.to_dict()}
-        if task:
+        if spec:
             about = {name: value for name, value in about.items() if not name.startswith(("bleu", "chrf"))}
         write_whole(options.json, (json.dumps(about, indent=2) + "\n").encode())
     return 0

@@ -12,16 +12,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from transformer.commands.common import CommandError, add_device, find_device, positive, whole
+from transformer.commands.common import CommandError, add_device, add_recipe, find_device, positive, recipe_of, whole
 from transformer.commands.run_folder import Plan, open_run
 from transformer.config import ACTIVATIONS, NORMS, POSITIONS, PRESETS, ModelConfig
 from transformer.tokenizer import TOKENIZER_KINDS
 from transformer.training.augmentation import Augmentation
-from transformer.training.data import DataError
 from transformer.training.loop import Trainer
 from transformer.training.parallel import join, leave
 from transformer.training.preparation import PREPARATIONS
-from transformer.training.recipe import MODEL_FIELDS, read_recipe
+from transformer.training.recipe import MODEL_FIELDS, Table, files_of, task_of
 from transformer.training.settings import Progress, Settings
 
 SHARES = tuple(field.name for field in dataclasses.fields(Augmentation))
@@ -53,9 +52,7 @@ CHOICES = {
 
 def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--output", type=Path, required=True, metavar="FOLDER", help="the run; resumed if it exists")
-    parser.add_argument(
-        "--recipe", type=Path, metavar="FILE", help="a TOML file with values for all options below; options win"
-    )
+    add_recipe(parser, "a TOML file with values for all options below; options win")
     add_device(parser)
     parser.add_argument("--export", type=Path, metavar="FOLDER", help="final checkpoint (default OUTPUT/checkpoint)")
     data = parser.add_argument_group("data", "tab-separated lines SOURCE<tab>TARGET, or paired files; .gz is unpacked")
@@ -124,29 +121,15 @@ def share(text: str) -> tuple[str, float]:
     return name, number
 
 
-TASK_FIELDS = ("task", "count", "lengths", "seed")
-
-
-def paths(value: Any) -> list[Path]:
-    """The files a recipe names: one, or several."""
-    return [Path(item) for item in ([value] if isinstance(value, str) else value)]
-
-
-def from_recipe(path: Path) -> Plan:
+def from_recipe(recipe: Table) -> Plan:
     """What a recipe asks for. Raises DataError."""
-    recipe = read_recipe(path)
     data, tokenizer = recipe.get("data", {}), recipe.get("tokenizer", {})
     model, training = dict(recipe.get("model", {})), recipe.get("training", {})
     chosen = model.pop("preset", None)
-    task = None
-    if "task" in data:
-        if not data.keys() >= set(TASK_FIELDS):
-            raise DataError(f"{path}: a task needs task, count, lengths = [LOW, HIGH] and seed in [data]")
-        task = {"name": data["task"], **{name: data[name] for name in ("count", "lengths", "seed")}}
     return Plan(
-        data=paths(data["train"]) if "train" in data else None,
-        task=task,
-        validation=paths(data["validation"]) if "validation" in data else None,
+        data=files_of(recipe, "train"),
+        task=task_of(recipe),
+        validation=files_of(recipe, "validation"),
         languages=tuple(data["languages"]) if "languages" in data else None,
         codes=tuple(data["codes"]) if "codes" in data else None,
         preparation=data.get("preparation"),
@@ -167,7 +150,7 @@ def plan(options: argparse.Namespace) -> Plan:
     if options.data and options.source:
         raise CommandError("--data and --source/--target both arrived; give one of them")
     files = [options.data] if options.data else [options.source, options.target] if options.source else None
-    recipe = from_recipe(options.recipe) if options.recipe else Plan()
+    recipe = from_recipe(recipe_of(options))
     settings = {name: given[name] for name in SETTINGS_HELP if given[name] is not None}
     if "augmentation" in settings:
         settings["augmentation"] = {**recipe.settings.get("augmentation", {}), **dict(settings["augmentation"])}

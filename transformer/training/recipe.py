@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -75,31 +75,68 @@ def _read(path: Path) -> dict[str, Any]:
         raise DataError(f"the recipe {path} is not TOML: {error}") from error
 
 
-def read_recipe(path: Path, _above: tuple[Path, ...] = ()) -> Table:
+def read_recipe(path: Path, changes: Sequence[str] = ()) -> Table:
     """The sections of a recipe, each a table of names and values.
 
     `like = "other.toml"` at its top, a path beside the file, begins with the other recipe's values; a recipe that
-    differs in one line says that line only. Raises DataError, naming what it does not know or cannot use.
+    differs in one line says that line only. changes: "section.name=value", over what the file says; values as in TOML,
+    and text without quotation marks. Raises DataError, naming what it does not know or cannot use.
     """
-    path = Path(path)
-    if path.resolve() in _above:
+    recipe = _with_like(Path(path), ())
+    for change in changes:
+        place, equals, text = change.partition("=")
+        *sections, name = place.strip().split(".")
+        if not equals or not sections:
+            raise DataError(f"{change!r} arrived; SECTION.NAME=VALUE is allowed, e.g. training.steps=100")
+        try:
+            value = tomllib.loads(f"value = {text}")["value"]
+        except tomllib.TOMLDecodeError:
+            value = text.strip()
+        for section in (name, *reversed(sections)):
+            value = {section: value}
+        recipe = _over(recipe, _checked(value, change))
+    return recipe
+
+
+def task_of(recipe: Table) -> dict[str, Any] | None:
+    """ "name", "count", "lengths" and "seed" of a recipe's toy task, if it has one. Raises DataError."""
+    data = recipe.get("data", {})
+    if "task" not in data:
+        return None
+    if not data.keys() >= {"task", "count", "lengths", "seed"}:
+        raise DataError("a task needs task, count, lengths = [LOW, HIGH] and seed in [data] of its recipe")
+    return {"name": data["task"], **{name: data[name] for name in ("count", "lengths", "seed")}}
+
+
+def files_of(recipe: Table, name: str) -> list[Path] | None:
+    """The files a recipe names as "train", "validation" or "test"."""
+    value = recipe.get("data", {}).get(name)
+    return None if value is None else [Path(item) for item in ([value] if isinstance(value, str) else value)]
+
+
+def _with_like(path: Path, above: tuple[Path, ...]) -> Table:
+    if path.resolve() in above:
         raise DataError(f"the recipe {path} is like itself; remove a `like`")
     values = _read(path)
     like = values.pop("like", None)
     if like is not None and not _text(like):
         raise DataError(f"{path}: like is {like!r}; the name of another recipe is allowed")
-    merged: Table = read_recipe(path.parent / like, (*_above, path.resolve())) if like else {}
+    below = _with_like(path.parent / like, (*above, path.resolve())) if like else {}
+    return _over(below, _checked(values, str(path)))
+
+
+def _checked(values: dict[str, Any], where: str) -> Table:
+    """The sections as they are, if each of their values may be so. where: file or option, for the message."""
     for name, section in values.items():
         if name not in SECTIONS or not isinstance(section, dict):
-            raise DataError(f"{path}: {name!r} is no section of a recipe; there are {', '.join(SECTIONS)}")
+            raise DataError(f"{where}: {name!r} is no section of a recipe; there are {', '.join(SECTIONS)}")
         for key, value in section.items():
             if key not in SECTIONS[name]:
-                raise DataError(f"{path}: [{name}] has no {key!r}; there are {', '.join(SECTIONS[name])}")
+                raise DataError(f"{where}: [{name}] has no {key!r}; there are {', '.join(SECTIONS[name])}")
             right, says = SECTIONS[name][key]
             if not right(value):
-                raise DataError(f"{path}: {key} in [{name}] is {value!r}; {says} is allowed")
-        merged[name] = _over(merged.get(name, {}), section)
-    return merged
+                raise DataError(f"{where}: {key} in [{name}] is {value!r}; {says} is allowed")
+    return values
 
 
 def _over(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
