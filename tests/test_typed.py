@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,19 @@ import transformer
 from transformer.analysis.tokens import repeats
 from transformer.pretrained import Pretrained
 
-# A sentence as it may be typed; then, by tabs, words its translation has ("wo|wann": one of them; capitals matter only
-# where the list has capitals).
-LINES = [line.split("\t") for line in (Path(__file__).parent / "typed.tsv").read_text(encoding="utf-8").splitlines()]
+FOLDER = Path(__file__).parent
+
+
+def lines(name: str) -> list[list[str]]:
+    """A sentence as it may be typed; then, by tabs, words its translation has: "wo|wann", one of them, whole; "katze*",
+    a word that begins so; "„", a mark. Capitals matter only where the list has capitals."""
+    rows = (FOLDER / name).read_text(encoding="utf-8").splitlines()
+    return [[field for number, field in enumerate(row.split("\t")) if field or not number] for row in rows]
+
+
+TYPED = lines("typed.tsv")
+# What it cannot do yet, said in its card: each must fail, so that this list shrinks when the model learns.
+MISSED = [pytest.param(*row[:1], row[1:], marks=pytest.mark.xfail, id=row[0]) for row in lines("typed.missed.tsv")]
 
 
 @pytest.fixture(scope="module")
@@ -20,19 +31,31 @@ def model() -> Pretrained:
     return transformer.load("en-de")
 
 
-@pytest.mark.parametrize(("source", "words"), [(line[0], line[1:]) for line in LINES], ids=[line[0] for line in LINES])
+def has(text: str, either: str) -> bool:
+    for word in either.split("|"):
+        begin = re.escape(word.removesuffix("*"))
+        whole = (r"(?<!\w)" if word[0].isalnum() else "") + begin + (r"(?!\w)" if word[-1].isalnum() else "")
+        if re.search(whole, text if word != word.lower() else text.lower()):
+            return True
+    return False
+
+
+def test_words_are_whole() -> None:
+    assert has("Ist er da?", "sie|er") and not has("Aber sicher!", "sie|er")
+    assert has("Die Katzen", "katze*") and not has("Die Katzen", "katze") and has("„Ja“", "„") and not has("tom", "Tom")
+
+
+@pytest.mark.parametrize(("source", "words"), [*(pytest.param(row[0], row[1:], id=row[0]) for row in TYPED), *MISSED])
 def test_it_ends_and_does_not_loop(model: Pretrained, source: str, words: list[str]) -> None:
     found = model.translate(source)
     assert found.tokens[-1] == "</s>", found.text
     assert repeats(found.tokens) <= max(3, repeats(model.tokenizer.encode(source))), found.text
     for either in words:
-        assert any(
-            word in (found.text if word != word.lower() else found.text.lower()) for word in either.split("|")
-        ), found.text
+        assert has(found.text, either), found.text
 
 
 def test_beam_search_does_not_loop_either(model: Pretrained) -> None:
-    sources = [line[0] for line in LINES]
-    for source, text in zip(sources, model.translate_all(sources, beams=4), strict=True):
-        ids = model.tokenizer.encode(text)
-        assert repeats(ids) <= max(3, repeats(model.tokenizer.encode(source))), (source, text)
+    for source, *_ in TYPED:
+        found = model.translate(source, beams=4)
+        assert found.tokens[-1] == "</s>", (source, found.text)
+        assert repeats(found.tokens) <= max(3, repeats(model.tokenizer.encode(source))), (source, found.text)
