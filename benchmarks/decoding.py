@@ -33,7 +33,9 @@ class Endless(Transformer):
 def ours(model: Pretrained) -> Endless:
     """A random model of the same sizes."""
     torch.manual_seed(1)
-    return Endless(model.config).requires_grad_(False).eval()
+    endless = Endless(model.config).requires_grad_(False).eval()
+    endless.arrange()  # as `load_checkpoint` does
+    return endless
 
 
 def peer(model: Pretrained) -> Callable[[Tensor], Tensor]:

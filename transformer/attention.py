@@ -81,6 +81,15 @@ class MultiHeadAttention(nn.Module):
         self.key = nn.Linear(d_model, heads * d_k if d_k else d_model)
         self.value = nn.Linear(d_model, d_model)
         self.output = nn.Linear(d_model, d_model)
+        self.shared: Tensor | None = None  # the memory of the three matrices, see `Transformer.arrange`
+
+    def joined(self) -> tuple[Tensor, Tensor]:
+        """W^Q, W^K and W^V over each other, [2 h d_k + d_model, d_model], and their biases, for one product of all."""
+        parts = (self.query, self.key, self.value)
+        weight = self.shared
+        if weight is None or weight.data_ptr() != self.query.weight.data_ptr():  # another matrix was put there since
+            weight = torch.cat([part.weight for part in parts])
+        return weight, torch.cat([part.bias for part in parts])
 
     def _split(self, x: Tensor) -> Tensor:
         """[batch, token, head * width] -> [batch, head, token, width]"""

@@ -136,6 +136,7 @@ def load_checkpoint(path: Path) -> Checkpoint:
     model = Transformer(config)
     model.load_state_dict(weights)
     model.requires_grad_(False).eval()
+    model.arrange()
     metrics = _read_json(path / METRICS) if (path / METRICS).is_file() else {}
     languages = (str(about.get("source", "source"))[:40], str(about.get("target", "target"))[:40])
     return Checkpoint(path.name, path, model, tokenizer, languages, metrics if isinstance(metrics, dict) else {})

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from transformer.model import Transformer
+from transformer.stepping import Stepper
 from transformer.tap import FUSED, OFF
 
 EXTRA_LENGTH = 50  # section 6.1: "maximum output length during inference to input length + 50"
@@ -50,7 +51,7 @@ def _log_probs(model: Transformer, hidden: Tensor) -> Tensor:
 def _candidates(model: Transformer, log_probs: Tensor) -> Tensor:
     """The same with <pad> and <s>, which are never targets, out of the running."""
     blocked = log_probs.clone()
-    blocked[..., [model.config.pad_id, model.config.start_id]] = -torch.inf
+    blocked[..., model.config.pad_id] = blocked[..., model.config.start_id] = -torch.inf
     return blocked
 
 
@@ -65,14 +66,13 @@ def greedy(model: Transformer, source: Tensor, limit: int | None = None, cached:
     config = model.config
     limits = torch.tensor(_limits(model, source, limit), device=source.device)
     memory = model.encode(source, FUSED if cached else OFF)
-    cache = model.new_cache() if cached else None
+    stepper = Stepper(model, memory, source) if cached else None
     fed = torch.full((len(source), 1), config.start_id, device=source.device)
     written: list[list[int]] = [[] for _ in source]
     scores: list[list[float]] = [[] for _ in source]
     active = torch.arange(len(source), device=source.device)
     for step in range(1, int(limits.max()) + 1):
-        newest = fed[:, -1:] if cached else fed
-        hidden = model.decode(newest, memory, source, FUSED if cached else OFF, cache)
+        hidden = stepper(fed[:, -1:]) if stepper is not None else model.decode(fed, memory, source)
         log_probs = _log_probs(model, hidden)
         chosen = _candidates(model, log_probs).argmax(-1)
         for row, token, score in zip(
@@ -87,8 +87,8 @@ def greedy(model: Transformer, source: Tensor, limit: int | None = None, cached:
         if not going.all():
             kept = going.nonzero()[:, 0]
             active, fed, memory, source = active[kept], fed[kept], memory[kept], source[kept]
-            if cache is not None:
-                cache.select(kept)
+            if stepper is not None:
+                stepper.select(kept)
     return [Hypothesis(tuple(ids), tuple(probs)) for ids, probs in zip(written, scores, strict=True)]
 
 
@@ -112,10 +112,10 @@ def beam(
     count = len(source)
     limits = _limits(model, source, limit)
     memory = model.encode(source, FUSED)
-    cache = model.new_cache()
     # Row r of the batch is hypothesis r % beams of sentence owners[r // beams].
     source = source.repeat_interleave(beams, 0)
     memory = memory.repeat_interleave(beams, 0)
+    stepper = Stepper(model, memory, source)
     owners = list(range(count))
     fed = torch.full((count * beams, 1), config.start_id, device=device)
     totals = torch.full((count, beams), -torch.inf, device=device)
@@ -133,7 +133,7 @@ def beam(
             best[owner] = hypothesis
 
     for step in range(1, max(limits) + 1):
-        log_probs = _candidates(model, _log_probs(model, model.decode(fed[:, -1:], memory, source, FUSED, cache)))
+        log_probs = _candidates(model, _log_probs(model, stepper(fed[:, -1:])))
         joint = (totals.view(-1, 1) + log_probs).view(len(owners), beams * vocab)
         # 2 x beams candidates always hold at least `beams` that do not end.
         values, flat = joint.topk(2 * beams, dim=-1)
@@ -180,8 +180,7 @@ def beam(
             break
         owners, history, probs = new_owners, new_history, new_probs
         chosen = torch.tensor(rows, device=device)
-        cache.select(chosen)
-        memory, source = memory[chosen], source[chosen]
+        stepper.select(chosen)
         fed = torch.cat((fed[chosen], torch.tensor(tokens, device=device)[:, None]), 1)
         totals = torch.tensor(new_totals, device=device)
     return [hypothesis if hypothesis is not None else Hypothesis((), ()) for hypothesis in best]

@@ -1,0 +1,127 @@
+"""The decoder one token at a time: `Transformer.decode` with a cache, and nothing around its arithmetic.
+
+A step multiplies every matrix of the decoder with a single row, so reading the matrices from memory is what takes
+time, then calling the operations. Hence the three projections of self-attention are one product, and matrices lie as
+`Transformer.arrange` lays them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from transformer.attention import MultiHeadAttention
+from transformer.layers import DecoderLayer, SubLayer
+from transformer.masks import padding_mask
+from transformer.model import Transformer
+
+Affine = tuple[Tensor, Tensor]
+
+
+def _of(module: nn.Linear) -> Affine:
+    return module.weight, module.bias
+
+
+@dataclass
+class _Layer:
+    """Weights and biases of one decoder layer, and what it has cached: keys and values [batch, head, token, width]."""
+
+    own: Affine
+    own_output: Affine
+    cross_query: Affine
+    cross_output: Affine
+    inner: Affine
+    outer: Affine
+    norms: list[tuple[tuple[int], Tensor, Tensor, float]]
+    widths: list[int]
+    cross_keys: Tensor
+    cross_values: Tensor
+    keys: Tensor | None = None
+    values: Tensor | None = None
+
+
+class Stepper:
+    """Decodes a batch step by step, without dropout.
+
+    memory: [batch, source, d_model], from `encode`; source: the ids it came from, for its padding mask. Equal to
+    `Transformer.decode` with a cache, up to rounding.
+    """
+
+    def __init__(self, model: Transformer, memory: Tensor, source: Tensor) -> None:
+        config = model.config
+        self.model, self.heads, self.pre = model, config.heads, config.norm == "pre"
+        self.scale = None if config.scaling else 1.0
+        self.activation = F.gelu if config.activation == "gelu" else F.relu
+        mask = padding_mask(source, config.pad_id)
+        self.mask = None if bool(mask.all()) else mask
+        self.length = 0
+        self.layers = [self._layer(layer, memory) for layer in model.decoder]
+
+    def _layer(self, layer: nn.Module, memory: Tensor) -> _Layer:
+        assert isinstance(layer, DecoderLayer)
+        own, cross = layer.self_attention, layer.cross_attention
+        return _Layer(
+            own.joined(), _of(own.output), _of(cross.query), _of(cross.output),
+            _of(layer.feed_forward.inner), _of(layer.feed_forward.outer),
+            [self._norm(one) for one in (layer.self_residual, layer.cross_residual, layer.feed_forward_residual)],
+            [one.out_features for one in (own.query, own.key, own.value)],
+            *self._cross(cross, memory),
+        )  # fmt: skip
+
+    def _cross(self, attention: MultiHeadAttention, memory: Tensor) -> tuple[Tensor, Tensor]:
+        keys, values = attention.key(memory), attention.value(memory)
+        return self._split(keys).contiguous(), self._split(values).contiguous()
+
+    @staticmethod
+    def _norm(residual: SubLayer) -> tuple[tuple[int], Tensor, Tensor, float]:
+        norm = residual.norm
+        return (norm.weight.shape[0],), norm.weight, norm.bias, norm.eps
+
+    def _split(self, x: Tensor) -> Tensor:
+        """[batch, token, head * width] -> [batch, head, token, width]"""
+        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+
+    def _heads(self, x: Tensor) -> Tensor:
+        """[batch, head * width] -> [batch, head, 1, width]"""
+        return x.view(len(x), self.heads, 1, -1)
+
+    def __call__(self, newest: Tensor) -> Tensor:
+        """newest: the id each row is fed, [batch, 1]. Returns what predicts the next, [batch, 1, d_model]."""
+        x = self.model.embed(newest, self.length)[:, 0]
+        self.length += 1
+        rows, pre = len(x), self.pre
+        for layer in self.layers:
+            first, second, third = layer.norms
+            y = F.layer_norm(x, *first) if pre else x
+            queries, keys, values = map(self._heads, F.linear(y, *layer.own).split(layer.widths, -1))
+            if layer.keys is not None and layer.values is not None:
+                keys, values = torch.cat((layer.keys, keys), 2), torch.cat((layer.values, values), 2)
+            layer.keys, layer.values = keys, values
+            heads = F.scaled_dot_product_attention(queries, keys, values, scale=self.scale)
+            x = x + F.linear(heads.reshape(rows, -1), *layer.own_output)
+            x = x if pre else F.layer_norm(x, *first)
+
+            y = F.layer_norm(x, *second) if pre else x
+            queries = self._heads(F.linear(y, *layer.cross_query))
+            heads = F.scaled_dot_product_attention(
+                queries, layer.cross_keys, layer.cross_values, attn_mask=self.mask, scale=self.scale
+            )
+            x = x + F.linear(heads.reshape(rows, -1), *layer.cross_output)
+            x = x if pre else F.layer_norm(x, *second)
+
+            y = F.layer_norm(x, *third) if pre else x
+            x = x + F.linear(self.activation(F.linear(y, *layer.inner)), *layer.outer)
+            x = x if pre else F.layer_norm(x, *third)
+        return self.model.decoder_norm(x)[:, None]
+
+    def select(self, rows: Tensor) -> None:
+        """Keep these rows of the batch, in this order. rows: [kept], integers."""
+        if self.mask is not None:
+            self.mask = self.mask[rows]
+        for layer in self.layers:
+            layer.cross_keys, layer.cross_values = layer.cross_keys[rows], layer.cross_values[rows]
+            if layer.keys is not None and layer.values is not None:
+                layer.keys, layer.values = layer.keys[rows], layer.values[rows]
