@@ -1,7 +1,7 @@
 """The model's forward pass with every tap call taken out: what `OFF` is compared to.
 
-The same modules and the same operations in the same order, for one teacher-forced pass without dropout, cache and
-pre-norm, on the very same weights; a test holds its logits to the model's, bit for bit.
+The same modules and the same operations in the same order, for one teacher-forced pass without dropout and pre-norm,
+on the very same weights; a test holds its logits to the model's, bit for bit.
 """
 
 from __future__ import annotations

@@ -4,8 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from transformer.attention import KeyValues, MultiHeadAttention, attend
-from transformer.masks import causal_mask
+from transformer.attention import MultiHeadAttention, attend
 from transformer.tap import FUSED, Tap
 
 BATCH, HEAD, QUERY, KEY, D_HEAD = 2, 3, 5, 7, 11
@@ -150,30 +149,3 @@ def test_output_projection_reads_the_heads_side_by_side():
         for head in range(HEAD)
     ]
     torch.testing.assert_close(output, sum(parts) + ours.output.bias, rtol=1e-5, atol=1e-5)
-
-
-def test_growing_cache_equals_one_causal_pass():
-    ours, x, _ = _multi_head()
-    wanted = ours(x, x, causal_mask(QUERY))
-    cache = KeyValues()
-    steps = [ours(x[:, i : i + 1], x[:, i : i + 1], cache=cache, grow=True) for i in range(QUERY)]
-    torch.testing.assert_close(torch.cat(steps, 1), wanted, rtol=0, atol=1e-5)
-    assert cache.keys.shape == cache.values.shape == (BATCH, HEAD, QUERY, D_HEAD)
-
-
-def test_cross_cache_is_filled_once():
-    ours, x, memory = _multi_head()
-    cache = KeyValues()
-    first = ours(x, memory, cache=cache)
-    kept = cache.keys
-    # The second pass is handed another memory; keys and values must be those of the first.
-    assert torch.equal(ours(x, torch.zeros_like(memory), cache=cache), first) and cache.keys is kept
-
-
-def test_cache_keeps_chosen_rows():
-    cache = KeyValues(torch.arange(3.0).view(3, 1, 1, 1), torch.arange(3.0).view(3, 1, 1, 1) + 10)
-    cache.select(torch.tensor([2, 0, 2]))
-    assert cache.keys.flatten().tolist() == [2, 0, 2] and cache.values.flatten().tolist() == [12, 10, 12]
-    empty = KeyValues()
-    empty.select(torch.tensor([0]))
-    assert empty.keys is None

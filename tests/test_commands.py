@@ -153,7 +153,7 @@ def test_a_run_may_be_lengthened(data: Path, tmp_path: Path) -> None:
 def test_a_run_is_not_shortened_below_where_it_is(data: Path, tmp_path: Path, capsys: Any) -> None:
     assert main(train_command(data, tmp_path / "run", "--steps", "4")) == 0
     assert main(["train", "--output", str(tmp_path / "run"), "--steps", "3"]) == 2
-    assert "holds a run of 4 steps, and --steps 3 arrived; ask for more" in capsys.readouterr().err
+    assert "holds a run of 4 steps, and 3 were asked for; ask for more" in capsys.readouterr().err
     assert main(["train", "--output", str(tmp_path / "run")]) == 0
 
 

@@ -15,6 +15,7 @@ from tests.build import (
 )
 from transformer.config import preset
 from transformer.model import TooLongError, Transformer
+from transformer.stepping import Stepper
 from transformer.tap import FUSED, OFF, Tap
 
 variants = pytest.mark.parametrize("changes", VARIANTS, ids=variant_name)
@@ -88,15 +89,14 @@ def test_padded_targets_change_nothing_before_the_padding():
 @variants
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize("tap", [OFF, FUSED], ids=["plain", "fused"])
-@pytest.mark.parametrize("widths", [(1,) * 5, (2, 3), (3, 1, 1)], ids=str)
-def test_teacher_forcing_equals_decoding_step_by_step(changes, seed, tap, widths):
+def test_teacher_forcing_equals_decoding_step_by_step(changes, seed, tap):
     model, source, target = tiny_model(seed, **changes), padded_sources(seed), targets_in(seed, 3)
     wanted = model(source, target).log_softmax(-1)
-    memory, cache, parts, fed = model.encode(source, tap), model.new_cache(), [], 0
-    for width in widths:
-        parts.append(model.decode(target[:, fed : fed + width], memory, source, tap, cache))
-        fed += width
-    assert cache.length == TARGET
+    memory = model.encode(source, tap)
+    stepper = Stepper(model, memory, source)
+    memory.zero_()  # its keys and values are computed once, at the start
+    parts = [stepper(target[:, fed : fed + 1]) for fed in range(TARGET)]
+    assert stepper.length == TARGET and stepper.layers[0].keys.shape[2] == TARGET
     torch.testing.assert_close(model.project(torch.cat(parts, 1)).log_softmax(-1), wanted, rtol=0, atol=1e-5)
 
 
@@ -131,10 +131,15 @@ def test_too_many_tokens_is_said_with_both_numbers():
     model.encode(padded_sources(1, (6,)))
     with pytest.raises(TooLongError, match=r"^7 tokens arrived; this model has 6 positions$"):
         model.encode(padded_sources(1, (7,)))
-    memory, source, cache = model.encode(padded_sources(1, (3,))), padded_sources(1, (3,)), model.new_cache()
-    model.decode(targets_in(1, 1, 6), memory, source, cache=cache)
-    with pytest.raises(TooLongError, match=r"^7 tokens"):
-        model.decode(targets_in(1, 1, 1), memory, source, cache=cache)
+    source = padded_sources(1, (3,))
+    memory, target = model.encode(source), targets_in(1, 1, 7)
+    model.decode(target[:, :6], memory, source)
+    stepper = Stepper(model, memory, source)
+    for fed in range(6):
+        stepper(target[:, fed : fed + 1])
+    for too_long in (lambda: model.decode(target, memory, source), lambda: stepper(target[:, 6:])):
+        with pytest.raises(TooLongError, match=r"^7 tokens"):
+            too_long()
 
 
 def test_initial_scale():

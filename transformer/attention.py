@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
@@ -48,20 +47,6 @@ def attend(
     return tap("head_outputs", weights @ values)
 
 
-@dataclass
-class KeyValues:
-    """Keys [batch, head, key, d_k] and values [batch, head, key, d_head] of one attention sub-layer during decoding, or
-    None yet."""
-
-    keys: Tensor | None = None
-    values: Tensor | None = None
-
-    def select(self, rows: Tensor) -> None:
-        """Keep these rows of the batch, in this order: beam search goes on with some hypotheses only."""
-        if self.keys is not None and self.values is not None:
-            self.keys, self.values = self.keys.index_select(0, rows), self.values.index_select(0, rows)
-
-
 class MultiHeadAttention(nn.Module):
     """MultiHead(Q, K, V) = Concat(head_1, ..., head_h) W^O, head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V).
 
@@ -102,27 +87,15 @@ class MultiHeadAttention(nn.Module):
         mask: Tensor | None = None,
         *,
         tap: AnyTap = OFF,
-        cache: KeyValues | None = None,
-        grow: bool = False,
     ) -> Tensor:
         """Let x attend to memory (self-attention: memory is x).
 
         x: [batch, query, d_model], memory: [batch, key, d_model], mask: as in `attend`.
-        cache: keys and values of earlier decoding steps. With grow, those of memory are appended to it
-        (self-attention); without, they are computed on first use and kept (cross-attention).
         Returns [batch, query, d_model]. The two matrix products of `attend` stay in float32 under autocast: at these
         sizes a 16-bit backward pass is slower on CPUs.
         """
-        queries = self._split(self.query(x))
-        if cache is not None and cache.keys is not None and cache.values is not None and not grow:
-            keys, values = cache.keys, cache.values
-        else:
-            keys, values = self._split(self.key(memory)), self._split(self.value(memory))
-            if cache is not None:
-                if cache.keys is not None and cache.values is not None:
-                    keys, values = torch.cat((cache.keys, keys), 2), torch.cat((cache.values, values), 2)
-                cache.keys, cache.values = keys, values
-        queries, keys, values = tap("queries", queries), tap("keys", keys), tap("values", values)
+        queries = tap("queries", self._split(self.query(x)))
+        keys, values = tap("keys", self._split(self.key(memory))), tap("values", self._split(self.value(memory)))
         drop = self.dropout if self.training else 0.0
         with torch.autocast(x.device.type, enabled=False):
             heads = attend(queries.float(), keys.float(), values.float(), mask, scale=self.scale, drop=drop, tap=tap)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from torch import Tensor, nn
 
-from transformer.attention import KeyValues, MultiHeadAttention
+from transformer.attention import MultiHeadAttention
 from transformer.config import ModelConfig
 from transformer.dropout import dropout
 from transformer.feedforward import FeedForward
@@ -75,19 +75,12 @@ class DecoderLayer(nn.Module):
         self_mask: Tensor | None,
         cross_mask: Tensor | None,
         tap: AnyTap = OFF,
-        cache: tuple[KeyValues, KeyValues] | None = None,
     ) -> Tensor:
         """x: [batch, target, d_model]; memory: [batch, source, d_model], the encoder's output.
 
         self_mask: broadcastable to [batch, head, target, target]; cross_mask: to [batch, head, target, source].
-        cache: keys and values of the self- and the cross-attention while decoding step by step.
         """
-        own, other = cache if cache is not None else (None, None)
         at_self, at_cross, at_ff = tap.at("self"), tap.at("cross"), tap.at("ff")
-        x = self.self_residual(
-            x, lambda y: self.self_attention(y, y, self_mask, tap=at_self, cache=own, grow=True), at_self
-        )
-        x = self.cross_residual(
-            x, lambda y: self.cross_attention(y, memory, cross_mask, tap=at_cross, cache=other), at_cross
-        )
+        x = self.self_residual(x, lambda y: self.self_attention(y, y, self_mask, tap=at_self), at_self)
+        x = self.cross_residual(x, lambda y: self.cross_attention(y, memory, cross_mask, tap=at_cross), at_cross)
         return self.feed_forward_residual(x, lambda y: self.feed_forward(y, at_ff), at_ff)

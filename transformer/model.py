@@ -8,7 +8,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from transformer.attention import KeyValues
 from transformer.config import ModelConfig
 from transformer.dropout import dropout
 from transformer.layers import DecoderLayer, EncoderLayer
@@ -19,20 +18,6 @@ from transformer.tap import OFF, AnyTap
 
 class TooLongError(ValueError):
     """More tokens than the model has positions; the message gives both numbers."""
-
-
-class Cache:
-    """What decoding step by step keeps: keys and values of every decoder layer, and how many tokens were fed."""
-
-    def __init__(self, layers: int) -> None:
-        self.length = 0
-        self.layers = [(KeyValues(), KeyValues()) for _ in range(layers)]
-
-    def select(self, rows: Tensor) -> None:
-        """Keep these rows of the batch, in this order. rows: [kept], integers."""
-        for own, other in self.layers:
-            own.select(rows)
-            other.select(rows)
 
 
 class Transformer(nn.Module):
@@ -131,29 +116,19 @@ class Transformer(nn.Module):
         memory: Tensor,
         source: Tensor,
         tap: AnyTap = OFF,
-        cache: Cache | None = None,
     ) -> Tensor:
         """One pass of the decoder.
 
         target: ids fed in, [batch, target], starting with <s>; memory: from `encode`; source: the ids memory came
-        from, for its padding mask. With a cache, target holds only the tokens not fed before.
+        from, for its padding mask. One token at a time: `Stepper`.
         Returns [batch, target, d_model]; row q, fed token q, predicts token q + 1.
         """
         cross_mask = padding_mask(source, self.config.pad_id)
-        start = cache.length if cache is not None else 0
-        if cache is None:
-            self_mask = causal_mask(target.shape[1], target.device) & padding_mask(target, self.config.pad_id)
-        elif target.shape[1] == 1:
-            self_mask = None  # the newest token may see everything fed so far
-        else:
-            self_mask = causal_mask(start + target.shape[1], target.device)[:, :, start:]
-        x = self.embed(target, start, tap.at("target"))
+        self_mask = causal_mask(target.shape[1], target.device) & padding_mask(target, self.config.pad_id)
+        x = self.embed(target, tap=tap.at("target"))
         at = tap.at("decoder")
         for index, layer in enumerate(self.decoder):
-            state = cache.layers[index] if cache is not None else None
-            x = layer(x, memory, self_mask, cross_mask, at.at(str(index)), state)
-        if cache is not None:
-            cache.length += target.shape[1]
+            x = layer(x, memory, self_mask, cross_mask, at.at(str(index)))
         return at("output", self.decoder_norm(x))
 
     def project(self, hidden: Tensor, tap: AnyTap = OFF) -> Tensor:
@@ -175,6 +150,3 @@ class Transformer(nn.Module):
     @property
     def device(self) -> torch.device:
         return self.embedding.weight.device
-
-    def new_cache(self) -> Cache:
-        return Cache(self.config.decoder_layers)

@@ -1,4 +1,4 @@
-"""The decoder one token at a time: `Transformer.decode` with a cache, and nothing around its arithmetic.
+"""The decoder one token at a time: `Transformer.decode` with what it computed before kept, nothing around it.
 
 A step multiplies every matrix of the decoder with a single row, so reading the matrices from memory is what takes
 time, then calling the operations. Hence the three projections of self-attention are one product, and matrices lie as
@@ -47,7 +47,7 @@ class Stepper:
     """Decodes a batch step by step, without dropout.
 
     memory: [batch, source, d_model], from `encode`; source: the ids it came from, for its padding mask. Equal to
-    `Transformer.decode` with a cache, up to rounding.
+    `Transformer.decode` of all tokens fed so far, up to rounding.
     """
 
     def __init__(self, model: Transformer, memory: Tensor, source: Tensor) -> None:

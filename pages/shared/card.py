@@ -11,6 +11,11 @@ from transformer.figures.training import training_curve
 from transformer.pretrained import Pretrained
 
 
+def _is_toy(model: Pretrained) -> bool:
+    """Whether its task has one right answer: it reports exact matches and, its words being letters, no BLEU."""
+    return isinstance(model.metrics.get("exact"), int | float) and "bleu" not in model.metrics
+
+
 def sizes(model: Pretrained) -> None:
     """The architecture in one line of numbers; scores where the checkpoint reports them."""
     config, metrics = model.config, model.metrics
@@ -24,7 +29,7 @@ def sizes(model: Pretrained) -> None:
     for name, key in (("sacreBLEU", "bleu"), ("chrF", "chrf"), (_("perplexity"), "perplexity")):
         if isinstance(metrics.get(key), int | float):
             numbers.append((name, f"{metrics[key]:.1f}"))
-    if "bleu" not in metrics and isinstance(metrics.get("exact"), int | float):  # a toy task, with one right answer
+    if _is_toy(model):
         numbers.append((_("exact match"), f"{100 * metrics['exact']:.2f}".rstrip("0").rstrip(".") + " %"))
     with st.container(horizontal=True, gap="large", key="hs-sizes"):
         for name, value in numbers:
@@ -40,8 +45,7 @@ def curve(model: Pretrained) -> None:
     try:
         with path.open(encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file))
-        if "exact" in model.metrics and "bleu" not in model.metrics:
-            # A toy task, whose words are letters: BLEU says nothing there, and its scores leave it out too.
+        if _is_toy(model):
             rows = [{**row, "validation_bleu": ""} for row in rows]
         labels = {
             "loss": _("training loss"),

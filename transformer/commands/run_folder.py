@@ -95,7 +95,7 @@ class Run:
         trainer = self.trainer
         with _interruptible() as asked:
             trainer.run(report, stop=asked)
-        return trainer.step >= trainer.settings.steps
+        return trainer.step == trainer.settings.steps
 
 
 def fingerprint(*sets: Sequence[Pair]) -> str:
@@ -129,16 +129,6 @@ def _agree(folder: Path, saved: dict[str, Any], given: dict[str, Any], free: Seq
             )
 
 
-def saved_step(folder: Path) -> int:
-    """How far the run in the folder is. Raises TrainingError if its state is damaged."""
-    try:
-        return int(json.loads((folder / "state.json").read_text(encoding="utf-8"))["step"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise TrainingError(
-            f"the state in {folder} is damaged, training cannot go on from it; remove the folder to start anew"
-        ) from error
-
-
 def _files(files: Sequence[Path] | None, saved: Any, option: str) -> list[Path]:
     if files is None and saved is None:
         raise CommandError(f"{option} is missing; it is needed the first time, later the folder remembers it")
@@ -165,12 +155,6 @@ def open_run(folder: Path, plan: Plan, device: torch.device | str = "cpu", worke
         # Without a way down at the end, and without snapshots spread over the run, a longer run begins like a shorter.
         longer = not (saved["settings"]["cooldown"] or saved["settings"]["snapshots"])
         _agree(folder, saved["settings"], asked, (*FREE, "steps") if longer else FREE)
-        done = saved_step(folder)
-        if asked.get("steps", done) < done:
-            raise CommandError(
-                f"{folder} holds a run of {done:,} steps, and --steps {asked['steps']:,} arrived; ask for more, or "
-                "choose another --output"
-            )
         _agree(folder, saved, {name: value for name, value in (("preset", plan.preset),) if value})
     task = plan.task if plan.data is None and plan.task else saved.get("task") if plan.data is None else None
     chosen = {

@@ -228,6 +228,11 @@ class Trainer:
             about = json.loads((self.folder / "state.json").read_text(encoding="utf-8"))
             if ModelConfig.from_dict(about["model"]) != self.config:
                 raise TrainingError(f"{self.folder} holds a run of a model of other sizes; choose another folder")
+            if about["step"] > self.settings.steps:
+                raise TrainingError(
+                    f"{self.folder} holds a run of {about['step']:,} steps, and {self.settings.steps:,} were asked "
+                    "for; ask for more, or choose another folder"
+                )
             if about.get("workers", 1) != self.workers.count or about.get("device", "cpu") != self.device.type:
                 raise TrainingError(
                     f"{self.folder} holds a run of {about.get('workers', 1)} workers on {about.get('device', 'cpu')}, "
