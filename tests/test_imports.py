@@ -81,12 +81,11 @@ def test_places_uses_the_standard_library() -> None:
     assert not tops(module("places")) and not parts(module("places"))
 
 
-@pytest.mark.parametrize("name", ["trace", "interventions"])
+@pytest.mark.parametrize("name", ["trace", "interventions", "switching"])
 def test_trace_and_interventions_use_the_core(name: str) -> None:
-    if not module(name).exists():
-        pytest.skip(f"there is no {name}.py yet")
     # A trace shows itself in a notebook: the drawing is imported when it is asked for.
-    assert parts(module(name)) <= CORE | {"trace", "interventions"} | ({"view"} if name == "trace" else set())
+    above = {"interventions", "switching"} | ({"trace", "view"} if name == "trace" else set())
+    assert parts(module(name)) <= CORE | above
 
 
 def test_nothing_below_imports_what_is_above() -> None:

@@ -35,16 +35,16 @@ def _table(d_k=D_HEAD):
     for side, length in (("source", SOURCE), ("target", TARGET)):
         shapes[f"{side}.embedding"] = (BATCH, length, D_MODEL)
         shapes[f"{side}.positions"] = (length, D_MODEL)
-    kinds = [("encoder", "self", SOURCE, SOURCE, (1, 1)), ("decoder", "self", TARGET, TARGET, (1, TARGET)),
-             ("decoder", "cross", TARGET, SOURCE, (1, 1))]  # fmt: skip
+    kinds = [("encoder", "self", SOURCE, SOURCE), ("decoder", "self", TARGET, TARGET),
+             ("decoder", "cross", TARGET, SOURCE)]  # fmt: skip
     for layer in range(2):
-        for stack, kind, query, key, mask in kinds:
+        for stack, kind, query, key in kinds:
             at = f"{stack}.{layer}.{kind}"
             shapes |= {f"{at}.{name}": (BATCH, query, D_MODEL) for name in ("enters", "update", "sum", "leaves")}
             shapes |= {f"{at}.queries": (BATCH, HEADS, query, d_k), f"{at}.keys": (BATCH, HEADS, key, d_k)}
             shapes |= {f"{at}.values": (BATCH, HEADS, key, D_HEAD), f"{at}.head_outputs": (BATCH, HEADS, query, D_HEAD)}
             shapes |= {f"{at}.{name}": (BATCH, HEADS, query, key) for name in ("scores", "weights")}
-            shapes[f"{at}.mask"] = (BATCH, *mask, key)
+            shapes[f"{at}.mask"] = (BATCH, HEADS, query, key)
         for stack, length in (("encoder", SOURCE), ("decoder", TARGET)):
             at = f"{stack}.{layer}.ff"
             shapes |= {f"{at}.{name}": (BATCH, length, D_MODEL) for name in ("enters", "update", "sum", "leaves")}

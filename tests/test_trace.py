@@ -42,7 +42,8 @@ def test_shapes_are_those_of_the_docstring(model: Pretrained, trace: Trace, kind
     d_k = model.config.d_k or 22
     assert part.queries.shape == (layers, 3, query, d_k) and part.keys.shape == (layers, 3, key, d_k)
     assert part.values.shape == (layers, 3, key, 22) and part.head_outputs.shape == (layers, 3, query, 22)
-    assert part.mask.shape == (query, key)
+    assert part.mask.shape == (layers, 3, query, key) and part.mask.dtype == torch.bool
+    assert part.rule.shape == part.zero.shape == (layers, 3) and not part.rule.any() and not part.zero.any()
     for name in ("enters", "update", "sum", "leaves"):
         assert getattr(part, name).shape == (layers, query, 66)
 
@@ -51,18 +52,19 @@ def test_shapes_are_those_of_the_docstring(model: Pretrained, trace: Trace, kind
 def test_scores_weights_and_outputs_follow_from_q_k_v(model: Pretrained, trace: Trace, kind: str) -> None:
     part = trace.attention(kind)
     divisor = math.sqrt(model.config.d_k or 22) if model.config.scaling else 1
-    assert part.scale == pytest.approx(1 / divisor)
+    assert torch.allclose(part.scale, torch.full(part.weights.shape[:2], 1 / divisor, dtype=torch.float64))
     scores = (part.queries @ part.keys.transpose(-2, -1) / divisor).masked_fill(~part.mask, -math.inf)
     assert torch.allclose(part.scores, scores, atol=1e-5)
     assert torch.equal(part.weights, part.scores.softmax(-1))
     assert torch.allclose(part.head_outputs, part.weights @ part.values, atol=1e-5)
     assert torch.allclose(part.weights.sum(-1), torch.ones(()), atol=1e-6)
-    assert torch.equal(part.weights[..., ~part.mask], torch.zeros_like(part.weights[..., ~part.mask]))
+    assert not part.weights[~part.mask].any()
 
 
 def test_only_the_decoder_hides_the_future(trace: Trace) -> None:
     target = len(trace.target_in)
-    assert torch.equal(trace.decoder_self.mask, torch.ones(target, target, dtype=torch.bool).tril())
+    past = torch.ones(target, target, dtype=torch.bool).tril()
+    assert torch.equal(trace.decoder_self.mask, past.expand_as(trace.decoder_self.mask))
     assert trace.encoder_self.mask.all() and trace.cross.mask.all()
 
 

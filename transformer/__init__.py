@@ -12,6 +12,17 @@ trace.source_tokens, trace.target_in, trace.target_out   # fed in, predicted
 from transformer.checkpoint import CheckpointError, save_checkpoint
 from transformer.config import PRESETS, ConfigError, ModelConfig, preset
 from transformer.decoding import Hypothesis, beam, greedy
+from transformer.interventions import (
+    Hide,
+    InterventionError,
+    Interventions,
+    KnockOut,
+    Pad,
+    Replace,
+    Scale,
+    Unmask,
+    Where,
+)
 from transformer.model import Transformer
 from transformer.pretrained import InputError, Pretrained, Translation, available, load
 from transformer.tap import FUSED, OFF, Tap, TapError
@@ -29,16 +40,25 @@ __all__ = [
     "CheckpointError",
     "ConfigError",
     "FeedForwardTrace",
+    "Hide",
     "Hypothesis",
     "InputError",
+    "InterventionError",
+    "Interventions",
+    "KnockOut",
     "ModelConfig",
+    "Pad",
     "Pretrained",
+    "Replace",
+    "Scale",
     "Tap",
     "TapError",
     "Tokenizer",
     "Trace",
     "Transformer",
     "Translation",
+    "Unmask",
+    "Where",
     "available",
     "beam",
     "greedy",

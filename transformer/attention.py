@@ -39,7 +39,9 @@ def attend(
     scores = queries @ keys.transpose(-2, -1)  # [batch, head, query, key]
     scores = scores / math.sqrt(queries.shape[-1]) if scale is None else scores * scale
     if mask is not None:
-        scores = scores.masked_fill(~tap("mask", mask), -math.inf)
+        if not tap.off:
+            mask = tap("mask", mask.expand_as(scores))  # a mask a head, so that an edit can open single ones
+        scores = scores.masked_fill(~mask, -math.inf)
     scores = tap("scores", scores)
     weights = tap("weights", scores.softmax(dim=-1))
     if drop:

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from transformer.model import Transformer
-from transformer.stepping import Stepper
-from transformer.tap import FUSED, OFF
+from transformer.stepping import Replay, Stepper
+from transformer.tap import FUSED, OFF, AnyTap
 
 EXTRA_LENGTH = 50  # section 6.1: "maximum output length during inference to input length + 50"
 
@@ -43,6 +43,14 @@ def _limits(model: Transformer, source: Tensor, limit: int | None) -> list[int]:
     return [output_limit(model, length, limit) for length in lengths]
 
 
+def _start(model: Transformer, source: Tensor, cached: bool, tap: AnyTap, repeat: int = 1) -> Stepper | Replay:
+    """What decodes the sources step by step, each of them `repeat` times."""
+    plain = not (cached and tap.off)
+    memory = model.encode(source, tap if plain else FUSED).repeat_interleave(repeat, 0)
+    source = source.repeat_interleave(repeat, 0)
+    return Replay(model, memory, source, tap) if plain else Stepper(model, memory, source)
+
+
 def _log_probs(model: Transformer, hidden: Tensor) -> Tensor:
     """Log-softmax of the last position's logits: [batch, target, d_model] -> [batch, vocab]."""
     return model.project(hidden[:, -1]).float().log_softmax(-1)
@@ -56,24 +64,25 @@ def _candidates(model: Transformer, log_probs: Tensor) -> Tensor:
 
 
 @torch.inference_mode()
-def greedy(model: Transformer, source: Tensor, limit: int | None = None, cached: bool = True) -> list[Hypothesis]:
+def greedy(
+    model: Transformer, source: Tensor, limit: int | None = None, cached: bool = True, tap: AnyTap = OFF
+) -> list[Hypothesis]:
     """The likeliest token at every step.
 
     source: ids [batch, source] ending in </s>, padded. limit: tokens to write at most (see `output_limit`).
     cached: keep keys and values between steps; without, every step runs the whole prefix through the plain
-    arithmetic. Both give the same tokens.
+    arithmetic. Both give the same tokens. tap: what edits every pass, likewise without keeping anything
+    (`EditingTap`); rows of a batch that are padded see what an edit of the mask lets them see.
     """
     config = model.config
     limits = torch.tensor(_limits(model, source, limit), device=source.device)
-    memory = model.encode(source, FUSED if cached else OFF)
-    stepper = Stepper(model, memory, source) if cached else None
+    stepper = _start(model, source, cached, tap)
     fed = torch.full((len(source), 1), config.start_id, device=source.device)
     written: list[list[int]] = [[] for _ in source]
     scores: list[list[float]] = [[] for _ in source]
     active = torch.arange(len(source), device=source.device)
     for step in range(1, int(limits.max()) + 1):
-        hidden = stepper(fed[:, -1:]) if stepper is not None else model.decode(fed, memory, source)
-        log_probs = _log_probs(model, hidden)
+        log_probs = _log_probs(model, stepper(fed))
         chosen = _candidates(model, log_probs).argmax(-1)
         for row, token, score in zip(
             active.tolist(), chosen.tolist(), log_probs.gather(1, chosen[:, None])[:, 0].tolist(), strict=True
@@ -83,12 +92,11 @@ def greedy(model: Transformer, source: Tensor, limit: int | None = None, cached:
         going = (chosen != config.end_id) & (limits[active] > step)
         if not going.any():
             break
-        fed = torch.cat((fed, chosen[:, None]), 1)
+        fed = chosen[:, None]
         if not going.all():
             kept = going.nonzero()[:, 0]
-            active, fed, memory, source = active[kept], fed[kept], memory[kept], source[kept]
-            if stepper is not None:
-                stepper.select(kept)
+            active, fed = active[kept], fed[kept]
+            stepper.select(kept)
     return [Hypothesis(tuple(ids), tuple(probs)) for ids, probs in zip(written, scores, strict=True)]
 
 
@@ -99,23 +107,25 @@ def length_penalty(length: int, alpha: float) -> float:
 
 @torch.inference_mode()
 def beam(
-    model: Transformer, source: Tensor, beams: int = 4, alpha: float = 0.6, limit: int | None = None
+    model: Transformer,
+    source: Tensor,
+    beams: int = 4,
+    alpha: float = 0.6,
+    limit: int | None = None,
+    tap: AnyTap = OFF,
 ) -> list[Hypothesis]:
     """Beam search (section 6.1: beam 4, alpha 0.6): the hypothesis with the best score / length_penalty.
 
-    source: ids [batch, source] ending in </s>, padded. A sentence is finished once no open hypothesis can overtake
-    its best finished one.
+    source: ids [batch, source] ending in </s>, padded; tap: as in `greedy`. A sentence is finished once no open
+    hypothesis can overtake its best finished one.
     """
     config = model.config
     device = source.device
     vocab = config.vocab_size
     count = len(source)
     limits = _limits(model, source, limit)
-    memory = model.encode(source, FUSED)
     # Row r of the batch is hypothesis r % beams of sentence owners[r // beams].
-    source = source.repeat_interleave(beams, 0)
-    memory = memory.repeat_interleave(beams, 0)
-    stepper = Stepper(model, memory, source)
+    stepper = _start(model, source, True, tap, beams)
     owners = list(range(count))
     fed = torch.full((count * beams, 1), config.start_id, device=device)
     totals = torch.full((count, beams), -torch.inf, device=device)
@@ -133,7 +143,7 @@ def beam(
             best[owner] = hypothesis
 
     for step in range(1, max(limits) + 1):
-        log_probs = _candidates(model, _log_probs(model, stepper(fed[:, -1:])))
+        log_probs = _candidates(model, _log_probs(model, stepper(fed)))
         joint = (totals.view(-1, 1) + log_probs).view(len(owners), beams * vocab)
         # 2 x beams candidates always hold at least `beams` that do not end.
         values, flat = joint.topk(2 * beams, dim=-1)
@@ -181,6 +191,6 @@ def beam(
         owners, history, probs = new_owners, new_history, new_probs
         chosen = torch.tensor(rows, device=device)
         stepper.select(chosen)
-        fed = torch.cat((fed[chosen], torch.tensor(tokens, device=device)[:, None]), 1)
+        fed = torch.tensor(tokens, device=device)[:, None]
         totals = torch.tensor(new_totals, device=device)
     return [hypothesis if hypothesis is not None else Hypothesis((), ()) for hypothesis in best]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,11 @@ import torch
 from transformer.checkpoint import CheckpointError, load_checkpoint
 from transformer.config import ModelConfig
 from transformer.decoding import Hypothesis, beam, greedy, output_limit
+from transformer.interventions import NONE, Interventions
 from transformer.model import Transformer
 from transformer.places import checkpoint_folders
-from transformer.tap import Edit
+from transformer.switching import edits_of
+from transformer.tap import OFF, AnyTap, Edit, EditingTap
 from transformer.tokenizer import PIECE_MARK, Tokenizer
 from transformer.trace import Trace, trace_pass
 
@@ -80,26 +82,63 @@ class Pretrained:
             )  # fmt: skip
         return [*ids, self.config.end_id]
 
-    def _decode(self, source: list[int], beams: int, alpha: float, limit: int | None) -> Hypothesis:
-        batch = torch.tensor([source], device=self.model.device)
-        allowed = output_limit(self.model, len(source), self.token_limit(limit))
-        if beams == 1:
-            return greedy(self.model, batch, allowed)[0]
-        return beam(self.model, batch, beams, alpha, allowed)[0]
+    def pad(self, source: list[int], interventions: Interventions, limit: int | None = None) -> list[int]:
+        """The source's ids with as many <pad> behind them as were asked for. Raises InputError if they do not fit."""
+        pads, allowed = interventions.pads, self.token_limit(limit)
+        if len(source) + pads > allowed:
+            raise InputError(
+                f"the source text has {len(source):,} tokens and {pads} of padding; at most {allowed} are allowed "
+                "together, shorten it or pad less",
+                "source", len(source) + pads, allowed,
+            )  # fmt: skip
+        return source + [self.config.pad_id] * pads
 
-    def translate(self, text: str, beams: int = 1, alpha: float = 0.6, limit: int | None = None) -> Translation:
-        """The model's own translation: greedy, or beam search with length penalty alpha. Raises InputError."""
-        found = self._decode(self.encode(text, limit=limit), beams, alpha, limit)
+    def tap(self, interventions: Interventions) -> AnyTap:
+        """What edits the passes of one decoding, and keeps nothing. Raises InterventionError."""
+        edits = edits_of(interventions, self.config)
+        return EditingTap(edits) if edits else OFF
+
+    def _decode(
+        self, source: list[int], beams: int, alpha: float, limit: int | None, interventions: Interventions = NONE
+    ) -> Hypothesis:
+        allowed = output_limit(self.model, len(source), self.token_limit(limit))
+        batch = torch.tensor([self.pad(source, interventions, limit)], device=self.model.device)
+        tap = self.tap(interventions)
+        if beams == 1:
+            return greedy(self.model, batch, allowed, tap=tap)[0]
+        return beam(self.model, batch, beams, alpha, allowed, tap)[0]
+
+    def translate(
+        self,
+        text: str,
+        beams: int = 1,
+        alpha: float = 0.6,
+        limit: int | None = None,
+        interventions: Interventions = NONE,
+    ) -> Translation:
+        """The model's own translation: greedy, or beam search with length penalty alpha; with switches if any are set.
+
+        Raises InputError, InterventionError.
+        """
+        found = self._decode(self.encode(text, limit=limit), beams, alpha, limit, interventions)
         probabilities = tuple(torch.tensor(found.log_probs, dtype=torch.float64).exp().tolist())
         return Translation(self.tokenizer.decode(found.ids), tuple(self.tokenizer.pieces(found.ids)), probabilities)
 
     def translate_all(
-        self, texts: Sequence[str], beams: int = 1, alpha: float = 0.6, batch_tokens: int = 3000
+        self,
+        texts: Sequence[str],
+        beams: int = 1,
+        alpha: float = 0.6,
+        batch_tokens: int = 3000,
+        interventions: Interventions = NONE,
     ) -> list[str]:
         """Translations of many texts, in batches of like length; a blank text gives a blank translation.
 
-        Raises InputError, naming the text by its number, if one is longer than the model's positions.
+        With switches only sources of one length share a batch: its padding could be seen.
+        Raises InputError, naming the text by its number, if one is longer than the model's positions;
+        InterventionError.
         """
+        tap = self.tap(interventions)
         # numpy comes with the batching of the trainer; importing it here keeps `transformer.load` light
         from transformer.training.data import bucket, pad
 
@@ -107,7 +146,7 @@ class Pretrained:
         for index, text in enumerate(texts):
             if text.strip():
                 try:
-                    numbered[index] = self.encode(text)
+                    numbered[index] = self.pad(self.encode(text), interventions)
                 except InputError as error:
                     raise InputError(f"text {index + 1}: {error}", error.side, error.tokens, error.limit) from None
         out = [""] * len(texts)
@@ -115,9 +154,12 @@ class Pretrained:
         if not keys:
             return out
         lengths = [(len(numbered[key]), len(numbered[key])) for key in keys]
-        for rows in bucket(lengths, max(1, batch_tokens // beams), None):
+        groups = bucket(lengths, max(1, batch_tokens // beams), None)
+        if interventions:
+            groups = [same for rows in groups for same in _of_one_length(rows, lengths)]
+        for rows in groups:
             batch = pad([numbered[keys[row]] for row in rows], self.config.pad_id).to(self.model.device)
-            found = greedy(self.model, batch) if beams == 1 else beam(self.model, batch, beams, alpha)
+            found = greedy(self.model, batch, tap=tap) if beams == 1 else beam(self.model, batch, beams, alpha, tap=tap)
             for row, hypothesis in zip(rows, found, strict=True):
                 out[keys[row]] = self.tokenizer.decode(hypothesis.ids)
         return out
@@ -129,17 +171,18 @@ class Pretrained:
         *,
         limit: int | None = None,
         edits: Mapping[str, Edit] | None = None,
+        interventions: Interventions = NONE,
     ) -> Trace:
         """Everything the model computes for a sentence pair.
 
-        target: traced as given (teacher forcing); None or blank: the model's own greedy translation.
-        limit: tokens allowed a side. edits: exchanged tensors by name, see `transformer.tap`.
-        Raises InputError; TapError for edits that do not fit.
+        target: traced as given (teacher forcing); None or blank: the model's own greedy translation, written under
+        the interventions. limit: tokens allowed a side. edits: exchanged tensors by name, see `transformer.tap`.
+        Raises InputError; InterventionError; TapError for edits that do not fit.
         """
         source_ids = self.encode(source, "source", limit)
         own = target is None or not target.strip()
         if own:
-            out = list(self._decode(source_ids, 1, 0.0, limit).ids)
+            out = list(self._decode(source_ids, 1, 0.0, limit, interventions).ids)
             target_text = self.tokenizer.decode(out)
             out_labels = readable(self.tokenizer.pieces(out))
         else:
@@ -148,15 +191,8 @@ class Pretrained:
             target_text = target
             out_labels = readable([*self.tokenizer.surfaces(target), "</s>"])
         fed = [self.config.start_id, *out[:-1]]
-        device = self.model.device
-        tensors = trace_pass(
-            self.model, torch.tensor([source_ids], device=device), torch.tensor([fed], device=device), edits
-        )
-        chosen = torch.tensor(out)[:, None]
-        logits = tensors["logits"]
-        assert isinstance(logits, torch.Tensor)
-        with torch.inference_mode():
-            probabilities = logits.softmax(-1).gather(1, chosen)[:, 0]
+        labels = readable([*self.tokenizer.surfaces(source), "</s>"])
+        source_ids = self.pad(source_ids, interventions, limit)
         return Trace(
             checkpoint=self.name,
             languages=self.languages,
@@ -170,12 +206,74 @@ class Pretrained:
             source_tokens=tuple(self.tokenizer.pieces(source_ids)),
             target_in=tuple(self.tokenizer.pieces(fed)),
             target_out=tuple(self.tokenizer.pieces(out)),
-            source_labels=readable([*self.tokenizer.surfaces(source), "</s>"]),
+            source_labels=(*labels, *["<pad>"] * interventions.pads),
             target_in_labels=("<s>", *out_labels[:-1]),
             target_out_labels=out_labels,
-            probabilities=probabilities,
-            **tensors,  # type: ignore[arg-type]
+            interventions=interventions,
+            **self._pass(source_ids, fed, out, interventions, edits),
         )
+
+    def _pass(
+        self,
+        source: Sequence[int],
+        fed: Sequence[int],
+        out: Sequence[int],
+        interventions: Interventions,
+        edits: Mapping[str, Edit] | None = None,
+    ) -> dict[str, Any]:
+        """The tensor fields of a Trace."""
+        device = self.model.device
+        tensors = trace_pass(
+            self.model, torch.tensor([source], device=device), torch.tensor([fed], device=device), edits, interventions
+        )
+        logits = tensors["logits"]
+        assert isinstance(logits, torch.Tensor)
+        with torch.inference_mode():
+            probabilities = logits.softmax(-1).gather(1, torch.tensor(out)[:, None])[:, 0]
+        return {**tensors, "probabilities": probabilities}
+
+    def retrace(
+        self,
+        trace: Trace,
+        interventions: Interventions = NONE,
+        *,
+        fed: Mapping[int, int] | None = None,
+        limit: int | None = None,
+    ) -> Trace:
+        """The same tokens once more, with other switches: what a Trace shows before and after can be laid side by side.
+
+        fed: position in target_in -> id fed there instead (what is predicted stays); how the leak is shown.
+        Raises InterventionError; InputError if the padding does not fit.
+        """
+        pads = trace.interventions.pads
+        real = len(trace.source_ids) - pads
+        source_ids = self.pad(list(trace.source_ids[:real]), interventions, limit)
+        target_in, tokens, labels = list(trace.target_in_ids), list(trace.target_in), list(trace.target_in_labels)
+        for place, number in (fed or {}).items():
+            if not 0 <= place < len(target_in) or not 0 <= number < self.config.vocab_size:
+                raise ValueError(f"id {number} at place {place}: there are {len(target_in)} places, counted from 0")
+            (piece,) = self.tokenizer.pieces([number])
+            target_in[place], tokens[place], labels[place] = number, piece, readable([piece])[0]
+        added = ["<pad>"] * interventions.pads
+        return replace(
+            trace,
+            source_ids=tuple(source_ids),
+            source_tokens=(*trace.source_tokens[:real], *added),
+            source_labels=(*trace.source_labels[:real], *added),
+            target_in_ids=tuple(target_in),
+            target_in=tuple(tokens),
+            target_in_labels=tuple(labels),
+            interventions=interventions,
+            **self._pass(source_ids, target_in, trace.target_out_ids, interventions),
+        )
+
+
+def _of_one_length(rows: Sequence[int], lengths: Sequence[tuple[int, int]]) -> list[list[int]]:
+    """The same rows in groups of equal source length."""
+    groups: dict[int, list[int]] = {}
+    for row in rows:
+        groups.setdefault(lengths[row][0], []).append(row)
+    return list(groups.values())
 
 
 def available() -> dict[str, Path]:

@@ -17,6 +17,7 @@ from transformer.attention import MultiHeadAttention
 from transformer.layers import DecoderLayer, SubLayer
 from transformer.masks import padding_mask
 from transformer.model import Transformer
+from transformer.tap import OFF, AnyTap
 
 Affine = tuple[Tensor, Tensor]
 
@@ -125,3 +126,23 @@ class Stepper:
             layer.cross_keys, layer.cross_values = layer.cross_keys[rows], layer.cross_values[rows]
             if layer.keys is not None and layer.values is not None:
                 layer.keys, layer.values = layer.keys[rows], layer.values[rows]
+
+
+class Replay:
+    """The plain twin of `Stepper`: every step runs the whole prefix through `Transformer.decode`, past a tap.
+
+    For switches that a tap makes: with the future in sight, what a step computed before is not what it computes now.
+    """
+
+    def __init__(self, model: Transformer, memory: Tensor, source: Tensor, tap: AnyTap = OFF) -> None:
+        self.model, self.memory, self.source, self.tap = model, memory, source, tap
+        self.fed = source.new_empty(len(source), 0)
+
+    def __call__(self, newest: Tensor) -> Tensor:
+        """newest: the id each row is fed, [batch, 1]. Returns what predicts the next, [batch, 1, d_model]."""
+        self.fed = torch.cat((self.fed, newest), 1)
+        return self.model.decode(self.fed, self.memory, self.source, self.tap)[:, -1:]
+
+    def select(self, rows: Tensor) -> None:
+        """Keep these rows of the batch, in this order. rows: [kept], integers."""
+        self.fed, self.memory, self.source = self.fed[rows], self.memory[rows], self.source[rows]

@@ -15,7 +15,7 @@ never meet in it (hooks on shared modules do meet). What is recorded, with `batc
       .queries                              [head, query, d_k]             Q = x W^Q, split into heads
       .keys                                 [head, key, d_k]               K, from x, or from memory for `cross`
       .values                               [head, key, d_head]            V, likewise; d_k is d_head as a rule
-      .mask                                 [1, query or 1, key], bool     True = may attend
+      .mask                                 [head, query, key], bool       True = may attend
       .scores                               [head, query, key]             Q K^T times scale, hidden cells -inf
       .weights                              [head, query, key]             softmax of scores over keys; no dropout
       .head_outputs                         [head, query, d_head]          weights times V, before W^O
@@ -38,6 +38,14 @@ from collections.abc import Callable, Mapping
 from torch import Tensor
 
 Edit = Callable[[Tensor], Tensor]
+
+KINDS = ("encoder_self", "decoder_self", "cross")  # the three kinds of attention (section 3.2.3)
+
+
+def scope(kind: str, layer: int) -> str:
+    """What stands before the names of an attention sub-layer: ("cross", 0) -> "decoder.0.cross."."""
+    stack = "encoder" if kind == "encoder_self" else "decoder"
+    return f"{stack}.{layer}.{'cross' if kind == 'cross' else 'self'}."
 
 
 class TapError(ValueError):
@@ -116,6 +124,19 @@ class Tap:
         if missed:
             raise TapError(f"no tensor named {missed[0]} came up in this pass; it has {', '.join(self.records)}")
         return self.records
+
+
+class EditingTap(Tap):
+    """Edits and keeps nothing: for the many passes of decoding under switches."""
+
+    def at(self, scope: str) -> EditingTap:
+        inner = object.__new__(EditingTap)
+        inner.edits, inner.records, inner._prefix = self.edits, self.records, f"{self._prefix}{scope}."
+        return inner
+
+    def __call__(self, name: str, tensor: Tensor) -> Tensor:
+        edit = self.edits.get(self._prefix + name)
+        return tensor if edit is None else edit(tensor)
 
 
 AnyTap = Off | Tap

@@ -10,10 +10,13 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from transformer.config import ModelConfig
+from transformer.interventions import NONE, Interventions, layers_of
 from transformer.model import Transformer
-from transformer.tap import Edit, Tap
+from transformer.switching import edits_of, plan
+from transformer.tap import KINDS, Edit, Tap, scope
 
-KINDS = ("encoder_self", "decoder_self", "cross")
+__all__ = ["KINDS", "AttentionTrace", "FeedForwardTrace", "Trace", "trace_pass"]
 
 
 @dataclass(frozen=True)
@@ -27,14 +30,18 @@ class AttentionTrace:
     queries          [layer, head, query, d_k]      Q (d_k is d_head, unless the configuration names another)
     keys             [layer, head, key, d_k]        K
     values           [layer, head, key, d_head]     V
-    mask             [query, key], bool             True = may attend
+    mask             [layer, head, query, key]      True = may attend
     scores           [layer, head, query, key]      Q K^T times scale, hidden cells -inf
     weights          [layer, head, query, key]      softmax of the scores over keys
     head_outputs     [layer, head, query, d_head]   weights times V
     update           [layer, query, d_model]        what the sub-layer returns, Sublayer(x)
     sum              [layer, query, d_model]        x + Sublayer(x)
     leaves           [layer, query, d_model]        LayerNorm(sum); with pre-norm the sum itself
-    scale            a number                       1 / sqrt(d_k), equation 1; 1 in a model without scaling
+    scale            [layer, head]                  1 / sqrt(d_k), equation 1; 1 in a model without scaling
+    rule             [layer, head], whole           what made the weights, by number in `interventions.RULES`: 0 softmax
+    zero             [layer, head], bool            True = knocked out: head_outputs are 0
+
+    Heads differ in mask, scale, rule and zero only under interventions.
     """
 
     enters: Tensor
@@ -48,7 +55,9 @@ class AttentionTrace:
     update: Tensor
     sum: Tensor
     leaves: Tensor
-    scale: float
+    scale: Tensor
+    rule: Tensor
+    zero: Tensor
 
     @property
     def layers(self) -> int:
@@ -99,6 +108,7 @@ class Trace:
     encoder_output, decoder_output        [source|target, d_model]  what leaves the stacks
     logits                                [target, vocab]           before the last softmax
     probabilities                         [target]                  softmax(logits) of the target_out tokens
+    interventions                         Interventions             what was switched in this pass
     """
 
     checkpoint: str
@@ -129,6 +139,7 @@ class Trace:
     decoder_output: Tensor
     logits: Tensor
     probabilities: Tensor
+    interventions: Interventions = NONE
 
     def attention(self, kind: str) -> AttentionTrace:
         """The attention of a kind by its name. Raises ValueError for a name that is none of KINDS."""
@@ -141,7 +152,8 @@ class Trace:
         """Names a trace by what went in and the weights that came out, so that numbers that reach a browser later find
         their picture."""
         digest = hashlib.sha256()
-        digest.update(repr((self.checkpoint, self.source_ids, self.target_in_ids, self.target_out_ids)).encode())
+        ids = (self.source_ids, self.target_in_ids, self.target_out_ids)
+        digest.update(repr((self.checkpoint, *ids, str(self.interventions))).encode())
         for kind in KINDS:
             digest.update(self.attention(kind).weights.numpy().tobytes())
         return digest.hexdigest()[:16]
@@ -155,33 +167,55 @@ class Trace:
 
 def _stack(records: Mapping[str, Tensor], prefix: str, layers: int, sub: str, kind: type) -> dict[str, Tensor]:
     """Field name -> [layer, ...] of one sub-layer, batch dropped."""
-    names = [field.name for field in fields(kind) if field.name not in ("mask", "scale")]
+    names = [field.name for field in fields(kind) if field.name not in ("scale", "rule", "zero")]
     return {name: torch.stack([records[f"{prefix}.{i}.{sub}.{name}"][0] for i in range(layers)]) for name in names}
 
 
-def _attention(records: Mapping[str, Tensor], prefix: str, layers: int, sub: str, scale: float) -> AttentionTrace:
-    stacked = _stack(records, prefix, layers, sub, AttentionTrace)
-    mask = records[f"{prefix}.0.{sub}.mask"][0, 0].expand(stacked["weights"].shape[-2:])
-    return AttentionTrace(mask=mask, scale=scale, **stacked)
+def _attention(
+    records: Mapping[str, Tensor], config: ModelConfig, kind: str, interventions: Interventions
+) -> AttentionTrace:
+    layers = layers_of(config, kind)
+    stack, _, sub = scope(kind, 0).rstrip(".").split(".")
+    plans = [plan(interventions, config, kind, layer) for layer in range(layers)]
+    return AttentionTrace(
+        scale=torch.tensor(
+            [[config.scale if one is None else one for one in each.factor] for each in plans], dtype=torch.float64
+        ),
+        rule=torch.tensor([each.rule for each in plans]),
+        zero=torch.tensor([each.zero for each in plans]),
+        **_stack(records, stack, layers, sub, AttentionTrace),
+    )
+
+
+def _joined(first: Mapping[str, Edit], second: Mapping[str, Edit]) -> dict[str, Edit]:
+    """Edits of both; where a name is in both, the second's edit gets what the first's returned."""
+
+    def one_after_the_other(before: Edit, after: Edit) -> Edit:
+        return lambda tensor: after(before(tensor))
+
+    both = {name: one_after_the_other(first[name], second[name]) for name in first.keys() & second.keys()}
+    return {**first, **second, **both}
 
 
 @torch.inference_mode()
 def trace_pass(
-    model: Transformer, source: Tensor, target_in: Tensor, edits: Mapping[str, Edit] | None = None
+    model: Transformer,
+    source: Tensor,
+    target_in: Tensor,
+    edits: Mapping[str, Edit] | None = None,
+    interventions: Interventions = NONE,
 ) -> dict[str, object]:
     """Run one tapped pass and sort what it recorded into the tensor fields of a Trace.
 
-    source: ids [1, source]; target_in: ids [1, target]. Under inference mode the tensors refuse in-place changes from
-    outside, which keeps a cached Trace what it was.
+    source: ids [1, source]; target_in: ids [1, target]; edits: made after those of the interventions. Under inference
+    mode the tensors refuse in-place changes from outside, which keeps a cached Trace what it was.
     """
-    tap = Tap(edits)
+    tap = Tap(_joined(edits_of(interventions, model.config), edits or {}))
     model(source, target_in, tap)
     records = {name: tensor.cpu() for name, tensor in tap.finish().items()}
     config = model.config
     return {
-        "encoder_self": _attention(records, "encoder", config.encoder_layers, "self", config.scale),
-        "decoder_self": _attention(records, "decoder", config.decoder_layers, "self", config.scale),
-        "cross": _attention(records, "decoder", config.decoder_layers, "cross", config.scale),
+        **{kind: _attention(records, config, kind, interventions) for kind in KINDS},
         "encoder_ff": FeedForwardTrace(**_stack(records, "encoder", config.encoder_layers, "ff", FeedForwardTrace)),
         "decoder_ff": FeedForwardTrace(**_stack(records, "decoder", config.decoder_layers, "ff", FeedForwardTrace)),
         "source_embedding": records["source.embedding"][0],

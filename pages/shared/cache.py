@@ -15,7 +15,8 @@ import torch
 
 import transformer
 from pages.shared.sockets import send_at_once
-from transformer.pretrained import Pretrained
+from transformer.interventions import Interventions
+from transformer.pretrained import Pretrained, Translation
 from transformer.trace import Trace
 
 TRACE_ROOM = 512 * 2**20  # bytes
@@ -90,3 +91,28 @@ def _traces() -> Traces:
 def trace(model: Pretrained, name: str, source: str, target: str, limit: int) -> Trace:
     """The trace of a sentence pair; blank target: the model's own translation. Raises InputError."""
     return _traces().get((name, source, target, limit), lambda: model.trace(source, target or None, limit=limit))
+
+
+def retrace(
+    model: Pretrained, trace: Trace, interventions: Interventions, limit: int, fed: tuple[tuple[int, int], ...] = ()
+) -> Trace:
+    """The tokens of a trace under switches; nothing switched and nothing else fed: that very trace.
+
+    fed: (position in target_in, id fed there instead). Raises InterventionError, InputError.
+    """
+    if interventions == trace.interventions and not fed:
+        return trace
+    return _traces().get(
+        (trace.id, interventions, limit, fed),
+        lambda: model.retrace(trace, interventions, fed=dict(fed), limit=limit),
+    )
+
+
+@st.cache_resource(max_entries=1024, show_spinner=False)
+def _translation(_model: Pretrained, name: str, source: str, switches: str, limit: int) -> Translation:
+    return _model.translate(source, limit=limit, interventions=Interventions.parse(switches.split()))
+
+
+def translate(model: Pretrained, source: str, interventions: Interventions, limit: int) -> Translation:
+    """The model's own greedy translation under switches. Raises InterventionError, InputError."""
+    return _translation(model, model.name, source, str(interventions) if interventions else "", limit)

@@ -69,7 +69,7 @@ class Checks:
     """Largest deviations over all layers, heads and cells of one kind of attention.
 
     row_sum: |sum of a row - 1|; masked: weight of a hidden cell; recomputed: |softmax(Q K^T scale, hidden
-    cells out) from the stored Q and K, in float64 - stored weight|
+    cells out) from the stored Q and K, in float64 - stored weight|; where weights were replaced, what replaced them
     """
 
     row_sum: float
@@ -83,19 +83,31 @@ class Checks:
         return self.row_sum < self.TOLERANCE and self.masked == 0 and self.recomputed < self.TOLERANCE
 
 
+def _ruled(weights: Tensor, scores: Tensor, mask: Tensor, rule: Tensor) -> Tensor:
+    """The weights of one layer's heads under `AttentionTrace.rule`: as they are, uniform, or 1 on the best score.
+
+    The best one is read off the stored scores: of two that lie within float32's rounding, doubles may pick another.
+    """
+    uniform = mask.double() / mask.sum(-1, keepdim=True)
+    best = torch.zeros_like(weights).scatter_(-1, scores.argmax(-1, keepdim=True), 1.0)
+    rule = rule[:, None, None]
+    return torch.where(rule == 1, uniform, torch.where(rule == 2, best, weights))
+
+
 def check(attention: AttentionTrace) -> Checks:
     """Work the weights out again, from Q and K, and compare.
 
     Layer by layer, in place where the numbers are our own: the doubles of all layers at once (12 MB a kind at 128
     tokens) took four times as long in a server, whose threads get such blocks fresh from the system every time.
     """
-    hidden = ~attention.mask
     found = []
-    for weights, queries, keys in zip(attention.weights, attention.queries, attention.keys, strict=True):
+    for layer, (weights, mask) in enumerate(zip(attention.weights, attention.mask, strict=True)):
         row_sum = (weights.sum(-1, dtype=torch.float64) - 1).abs().max()
-        masked = weights.masked_fill(attention.mask, 0).abs().max()
-        scores = queries.double() @ keys.double().transpose(-2, -1)
-        scores.mul_(attention.scale).masked_fill_(hidden, -math.inf)
-        recomputed = scores.softmax(-1).sub_(weights).abs_().max()
-        found.append(torch.stack((row_sum, masked.double(), recomputed)))
+        masked = weights.masked_fill(mask, 0).abs().max()
+        scores = attention.queries[layer].double() @ attention.keys[layer].double().transpose(-2, -1)
+        scores.mul_(attention.scale[layer, :, None, None]).masked_fill_(~mask, -math.inf)
+        recomputed = scores.softmax(-1)
+        if attention.rule[layer].any():
+            recomputed = _ruled(recomputed, attention.scores[layer], mask, attention.rule[layer])
+        found.append(torch.stack((row_sum, masked.double(), recomputed.sub_(weights).abs_().max())))
     return Checks(*torch.stack(found).amax(0).tolist())  # amax hands NaN on, as it must: Python's max drops it

@@ -59,17 +59,15 @@ class HeadStatistics:
         return int((best >= at_least).sum())
 
 
-def _offsets(attention: AttentionTrace) -> tuple[dict[str, Tensor], dict[str, int]]:
-    """For every offset: rows [layer, head] whose link lies there, and the rows that could."""
+def _offsets(attention: AttentionTrace) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+    """For every offset, [layer, head]: rows whose link lies there, and the rows that could."""
     queries, keys = attention.weights.shape[-2:]
     link, place = attention.weights.argmax(-1), torch.arange(queries)
-    mask = attention.mask.reshape(-1, keys).expand(queries, keys)
     hits, possible = {}, {}
     for name, offset in OFFSETS.items():
         wanted = place + offset
-        there = (wanted >= 0) & (wanted < keys)
-        there &= mask[place, wanted.clamp(0, keys - 1)]
-        hits[name], possible[name] = ((link == wanted) & there).sum(-1).double(), int(there.sum())
+        there = attention.mask[..., place, wanted.clamp(0, keys - 1)] & (wanted >= 0) & (wanted < keys)
+        hits[name], possible[name] = ((link == wanted) & there).sum(-1).double(), there.sum(-1)
     return hits, possible
 
 
@@ -103,17 +101,16 @@ def head_statistics(traces: Iterable[Trace], words: WordList | None = None) -> d
     Raises ValueError if there is no trace.
     """
     sums: dict[str, dict[str, Tensor]] = {}
-    counts: dict[str, dict[str, int]] = {}
+    counts: dict[str, dict[str, int | Tensor]] = {}
     for trace in traces:
         for kind in KINDS:
             attention: AttentionTrace = getattr(trace, kind)
             hits, possible = _offsets(attention)
-            queries, keys = attention.weights.shape[-2:]
-            visible = attention.mask.reshape(-1, keys).expand(queries, keys).sum(-1)
+            visible = attention.mask.sum(-1).double()
             wide = visible > 1
-            spread = entropy(attention.weights.double())[..., wide] / visible[wide].double().log()
+            spread = torch.where(wide, entropy(attention.weights.double()) / visible.log(), 0.0)
             found = {**hits, "entropy": spread.sum(-1)}
-            number = {**possible, "entropy": int(wide.sum()), "rows": queries}
+            number = {**possible, "entropy": wide.sum(-1), "rows": attention.weights.shape[-2]}
             if words is not None and kind == "cross":
                 found["aligned"], number["aligned"] = _aligned(trace, words)
             into, count = sums.setdefault(kind, {}), counts.setdefault(kind, {})
@@ -125,16 +122,16 @@ def head_statistics(traces: Iterable[Trace], words: WordList | None = None) -> d
         raise ValueError("no trace arrived; at least one is needed")
 
     def mean(kind: str, name: str) -> Tensor:
-        number = counts[kind].get(name, 0)
         like = sums[kind]["same"]
-        return sums[kind][name] / number if number else torch.full_like(like, math.nan)
+        number = torch.as_tensor(counts[kind].get(name, 0)).expand_as(like)
+        return torch.where(number > 0, sums[kind].get(name, like) / number, math.nan)
 
     return {
         kind: HeadStatistics(
             kind,
             *(mean(kind, name) for name in (*OFFSETS, "entropy", "aligned")),
-            rows=counts[kind]["rows"],
-            links=counts[kind].get("aligned", 0),
+            rows=int(counts[kind]["rows"]),
+            links=int(counts[kind].get("aligned", 0)),
         )
         for kind in sums
     }

@@ -56,7 +56,7 @@ def _exact(writer: _Writer, trace: Trace, kind: str, layer: int, head: int) -> d
     arrays = {
         name: writer.add(getattr(attention, name)[layer, head]) for name in ("weights", "queries", "keys", "values")
     }
-    return {"kind": kind, "layer": layer, "head": head, "scale": attention.scale, **arrays}
+    return {"kind": kind, "layer": layer, "head": head, "scale": float(attention.scale[layer, head]), **arrays}
 
 
 def full_pack(

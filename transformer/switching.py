@@ -1,0 +1,149 @@
+"""Interventions as edits of a pass: what each switch does to mask, scores, weights and outputs of the heads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from transformer.config import ModelConfig
+from transformer.interventions import (
+    RULES,
+    Hide,
+    InterventionError,
+    Interventions,
+    KnockOut,
+    Pad,
+    Scale,
+    Unmask,
+    layers_of,
+)
+from transformer.tap import KINDS, Edit, scope
+
+
+@dataclass(frozen=True)
+class HeadPlan:
+    """What is switched in the heads of one attention sub-layer; every tuple has one entry a head.
+
+    factor: of q.k, None as the model has it; causal, padding: the mask is off; hidden: key positions taken out; zero:
+    knocked out; rule: index into RULES.
+    """
+
+    factor: tuple[float | None, ...]
+    causal: tuple[bool, ...]
+    padding: tuple[bool, ...]
+    hidden: tuple[frozenset[int], ...]
+    zero: tuple[bool, ...]
+    rule: tuple[int, ...]
+
+
+def plan(interventions: Interventions, config: ModelConfig, kind: str, layer: int) -> HeadPlan:
+    """The switches that reach one sub-layer."""
+    heads = range(config.heads)
+    factor: list[float | None] = [None for _ in heads]
+    causal, padding, zero = ([False for _ in heads] for _ in range(3))
+    hidden: list[set[int]] = [set() for _ in heads]
+    rule = [0 for _ in heads]
+    keys_of = {"encoder_self": "source", "decoder_self": "target", "cross": "source"}[kind]
+    for one in interventions.switches:
+        if isinstance(one, Pad):
+            continue
+        for head in heads:
+            if not one.where.covers(kind, layer, head):
+                continue
+            if isinstance(one, Scale):
+                factor[head] = one.factor
+            elif isinstance(one, Unmask):
+                if one.mask == "padding":
+                    padding[head] = True
+                elif kind == "decoder_self":
+                    causal[head] = True
+            elif isinstance(one, Hide):
+                if one.side == keys_of:
+                    hidden[head].add(one.token)
+            elif isinstance(one, KnockOut):
+                zero[head] = True
+            else:
+                rule[head] = RULES.index(one.rule)
+    return HeadPlan(
+        tuple(factor), tuple(causal), tuple(padding), tuple(map(frozenset, hidden)), tuple(zero), tuple(rule)
+    )  # fmt: skip
+
+
+def silent_layers(interventions: Interventions, config: ModelConfig) -> tuple[tuple[str, int], ...]:
+    """Sub-layers, as (kind, layer), all of whose heads are knocked out: what they return is the bias of W^O alone."""
+    places = [(kind, layer) for kind in KINDS for layer in range(layers_of(config, kind))]
+    return tuple(place for place in places if all(plan(interventions, config, *place).zero))
+
+
+def _column(values: Sequence[object], like: Tensor) -> Tensor:
+    """One entry a head -> [head, 1, 1], on the device of `like`."""
+    return torch.tensor(values, device=like.device)[:, None, None]
+
+
+def _edit_sub_layer(edits: dict[str, Edit], found: HeadPlan, config: ModelConfig, kind: str, layer: int) -> None:
+    """Add the edits of one sub-layer; they share what they must know of each other through `seen`."""
+    at = scope(kind, layer)
+    seen: dict[str, Tensor] = {}
+    opened, hides = any(found.padding) or any(found.causal), any(found.hidden)
+
+    def mask(tensor: Tensor) -> Tensor:
+        if opened and kind == "decoder_self":
+            past, real = torch.ones_like(tensor[0, 0]).tril(), tensor[..., -1:, :]  # the last row hides no future
+            tensor = (past | _column(found.causal, tensor)) & (real | _column(found.padding, tensor))
+        elif opened:
+            tensor = tensor | _column(found.padding, tensor)
+        if hides:
+            keys = torch.ones(len(found.hidden), 1, tensor.shape[-1], dtype=torch.bool, device=tensor.device)
+            for head, positions in enumerate(found.hidden):
+                keys[head, :, [one for one in positions if one < keys.shape[-1]]] = False
+            tensor = tensor & keys
+            blind = (~tensor.any(-1)).nonzero()
+            if len(blind):
+                _, head, query = blind[0].tolist()
+                raise InterventionError(
+                    f"hiding these tokens leaves query {query + 1} of {kind} layer {layer + 1}, head {head + 1}, "
+                    "nothing to attend to, and a softmax over nothing has no value; leave it one key at least"
+                )
+        seen["mask"] = tensor
+        return tensor
+
+    def scores(tensor: Tensor) -> Tensor:
+        ratio = [1.0 if one is None else one / config.scale for one in found.factor]
+        return tensor * _column(ratio, tensor).to(tensor.dtype)
+
+    def weights(tensor: Tensor) -> Tensor:
+        visible = seen["mask"].expand_as(tensor)
+        uniform = visible / visible.sum(-1, keepdim=True)
+        best = torch.zeros_like(tensor).scatter_(-1, tensor.argmax(-1, keepdim=True), 1.0)
+        rule = _column(found.rule, tensor)
+        return torch.where(rule == 1, uniform, torch.where(rule == 2, best, tensor))
+
+    def head_outputs(tensor: Tensor) -> Tensor:
+        return tensor.masked_fill(_column(found.zero, tensor), 0.0)
+
+    if opened or hides or any(found.rule):
+        edits[at + "mask"] = mask
+    if any(one is not None for one in found.factor):
+        edits[at + "scores"] = scores
+    if any(found.rule):
+        edits[at + "weights"] = weights
+    if any(found.zero):
+        edits[at + "head_outputs"] = head_outputs
+
+
+def edits_of(interventions: Interventions, config: ModelConfig) -> dict[str, Edit]:
+    """The edits of one pass, by the names of `transformer.tap`: made anew for each, for they remember its masks.
+
+    Nothing that is not switched is edited. Raises InterventionError for a place the model has not; the edit of a mask
+    raises it when a row would have nothing left.
+    """
+    interventions.check(config)
+    edits: dict[str, Edit] = {}
+    if interventions:
+        for kind in KINDS:
+            for layer in range(layers_of(config, kind)):
+                _edit_sub_layer(edits, plan(interventions, config, kind, layer), config, kind, layer)
+    return edits
