@@ -11,8 +11,9 @@ import streamlit as st
 import transformer
 from pages.shared import cache
 from pages.shared.examples import examples
-from pages.shared.state import CHECKPOINT, State, arrive, current, keep
+from pages.shared.state import CHECKPOINT, PARTS, State, arrive, current, keep, read_switches
 from pages.shared.texts import _
+from transformer.interventions import NONE, InterventionError, Interventions
 from transformer.pretrained import Pretrained
 from transformer.view.state import view_from_params
 
@@ -39,6 +40,15 @@ def menu(begun: Begun, label: str, key: str) -> st.delta_generator.DeltaGenerato
     """A menu in the header, or None while it is closed: what nobody sees is neither made nor sent."""
     found = begun.header.popover(label, key=key, on_change="rerun")
     return found if found.open else None
+
+
+def fits(switches: Interventions, model: Pretrained) -> bool:
+    """Whether the model has every layer and head that is switched."""
+    try:
+        switches.check(model.config)
+    except InterventionError:
+        return False
+    return True
 
 
 def _switch_checkpoint() -> None:
@@ -90,6 +100,7 @@ def begin(title: str) -> Begun:
     with header:
         st.html('<div class="hs-brand">Head<span>scope</span></div>', width="content")
         st.page_link("app.py", label=_("Heads"))
+        st.page_link("pages/lab.py", label=_("Lab"))
         st.page_link("pages/model.py", label=_("Model"))
         st.html('<div class="hs-spring"></div>', width="stretch")
         if st.session_state.get(CHECKPOINT) != state.checkpoint:
@@ -122,7 +133,18 @@ def begin(title: str) -> Begun:
         params = st.query_params.to_dict()
         begin_with = start[0] if start and not {"kind", "layer", "head"} & set(params) else None
         view, notices = view_from_params(params, layers, config.heads, begin_with)
-        state = keep(replace(state, view=view, notices=(*state.notices, *notices)))
+        switches, wrong = read_switches(params, config)
+        part = params.get("part", PARTS[0])
+        if part not in PARTS:
+            sentence = _("The link asks for part {asked!r}; there are {parts}.")
+            wrong.append(sentence.format(asked=part[:40], parts=", ".join(PARTS)))
+            part = PARTS[0]
+        notices = (*state.notices, *notices, *wrong)
+        state = keep(replace(state, view=view, switches=switches, part=part, notices=notices))
+    elif not fits(state.switches, model):
+        # Another checkpoint with fewer layers or heads.
+        lost = _("This model has not all the layers and heads that were switched; everything is switched back.")
+        state = keep(replace(state, switches=NONE, notices=(*state.notices, lost)))
     for notice in state.notices:
         message(notice)
     if state.notices:

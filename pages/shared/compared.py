@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pages.shared import cache
 from pages.shared.begin import Begun, message
 from pages.shared.state import max_tokens
-from transformer.interventions import InterventionError, Interventions, Pad
+from transformer.interventions import NONE, InterventionError, Interventions, Pad
 from transformer.pretrained import InputError, Pretrained
 from transformer.trace import Trace
 
@@ -26,8 +26,8 @@ class Compared:
     limit: int
 
 
-def compare(begun: Begun, trace: Trace, interventions: Interventions) -> Compared | None:
-    """Both traces, or None and a sentence on the page saying why the switches cannot be set."""
+def compare(begun: Begun, trace: Trace, interventions: Interventions) -> Compared:
+    """Both traces. Switches that cannot be set together on this sentence get a sentence on the page and are not."""
     limit = begun.model.token_limit(max_tokens())
     pads = Interventions(tuple(one for one in interventions.switches if isinstance(one, Pad)))
     try:
@@ -36,5 +36,5 @@ def compare(begun: Begun, trace: Trace, interventions: Interventions) -> Compare
     except (InterventionError, InputError) as error:
         text = str(error)
         message(text[:1].upper() + text[1:] + ".", "error")
-        return None
+        return Compared(begun.model, trace, trace, NONE, limit)
     return Compared(begun.model, before, after, interventions, limit)

@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import streamlit as st
 
 from pages.shared.texts import _
+from transformer.config import ModelConfig
+from transformer.interventions import NONE, InterventionError, Interventions
 from transformer.view.state import View
 
 KEY = "headscope"
 START = "The man who called me yesterday is my brother."
+PARTS = ("translation", "measures", "leak", "scaling", "softmax")  # of the lab, as links name them
 SOURCE, TARGET, CHECKPOINT = "source", "target", "checkpoint"  # widget keys and names in the address bar alike
 
 
 @dataclass(frozen=True)
 class State:
-    """checkpoint: name; source, target: text as typed; view: the picture; revision: counts what Python changed in the
-    view, so that the browser takes it over; notices: sentences to show once."""
+    """checkpoint: name; source, target: text as typed; view: the picture; switches: those of the lab; part: what the
+    lab shows below its pictures; revision: counts what Python changed in view or switches, so that the browser takes
+    it over; notices: sentences to show once."""
 
     checkpoint: str
     source: str = START
     target: str = ""
     view: View = field(default_factory=View)
+    switches: Interventions = NONE
+    part: str = PARTS[0]
     revision: int = 0
     notices: tuple[str, ...] = ()
 
@@ -76,12 +83,33 @@ def arrive(names: list[str]) -> State:
     return State(name, params.get(SOURCE, START), params.get(TARGET, ""), notices=tuple(notices))
 
 
+def read_switches(params: Mapping[str, str], config: ModelConfig) -> tuple[Interventions, list[str]]:
+    """The switches a link asks for; what cannot be set is left out, with one sentence for each parameter."""
+    found, notices = NONE, []
+    for name in Interventions.PARAMS:
+        if name in params:
+            try:
+                asked = Interventions.parse({name: params[name]})
+                asked.check(config)
+                found += asked
+            except InterventionError as error:
+                notices.append(
+                    _("The link asks for {name} {asked!r}, which is left out: {reason}.").format(
+                        name=name, asked=params[name][:40], reason=error
+                    )
+                )
+    return found, notices
+
+
 def write_address(state: State) -> None:
     """Make the address bar say what is on the screen."""
     params = {CHECKPOINT: state.checkpoint, SOURCE: state.source}
     if state.target:
         params[TARGET] = state.target
     params.update(state.view.to_params())
+    params.update(state.switches.to_params())
+    if state.part != PARTS[0]:
+        params["part"] = state.part
     params = {name: text.encode("utf-8", "replace").decode() for name, text in params.items()}
     if st.query_params.to_dict() != params:
         st.query_params.from_dict(params)

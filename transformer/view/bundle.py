@@ -36,5 +36,6 @@ def script(entry: str) -> str:
 
 
 @cache
-def style() -> str:
-    return (FOLDER / "explorer.css").read_text(encoding="utf-8")
+def style(*names: str) -> str:
+    """The explorer's style sheet and, behind it, others of this folder."""
+    return "\n".join((FOLDER / name).read_text(encoding="utf-8") for name in ("explorer.css", *names))

@@ -1,7 +1,7 @@
 import { el } from "./dom.js";
 import { cssColour, mixColours } from "./colour.js";
 import { recomputeRow, strongestPair } from "./matrix.js";
-import { formatWeight, formatScore, formatSmall } from "./format.js";
+import { formatWeight, formatScore, formatSmall, formatFactor } from "./format.js";
 
 const CELL_TOLERANCE = 1e-5;
 
@@ -68,7 +68,8 @@ export class CellLine {
     }
     // A merged cell has no arithmetic of its own: show that of its strongest piece.
     const [q, k] = merged ? strongestPair(exact.weights, about.keys, view.rows[at[0]], view.columns[at[1]]) : cell;
-    const row = recomputeRow(exact, q, about.causal);
+    const masked = model.hidden(view.kind, view.layer, view.head);
+    const row = recomputeRow(exact, q, masked);
     const stored = exact.weights[q * exact.count + k];
     const agrees = Math.abs(row.weights[k] - stored) <= CELL_TOLERANCE;
     this.work = { exact, row, q, k, stored, agrees, merged, shown };
@@ -85,19 +86,19 @@ export class CellLine {
       );
       parts.push(...this.pair(view, model.pieceLabel(view.sides.rows, q), model.pieceLabel(view.sides.columns, k)));
     }
-    const hidden = about.causal && k > q;
+    const hidden = masked && masked[q * exact.count + k];
     const number = (name, value) => el("span", { class: "hs-pairing" }, el("em", null, name), " ", value);
     parts.push(
       number(t("cell_dot"), formatScore(row.products[k])),
       number(
-        t(this.scaled(exact) ? "cell_scale" : "cell_unscaled", { d: exact.depth }),
+        t("cell_" + this.scaled(exact), { d: exact.depth, factor: formatFactor(exact.scale) }),
         formatScore(row.products[k] * exact.scale),
       ),
       number(t("cell_mask"), t(hidden ? "cell_hidden" : "cell_visible")),
       el(
         "span",
         { class: "hs-pairing" },
-        el("em", null, t("cell_softmax")),
+        el("em", null, t(["cell_softmax", "cell_uniform", "cell_argmax"][exact.rule])),
         " ",
         el("b", null, formatWeight(row.weights[k], true)),
       ),
@@ -115,9 +116,10 @@ export class CellLine {
     return this.finish(true);
   }
 
-  // Whether the scores are q . k / sqrt(d), as equation 1 has them; a model may be trained without.
+  // Whether the scores are q . k / sqrt(d), as equation 1 has them, q . k itself, or q . k times something else.
   scaled(exact) {
-    return Math.abs(exact.scale * Math.sqrt(exact.depth) - 1) < 1e-6;
+    if (Math.abs(exact.scale * Math.sqrt(exact.depth) - 1) < 1e-6) return "scale";
+    return exact.scale === 1 ? "unscaled" : "factor";
   }
 
   weight(value, exact) {
@@ -167,7 +169,8 @@ export class CellLine {
         top,
       );
     }
-    const equation = t(this.scaled(exact) ? "cell_equation" : "cell_equation_unscaled", { d: depth });
+    const how = { scale: "cell_equation", unscaled: "cell_equation_unscaled", factor: "cell_equation_factor" };
+    const equation = t(how[this.scaled(exact)], { d: depth, factor: formatFactor(exact.scale) });
     this.body.append(el("p", { class: "hs-equation" }, equation), strips);
     if (merged) this.body.append(this.mergedTable(model, view, at));
     this.body.append(this.rowBars(model, view, row, k));

@@ -64,7 +64,15 @@ export function readTheme(element) {
 // 256 colours from weight 0 (the page) to weight 1 (the furthest from the page).
 export function makeRamp(theme, kind) {
   const hue = theme.hues[kind];
-  const end = mixColours(hue, theme.dark ? [255, 255, 255] : hue.map((v) => v * 0.14 + 6), 0.62);
+  return rampThrough(theme, hue, mixColours(hue, theme.dark ? [255, 255, 255] : hue.map((v) => v * 0.14 + 6), 0.62));
+}
+
+// The same without a hue, into the ink.
+export function makeGreyRamp(theme) {
+  return rampThrough(theme, mixColours(theme.ink, theme.background, 0.42), theme.ink);
+}
+
+function rampThrough(theme, hue, end) {
   const ramp = [];
   for (let i = 0; i < 256; i++) {
     // Small weights are many and matter: the exponent lifts them off the page.

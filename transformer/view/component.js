@@ -1,7 +1,9 @@
 import { mountExplorer } from "./explorer.js";
+import { listenToFeeds } from "./listen.js";
 
 // The Streamlit component: called again on reruns, keeps what is mounted. It gets no data of its own: this script is
 // sent to a browser once, while the pictures and numbers come through small components beside it (feed.js).
+const FEEDS = ["headscope.pack", "headscope.feed"];
 const mountedExplorers = new WeakMap();
 
 export default function (component) {
@@ -12,7 +14,7 @@ export default function (component) {
     mounted.handle = mountExplorer(parentElement, {
       onState: (state) => mounted.component.setStateValue("view", state),
     });
-    mounted.stop = listenToFeeds((bytes) => mounted.handle.show(bytes));
+    mounted.stop = listenToFeeds(FEEDS, (bytes) => mounted.handle.show(bytes));
     mountedExplorers.set(parentElement, mounted);
   }
   mounted.component = component;
@@ -25,13 +27,4 @@ export default function (component) {
       mountedExplorers.delete(parentElement);
     }, 100);
   };
-}
-
-function listenToFeeds(take) {
-  window.__headscopeFeeds = window.__headscopeFeeds || Object.assign(new EventTarget(), { kept: new Map() });
-  const feeds = window.__headscopeFeeds;
-  const listener = (event) => take(event.detail);
-  feeds.addEventListener("feed", listener);
-  for (const bytes of feeds.kept.values()) take(bytes);
-  return () => feeds.removeEventListener("feed", listener);
 }

@@ -15,6 +15,10 @@ export function formatSmall(value) {
   return value.toFixed(3).replace("-", "−");
 }
 
+export function formatFactor(value) {
+  return Number(value.toPrecision(3)).toString();
+}
+
 export function formatDeviation(value) {
   if (value === 0) return "0";
   return Number.isFinite(value) ? value.toExponential(1).replace("-", "−") : String(value);

@@ -91,7 +91,6 @@ export class Grid {
     const { theme, state, tiles, rects } = this;
     const ratio = Math.min(4, window.devicePixelRatio || 1);
     const context = sizeCanvas(this.base, this.width, this.height);
-    const ramp = makeRamp(theme, this.kind);
     const masked = packPixel(theme.masked);
     const { rows, columns } = tiles;
     context.strokeStyle = cssColour(theme.line);
@@ -105,21 +104,48 @@ export class Grid {
     const down = rects.length / across;
     const image = new ImageData(wide * across, high * down);
     const pixels = new Uint32Array(image.data.buffer);
-    const common = pixelTable(ramp, state.scale === "common" ? tiles.largest : 1, state.threshold);
+    const common = this.table(state.scale === "common" ? tiles.largest : 1);
     rects.forEach((rect, i) => {
-      const own = state.scale === "head";
-      const table = own ? pixelTable(ramp, rect.tile.largest, state.threshold) : common;
+      const table = state.scale === "head" ? this.table(rect.tile.largest) : common;
       rect.pw = Math.max(1, Math.min(columns, Math.round(rect.w * ratio)));
       rect.ph = Math.max(1, Math.min(rows, Math.round(rect.h * ratio)));
       rect.sx = (i % across) * wide;
       rect.sy = Math.floor(i / across) * high;
-      paintTile(pixels, wide * across, rect, rect.tile.bytes, rows, columns, table, tiles.mask, masked);
+      paintTile(pixels, wide * across, rect, rows, columns, table, masked, this.strength);
     });
     this.mosaic.width = image.width;
     this.mosaic.height = image.height;
     this.mosaic.getContext("2d").putImageData(image, 0, 0);
     context.imageSmoothingEnabled = false;
     for (const r of rects) context.drawImage(this.mosaic, r.sx, r.sy, r.pw, r.ph, r.x, r.y, r.w, r.h);
+    this.cross(context);
+  }
+
+  // The colours of the 256 values a picture's byte may have, on a scale that ends at `top`.
+  table(top) {
+    return pixelTable(makeRamp(this.theme, this.kind), top, this.state.threshold);
+  }
+
+  // Which of two bytes a pixel shows that stands for both: the one of more strength.
+  strength(byte) {
+    return byte;
+  }
+
+  // Heads that are knocked out are crossed out.
+  cross(context) {
+    const { zero } = this.model.kinds[this.kind];
+    if (!zero) return;
+    context.strokeStyle = cssColour(this.theme.ink);
+    context.lineWidth = 2;
+    context.beginPath();
+    for (const r of this.rects) {
+      if (r.layer === "all" || r.head === "all" || !zero[r.layer][r.head]) continue;
+      context.moveTo(r.x, r.y);
+      context.lineTo(r.x + r.w, r.y + r.h);
+      context.moveTo(r.x + r.w, r.y);
+      context.lineTo(r.x, r.y + r.h);
+    }
+    context.stroke();
   }
 
   labels(context) {
@@ -271,8 +297,9 @@ export class Grid {
 
 // One head into the mosaic. Where a tile has fewer pixels than tokens every pixel shows the largest weight under it:
 // leaving out every other token would make strong links vanish.
-function paintTile(pixels, stride, rect, bytes, rows, columns, table, mask, masked) {
+function paintTile(pixels, stride, rect, rows, columns, table, masked, strength) {
   const { pw, ph, sx, sy } = rect;
+  const { bytes, mask } = rect.tile;
   const direct = pw === columns && ph === rows;
   for (let y = 0; y < ph; y++) {
     const out = (sy + y) * stride + sx;
@@ -286,12 +313,12 @@ function paintTile(pixels, stride, rect, bytes, rows, columns, table, mask, mask
     for (let x = 0; x < pw; x++) {
       const start = Math.floor((x * columns) / pw);
       const end = Math.max(start + 1, Math.floor(((x + 1) * columns) / pw));
-      let best = 0;
+      let best = bytes[from * columns + start];
       let open = !mask;
       for (let q = from; q < to; q++) {
         for (let k = start; k < end; k++) {
           const at = q * columns + k;
-          if (bytes[at] > best) best = bytes[at];
+          if (strength(bytes[at]) > strength(best)) best = bytes[at];
           if (!open && !mask[at]) open = true;
         }
       }

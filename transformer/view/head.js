@@ -106,11 +106,22 @@ export class HeadPlot {
     this.canvas.dataset.plot = JSON.stringify({ left, top, cw, ch, rows: view.queries, columns: view.keys });
   }
 
+  // The colours of this plot, and which of them a number gets.
+  palette() {
+    return makeRamp(this.theme, this.kind);
+  }
+
+  shadeOf(value) {
+    return rampIndex(value, this.options.top, this.state.threshold);
+  }
+
+  // Something drawn over a cell, for plots that need more than its colour.
+  mark() {}
+
   paintBase() {
-    const { view, state, theme, plot } = this;
+    const { view, theme, plot } = this;
     const context = sizeCanvas(this.base, this.width, this.height);
-    const ramp = makeRamp(theme, this.kind);
-    const top = this.options.top;
+    const ramp = this.palette();
     const ratio = Math.min(4, window.devicePixelRatio || 1);
     const snap = (value) => Math.round(value * ratio) / ratio;
     const edge = { x: (c) => snap(plot.left + c * plot.cw), y: (r) => snap(plot.top + r * plot.ch) };
@@ -125,7 +136,7 @@ export class HeadPlot {
       const table = ramp.map(packPixel);
       const masked = packPixel(theme.masked);
       for (let at = 0; at < pixels.length; at++) {
-        pixels[at] = view.mask && view.mask[at] ? masked : table[rampIndex(view.data[at], top, state.threshold)];
+        pixels[at] = view.mask && view.mask[at] ? masked : table[this.shadeOf(view.data[at])];
       }
       const small = document.createElement("canvas");
       small.width = view.keys;
@@ -144,9 +155,10 @@ export class HeadPlot {
         const masked = view.mask && view.mask[at];
         context.fillStyle = masked
           ? cssColour(theme.masked)
-          : colours[rampIndex(view.data[at], top, state.threshold)];
+          : colours[this.shadeOf(view.data[at])];
         context.fillRect(...box);
         if (masked) hatchCell(context, ...box, cssColour(theme.hatch));
+        else this.mark(context, view.data[at], ...box);
       }
     }
     // A faint lattice: without it an almost empty head is a blank page.

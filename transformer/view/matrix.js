@@ -57,14 +57,13 @@ export function transformMatrix(weights, keys, rows, columns, renormalise, unit)
   return result;
 }
 
-// 1 where every piece of the cell lies in the future (key after query); null where nothing can.
-export function futureMask(causal, rows, columns) {
-  if (!causal) return null;
+// 1 where the mask hides every pair of pieces of the cell; null where it hides nothing. `hidden` is 1 where it hides.
+export function groupMask(hidden, keys, rows, columns) {
+  if (!hidden) return null;
   const mask = new Uint8Array(rows.length * columns.length);
   rows.forEach((row, r) => {
-    const latest = row[row.length - 1];
     columns.forEach((column, c) => {
-      if (column[0] > latest) mask[r * columns.length + c] = 1;
+      if (row.every((q) => column.every((k) => hidden[q * keys + k]))) mask[r * columns.length + c] = 1;
     });
   });
   return mask;
@@ -92,8 +91,9 @@ export function meanEntropy(weights, queries, keys) {
   return queries ? Math.abs(total / queries) : 0;
 }
 
-// softmax(q . k * scale) of one row, in double precision, masked keys left out of the sum.
-export function recomputeRow(exact, q, causal) {
+// softmax(q . k * scale) of one row, in double precision, masked keys left out of the sum; or what a switch put in the
+// place of the weights: 1, the same for every visible key; 2, all on the best one.
+export function recomputeRow(exact, q, hidden) {
   const { queries, keys, depth, scale, count } = exact;
   const products = new Float64Array(count);
   const scores = new Float64Array(count);
@@ -102,13 +102,15 @@ export function recomputeRow(exact, q, causal) {
     let dot = 0;
     for (let d = 0; d < depth; d++) dot += queries[q * depth + d] * keys[k * depth + d];
     products[k] = dot;
-    scores[k] = causal && k > q ? -Infinity : dot * scale;
+    scores[k] = hidden && hidden[q * count + k] ? -Infinity : dot * scale;
     if (scores[k] > top) top = scores[k];
   }
   const weights = new Float64Array(count);
+  const best = scores.indexOf(top);
   let sum = 0;
   for (let k = 0; k < count; k++) {
-    weights[k] = Math.exp(scores[k] - top);
+    if (exact.rule === 1) weights[k] = scores[k] > -Infinity ? 1 : 0;
+    else weights[k] = exact.rule === 2 ? Number(k === best) : Math.exp(scores[k] - top);
     sum += weights[k];
   }
   for (let k = 0; k < count; k++) weights[k] /= sum;
@@ -116,16 +118,16 @@ export function recomputeRow(exact, q, causal) {
 }
 
 // Largest deviations of one head from what must hold. `recomputed` is null where queries and keys are not known.
-export function checkMatrix(exact, causal) {
+export function checkMatrix(exact, hidden) {
   const rows = exact.count ? exact.weights.length / exact.count : 0;
   const found = { row_sum: 0, masked: 0, recomputed: exact.queries ? 0 : null };
   for (let q = 0; q < rows; q++) {
     let sum = 0;
-    const again = exact.queries ? recomputeRow(exact, q, causal) : null;
+    const again = exact.queries ? recomputeRow(exact, q, hidden) : null;
     for (let k = 0; k < exact.count; k++) {
       const w = exact.weights[q * exact.count + k];
       sum += w;
-      if (causal && k > q) found.masked = worse(found.masked, Math.abs(w));
+      if (hidden && hidden[q * exact.count + k]) found.masked = worse(found.masked, Math.abs(w));
       if (again) found.recomputed = worse(found.recomputed, Math.abs(w - again.weights[k]));
     }
     found.row_sum = worse(found.row_sum, Math.abs(sum - 1));

@@ -1,4 +1,4 @@
-import { summarise, tokenGroups, isIdentity, transformMatrix, futureMask, largestOf } from "./matrix.js";
+import { summarise, tokenGroups, isIdentity, transformMatrix, groupMask, largestOf } from "./matrix.js";
 import { KINDS } from "./colour.js";
 import { printable } from "./dom.js";
 
@@ -12,7 +12,8 @@ export class TraceModel {
       const about = pack.header.kinds[kind];
       if (!about) continue;
       const [layers, heads, queries, keys] = about.picture.shape;
-      this.kinds[kind] = { ...about, layers, heads, queries, keys, bytes: pack.array(about.picture) };
+      const masks = about.masks ? pack.array(about.masks) : null;
+      this.kinds[kind] = { ...about, layers, heads, queries, keys, masks, bytes: pack.array(about.picture) };
     }
     this.exact = new Map();
     this.cache = new Map();
@@ -30,6 +31,7 @@ export class TraceModel {
         one.keys = pack.array(entry.keys);
         one.depth = entry.queries.shape[1];
         one.scale = entry.scale;
+        one.rule = entry.rule || 0;
         one.values = entry.values ? pack.array(entry.values) : null;
         one.valueDepth = entry.values ? entry.values.shape[1] : 0;
       }
@@ -103,7 +105,28 @@ export class TraceModel {
     return { rows: about.rows === "source" ? "source" : target, columns: about.columns };
   }
 
-  // Groups, labels and mask of a kind under the person's switches; the same for every head of the kind.
+  // What the mask of a head hides, 1 a hidden cell, piece by piece; null if nothing. Of many heads: what all hide.
+  hidden(kind, layer, head) {
+    const { masks, mask_of: of, queries, keys } = this.kinds[kind];
+    if (!masks) return null;
+    const wanted = [...new Set(this.members(kind, layer, head).map(([l, h]) => of[l][h]))].sort();
+    return this.remember(["hidden", kind, ...wanted].join("|"), () => {
+      const all = wanted.map((number) => masks.subarray(number * queries * keys, (number + 1) * queries * keys));
+      return all.length === 1 ? all[0] : all[0].map((_, at) => Number(all.every((one) => one[at])));
+    });
+  }
+
+  // The same for the rows and columns drawn.
+  mask(kind, layer, head, state) {
+    const hidden = this.hidden(kind, layer, head);
+    if (!hidden) return null;
+    const axes = this.axes(kind, state);
+    if (axes.identity) return hidden;
+    const key = ["mask", kind, layer, head, axes.sides.rows, state.pieces, state.special].join("|");
+    return this.remember(key, () => groupMask(hidden, this.kinds[kind].keys, axes.rows, axes.columns));
+  }
+
+  // Groups and labels of a kind under the person's switches; the same for every head of the kind.
   axes(kind, state) {
     const sides = this.sides(kind, state);
     const key = ["axes", kind, sides.rows, state.pieces, state.special].join("|");
@@ -120,7 +143,6 @@ export class TraceModel {
         columns,
         rowLabels: rows.map((group) => this.label(sides.rows, group, state)),
         columnLabels: columns.map((group) => this.label(sides.columns, group, state)),
-        mask: futureMask(about.causal, rows, columns),
         identity: isIdentity(rows, about.queries) && isIdentity(columns, about.keys),
         renormalise: state.special === "renormalised",
       };
@@ -155,6 +177,7 @@ export class TraceModel {
         head,
         data,
         raw: raw.data,
+        mask: this.mask(kind, layer, head, state),
         exact: raw.exact,
         queries: axes.rows.length,
         keys: axes.columns.length,
@@ -163,7 +186,7 @@ export class TraceModel {
     });
   }
 
-  // The grid's pictures: for every tile, margins included, bytes of rows x columns and the largest weight among them.
+  // The grid's pictures: for every tile, margins included, bytes of rows x columns, the largest weight among them, mask.
   tiles(kind, state) {
     const axes = this.axes(kind, state);
     const key = ["tiles", kind, state.summary, axes.sides.rows, state.pieces, state.special].join("|");
@@ -171,14 +194,15 @@ export class TraceModel {
       const about = this.kinds[kind];
       const grid = [];
       let largest = 0;
-      const finish = (values) => {
+      const finish = (values, layer, head) => {
         const plain = axes.identity && !axes.renormalise;
         const out = plain
           ? values
           : transformMatrix(values, about.keys, axes.rows, axes.columns, axes.renormalise, 255);
         const top = Math.min(255, largestOf(out));
         largest = Math.max(largest, top);
-        return { bytes: out instanceof Uint8Array ? out : toBytes(out), largest: top / 255 };
+        const bytes = out instanceof Uint8Array ? out : toBytes(out);
+        return { bytes, largest: top / 255, mask: this.mask(kind, layer, head, state) };
       };
       const byLayer = [];
       const byHead = Array.from({ length: about.heads }, () => []);
@@ -189,13 +213,13 @@ export class TraceModel {
           byHead[h].push(pictures[h]);
         }
         byLayer.push(summarise(pictures, state.summary));
-        grid.push([...pictures.map(finish), finish(byLayer[l])]);
+        grid.push([...pictures.map((one, h) => finish(one, l, h)), finish(byLayer[l], l, "all")]);
       }
       grid.push([
-        ...byHead.map((pictures) => finish(summarise(pictures, state.summary))),
-        finish(summarise(byLayer, state.summary)),
+        ...byHead.map((pictures, h) => finish(summarise(pictures, state.summary), "all", h)),
+        finish(summarise(byLayer, state.summary), "all", "all"),
       ]);
-      return { grid, largest: largest / 255, rows: axes.rows.length, columns: axes.columns.length, mask: axes.mask };
+      return { grid, largest: largest / 255, rows: axes.rows.length, columns: axes.columns.length };
     });
   }
 

@@ -56,16 +56,35 @@ def _exact(writer: _Writer, trace: Trace, kind: str, layer: int, head: int) -> d
     arrays = {
         name: writer.add(getattr(attention, name)[layer, head]) for name in ("weights", "queries", "keys", "values")
     }
-    return {"kind": kind, "layer": layer, "head": head, "scale": float(attention.scale[layer, head]), **arrays}
+    about = {"scale": float(attention.scale[layer, head]), "rule": int(attention.rule[layer, head])}
+    return {"kind": kind, "layer": layer, "head": head, **about, **arrays}
+
+
+def _masks(writer: _Writer, mask: Tensor) -> dict[str, Any]:
+    """Masks that differ, [number, query, key] with 1 = hidden, and the number of each head's; nothing if none hides."""
+    if bool(mask.all()):
+        return {"masks": None}
+    layers, heads, queries, keys = mask.shape
+    distinct, numbers = mask.reshape(layers * heads, -1).unique(dim=0, return_inverse=True)
+    return {
+        "masks": writer.add((~distinct).byte().reshape(-1, queries, keys)),
+        "mask_of": numbers.reshape(layers, heads).tolist(),
+    }
 
 
 def full_pack(
-    trace: Trace, view: View, texts: Mapping[str, str] | None = None, exact: bool = False, revision: int = 0
+    trace: Trace,
+    view: View,
+    texts: Mapping[str, str] | None = None,
+    exact: bool = False,
+    revision: int = 0,
+    more: Mapping[str, Any] | None = None,
 ) -> bytes:
     """Everything the picture of a trace needs.
 
     exact: with the exact numbers of every head (for pages without a server). texts: translations of the view's texts.
-    revision: handed back with every state the browser reports, so that an old report is known for one.
+    revision: handed back with every state the browser reports, so that an old report is known for one. more: what else
+    the header is to hold.
     """
     writer = _Writer()
     tokens = {"source": trace.source_tokens, "target_in": trace.target_in, "target_out": trace.target_out}
@@ -81,7 +100,8 @@ def full_pack(
             "layers": attention.layers,
             "rows": ROWS[kind],
             "columns": COLUMNS[kind],
-            "causal": kind == "decoder_self",
+            **_masks(writer, attention.mask),
+            "zero": attention.zero.tolist(),
             "picture": writer.add((attention.weights * 255).round().byte()),
             "checks": {"row_sum": checks.row_sum, "masked": checks.masked, "recomputed": checks.recomputed},
         }
@@ -108,6 +128,7 @@ def full_pack(
         "exact": entries,
         "state": {**view.to_browser(), "revision": revision},
         "texts": dict(texts or {}),
+        **(more or {}),
     }
     return writer.finish(header)
 

@@ -115,7 +115,7 @@ export class Panel {
       );
     const single = view.layer !== "all" && view.head !== "all";
     const exact = single ? model.exactOf(this.kind, view.layer, view.head) : null;
-    const own = exact ? checkMatrix(exact, about.causal) : {};
+    const own = exact ? checkMatrix(exact, model.hidden(this.kind, view.layer, view.head)) : {};
     const badges = [this.badge("rows", about.checks.row_sum, own.row_sum, CHECK_TOLERANCE)];
     if (!single && state.summary === "max") {
       badges[0] = el(
@@ -128,7 +128,7 @@ export class Panel {
         t("badge_rows_max"),
       );
     }
-    if (about.causal) badges.push(this.badge("masked", about.checks.masked, own.masked, 0));
+    if (about.masks) badges.push(this.badge("masked", about.checks.masked, own.masked, 0));
     badges.push(this.badge("recomputed", about.checks.recomputed, own.recomputed, CHECK_TOLERANCE));
     this.stats.replaceChildren(
       number("entropy", meanEntropy(view.raw, about.queries, about.keys), 3),

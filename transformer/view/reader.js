@@ -24,9 +24,16 @@ export class Reader {
       { text: this.explorer.t("link", { row: view.rowLabels[row], column: view.columnLabels[column] }) },
       { text: view.exact || masked ? value : this.explorer.t("approximate", { value }), class: "hs-tip-number" },
     ];
-    if (masked) lines.push({ text: this.explorer.t("masked_cell"), class: "hs-tip-dim" });
+    if (masked) lines.push({ text: this.explorer.t(this.whyMasked(view, row, column)), class: "hs-tip-dim" });
     if (view.sides.rows !== "source") lines.push({ text: this.step(view.rows[row][0]), class: "hs-tip-dim" });
     return lines;
+  }
+
+  whyMasked(view, row, column) {
+    const key = view.columns[column][0];
+    if (view.kind === "decoder_self" && key > view.rows[row][view.rows[row].length - 1]) return "masked_cell";
+    const { tokens } = this.explorer.model.header;
+    return tokens[view.sides.columns][key] === "<pad>" ? "masked_padding" : "masked_switch";
   }
 
   step(index) {

@@ -121,15 +121,15 @@ function gridSvg(grid, x, y) {
 
 function headSvg(head, x, y) {
   const group = svgEl("g", { transform: `translate(${x} ${y})` });
-  const { view, theme, plot, state, options } = head;
-  const ramp = makeRamp(theme, head.kind).map((rgb) => cssColour(rgb));
+  const { view, theme, plot, options } = head;
+  const ramp = head.palette().map((rgb) => cssColour(rgb));
   const gap = Math.min(plot.cw, plot.ch) >= 7 ? 1 : 0;
   const ink = cssColour(theme.ink);
   for (let r = 0; r < view.queries; r++) {
     for (let c = 0; c < view.keys; c++) {
       const at = r * view.keys + c;
       const masked = view.mask && view.mask[at];
-      const index = masked ? 0 : rampIndex(view.data[at], options.top, state.threshold);
+      const index = masked ? 0 : head.shadeOf(view.data[at]);
       if (!index && !masked) continue;
       group.append(
         svgEl("rect", {

@@ -1,0 +1,68 @@
+// The switches as links write them (transformer/interventions.py): name -> "value@place,value@place". Here as lists of
+// {value, where}, so that a card can change one and leave what a link brought along.
+
+const PLACED = ["scaling", "causal", "padding", "hide"];
+const PLACES = ["zero", "uniform", "argmax"];
+
+export const SWITCH_NAMES = ["scaling", "causal", "padding", "pad", "hide", "zero", "uniform", "argmax"];
+
+export function readSwitches(params) {
+  const lists = {};
+  for (const name of SWITCH_NAMES) {
+    const text = params && typeof params[name] === "string" ? params[name] : "";
+    lists[name] = text
+      ? text.split(",").map((part) => {
+          if (PLACES.includes(name)) return { value: "", where: part };
+          const [value, where] = part.split("@");
+          return { value, where: where || "all" };
+        })
+      : [];
+  }
+  return lists;
+}
+
+export function writeSwitches(lists) {
+  const params = {};
+  for (const name of SWITCH_NAMES) {
+    const parts = lists[name].map(({ value, where }) => {
+      if (PLACES.includes(name)) return where;
+      return PLACED.includes(name) && where !== "all" ? `${value}@${where}` : value;
+    });
+    if (parts.length) params[name] = parts.join(",");
+  }
+  return params;
+}
+
+// "cross.2.*" -> does it cover head `head` (from 0) of layer `layer` of the kind?
+export function placeCovers(place, kind, layer, head) {
+  const [of, l = "*", h = "*"] = place.split(".");
+  const fits = (text, index) => text === "*" || Number(text) === index + 1;
+  return (of === "all" || of === kind) && fits(l, layer) && fits(h, head);
+}
+
+// Every head, named "kind.layer.head", that the places cover; sizes: kind -> {layers, heads}.
+export function headsIn(places, sizes) {
+  const found = new Set();
+  for (const [kind, { layers, heads }] of Object.entries(sizes)) {
+    for (let l = 0; l < layers; l++)
+      for (let h = 0; h < heads; h++)
+        if (places.some((place) => placeCovers(place, kind, l, h))) found.add(`${kind}.${l + 1}.${h + 1}`);
+  }
+  return found;
+}
+
+// The fewest places that name these heads: whole kinds and layers by one name each.
+export function placesOf(found, sizes) {
+  const places = [];
+  for (const [kind, { layers, heads }] of Object.entries(sizes)) {
+    const whole = [];
+    const single = [];
+    for (let l = 1; l <= layers; l++) {
+      const own = Array.from({ length: heads }, (_, h) => `${kind}.${l}.${h + 1}`).filter((one) => found.has(one));
+      if (own.length === heads) whole.push(`${kind}.${l}`);
+      else single.push(...own);
+    }
+    places.push(...(whole.length === layers ? [kind] : whole), ...single);
+  }
+  return places;
+}

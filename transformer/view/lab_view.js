@@ -1,0 +1,374 @@
+import { el, makeTooltip, documentTop } from "./dom.js";
+import { readPack } from "./pack.js";
+import { makeTexts } from "./texts.js";
+import { LAB_TEXTS } from "./lab_texts.js";
+import { readTheme, makeRamp, rampGradient, cssColour, KINDS } from "./colour.js";
+import { meanEntropy, largestOf } from "./matrix.js";
+import { formatWeight, formatSmall } from "./format.js";
+import { TraceModel } from "./model.js";
+import { Grid } from "./grid.js";
+import { HeadPlot } from "./head.js";
+import { Reader } from "./reader.js";
+import { DifferenceModel, DifferenceGrid, DifferencePlot, differencePalette } from "./difference.js";
+import { STATE_DEFAULTS, mergeState } from "./state.js";
+import { readSwitches, writeSwitches } from "./lab_params.js";
+import { SwitchCards } from "./lab_switches.js";
+
+const LAB_NARROW = 820;
+const LAB_PAUSE = 120; // milliseconds a slider rests before the server hears of it
+const PANES = ["before", "after", "difference"];
+
+// Before, after and difference of one kind of attention: three grids and one head three times, under the switches.
+export class Lab {
+  constructor(root, report) {
+    this.root = root;
+    this.report = report;
+    this.t = makeTexts(LAB_TEXTS);
+    this.state = { ...STATE_DEFAULTS };
+    this.lists = readSwitches({});
+    this.models = {};
+    this.exact = { before: new Map(), after: new Map() };
+    this.knocking = false;
+    this.element = el("div", { class: "hs hs-lab", "data-testid": "lab", role: "region", "aria-label": this.t("lab") });
+    this.build();
+    root.append(this.element);
+    this.watch();
+  }
+
+  build() {
+    const { t } = this;
+    this.tooltip = makeTooltip(this.element);
+    this.cards = new SwitchCards({
+      t,
+      switched: (lists, dragging) => this.switched(lists, dragging),
+      mode: (on) => this.setMode(on),
+      knocking: () => this.knocking,
+    });
+    this.kindButtons = KINDS.map((kind) =>
+      el(
+        "button",
+        { type: "button", "data-testid": "lab-kind-" + kind, "data-kind": kind, click: () => this.person({ kind }) },
+        t("kind_" + kind),
+      ),
+    );
+    this.legend = el("div", { class: "hs-legend" });
+    this.reset = el(
+      "button",
+      { type: "button", class: "hs-reset", "data-testid": "reset", click: () => this.switched(readSwitches({})) },
+      t("lab_reset"),
+    );
+    this.panes = {};
+    this.work = el("div", { class: "hs-lab-work" });
+    this.spoken = el("div", { class: "hs-spoken", "aria-live": "polite", role: "status" });
+    this.sentinel = el("span", { class: "hs-sentinel", "aria-hidden": "true", transitionend: () => this.retheme() });
+    this.element.append(
+      this.sentinel,
+      this.cards.element,
+      el(
+        "div",
+        { class: "hs-bar" },
+        el("div", { class: "hs-seg", role: "group", "aria-label": t("kind") }, ...this.kindButtons),
+        this.legend,
+        this.reset,
+      ),
+      this.work,
+      this.tooltip.box,
+      this.spoken,
+    );
+  }
+
+  watch() {
+    this.resizes = new ResizeObserver(() => {
+      if (this.element.clientWidth !== this.width) this.schedule();
+    });
+    this.resizes.observe(this.element);
+    this.onResize = () => this.schedule();
+    window.addEventListener("resize", this.onResize);
+  }
+
+  destroy() {
+    this.resizes.disconnect();
+    window.removeEventListener("resize", this.onResize);
+    cancelAnimationFrame(this.frame);
+    clearTimeout(this.timer);
+    this.element.remove();
+  }
+
+  schedule() {
+    cancelAnimationFrame(this.frame);
+    this.frame = requestAnimationFrame(() => this.draw());
+  }
+
+  retheme() {
+    if (this.theme && readTheme(this.element).key !== this.theme.key) this.draw();
+  }
+
+  // -- what the server brings --------------------------------------------------------------------------------------
+
+  take(bytes, side) {
+    const pack = readPack(bytes);
+    if (!pack.header.kinds) return this.takeNumbers(pack, side);
+    const { state } = pack.header;
+    if (side === "before" && state && state.revision !== this.revision) {
+      this.revision = state.revision;
+      this.state = mergeState(STATE_DEFAULTS, { ...state, kind: state.kind === "all" ? "cross" : state.kind });
+      this.lists = readSwitches(pack.header.switches);
+    }
+    const model = new TraceModel(pack);
+    this.models[side] = model;
+    const waiting = this.exact[side].get(model.id);
+    if (waiting) model.merge(waiting);
+    return this.together();
+  }
+
+  // Exact numbers of one head; they may be here before the picture they belong to.
+  takeNumbers(pack, side) {
+    const { id } = pack.header;
+    this.exact[side] = new Map([[id, pack]]);
+    const model = this.models[side];
+    if (!model || model.id !== id) return;
+    model.merge(pack);
+    this.together();
+  }
+
+  // Draw when both sides are of the same tokens: in between one is a sentence ahead of the other.
+  together() {
+    const { before, after } = this.models;
+    if (!before || !after || before.header.base !== after.header.base) return;
+    this.difference = new DifferenceModel(before, after);
+    this.schedule();
+  }
+
+  // -- what a person does ------------------------------------------------------------------------------------------
+
+  person(partial) {
+    this.state = mergeState(this.state, partial);
+    this.draw();
+    this.tell();
+  }
+
+  switched(lists, dragging) {
+    this.lists = lists;
+    this.drawCards();
+    clearTimeout(this.timer);
+    if (dragging) this.timer = setTimeout(() => this.tell(), LAB_PAUSE);
+    else this.tell();
+  }
+
+  tell() {
+    const { kind, layer, head } = this.state;
+    this.report({ kind, layer, head, switches: writeSwitches(this.lists), revision: this.revision });
+  }
+
+  setMode(on) {
+    this.knocking = on;
+    this.element.toggleAttribute("data-knocking", on);
+    this.drawCards();
+  }
+
+  choose(kind, layer, head) {
+    if (this.knocking) return this.knock(kind, layer, head);
+    this.person({ layer, head });
+    this.spoken.textContent = this.panes.after.reader.title(kind, layer, head);
+    return undefined;
+  }
+
+  knock(kind, layer, head) {
+    const out = this.cards.toggle(kind, layer, head);
+    const title = this.panes.after.reader.title(kind, layer, head);
+    this.spoken.textContent = this.t("lab_knock", { title, state: this.t(out ? "lab_state_out" : "lab_state_in") });
+  }
+
+  // The key X knocks the chosen head out, whatever clicks do.
+  key(event) {
+    if (event.key.toLowerCase() !== "x" || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    const { layer, head } = this.chosen();
+    this.knock(this.state.kind, layer, head);
+  }
+
+  // -- what is shown -----------------------------------------------------------------------------------------------
+
+  chosen() {
+    return this.models.after.clampChoice(this.state.kind, this.state.layer, this.state.head);
+  }
+
+  pane(name, kind) {
+    const { t } = this;
+    const different = name === "difference";
+    const reader = new Reader({ t, tooltip: this.tooltip, state: this.state, model: null });
+    const hooks = {
+      t,
+      title: (...at) => reader.title(...at),
+      axis: (side, direction) => t(direction === "row" ? "row_axis" : "column_axis", { name: t("axis_" + side) }),
+      hover: (...args) => this.hover(name, reader, args),
+      unhover: () => this.tooltip.hide(),
+      choose: (...args) => (args.length === 3 ? this.choose(...args) : this.chooseCell(args[1])),
+    };
+    const grid = different ? new DifferenceGrid(kind, hooks) : new Grid(kind, hooks);
+    const head = different ? new DifferencePlot(kind, hooks) : new HeadPlot(kind, hooks);
+    grid.canvas.dataset.testid = `lab-grid-${name}`;
+    head.canvas.dataset.testid = `lab-head-${name}`;
+    grid.canvas.addEventListener("keydown", (event) => this.key(event));
+    const about = el("small", null);
+    const title = el("h3", null);
+    const numbers = el("div", { class: "hs-stats", "data-testid": "lab-numbers-" + name });
+    const element = el(
+      "section",
+      { class: "hs-pane", "data-testid": "pane-" + name },
+      el("h2", null, el("span", null, t("lab_" + name)), " ", about),
+      grid.canvas,
+      title,
+      head.canvas,
+      numbers,
+    );
+    return { name, kind, reader, grid, head, about, title, numbers, element };
+  }
+
+  // The chosen cell is shared by all three heads.
+  chooseCell(cell) {
+    const same = this.cell && cell[0] === this.cell[0] && cell[1] === this.cell[1];
+    this.cell = same ? null : cell;
+    this.drawHeads();
+  }
+
+  hover(name, reader, args) {
+    if (name !== "difference") return args.length === 3 ? reader.hoverCell(...args) : reader.hoverTile(...args);
+    const tile = args.length !== 3;
+    const [kind, layer, head, row, column, event] = tile ? args : [null, null, null, ...args[1], args[2]];
+    const view = tile ? this.difference.view(kind, layer, head, this.state) : args[0];
+    const at = row * view.keys + column;
+    const value = (number, exact) => (exact ? formatWeight(number, true) : this.t("approximate", { value: number.toFixed(2) }));
+    const change = view.data[at];
+    const signed = (change > 0 ? "+" : "") + formatSmall(change);
+    const lines = [
+      this.t("link", { row: view.rowLabels[row], column: view.columnLabels[column] }),
+      { text: this.t("lab_changed", { value: signed }), class: "hs-tip-number" },
+      this.t("lab_was", { value: value(view.before.data[at], view.before.exact) }),
+      this.t("lab_is", { value: value(view.after.data[at], view.after.exact) }),
+    ];
+    if (tile) lines.unshift(reader.title(kind, layer, head));
+    return this.tooltip.show(lines, event.clientX, event.clientY);
+  }
+
+  drawCards() {
+    if (!this.models.after) return;
+    const { kinds, header } = this.models.after;
+    const { kind } = this.state;
+    const scale = header.trained_scale;
+    const { lists, knocking } = this;
+    this.cards.draw({ lists, kinds, kind, ...this.chosen(), header, std: scale, knocking });
+    this.reset.disabled = !Object.keys(writeSwitches(this.lists)).length;
+  }
+
+  draw() {
+    if (!this.difference || !this.element.clientWidth) return;
+    const { element, state, t } = this;
+    this.width = element.clientWidth;
+    element.toggleAttribute("data-big", state.big);
+    this.theme = readTheme(element);
+    element.dataset.theme = this.theme.dark ? "dark" : "light";
+    element.dataset.kind = state.kind;
+    element.classList.toggle("hs-narrow", this.width < LAB_NARROW * (state.big ? 1.1 : 1));
+    this.drawCards();
+    for (const button of this.kindButtons)
+      button.setAttribute("aria-pressed", String(button.dataset.kind === state.kind));
+    if (!this.panes.before || this.panes.before.kind !== state.kind) {
+      this.panes = Object.fromEntries(PANES.map((name) => [name, this.pane(name, state.kind)]));
+      this.work.replaceChildren(...PANES.map((name) => this.panes[name].element));
+      this.cell = null;
+    }
+    this.drawLegend();
+    const switched = Object.keys(this.models.after.header.switches || {}).some((name) => name !== "pad");
+    this.panes.before.about.textContent = t("lab_before_about");
+    this.panes.after.about.textContent = t(switched ? "lab_after_about" : "lab_after_none");
+    this.panes.difference.about.textContent = t("lab_difference_about");
+    const sizes = this.room();
+    for (const name of PANES) {
+      const pane = this.panes[name];
+      const model = name === "difference" ? this.difference : this.models[name];
+      Object.assign(pane.reader.explorer, { model: name === "difference" ? this.models.after : model, state });
+      pane.model = model;
+      pane.grid.draw(model, state, this.theme, sizes.width, sizes.grid);
+    }
+    this.sizes = sizes;
+    this.drawHeads();
+    element.dataset.drawn = `${this.models.before.id}:${this.models.after.id}:${state.kind}`;
+    element.dispatchEvent(
+      new CustomEvent("headscope:drawn", { bubbles: true, composed: true, detail: element.dataset.drawn }),
+    );
+  }
+
+  drawHeads() {
+    const { state, t } = this;
+    const { layer, head } = this.chosen();
+    for (const name of PANES) {
+      const pane = this.panes[name];
+      const view = pane.model.view(state.kind, layer, head, state);
+      const title = pane.reader.title(state.kind, layer, head);
+      pane.title.textContent = title;
+      const label = `${t("lab_" + name)}: ${title}`;
+      const cell = this.cell && this.cell[0] < view.queries && this.cell[1] < view.keys ? this.cell : null;
+      pane.head.draw(view, state, this.theme, { top: 1, cell, width: this.sizes.width, height: this.sizes.head, label });
+      pane.numbers.replaceChildren(...this.numbers(name, view, layer, head));
+    }
+  }
+
+  numbers(name, view, layer, head) {
+    const { t } = this;
+    const number = (label, value) =>
+      el("span", null, t(label) + " ", el("b", null, view.exact ? value : t("approximate", { value })));
+    if (name === "difference") {
+      const top = view.data.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+      return [number("lab_largest_change", view.exact ? formatWeight(top, true) : top.toFixed(2))];
+    }
+    const about = this.models[name].kinds[view.kind];
+    const parts = [
+      number("entropy", meanEntropy(view.raw, about.queries, about.keys).toFixed(3)),
+      number("largest", largestOf(view.raw).toFixed(4)),
+    ];
+    if (name === "after" && layer !== "all" && head !== "all" && about.zero && about.zero[layer][head])
+      parts.push(el("span", { class: "hs-note" }, t("lab_out")));
+    return parts;
+  }
+
+  drawLegend() {
+    const { t, theme, state } = this;
+    const weights = el("span", { class: "hs-ramp" });
+    weights.style.background = rampGradient(makeRamp(theme, state.kind), 1, 0);
+    const change = el("span", { class: "hs-ramp" });
+    const palette = differencePalette(theme, state.kind);
+    const stops = Array.from({ length: 33 }, (_, i) => cssColour(palette[Math.round((i / 32) * 510)]));
+    change.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
+    const one = (ramp, low, high, label) =>
+      el(
+        "span",
+        { class: "hs-legend-one", role: "img", "aria-label": t(label, { low, high }), title: t(label, { low, high }) },
+        el("span", { class: "hs-number" }, low),
+        ramp,
+        el("span", { class: "hs-number" }, high),
+      );
+    this.legend.replaceChildren(
+      one(weights, "0", "1", "legend"),
+      one(change, "−1", "+1", "lab_legend_difference"),
+    );
+  }
+
+  // How large the canvases are: both rows of pictures in one window where it is high enough.
+  room() {
+    const unit = this.theme.size / 15;
+    const narrow = this.element.classList.contains("hs-narrow");
+    const gap = 22 * unit;
+    const width = Math.floor(narrow ? this.width : (this.width - 2 * gap) / 3);
+    const { layers, heads, queries } = this.models.after.kinds[this.state.kind];
+    const host = this.root.host || this.root;
+    const above = Math.min(documentTop(host), window.innerHeight * 0.4) + this.work.offsetTop;
+    const left = window.innerHeight - above - 120 * unit;
+    const least = Math.min(queries, 40) * 13 * unit + 100 * unit;
+    return {
+      width,
+      grid: Math.max(150, Math.min(left * 0.4, (width / heads) * layers * 1.1 + 60)),
+      head: Math.max(260 * unit, left * 0.6, least),
+    };
+  }
+}
