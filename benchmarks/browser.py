@@ -31,13 +31,13 @@ def context(browser: Browser, heads: int = 0) -> BrowserContext:
     return made
 
 
-def _open(page: Page, address: str) -> float:
+def opened(page: Page, address: str) -> float:
     """Milliseconds from asking for the page until its first grid is drawn."""
     page.goto(address, wait_until="commit")
     return page.wait_for_function("stopwatch.first").json_value()
 
 
-def _timed(page: Page, until: str, events: Sequence[str], act: Callable[[], object]) -> float:
+def timed(page: Page, until: str, events: Sequence[str], act: Callable[[], object]) -> float:
     page.evaluate(f"stopwatch.{until}({json.dumps(events)})")
     act()
     return page.evaluate("stopwatch.result")
@@ -58,7 +58,7 @@ class Ours:
         self.shown = 0
         self.link = f"{app.address}/?{urlencode({'source': first[0], 'target': first[1]})}"
         self.page = context(browser).new_page()
-        _open(self.page, self.link)
+        opened(self.page, self.link)
 
     def settle(self) -> None:
         """Wait until nothing is on its way any more."""
@@ -68,7 +68,7 @@ class Ours:
     def open(self) -> float:
         """Follow a link in a browser that was never here."""
         stranger = context(self.browser)
-        took = _open(stranger.new_page(), self.link)
+        took = opened(stranger.new_page(), self.link)
         stranger.close()
         time.sleep(PAUSE)
         return took
@@ -77,7 +77,7 @@ class Ours:
         """Enter in the source field."""
         field = self.page.locator("[data-testid=stTextInput] input").first
         field.fill(source)
-        took = _timed(self.page, "redrawn", ["keydown"], lambda: field.press("Enter"))
+        took = timed(self.page, "redrawn", ["keydown"], lambda: field.press("Enter"))
         self.settle()
         return took
 
@@ -85,7 +85,7 @@ class Ours:
         """A click on the next kind of attention."""
         self.shown = (self.shown + 1) % len(KINDS)
         button = self.page.get_by_test_id(f"kind-{KINDS[self.shown - 1]}")
-        took = _timed(self.page, "redrawn", ["click"], button.click)
+        took = timed(self.page, "redrawn", ["click"], button.click)
         self.settle()
         return took
 
@@ -99,7 +99,7 @@ class Ours:
         tiles = json.loads(grid.get_attribute("data-plot") or "")
         tile = [one for one in tiles if "all" not in (one["layer"], one["head"])][-1 - number]
         at = {"x": tile["x"] + tile["w"] / 2, "y": tile["y"] + tile["h"] / 2}
-        took = _timed(self.page, "exact", ["click"], lambda: grid.click(position=at))  # type: ignore[arg-type]
+        took = timed(self.page, "exact", ["click"], lambda: grid.click(position=at))  # type: ignore[arg-type]
         self.settle()
         return took
 
@@ -112,7 +112,7 @@ class Ours:
         session.on("Network.loadingFinished", lambda event: sizes.append(int(event["encodedDataLength"])))
         session.on("Network.webSocketFrameReceived", lambda event: sizes.append(_frame_bytes(event)))
         session.send("Network.enable")
-        _open(page, self.link)
+        opened(page, self.link)
         page.wait_for_timeout(500)
         stranger.close()
         return sum(sizes)
@@ -147,19 +147,19 @@ class Theirs:
         built = (time.perf_counter() - start) * 1e3
         self.bytes = self.site.show(text)
         self.page = self.context.new_page()
-        return built + _open(self.page, self.site.address)
+        return built + opened(self.page, self.site.address)
 
     def kind(self) -> float:
         """Choose another kind of attention."""
         assert self.page is not None
         page = self.page
-        return _timed(page, "answered", ["change"], lambda: page.select_option("#filter", "2"))
+        return timed(page, "answered", ["change"], lambda: page.select_option("#filter", "2"))
 
     def head(self, number: int) -> float:
         """A click on a head, until its larger picture is there."""
         assert self.page is not None
         box = self.page.locator("svg > g > rect:last-child").nth(number)
-        return _timed(self.page, "answered", ["click"], lambda: box.dispatch_event("click"))
+        return timed(self.page, "answered", ["click"], lambda: box.dispatch_event("click"))
 
     def close(self) -> None:
         if self.page is not None:

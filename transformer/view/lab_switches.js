@@ -3,7 +3,8 @@ import { formatFactor } from "./format.js";
 import { headsIn, placesOf, placeCovers } from "./lab_params.js";
 
 const OCTAVES = 5; // the slider runs from 1/32 to 32 times 1/sqrt(d_k)
-const SNAP = 0.12; // octaves around a mark within which the slider takes it
+const STEP = 0.1;
+const SNAP = 0.16; // octaves around a mark within which the slider takes it
 const MOST_PADS = 16;
 
 // The cards of switches above the pictures. They change lists of {value, where} (lab_params.js) and hand them out.
@@ -70,9 +71,11 @@ export class SwitchCards {
       type: "range",
       min: -OCTAVES,
       max: OCTAVES,
-      step: 0.05,
+      step: STEP,
       "data-testid": "scaling-slider",
       "aria-label": t("lab_scaling_factor"),
+      pointerdown: () => (this.dragging = true),
+      pointerup: () => (this.dragging = false),
       input: () => this.slide(Number(slider.value)),
     });
     const mark = el("span", { class: "hs-mark", "data-testid": "scaling-mark" });
@@ -181,8 +184,9 @@ export class SwitchCards {
   slide(octaves) {
     const { std } = this;
     const off = Math.log2(1 / std);
-    if (Math.abs(octaves) < SNAP) return this.put("scaling", null, true);
-    if (Math.abs(octaves - off) < SNAP) return this.put("scaling", "off", true);
+    const near = this.dragging ? SNAP : STEP / 2; // the arrow keys walk out of a mark again
+    if (Math.abs(octaves) < near) return this.put("scaling", null, true);
+    if (Math.abs(octaves - off) < near) return this.put("scaling", "off", true);
     return this.put("scaling", formatFactor(std * 2 ** octaves), true);
   }
 

@@ -33,7 +33,7 @@ export const LAB_TEXTS = {
   lab_argmax: "argmax",
   lab_zero: "Knock heads out",
   lab_zero_title: "A head that is knocked out adds nothing: its output is 0 before W_O (section 3.2.2).",
-  lab_zero_click: "click heads to knock them out",
+  lab_zero_click: "by clicking heads",
   lab_zero_none: "no head is out",
   lab_zero_one: "1 head is out",
   lab_zero_count: "{n} heads are out",

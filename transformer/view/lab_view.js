@@ -363,7 +363,7 @@ export class Lab {
     const { layers, heads, queries } = this.models.after.kinds[this.state.kind];
     const host = this.root.host || this.root;
     const above = Math.min(documentTop(host), window.innerHeight * 0.4) + this.work.offsetTop;
-    const left = window.innerHeight - above - 120 * unit;
+    const left = window.innerHeight - above - 140 * unit;
     const least = Math.min(queries, 40) * 13 * unit + 100 * unit;
     return {
       width,
