@@ -1,0 +1,187 @@
+"""Why scores are divided by sqrt(d_k) (section 3.2.1, footnote 4): random q and k of every depth, and a model's own."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from transformer.trace import AttentionTrace
+
+# 43 depths, five to an octave where whole numbers allow; 2^(i/5) meets every power of two.
+DEPTHS = tuple(sorted({round(2 ** (i / 5)) for i in range(51)}))
+WAYS = ("scaled", "unscaled", "additive")
+BINS, LIMIT = 41, 4.0  # an odd number, so that one bin is centred at 0
+OWN_BINS = 25  # a sentence of 11 tokens has 121 pairs of query and key
+ADDITIVE_ROWS = 32  # W q and U k cost rows times depth^2: 32 rows take half of the whole experiment
+
+
+@dataclass(frozen=True)
+class RandomExperiment:
+    """Scores of random queries over random keys, for every depth d_k and for each of WAYS to score.
+
+    field            shape              what it is
+    ---------------  -----------------  ------------------------------------------------------------------
+    variance         [depth]            of q.k over all rows and keys; in theory d_k
+    scaled_variance  [depth]            of q.k / sqrt(d_k); in theory 1
+    histogram        [depth, bin]       density of q.k / sqrt(d_k) over -LIMIT to LIMIT; what lies outside is
+                                        in no bin. Over +-LIMIT sqrt(d_k) the same bins are those of q.k
+    scores, weights  [way, depth, key]  of the first row, before and after softmax
+    entropy          [way, depth]       mean over rows of H / ln(keys): 1 flat, 0 all on one key
+    largest          [way, depth]       mean over rows of the largest weight
+    room             [way, depth]       mean over rows of 1 - sum p^2, the trace of the softmax's Jacobian
+    """
+
+    seed: int
+    rows: int
+    keys: int
+    depths: tuple[int, ...]
+    variance: Tensor
+    scaled_variance: Tensor
+    histogram: Tensor
+    scores: Tensor
+    weights: Tensor
+    entropy: Tensor
+    largest: Tensor
+    room: Tensor
+
+
+def _histogram(values: Tensor, visible: Tensor, bins: int) -> Tensor:
+    """How many of the values fall into each of equal bins from -1 to 1: [..., pair] -> [..., bin], float64."""
+    place = ((values + 1) * (bins / 2)).floor()
+    place = torch.where(values == 1, bins - 1, place)  # the last bin is closed
+    inside = visible & (place >= 0) & (place < bins)
+    counts = values.new_zeros(*values.shape[:-1], bins, dtype=torch.float64)
+    return counts.scatter_add_(-1, place.clamp(0, bins - 1).nan_to_num(0).long(), inside.double())
+
+
+def _products(queries: Tensor, keys: Tensor, depths: Sequence[int]) -> Tensor:
+    """q.k of the first d numbers for every depth d: [row, width], [row, key, width] -> [depth, row, key], float64."""
+    sums = (queries[:, None] * keys).cumsum(-1, dtype=torch.float64)
+    return sums[..., torch.tensor(depths) - 1].permute(2, 0, 1)
+
+
+def _additive(queries: Tensor, keys: Tensor, depths: Sequence[int], generator: torch.Generator) -> Tensor:
+    """v^T tanh(W q + U k) with d x d matrices W, U (Bahdanau et al. 2015, A.1.2), of the first d numbers of q and k.
+
+    All weights are Glorot-normal: W and U of variance 1 / d, v of variance 2 / (d + 1). Every row has a v of its own,
+    and rows share as many W and U as are cut from one draw: at d = 1 the mean over rows is one over weights too.
+    queries: [row, width]; keys: [row, key, width]. Returns [depth, row, key], float64.
+    """
+    rows, width = queries.shape
+    w, u, v = (torch.randn(count, width, generator=generator) for count in (width, width, rows))
+    scores = []
+    for d in depths:
+        groups = math.gcd(rows, 1 << (width // d).bit_length() - 1)
+        blocks = [x[: groups * d, :d].reshape(groups, d, d).mT for x in (w, u)]
+        from_query = queries[:, :d].reshape(groups, -1, d) @ blocks[0]
+        from_keys = keys[..., :d].reshape(groups, -1, d) @ blocks[1]
+        hidden = torch.tanh((from_query.view(rows, 1, d) + from_keys.view(rows, -1, d)) / math.sqrt(d))
+        scores.append((hidden @ v[:, :d, None]).squeeze(-1).double() * math.sqrt(2 / (d + 1)))
+    return torch.stack(scores)
+
+
+def random_experiment(
+    seed: int = 0, rows: int = 256, keys: int = 10, depths: Sequence[int] = DEPTHS
+) -> RandomExperiment:
+    """Draw q and k with independent N(0, 1) components, as footnote 4 assumes, and score them in every way.
+
+    Numbers are drawn once for the largest depth and each depth uses the first d_k of them, so that curves over d_k are
+    smooth. `additive` is measured on the first ADDITIVE_ROWS rows. Raises ValueError for a seed below 0 or above
+    2^63 - 1, fewer than 2 rows or keys, and depths that do not rise from 1 or more.
+    """
+    if not 0 <= seed < 2**63:
+        raise ValueError(f"seed is {seed}; it must lie between 0 and 2^63 - 1")
+    if rows < 2 or keys < 2:
+        raise ValueError(f"{rows} rows and {keys} keys arrived; at least 2 of each are needed")
+    if not depths or depths[0] < 1 or any(a >= b for a, b in itertools.pairwise(depths)):
+        raise ValueError(f"the depths {list(depths)} must be whole numbers that rise from 1 or more")
+    generator = torch.Generator().manual_seed(seed)
+    q = torch.randn(rows, depths[-1], generator=generator)
+    k = torch.randn(rows, keys, depths[-1], generator=generator)
+    few = slice(0, ADDITIVE_ROWS)
+    products = _products(q, k, depths)  # [depth, row, key]
+    scaled = products / torch.tensor(depths).double().sqrt()[:, None, None]
+    scores = (scaled, products, _additive(q[few], k[few], depths, generator))
+    weights = [one.softmax(-1) for one in scores]
+    pairs = scaled.flatten(1)
+    counts = _histogram(pairs / LIMIT, torch.ones_like(pairs, dtype=torch.bool), BINS)
+    return RandomExperiment(
+        seed,
+        rows,
+        keys,
+        tuple(depths),
+        variance=products.flatten(1).var(-1),
+        scaled_variance=pairs.var(-1),
+        histogram=counts / (rows * keys * 2 * LIMIT / BINS),
+        scores=torch.stack([one[:, 0] for one in scores]),
+        weights=torch.stack([one[:, 0] for one in weights]),
+        entropy=torch.stack([torch.special.entr(p).sum(-1).mean(-1) for p in weights]) / math.log(keys),
+        largest=torch.stack([p.amax(-1).mean(-1) for p in weights]),
+        room=torch.stack([1 - p.square().sum(-1).mean(-1) for p in weights]),
+    )
+
+
+@dataclass(frozen=True)
+class OwnVariances:
+    """What footnote 4 assumes, measured on one kind of attention in one sentence; every tensor is float64.
+
+    field                        shape               what it is
+    ---------------------------  ------------------  ---------------------------------------------------------
+    query, key                   [layer, head]       variance of the numbers in q, in k, about their mean, over
+                                                     tokens and components; the footnote assumes 1
+    query_square, key_square     [layer, head]       their mean square: the variance about 0
+    product                      [layer, head]       variance of q.k over visible pairs, divided by d_k; 1 if the
+                                                     footnote held. NaN where no pair is visible
+    mean                         [layer, head]       mean of q.k / sqrt(d_k) over visible pairs; 0 if it held
+    limit                        [layer, head]       the histogram runs from -limit to limit: LIMIT or the largest
+    histogram                    [layer, head, bin]  density of q.k / sqrt(d_k) over visible pairs
+    """
+
+    d_k: int
+    query: Tensor
+    key: Tensor
+    query_square: Tensor
+    key_square: Tensor
+    product: Tensor
+    mean: Tensor
+    limit: Tensor
+    histogram: Tensor
+
+    @property
+    def scaled_std(self) -> Tensor:
+        """Standard deviation of q.k / sqrt(d_k), [layer, head]: of the scores, where the model scales."""
+        return self.product.sqrt()
+
+    def unit(self, low: float = 0.8, high: float = 1.25) -> Tensor:
+        """Heads whose q and k both have a variance between low and high: [layer, head], bool."""
+        return (self.query >= low) & (self.query <= high) & (self.key >= low) & (self.key <= high)
+
+
+def own_variances(attention: AttentionTrace) -> OwnVariances:
+    """Are the model's own q and k of unit variance? Over all tokens of the sentence; products over visible pairs."""
+    queries, keys = attention.queries.double(), attention.keys.double()
+    d_k = queries.shape[-1]
+    products = queries @ keys.mT / math.sqrt(d_k)  # [layer, head, query, key]
+    visible = attention.mask.expand_as(products).flatten(2)
+    products = products.flatten(2)
+    pairs = visible.sum(-1)
+    mean = torch.where(visible, products, 0).sum(-1) / pairs
+    spread = torch.where(visible, products - mean[..., None], 0).square().sum(-1) / pairs
+    limit = torch.where(visible, products.abs(), 0).amax(-1).clamp(min=LIMIT)
+    counts = _histogram(products / limit[..., None], visible, OWN_BINS)
+    return OwnVariances(
+        d_k,
+        query=queries.flatten(2).var(-1, correction=0),
+        key=keys.flatten(2).var(-1, correction=0),
+        query_square=queries.square().mean((-2, -1)),
+        key_square=keys.square().mean((-2, -1)),
+        product=spread,
+        mean=mean,
+        limit=limit,
+        histogram=counts / (pairs * 2 * limit / OWN_BINS)[..., None],
+    )

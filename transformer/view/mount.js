@@ -1,0 +1,37 @@
+// What all components share: staying mounted over reruns, and explanations one hover away.
+
+const everMounted = new WeakMap();
+
+// Streamlit calls a component again on every rerun, and may clean up and call again at once: what `make` made for the
+// parent element is kept and handed out again, and only what stays away is taken down, by its destroy().
+export function keepMounted(component, make) {
+  const { parentElement } = component;
+  let mounted = everMounted.get(parentElement);
+  if (!mounted) {
+    mounted = { kept: make(parentElement) };
+    everMounted.set(parentElement, mounted);
+  }
+  mounted.kept.component = component;
+  clearTimeout(mounted.leaving);
+  const leave = () => {
+    mounted.leaving = setTimeout(() => {
+      mounted.kept.destroy();
+      everMounted.delete(parentElement);
+    }, 100);
+  };
+  return { kept: mounted.kept, leave };
+}
+
+// Shows lines beside the pointer, or below the element when it is reached by keyboard. tooltip: of makeTooltip.
+export function hint(element, tooltip, lines) {
+  const show = (event) => tooltip.show(lines(), event.clientX, event.clientY);
+  element.addEventListener("pointerenter", show);
+  element.addEventListener("pointermove", show);
+  element.addEventListener("pointerleave", () => tooltip.hide());
+  element.addEventListener("blur", () => tooltip.hide());
+  element.addEventListener("focus", () => {
+    const place = element.getBoundingClientRect();
+    if (element.matches(":focus-visible")) tooltip.show(lines(), place.left, place.bottom);
+  });
+  return element;
+}
