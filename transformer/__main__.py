@@ -10,13 +10,16 @@ from transformer.checkpoint import CheckpointError
 from transformer.commands import evaluate, heads, record, serve, train, translate
 from transformer.commands.common import CommandError
 from transformer.config import ConfigError
+from transformer.interventions import InterventionError
 from transformer.pretrained import InputError
 from transformer.tokenizer import TokenizerError
 from transformer.training.data import DataError
 from transformer.training.settings import TrainingError
 
 # What a person can mend: shown as one sentence, without a traceback. Everything else is a defect of ours.
-KNOWN = (CheckpointError, CommandError, ConfigError, DataError, InputError, TokenizerError, TrainingError)
+KNOWN = (
+    CheckpointError, CommandError, ConfigError, DataError, InputError, InterventionError, TokenizerError, TrainingError
+)  # fmt: skip
 COMMANDS = {
     "train": train,
     "translate": translate,

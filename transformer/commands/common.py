@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from transformer.interventions import Interventions
 from transformer.training.data import DataError, Pair, read_pairs
 from transformer.training.recipe import Table, read_recipe
 
@@ -69,6 +70,24 @@ def search(options: argparse.Namespace, recipe: Mapping[str, Any] | None = None)
     beams = options.beam if options.beam is not None else recipe.get("beam", 1)
     alpha = options.length_penalty if options.length_penalty is not None else recipe.get("length_penalty", 0.6)
     return beams, alpha
+
+
+def add_switches(parser: argparse.ArgumentParser) -> None:
+    """What to switch in the model, as links to the Lab write it."""
+    parser.add_argument(
+        "--switch",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="NAME=VALUE",
+        help="switch something in the model, e.g. scaling=off causal=off zero=cross.2.5 for head 5 of "
+        f"cross-attention in layer 2; there are {', '.join(Interventions.PARAMS)} (see transformer/interventions.py)",
+    )
+
+
+def switches(options: argparse.Namespace) -> Interventions:
+    """The switches that were named; none if none was. Raises InterventionError."""
+    return Interventions.parse(options.switch)
 
 
 def add_recipe(parser: argparse.ArgumentParser, text: str) -> None:

@@ -1,7 +1,8 @@
 """Score a checkpoint on sentence pairs: sacreBLEU, chrF and perplexity.
 
-A source that stands on several lines is translated once and scored with all its references. A recipe names test data,
-preparation and decoding; of a toy task, inputs that training never saw are drawn.
+As trained, or with --switch. A source that stands on several lines is translated once and scored with all its
+references. A recipe names test data, preparation and decoding; of a toy task, inputs that training never saw are
+drawn.
 """
 
 from __future__ import annotations
@@ -16,13 +17,16 @@ from transformer.commands.common import (
     add_device,
     add_recipe,
     add_search,
+    add_switches,
     find_device,
     read,
     recipe_of,
     search,
+    switches,
     whole,
 )
 from transformer.files import write_whole
+from transformer.interventions import NONE, Interventions
 from transformer.pretrained import load
 from transformer.training.evaluation import Evaluation
 from transformer.training.evaluation import evaluate as measure
@@ -45,11 +49,12 @@ def add(parser: argparse.ArgumentParser) -> None:
         "--lengths", type=whole(1, 10_000), nargs=2, metavar=("LOW", "HIGH"), help="of a toy task's inputs"
     )
     add_search(parser)
+    add_switches(parser)
     add_device(parser)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the scores there too, e.g. as metrics.json")
 
 
-def table(found: Evaluation, task: bool = False) -> str:
+def table(found: Evaluation, task: bool = False, interventions: Interventions = NONE) -> str:
     """The scores as a person reads them. Of a toy task, whose words are letters, BLEU and chrF say nothing."""
     search = "greedy" if found.beams == 1 else f"beam {found.beams}, length penalty {found.length_penalty:g}"
     rows = [
@@ -64,6 +69,8 @@ def table(found: Evaluation, task: bool = False) -> str:
         rows = [row for row in rows if row[0] not in ("sacreBLEU", "chrF")]
     if found.tokenized_bleu is not None:
         rows.insert(1, ("tokenised", f"{found.tokenized_bleu:.2f}", f"BLEU {found.tokenized_bleu_signature}"))
+    if interventions:
+        rows.append(("switches", f"{len(interventions.switches)}", str(interventions)))
     if found.untranslated:
         rows.append(("untranslated", f"{found.untranslated:,}", "blank or too long, scored as empty translations"))
     if found.unmeasured:
@@ -72,6 +79,7 @@ def table(found: Evaluation, task: bool = False) -> str:
 
 
 def run(options: argparse.Namespace) -> int:
+    interventions = switches(options)
     recipe = recipe_of(options)
     data = recipe.get("data", {})
     preparation = None
@@ -90,10 +98,13 @@ def run(options: argparse.Namespace) -> int:
             codes = data.get("codes", ["en", "de"])
             preparation = Preparation(data["preparation"], (codes[0], codes[1]))
     model = load(options.checkpoint, find_device(options.device))
-    found = measure(model, pairs, *search(options, recipe.get("decoding")), preparation)
-    print(table(found, bool(spec)))
+    interventions.check(model.config)
+    found = measure(model, pairs, *search(options, recipe.get("decoding")), preparation, interventions)
+    print(table(found, bool(spec), interventions))
     if options.json:
         about = {"checkpoint": model.name, "data": names, **found.to_dict()}
+        if interventions:
+            about["switches"] = str(interventions)
         if spec:
             about = {name: value for name, value in about.items() if not name.startswith(("bleu", "chrf"))}
         write_whole(options.json, (json.dumps(about, indent=2) + "\n").encode())

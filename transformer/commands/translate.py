@@ -9,7 +9,17 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
-from transformer.commands.common import add_checkpoint, add_device, add_search, find_device, search, whole
+from transformer.commands.common import (
+    add_checkpoint,
+    add_device,
+    add_search,
+    add_switches,
+    find_device,
+    search,
+    switches,
+    whole,
+)
+from transformer.interventions import NONE, Interventions
 from transformer.pretrained import InputError, Pretrained, load
 
 BROKEN_PIPE = 141  # what a shell reports for a program ended by SIGPIPE
@@ -18,6 +28,7 @@ BROKEN_PIPE = 141  # what a shell reports for a program ended by SIGPIPE
 def add(parser: argparse.ArgumentParser) -> None:
     add_checkpoint(parser)
     add_search(parser)
+    add_switches(parser)
     add_device(parser)
     parser.add_argument(
         "--batch",
@@ -45,7 +56,12 @@ def decoded(lines: Iterable[bytes]) -> Iterator[str]:
 
 
 def translations(
-    model: Pretrained, texts: Iterable[str], batch: int = 256, beams: int = 1, alpha: float = 0.6
+    model: Pretrained,
+    texts: Iterable[str],
+    batch: int = 256,
+    beams: int = 1,
+    alpha: float = 0.6,
+    interventions: Interventions = NONE,
 ) -> Iterator[tuple[str, str | None]]:
     """A translation, and what was wrong or None, for every text, in order.
 
@@ -53,26 +69,36 @@ def translations(
     """
     numbers = itertools.count(1)
     texts = iter(texts)
+    padded = f", {interventions.pads} of padding among them," if interventions.pads else ""
     while chunk := list(itertools.islice(texts, batch)):
         wrong: list[str | None] = [None] * len(chunk)
         for index, text in enumerate(chunk):
             number = next(numbers)
             try:
-                model.encode(text)
+                model.pad(model.encode(text), interventions)
             except InputError as error:
                 chunk[index] = ""
                 if error.tokens:
                     wrong[index] = (
-                        f"line {number}: not translated, it has {error.tokens:,} tokens and the model takes at most "
-                        f"{error.limit}; its line in the output is empty"
+                        f"line {number}: not translated, it has {error.tokens:,} tokens{padded} and the model takes "
+                        f"at most {error.limit}; its line in the output is empty"
                     )
-        yield from zip(model.translate_all(chunk, beams, alpha), wrong, strict=True)
+        yield from zip(model.translate_all(chunk, beams, alpha, interventions=interventions), wrong, strict=True)
 
 
-def write(model: Pretrained, source: BinaryIO, target: BinaryIO, batch: int, beams: int, alpha: float) -> int:
+def write(
+    model: Pretrained,
+    source: BinaryIO,
+    target: BinaryIO,
+    batch: int,
+    beams: int,
+    alpha: float,
+    interventions: Interventions = NONE,
+) -> int:
     """Translate source to target line by line. Returns 1 if a line could not be translated, else 0."""
     status = 0
-    for count, (text, wrong) in enumerate(translations(model, decoded(source), batch, beams, alpha), 1):
+    found = translations(model, decoded(source), batch, beams, alpha, interventions)
+    for count, (text, wrong) in enumerate(found, 1):
         if wrong:
             _complain(wrong)
             status = 1
@@ -84,10 +110,12 @@ def write(model: Pretrained, source: BinaryIO, target: BinaryIO, batch: int, bea
 
 
 def run(options: argparse.Namespace) -> int:
+    interventions = switches(options)
     model = load(options.checkpoint, find_device(options.device))
+    interventions.check(model.config)
     batch = 1 if sys.stdin.isatty() else options.batch
     try:
-        return write(model, sys.stdin.buffer, sys.stdout.buffer, batch, *search(options))
+        return write(model, sys.stdin.buffer, sys.stdout.buffer, batch, *search(options), interventions)
     except BrokenPipeError:
         # Whoever read the translations has seen enough. Python would complain again when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

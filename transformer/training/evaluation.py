@@ -1,4 +1,4 @@
-"""How good a checkpoint is: sacreBLEU, chrF and perplexity on sentence pairs."""
+"""How good a checkpoint is: sacreBLEU, chrF and perplexity on sentence pairs, as trained or with switches set."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch.nn.functional import cross_entropy
+import torch.nn.functional as F
 
+from transformer.interventions import NONE, Interventions
 from transformer.pretrained import InputError, Pretrained
 from transformer.tap import FUSED
 from transformer.training.data import DataError, Pair, bucket, group_references, make_batch
@@ -52,32 +53,56 @@ class Evaluation:
         return dataclasses.asdict(self)
 
 
-def fits(model: Pretrained, text: str, side: str) -> bool:
-    """Whether the model can take the text: neither blank nor too long."""
+def fits(model: Pretrained, text: str, side: str, interventions: Interventions = NONE) -> bool:
+    """Whether the model can take the text: neither blank nor too long, a source with the padding asked for."""
     try:
-        model.encode(text, side)
+        ids = model.encode(text, side)
+        if side == "source":
+            model.pad(ids, interventions)
     except InputError:
         return False
     return True
 
 
+def _alike(rows: Sequence[int], lengths: Sequence[tuple[int, int]]) -> list[list[int]]:
+    """The same rows in groups of equal lengths on both sides."""
+    groups: dict[tuple[int, int], list[int]] = {}
+    for row in rows:
+        groups.setdefault(lengths[row], []).append(row)
+    return list(groups.values())
+
+
 @torch.inference_mode()
-def surprise(model: Pretrained, pairs: Sequence[Pair], batch_tokens: int = 2000) -> tuple[float, int, int]:
+def surprise(
+    model: Pretrained, pairs: Sequence[Pair], batch_tokens: int = 2000, interventions: Interventions = NONE
+) -> tuple[float, int, int]:
     """Negative log-likelihood of the targets in nats, summed; the number of target tokens, </s> included; and the
-    number of pairs that fit the model."""
-    fitting = [pair for pair in pairs if fits(model, pair[0], "source") and fits(model, pair[1], "target")]
+    number of pairs that fit the model.
+
+    With switches only pairs of the same two lengths share a batch: with a mask off, its padding could be seen.
+    Raises InterventionError.
+    """
+    fitting = [
+        pair for pair in pairs if fits(model, pair[0], "source", interventions) and fits(model, pair[1], "target")
+    ]
     if not fitting:
         return 0.0, 0, 0
     encode = model.tokenizer.encode
     numbered = [(encode(source), encode(target)) for source, target in fitting]
     total, count = 0.0, 0
     network, config = model.model, model.config
-    for rows in bucket([(len(s) + 1, len(t) + 1) for s, t in numbered], batch_tokens, None):
+    tap = model.tap(interventions) if interventions else FUSED
+    lengths = [(len(s) + 1, len(t) + 1) for s, t in numbered]
+    groups = bucket(lengths, batch_tokens, None)
+    if interventions:
+        groups = [same for rows in groups for same in _alike(rows, lengths)]
+    for rows in groups:
         batch = make_batch([numbered[i][0] for i in rows], [numbered[i][1] for i in rows], config)
         source, fed, wanted = (x.to(network.device) for x in (batch.source, batch.target_in, batch.target_out))
-        hidden = network.decode(fed, network.encode(source, FUSED), source, FUSED)
+        source = F.pad(source, (0, interventions.pads), value=config.pad_id)
+        hidden = network.decode(fed, network.encode(source, tap), source, tap)
         real = wanted != config.pad_id
-        total += cross_entropy(network.project(hidden[real]).float(), wanted[real], reduction="sum").item()
+        total += F.cross_entropy(network.project(hidden[real]).float(), wanted[real], reduction="sum").item()
         count += int(real.sum())
     return total, count, len(fitting)
 
@@ -88,15 +113,15 @@ def evaluate(
     beams: int = 1,
     alpha: float = 0.6,
     preparation: Preparation | None = None,
+    interventions: Interventions = NONE,
 ) -> Evaluation:
-    """Translate every distinct source and score it against all its references. Raises DataError.
+    """Translate every distinct source and score it against all its references.
 
-    preparation: what the model's training text went through; sources are prepared alike.
+    preparation: what the model's training text went through; sources are prepared alike. interventions: switches set
+    while translating and measuring. Raises DataError, InterventionError.
     """
-    try:
-        from sacrebleu.metrics import BLEU, CHRF
-    except ImportError as error:
-        raise DataError("evaluation needs sacrebleu; install the project with its extra [train]") from error
+    from sacrebleu.metrics import BLEU, CHRF  # 0.1 s, for those who measure
+
     if not pairs:
         raise DataError("there is nothing to evaluate: no sentence pair arrived")
     sources, typed = group_references(pairs)
@@ -105,11 +130,11 @@ def evaluate(
         sources = [preparation.source(source) for source in sources]
         references = [[preparation.target(text) for text in group] for group in typed]
         pairs = preparation.pairs(pairs)
-    fitting = [source if fits(model, source, "source") else "" for source in sources]
+    fitting = [source if fits(model, source, "source", interventions) else "" for source in sources]
     began = time.perf_counter()
-    hypotheses = model.translate_all(fitting, beams, alpha)
+    hypotheses = model.translate_all(fitting, beams, alpha, interventions=interventions)
     seconds = time.perf_counter() - began
-    total, tokens, measured = surprise(model, pairs)
+    total, tokens, measured = surprise(model, pairs, interventions=interventions)
     if not tokens:
         raise DataError(f"none of the {len(pairs)} sentence pairs has text on both sides that fits the model")
     exact = sum(ours in group for ours, group in zip(hypotheses, references, strict=True)) / len(sources)

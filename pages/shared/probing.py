@@ -1,0 +1,253 @@
+"""A whole probe set before and after the switches: measured in a thread, while the person goes on looking around."""
+
+from __future__ import annotations
+
+import html
+import logging
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+
+import streamlit as st
+
+from pages.shared.begin import message
+from pages.shared.compared import Compared
+from pages.shared.texts import _
+from pages.shared.translation import number, table
+from transformer.interventions import NONE, InterventionError, Interventions
+from transformer.pretrained import InputError, Pretrained
+from transformer.probing import ProbeScores, Stopped, probe, probe_pairs, task_of
+from transformer.training.data import Pair
+
+KEY = "headscope_probe"
+PATIENCE = 15.0  # seconds without anybody looking, after which a measurement ends: the viewer has left
+POLL = 0.5  # seconds between two looks of a page
+ROOM = 256  # results kept
+
+Key = tuple[str, str, str]
+
+
+def key_of(model: Pretrained, interventions: Interventions) -> Key:
+    """What scores belong to."""
+    return model.name, str(model.path), str(interventions)
+
+
+class Desk:
+    """What all viewers share: one measurement at a time, and the scores measured last.
+
+    turn: held by the thread that measures.
+    """
+
+    def __init__(self, room: int = ROOM) -> None:
+        self.turn = threading.Lock()
+        self.room = room
+        self._scores: OrderedDict[Key, ProbeScores] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def get(self, key: Key) -> ProbeScores | None:
+        with self._lock:
+            if key in self._scores:
+                self._scores.move_to_end(key)
+            return self._scores.get(key)
+
+    def keep(self, key: Key, scores: ProbeScores) -> None:
+        with self._lock:
+            self._scores[key] = scores
+            self._scores.move_to_end(key)
+            while len(self._scores) > self.room:
+                self._scores.popitem(last=False)
+
+
+class Measurement:
+    """One evaluation in a thread of its own, which never calls Streamlit; pages look at these fields.
+
+    stage: "waiting" for others, "measuring", "done", "stopped" or "failed"; done, total: sentences; now: the switches
+    they are measured with; error: what went wrong, said in the words of `InterventionError` and `InputError`; scores:
+    by what they belong to.
+    """
+
+    def __init__(self, desk: Desk, model: Pretrained, pairs: Sequence[Pair], interventions: Interventions) -> None:
+        self.key, self.switches = key_of(model, interventions), str(interventions)
+        self.stage, self.error, self.now = "waiting", "", NONE
+        self.done, self.total = 0, len(pairs)
+        self.scores: dict[Key, ProbeScores] = {}
+        self._desk, self._model, self._pairs, self._interventions = desk, model, pairs, interventions
+        self._stop, self._looked = threading.Event(), time.monotonic()
+        self.thread = threading.Thread(target=self._run, name="headscope-probe", daemon=True)
+        self.thread.start()
+
+    @property
+    def running(self) -> bool:
+        return self.stage in ("waiting", "measuring")
+
+    @property
+    def stopping(self) -> bool:
+        return self._stop.is_set()
+
+    def look(self) -> None:
+        """Somebody still wants to know."""
+        self._looked = time.monotonic()
+
+    def stop(self) -> None:
+        self._stop.set()
+
+    def _wanted(self) -> bool:
+        return not self._stop.is_set() and time.monotonic() - self._looked < PATIENCE
+
+    def _run(self) -> None:
+        try:
+            while not self._desk.turn.acquire(timeout=0.2):
+                if not self._wanted():
+                    raise Stopped
+            try:
+                self.stage = "measuring"
+                self._measure()
+            finally:
+                self._desk.turn.release()
+            self.stage = "done"
+        except Stopped:
+            self.stage = "stopped"
+        except (InterventionError, InputError) as error:
+            self.error, self.stage = str(error), "failed"
+        except Exception as error:  # whatever it is, the page must not wait for ever
+            logging.getLogger(__name__).exception("a measurement failed")
+            self.error, self.stage = f"{type(error).__name__}: {error}", "failed"
+
+    def _measure(self) -> None:
+        """Nothing switched, then the switches; whatever is known already is not measured again."""
+        open_ = []
+        for one in dict.fromkeys((NONE, self._interventions)):
+            key = key_of(self._model, one)
+            known = self._desk.get(key)
+            if known is None:
+                open_.append((key, one))
+            else:
+                self.scores[key] = known
+        self.total = len(open_) * len(self._pairs)
+        for place, (key, one) in enumerate(open_):
+            self.now = one
+            self.scores[key] = probe(self._model, self._pairs, one, self._watch(place * len(self._pairs)))
+            self._desk.keep(key, self.scores[key])
+
+    def _watch(self, before: int) -> Callable[[int, int], bool]:
+        def progress(done: int, total: int) -> bool:
+            self.done = before + done
+            return self._wanted()
+
+        return progress
+
+
+@st.cache_resource(show_spinner=False)
+def _desk() -> Desk:
+    return Desk()
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _pairs(_model: Pretrained, name: str, path: str) -> tuple[Pair, ...]:
+    return tuple(probe_pairs(_model) or ())
+
+
+def _start(compared: Compared, pairs: Sequence[Pair]) -> None:
+    old = st.session_state.get(KEY)
+    if old is not None:
+        old.stop()
+    st.session_state[KEY] = Measurement(_desk(), compared.model, pairs, compared.interventions)
+
+
+def rows_of(scores: Sequence[ProbeScores], toy: bool) -> list[tuple[str, ...]]:
+    """The table's rows. Of a toy task, whose words are letters, BLEU says nothing."""
+
+    def percent(share: float) -> str:
+        return f"{100 * share:.1f} %"
+
+    rows = [
+        (_("BLEU"), *(f"{one.bleu:.1f}" for one in scores)),
+        (_("Perplexity of the references"), *(number(one.perplexity) for one in scores)),
+        (_("Repetition, seq-rep-4"), *(percent(one.repetition) for one in scores)),
+        (_("Exactly the reference"), *(percent(one.exact) for one in scores)),
+        (_("Never ended, cut off"), *(percent(one.cut_off) for one in scores)),
+    ]
+    return rows[1:] if toy else rows
+
+
+def _results(compared: Compared, scores: Sequence[ProbeScores]) -> None:
+    head = [_("{count} sentences").format(count=scores[0].sentences), _("nothing switched")]
+    if compared.interventions:
+        head.append(str(compared.interventions))
+    st.html(table(head, rows_of(scores, task_of(compared.model) is not None), "hs-probe-table"))
+    note = _(
+        "Greedy translations against one reference each (sacreBLEU); perplexity with the references fed in; cut off at "
+        "input length + 50."
+    )
+    st.html(f'<p class="hs-tr-legend">{html.escape(note)}</p>')
+
+
+def _progress(measurement: Measurement) -> None:
+    share = measurement.done / measurement.total if measurement.total else 1.0
+    if measurement.stopping:
+        text = _("Stopping …")
+    elif measurement.stage == "waiting":
+        text = _("Another evaluation is running; this one begins when it ends.")
+    else:
+        text = (
+            _("{done} of {total} sentences, now with `{switches}`")
+            if measurement.now
+            else _("{done} of {total} sentences, now with nothing switched")
+        )
+        text = text.format(done=measurement.done, total=measurement.total, switches=measurement.now)
+    st.progress(min(share, 1.0), text=text)
+    st.button(_("Stop"), key="hs-probe-stop", on_click=measurement.stop, disabled=measurement.stopping)
+
+
+def _ended(measurement: Measurement, mine: bool) -> None:
+    """What became of the last measurement, where it left no scores for what is switched now."""
+    if measurement.stage == "failed" and mine:
+        message(_("The evaluation failed: {error}.").format(error=measurement.error), "error")
+    elif measurement.stage == "stopped" and mine:
+        message(_("The evaluation was stopped before its end; there are no numbers."), "note")
+    elif measurement.stage == "done" and not mine:
+        sentence = _("The last evaluation was of {switches}; its numbers come back with those switches.")
+        message(sentence.format(switches=measurement.switches), "note")
+
+
+def _body(compared: Compared, pairs: Sequence[Pair], polling: bool) -> None:
+    """polling: whether this fragment runs by itself, as it must while a measurement runs and only then."""
+    measurement: Measurement | None = st.session_state.get(KEY)
+    running = measurement is not None and measurement.running
+    if measurement is not None and running:
+        measurement.look()
+    if running != polling:
+        st.rerun()
+    keys = [key_of(compared.model, one) for one in dict.fromkeys((NONE, compared.interventions))]
+    own = measurement.scores if measurement is not None else {}
+    scores = [found for key in keys if (found := own.get(key) or _desk().get(key)) is not None]
+    if len(scores) == len(keys):
+        _results(compared, scores)
+    if measurement is not None and running:
+        _progress(measurement)
+    elif len(scores) < len(keys):
+        st.button(
+            _("Measure on {count} sentences").format(count=len(pairs)),
+            key="hs-probe-start",
+            on_click=_start,
+            args=(compared, pairs),
+        )
+        if measurement is not None:
+            _ended(measurement, measurement.key == keys[-1])
+
+
+def draw(compared: Compared) -> None:
+    """A button, and what it leads to. Numbers are shown under the switches they were measured with, never others."""
+    model = compared.model
+    pairs = _pairs(model, model.name, str(model.path))
+    if not pairs:
+        sentence = _(
+            "There is no probe set from {source} to {target}; the command evaluate measures any sentence pairs, with "
+            "--switch as here."
+        )
+        message(sentence.format(source=model.languages[0], target=model.languages[1]), "note")
+        return
+    measurement: Measurement | None = st.session_state.get(KEY)
+    polling = measurement is not None and measurement.running
+    st.fragment(_body, run_every=POLL if polling else None)(compared, pairs, polling)

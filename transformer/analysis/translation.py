@@ -1,0 +1,94 @@
+"""What can be read off a translation: how surprising it is, word by word, where two differ, whether it repeats."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from transformer.analysis.tokens import is_special, word_labels, word_numbers
+from transformer.trace import Trace
+
+
+def perplexity(trace: Trace) -> float:
+    """exp of the mean negative ln p over the tokens of target_out, </s> included, under teacher forcing.
+
+    In doubles from the logits: a probability below 1e-45 would be 0 in the trace's floats, its logarithm infinite.
+    """
+    wanted = torch.tensor(trace.target_out_ids)[:, None]
+    log_probs = trace.logits.double().log_softmax(-1).gather(1, wanted)
+    return log_probs.mean().neg().exp().item()
+
+
+@dataclass(frozen=True)
+class Word:
+    """text: as a person reads it; pieces: of the vocabulary; probabilities: of each piece, given those before it."""
+
+    text: str
+    pieces: tuple[str, ...]
+    probabilities: tuple[float, ...]
+
+    @property
+    def probability(self) -> float:
+        """Of the word, given the words before it: the product over its pieces."""
+        return math.prod(self.probabilities)
+
+
+def words(pieces: Sequence[str], labels: Sequence[str], probabilities: Sequence[float]) -> tuple[Word, ...]:
+    """The words of a token sequence, </s> a word of its own. Where every piece is one character, each is a word: to a
+    model that reverses letters they are what words are to others.
+
+    pieces: as in the vocabulary; labels: the same as a person reads them; probabilities: of each. Raises ValueError
+    if there are not as many of each.
+    """
+    specials = is_special(pieces)
+    letters = all(len(piece) == 1 or special for piece, special in zip(pieces, specials, strict=True))
+    numbers = tuple(range(len(pieces))) if letters else word_numbers(pieces, labels)
+    found: list[list[tuple[str, float]]] = [[] for _ in range(max(numbers, default=-1) + 1)]
+    for number, piece, probability in zip(numbers, pieces, probabilities, strict=True):
+        found[number].append((piece, probability))
+    return tuple(
+        Word(text, tuple(piece for piece, _ in parts), tuple(probability for _, probability in parts))
+        for text, parts in zip(word_labels(labels, numbers), found, strict=True)
+    )
+
+
+def traced_words(trace: Trace) -> tuple[Word, ...]:
+    """The words of target_out with what the model gave each under teacher forcing."""
+    return words(trace.target_out, trace.target_out_labels, trace.probabilities.tolist())
+
+
+def differing(before: Sequence[str], after: Sequence[str]) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
+    """For each of two lists of words which are not in the other, at their place (difflib's longest matching blocks).
+
+    A word that was moved differs at both places; equal lists differ nowhere.
+    """
+    marks = [True] * len(before), [True] * len(after)
+    for left, right, size in difflib.SequenceMatcher(None, before, after, autojunk=False).get_matching_blocks():
+        marks[0][left : left + size] = marks[1][right : right + size] = [False] * size
+    return tuple(marks[0]), tuple(marks[1])
+
+
+def mean_probability(probabilities: Sequence[float]) -> float:
+    """The geometric mean: what every token would have if all had the same. 1 / perplexity of the sequence.
+
+    Raises ValueError for an empty sequence.
+    """
+    if not probabilities:
+        raise ValueError("the mean of no probabilities was asked for")
+    if min(probabilities) <= 0:
+        return 0.0
+    return math.exp(math.fsum(map(math.log, probabilities)) / len(probabilities))
+
+
+def repetition(tokens: Sequence[object], n: int = 4) -> float:
+    """seq-rep-n: 1 - unique n-grams / n-grams; 0 where nothing stands twice, towards 1 for one thing said for ever.
+
+    Welleck et al. 2020, "Neural text generation with unlikelihood training", section 6.1, with n = 4. Fewer than n
+    tokens have no n-gram: 0.
+    """
+    grams = [tuple(tokens[place : place + n]) for place in range(len(tokens) - n + 1)]
+    return 1 - len(set(grams)) / len(grams) if grams else 0.0
