@@ -1,34 +1,26 @@
 """The heads explorer: type a sentence, see every head."""
 
-from dataclasses import replace
-
 import streamlit as st
 
 from pages.shared import downloads, explorer, sentence
-from pages.shared.begin import begin
-from pages.shared.state import change, current, write_address
+from pages.shared.begin import begin, big_button, message
+from pages.shared.state import write_address
 from pages.shared.texts import _
-
-
-def _toggle_big() -> None:
-    state = current()
-    if state is not None:
-        change(view=replace(state.view, big=not state.view.big), revision=state.revision + 1)
-
 
 begun = begin(_("Heads"))
 sentence.fields(begun)
 trace = sentence.traced(begun)
 state = begun.state
 if trace is not None:
+    if state.switches:
+        message(_("The lab's switches do not reach here: this page shows the model as it was trained."), "note")
     state = explorer.draw(state, trace)  # before the menus: what is drawn first is sent first
 sentence.example_menu(begun)
 if trace is not None:
     downloads.download_menu(begun, trace, state)
 write_address(state)
 downloads.link_menu(begun)
-with begun.header:
-    st.button("Aa", key="hs-big", on_click=_toggle_big, help=_("Big text, for a projector"))
+big_button(begun)
 with st.expander(_("What am I looking at?")):
     st.markdown(
         _(

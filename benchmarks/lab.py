@@ -26,8 +26,8 @@ SWITCHES = {
     "scaling off": "scaling=off",
     "causal mask off": "causal=off",
     "a layer knocked out": "zero=cross.2",
-    "weights uniform": "uniform=all",
-    "everything at once": "scaling=0.5 causal=off padding=off hide=source.2 zero=cross.2 argmax=encoder_self",
+    "weights uniform": "weights=uniform",
+    "everything at once": "scaling=0.5 causal=off padding=off hide=source.2 zero=cross.2 weights=argmax@encoder_self",
 }
 _version = ""
 

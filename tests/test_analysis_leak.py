@@ -20,7 +20,9 @@ def pair(switches: str, place: int, number: int = 9) -> tuple[Trace, Trace]:
     return model.retrace(trace, on), model.retrace(trace, on, fed={place: number})
 
 
-@pytest.mark.parametrize("switches", ["", "scaling=off", "zero=cross", "uniform=decoder_self", "padding=off pad=3"])
+@pytest.mark.parametrize(
+    "switches", ["", "scaling=off", "zero=cross", "weights=uniform@decoder_self", "padding=off pad=3"]
+)
 @pytest.mark.parametrize("place", [1, 2, 4])
 def test_the_mask_hides_the_future_exactly(switches: str, place: int) -> None:
     found = moved(*pair(switches, place))

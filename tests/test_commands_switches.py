@@ -110,7 +110,7 @@ def test_evaluate_under_switches(data: Path, tmp_path: Path, capsys: pytest.Capt
         ("zero=cross.9", "cross.9 names layer 9; this model has 2 there"),
         ("heads=off", "there is no switch 'heads'"),
         ("scaling", "'scaling' is no switch; write NAME=VALUE"),
-        ("scaling=nan", "the factor of scaling is nan"),
+        ("scaling=nan", "the factor of scaling is 'nan'"),
     ],
 )
 def test_a_switch_that_cannot_be_set_is_one_sentence(

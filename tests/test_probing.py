@@ -23,7 +23,7 @@ PAIRS = list(zip(TEXTS[:11], TEXTS[20:31], strict=True))
 DIGITS = task_pairs("sort", 10, (3, 6), 1)
 SWITCHES = [
     "", "scaling=off", "causal=off", "padding=off", "pad=3", "padding=off pad=3", "causal=off padding=off",
-    "zero=cross", "zero=cross.1.2", "argmax=cross", "hide=source.1",
+    "zero=cross", "zero=cross.1.2", "weights=argmax@cross", "hide=source.1",
 ]  # fmt: skip
 
 

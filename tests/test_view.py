@@ -129,7 +129,9 @@ def test_trace_id_changes_with_every_weight(trace: Trace) -> None:
     assert same.id == trace.id != edited.id
 
 
-@pytest.mark.parametrize("entry", ["component.js", "feed.js", "page.js"])
+@pytest.mark.parametrize(
+    "entry", ["component.js", "feed.js", "lab.js", "measures.js", "page.js", "softmax.js", "why.js"]
+)
 def test_bundles_are_one_module_without_imports_or_doubled_names(entry: str) -> None:
     code = bundle.script(entry)
     assert not re.search(r"^\s*import\b", code, re.MULTILINE)

@@ -11,14 +11,13 @@ Every value but `Pad` says where: everywhere, one kind of attention, one layer, 
 number of them. As text, in links and on the command line, each is NAME=VALUE, counted from 1 as people count:
 
     scaling=off   scaling=0.5@cross.2   causal=off@decoder_self.1   padding=off   pad=4
-    hide=source.3   zero=cross.2.5,encoder_self.1   uniform=cross.*.3   argmax=all
+    hide=source.3   zero=cross.2.5,encoder_self.1   weights=uniform@cross.*.3,argmax@cross.1
 
 A place is KIND, KIND.LAYER or KIND.LAYER.HEAD; "all" is every kind and "*" every layer.
 """
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -32,13 +31,27 @@ FACTORS = (1e-4, 1e3)  # 1 / sqrt(d_k) is 0.011 at the largest d_k a configurati
 PADS = (1, 64)
 MASKS = ("causal", "padding")
 SIDES = ("source", "target")
+KEYS = {"encoder_self": "source", "decoder_self": "target", "cross": "source"}  # the side a kind's keys are of
 RULES = ("softmax", "uniform", "argmax")  # by number in `AttentionTrace.rule`
-LONGEST = 2_000  # characters of one parameter's text
+LONGEST = 30_000  # characters of one parameter's text: those of MANY places
 MANY = 1_000  # switches in one value
 
 
 class InterventionError(ValueError):
     """A switch that cannot be set; the message says what arrived, what is allowed, and what to do."""
+
+
+def _said(value: object) -> str:
+    """A value as a message shows it: never long, and never an error of its own."""
+    try:
+        return shown(value)
+    except ValueError:  # Python refuses to write out a whole number of thousands of digits
+        return "a whole number of thousands of digits"
+
+
+def _check_where(where: object) -> None:
+    if not isinstance(where, Where):
+        raise InterventionError(f"{_said(where)} is no place; give a Where, e.g. Where('cross', 1, 4)")
 
 
 @dataclass(frozen=True)
@@ -93,11 +106,12 @@ class Scale:
     where: Where = EVERYWHERE
 
     def __post_init__(self) -> None:
+        _check_where(self.where)
         low, high = FACTORS
         ok = isinstance(self.factor, int | float) and not isinstance(self.factor, bool)
         if not ok or not low <= self.factor <= high:  # a comparison with NaN is False
             raise InterventionError(
-                f"the factor of scaling is {shown(self.factor)}; a number from {low} to {high:,.0f} is allowed, "
+                f"the factor of scaling is {_said(self.factor)}; a number from {low} to {high:,.0f} is allowed, "
                 "and 1 switches scaling off"
             )
 
@@ -110,8 +124,9 @@ class Unmask:
     where: Where = EVERYWHERE
 
     def __post_init__(self) -> None:
+        _check_where(self.where)
         if self.mask not in MASKS:
-            raise InterventionError(f"{shown(self.mask)} is no mask; there are {' and '.join(MASKS)}")
+            raise InterventionError(f"{_said(self.mask)} is no mask; there are {' and '.join(MASKS)}")
         if self.mask == "causal" and self.where.kind not in (None, "decoder_self"):
             raise InterventionError(
                 f"the causal mask belongs to decoder_self, and {self.where.kind} was named; leave the kind out"
@@ -128,7 +143,7 @@ class Pad:
         low, high = PADS
         if type(self.tokens) is not int or not low <= self.tokens <= high:
             raise InterventionError(
-                f"{shown(self.tokens)} pad tokens are asked for; a whole number from {low} to {high} is allowed"
+                f"{_said(self.tokens)} pad tokens are asked for; a whole number from {low} to {high} is allowed"
             )
 
 
@@ -141,10 +156,16 @@ class Hide:
     where: Where = EVERYWHERE
 
     def __post_init__(self) -> None:
+        _check_where(self.where)
         if self.side not in SIDES:
-            raise InterventionError(f"{shown(self.side)} is no side; there are {' and '.join(SIDES)}")
+            raise InterventionError(f"{_said(self.side)} is no side; there are {' and '.join(SIDES)}")
         if type(self.token) is not int or not 0 <= self.token < 100_000:
-            raise InterventionError(f"token {shown(self.token)} cannot be hidden; give its index, from 0")
+            raise InterventionError(f"token {_said(self.token)} cannot be hidden; give its index, from 0")
+        if self.where.kind is not None and KEYS[self.where.kind] != self.side:
+            raise InterventionError(
+                f"{self.where.kind} looks at the {KEYS[self.where.kind]}, so nothing of the {self.side} can be hidden "
+                "there; name another kind, or none"
+            )
 
 
 @dataclass(frozen=True)
@@ -152,6 +173,9 @@ class KnockOut:
     """Heads whose output, weights times V, is set to zero before W^O."""
 
     where: Where
+
+    def __post_init__(self) -> None:
+        _check_where(self.where)
 
 
 @dataclass(frozen=True)
@@ -162,8 +186,9 @@ class Replace:
     where: Where = EVERYWHERE
 
     def __post_init__(self) -> None:
+        _check_where(self.where)
         if self.rule not in RULES[1:]:
-            raise InterventionError(f"{shown(self.rule)} replaces no weights; there are {' and '.join(RULES[1:])}")
+            raise InterventionError(f"{_said(self.rule)} replaces no weights; there are {' and '.join(RULES[1:])}")
 
 
 Switch = Scale | Unmask | Pad | Hide | KnockOut | Replace
@@ -177,25 +202,25 @@ def layers_of(config: ModelConfig, kind: str) -> int:
 
 @dataclass(frozen=True)
 class Interventions:
-    """Any switches together. Where two of one sort meet in a head, the later one holds; other orders do not matter, so
-    that values that do the same compare and hash alike."""
+    """Any switches together. Where two `Scale` or two `Replace` meet in a head, the later one holds; no other order
+    matters, and values that differ in another order only compare and hash alike."""
 
     switches: tuple[Switch, ...] = ()
 
     PARAMS: ClassVar[tuple[str, ...]] = (
-        "scaling", "causal", "padding", "pad", "hide", "zero", "uniform", "argmax"
+        "scaling", "causal", "padding", "pad", "hide", "zero", "weights"
     )  # fmt: skip
 
     def __post_init__(self) -> None:
         switches = tuple(self.switches)
         wrong = [one for one in switches if not isinstance(one, _ORDER)]
         if wrong:
-            raise InterventionError(f"{shown(wrong[0])} is no switch; see transformer.interventions")
+            raise InterventionError(f"{_said(wrong[0])} is no switch; see transformer.interventions")
         if len(switches) > MANY:
             raise InterventionError(f"{len(switches):,} switches arrived; at most {MANY:,} are allowed")
+        pads = [one for one in switches if isinstance(one, Pad)]
         last = {one: number for number, one in enumerate(switches)}  # of equal ones the last place counts
-        pads = [one for one in last if isinstance(one, Pad)]
-        kept = [one for one in sorted(last, key=last.__getitem__) if not isinstance(one, Pad) or one is pads[-1]]
+        kept = [one for one in sorted(last, key=last.__getitem__) if not isinstance(one, Pad) or one == pads[-1]]
         fixed = (Unmask, Hide, KnockOut)  # their order means nothing
         kept.sort(key=lambda one: (_ORDER.index(type(one)), str(one) if isinstance(one, fixed) else ""))
         object.__setattr__(self, "switches", tuple(kept))
@@ -257,7 +282,7 @@ class Interventions:
             elif isinstance(one, KnockOut):
                 add("zero", str(one.where))
             else:
-                add(one.rule, str(one.where))
+                add("weights", one.rule, one.where)
         return {name: ",".join(values) for name, values in found.items()}
 
     def __str__(self) -> str:
@@ -270,7 +295,7 @@ class Interventions:
         Raises InterventionError.
         """
         if isinstance(texts, str):
-            texts = texts.split()
+            texts = [] if texts == str(NONE) else texts.split()
         pairs = list(texts.items()) if isinstance(texts, Mapping) else [_pair(text) for text in texts]
         return cls(tuple(one for name, value in pairs for one in _read(name, value)))
 
@@ -297,30 +322,32 @@ def _read(name: str, text: str) -> list[Switch]:
 
 
 def _one(name: str, text: str) -> Switch:
-    if name in ("zero", *RULES[1:]):
-        where = Where.parse(text)
-        return KnockOut(where) if name == "zero" else Replace(name, where)
+    if name == "zero":
+        return KnockOut(Where.parse(text))
     value, at, place = text.partition("@")
     where = Where.parse(place) if at else EVERYWHERE
     if name == "scaling":
-        return Scale(1.0 if value == "off" else _number(value), where)
+        return Scale(1.0 if value == "off" else _number(value), where)  # type: ignore[arg-type]
     if name in MASKS:
         if value != "off":
             raise InterventionError(f"{name} is {shown(value)}; only off is allowed, it is on without being named")
         return Unmask(name, where)
+    if name == "weights":
+        return Replace(value, where)
     if name == "pad":
-        return Pad(_whole(value) if not at else -1)
+        if at or not _WHOLE.fullmatch(text):
+            raise InterventionError(f"pad is {shown(text)}; a whole number from {PADS[0]} to {PADS[1]} is allowed")
+        return Pad(int(text))
     side, _, number = value.partition(".")
-    return Hide(side, _whole(number) - 1, where)
+    if side not in SIDES or not _WHOLE.fullmatch(number) or int(number) == 0:
+        raise InterventionError(f"{shown(value)} names no token; write source.N or target.N, counted from 1")
+    return Hide(side, int(number) - 1, where)
 
 
-def _number(text: str) -> float:
-    try:
-        return float(text) if len(text) <= 40 else math.nan
-    except ValueError:
-        return math.nan
+_WHOLE = re.compile(r"[0-9]{1,6}")
+_DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
-def _whole(text: str) -> int:
-    """A whole number in ASCII digits, -1 for anything else."""
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= 6 else -1
+def _number(text: str) -> float | str:
+    """A number in ASCII; the text itself where it is none, for the message to show."""
+    return float(text) if len(text) <= 40 and _DECIMAL.fullmatch(text) else text

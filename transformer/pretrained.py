@@ -12,7 +12,7 @@ import torch
 from transformer.checkpoint import CheckpointError, load_checkpoint
 from transformer.config import ModelConfig
 from transformer.decoding import Hypothesis, beam, greedy, output_limit
-from transformer.interventions import NONE, Interventions
+from transformer.interventions import NONE, Hide, InterventionError, Interventions
 from transformer.model import Transformer
 from transformer.places import checkpoint_folders
 from transformer.switching import edits_of
@@ -93,6 +93,14 @@ class Pretrained:
             )  # fmt: skip
         return source + [self.config.pad_id] * pads
 
+    def _check_hidden(self, interventions: Interventions, **lengths: int) -> None:
+        """Raises InterventionError for a hidden token that a side has not; lengths: side -> tokens."""
+        for one in interventions.switches:
+            if isinstance(one, Hide) and one.token >= lengths.get(one.side, one.token + 1):
+                raise InterventionError(
+                    f"token {one.token + 1} of the {one.side} cannot be hidden; there are {lengths[one.side]}"
+                )
+
     def tap(self, interventions: Interventions) -> AnyTap:
         """What edits the passes of one decoding, and keeps nothing. Raises InterventionError."""
         edits = edits_of(interventions, self.config)
@@ -120,7 +128,9 @@ class Pretrained:
 
         Raises InputError, InterventionError.
         """
-        found = self._decode(self.encode(text, limit=limit), beams, alpha, limit, interventions)
+        source = self.encode(text, limit=limit)
+        self._check_hidden(interventions, source=len(source) + interventions.pads)
+        found = self._decode(source, beams, alpha, limit, interventions)
         probabilities = tuple(torch.tensor(found.log_probs, dtype=torch.float64).exp().tolist())
         return Translation(self.tokenizer.decode(found.ids), tuple(self.tokenizer.pieces(found.ids)), probabilities)
 
@@ -193,6 +203,7 @@ class Pretrained:
         fed = [self.config.start_id, *out[:-1]]
         labels = readable([*self.tokenizer.surfaces(source), "</s>"])
         source_ids = self.pad(source_ids, interventions, limit)
+        self._check_hidden(interventions, source=len(source_ids), **({} if own else {"target": len(fed)}))
         return Trace(
             checkpoint=self.name,
             languages=self.languages,
@@ -251,9 +262,13 @@ class Pretrained:
         target_in, tokens, labels = list(trace.target_in_ids), list(trace.target_in), list(trace.target_in_labels)
         for place, number in (fed or {}).items():
             if not 0 <= place < len(target_in) or not 0 <= number < self.config.vocab_size:
-                raise ValueError(f"id {number} at place {place}: there are {len(target_in)} places, counted from 0")
+                raise ValueError(
+                    f"id {number} at place {place}: there are {len(target_in)} places and {self.config.vocab_size} "
+                    "ids, both counted from 0"
+                )
             (piece,) = self.tokenizer.pieces([number])
             target_in[place], tokens[place], labels[place] = number, piece, readable([piece])[0]
+        self._check_hidden(interventions, source=len(source_ids), target=len(target_in))
         added = ["<pad>"] * interventions.pads
         return replace(
             trace,

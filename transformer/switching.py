@@ -10,6 +10,7 @@ from torch import Tensor
 
 from transformer.config import ModelConfig
 from transformer.interventions import (
+    KEYS,
     RULES,
     Hide,
     InterventionError,
@@ -46,7 +47,6 @@ def plan(interventions: Interventions, config: ModelConfig, kind: str, layer: in
     causal, padding, zero = ([False for _ in heads] for _ in range(3))
     hidden: list[set[int]] = [set() for _ in heads]
     rule = [0 for _ in heads]
-    keys_of = {"encoder_self": "source", "decoder_self": "target", "cross": "source"}[kind]
     for one in interventions.switches:
         if isinstance(one, Pad):
             continue
@@ -61,7 +61,7 @@ def plan(interventions: Interventions, config: ModelConfig, kind: str, layer: in
                 elif kind == "decoder_self":
                     causal[head] = True
             elif isinstance(one, Hide):
-                if one.side == keys_of:
+                if one.side == KEYS[kind]:
                     hidden[head].add(one.token)
             elif isinstance(one, KnockOut):
                 zero[head] = True
@@ -88,6 +88,7 @@ def _edit_sub_layer(edits: dict[str, Edit], found: HeadPlan, config: ModelConfig
     at = scope(kind, layer)
     seen: dict[str, Tensor] = {}
     opened, hides = any(found.padding) or any(found.causal), any(found.hidden)
+    scaled = any(one is not None for one in found.factor)
 
     def mask(tensor: Tensor) -> Tensor:
         if opened and kind == "decoder_self":
@@ -111,13 +112,16 @@ def _edit_sub_layer(edits: dict[str, Edit], found: HeadPlan, config: ModelConfig
         return tensor
 
     def scores(tensor: Tensor) -> Tensor:
-        ratio = [1.0 if one is None else one / config.scale for one in found.factor]
-        return tensor * _column(ratio, tensor).to(tensor.dtype)
+        if scaled:
+            ratio = [1.0 if one is None else one / config.scale for one in found.factor]
+            tensor = tensor * _column(ratio, tensor).to(tensor.dtype)
+        seen["best"] = tensor.argmax(-1, keepdim=True)  # weights may tie by rounding where scores do not
+        return tensor
 
     def weights(tensor: Tensor) -> Tensor:
         visible = seen["mask"].expand_as(tensor)
         uniform = visible / visible.sum(-1, keepdim=True)
-        best = torch.zeros_like(tensor).scatter_(-1, tensor.argmax(-1, keepdim=True), 1.0)
+        best = torch.zeros_like(tensor).scatter_(-1, seen["best"], 1.0)
         rule = _column(found.rule, tensor)
         return torch.where(rule == 1, uniform, torch.where(rule == 2, best, tensor))
 
@@ -126,7 +130,7 @@ def _edit_sub_layer(edits: dict[str, Edit], found: HeadPlan, config: ModelConfig
 
     if opened or hides or any(found.rule):
         edits[at + "mask"] = mask
-    if any(one is not None for one in found.factor):
+    if scaled or any(found.rule):
         edits[at + "scores"] = scores
     if any(found.rule):
         edits[at + "weights"] = weights

@@ -11,7 +11,7 @@ import streamlit as st
 import transformer
 from pages.shared import cache
 from pages.shared.examples import examples
-from pages.shared.state import CHECKPOINT, PARTS, State, arrive, current, keep, read_switches
+from pages.shared.state import CHECKPOINT, PARTS, State, arrive, change, current, keep, read_switches
 from pages.shared.texts import _
 from transformer.interventions import NONE, InterventionError, Interventions
 from transformer.pretrained import Pretrained
@@ -40,6 +40,17 @@ def menu(begun: Begun, label: str, key: str) -> st.delta_generator.DeltaGenerato
     """A menu in the header, or None while it is closed: what nobody sees is neither made nor sent."""
     found = begun.header.popover(label, key=key, on_change="rerun")
     return found if found.open else None
+
+
+def _toggle_big() -> None:
+    state = current()
+    if state is not None:
+        change(view=replace(state.view, big=not state.view.big), revision=state.revision + 1)
+
+
+def big_button(begun: Begun) -> None:
+    with begun.header:
+        st.button("Aa", key="hs-big", on_click=_toggle_big, help=_("Big text, for a projector"))
 
 
 def fits(switches: Interventions, model: Pretrained) -> bool:

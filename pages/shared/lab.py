@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import streamlit as st
 
+from pages.shared import cache, translation
+from pages.shared.begin import message
 from pages.shared.compared import Compared
 from pages.shared.explorer import bounded
-from pages.shared.state import State, keep
-from transformer.interventions import InterventionError, Interventions
+from pages.shared.state import PARTS, State, change, current, keep
+from pages.shared.texts import _
+from transformer.analysis.tokens import is_special
+from transformer.interventions import NONE, InterventionError, Interventions
 from transformer.pretrained import Pretrained
+from transformer.switching import silent_layers
+from transformer.tokenizer import PIECE_MARK
 from transformer.trace import Trace
 from transformer.view.bundle import script, style
 from transformer.view.pack import feed_pack, full_pack
 from transformer.view.state import View, view_from_browser
 
 KEY = "lab"
+PART = "lab_part"
 PACKS = "lab_packs"  # name of what was packed last, side by side -> bytes
 
 _picture = st.components.v2.component("headscope.lab", js=script("lab.js"), css=style("lab.css"))
@@ -57,6 +65,11 @@ def _packed(side: str, trace: Trace, name: tuple[Any, ...], view: View, more: di
     return kept[side][1]
 
 
+def has_picture(state: State) -> bool:
+    """Whether the pictures stand above the chosen part: those that no switch reaches have the page to themselves."""
+    return state.part not in ("scaling", "softmax")
+
+
 def draw(state: State, compared: Compared) -> State:
     """The picture. What is sent again after a switch is the side after it and two heads' exact numbers."""
     before, after = compared.before, compared.after
@@ -77,3 +90,100 @@ def draw(state: State, compared: Compared) -> State:
         _feed_before(key="lab_feed_before", data=feed_pack(before, number), height=1)
         _feed_after(key="lab_feed_after", data=feed_pack(after, number), height=1)
     return state
+
+
+def say(place: st.delta_generator.DeltaGenerator, compared: Compared) -> None:
+    """What the model writes by itself, without and with the switches, in one line each: drawn last, shown above."""
+    source = compared.before.source_text
+    found = [cache.translate(compared.model, source, one, compared.limit) for one in (NONE, compared.interventions)]
+    words = [translation.words_of(one) for one in found]
+    sides = []
+    for name, said, marks in zip((_("It says"), _("Switched")), words, translation.apart(*words), strict=False):
+        text = ""
+        for word, marked in zip(said, marks, strict=True):
+            if not is_special(word.pieces)[0]:
+                shown = html.escape(word.text)
+                text += " " * word.pieces[0].startswith(PIECE_MARK) + (f"<b>{shown}</b>" if marked else shown)
+        name = html.escape(name)
+        sides.append(f'<p class="hs-says"><small>{name}</small> <span dir="auto">{text.strip()}</span></p>')
+    place.html("".join(sides))
+
+
+def explain(compared: Compared) -> None:
+    """What a person may not expect of the switches: layers whose every head is out."""
+    names = {"encoder_self": _("encoder self-attention"), "decoder_self": _("decoder self-attention"),
+             "cross": _("cross-attention")}  # fmt: skip
+    silent = silent_layers(compared.interventions, compared.model.config)
+    if silent:
+        places = ", ".join(_("{kind} {layer}").format(kind=names[kind], layer=layer + 1) for kind, layer in silent)
+        message(
+            _(
+                "Every head is out in {places}: there the sub-layer returns only the bias of W_O, and the residual "
+                "connection carries x past it (section 3.1)."
+            ).format(places=places),
+            "note",
+        )
+
+
+def _choose_part() -> None:
+    """Another part; a picture that comes back is mounted anew and knows nothing of what was switched meanwhile."""
+    state = current()
+    if state is not None:
+        change(part=st.session_state[PART], revision=state.revision + 1)
+
+
+def parts(state: State) -> str:
+    """The menu of what stands below the pictures; returns the one chosen."""
+    labels = {
+        "translation": _("Translation"),
+        "measures": _("Every head in numbers"),
+        "leak": _("The leak"),
+        "scaling": _("Why √dₖ"),
+        "softmax": _("Softmax by hand"),
+    }
+    if st.session_state.get(PART) != state.part:
+        st.session_state[PART] = state.part
+    st.segmented_control(
+        _("Below the pictures"),
+        PARTS,
+        format_func=lambda part: labels[part],
+        key=PART,
+        on_change=_choose_part,
+        required=True,
+        label_visibility="collapsed",
+    )
+    return state.part
+
+
+def pick(chosen: tuple[str, int, int] | list[Any] | None) -> None:
+    """Show the head that was chosen in the numbers."""
+    state = current()
+    if chosen is None or state is None:
+        return
+    kind, layer, head = chosen
+    if (kind, layer, head) != (state.view.kind, state.view.layer, state.view.head):
+        view = replace(state.view, kind=kind, layer=layer, head=head, cell=None)
+        keep(replace(state, view=view, revision=state.revision + 1))
+        st.rerun()
+
+
+def about() -> None:
+    st.markdown(
+        _(
+            "**Before** is the model as it was trained, **after** is the same model with your switches, reading the "
+            "same tokens, so that the two can be laid over each other; the **difference** is after minus before. "
+            "What the switched model would write by itself stands above the pictures and below them."
+        )
+    )
+    st.latex(
+        r"\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}} + M\right) V,"
+        r"\qquad \mathrm{MultiHead} = \mathrm{Concat}(\mathrm{head}_1, \dots, \mathrm{head}_h)\, W^O"
+    )
+    st.markdown(
+        _(
+            "**Scaling** changes what QKᵀ is multiplied by. **Masks** put −∞ into M: the causal one where a key lies "
+            "in the future, the padding one where it is <pad>. **Weights** exchanges what the softmax gave. A head "
+            "that is **knocked out** puts zeros into the concatenation. Attention Is All You Need, sections 3.2.1 to "
+            "3.2.3."
+        )
+    )

@@ -74,8 +74,11 @@ def _example_line(state: State, model: Pretrained) -> None:
             st.html(f'<p class="hs-look-for"><b>{_("Look for")}</b> {html.escape(example.look)}</p>')
 
 
-def traced(begun: Begun) -> Trace | None:
-    """The trace of what was typed, or None and a sentence on the page saying why there is none."""
+def traced(begun: Begun, look: bool = True) -> Trace | None:
+    """The trace of what was typed, or None and a sentence on the page saying why there is none.
+
+    look: say what to look for in an example; that is a place in the explorer.
+    """
     state = begun.state
     try:
         found = cache.trace(
@@ -97,5 +100,6 @@ def traced(begun: Begun) -> Trace | None:
         )
     if not found.complete:
         message(_("The translation was cut off at {limit} tokens.").format(limit=len(found.target_out)), "note")
-    _example_line(state, begun.model)
+    if look:
+        _example_line(state, begun.model)
     return found

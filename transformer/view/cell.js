@@ -3,8 +3,6 @@ import { cssColour, mixColours } from "./colour.js";
 import { recomputeRow, strongestPair } from "./matrix.js";
 import { formatWeight, formatScore, formatSmall, formatFactor } from "./format.js";
 
-const CELL_TOLERANCE = 1e-5;
-
 // "How was this cell made": one line of arithmetic with its real numbers, and a drawer with the vectors behind it.
 export class CellLine {
   constructor(hooks) {
@@ -71,7 +69,7 @@ export class CellLine {
     const masked = model.hidden(view.kind, view.layer, view.head);
     const row = recomputeRow(exact, q, masked);
     const stored = exact.weights[q * exact.count + k];
-    const agrees = Math.abs(row.weights[k] - stored) <= CELL_TOLERANCE;
+    const agrees = Math.abs(row.weights[k] - stored) <= about.checks.tolerance;
     this.work = { exact, row, q, k, stored, agrees, merged, shown };
     if (merged) {
       parts.push(

@@ -1,10 +1,7 @@
 // The switches as links write them (transformer/interventions.py): name -> "value@place,value@place". Here as lists of
 // {value, where}, so that a card can change one and leave what a link brought along.
 
-const PLACED = ["scaling", "causal", "padding", "hide"];
-const PLACES = ["zero", "uniform", "argmax"];
-
-export const SWITCH_NAMES = ["scaling", "causal", "padding", "pad", "hide", "zero", "uniform", "argmax"];
+export const SWITCH_NAMES = ["scaling", "causal", "padding", "pad", "hide", "zero", "weights"];
 
 export function readSwitches(params) {
   const lists = {};
@@ -12,7 +9,7 @@ export function readSwitches(params) {
     const text = params && typeof params[name] === "string" ? params[name] : "";
     lists[name] = text
       ? text.split(",").map((part) => {
-          if (PLACES.includes(name)) return { value: "", where: part };
+          if (name === "zero") return { value: "", where: part };
           const [value, where] = part.split("@");
           return { value, where: where || "all" };
         })
@@ -25,8 +22,8 @@ export function writeSwitches(lists) {
   const params = {};
   for (const name of SWITCH_NAMES) {
     const parts = lists[name].map(({ value, where }) => {
-      if (PLACES.includes(name)) return where;
-      return PLACED.includes(name) && where !== "all" ? `${value}@${where}` : value;
+      if (name === "zero") return where;
+      return where !== "all" ? `${value}@${where}` : value;
     });
     if (parts.length) params[name] = parts.join(",");
   }

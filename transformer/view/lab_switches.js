@@ -120,7 +120,7 @@ export class SwitchCards {
 
   makeWeights() {
     const rules = ["softmax", "uniform", "argmax"];
-    const seg = this.segments("weights", rules, (value) => this.replace(value));
+    const seg = this.segments("weights", rules, (value) => this.put("weights", value === "softmax" ? null : value));
     const where = this.whereSelect("weights");
     const card = this.card("weights", el("div", { class: "hs-card-line" }, seg), where.element);
     this.weights = { seg, where, card };
@@ -192,29 +192,13 @@ export class SwitchCards {
 
   setWhere(name, where) {
     this.places = { ...this.places, [name]: where };
-    const key = name === "weights" ? this.rule() : name;
-    const list = key === "softmax" ? [] : this.lists[key];
+    const list = this.lists[name];
     if (!list.length) return this.draw(this.subject);
-    return this.change(key, [...list.slice(0, -1), { ...list[list.length - 1], where }]);
+    return this.change(name, [...list.slice(0, -1), { ...list[list.length - 1], where }]);
   }
 
   dropMore(name) {
-    const key = name === "weights" ? this.rule() : name;
-    this.change(key, this.lists[key].slice(-1));
-  }
-
-  rule() {
-    if (this.lists.argmax.length) return "argmax";
-    return this.lists.uniform.length ? "uniform" : "softmax";
-  }
-
-  replace(rule) {
-    const old = this.rule();
-    const list = old === "softmax" ? [] : this.lists[old];
-    const where = list.length ? list[list.length - 1].where : this.chosenWhere("weights");
-    const next = { ...this.lists, uniform: [], argmax: [] };
-    if (rule !== "softmax") next[rule] = [{ value: "", where }];
-    this.hooks.switched(next);
+    this.change(name, this.lists[name].slice(-1));
   }
 
   // Knock a head out or bring it back; "all" stands for every layer or head. Returns whether it is out now.
@@ -258,10 +242,10 @@ export class SwitchCards {
     }
     const pads = this.lists.pad.length ? this.lists.pad[this.lists.pad.length - 1].value : "0";
     if (document.activeElement !== this.pads || this.pads.value !== pads) this.pads.value = pads;
-    const rule = this.rule();
-    this.press(this.weights.seg, rule);
-    this.weights.card.toggleAttribute("data-switched", rule !== "softmax");
-    this.drawWhere("weights", this.weights.where, rule === "softmax" ? [] : this.lists[rule]);
+    const rules = this.lists.weights;
+    this.press(this.weights.seg, rules.length ? rules[rules.length - 1].value : "softmax");
+    this.weights.card.toggleAttribute("data-switched", rules.length > 0);
+    this.drawWhere("weights", this.weights.where, rules);
     const out = headsIn(this.lists.zero.map((one) => one.where), this.sizes()).size;
     this.zero.count.textContent =
       out === 0 ? t("lab_zero_none") : out === 1 ? t("lab_zero_one") : t("lab_zero_count", { n: out });

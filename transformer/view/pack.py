@@ -103,7 +103,12 @@ def full_pack(
             **_masks(writer, attention.mask),
             "zero": attention.zero.tolist(),
             "picture": writer.add((attention.weights * 255).round().byte()),
-            "checks": {"row_sum": checks.row_sum, "masked": checks.masked, "recomputed": checks.recomputed},
+            "checks": {
+                "row_sum": checks.row_sum,
+                "masked": checks.masked,
+                "recomputed": checks.recomputed,
+                "tolerance": checks.tolerance,
+            },
         }
     entries = []
     if exact:

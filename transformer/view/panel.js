@@ -129,7 +129,7 @@ export class Panel {
       );
     }
     if (about.masks) badges.push(this.badge("masked", about.checks.masked, own.masked, 0));
-    badges.push(this.badge("recomputed", about.checks.recomputed, own.recomputed, CHECK_TOLERANCE));
+    badges.push(this.badge("recomputed", about.checks.recomputed, own.recomputed, about.checks.tolerance));
     this.stats.replaceChildren(
       number("entropy", meanEntropy(view.raw, about.queries, about.keys), 3),
       number("largest", largestOf(view.raw), 4),

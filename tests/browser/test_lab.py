@@ -1,0 +1,267 @@
+"""The lab in a real Chromium: switch, knock out, read the numbers, go by link, two people at once."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+import torch
+
+import transformer
+from tests.browser.test_explorer import params_of, plot, wait_for_params, weight_in
+from transformer.interventions import Interventions
+from transformer.pretrained import Pretrained
+from transformer.trace import Trace
+
+pytest.importorskip("playwright")
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+SENTENCE, TARGET = "The dog sees the cat.", "Der Hund sieht die Katze."
+WAIT = 30_000
+
+
+@pytest.fixture(scope="module")
+def model() -> Pretrained:
+    return transformer.load("en-de")
+
+
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    context.set_default_timeout(WAIT)
+    yield context
+    context.close()
+
+
+def opened(context: BrowserContext, server: str, **params: str) -> Page:
+    page = context.new_page()
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.goto(f"{server}/lab?{urlencode({'source': SENTENCE, 'target': TARGET, **params})}")
+    page.wait_for_selector("[data-drawn]" if params.get("part") not in ("scaling", "softmax") else ".hs-brand")
+    page.problems = problems  # type: ignore[attr-defined]
+    return page
+
+
+def traced(model: Pretrained, switches: str = "") -> Trace:
+    return model.trace(SENTENCE, TARGET, interventions=Interventions.parse(switches))
+
+
+def until_drawn(page: Page, before: Trace, after: Trace, kind: str = "cross") -> None:
+    page.wait_for_selector(f'[data-drawn="{before.id}:{after.id}:{kind}"]')
+
+
+def click_tile(page: Page, side: str, layer: int | str, head: int | str) -> None:
+    grid = page.get_by_test_id(f"lab-grid-{side}")
+    tile = next(one for one in plot(grid) if (one["layer"], one["head"]) == (layer, head))
+    grid.click(position={"x": tile["x"] + tile["w"] / 2, "y": tile["y"] + tile["h"] / 2})
+
+
+def read_cell(page: Page, side: str, row: int, column: int) -> str:
+    head = page.get_by_test_id(f"lab-head-{side}")
+    at = plot(head)
+    head.hover(position={"x": at["left"] + (column + 0.5) * at["cw"], "y": at["top"] + (row + 0.5) * at["ch"]})
+    tip = page.get_by_test_id("tooltip").first
+    expect(tip).to_be_visible()
+    return tip.inner_text()
+
+
+def pixels(page: Page, name: str) -> int:
+    page.mouse.move(2, 2)
+    # Not toDataURL: Chromium packs equal pixels into PNGs of different bytes.
+    return page.get_by_test_id(name).evaluate(
+        """canvas => canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data
+             .reduce((hash, byte) => Math.imul(hash ^ byte, 16777619), canvas.width * 65537 + canvas.height)"""
+    )
+
+
+def exact(page: Page) -> None:
+    """Until the chosen head's exact numbers are there on both sides, and everything below them."""
+    page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
+    for side in ("before", "after"):
+        expect(page.get_by_test_id(f"lab-numbers-{side}")).not_to_contain_text("≈")
+
+
+def test_switching_scaling_off_and_on_again(context: BrowserContext, server: str, model: Pretrained) -> None:
+    plain, switched = traced(model), traced(model, "scaling=off")
+    page = opened(context, server, kind="cross", layer="3", head="5")
+    until_drawn(page, plain, plain)
+    exact(page)
+    first = [pixels(page, f"lab-{what}-after") for what in ("grid", "head")]
+    page.get_by_test_id("scaling-off").click()
+    until_drawn(page, plain, switched)
+    wait_for_params(page, scaling="off")
+    exact(page)
+    for row, column in ((0, 0), (2, 1), (4, 3)):
+        was, now = (float(one.cross.weights[2, 4, row, column]) for one in (plain, switched))
+        assert weight_in(read_cell(page, "before", row, column)) == pytest.approx(was, abs=0.5001e-4)
+        assert weight_in(read_cell(page, "after", row, column)) == pytest.approx(now, abs=0.5001e-4)
+        change = read_cell(page, "difference", row, column).replace("−", "-")
+        assert float(re.findall(r"difference ([+-]?[\d.]+)", change)[0]) == pytest.approx(now - was, abs=0.501e-3)
+    assert [pixels(page, f"lab-{what}-after") for what in ("grid", "head")] != first
+    page.get_by_test_id("scaling-on").click()
+    until_drawn(page, plain, plain)
+    exact(page)
+    assert [pixels(page, f"lab-{what}-after") for what in ("grid", "head")] == first
+    assert "scaling" not in params_of(page) and not page.problems  # type: ignore[attr-defined]
+
+
+def test_heads_are_knocked_out_by_clicking_and_by_key(context: BrowserContext, server: str, model: Pretrained) -> None:
+    page = opened(context, server, kind="cross", layer="1", head="1")
+    page.get_by_test_id("knock").click()
+    click_tile(page, "after", 1, 4)
+    wait_for_params(page, zero="cross.2.5")
+    click_tile(page, "before", 2, "all")
+    wait_for_params(page, zero="cross.2.5,cross.3")
+    until_drawn(page, traced(model), traced(model, "zero=cross.2.5,cross.3"))
+    expect(page.get_by_test_id("knocked")).to_have_text("9 heads are out")
+    expect(page.locator(".hs-note", has_text="Every head is out in cross-attention 3")).to_be_visible()
+    click_tile(page, "difference", 1, 4)
+    wait_for_params(page, zero="cross.3")
+    page.get_by_test_id("knock").click()  # clicks choose again
+    click_tile(page, "after", 0, 3)
+    wait_for_params(page, head="4")
+    page.get_by_test_id("lab-grid-after").press("x")
+    wait_for_params(page, zero="cross.1.4,cross.3")
+    page.get_by_test_id("knock-clear").click()
+    page.wait_for_function("() => !new URLSearchParams(location.search).has('zero')")
+    assert not page.problems  # type: ignore[attr-defined]
+
+
+def test_every_card_reaches_the_link_and_everything_goes_back(
+    context: BrowserContext, server: str, model: Pretrained
+) -> None:
+    page = opened(context, server, kind="decoder_self", layer="2", head="3")
+    page.get_by_test_id("causal-off").click()
+    page.get_by_test_id("where-causal").select_option("decoder_self.2")
+    wait_for_params(page, causal="off@decoder_self.2")
+    page.get_by_test_id("pads").fill("2")
+    page.get_by_test_id("pads").press("Enter")
+    page.get_by_test_id("padding-off").click()
+    page.get_by_test_id("hide").select_option("source.3")
+    page.get_by_test_id("weights-argmax").click()
+    page.get_by_test_id("where-weights").select_option("decoder_self.2.3")
+    slider = page.get_by_test_id("scaling-slider")
+    slider.focus()
+    for _ in range(4):
+        slider.press("ArrowRight")
+    wait_for_params(
+        page, padding="off", pad="2", hide="source.3", weights="argmax@decoder_self.2.3", scaling="0.233"
+    )  # 2 ** 0.4 / sqrt(32)
+    switches = "scaling=0.233 causal=off@decoder_self.2 padding=off pad=2 hide=source.3 weights=argmax@decoder_self.2.3"
+    until_drawn(page, traced(model, "pad=2"), traced(model, switches), "decoder_self")
+    link = page.url
+    page.get_by_test_id("reset").click()
+    until_drawn(page, traced(model), traced(model), "decoder_self")
+    assert not {"scaling", "causal", "padding", "pad", "hide", "weights"} & set(params_of(page))
+    page.goto(link)
+    until_drawn(page, traced(model, "pad=2"), traced(model, switches), "decoder_self")
+    expect(page.get_by_test_id("pads")).to_have_value("2")
+    expect(page.get_by_test_id("where-causal")).to_have_value("decoder_self.2")
+    expect(page.get_by_test_id("scaling-factor")).to_have_text("× 0.233")
+    expect(page.get_by_test_id("weights-argmax")).to_have_attribute("aria-pressed", "true")
+
+
+def test_two_people_with_different_switches_never_see_each_others(
+    browser: Browser, server: str, model: Pretrained
+) -> None:
+    contexts = [browser.new_context(viewport={"width": 1440, "height": 900}) for _ in range(2)]
+    names = ("scaling", "causal")
+    pages = [opened(one, server, kind="decoder_self", layer="1", head="1") for one in contexts]
+    plain = traced(model)
+    found = {name: traced(model, f"{name}=off") for name in names}
+    for _ in range(3):
+        for page, name in zip(pages, names, strict=True):  # both are asked before either has answered
+            page.get_by_test_id(f"{name}-off").click()
+        for page, name in zip(pages, names, strict=True):
+            until_drawn(page, plain, found[name], "decoder_self")
+            wait_for_params(page, **{name: "off"})
+            assert len({*names} & set(params_of(page))) == 1
+            exact(page)
+            shown = weight_in(read_cell(page, "after", 2, 1))
+            assert shown == pytest.approx(float(found[name].decoder_self.weights[0, 0, 2, 1]), abs=0.5001e-4)
+        for page, name in zip(pages, names, strict=True):
+            page.get_by_test_id(f"{name}-on").click()
+        for page in pages:
+            until_drawn(page, plain, plain, "decoder_self")
+    for one in contexts:
+        one.close()
+
+
+def test_the_sections_below_follow_the_switches(context: BrowserContext, server: str, model: Pretrained) -> None:
+    page = opened(context, server, target="", scaling="0.03")
+    page.wait_for_selector(".hs-tr-words")
+    before = model.translate(SENTENCE).text
+    after = model.translate(SENTENCE, interventions=Interventions.parse("scaling=0.03")).text
+    said = page.locator(".hs-says span").all_inner_texts()
+    assert [re.sub(r"\s", "", text) for text in said] == [re.sub(r"\s", "", text) for text in (before, after)]
+    page.get_by_role("radio", name="The leak").or_(page.get_by_role("button", name="The leak")).click()
+    wait_for_params(page, part="leak")
+    expect(page.locator(".hs-leak-badge")).to_contain_text("Exactly 0 with the mask")
+    assert not page.problems  # type: ignore[attr-defined]
+
+
+def test_a_head_chosen_in_the_numbers_is_shown_above(context: BrowserContext, server: str) -> None:
+    page = opened(context, server, part="measures", scaling="off", kind="cross")
+    page.get_by_test_id("measures-after-encoder_self-2-3").click()
+    wait_for_params(page, kind="encoder_self", layer="2", head="3")
+    expect(page.get_by_test_id("lab-kind-encoder_self")).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_test_id("pane-after").locator("h3")).to_have_text("Layer 2, head 3")
+    assert not page.problems  # type: ignore[attr-defined]
+
+
+def test_the_picture_of_d_k_is_redrawn_without_the_server(context: BrowserContext, server: str) -> None:
+    page = opened(context, server, part="scaling")
+    page.wait_for_selector("[data-testid=why-histogram] svg")
+    page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
+    frames: list[Any] = []
+    page.on("websocket", lambda socket: frames.append(socket))
+    session = context.new_cdp_session(page)
+    session.on("Network.webSocketFrameSent", lambda event: frames.append(event))
+    session.send("Network.enable")
+    shown = page.get_by_test_id("why-histogram").inner_html()
+    slider = page.get_by_test_id("why-slider")
+    slider.focus()
+    for _ in range(5):
+        slider.press("ArrowRight")
+        now = page.get_by_test_id("why-histogram").inner_html()
+        assert now != shown
+        shown = now
+    assert not frames and not page.problems  # type: ignore[attr-defined]
+
+
+def test_the_playground_agrees_with_autograd(context: BrowserContext, server: str) -> None:
+    page = opened(context, server, part="softmax")
+    scores = [3.0, -1.5, 0.5, 2.0, 0.0]
+    for number, score in enumerate(scores, 1):
+        page.get_by_test_id(f"softmax-score-{number}").fill(str(score))
+    page.get_by_test_id("softmax-temperature").fill("0.3")
+
+    def value(name: str) -> float:
+        return float(page.get_by_test_id(name).get_attribute("data-value") or "nan")
+
+    temperature = value("softmax-temperature")
+    assert temperature == pytest.approx(10**0.3)
+    given = torch.tensor(scores, dtype=torch.float64)
+    weights = (given / temperature).softmax(0)
+    found = torch.autograd.functional.jacobian(lambda one: (one / temperature).softmax(0), given)
+    for i in range(5):
+        assert value(f"softmax-weight-{i + 1}") == pytest.approx(float(weights[i]), abs=1e-12)
+        for j in range(5):
+            assert value(f"softmax-jacobian-{i + 1}-{j + 1}") == pytest.approx(float(found[i, j]), abs=1e-12)
+    assert value("softmax-trace") == pytest.approx(float(found.trace()), abs=1e-12)
+
+
+def test_a_probe_set_is_measured_and_can_be_stopped(context: BrowserContext, server: str) -> None:
+    page = opened(context, server, scaling="off")
+    page.get_by_role("button", name=re.compile("Measure")).click()
+    page.get_by_role("button", name="Stop").click()
+    expect(page.get_by_role("button", name=re.compile("Measure"))).to_be_visible()
+    page.get_by_role("button", name=re.compile("Measure")).click()
+    expect(page.locator(".hs-probe-table")).to_be_visible(timeout=180_000)
+    text = page.locator(".hs-probe-table").inner_text()
+    assert "BLEU" in text and "perplexity" in text.lower(), json.dumps(text)
