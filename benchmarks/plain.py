@@ -29,7 +29,7 @@ class PlainAttention(MultiHeadAttention):
             queries, keys, values = queries.float(), keys.float(), values.float()
             scores = queries @ keys.transpose(-2, -1)
             scores = scores / math.sqrt(queries.shape[-1]) if self.scale is None else scores * self.scale
-            heads = scores.masked_fill(~mask, -math.inf).softmax(dim=-1) @ values
+            heads = torch.where(mask, scores, -math.inf).softmax(dim=-1) @ values
         return self.output(heads.transpose(1, 2).flatten(-2))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from benchmarks import __main__, decoding, peer, report, table3, timing, trace, training
+from benchmarks import __main__, decoding, lab, peer, report, table3, timing, trace, training
 from benchmarks.plain import PlainAttention, plain_copy
 from benchmarks.sentences import GERMAN, of_length, pairs, typed
 from tests.build import VARIANTS, padded_sources, random_ids, targets_in, tiny_model, tiny_pretrained, variant_name
@@ -59,6 +59,15 @@ def test_the_trace_benchmark_runs_in_its_smallest_setting() -> None:
         assert {row.cells[0] for row in table.rows} == {"5", "7"}
         assert all(len(row.cells) == len(table.columns) and row.good is not None for row in table.rows)
         assert "| reached |" in table.markdown() and "Load before: " in table.markdown()
+
+
+def test_switches_are_measured_on_the_same_tokens() -> None:
+    found = {name: run() for name, run in lab.passes(tiny_pretrained(), 9).items()}
+    plain = found.pop("none")
+    assert not plain.interventions and found.keys() == lab.SWITCHES.keys()
+    for name, trace_of in found.items():
+        assert trace_of.interventions and not torch.equal(trace_of.logits, plain.logits), name
+        assert (trace_of.source_ids, trace_of.target_in_ids) == (plain.source_ids, plain.target_in_ids)
 
 
 def test_the_peer_of_training_is_the_same_model() -> None:
@@ -167,7 +176,7 @@ def test_an_unknown_part_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> No
     with pytest.raises(SystemExit):
         __main__.main(["speed"])
     assert (
-        "there is no benchmark 'speed'; there are trace, rendering, server, training, decoding"
+        "there is no benchmark 'speed'; there are trace, rendering, lab, server, training, decoding"
         in capsys.readouterr().err
     )
 

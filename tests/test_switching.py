@@ -331,9 +331,7 @@ def test_the_best_key_is_that_of_the_scores_even_where_float32_weights_are_equal
     # 1e-8 apart: both weights round to 0.5. What is shown beside the weights are the scores.
     edits = edits_of(Interventions((Replace("argmax", Where("cross", 0)),)), model_of(0).config)
     scores = torch.tensor([0.0, 1e-8]).expand(1, 3, 1, 2)
-    edits["decoder.0.cross.mask"](torch.ones(1, 3, 1, 2, dtype=torch.bool))
-    if "decoder.0.cross.scores" in edits:
-        scores = edits["decoder.0.cross.scores"](scores)
+    scores = edits["decoder.0.cross.scores"](scores)
     assert edits["decoder.0.cross.weights"](scores.softmax(-1))[0, :, 0].argmax(-1).tolist() == [1, 1, 1]
 
 

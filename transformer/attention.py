@@ -41,7 +41,7 @@ def attend(
     if mask is not None:
         if not tap.off:
             mask = tap("mask", mask.expand_as(scores))  # a mask a head, so that an edit can open single ones
-        scores = scores.masked_fill(~mask, -math.inf)
+        scores = torch.where(mask, scores, -math.inf)
     scores = tap("scores", scores)
     weights = tap("weights", scores.softmax(dim=-1))
     if drop:

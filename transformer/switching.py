@@ -89,6 +89,7 @@ def _edit_sub_layer(edits: dict[str, Edit], found: HeadPlan, config: ModelConfig
     seen: dict[str, Tensor] = {}
     opened, hides = any(found.padding) or any(found.causal), any(found.hidden)
     scaled = any(one is not None for one in found.factor)
+    level, best = (RULES.index(rule) in found.rule for rule in ("uniform", "argmax"))
 
     def mask(tensor: Tensor) -> Tensor:
         if opened and kind == "decoder_self":
@@ -115,22 +116,25 @@ def _edit_sub_layer(edits: dict[str, Edit], found: HeadPlan, config: ModelConfig
         if scaled:
             ratio = [1.0 if one is None else one / config.scale for one in found.factor]
             tensor = tensor * _column(ratio, tensor).to(tensor.dtype)
-        seen["best"] = tensor.argmax(-1, keepdim=True)  # weights may tie by rounding where scores do not
+        if best:
+            seen["best"] = tensor.argmax(-1, keepdim=True)  # weights may tie by rounding where scores do not
         return tensor
 
     def weights(tensor: Tensor) -> Tensor:
-        visible = seen["mask"].expand_as(tensor)
-        uniform = visible / visible.sum(-1, keepdim=True)
-        best = torch.zeros_like(tensor).scatter_(-1, seen["best"], 1.0)
         rule = _column(found.rule, tensor)
-        return torch.where(rule == 1, uniform, torch.where(rule == 2, best, tensor))
+        if best:
+            tensor = torch.where(rule == 2, torch.zeros_like(tensor).scatter_(-1, seen["best"], 1.0), tensor)
+        if level:
+            visible = seen["mask"]
+            tensor = torch.where(rule == 1, visible / visible.sum(-1, keepdim=True), tensor)
+        return tensor
 
     def head_outputs(tensor: Tensor) -> Tensor:
         return tensor.masked_fill(_column(found.zero, tensor), 0.0)
 
-    if opened or hides or any(found.rule):
+    if opened or hides or level:
         edits[at + "mask"] = mask
-    if scaled or any(found.rule):
+    if scaled or best:
         edits[at + "scores"] = scores
     if any(found.rule):
         edits[at + "weights"] = weights
