@@ -15,6 +15,7 @@ import torch
 
 from tests.build import tiny_pretrained
 from transformer.analysis.attention import summarise
+from transformer.interventions import Interventions
 from transformer.trace import KINDS, Trace
 from transformer.view import bundle
 from transformer.view.pack import feed_pack, full_pack
@@ -162,3 +163,32 @@ def test_a_trace_shows_itself_in_a_notebook(trace: Trace) -> None:
     cell = trace._repr_html_()
     assert cell == notebook_cell(trace) and cell.startswith("<iframe srcdoc=")
     assert html.unescape(re.findall(r'srcdoc="([^"]*)"', cell)[0]) == html_page(trace)
+
+
+def test_a_switched_trace_brings_its_own_masks_scales_and_rules() -> None:
+    switches = Interventions.parse(
+        "scaling=0.5@cross.1 causal=off@decoder_self.1.2 padding=off@encoder_self.1 pad=2 zero=cross.2.3 "
+        "weights=uniform@decoder_self.2"
+    )
+    trace = tiny_pretrained().trace("ka lomi nu.", "re sta", interventions=switches)
+    header, data = unpack(full_pack(trace, View(), exact=True))
+    for kind in KINDS:
+        about, part = header["kinds"][kind], trace.attention(kind)
+        assert about["zero"] == part.zero.tolist()
+        masks = array(about["masks"], data) if about["masks"] else None
+        for layer in range(part.layers):
+            for head in range(part.heads):
+                hidden = masks[about["mask_of"][layer][head]] if masks is not None else 0
+                assert np.array_equal(np.broadcast_to(hidden, part.mask.shape[2:]), ~part.mask[layer, head].numpy())
+        assert about["checks"]["recomputed"] < about["checks"]["tolerance"]
+    assert header["kinds"]["cross"]["zero"][1] == [False, False, True]
+    scales = {(one["kind"], one["layer"]): (one["scale"], one["rule"]) for one in header["exact"]}
+    assert scales["cross", 0] == (0.5, 0) and scales["cross", 1] == (pytest.approx(22**-0.5), 0)
+    assert scales["decoder_self", 1][1] == 1
+    page = html_page(trace)
+    assert "switched: scaling=0.5@cross.1" in page
+
+
+def test_heads_that_see_everything_send_no_mask(trace: Trace) -> None:
+    header, _ = unpack(full_pack(trace, View()))
+    assert header["kinds"]["cross"]["masks"] is None and header["kinds"]["decoder_self"]["masks"]["shape"][0] == 1

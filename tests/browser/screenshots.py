@@ -29,6 +29,20 @@ VIEWS: dict[str, dict[str, str]] = {
     "sort": {"checkpoint": "sort", "source": "31415926", "kind": "all", "layer": "2", "head": "1"},
 }
 MODELS = ("en-de", "reverse", "sort")
+LAB: dict[str, dict[str, str]] = {
+    "plain": {"kind": "cross", "layer": "3", "head": "7"},
+    "scaling": {"scaling": "off", "kind": "cross", "layer": "3", "head": "7"},
+    "causal": {"causal": "off", "kind": "decoder_self", "layer": "2", "head": "3", "part": "leak"},
+    "everything": {"scaling": "0.5@cross", "padding": "off", "pad": "3", "hide": "source.3", "zero": "cross.2",
+                   "weights": "uniform@encoder_self.1", "kind": "cross", "layer": "1", "head": "4"},
+    "numbers": {"scaling": "off", "zero": "cross.2.3", "part": "measures", "kind": "cross", "layer": "1", "head": "1"},
+    "why": {"part": "scaling"},
+    "softmax": {"part": "softmax"},
+    "refused": {"hide": "target.1", "kind": "decoder_self"},
+    "big": {"scaling": "off", "big": "1"},
+    "toy": {"checkpoint": "reverse", "source": "headscope", "causal": "off", "kind": "decoder_self"},
+}  # fmt: skip
+HIGH = 3400  # Streamlit scrolls inside its page, so a whole one is taken in a high window
 
 
 def take(page: Page, address: str, ready: str, path: Path, whole: bool) -> None:
@@ -54,6 +68,19 @@ def main(folder: Path) -> None:
                         link = f"{address}/?{urlencode({'source': SENTENCE, **params})}"
                         ready = ".hs-error" if name == "error" else "[data-drawn]"
                         take(page, link, ready, folder / f"{name}-{size}-{scheme}.png", size == "phone")
+                    for name, params in LAB.items():
+                        if size == "projector" and name != "big":
+                            continue
+                        link = f"{address}/lab?{urlencode({'source': SENTENCE, **params})}"
+                        ready = {"why": "[data-testid=why]", "softmax": "[data-testid=softmax]"}.get(
+                            name, "[data-drawn]"
+                        )
+                        take(page, link, ready, folder / f"lab-{name}-{size}-{scheme}.png", False)
+                        if size != "projector":
+                            page.set_viewport_size({"width": width, "height": HIGH})
+                            page.wait_for_timeout(500)
+                            page.screenshot(path=folder / f"lab-{name}-{size}-{scheme}-whole.png")
+                            page.set_viewport_size({"width": width, "height": height})
                     for name in MODELS if size != "projector" else ():
                         path = folder / f"model-{name}-{size}-{scheme}.png"
                         take(page, f"{address}/model?checkpoint={name}", ".js-plotly-plot", path, size == "phone")

@@ -53,6 +53,8 @@ def html_page(trace: Trace, view: View | None = None) -> str:
     start = view or View()
     pack = base64.b64encode(full_pack(trace, start, exact=True)).decode("ascii")
     heading = f"{trace.source_text} → {trace.target_text}"
+    if trace.interventions:
+        heading += f" · switched: {trace.interventions}"
     title = f"Headscope: {heading}"[:200]
     return _PAGE.format(
         title=html.escape(title.encode("utf-8", "replace").decode()),
