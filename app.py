@@ -15,6 +15,8 @@ if trace is not None:
     if state.switches:
         message(_("The lab's switches do not reach here: this page shows the model as it was trained."), "note")
     state = explorer.draw(state, trace)  # before the menus: what is drawn first is sent first
+else:
+    explorer.forget()
 sentence.example_menu(begun)
 if trace is not None:
     downloads.download_menu(begun, trace, state)

@@ -1,7 +1,5 @@
 """Masking and scaling lab: switch parts of attention off in a trained model and see what breaks."""
 
-from dataclasses import replace
-
 import streamlit as st
 
 from pages.shared import lab, leak, measures, probing, sentence, translation, why
@@ -12,27 +10,31 @@ from pages.shared.state import current, write_address
 from pages.shared.texts import _
 
 begun = begin(_("Lab"))
+probing.look()
 sentence.fields(begun)
+part = lab.parts(begun)
 trace = sentence.traced(begun, look=False)
 state = begun.state
-if trace is not None:
+if trace is None:
+    lab.forget()
+elif lab.switchable(state):
     state = lab.merge_browser(state, begun.model)
     compared = compare(begun, trace, state.switches)
-    if lab.has_picture(state):
-        says = st.container(key="hs-says")
-        state = lab.draw(state, compared)
-        lab.say(says, compared)
-        lab.explain(compared)
-    part = lab.parts(state)
-    if part == "translation":
+    says = st.container(key="hs-says")
+    state = lab.draw(state, compared)
+    lab.say(says, compared)
+    lab.explain(compared)
+    if part == "compare":
         translation.draw(compared, given=not trace.own)
         probing.draw(compared)
     elif part == "measures":
         lab.pick(measures.draw(compared, state.view))
-    elif part == "leak":
+    else:
         leak.draw(compared)
-    elif part == "scaling":
-        why.draw_scaling(compared.before, replace(state.view, kind="all"))
+else:
+    lab.forget()
+    if part == "scaling":
+        why.draw_scaling(trace, state.view)
     else:
         why.draw_softmax(state.view.big)
 write_address(current() or state)

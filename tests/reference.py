@@ -251,7 +251,7 @@ def switches(
     return strategies.one_of(
         strategies.builds(Scale, strategies.floats(low, high) | strategies.just(1.0), where),
         strategies.builds(Unmask, strategies.just("causal"), places(layers, heads, (None, "decoder_self"))),
-        strategies.builds(Unmask, strategies.just("padding"), where),
+        strategies.builds(Unmask, strategies.just("padding"), places(layers, heads, (None, "encoder_self", "cross"))),
         strategies.builds(Pad, strategies.integers(1, 4)),
         hidden("source", (None, "encoder_self", "cross")),
         hidden("target", (None, "decoder_self")),

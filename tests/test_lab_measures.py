@@ -153,14 +153,14 @@ def test_the_script_is_one_module_and_every_text_can_be_replaced() -> None:
     texts = (bundle.FOLDER / "measures_texts.js").read_text(encoding="utf-8")
     keys = re.findall(r"^  (\w+):", texts, re.MULTILINE)
     assert len(keys) == len(set(keys))
-    for name in MEASURES:  # of each measure: name, unit, formula, meaning, definition
-        assert {name, *(f"{part}_{name}" for part in ("unit", "formula", "meaning", "term"))} <= set(keys)
+    for name in MEASURES:  # of each measure: name, whole name, unit, formula, meaning, definition
+        assert {name, *(f"{part}_{name}" for part in ("full", "unit", "formula", "meaning", "term"))} <= set(keys)
     files = [(bundle.FOLDER / f"measures{part}.js").read_text(encoding="utf-8") for part in ("", "_plot", "_table")]
     used = {key for text in files for key in re.findall(r'"([a-z_]+)"', text)}
     ends = {
         key
         for key in keys
-        if key.startswith(("unit_", "formula_", "meaning_", "term_", "kind_", "side_", "cell_", "table_"))
+        if key.startswith(("full_", "unit_", "formula_", "meaning_", "term_", "kind_", "side_", "cell_", "table_"))
     }
     assert set(keys) - used - ends - set(MEASURES) == set()
     assert Path(bundle.FOLDER / "measures.css").is_file()

@@ -218,9 +218,7 @@ def test_padding_is_invisible_until_its_mask_is_off(number: int) -> None:
     assert (seen["logits"] - plain["logits"]).abs().max() > 1e-3  # type: ignore[operator]
 
 
-@pytest.mark.parametrize(
-    "value", [(OPEN,), (OPEN, Unmask("padding")), (Unmask("padding", Where("decoder_self", 0, 1)),)]
-)
+@pytest.mark.parametrize("value", [(OPEN,), (OPEN, Unmask("padding")), (Unmask("padding", Where(None, 0, 1)),)])
 def test_padding_of_what_the_decoder_is_fed_has_its_own_switch(value: tuple) -> None:
     # A batch pads its shorter targets: the future in sight is no <pad> in sight.
     model, (source, target) = model_of(0), ids()
@@ -247,11 +245,17 @@ def test_a_hidden_token_is_out_of_sight_and_out_of_the_sum() -> None:
 @pytest.mark.parametrize(
     ("value", "place"),
     [
-        ((Hide("target", 0),), "query 1 of decoder_self layer 1, head 1"),
-        ((Hide("target", 0, Where("decoder_self", 1, 2)),), "query 1 of decoder_self layer 2, head 3"),
-        (tuple(Hide("source", key, Where("cross")) for key in range(SOURCE)), "query 1 of cross layer 1, head 1"),
-        ((*(Hide("source", key) for key in range(SOURCE)), Pad(2)), "query 1 of encoder_self layer 1, head 1"),
-        ((*(Hide("target", key) for key in (0, 1)), Scale(1.0)), "query 1 of decoder_self layer 1, head 1"),
+        ((Hide("target", 0),), "row 1 of decoder-self attention (layer 1, head 1)"),
+        ((Hide("target", 0, Where("decoder_self", 1, 2)),), "row 1 of decoder-self attention (layer 2, head 3)"),
+        (
+            tuple(Hide("source", key, Where("cross")) for key in range(SOURCE)),
+            "row 1 of cross attention (layer 1, head 1)",
+        ),
+        (
+            (*(Hide("source", key) for key in range(SOURCE)), Pad(2)),
+            "row 1 of encoder-self attention (layer 1, head 1)",
+        ),
+        ((*(Hide("target", key) for key in (0, 1)), Scale(1.0)), "row 1 of decoder-self attention (layer 1, head 1)"),
     ],
 )
 def test_a_row_with_nothing_to_see_is_refused(value: tuple, place: str) -> None:

@@ -45,10 +45,12 @@ def _limits(model: Transformer, source: Tensor, limit: int | None) -> list[int]:
 
 def _start(model: Transformer, source: Tensor, cached: bool, tap: AnyTap, repeat: int = 1) -> Stepper | Replay:
     """What decodes the sources step by step, each of them `repeat` times."""
-    plain = not (cached and tap.off)
-    memory = model.encode(source, tap if plain else FUSED).repeat_interleave(repeat, 0)
+    if tap.off and cached:
+        tap = FUSED
+    plain = not cached or getattr(tap, "leaks", not tap.off)  # a tap that does not say may let the future in
+    memory = model.encode(source, tap).repeat_interleave(repeat, 0)
     source = source.repeat_interleave(repeat, 0)
-    return Replay(model, memory, source, tap) if plain else Stepper(model, memory, source)
+    return Replay(model, memory, source, tap) if plain else Stepper(model, memory, source, tap)
 
 
 def _log_probs(model: Transformer, hidden: Tensor) -> Tensor:
@@ -71,8 +73,8 @@ def greedy(
 
     source: ids [batch, source] ending in </s>, padded. limit: tokens to write at most (see `output_limit`).
     cached: keep keys and values between steps; without, every step runs the whole prefix through the plain
-    arithmetic. Both give the same tokens. tap: what edits every pass, likewise without keeping anything
-    (`EditingTap`); rows of a batch that are padded see what an edit of the mask lets them see.
+    arithmetic. Both give the same tokens. tap: what edits every pass (`EditingTap`), with keys and values kept unless
+    an edit lets the future in; rows of a batch that are padded see what an edit of the mask lets them see.
     """
     config = model.config
     limits = torch.tensor(_limits(model, source, limit), device=source.device)

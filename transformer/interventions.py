@@ -30,6 +30,7 @@ from transformer.tap import KINDS
 FACTORS = (1e-4, 1e3)  # 1 / sqrt(d_k) is 0.011 at the largest d_k a configuration allows
 PADS = (1, 64)
 MASKS = ("causal", "padding")
+MASKED = {"causal": ("decoder_self",), "padding": ("encoder_self", "cross")}  # only the source is ever padded
 SIDES = ("source", "target")
 KEYS = {"encoder_self": "source", "decoder_self": "target", "cross": "source"}  # the side a kind's keys are of
 RULES = ("softmax", "uniform", "argmax")  # by number in `AttentionTrace.rule`
@@ -127,9 +128,10 @@ class Unmask:
         _check_where(self.where)
         if self.mask not in MASKS:
             raise InterventionError(f"{_said(self.mask)} is no mask; there are {' and '.join(MASKS)}")
-        if self.mask == "causal" and self.where.kind not in (None, "decoder_self"):
+        if self.where.kind is not None and self.where.kind not in MASKED[self.mask]:
             raise InterventionError(
-                f"the causal mask belongs to decoder_self, and {self.where.kind} was named; leave the kind out"
+                f"the {self.mask} mask belongs to {' and '.join(MASKED[self.mask])}, and {self.where.kind} was named; "
+                "leave the kind out"
             )
 
 
@@ -202,8 +204,8 @@ def layers_of(config: ModelConfig, kind: str) -> int:
 
 @dataclass(frozen=True)
 class Interventions:
-    """Any switches together. Where two `Scale` or two `Replace` meet in a head, the later one holds; no other order
-    matters, and values that differ in another order only compare and hash alike."""
+    """Any switches together. Where two `Scale` or two `Replace` meet in a head, the later one holds, so those keep
+    their order; values that differ in the order of others only compare and hash alike."""
 
     switches: tuple[Switch, ...] = ()
 
@@ -253,8 +255,10 @@ class Interventions:
                 continue
             where = one.where
             kinds = (where.kind,) if where.kind else KINDS
-            if isinstance(one, Unmask) and one.mask == "causal":
-                kinds = ("decoder_self",)
+            if isinstance(one, Unmask):
+                kinds = tuple(kind for kind in kinds if kind in MASKED[one.mask])
+            elif isinstance(one, Hide):
+                kinds = tuple(kind for kind in kinds if KEYS[kind] == one.side)
             layers = max(layers_of(config, kind) for kind in kinds)
             if where.layer is not None and where.layer >= layers:
                 raise InterventionError(f"{where} names layer {where.layer + 1}; this model has {layers} there")

@@ -104,7 +104,7 @@ class Pretrained:
     def tap(self, interventions: Interventions) -> AnyTap:
         """What edits the passes of one decoding, and keeps nothing. Raises InterventionError."""
         edits = edits_of(interventions, self.config)
-        return EditingTap(edits) if edits else OFF
+        return EditingTap(edits, interventions.leaks) if edits else OFF
 
     def _decode(
         self, source: list[int], beams: int, alpha: float, limit: int | None, interventions: Interventions = NONE

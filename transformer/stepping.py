@@ -13,11 +13,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from transformer.attention import MultiHeadAttention
+from transformer.attention import MultiHeadAttention, attend
 from transformer.layers import DecoderLayer, SubLayer
 from transformer.masks import padding_mask
 from transformer.model import Transformer
-from transformer.tap import OFF, AnyTap
+from transformer.tap import FUSED, OFF, AnyTap
 
 Affine = tuple[Tensor, Tensor]
 
@@ -47,17 +47,19 @@ class _Layer:
 class Stepper:
     """Decodes a batch step by step, without dropout.
 
-    memory: [batch, source, d_model], from `encode`; source: the ids it came from, for its padding mask. Equal to
-    `Transformer.decode` of all tokens fed so far, up to rounding.
+    memory: [batch, source, d_model], from `encode`; source: the ids it came from, for its padding mask; tap: edits what
+    attention computes, one query at a time, so none that lets the future in. Equal to `Transformer.decode` of all
+    tokens fed so far, up to rounding.
     """
 
-    def __init__(self, model: Transformer, memory: Tensor, source: Tensor) -> None:
+    def __init__(self, model: Transformer, memory: Tensor, source: Tensor, tap: AnyTap = FUSED) -> None:
         config = model.config
         self.model, self.heads, self.pre = model, config.heads, config.norm == "pre"
+        self.tap = tap.at("decoder")
         self.scale = None if config.scaling else 1.0
         self.activation = F.gelu if config.activation == "gelu" else F.relu
         mask = padding_mask(source, config.pad_id)
-        self.mask = None if bool(mask.all()) else mask
+        self.mask = None if tap.off and bool(mask.all()) else mask
         self.length = 0
         self.layers = [self._layer(layer, memory) for layer in model.decoder]
 
@@ -94,22 +96,23 @@ class Stepper:
         x = self.model.embed(newest, self.length)[:, 0]
         self.length += 1
         rows, pre = len(x), self.pre
-        for layer in self.layers:
+        seen = None if self.tap.off else newest.new_ones(1, 1, 1, self.length, dtype=torch.bool)
+        for number, layer in enumerate(self.layers):
+            at = self.tap.at(str(number))
             first, second, third = layer.norms
             y = F.layer_norm(x, *first) if pre else x
             queries, keys, values = map(self._heads, F.linear(y, *layer.own).split(layer.widths, -1))
             if layer.keys is not None and layer.values is not None:
                 keys, values = torch.cat((layer.keys, keys), 2), torch.cat((layer.values, values), 2)
             layer.keys, layer.values = keys, values
-            heads = F.scaled_dot_product_attention(queries, keys, values, scale=self.scale)
+            heads = attend(queries, keys, values, seen, scale=self.scale, tap=at.at("self"))
             x = x + F.linear(heads.reshape(rows, -1), *layer.own_output)
             x = x if pre else F.layer_norm(x, *first)
 
             y = F.layer_norm(x, *second) if pre else x
             queries = self._heads(F.linear(y, *layer.cross_query))
-            heads = F.scaled_dot_product_attention(
-                queries, layer.cross_keys, layer.cross_values, attn_mask=self.mask, scale=self.scale
-            )
+            keys, values = layer.cross_keys, layer.cross_values
+            heads = attend(queries, keys, values, self.mask, scale=self.scale, tap=at.at("cross"))
             x = x + F.linear(heads.reshape(rows, -1), *layer.cross_output)
             x = x if pre else F.layer_norm(x, *second)
 

@@ -93,7 +93,9 @@ def _edit_sub_layer(edits: dict[str, Edit], found: HeadPlan, config: ModelConfig
 
     def mask(tensor: Tensor) -> Tensor:
         if opened and kind == "decoder_self":
-            past, real = torch.ones_like(tensor[0, 0]).tril(), tensor[..., -1:, :]  # the last row hides no future
+            queries, keys = tensor.shape[-2:]  # one query, the last, while decoding with what came before kept
+            past = torch.ones_like(tensor[0, 0]).tril(keys - queries)
+            real = tensor[..., -1:, :]  # the last row hides no future
             tensor = (past | _column(found.causal, tensor)) & (real | _column(found.padding, tensor))
         elif opened:
             tensor = tensor | _column(found.padding, tensor)
@@ -106,8 +108,9 @@ def _edit_sub_layer(edits: dict[str, Edit], found: HeadPlan, config: ModelConfig
             if len(blind):
                 _, head, query = blind[0].tolist()
                 raise InterventionError(
-                    f"hiding these tokens leaves query {query + 1} of {kind} layer {layer + 1}, head {head + 1}, "
-                    "nothing to attend to, and a softmax over nothing has no value; leave it one key at least"
+                    f"with these tokens hidden, row {query + 1} of {kind.replace('_', '-')} attention (layer "
+                    f"{layer + 1}, head {head + 1}) has nothing to attend to, and a softmax over nothing has no value; "
+                    "leave it one key"
                 )
         seen["mask"] = tensor
         return tensor

@@ -127,10 +127,18 @@ class Tap:
 
 
 class EditingTap(Tap):
-    """Edits and keeps nothing: for the many passes of decoding under switches."""
+    """Edits and keeps nothing: for the many passes of decoding under switches.
+
+    leaks: whether an edit lets the future in, so that what a step of decoding computed does not stay true.
+    """
+
+    def __init__(self, edits: Mapping[str, Edit], leaks: bool = True) -> None:
+        super().__init__(edits)
+        self.leaks = leaks
 
     def at(self, scope: str) -> EditingTap:
         inner = object.__new__(EditingTap)
+        inner.leaks = self.leaks
         inner.edits, inner.records, inner._prefix = self.edits, self.records, f"{self._prefix}{scope}."
         return inner
 

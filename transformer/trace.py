@@ -207,10 +207,11 @@ def trace_pass(
 ) -> dict[str, object]:
     """Run one tapped pass and sort what it recorded into the tensor fields of a Trace.
 
-    source: ids [1, source]; target_in: ids [1, target]; edits: made after those of the interventions. Under inference
-    mode the tensors refuse in-place changes from outside, which keeps a cached Trace what it was.
+    source: ids [1, source]; target_in: ids [1, target]; edits: made before those of the interventions, which go by what
+    they find. Under inference mode the tensors refuse in-place changes from outside, which keeps a cached Trace what it
+    was.
     """
-    tap = Tap(_joined(edits_of(interventions, model.config), edits or {}))
+    tap = Tap(_joined(edits or {}, edits_of(interventions, model.config)))
     model(source, target_in, tap)
     records = {name: tensor.cpu() for name, tensor in tap.finish().items()}
     config = model.config

@@ -13,9 +13,9 @@ from pages.shared import cache
 from pages.shared.examples import examples
 from pages.shared.state import CHECKPOINT, PARTS, State, arrive, change, current, keep, read_switches
 from pages.shared.texts import _
-from transformer.interventions import NONE, InterventionError, Interventions
+from transformer.interventions import InterventionError, Interventions, Switch
 from transformer.pretrained import Pretrained
-from transformer.view.state import view_from_params
+from transformer.view.state import View, view_from_params
 
 PAGE = "headscope_page"
 TYPED = "headscope_typed"  # languages -> source and target typed for them last
@@ -24,11 +24,13 @@ STYLE = (Path(__file__).parent / "style.css").read_text(encoding="utf-8")
 
 @dataclass(frozen=True)
 class Begun:
-    """model: the checkpoint chosen; state: as the session or the link has it; header: where a page adds its menus."""
+    """model: the checkpoint chosen; state: as the session or the link has it; header: where a page adds its menus;
+    arrived: the session was on another page before this run."""
 
     model: Pretrained
     state: State
     header: st.delta_generator.DeltaGenerator
+    arrived: bool = False
 
 
 def message(sentence: str, kind: str = "warning") -> None:
@@ -45,7 +47,7 @@ def menu(begun: Begun, label: str, key: str) -> st.delta_generator.DeltaGenerato
 def _toggle_big() -> None:
     state = current()
     if state is not None:
-        change(view=replace(state.view, big=not state.view.big), revision=state.revision + 1)
+        change(view=replace(state.view, big=not state.view.big), renew=True)
 
 
 def big_button(begun: Begun) -> None:
@@ -53,13 +55,24 @@ def big_button(begun: Begun) -> None:
         st.button("Aa", key="hs-big", on_click=_toggle_big, help=_("Big text, for a projector"))
 
 
-def fits(switches: Interventions, model: Pretrained) -> bool:
-    """Whether the model has every layer and head that is switched."""
-    try:
-        switches.check(model.config)
-    except InterventionError:
-        return False
-    return True
+def fitting_switches(switches: Interventions, model: Pretrained) -> Interventions:
+    """Those switches whose layers and heads the model has: another checkpoint may have fewer."""
+
+    def fits(one: Switch) -> bool:
+        try:
+            Interventions((one,)).check(model.config)
+        except InterventionError:
+            return False
+        return True
+
+    return Interventions(tuple(one for one in switches.switches if fits(one)))
+
+
+def fitting(view: View, model: Pretrained) -> View:
+    """The view with a layer and a head that the model has: another checkpoint may have fewer."""
+    layers = max(model.config.encoder_layers, model.config.decoder_layers)
+    layer = None if view.layer is None else min(view.layer, layers - 1)
+    return replace(view, layer=layer, head=None if view.head is None else min(view.head, model.config.heads - 1))
 
 
 def _switch_checkpoint() -> None:
@@ -106,6 +119,7 @@ def begin(title: str) -> Begun:
     elif st.session_state.get(PAGE) != title:
         # The picture is mounted anew and knows nothing of what was chosen since its bytes were packed.
         state = keep(replace(state, revision=state.revision + 1))
+    arrived = st.session_state.get(PAGE) != title
     st.session_state[PAGE] = title
     header = st.container(horizontal=True, vertical_alignment="center", gap="small", key="hs-header")
     with header:
@@ -114,7 +128,7 @@ def begin(title: str) -> Begun:
         st.page_link("pages/lab.py", label=_("Lab"))
         st.page_link("pages/model.py", label=_("Model"))
         st.html('<div class="hs-spring"></div>', width="stretch")
-        if st.session_state.get(CHECKPOINT) != state.checkpoint:
+        if arrived or st.session_state.get(CHECKPOINT) != state.checkpoint:
             st.session_state[CHECKPOINT] = state.checkpoint
         st.selectbox(
             _("Checkpoint"),
@@ -152,12 +166,15 @@ def begin(title: str) -> Begun:
             part = PARTS[0]
         notices = (*state.notices, *notices, *wrong)
         state = keep(replace(state, view=view, switches=switches, part=part, notices=notices))
-    elif not fits(state.switches, model):
-        # Another checkpoint with fewer layers or heads.
-        lost = _("This model has not all the layers and heads that were switched; everything is switched back.")
-        state = keep(replace(state, switches=NONE, notices=(*state.notices, lost)))
+    else:
+        state = keep(replace(state, view=fitting(state.view, model)))
+    kept = fitting_switches(state.switches, model)
+    if kept != state.switches:
+        lost = " ".join(str(Interventions((one,))) for one in state.switches.switches if one not in kept.switches)
+        sentence = _("This model has no such layer or head, so this is switched back: {switches}.")
+        state = keep(replace(state, switches=kept, notices=(*state.notices, sentence.format(switches=lost))))
     for notice in state.notices:
         message(notice)
     if state.notices:
         keep(replace(state, notices=()))
-    return Begun(model, current() or state, header)
+    return Begun(model, current() or state, header, arrived)

@@ -103,7 +103,7 @@ def retrace(
     if interventions == trace.interventions and not fed:
         return trace
     return _traces().get(
-        (trace.id, interventions, limit, fed),
+        (trace.id, trace.source_text, trace.target_text, trace.own, interventions, limit, fed),
         lambda: model.retrace(trace, interventions, fed=dict(fed), limit=limit),
     )
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pages.shared import cache
 from pages.shared.begin import Begun, message
 from pages.shared.state import max_tokens
-from transformer.interventions import NONE, InterventionError, Interventions, Pad
+from pages.shared.texts import _
+from transformer.interventions import NONE, Hide, InterventionError, Interventions, Pad
 from transformer.pretrained import InputError, Pretrained
 from transformer.trace import Trace
 
@@ -27,14 +28,19 @@ class Compared:
 
 
 def compare(begun: Begun, trace: Trace, interventions: Interventions) -> Compared:
-    """Both traces. Switches that cannot be set together on this sentence get a sentence on the page and are not."""
+    """Both traces. Of switches that cannot be set together on this sentence, hidden tokens go first, then padding, with
+    a sentence on the page; the others hold."""
     limit = begun.model.token_limit(max_tokens())
-    pads = Interventions(tuple(one for one in interventions.switches if isinstance(one, Pad)))
-    try:
-        before = cache.retrace(begun.model, trace, pads, limit)
-        after = cache.retrace(begun.model, before, interventions, limit)
-    except (InterventionError, InputError) as error:
-        text = str(error)
-        message(text[:1].upper() + text[1:] + ".", "error")
-        return Compared(begun.model, trace, trace, NONE, limit)
-    return Compared(begun.model, before, after, interventions, limit)
+    asked = [interventions, interventions.without(Hide), interventions.without(Pad), interventions.without(Hide, Pad)]
+    for number, switches in enumerate(asked):
+        pads = Interventions(tuple(one for one in switches.switches if isinstance(one, Pad)))
+        try:
+            before = cache.retrace(begun.model, trace, pads, limit)
+            after = cache.retrace(begun.model, before, switches, limit)
+            return Compared(begun.model, before, after, switches, limit)
+        except (InterventionError, InputError) as error:
+            if number == 0:
+                text = str(error)
+                sentence = _("{reason}. It is left out; your other switches hold.")
+                message(sentence.format(reason=text[:1].upper() + text[1:]), "error")
+    return Compared(begun.model, trace, trace, NONE, limit)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from pages.shared.state import State, keep
+from pages.shared.state import State, current, keep
 from transformer.trace import Trace
 from transformer.view.bundle import script, style
 from transformer.view.pack import feed_pack, full_pack
@@ -34,7 +34,7 @@ def merge_browser(state: State, trace: Trace) -> State:
         return state  # older than what Python changed since
     layers, heads = sizes(trace)
     view = view_from_browser({k: v for k, v in values.items() if k != "revision"}, layers, heads, state.view)
-    return replace(state, view=view)
+    return keep(replace(state, view=replace(view, big=state.view.big)))  # big is Python's own
 
 
 def bounded(state: State, trace: Trace) -> State:
@@ -44,13 +44,25 @@ def bounded(state: State, trace: Trace) -> State:
     return replace(state, view=fit_cell(state.view, rows, columns))
 
 
+def forget() -> None:
+    """A run without the picture: what is mounted next knows nothing of what was chosen since it was packed."""
+    state = current()
+    if st.session_state.pop(PACK, None) is not None and state is not None:
+        keep(replace(state, revision=state.revision + 1))
+
+
+def renewed(state: State) -> State:
+    """The state with a new revision if Python changed something that the browser is to take over."""
+    return keep(replace(state, renew=False, revision=state.revision + 1)) if state.renew else state
+
+
 def draw(state: State, trace: Trace) -> State:
     """The picture of a trace. The pack is made once a trace and once a change by Python: what a person does in the
     picture stays in the browser, only the chosen head's exact numbers travel.
 
     A component's script and styles (140 KB) are sent again whenever its data changed. The picture's component therefore
     has none, so that Streamlit sends it to a browser once; the data comes through two small components."""
-    state = keep(bounded(merge_browser(state, trace), trace))
+    state = keep(bounded(renewed(merge_browser(state, trace)), trace))
     name = (trace.id, state.revision)
     kept = st.session_state.get(PACK)
     if kept is None or kept[0] != name:

@@ -10,14 +10,14 @@ from typing import Any
 import streamlit as st
 
 from pages.shared import cache, translation
-from pages.shared.begin import message
+from pages.shared.begin import Begun, message
 from pages.shared.compared import Compared
-from pages.shared.explorer import bounded
+from pages.shared.explorer import bounded, renewed
 from pages.shared.state import PARTS, State, change, current, keep
 from pages.shared.texts import _
 from transformer.analysis.tokens import is_special
 from transformer.interventions import NONE, InterventionError, Interventions
-from transformer.pretrained import Pretrained
+from transformer.pretrained import InputError, Pretrained
 from transformer.switching import silent_layers
 from transformer.tokenizer import PIECE_MARK
 from transformer.trace import Trace
@@ -54,7 +54,7 @@ def merge_browser(state: State, model: Pretrained) -> State:
             switches.check(config)
         except InterventionError:
             switches = state.switches
-    return replace(state, view=view, switches=switches)
+    return keep(replace(state, view=view, switches=switches))  # at once: a click elsewhere may end this run
 
 
 def _packed(side: str, trace: Trace, name: tuple[Any, ...], view: View, more: dict[str, Any]) -> bytes:
@@ -65,23 +65,38 @@ def _packed(side: str, trace: Trace, name: tuple[Any, ...], view: View, more: di
     return kept[side][1]
 
 
-def has_picture(state: State) -> bool:
-    """Whether the pictures stand above the chosen part: those that no switch reaches have the page to themselves."""
-    return state.part not in ("scaling", "softmax")
+def forget() -> None:
+    """A run without the picture: whatever is mounted next knows nothing of what was switched since it was packed."""
+    state = current()
+    if st.session_state.pop(PACKS, None) is not None and state is not None:
+        keep(replace(state, revision=state.revision + 1))
+
+
+def switchable(state: State) -> bool:
+    """Whether the switches reach the chosen part; if not, and some are set, a sentence says so."""
+    if state.part in ("scaling", "softmax"):
+        if state.switches:
+            message(_("Your switches wait: this part shows the model as it was trained."), "note")
+        return False
+    return True
 
 
 def draw(state: State, compared: Compared) -> State:
-    """The picture. What is sent again after a switch is the side after it and two heads' exact numbers."""
+    """Switches and, in the first part, the pictures.
+
+    What is sent again after a switch is the side after it and two heads' exact numbers."""
     before, after = compared.before, compared.after
-    state = keep(bounded(state, before))
+    state = keep(bounded(renewed(state), before))
     shown = replace(View(), kind=state.view.kind, layer=state.view.layer, head=state.view.head, rows=state.view.rows,
                     pieces=state.view.pieces, summary=state.view.summary, big=state.view.big)  # fmt: skip
     revision = state.revision
-    about = {"base": before.id, "trained_scale": compared.model.config.scale}
+    pictures = state.part == PARTS[0]
+    d_k = before.cross.queries.shape[-1]
+    about = {"base": before.id, "trained_scale": compared.model.config.scale, "d_k": d_k, "pictures": pictures}
     asked = {**about, "switches": state.switches.to_params()}
     done = {**about, "switches": compared.interventions.to_params()}
-    first = _packed("before", before, (before.id, revision), shown, asked)
-    second = _packed("after", after, (before.id, after.id, revision), shown, done)
+    first = _packed("before", before, (before.id, pictures, revision), shown, asked)
+    second = _packed("after", after, (before.id, after.id, pictures, revision), shown, done)
     _picture(key=KEY, on_lab_change=lambda: None)
     with st.container(key="hs-feeds"):
         _before(key="lab_before", data=first, height=1)
@@ -95,7 +110,10 @@ def draw(state: State, compared: Compared) -> State:
 def say(place: st.delta_generator.DeltaGenerator, compared: Compared) -> None:
     """What the model writes by itself, without and with the switches, in one line each: drawn last, shown above."""
     source = compared.before.source_text
-    found = [cache.translate(compared.model, source, one, compared.limit) for one in (NONE, compared.interventions)]
+    try:
+        found = [cache.translate(compared.model, source, one, compared.limit) for one in (NONE, compared.interventions)]
+    except (InterventionError, InputError):
+        return  # what can be traced need not be decodable; the section below says why
     words = [translation.words_of(one) for one in found]
     sides = []
     for name, said, marks in zip((_("It says"), _("Switched")), words, translation.apart(*words), strict=False):
@@ -105,7 +123,10 @@ def say(place: st.delta_generator.DeltaGenerator, compared: Compared) -> None:
                 shown = html.escape(word.text)
                 text += " " * word.pieces[0].startswith(PIECE_MARK) + (f"<b>{shown}</b>" if marked else shown)
         name = html.escape(name)
-        sides.append(f'<p class="hs-says"><small>{name}</small> <span dir="auto">{text.strip()}</span></p>')
+        whole = html.escape(" ".join(word.text for word in said))
+        sides.append(
+            f'<p class="hs-says" title="{whole}"><small>{name}</small> <span dir="auto">{text.strip()}</span></p>'
+        )
     place.html("".join(sides))
 
 
@@ -126,25 +147,23 @@ def explain(compared: Compared) -> None:
 
 
 def _choose_part() -> None:
-    """Another part; a picture that comes back is mounted anew and knows nothing of what was switched meanwhile."""
-    state = current()
-    if state is not None:
-        change(part=st.session_state[PART], revision=state.revision + 1)
+    change(part=st.session_state[PART])
 
 
-def parts(state: State) -> str:
-    """The menu of what stands below the pictures; returns the one chosen."""
+def parts(begun: Begun) -> str:
+    """The menu of the lab's parts; returns the one chosen."""
+    state = begun.state
     labels = {
-        "translation": _("Translation"),
+        "compare": _("Before and after"),
         "measures": _("Every head in numbers"),
         "leak": _("The leak"),
         "scaling": _("Why √dₖ"),
         "softmax": _("Softmax by hand"),
     }
-    if st.session_state.get(PART) != state.part:
+    if begun.arrived or st.session_state.get(PART) != state.part:
         st.session_state[PART] = state.part
     st.segmented_control(
-        _("Below the pictures"),
+        _("Part of the lab"),
         PARTS,
         format_func=lambda part: labels[part],
         key=PART,
@@ -156,15 +175,14 @@ def parts(state: State) -> str:
 
 
 def pick(chosen: tuple[str, int, int] | list[Any] | None) -> None:
-    """Show the head that was chosen in the numbers."""
+    """Show the pictures of the head that was chosen in the numbers."""
     state = current()
     if chosen is None or state is None:
         return
     kind, layer, head = chosen
-    if (kind, layer, head) != (state.view.kind, state.view.layer, state.view.head):
-        view = replace(state.view, kind=kind, layer=layer, head=head, cell=None)
-        keep(replace(state, view=view, revision=state.revision + 1))
-        st.rerun()
+    view = replace(state.view, kind=kind, layer=layer, head=head, cell=None)
+    keep(replace(state, view=view, part=PARTS[0], revision=state.revision + 1))
+    st.rerun()
 
 
 def about() -> None:

@@ -13,13 +13,16 @@ from pages.shared import cache
 from pages.shared.begin import message
 from pages.shared.compared import Compared
 from pages.shared.texts import _
-from pages.shared.translation import cut_off, number, table
+from pages.shared.translation import cut_off, number, refusal, table
+from pages.shared.words import in_words
 from transformer.analysis.leak import moved, peeking
 from transformer.analysis.translation import perplexity
 from transformer.interventions import InterventionError, Interventions, Unmask
 from transformer.pretrained import InputError, Pretrained, readable
 from transformer.tokenizer import PIECE_MARK
 from transformer.trace import Trace
+
+KEPT = "headscope_leak"  # (trace id, position, what was typed) of the trace looked at last: widgets forget
 
 
 def sides(interventions: Interventions) -> tuple[Interventions, Interventions]:
@@ -61,18 +64,23 @@ def _exchange(model: Pretrained, trace: Trace) -> Exchange:
     labels, config = trace.target_in_labels, model.config
     specials = (config.pad_id, config.unk_id, config.start_id, config.end_id)
     left, right = st.columns(2, gap="small")
+    place, text = f"hs-leak-position-{trace.id}", f"hs-leak-fed-{trace.id}"
+    kept = st.session_state.get(KEPT)
+    if kept is None or kept[0] != trace.id:
+        kept = (trace.id, _start(trace, specials), "")
+    for key, value in zip((place, text), kept[1:], strict=True):
+        if key not in st.session_state:
+            st.session_state[key] = value
     position = left.selectbox(
         _("Position of the target whose token is exchanged"),
         range(1, len(labels)),
-        index=_start(trace, specials) - 1,
-        format_func=lambda place: f"{place + 1} · {labels[place]}",
-        key=f"hs-leak-position-{trace.id}",
+        format_func=lambda index: f"{index + 1} · {labels[index]}",
+        key=place,
     )
     other, probability = runner_up(trace, position, specials)
     other_label = readable(model.tokenizer.pieces([other]))[0]
-    typed = right.text_input(
-        _("Fed there instead"), key=f"hs-leak-fed-{trace.id}", placeholder=other_label, max_chars=100
-    )
+    typed = right.text_input(_("Fed there instead"), key=text, placeholder=other_label, max_chars=100)
+    st.session_state[KEPT] = (trace.id, position, typed)
     ids = model.tokenizer.encode(typed)
     ids = [one for one in ids if model.tokenizer.pieces([one]) != [PIECE_MARK]] or ids
     token = ids[0] if ids else other
@@ -95,10 +103,10 @@ def _exchange(model: Pretrained, trace: Trace) -> Exchange:
             "At position {position} “{after}” is fed in place of “{before}”: the likeliest other token of the model "
             "there, p = {probability}."
         )
-    text = said.format(
+    said = said.format(
         position=position + 1, after=after, before=labels[position], count=len(ids), probability=f"{probability:.2g}"
     )
-    st.html(f'<p class="hs-leak-said">{html.escape(text)}</p>')
+    st.html(f'<p class="hs-leak-said">{html.escape(said)}</p>')
     return Exchange(position, token, labels[position], after)
 
 
@@ -216,7 +224,7 @@ def draw(compared: Compared) -> None:
         return
     exchange = _exchange(model, trace)
     fed = ((exchange.position, exchange.token),)
-    with_mask, without = switches = sides(compared.interventions)
+    switches = sides(compared.interventions)
     try:
         plain = [cache.retrace(model, trace, one, compared.limit) for one in switches]
         distances = [
@@ -236,9 +244,9 @@ def draw(compared: Compared) -> None:
         legend = _(
             "Numbers: max |difference of logits| over the vocabulary. With the mask: {with_mask}. Without: {without}."
         )
-        text = html.escape(legend.format(with_mask=with_mask if with_mask else _("nothing switched"), without=without))
+        on, off = (in_words(one, model.config) for one in switches)
+        text = html.escape(legend.format(with_mask=on, without=off))
         st.html(f'<p class="hs-tr-legend">{text}</p>')
         _peeking(compared, switches, plain)
     except (InterventionError, InputError) as error:
-        text = str(error)
-        message(text[:1].upper() + text[1:] + ".", "error")
+        message(refusal(error, compared.interventions, model.config), "error")

@@ -1,4 +1,4 @@
-"""A whole probe set before and after the switches: measured in a thread, while the person goes on looking around."""
+"""A whole probe set before and after the switches: measured in a thread, while the person goes on in the lab."""
 
 from __future__ import annotations
 
@@ -7,23 +7,30 @@ import logging
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
 
 import streamlit as st
 
 from pages.shared.begin import message
 from pages.shared.compared import Compared
 from pages.shared.texts import _
-from pages.shared.translation import number, table
+from pages.shared.translation import number, relative, table
+from pages.shared.words import in_words, scaling_note
 from transformer.interventions import NONE, InterventionError, Interventions
 from transformer.pretrained import InputError, Pretrained
 from transformer.probing import ProbeScores, Stopped, probe, probe_pairs, task_of
 from transformer.training.data import Pair
 
 KEY = "headscope_probe"
-PATIENCE = 15.0  # seconds without anybody looking, after which a measurement ends: the viewer has left
+PATIENCE = 60.0  # seconds without anybody in the lab, after which a measurement ends: the viewer has left
 POLL = 0.5  # seconds between two looks of a page
+STAY = 15.0  # seconds between two signs of a person who is in the lab
 ROOM = 256  # results kept
+DRAWS = 1000  # of the bootstrap
+LEVEL = 0.95
 
 Key = tuple[str, str, str]
 
@@ -31,6 +38,81 @@ Key = tuple[str, str, str]
 def key_of(model: Pretrained, interventions: Interventions) -> Key:
     """What scores belong to."""
     return model.name, str(model.path), str(interventions)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Scores, and the translations they are of beside their references."""
+
+    scores: ProbeScores
+    texts: tuple[str, ...]
+    references: tuple[str, ...]
+
+
+class _Noting:
+    """A tokenizer that notes what it decodes."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self._tokenizer = tokenizer
+        self.texts: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._tokenizer, name)
+
+    def __len__(self) -> int:
+        return len(self._tokenizer)
+
+    def decode(self, ids: Iterable[int]) -> str:
+        self.texts.append(self._tokenizer.decode(ids))
+        return self.texts[-1]
+
+
+def measure(
+    model: Pretrained, pairs: Sequence[Pair], interventions: Interventions, progress: Callable[[int, int], bool]
+) -> Measured:
+    """`probe`, and what was written: it goes through sources by length, so these are in that order from the start."""
+    ordered = sorted(pairs, key=lambda pair: len(model.tokenizer.encode(pair[0])))
+    noting = _Noting(model.tokenizer)
+    scores = probe(replace(model, tokenizer=noting), ordered, interventions, progress)  # type: ignore[arg-type]
+    return Measured(scores, tuple(noting.texts), tuple(target for _source, target in ordered))
+
+
+@lru_cache(64)
+def interval(before: Measured, after: Measured) -> tuple[float, float] | None:
+    """95 % interval of how far BLEU moved: percentiles of a paired bootstrap over sentences (Koehn 2004), seeded.
+
+    None where the translations do not give the BLEU that was measured.
+    """
+    import numpy as np
+    from sacrebleu.metrics import BLEU
+
+    metric, count = BLEU(), len(before.references)
+
+    def counts(measured: Measured) -> Any:
+        """[sentence, numbers BLEU is computed of]; they add up."""
+        found = (
+            metric.corpus_score([text], [[reference]])
+            for text, reference in zip(measured.texts, measured.references, strict=True)
+        )
+        return np.array([[*one.counts, *one.totals, one.sys_len, one.ref_len] for one in found])
+
+    def bleu(sums: Any) -> float:
+        numbers = sums.tolist()
+        half = (len(numbers) - 2) // 2
+        return float(
+            BLEU.compute_bleu(numbers[:half], numbers[half:-2], *numbers[-2:], smooth_method=metric.smooth_method).score
+        )
+
+    tables = [counts(one) for one in (before, after)]
+    if any(
+        abs(bleu(found.sum(0)) - one.scores.bleu) > 1e-6 for found, one in zip(tables, (before, after), strict=True)
+    ):
+        return None
+    times = np.random.default_rng(0).multinomial(count, [1 / count] * count, DRAWS)  # how often each is drawn
+    first, second = (times @ found for found in tables)
+    moved = [bleu(two) - bleu(one) for one, two in zip(first, second, strict=True)]
+    low, high = np.quantile(moved, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(low), float(high)
 
 
 class Desk:
@@ -42,16 +124,16 @@ class Desk:
     def __init__(self, room: int = ROOM) -> None:
         self.turn = threading.Lock()
         self.room = room
-        self._scores: OrderedDict[Key, ProbeScores] = OrderedDict()
+        self._scores: OrderedDict[Key, Measured] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, key: Key) -> ProbeScores | None:
+    def get(self, key: Key) -> Measured | None:
         with self._lock:
             if key in self._scores:
                 self._scores.move_to_end(key)
             return self._scores.get(key)
 
-    def keep(self, key: Key, scores: ProbeScores) -> None:
+    def keep(self, key: Key, scores: Measured) -> None:
         with self._lock:
             self._scores[key] = scores
             self._scores.move_to_end(key)
@@ -62,16 +144,16 @@ class Desk:
 class Measurement:
     """One evaluation in a thread of its own, which never calls Streamlit; pages look at these fields.
 
-    stage: "waiting" for others, "measuring", "done", "stopped" or "failed"; done, total: sentences; now: the switches
-    they are measured with; error: what went wrong, said in the words of `InterventionError` and `InputError`; scores:
-    by what they belong to.
+    stage: "waiting" for others, "measuring", "done", "stopped" or "failed"; done, total: sentences; now: what they are
+    measured with; switches: what it is all for, in words; error: what went wrong, said in the words of
+    `InterventionError` and `InputError`; scores: by what they belong to.
     """
 
     def __init__(self, desk: Desk, model: Pretrained, pairs: Sequence[Pair], interventions: Interventions) -> None:
-        self.key, self.switches = key_of(model, interventions), str(interventions)
+        self.key, self.switches = key_of(model, interventions), in_words(interventions, model.config)
         self.stage, self.error, self.now = "waiting", "", NONE
         self.done, self.total = 0, len(pairs)
-        self.scores: dict[Key, ProbeScores] = {}
+        self.scores: dict[Key, Measured] = {}
         self._desk, self._model, self._pairs, self._interventions = desk, model, pairs, interventions
         self._stop, self._looked = threading.Event(), time.monotonic()
         self.thread = threading.Thread(target=self._run, name="headscope-probe", daemon=True)
@@ -86,7 +168,7 @@ class Measurement:
         return self._stop.is_set()
 
     def look(self) -> None:
-        """Somebody still wants to know."""
+        """Somebody is still in the lab."""
         self._looked = time.monotonic()
 
     def stop(self) -> None:
@@ -127,7 +209,7 @@ class Measurement:
         self.total = len(open_) * len(self._pairs)
         for place, (key, one) in enumerate(open_):
             self.now = one
-            self.scores[key] = probe(self._model, self._pairs, one, self._watch(place * len(self._pairs)))
+            self.scores[key] = measure(self._model, self._pairs, one, self._watch(place * len(self._pairs)))
             self._desk.keep(key, self.scores[key])
 
     def _watch(self, before: int) -> Callable[[int, int], bool]:
@@ -171,15 +253,75 @@ def rows_of(scores: Sequence[ProbeScores], toy: bool) -> list[tuple[str, ...]]:
     return rows[1:] if toy else rows
 
 
-def _results(compared: Compared, scores: Sequence[ProbeScores]) -> None:
-    head = [_("{count} sentences").format(count=scores[0].sentences), _("nothing switched")]
-    if compared.interventions:
-        head.append(str(compared.interventions))
-    st.html(table(head, rows_of(scores, task_of(compared.model) is not None), "hs-probe-table"))
+def moved(before: Measured, after: Measured, toy: bool) -> str:
+    """One sentence: how far the numbers moved, and how many translations changed."""
+    said = (
+        _(
+            "Exact translations moved by {exact} percentage points and perplexity by {perplexity}; {changed} of "
+            "{count} translations changed."
+        )
+        if toy
+        else _("BLEU moved by {bleu} and perplexity by {perplexity}; {changed} of {count} translations changed.")
+    )
+    one, other = before.scores, after.scores
+    return said.format(
+        bleu=f"{round(other.bleu - one.bleu, 1) + 0.0:+.1f}",  # + 0.0: no -0.0
+        exact=f"{round(100 * (other.exact - one.exact), 1) + 0.0:+.1f}",
+        perplexity=relative(one.perplexity, other.perplexity),
+        changed=sum(ours != theirs for ours, theirs in zip(before.texts, after.texts, strict=True)),
+        count=one.sentences,
+    )
+
+
+def chance(before: Measured, after: Measured) -> str:
+    """One sentence: the interval of how far BLEU moved; "" if there is none."""
+    found = interval(before, after)
+    if found is None:
+        return ""
+    said = (
+        _(
+            "Drawn from these sentences again and again, BLEU moves by {low} to {high} (95 %, paired bootstrap): that "
+            "includes 0, so in BLEU these sentences do not show whether it gets better or worse."
+        )
+        if found[0] <= 0 <= found[1]
+        else _("Drawn from these sentences again and again, BLEU moves by {low} to {high} (95 %, paired bootstrap).")
+    )
+    return said.format(low=f"{found[0]:+.1f}", high=f"{found[1]:+.1f}")
+
+
+def _easy(model: Pretrained, count: int) -> str:
+    """One sentence: why BLEU here is not the model card's."""
+    card = model.metrics.get("bleu")
+    if isinstance(card, int | float):
+        said = _(
+            "These {count} sentences are ours, short and easy: BLEU here is not the model card's {card}, which is of "
+            "other sentences."
+        )
+        return said.format(count=count, card=f"{card:.1f}")
+    return _("These {count} sentences are ours, short and easy: BLEU here is not that of other sentences.").format(
+        count=count
+    )
+
+
+def _results(compared: Compared, found: Sequence[Measured]) -> None:
+    """The table, nothing switched first, and what it says and does not say."""
+    model, toy = compared.model, task_of(compared.model) is not None
+    head = [_("{count} sentences").format(count=found[0].scores.sentences), _("nothing switched")]
+    sentences = []
+    if len(found) > 1:
+        head.append(in_words(compared.interventions, model.config))
+        sentences = [
+            " ".join(filter(None, (moved(*found, toy), "" if toy else chance(*found)))),
+            scaling_note(compared.interventions, model.config),
+        ]
+    st.html(table(head, rows_of([one.scores for one in found], toy), "hs-probe-table"))
+    for text in filter(None, sentences):
+        st.html(f'<p class="hs-probe-says">{html.escape(text)}</p>')
     note = _(
         "Greedy translations against one reference each (sacreBLEU); perplexity with the references fed in; cut off at "
         "input length + 50."
     )
+    note = note if toy else f"{note} {_easy(model, found[0].scores.sentences)}"
     st.html(f'<p class="hs-tr-legend">{html.escape(note)}</p>')
 
 
@@ -191,23 +333,48 @@ def _progress(measurement: Measurement) -> None:
         text = _("Another evaluation is running; this one begins when it ends.")
     else:
         text = (
-            _("{done} of {total} sentences, now with `{switches}`")
+            _("{done} of {total} sentences, now with: {switches}")
             if measurement.now
             else _("{done} of {total} sentences, now with nothing switched")
         )
-        text = text.format(done=measurement.done, total=measurement.total, switches=measurement.now)
+        text = text.format(done=measurement.done, total=measurement.total, switches=measurement.switches)
     st.progress(min(share, 1.0), text=text)
     st.button(_("Stop"), key="hs-probe-stop", on_click=measurement.stop, disabled=measurement.stopping)
 
 
-def _ended(measurement: Measurement, mine: bool) -> None:
-    """What became of the last measurement, where it left no scores for what is switched now."""
+def _stopped(measurement: Measurement, kept: bool) -> str:
+    """How far a measurement came that was stopped, and what is left of it."""
+    if not measurement.done:
+        ended = (
+            _("The evaluation was stopped before its first sentences were done.")
+            if measurement.stopping
+            else _("The lab was left for a minute, so the evaluation ended before its first sentences were done.")
+        )
+    else:
+        ended = (
+            _("The evaluation was stopped after {done} of {total} sentences.")
+            if measurement.stopping
+            else _("The lab was left for a minute, so the evaluation ended after {done} of {total} sentences.")
+        ).format(done=measurement.done, total=measurement.total)
+    left = (
+        _("The numbers with nothing switched are complete and kept; the next evaluation measures only the switches.")
+        if kept
+        else _("That is not enough for numbers, so there are none.")
+    )
+    return f"{ended} {left}"
+
+
+def _ended(measurement: Measurement, mine: bool, kept: bool) -> None:
+    """What became of the last measurement, where it left no scores for what is switched now.
+
+    kept: whether there are scores of nothing switched.
+    """
     if measurement.stage == "failed" and mine:
         message(_("The evaluation failed: {error}.").format(error=measurement.error), "error")
     elif measurement.stage == "stopped" and mine:
-        message(_("The evaluation was stopped before its end; there are no numbers."), "note")
+        message(_stopped(measurement, kept), "note")
     elif measurement.stage == "done" and not mine:
-        sentence = _("The last evaluation was of {switches}; its numbers come back with those switches.")
+        sentence = _("The last evaluation was of these switches: {switches}. Its numbers come back with them.")
         message(sentence.format(switches=measurement.switches), "note")
 
 
@@ -222,8 +389,13 @@ def _body(compared: Compared, pairs: Sequence[Pair], polling: bool) -> None:
     keys = [key_of(compared.model, one) for one in dict.fromkeys((NONE, compared.interventions))]
     own = measurement.scores if measurement is not None else {}
     scores = [found for key in keys if (found := own.get(key) or _desk().get(key)) is not None]
+    mine = measurement is not None and measurement.key == keys[-1]
+    ended = mine and not running  # where it left half of the numbers, those are shown
+    kept = own.get(keys[0]) or _desk().get(keys[0])
     if len(scores) == len(keys):
         _results(compared, scores)
+    elif ended and kept is not None:
+        _results(compared, [kept])
     if measurement is not None and running:
         _progress(measurement)
     elif len(scores) < len(keys):
@@ -234,7 +406,21 @@ def _body(compared: Compared, pairs: Sequence[Pair], polling: bool) -> None:
             args=(compared, pairs),
         )
         if measurement is not None:
-            _ended(measurement, measurement.key == keys[-1])
+            _ended(measurement, mine, kept is not None)
+
+
+def _stay() -> None:
+    measurement: Measurement | None = st.session_state.get(KEY)
+    if measurement is not None and measurement.running:
+        measurement.look()
+
+
+def look() -> None:
+    """For every run of the lab's page: a measurement of this session, if one runs, goes on while the page is open, for
+    a fragment keeps saying so; it ends PATIENCE seconds after the page was left."""
+    measurement: Measurement | None = st.session_state.get(KEY)
+    if measurement is not None and measurement.running:
+        st.fragment(_stay, run_every=STAY)()
 
 
 def draw(compared: Compared) -> None:

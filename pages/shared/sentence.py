@@ -58,8 +58,8 @@ def fields(begun: Begun) -> None:
     limit = model.token_limit(max_tokens())
     left, right = st.columns(2, gap="small")
     for column, side, text in ((left, SOURCE, state.source), (right, TARGET, state.target)):
-        if st.session_state.get(side) != text:
-            st.session_state[side] = text
+        if begun.arrived or st.session_state.get(side) != text:
+            st.session_state[side] = text  # a widget of another page with this key is another widget
         column.text_input(
             _label(model, side, text, limit),
             key=side,

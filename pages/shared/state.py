@@ -16,15 +16,15 @@ from transformer.view.state import View
 
 KEY = "headscope"
 START = "The man who called me yesterday is my brother."
-PARTS = ("translation", "measures", "leak", "scaling", "softmax")  # of the lab, as links name them
+PARTS = ("compare", "measures", "leak", "scaling", "softmax")  # of the lab, as links name them
 SOURCE, TARGET, CHECKPOINT = "source", "target", "checkpoint"  # widget keys and names in the address bar alike
 
 
 @dataclass(frozen=True)
 class State:
     """checkpoint: name; source, target: text as typed; view: the picture; switches: those of the lab; part: what the
-    lab shows below its pictures; revision: counts what Python changed in view or switches, so that the browser takes
-    it over; notices: sentences to show once."""
+    lab shows; revision: counts what Python changed in view or switches, so that the browser takes
+    it over; renew: raise it once what the browser reported last has been taken in; notices: sentences to show once."""
 
     checkpoint: str
     source: str = START
@@ -33,6 +33,7 @@ class State:
     switches: Interventions = NONE
     part: str = PARTS[0]
     revision: int = 0
+    renew: bool = False
     notices: tuple[str, ...] = ()
 
 

@@ -12,9 +12,11 @@ from pages.shared import cache
 from pages.shared.begin import message
 from pages.shared.compared import Compared
 from pages.shared.texts import _
+from pages.shared.words import in_words, scaling_note
 from transformer.analysis.tokens import is_special
 from transformer.analysis.translation import Word, differing, mean_probability, perplexity, repetition, words
-from transformer.interventions import NONE, InterventionError
+from transformer.config import ModelConfig
+from transformer.interventions import NONE, Hide, InterventionError, Interventions
 from transformer.pretrained import InputError, Translation, readable
 
 END = "</s>"
@@ -43,6 +45,17 @@ def number(value: float) -> str:
     if 0.005 <= abs(value) < 1000:
         return f"{value:.2f}"
     return f"{value:,.0f}" if 1000 <= abs(value) < 1e6 else f"{value:.1e}"
+
+
+def relative(before: float, after: float) -> str:
+    """By how much a number above 0 moved, e.g. "+12 %"; ten times and more: "× 25"."""
+    ratio = after / before if before else math.inf
+    if not math.isfinite(ratio):
+        return "× ∞"
+    if ratio >= 10:
+        return f"× {number(ratio) if ratio >= 1000 else f'{ratio:.0f}'}"
+    moved = 100 * (ratio - 1)
+    return f"{moved:+.0f} %" if abs(moved) >= 9.95 else f"{round(moved, 1) + 0.0:+.1f} %"  # + 0.0: no -0.0
 
 
 def short(probability: float) -> str:
@@ -101,6 +114,32 @@ def _metrics(compared: Compared, before: Translation, after: Translation, given:
     return table(["", _("before"), _("after")], rows)
 
 
+def refusal(error: InterventionError | InputError, interventions: Interventions, config: ModelConfig) -> str:
+    """Why the model cannot write under these switches, and what to do."""
+    text = str(error)
+    said = text[:1].upper() + text[1:] + "."
+    hides = [one for one in interventions.switches if isinstance(one, Hide)]
+    hidden = Interventions(tuple(one for one in hides if one.side == "target") or tuple(hides))
+    if isinstance(error, InputError) or not hidden:
+        return said  # says itself what to do
+    more = _(
+        "The first step of writing sees <s> alone, and so does the first row under the causal mask; to go on, show "
+        "again what is hidden: {hidden}."
+    )
+    return f"{said} {more.format(hidden=in_words(hidden, config))}"
+
+
+def _scaling(compared: Compared, marks: Sequence[bool]) -> None:
+    """What a translation with scaling switched says, and what it does not."""
+    note = scaling_note(compared.interventions, compared.model.config, brief=True)
+    if not note:
+        return
+    moved = relative(perplexity(compared.before), perplexity(compared.after))
+    said = _("{changed} of {count} words of this translation differ, and perplexity moved by {perplexity}.")
+    text = said.format(changed=sum(marks), count=len(marks), perplexity=moved)
+    st.html(f'<p class="hs-tr-note">{html.escape(text)} {html.escape(note)}</p>')
+
+
 def draw(compared: Compared, given: bool) -> None:
     """The model's translations with nothing switched and with everything.
 
@@ -111,15 +150,15 @@ def draw(compared: Compared, given: bool) -> None:
         before = cache.translate(compared.model, trace.source_text, NONE, compared.limit)
         after = cache.translate(compared.model, trace.source_text, compared.interventions, compared.limit)
     except (InterventionError, InputError) as error:
-        text = str(error)
-        message(text[:1].upper() + text[1:] + ".", "error")
+        message(refusal(error, compared.interventions, compared.model.config), "error")
         return
     marks = apart(words_of(before), words_of(after))
+    switches = in_words(compared.interventions, compared.model.config)
     left, right = st.columns(2, gap="medium")
     with left:
         _side(_("Before: nothing switched"), before, marks[0])
     with right:
-        _side(_("After: {switches}").format(switches=compared.interventions), after, marks[1])
+        _side(_("After: {switches}").format(switches=switches), after, marks[1])
     if any(map(any, marks)):
         legend = _("Framed and bold: the words that differ. Bar and number: the probability of each word.")
     elif compared.interventions:
@@ -144,3 +183,4 @@ def draw(compared: Compared, given: bool) -> None:
         )
         + "</p>"
     )
+    _scaling(compared, marks[1])

@@ -68,7 +68,6 @@ def _own_data(trace: Trace, kind: str) -> dict[str, Any]:
 
 def scaling_data(trace: Trace, view: View, seed: int) -> dict[str, Any]:
     """Everything why.js is handed. The chosen head is outlined where one head is chosen."""
-    kinds = KINDS if view.kind == "all" else (view.kind,)
     kind = "cross" if view.kind == "all" else view.kind
     layers, heads = trace.attention(kind).layers, trace.attention(kind).heads
     chosen = None
@@ -77,7 +76,7 @@ def scaling_data(trace: Trace, view: View, seed: int) -> dict[str, Any]:
     return {
         **_experiment_data(_random(seed)),
         "d_k": trace.attention(kind).queries.shape[-1],
-        "own": [_own_data(trace, name) for name in kinds],
+        "own": [_own_data(trace, name) for name in KINDS],
         "chosen": chosen,
         "big": view.big,
     }

@@ -209,6 +209,7 @@ def test_a_head_chosen_in_the_numbers_is_shown_above(context: BrowserContext, se
     page = opened(context, server, part="measures", scaling="off", kind="cross")
     page.get_by_test_id("measures-after-encoder_self-2-3").click()
     wait_for_params(page, kind="encoder_self", layer="2", head="3")
+    page.wait_for_function("() => !new URLSearchParams(location.search).has('part')")
     expect(page.get_by_test_id("lab-kind-encoder_self")).to_have_attribute("aria-pressed", "true")
     expect(page.get_by_test_id("pane-after").locator("h3")).to_have_text("Layer 2, head 3")
     assert not page.problems  # type: ignore[attr-defined]
@@ -265,3 +266,68 @@ def test_a_probe_set_is_measured_and_can_be_stopped(context: BrowserContext, ser
     expect(page.locator(".hs-probe-table")).to_be_visible(timeout=180_000)
     text = page.locator(".hs-probe-table").inner_text()
     assert "BLEU" in text and "perplexity" in text.lower(), json.dumps(text)
+
+
+def test_gains_are_coloured_and_losses_grey_to_the_very_end(
+    context: BrowserContext, server: str, model: Pretrained
+) -> None:
+    before, after = traced(model), traced(model, "causal=off")
+    page = opened(context, server, causal="off", kind="decoder_self")
+    until_drawn(page, before, after, "decoder_self")
+    change = after.decoder_self.weights - before.decoder_self.weights
+    count = change.shape[-1]
+    colours = {}
+    for name, place in (("gained", int(change.argmax())), ("lost", int(change.argmin()))):
+        layer, head, row, column = (int(one) for one in torch.unravel_index(torch.tensor(place), change.shape))
+        assert abs(float(change[layer, head, row, column])) > 0.99
+        grid = page.get_by_test_id("lab-grid-difference")
+        tile = next(one for one in plot(grid) if (one["layer"], one["head"]) == (layer, head))
+        at = [tile["x"] + tile["w"] * (column + 0.5) / count, tile["y"] + tile["h"] * (row + 0.5) / count]
+        colours[name] = grid.evaluate(
+            """(canvas, [x, y]) => {
+                 const ratio = canvas.width / parseFloat(canvas.style.width);
+                 return [...canvas.getContext("2d").getImageData(x * ratio, y * ratio, 1, 1).data].slice(0, 3);
+               }""",
+            at,
+        )
+    assert max(colours["gained"]) - min(colours["gained"]) > 40, colours
+    assert max(colours["lost"]) - min(colours["lost"]) < 20 and max(colours["lost"]) < 60, colours
+
+
+def test_between_the_pages_the_sentence_stays_and_the_back_button_goes_back(
+    context: BrowserContext, server: str
+) -> None:
+    page = opened(context, server, scaling="off")
+    page.get_by_test_id("causal-off").click()
+    wait_for_params(page, causal="off")
+    page.get_by_test_id("scaling-on").click()
+    page.wait_for_function("() => !new URLSearchParams(location.search).has('scaling')")
+
+    def shown() -> list[str]:
+        return [page.get_by_label(re.compile(side)).input_value() for side in ("Source ·", "Target ·")]
+
+    page.get_by_role("link", name="Heads").click()
+    page.wait_for_selector("[data-testid=explorer][data-drawn]")
+    assert shown() == [SENTENCE, TARGET]
+    expect(page.locator(".hs-note", has_text="as it was trained")).to_be_visible()
+    page.get_by_role("link", name="Lab").click()
+    page.wait_for_selector("[data-testid=lab][data-drawn]")
+    assert shown() == [SENTENCE, TARGET]
+    expect(page.get_by_test_id("causal-off")).to_have_attribute("aria-pressed", "true")
+    page.go_back()
+    page.wait_for_selector("[data-testid=explorer][data-drawn]")
+    assert shown() == [SENTENCE, TARGET]
+    page.go_back()
+    page.wait_for_selector("[data-testid=lab][data-drawn]")
+    expect(page.get_by_test_id("causal-off")).to_have_attribute("aria-pressed", "true")
+
+
+def test_a_switch_that_changes_no_weight_says_why(context: BrowserContext, server: str) -> None:
+    page = opened(context, server, kind="cross", layer="4", head="2")
+    page.get_by_test_id("padding-off").click()
+    expect(page.get_by_test_id("lab-same")).to_contain_text("there is no <pad> to be seen")
+    page.get_by_test_id("reset").click()
+    expect(page.get_by_test_id("lab-same")).to_have_count(0)
+    page.get_by_test_id("lab-grid-after").press("x")
+    expect(page.get_by_test_id("lab-same")).to_contain_text("a head that is knocked out keeps its weights")
+    assert "knocked out" in read_cell(page, "after", 0, 0)

@@ -19,7 +19,7 @@ from transformer.commands.common import (
     switches,
     whole,
 )
-from transformer.interventions import NONE, Interventions
+from transformer.interventions import NONE, InterventionError, Interventions
 from transformer.pretrained import InputError, Pretrained, load
 
 BROKEN_PIPE = 141  # what a shell reports for a program ended by SIGPIPE
@@ -69,7 +69,6 @@ def translations(
     """
     numbers = itertools.count(1)
     texts = iter(texts)
-    padded = f", {interventions.pads} of padding among them," if interventions.pads else ""
     while chunk := list(itertools.islice(texts, batch)):
         wrong: list[str | None] = [None] * len(chunk)
         for index, text in enumerate(chunk):
@@ -79,11 +78,21 @@ def translations(
             except InputError as error:
                 chunk[index] = ""
                 if error.tokens:
+                    fits = error.tokens - interventions.pads <= error.limit  # then it is the padding that does not
+                    padded = f", {interventions.pads} of padding among them," if interventions.pads and fits else ""
                     wrong[index] = (
                         f"line {number}: not translated, it has {error.tokens:,} tokens{padded} and the model takes "
                         f"at most {error.limit}; its line in the output is empty"
                     )
-        yield from zip(model.translate_all(chunk, beams, alpha, interventions=interventions), wrong, strict=True)
+        try:
+            yield from zip(model.translate_all(chunk, beams, alpha, interventions=interventions), wrong, strict=True)
+        except InterventionError:  # of a line so short that all of it is hidden: which one is found out one by one
+            for index, text in enumerate(chunk):
+                try:
+                    (found,) = model.translate_all([text], beams, alpha, interventions=interventions)
+                except InterventionError as error:
+                    found, wrong[index] = "", f"line {number - len(chunk) + 1 + index}: not translated, {error}"
+                yield found, wrong[index]
 
 
 def write(

@@ -110,6 +110,7 @@ export class CellLine {
         t(agrees ? "cell_drawn" : "cell_differs"),
       ),
     );
+    if (about.zero && about.zero[view.layer][view.head]) parts.push(el("em", null, t("knocked_out")));
     this.line.replaceChildren(...parts);
     return this.finish(true);
   }

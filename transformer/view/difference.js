@@ -25,20 +25,25 @@ export class DifferenceModel {
     return { ...after, data, raw: data, mask, exact: before.exact && after.exact, before, after };
   }
 
-  // Bytes of 128 + half the difference of two pictures' bytes.
+  // Bytes of 128 and half the difference of two pictures' bytes.
   tiles(kind, state) {
     const before = this.before.tiles(kind, state);
     const after = this.after.tiles(kind, state);
     const grid = after.grid.map((line, l) =>
       line.map((tile, h) => {
         const was = before.grid[l][h];
-        const bytes = tile.bytes.map((value, at) => 128 + Math.round((value - was.bytes[at]) / 2));
+        const bytes = tile.bytes.map((value, at) => halfDifference(value - was.bytes[at]));
         const mask = was.mask && tile.mask ? tile.mask.map((one, at) => one & was.mask[at]) : null;
         return { bytes, mask, largest: 1 };
       }),
     );
     return { ...after, grid, largest: 1 };
   }
+}
+
+// 128 stands for no difference; the smallest one shows on either side, and the largest stays within a byte.
+function halfDifference(difference) {
+  return 128 + Math.sign(difference) * Math.min(127, Math.round(Math.abs(difference) / 2));
 }
 
 // 511 colours from -1 to 1: what is lost runs into the ink, what is gained into the hue of the kind.
@@ -51,7 +56,7 @@ export class DifferenceGrid extends Grid {
   table() {
     const palette = differencePalette(this.theme, this.kind).map(packPixel);
     const table = new Uint32Array(256);
-    for (let byte = 0; byte < 256; byte++) table[byte] = palette[Math.max(0, Math.min(510, 255 + 2 * (byte - 128)))];
+    for (let byte = 0; byte < 256; byte++) table[byte] = palette[Math.max(0, Math.min(510, 255 + Math.round((byte - 128) * (255 / 127))))];
     return table;
   }
 

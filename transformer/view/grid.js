@@ -197,7 +197,8 @@ export class Grid {
   describe() {
     const { t } = this.hooks;
     const { layers, heads } = this.model.kinds[this.kind];
-    this.canvas.setAttribute("aria-label", t("grid_label", { kind: t("kind_" + this.kind), layers, heads }));
+    const label = t("grid_label", { kind: t("kind_" + this.kind), layers, heads });
+    this.canvas.setAttribute("aria-label", this.hooks.named ? this.hooks.named(label) : label);
     const lines = new Map();
     for (const r of this.rects) {
       if (!lines.has(r.layer)) lines.set(r.layer, el("div", { role: "row" }));
@@ -232,7 +233,7 @@ export class Grid {
   }
 
   cellId(rect) {
-    return `hs-${this.kind}-${rect.layer}-${rect.head}`;
+    return `hs-${this.hooks.name || ""}${this.kind}-${rect.layer}-${rect.head}`;
   }
 
   chosen() {

@@ -31,7 +31,7 @@ export function writeSwitches(lists) {
 }
 
 // "cross.2.*" -> does it cover head `head` (from 0) of layer `layer` of the kind?
-export function placeCovers(place, kind, layer, head) {
+function placeCovers(place, kind, layer, head) {
   const [of, l = "*", h = "*"] = place.split(".");
   const fits = (text, index) => text === "*" || Number(text) === index + 1;
   return (of === "all" || of === kind) && fits(l, layer) && fits(h, head);

@@ -1,11 +1,12 @@
 import { el, printable } from "./dom.js";
 import { formatFactor } from "./format.js";
-import { headsIn, placesOf, placeCovers } from "./lab_params.js";
+import { headsIn, placesOf } from "./lab_params.js";
+import { hint } from "./mount.js";
 
 const OCTAVES = 5; // the slider runs from 1/32 to 32 times 1/sqrt(d_k)
 const STEP = 0.1;
 const SNAP = 0.16; // octaves around a mark within which the slider takes it
-const MOST_PADS = 16;
+const MOST_PADS = 64;
 
 // The cards of switches above the pictures. They change lists of {value, where} (lab_params.js) and hand them out.
 export class SwitchCards {
@@ -24,11 +25,13 @@ export class SwitchCards {
   // A card: title, controls, then where it holds.
   card(name, ...controls) {
     const { t } = this.hooks;
-    const title = t(`lab_${name}_title`);
+    const explained = t(`lab_${name}_title`);
+    const title = el("span", { tabindex: "0", "aria-description": explained }, t("lab_" + name));
+    hint(title, this.hooks.tooltip, () => [explained]);
     const card = el(
       "div",
       { class: "hs-card", "data-testid": "card-" + name, role: "group", "aria-label": t("lab_" + name) },
-      el("div", { class: "hs-card-title", title, tabindex: "0", "aria-description": title }, t("lab_" + name)),
+      el("div", { class: "hs-card-title" }, title),
       ...controls,
     );
     this.element.append(card);
@@ -65,7 +68,7 @@ export class SwitchCards {
   makeScaling() {
     const { t } = this.hooks;
     const seg = this.segments("scaling", ["on", "off"], (value) =>
-      this.put("scaling", value === "on" ? null : "off"),
+      this.scaleBy(value === "on" ? this.std : 1),
     );
     const slider = el("input", {
       type: "range",
@@ -153,9 +156,9 @@ export class SwitchCards {
       "data-testid": "hide",
       "aria-label": t("lab_hide_add"),
       change: () => {
-        const [side, number] = select.value.split(".");
-        const value = `${side}.${number}`;
-        if (!this.lists.hide.some((one) => one.value === value && one.where === "all"))
+        const { value } = select;
+        select.value = "";
+        if (value && !this.lists.hide.some((one) => one.value === value && one.where === "all"))
           this.change("hide", [...this.lists.hide, { value, where: "all" }]);
       },
     });
@@ -185,9 +188,15 @@ export class SwitchCards {
     const { std } = this;
     const off = Math.log2(1 / std);
     const near = this.dragging ? SNAP : STEP / 2; // the arrow keys walk out of a mark again
-    if (Math.abs(octaves) < near) return this.put("scaling", null, true);
-    if (Math.abs(octaves - off) < near) return this.put("scaling", "off", true);
-    return this.put("scaling", formatFactor(std * 2 ** octaves), true);
+    if (Math.abs(octaves) < near) return this.scaleBy(std, true);
+    if (Math.abs(octaves - off) < near) return this.scaleBy(1, true);
+    return this.scaleBy(Number(formatFactor(std * 2 ** octaves)), true);
+  }
+
+  // The factor the model was trained with is no switch.
+  scaleBy(factor, dragging) {
+    const same = Math.abs(factor / this.trained - 1) < 1e-9;
+    this.put("scaling", same ? null : factor === 1 ? "off" : String(factor), dragging);
   }
 
   setWhere(name, where) {
@@ -227,11 +236,12 @@ export class SwitchCards {
 
   // -- what is shown -----------------------------------------------------------------------------------------------
 
-  // subject: {lists, kinds, kind, layer, head, header, std: 1/sqrt(d_k), knocking}
+  // subject: {lists, kinds, kind, layer, head, header, std: 1/sqrt(d_k), trained: the model's own factor, knocking}
   draw(subject) {
     this.subject = subject;
     this.lists = subject.lists;
     this.std = subject.std;
+    this.trained = subject.trained;
     const { t } = this.hooks;
     this.drawScaling();
     for (const name of ["causal", "padding"]) {
@@ -259,10 +269,11 @@ export class SwitchCards {
     const { t } = this.hooks;
     const { seg, slider, mark, one, output, where, card } = this.scaling;
     const list = this.lists.scaling;
-    const last = list.length ? list[list.length - 1].value : "on";
-    const factor = last === "on" ? this.std : last === "off" ? 1 : Number(last);
-    this.press(seg, last === "on" || last === "off" ? last : "");
-    if (this.std !== 1) mark.textContent = t("lab_scaling_mark", { d: Math.round(1 / this.std ** 2) });
+    const last = list.length ? list[list.length - 1].value : "";
+    const factor = last === "off" ? 1 : last ? Number(last) : this.trained;
+    const on = Math.abs(factor / this.std - 1) < 1e-6;
+    this.press(seg, on ? "on" : factor === 1 ? "off" : "");
+    mark.textContent = t("lab_scaling_mark", { d: Math.round(1 / this.std ** 2) });
     const place = (octaves) => `calc(8px + ${(octaves + OCTAVES) / (2 * OCTAVES)} * (100% - 16px))`;
     mark.style.left = place(0);
     const off = Math.log2(1 / this.std);
@@ -280,9 +291,11 @@ export class SwitchCards {
     const { kind, layer, head } = this.subject;
     const label = (of) => t("kind_" + of);
     const options = [["all", t("lab_everywhere")]];
-    const kinds = name === "causal" ? ["decoder_self"] : Object.keys(this.subject.kinds);
-    if (name !== "causal") for (const of of kinds) options.push([of, t("lab_where_kind", { kind: label(of) })]);
-    const near = name === "causal" ? "decoder_self" : kind;
+    // The causal mask is the decoder's; what is padded is the source.
+    const masked = { causal: ["decoder_self"], padding: ["encoder_self", "cross"] };
+    const kinds = masked[name] || Object.keys(this.subject.kinds);
+    if (kinds.length > 1) for (const of of kinds) options.push([of, t("lab_where_kind", { kind: label(of) })]);
+    const near = kinds.includes(kind) ? kind : kinds[kinds.length - 1];
     for (let l = 1; l <= this.subject.kinds[near].layers; l++)
       options.push([`${near}.${l}`, t("lab_where_layer", { kind: label(near), layer: l })]);
     if (layer !== "all" && head !== "all")
@@ -344,9 +357,5 @@ export class SwitchCards {
         );
       }),
     );
-  }
-
-  isOut(kind, layer, head) {
-    return this.lists.zero.some((one) => placeCovers(one.where, kind, layer, head));
   }
 }

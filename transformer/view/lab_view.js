@@ -1,18 +1,19 @@
-import { el, makeTooltip, documentTop } from "./dom.js";
+import { el, makeTooltip } from "./dom.js";
 import { readPack } from "./pack.js";
 import { makeTexts } from "./texts.js";
 import { LAB_TEXTS } from "./lab_texts.js";
-import { readTheme, makeRamp, rampGradient, cssColour, KINDS } from "./colour.js";
+import { readTheme, KINDS } from "./colour.js";
 import { meanEntropy, largestOf } from "./matrix.js";
 import { formatWeight, formatSmall } from "./format.js";
 import { TraceModel } from "./model.js";
 import { Grid } from "./grid.js";
 import { HeadPlot } from "./head.js";
 import { Reader } from "./reader.js";
-import { DifferenceModel, DifferenceGrid, DifferencePlot, differencePalette } from "./difference.js";
+import { DifferenceModel, DifferenceGrid, DifferencePlot } from "./difference.js";
 import { STATE_DEFAULTS, mergeState } from "./state.js";
 import { readSwitches, writeSwitches } from "./lab_params.js";
 import { SwitchCards } from "./lab_switches.js";
+import { labLegend, labRoom } from "./lab_room.js";
 
 const LAB_NARROW = 820;
 const LAB_PAUSE = 120; // milliseconds a slider rests before the server hears of it
@@ -40,6 +41,7 @@ export class Lab {
     this.tooltip = makeTooltip(this.element);
     this.cards = new SwitchCards({
       t,
+      tooltip: this.tooltip,
       switched: (lists, dragging) => this.switched(lists, dragging),
       mode: (on) => this.setMode(on),
       knocking: () => this.knocking,
@@ -54,8 +56,16 @@ export class Lab {
     this.legend = el("div", { class: "hs-legend" });
     this.reset = el(
       "button",
-      { type: "button", class: "hs-reset", "data-testid": "reset", click: () => this.switched(readSwitches({})) },
+      { type: "button", class: "hs-reset", "data-testid": "reset", click: () => this.resetAll() },
       t("lab_reset"),
+    );
+    this.kindBar = el("div", { class: "hs-seg", role: "group", "aria-label": t("kind") }, ...this.kindButtons);
+    this.bar = el(
+      "div",
+      { class: "hs-bar" },
+      this.kindBar,
+      this.legend,
+      this.reset,
     );
     this.panes = {};
     this.work = el("div", { class: "hs-lab-work" });
@@ -64,13 +74,7 @@ export class Lab {
     this.element.append(
       this.sentinel,
       this.cards.element,
-      el(
-        "div",
-        { class: "hs-bar" },
-        el("div", { class: "hs-seg", role: "group", "aria-label": t("kind") }, ...this.kindButtons),
-        this.legend,
-        this.reset,
-      ),
+      this.bar,
       this.work,
       this.tooltip.box,
       this.spoken,
@@ -155,6 +159,11 @@ export class Lab {
     else this.tell();
   }
 
+  resetAll() {
+    this.setMode(false);
+    this.switched(readSwitches({}));
+  }
+
   tell() {
     const { kind, layer, head } = this.state;
     this.report({ kind, layer, head, switches: writeSwitches(this.lists), revision: this.revision });
@@ -199,6 +208,8 @@ export class Lab {
     const reader = new Reader({ t, tooltip: this.tooltip, state: this.state, model: null });
     const hooks = {
       t,
+      name: name + "-",
+      named: (label) => `${t("lab_" + name)}: ${label}`,
       title: (...at) => reader.title(...at),
       axis: (side, direction) => t(direction === "row" ? "row_axis" : "column_axis", { name: t("axis_" + side) }),
       hover: (...args) => this.hover(name, reader, args),
@@ -227,8 +238,7 @@ export class Lab {
 
   // The chosen cell is shared by all three heads.
   chooseCell(cell) {
-    const same = this.cell && cell[0] === this.cell[0] && cell[1] === this.cell[1];
-    this.cell = same ? null : cell;
+    this.cell = cell;
     this.drawHeads();
   }
 
@@ -255,15 +265,15 @@ export class Lab {
     if (!this.models.after) return;
     const { kinds, header } = this.models.after;
     const { kind } = this.state;
-    const scale = header.trained_scale;
     const { lists, knocking } = this;
-    this.cards.draw({ lists, kinds, kind, ...this.chosen(), header, std: scale, knocking });
+    const [std, trained] = [header.d_k ** -0.5, header.trained_scale];
+    this.cards.draw({ lists, kinds, kind, ...this.chosen(), header, std, trained, knocking });
     this.reset.disabled = !Object.keys(writeSwitches(this.lists)).length;
   }
 
   draw() {
     if (!this.difference || !this.element.clientWidth) return;
-    const { element, state, t } = this;
+    const { element, state } = this;
     this.width = element.clientWidth;
     element.toggleAttribute("data-big", state.big);
     this.theme = readTheme(element);
@@ -278,12 +288,39 @@ export class Lab {
       this.work.replaceChildren(...PANES.map((name) => this.panes[name].element));
       this.cell = null;
     }
-    this.drawLegend();
-    const switched = Object.keys(this.models.after.header.switches || {}).some((name) => name !== "pad");
+    // The numbers and the leak stand below the switches without the pictures.
+    const { pictures } = this.models.after.header;
+    this.kindBar.hidden = this.legend.hidden = this.work.hidden = !pictures;
+    if (pictures) this.drawPictures();
+    element.dataset.drawn = `${this.models.before.id}:${this.models.after.id}:${state.kind}`;
+    element.dispatchEvent(
+      new CustomEvent("headscope:drawn", { bubbles: true, composed: true, detail: element.dataset.drawn }),
+    );
+  }
+
+  // What stands beside "After": what the switches did, where they did nothing to see.
+  afterText() {
+    const asked = Object.keys(this.models.after.header.switches || {});
+    if (asked.length === 1 && asked[0] === "pad") return "lab_masked_pads";
+    return asked.length ? "lab_after_about" : "lab_after_none";
+  }
+
+  // Why the difference is empty, or nothing.
+  sameText() {
+    const asked = this.models.after.header.switches || {};
+    if (!Object.keys(asked).some((name) => name !== "pad")) return "";
+    const tiles = this.difference.tiles(this.state.kind, this.state).grid.flat();
+    if (tiles.some((tile) => tile.bytes.some((byte) => byte !== 128))) return "";
+    return this.t(asked.padding && !asked.pad ? "lab_same_padding" : "lab_same");
+  }
+
+  drawPictures() {
+    const { state, t } = this;
+    this.legend.replaceChildren(...labLegend(t, this.theme, state.kind));
     this.panes.before.about.textContent = t("lab_before_about");
-    this.panes.after.about.textContent = t(switched ? "lab_after_about" : "lab_after_none");
-    this.panes.difference.about.textContent = t("lab_difference_about");
-    const sizes = this.room();
+    this.panes.after.about.textContent = t(this.afterText());
+    this.panes.difference.about.textContent = t(this.sameText() ? "lab_difference_none" : "lab_difference_about");
+    const sizes = labRoom(this);
     for (const name of PANES) {
       const pane = this.panes[name];
       const model = name === "difference" ? this.difference : this.models[name];
@@ -293,10 +330,6 @@ export class Lab {
     }
     this.sizes = sizes;
     this.drawHeads();
-    element.dataset.drawn = `${this.models.before.id}:${this.models.after.id}:${state.kind}`;
-    element.dispatchEvent(
-      new CustomEvent("headscope:drawn", { bubbles: true, composed: true, detail: element.dataset.drawn }),
-    );
   }
 
   drawHeads() {
@@ -317,10 +350,18 @@ export class Lab {
   numbers(name, view, layer, head) {
     const { t } = this;
     const number = (label, value) =>
-      el("span", null, t(label) + " ", el("b", null, view.exact ? value : t("approximate", { value })));
+      el(
+        "span",
+        { title: label === "lab_largest_change" ? null : t(label + "_title") },
+        t(label === "entropy" ? "lab_entropy_name" : label) + " ",
+        el("b", null, view.exact ? value : t("approximate", { value })),
+      );
     if (name === "difference") {
       const top = view.data.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
-      return [number("lab_largest_change", view.exact ? formatWeight(top, true) : top.toFixed(2))];
+      const parts = [number("lab_largest_change", view.exact ? formatWeight(top, true) : top.toFixed(2))];
+      const why = this.sameText();
+      if (why) parts.push(el("span", { class: "hs-note", "data-testid": "lab-same" }, why));
+      return parts;
     }
     const about = this.models[name].kinds[view.kind];
     const parts = [
@@ -330,45 +371,5 @@ export class Lab {
     if (name === "after" && layer !== "all" && head !== "all" && about.zero && about.zero[layer][head])
       parts.push(el("span", { class: "hs-note" }, t("lab_out")));
     return parts;
-  }
-
-  drawLegend() {
-    const { t, theme, state } = this;
-    const weights = el("span", { class: "hs-ramp" });
-    weights.style.background = rampGradient(makeRamp(theme, state.kind), 1, 0);
-    const change = el("span", { class: "hs-ramp" });
-    const palette = differencePalette(theme, state.kind);
-    const stops = Array.from({ length: 33 }, (_, i) => cssColour(palette[Math.round((i / 32) * 510)]));
-    change.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
-    const one = (ramp, low, high, label) =>
-      el(
-        "span",
-        { class: "hs-legend-one", role: "img", "aria-label": t(label, { low, high }), title: t(label, { low, high }) },
-        el("span", { class: "hs-number" }, low),
-        ramp,
-        el("span", { class: "hs-number" }, high),
-      );
-    this.legend.replaceChildren(
-      one(weights, "0", "1", "legend"),
-      one(change, "−1", "+1", "lab_legend_difference"),
-    );
-  }
-
-  // How large the canvases are: both rows of pictures in one window where it is high enough.
-  room() {
-    const unit = this.theme.size / 15;
-    const narrow = this.element.classList.contains("hs-narrow");
-    const gap = 22 * unit;
-    const width = Math.floor(narrow ? this.width : (this.width - 2 * gap) / 3);
-    const { layers, heads, queries } = this.models.after.kinds[this.state.kind];
-    const host = this.root.host || this.root;
-    const above = Math.min(documentTop(host), window.innerHeight * 0.4) + this.work.offsetTop;
-    const left = window.innerHeight - above - 140 * unit;
-    const least = Math.min(queries, 40) * 13 * unit + 100 * unit;
-    return {
-      width,
-      grid: Math.max(150, Math.min(left * 0.4, (width / heads) * layers * 1.1 + 60)),
-      head: Math.max(260 * unit, left * 0.6, least),
-    };
   }
 }

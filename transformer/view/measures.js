@@ -12,6 +12,11 @@ import { measuresTable } from "./measures_table.js";
 // data = {before, after: {kind: {measure: [layer][head], rows: [layer][head]}}, zero: {kind: [layer][head]}, switched,
 // chosen: {kind, layer, head} or null, big, texts}; null where there is nothing to measure.
 
+// Streamlit takes the component down when another part is looked at: what was set is kept for coming back.
+function measuresMemory() {
+  return ((window.__headscopeMemory ??= {}).measures ??= { measure: "entropy" });
+}
+
 const MEASURES = ["entropy", "largest", "gradient", "spread", "saturated"];
 
 class MeasuresView {
@@ -19,7 +24,7 @@ class MeasuresView {
     this.element = el("section", { class: "measures", "data-testid": "measures" });
     parent.append(this.element);
     this.pick = pick;
-    this.measure = "entropy";
+    this.measure = measuresMemory().measure;
     const follow = { class: "measures-sentinel", "aria-hidden": "true", transitionend: () => this.retheme() };
     this.sentinel = el("span", follow);
     this.schemes = window.matchMedia("(prefers-color-scheme: dark)");
@@ -58,7 +63,7 @@ class MeasuresView {
   // What a definition says: name, formula and meaning, source, and which rows count.
   definition(name) {
     const dim = (text) => ({ text, class: "hs-tip-dim" });
-    return [this.t(name), this.t("formula_" + name), this.t("term_" + name), dim(this.t("term_rows"))];
+    return [this.t("full_" + name), this.t("formula_" + name), this.t("term_" + name), dim(this.t("term_rows"))];
   }
 
   build() {
@@ -117,10 +122,10 @@ class MeasuresView {
     const points = this.known(name);
     const sum = (side) => points.reduce((all, one) => all + one[side], 0);
     const mean = (side) => (points.length ? measuresMean(sum(side) / points.length) : this.t("none"));
-    const values = { name: this.t(name), n: points.length, before: mean("before"), after: mean("after") };
+    const values = { name: this.t("full_" + name), n: points.length, before: mean("before"), after: mean("after") };
     const word = el("span", { class: "measures-term" }, this.t(name));
     const choose = () => {
-      this.measure = name;
+      this.measure = measuresMemory().measure = name;
       for (const one of this.cards.children) one.setAttribute("aria-pressed", String(one === button));
       this.tooltip.hide();
       this.drawChosen();
@@ -168,6 +173,7 @@ class MeasuresView {
     });
     const ends = { low: measuresTick(axis.low), high: measuresTick(axis.high) };
     this.about.replaceChildren(
+      el("h3", { "data-testid": "measures-name" }, this.t("full_" + name)),
       el("p", {}, el("b", {}, this.t("formula_" + name)), " ", this.t("meaning_" + name), " ", term),
       el(
         "p",
@@ -199,7 +205,7 @@ class MeasuresView {
     const dim = (text) => ({ text, class: "hs-tip-dim" });
     return [
       this.t("head", { kind: this.t("kind_" + kind), layer: layer + 1, head: head + 1 }),
-      this.t("change", { name: this.t(this.measure), before, after }),
+      this.t("change", { name: this.t("full_" + this.measure), before, after }),
       dim(this.t(rows.before === rows.after ? "counted" : "counted_both", rows)),
       rows.before && rows.after ? null : dim(this.t("nothing")),
       this.data.zero[kind][layer][head] ? dim(this.t("zero")) : null,
@@ -226,7 +232,7 @@ class MeasuresView {
     const size = Math.round(Math.max(280, Math.min(this.plot.clientWidth, (560 * this.theme.size) / 15)));
     const signs = points.map((one) => Math.sign(one.after - one.before));
     const moved = (sign) => signs.filter((one) => one === sign).length;
-    const says = { name: this.t(name), n: points.length, above: moved(1), below: moved(-1), same: moved(0) };
+    const says = { name: this.t("full_" + name), n: points.length, above: moved(1), below: moved(-1), same: moved(0) };
     const axisName = { name: this.t(name), unit: this.t("unit_" + name) };
     const { svg, near, away } = measuresScatter({
       points,

@@ -5,6 +5,7 @@ const everMounted = new WeakMap();
 // Streamlit calls a component again on every rerun, and may clean up and call again at once: what `make` made for the
 // parent element is kept and handed out again, and only what stays away is taken down, by its destroy().
 export function keepMounted(component, make) {
+  shortenHistory();
   const { parentElement } = component;
   let mounted = everMounted.get(parentElement);
   if (!mounted) {
@@ -20,6 +21,20 @@ export function keepMounted(component, make) {
     }, 100);
   };
   return { kept: mounted.kept, leave };
+}
+
+// Streamlit adds an entry to the browser's history whenever a page writes its address, here with every click: the back
+// button then walks through addresses that the page overwrites at once, and seems dead. An address of the same page
+// takes the place of the one before; another page is an entry of its own, as ever.
+function shortenHistory() {
+  if (window.__headscopeHistory) return;
+  window.__headscopeHistory = true;
+  const push = window.history.pushState.bind(window.history);
+  window.history.pushState = (state, title, address) => {
+    const same = address && new URL(address, document.baseURI).pathname === window.location.pathname;
+    if (same) window.history.replaceState(state, title, address);
+    else push(state, title, address);
+  };
 }
 
 // Shows lines beside the pointer, or below the element when it is reached by keyboard. tooltip: of makeTooltip.

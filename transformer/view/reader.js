@@ -25,13 +25,22 @@ export class Reader {
       { text: view.exact || masked ? value : this.explorer.t("approximate", { value }), class: "hs-tip-number" },
     ];
     if (masked) lines.push({ text: this.explorer.t(this.whyMasked(view, row, column)), class: "hs-tip-dim" });
+    if (this.isOut(view)) lines.push({ text: this.explorer.t("knocked_out"), class: "hs-tip-dim" });
     if (view.sides.rows !== "source") lines.push({ text: this.step(view.rows[row][0]), class: "hs-tip-dim" });
     return lines;
   }
 
+  isOut({ kind, layer, head }) {
+    const { zero } = this.explorer.model.kinds[kind];
+    return Boolean(zero && layer !== "all" && head !== "all" && zero[layer][head]);
+  }
+
+  // Why a cell is hidden. Where the row sees another token of the future, it is not the causal mask that hides this one.
   whyMasked(view, row, column) {
     const key = view.columns[column][0];
-    if (view.kind === "decoder_self" && key > view.rows[row][view.rows[row].length - 1]) return "masked_cell";
+    const latest = view.rows[row][view.rows[row].length - 1];
+    const seen = view.columns.some((group, c) => group[0] > latest && !view.mask[row * view.keys + c]);
+    if (view.kind === "decoder_self" && key > latest && !seen) return "masked_cell";
     const { tokens } = this.explorer.model.header;
     return tokens[view.sides.columns][key] === "<pad>" ? "masked_padding" : "masked_switch";
   }

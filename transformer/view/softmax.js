@@ -3,6 +3,7 @@ import { readTheme, mixColours, cssColour, inkOn } from "./colour.js";
 import { formatScore, formatSmall } from "./format.js";
 import { fillText } from "./texts.js";
 import { keepMounted, hint } from "./mount.js";
+import { whyRich } from "./why_plots.js";
 
 // A softmax to play with: five scores, a temperature, the weights and the Jacobian. Nothing leaves the browser.
 
@@ -33,6 +34,12 @@ const SOFTMAX_TEXTS = {
   cell: "∂p{i} ÷ ∂s{j}",
   cell_none: "≈ 0",
   cell_says: "One more of score {j} moves weight {i} at the rate {value}.",
+  legend_low: "falls by {value}",
+  legend_none: "0",
+  legend_high: "rises by {value}",
+  legend_term:
+    "The colours of the Jacobian, from −{most} (the weight falls as the score rises) over 0 to {most} (it rises), " +
+    "0.25 ÷ T, the most that a cell can reach.",
   trace: "Trace {value}",
   trace_term: "The sum of the diagonal, (1 − Σ p²) ÷ T: how much gradient can pass from the weights to the scores.",
   says_open: "The weights are close to equal: 1 − Σ p² is {room}, {share}% of what {n} equal weights let through.",
@@ -40,9 +47,15 @@ const SOFTMAX_TEXTS = {
   says_closed:
     "Key {key} takes {weight} of the weight; 1 − Σ p² is {room}: {share}% of what {n} equal weights let through. " +
     "The softmax is saturated and hardly learns from its scores.",
+  says_none:
+    "Key {key} takes all the weight, and no gradient passes at all: 1 − Σ p² is 0 in double precision. The softmax " +
+    "learns nothing from its scores.",
+  less_than: "less than {value}",
 };
 
 const SOFTMAX_START = [2, 1, 0, -1, 0.5];
+const SOFTMAX_MOST = 10; // of a score, either way
+const SOFTMAX_POWERS = 1; // temperatures from 10^-1 to 10^1
 const SOFTMAX_DEPTH = 64;
 // What q·k of random vectors of 64 numbers may be: a standard deviation of 8; divided by 8 they are tenths.
 const SOFTMAX_PRESETS = {
@@ -66,12 +79,24 @@ function softmaxSubscript(n) {
   return String.fromCharCode(0x2080 + n);
 }
 
+// Streamlit takes the component down when another part is looked at: what was set is kept for coming back.
+function softmaxMemory() {
+  const start = { scores: [...SOFTMAX_START], power: 0 };
+  return ((window.__headscopeMemory ??= {}).softmax ??= start);
+}
+
+// Numbers under the places of a slider that they belong to, from end to end.
+function softmaxEnds(values) {
+  const end = (value) => el("span", {}, String(value).replace("-", "−"));
+  return el("span", { class: "softmax-ends", "aria-hidden": "true" }, ...values.map(end));
+}
+
 class SoftmaxView {
   constructor(parent) {
     this.element = el("section", { class: "softmax", "data-testid": "softmax" });
     parent.append(this.element);
-    this.scores = [...SOFTMAX_START];
-    this.power = 0; // temperature = 10 ^ power
+    this.scores = [...softmaxMemory().scores];
+    this.power = softmaxMemory().power; // temperature = 10 ^ power
     this.sentinel = el("span", {
       class: "softmax-sentinel",
       "aria-hidden": "true",
@@ -120,7 +145,7 @@ class SoftmaxView {
       this.power = 0;
       this.draw();
     };
-    return el("button", { type: "button", "data-testid": testid, click }, text);
+    return el("button", { type: "button", "data-testid": testid, click }, ...whyRich(text));
   }
 
   build() {
@@ -128,7 +153,7 @@ class SoftmaxView {
     const keys = this.scores.map((_, i) => i);
     const root = Math.sqrt(SOFTMAX_DEPTH);
     this.rows = keys.map((i) => this.buildRow(i));
-    const powers = { min: -1, max: 1, step: 0.01 };
+    const powers = { min: -SOFTMAX_POWERS, max: SOFTMAX_POWERS, step: 0.01 };
     this.temperature = this.slider("softmax-temperature", this.t("temperature"), powers, () => {
       this.power = Number(this.temperature.value);
       this.draw();
@@ -143,6 +168,11 @@ class SoftmaxView {
     this.cells = keys.map((i) => keys.map((j) => this.buildCell(i, j)));
     const most = () => formatSmall(0.25 / 10 ** this.power);
     const jacobian = this.term(() => [this.t("jacobian_term", { most: most() })], this.t("jacobian"));
+    this.legend = ["low", "none", "high"].map((end) => el("span", { class: `softmax-${end}` }));
+    this.legendRamp = el("span", { class: "softmax-ramp" });
+    const legend = el("div", { class: "softmax-legend", "data-testid": "softmax-legend" }, this.legendRamp);
+    legend.append(...this.legend);
+    this.hint(legend, () => [this.t("legend_term", { most: most() })]);
     this.traceTerm = this.term(() => [this.t("trace_term")]);
     this.traceTerm.dataset.testid = "softmax-trace";
     this.sentence = el("p", { class: "softmax-says", "data-testid": "softmax-says" });
@@ -158,9 +188,11 @@ class SoftmaxView {
         el(
           "div",
           { class: "softmax-keys" },
-          ...[title(""), title(this.t("score"), "softmax-wide"), title(this.t("weight"), "softmax-wide")],
+          ...[title(""), softmaxEnds([-SOFTMAX_MOST, 0, SOFTMAX_MOST]), title(this.t("score"), "softmax-over")],
+          title(this.t("weight"), "softmax-wide"),
           ...this.rows.flatMap((row) => row.parts),
           ...[temperature, this.temperature, this.temperatureNumber, title(this.t("temperature"), "softmax-wide")],
+          ...[title(""), softmaxEnds([-SOFTMAX_POWERS, 0, SOFTMAX_POWERS].map((power) => 10 ** power))],
         ),
         el(
           "div",
@@ -169,6 +201,7 @@ class SoftmaxView {
           ...keys.map((j) => title(this.t("column", { n: softmaxSubscript(j + 1) }))),
           ...keys.flatMap((i) => [title(this.t("row", { n: softmaxSubscript(i + 1) })), ...this.cells[i]]),
           el("p", { class: "softmax-foot" }, jacobian, this.traceTerm),
+          legend,
         ),
       ),
       this.sentence,
@@ -178,7 +211,7 @@ class SoftmaxView {
 
   buildRow(i) {
     const n = i + 1;
-    const bounds = { min: -10, max: 10, step: 0.1 };
+    const bounds = { min: -SOFTMAX_MOST, max: SOFTMAX_MOST, step: 0.1 };
     const slider = this.slider(`softmax-score-${n}`, this.t("score_of", { n }), bounds, () => {
       this.scores[i] = Number(slider.value);
       this.draw();
@@ -202,6 +235,7 @@ class SoftmaxView {
     if (!this.rows) return;
     const theme = readTheme(this.element);
     this.element.dataset.theme = theme.dark ? "dark" : "light";
+    Object.assign(softmaxMemory(), { scores: [...this.scores], power: this.power });
     const temperature = 10 ** this.power;
     const weights = softmaxWeights(this.scores, temperature);
     this.jacobian = softmaxJacobian(weights, temperature);
@@ -219,11 +253,17 @@ class SoftmaxView {
       weight.setAttribute("aria-label", this.t("weight_of", { n: i + 1, value: weights[i].toFixed(4) }));
     });
     const most = 0.25 / temperature;
+    // Small rates are many and matter: the exponent lifts them off the page.
+    const shade = (share) =>
+      mixColours(theme.background, share < 0 ? theme.dim : theme.hues.cross, Math.min(1, Math.abs(share)) ** 0.72);
+    const stops = Array.from({ length: 33 }, (_, i) => cssColour(shade(i / 16 - 1)));
+    this.legendRamp.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
+    const value = Number(most.toPrecision(3));
+    ["low", "none", "high"].forEach((end, i) => (this.legend[i].textContent = this.t("legend_" + end, { value })));
     this.jacobian.forEach((row, i) =>
       row.forEach((value, j) => {
         const cell = this.cells[i][j];
-        const end = value < 0 ? theme.dim : theme.hues.cross;
-        const colour = mixColours(theme.background, end, Math.min(1, Math.abs(value) / most) ** 0.72);
+        const colour = shade(value / most);
         cell.style.background = cssColour(colour);
         cell.style.color = inkOn(colour);
         cell.textContent = Math.abs(value) < 0.0005 ? this.t("cell_none") : formatSmall(value);
@@ -241,11 +281,13 @@ class SoftmaxView {
     this.traceTerm.textContent = this.t("trace", { value: formatSmall(trace) });
     this.traceTerm.dataset.value = trace;
     const largest = Math.max(...weights);
-    const key = share > 97 ? "says_open" : share < 10 ? "says_closed" : "says_between";
+    const closed = room > 0 ? "says_closed" : "says_none";
+    const key = share > 97 ? "says_open" : share < 10 ? closed : "says_between";
+    const few = share < 0.0001 ? this.t("less_than", { value: 0.0001 }) : share.toPrecision(1);
     this.sentence.textContent = this.t(key, {
       n,
       room: room < 0.0005 ? room.toExponential(1).replace("-", "−") : formatSmall(room),
-      share: share < 1 ? share.toPrecision(1) : share.toFixed(0),
+      share: share < 1 ? few : share.toFixed(0),
       key: weights.indexOf(largest) + 1,
       weight: largest.toFixed(4),
     });

@@ -77,6 +77,7 @@ export const TEXTS = {
   masked_cell: "masked: this key lies in the future",
   masked_padding: "masked: padding",
   masked_switch: "hidden by a switch",
+  knocked_out: "knocked out: this head's output is 0",
   approximate: "≈ {value}",
   entropy: "entropy",
   entropy_title: "Mean over the rows of −Σ w ln w, in nats, over all pieces, special tokens included",

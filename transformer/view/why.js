@@ -1,5 +1,5 @@
 import { el, svgEl, makeTooltip } from "./dom.js";
-import { KINDS, readTheme, makeRamp, cssColour, inkOn } from "./colour.js";
+import { readTheme, makeRamp, rampGradient, cssColour, inkOn } from "./colour.js";
 import { formatWeight, formatScore } from "./format.js";
 import { fillText } from "./texts.js";
 import { WHY_TEXTS } from "./why_texts.js";
@@ -12,6 +12,13 @@ import { keepMounted, hint } from "./mount.js";
 const WHY_WAYS = ["scaled", "unscaled", "additive"];
 const WHY_MEASURES = ["entropy", "largest", "room"];
 const WHY_QUANTITIES = ["query", "key", "product"];
+const WHY_OCTAVE = 5; // depths to an octave, a page of the slider's keys
+const WHY_MANY = 10; // heads; more do not fit beside each other
+
+// Streamlit takes the component down when another part is looked at: what was set is kept for coming back.
+function whyMemory() {
+  return ((window.__headscopeMemory ??= {}).why ??= {});
+}
 
 class WhyView {
   constructor(parent) {
@@ -23,7 +30,7 @@ class WhyView {
     this.schemes.addEventListener("change", this.onScheme);
     this.resizes = new ResizeObserver(() => this.element.clientWidth !== this.width && this.draw());
     this.resizes.observe(this.element);
-    this.quantity = "product";
+    this.quantity = whyMemory().quantity || "product";
   }
 
   destroy() {
@@ -42,10 +49,13 @@ class WhyView {
     const before = this.data;
     this.data = data;
     this.text = text;
-    const near = data.depths.map((d) => Math.abs(Math.log(d / data.d_k)));
-    if (!before || before.d_k !== data.d_k) this.at = near.indexOf(Math.min(...near));
-    if (!before || JSON.stringify([before.chosen, before.own]) !== JSON.stringify([data.chosen, data.own]))
-      this.chosen = data.chosen || { kind: data.own[0].kind, layer: 0, head: 0 };
+    const memory = whyMemory();
+    const depth = memory.d_k === data.d_k ? memory.depth : data.d_k;
+    if (!before || before.d_k !== data.d_k) this.at = this.nearest(Math.log2(depth));
+    const given = JSON.stringify([data.chosen, data.own]);
+    const first = data.chosen || { kind: data.own[0].kind, layer: 0, head: 0 };
+    this.chosen = memory.given === given ? memory.chosen : first;
+    Object.assign(memory, { d_k: data.d_k, depth: data.depths[this.at], given, chosen: this.chosen });
     if (!before || JSON.stringify(before.texts) !== JSON.stringify(data.texts)) this.build();
     this.draw();
   }
@@ -77,37 +87,42 @@ class WhyView {
   build() {
     const { depths, d_k } = this.data;
     const last = depths[depths.length - 1];
+    const memory = whyMemory();
     this.tooltip = makeTooltip(this.element);
     this.number = el("output", { class: "why-depth", "data-testid": "why-depth" });
     this.slider = el("input", {
       type: "range",
       min: 0,
-      max: depths.length - 1,
-      value: this.at,
+      max: Math.log2(last),
+      step: 0.001,
       "aria-label": this.t("slider"),
       "data-testid": "why-slider",
-      input: () => {
-        this.at = Number(this.slider.value);
-        this.drawRandom();
-      },
+      input: () => this.goTo(this.nearest(Number(this.slider.value))),
+      keydown: (event) => this.onKey(event),
     });
     const mark = (d, name, text) => el("span", { class: name, style: `--at: ${this.place(d)}` }, text);
     const marks = depths.filter((d) => Number.isInteger(Math.log2(d) / 2)).map((d) => mark(d, "why-tick", whyCount(d)));
+    marks[marks.length - 1].classList.add("why-last");
     this.own = mark(d_k, "why-here", "");
-    const track = el("div", { class: "why-track" }, this.own, this.slider, ...marks);
-    this.hold = el("input", { type: "checkbox", "data-testid": "why-hold", change: () => this.drawRandom() });
+    const track = el("div", { class: "why-track" }, ...marks, this.own, this.slider);
+    const hold = () => {
+      memory.hold = this.hold.checked;
+      this.drawRandom();
+    };
+    this.hold = el("input", { type: "checkbox", "data-testid": "why-hold", checked: memory.hold, change: hold });
     const text = this.t("hold", { d: whyCount(last) });
-    const hold = el("label", { class: "why-hold" }, this.hold, el("span", {}, ...whyRich(text)));
+    const held = el("label", { class: "why-hold" }, this.hold, el("span", {}, ...whyRich(text)));
     this.plots = { histogram: this.plot("histogram"), row: this.plot("row") };
     for (const name of WHY_MEASURES) this.plots[name] = this.plot(name);
-    this.plots.histogram.head.append(hold);
+    this.plots.histogram.head.append(held);
     this.sentence = el("p", { class: "why-sentence", "data-testid": "why-sentence" });
     this.tables = el("div", { class: "why-tables" });
+    this.legend = el("p", { class: "why-legend", "data-testid": "why-legend" });
     this.ownPlot = this.plot("product");
     this.quantities = el("div", { class: "why-seg", role: "group", "aria-label": this.t("quantity") });
     for (const name of WHY_QUANTITIES) {
       const choose = () => {
-        this.quantity = name;
+        this.quantity = memory.quantity = name;
         this.drawOwn();
       };
       const button = el("button", { type: "button", "data-quantity": name, click: choose }, ...whyRich(this.t(name)));
@@ -123,19 +138,37 @@ class WhyView {
       el("div", { class: "why-three" }, ...WHY_MEASURES.map((name) => this.plots[name].figure)),
       el("p", { class: "why-note" }, ...whyRich(this.t("additive_note"))),
       el("h2", {}, this.t("own"), el("small", {}, this.t("own_hint"))),
-      this.quantities,
-      el("div", { class: "why-own", "data-count": this.data.own.length }, this.tables, this.ownPlot.figure),
+      el("div", { class: "why-choice" }, this.quantities, this.legend),
+      el("div", { class: "why-own" }, this.tables, this.ownPlot.figure),
       this.tooltip.box,
     );
   }
 
-  // Where a depth lies on the slider, 0 to 1: between the two steps around it.
+  // Where a depth lies on the slider, 0 to 1.
   place(d) {
     const { depths } = this.data;
-    const above = depths.findIndex((depth) => depth >= d);
-    if (above <= 0) return above < 0 ? 1 : 0;
-    const share = Math.log(d / depths[above - 1]) / Math.log(depths[above] / depths[above - 1]);
-    return (above - 1 + share) / (depths.length - 1);
+    return Math.min(1, Math.max(0, Math.log2(d) / Math.log2(depths[depths.length - 1])));
+  }
+
+  // The index of the depth whose logarithm is nearest.
+  nearest(power) {
+    const far = this.data.depths.map((d) => Math.abs(Math.log2(d) - power));
+    return far.indexOf(Math.min(...far));
+  }
+
+  goTo(at) {
+    this.at = Math.max(0, Math.min(this.data.depths.length - 1, at));
+    whyMemory().depth = this.data.depths[this.at];
+    this.drawRandom();
+  }
+
+  // From depth to depth: a step of the slider itself is too fine to reach the next.
+  onKey(event) {
+    const steps = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: WHY_OCTAVE, PageDown: -WHY_OCTAVE };
+    const step = { ...steps, Home: -Infinity, End: Infinity }[event.key];
+    if (!step || event.altKey || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    this.goTo(this.at + step);
   }
 
   draw() {
@@ -156,10 +189,10 @@ class WhyView {
     const d = whyCount(data.depths[at]);
     const values = (name) => Object.fromEntries(WHY_WAYS.map((way, i) => [way, formatWeight(data[name][i][at])]));
     this.number.replaceChildren(...whyRich(this.t("depth", { d })));
-    this.slider.value = at;
+    this.slider.value = Math.log2(data.depths[at]).toFixed(3);
     this.slider.setAttribute("aria-valuetext", this.t("depth", { d }));
     const share = Math.round((100 * data.room[1][at]) / data.room[0][at]);
-    const summary = this.t("summary", { d, keys: data.keys, share, ...values("largest") });
+    const summary = this.t("summary", { d, keys: data.keys, rows: data.rows, share, ...values("largest") });
     this.sentence.replaceChildren(...whyRich(summary));
     this.tooltip.hide(); // what it stood beside is drawn anew
     this.drawHistogram(d);
@@ -167,6 +200,8 @@ class WhyView {
     for (const name of WHY_MEASURES) {
       const spoken = { name: this.t(name, { keys: data.keys }), d, ...values(name) };
       this.drawCurve(name, this.t("curve_spoken", spoken));
+      const entry = (way) => [way, false, this.t("key_value", { way: this.t(way), value: values(name)[way] })];
+      whyKeys(this.plots[name].keys, WHY_WAYS.map(entry), this.t("key_at", { d }));
     }
   }
 
@@ -230,7 +265,8 @@ class WhyView {
     svg.append(svgEl("text", { x: 0, y: base + 1.15 * em }, this.t("key_axis")));
     svg.append(svgEl("path", { class: "why-axis", d: `M${left} ${base}H${width}` }));
     box.replaceChildren(svg);
-    whyKeys(keys, WHY_WAYS.map((way) => [way, true, this.t("key_way", { way: this.t(way), value: largest[way] })]));
+    const entry = (way) => [way, true, this.t("key_value", { way: this.t(way), value: largest[way] })];
+    whyKeys(keys, WHY_WAYS.map(entry), this.t("key_row"));
   }
 
   // Lines at 0, 0.5 and 1 from `left` to `right`, with their numbers.
@@ -249,7 +285,7 @@ class WhyView {
     const height = Math.round(12.5 * em);
     const base = height - 1.5 * em;
     const left = 2.1 * em;
-    const right = width - 7 * em;
+    const right = width - 5 * em;
     const y = (value) => base - value * (base - 1.7 * em);
     const last = Math.log2(data.depths[data.depths.length - 1]);
     const x = (d) => left + (Math.min(last, Math.log2(d)) / last) * (right - left);
@@ -280,26 +316,35 @@ class WhyView {
     labels.forEach((one, i) => i && (one.y = Math.max(one.y, labels[i - 1].y + 1.15 * em)));
     for (let i = labels.length - 1, floor = base + 0.1 * em; i >= 0; i--, floor -= 1.15 * em)
       labels[i].y = Math.min(labels[i].y, floor);
-    for (const { way, value, y: place } of labels) {
-      const words = this.t("curve_label", { way: this.t(way), value: formatWeight(value) });
-      svg.append(svgEl("text", { class: "why-name", "data-way": way, x: right + 0.6 * em, y: place }, words));
-    }
+    for (const { way, y: place } of labels)
+      svg.append(svgEl("text", { class: "why-name", "data-way": way, x: right + 0.5 * em, y: place }, this.t(way)));
     box.replaceChildren(svg);
   }
 
   drawOwn() {
     for (const button of this.quantities.children)
       button.setAttribute("aria-pressed", String(button.dataset.quantity === this.quantity));
-    this.tables.replaceChildren(...this.data.own.map((own) => this.ownTable(own)));
+    // Logarithmic: one head of 80 would leave all others, and 1 among them, the colour of the page. One scale for all
+    // kinds: equal shades are equal numbers.
+    const seen = this.data.own.flatMap((own) => own[this.quantity].flat()).filter((value) => value !== null);
+    const top = Math.max(1, ...seen);
+    const ramps = this.data.own.map((own) => makeRamp(this.theme, own.kind));
+    this.tables.replaceChildren(...this.data.own.map((own, i) => this.ownTable(own, ramps[i], Math.log1p(top))));
+    this.element.toggleAttribute("data-many", this.data.own.some((own) => own.query[0].length > WHY_MANY));
+    for (const scroll of this.tables.querySelectorAll(".why-scroll"))
+      scroll.toggleAttribute("data-cut", scroll.scrollWidth > scroll.clientWidth + 1);
+    const stripe = (ramp) => el("span", { class: "why-ramp", style: `background: ${rampGradient(ramp, 1, 0)}` });
+    this.legend.replaceChildren(
+      this.t("legend"),
+      el("span", { class: "why-ramps", "aria-hidden": "true" }, ...ramps.map(stripe)),
+      this.t("legend_scale", { high: whyNumber(top) }),
+    );
     this.choose(this.chosen);
   }
 
-  ownTable(own) {
+  ownTable(own, ramp, top) {
     const values = own[this.quantity];
     const [layers, heads] = [values.length, values[0].length];
-    const seen = values.flat().filter((value) => value !== null);
-    const top = Math.log1p(Math.max(1, ...seen));
-    const ramp = makeRamp(this.theme, own.kind);
     const kind = this.t("kind_" + own.kind);
     const name = this.t(this.quantity);
     const label = this.t("table", { kind, name, layers, heads });
@@ -328,12 +373,12 @@ class WhyView {
       { "data-testid": `why-own-${own.kind}` },
       el("h3", { "data-kind": own.kind }, kind),
       el("div", { class: "why-scroll" }, table),
+      el("p", { class: "why-more" }, this.t("more_heads", { heads })),
       el("p", {}, unit, " ", ...spread),
     );
   }
 
   ownCell(own, layer, head, value, ramp, top) {
-    // Logarithmic: one head of 80 would leave all others, and 1 among them, the colour of the page.
     const colour = ramp[value === null ? 0 : Math.round((255 * Math.log1p(value)) / top)];
     const place = { layer: layer + 1, head: head + 1 };
     const cell = el(
@@ -357,7 +402,7 @@ class WhyView {
 
   // Outlines a head and draws its products beside N(0, d_k); each area and the curve have a peak of their own.
   choose(chosen, focus) {
-    this.chosen = chosen;
+    this.chosen = whyMemory().chosen = chosen;
     const { data, em } = this;
     const { kind, layer, head } = chosen;
     const name = `${kind}-${layer}-${head}`;

@@ -48,9 +48,11 @@ function whySwatch(way, area) {
   return swatch;
 }
 
-export function whyKeys(box, entries) {
+// entries: [[way, whether an area rather than a line, text]]; a title stands on a line of its own above them.
+export function whyKeys(box, entries, title) {
   const entry = ([way, area, text]) => el("span", {}, whySwatch(way, area), el("span", {}, ...whyRich(text)));
-  box.replaceChildren(...entries.map(entry));
+  const above = title ? [el("b", {}, ...whyRich(title))] : [];
+  box.replaceChildren(...above, ...entries.map(entry));
 }
 
 // Densities in equal bins over -limit to limit as an area in steps, `unit` wide, its peak at `height` of the plot.
