@@ -110,7 +110,7 @@ def _edit_sub_layer(edits: dict[str, Edit], found: HeadPlan, config: ModelConfig
                 raise InterventionError(
                     f"with these tokens hidden, row {query + 1} of {kind.replace('_', '-')} attention (layer "
                     f"{layer + 1}, head {head + 1}) has nothing to attend to, and a softmax over nothing has no value; "
-                    "leave it one key"
+                    "leave it one key at least"
                 )
         seen["mask"] = tensor
         return tensor

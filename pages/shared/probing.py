@@ -255,6 +255,11 @@ def rows_of(scores: Sequence[ProbeScores], toy: bool) -> list[tuple[str, ...]]:
 
 def moved(before: Measured, after: Measured, toy: bool) -> str:
     """One sentence: how far the numbers moved, and how many translations changed."""
+
+    def apart(first: float, second: float) -> str:
+        """The difference of the two as the table has them."""
+        return f"{round(round(second, 1) - round(first, 1), 1) + 0.0:+.1f}"  # + 0.0: no -0.0
+
     said = (
         _(
             "Exact translations moved by {exact} percentage points and perplexity by {perplexity}; {changed} of "
@@ -265,8 +270,8 @@ def moved(before: Measured, after: Measured, toy: bool) -> str:
     )
     one, other = before.scores, after.scores
     return said.format(
-        bleu=f"{round(other.bleu - one.bleu, 1) + 0.0:+.1f}",  # + 0.0: no -0.0
-        exact=f"{round(100 * (other.exact - one.exact), 1) + 0.0:+.1f}",
+        bleu=apart(one.bleu, other.bleu),
+        exact=apart(100 * one.exact, 100 * other.exact),
         perplexity=relative(one.perplexity, other.perplexity),
         changed=sum(ours != theirs for ours, theirs in zip(before.texts, after.texts, strict=True)),
         count=one.sentences,

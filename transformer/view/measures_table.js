@@ -9,7 +9,8 @@ import { measuresCross, measuresSwatch } from "./measures_plot.js";
 export function measuresTable(view, kind, side, axis) {
   const values = view.data[side][kind][view.measure];
   const counts = { layers: values.length, heads: values[0].length };
-  const label = view.t("table_" + side, { kind: view.t("kind_" + kind), name: view.t("full_" + view.measure), ...counts });
+  const names = { kind: view.t("kind_" + kind), name: view.t("full_" + view.measure) };
+  const label = view.t("table_" + side, { ...names, ...counts });
   const named = { role: "group", "aria-label": label, style: `--heads: ${counts.heads}` };
   const table = el("div", { class: "measures-table", ...named });
   const title = (i, key) => el("span", { class: "measures-title", "aria-hidden": "true" }, view.t(key, { n: i + 1 }));

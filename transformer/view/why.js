@@ -164,8 +164,9 @@ class WhyView {
 
   // From depth to depth: a step of the slider itself is too fine to reach the next.
   onKey(event) {
-    const steps = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: WHY_OCTAVE, PageDown: -WHY_OCTAVE };
-    const step = { ...steps, Home: -Infinity, End: Infinity }[event.key];
+    const one = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 };
+    const more = { PageUp: WHY_OCTAVE, PageDown: -WHY_OCTAVE, Home: -Infinity, End: Infinity };
+    const step = one[event.key] || more[event.key];
     if (!step || event.altKey || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
     this.goTo(this.at + step);

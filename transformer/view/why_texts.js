@@ -31,7 +31,8 @@ export const WHY_TEXTS = {
     "One query over {keys} keys, the first of the {rows} rows. Additive attention (Bahdanau et al. 2015) scores " +
     "v·tanh(W q + U k).",
   row_label:
-    "Weights of {keys} keys at d_k = {d}, this row's largest: {scaled} scaled, {unscaled} unscaled, {additive} additive",
+    "Weights of {keys} keys at d_k = {d}; this row's largest: {scaled} scaled, {unscaled} unscaled, {additive} " +
+    "additive",
   key_axis: "key",
   key_number: "Key {n}",
   key_line: "{way}: score {score}, weight {weight}",
