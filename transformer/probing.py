@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
+import numpy as np
 import torch
 
 from transformer.analysis.translation import repetition
@@ -21,6 +23,7 @@ PROBES = Path(__file__).parent / "probes"
 COUNT = 120
 LENGTHS = (3, 14)  # symbols of a toy's inputs; the bundled toys were trained on 1 to 16
 SEED = 2017
+DRAWS, LEVEL = 1000, 0.95  # of the bootstrap
 GROUP = 8  # sentences between two looks at `progress`: 0.1 to 1.7 s of one core with en-de
 
 
@@ -35,7 +38,8 @@ class ProbeScores:
     bleu: sacreBLEU, 0 to 100; perplexity: exp of the mean negative ln p per token of the references, </s> included,
     under teacher forcing; repetition: seq-rep-4 (`analysis.translation.repetition`) of the translations' tokens, mean
     over sentences; exact: share of translations that are the reference letter by letter; cut_off: share that had not
-    ended at the limit of input length + 50.
+    ended at the limit of input length + 50. texts, references: what was scored, sentence by sentence; scores compare
+    without them.
     """
 
     sentences: int
@@ -44,6 +48,8 @@ class ProbeScores:
     repetition: float
     exact: float
     cut_off: float
+    texts: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    references: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
 
 def task_of(model: Pretrained) -> str | None:
@@ -117,4 +123,34 @@ def probe(
         repetition=sum(repetition([one for one in ids if one != end]) for ids in written) / len(pairs),
         exact=sum(ours == reference for ours, reference in zip(texts, references, strict=True)) / len(pairs),
         cut_off=sum(ids[-1] != end for ids in written) / len(pairs),
+        texts=tuple(texts),
+        references=tuple(references),
     )
+
+
+@lru_cache(64)
+def bleu_interval(before: tuple[str, ...], after: tuple[str, ...], references: tuple[str, ...]) -> tuple[float, float]:
+    """95 % interval of how far BLEU moves from some translations to others of the same sentences: percentiles of a
+    paired bootstrap over sentences (Koehn 2004), seeded."""
+    from sacrebleu.metrics import BLEU
+
+    metric = BLEU()
+
+    def counts(texts: tuple[str, ...]) -> np.ndarray:
+        """[sentence, numbers BLEU is computed of]; they add up."""
+        found = (metric.corpus_score([text], [[one]]) for text, one in zip(texts, references, strict=True))
+        return np.array([[*one.counts, *one.totals, one.sys_len, one.ref_len] for one in found])
+
+    def bleu(sums: np.ndarray) -> float:
+        numbers = sums.tolist()
+        half = (len(numbers) - 2) // 2
+        return BLEU.compute_bleu(
+            numbers[:half], numbers[half:-2], *numbers[-2:], smooth_method=metric.smooth_method
+        ).score
+
+    count = len(references)
+    times = np.random.default_rng(0).multinomial(count, [1 / count] * count, DRAWS)  # how often each is drawn
+    first, second = (times @ counts(texts) for texts in (before, after))
+    moved = [bleu(two) - bleu(one) for one, two in zip(first, second, strict=True)]
+    low, high = np.quantile(moved, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(low), float(high)

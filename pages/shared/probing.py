@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import html
 import logging
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import streamlit as st
 
 from pages.shared.begin import message
 from pages.shared.compared import Compared
+from pages.shared.probe_results import results
 from pages.shared.texts import _
-from pages.shared.translation import number, relative, table
-from pages.shared.words import in_words, scaling_note
+from pages.shared.words import in_words
 from transformer.interventions import NONE, InterventionError, Interventions
 from transformer.pretrained import InputError, Pretrained
-from transformer.probing import ProbeScores, Stopped, probe, probe_pairs, task_of
+from transformer.probing import ProbeScores, Stopped, probe, probe_pairs
 from transformer.training.data import Pair
 
 KEY = "headscope_probe"
@@ -29,8 +25,6 @@ PATIENCE = 60.0  # seconds without anybody in the lab, after which a measurement
 POLL = 0.5  # seconds between two looks of a page
 STAY = 15.0  # seconds between two signs of a person who is in the lab
 ROOM = 256  # results kept
-DRAWS = 1000  # of the bootstrap
-LEVEL = 0.95
 
 Key = tuple[str, str, str]
 
@@ -38,81 +32,6 @@ Key = tuple[str, str, str]
 def key_of(model: Pretrained, interventions: Interventions) -> Key:
     """What scores belong to."""
     return model.name, str(model.path), str(interventions)
-
-
-@dataclass(frozen=True)
-class Measured:
-    """Scores, and the translations they are of beside their references."""
-
-    scores: ProbeScores
-    texts: tuple[str, ...]
-    references: tuple[str, ...]
-
-
-class _Noting:
-    """A tokenizer that notes what it decodes."""
-
-    def __init__(self, tokenizer: Any) -> None:
-        self._tokenizer = tokenizer
-        self.texts: list[str] = []
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._tokenizer, name)
-
-    def __len__(self) -> int:
-        return len(self._tokenizer)
-
-    def decode(self, ids: Iterable[int]) -> str:
-        self.texts.append(self._tokenizer.decode(ids))
-        return self.texts[-1]
-
-
-def measure(
-    model: Pretrained, pairs: Sequence[Pair], interventions: Interventions, progress: Callable[[int, int], bool]
-) -> Measured:
-    """`probe`, and what was written: it goes through sources by length, so these are in that order from the start."""
-    ordered = sorted(pairs, key=lambda pair: len(model.tokenizer.encode(pair[0])))
-    noting = _Noting(model.tokenizer)
-    scores = probe(replace(model, tokenizer=noting), ordered, interventions, progress)  # type: ignore[arg-type]
-    return Measured(scores, tuple(noting.texts), tuple(target for _source, target in ordered))
-
-
-@lru_cache(64)
-def interval(before: Measured, after: Measured) -> tuple[float, float] | None:
-    """95 % interval of how far BLEU moved: percentiles of a paired bootstrap over sentences (Koehn 2004), seeded.
-
-    None where the translations do not give the BLEU that was measured.
-    """
-    import numpy as np
-    from sacrebleu.metrics import BLEU
-
-    metric, count = BLEU(), len(before.references)
-
-    def counts(measured: Measured) -> Any:
-        """[sentence, numbers BLEU is computed of]; they add up."""
-        found = (
-            metric.corpus_score([text], [[reference]])
-            for text, reference in zip(measured.texts, measured.references, strict=True)
-        )
-        return np.array([[*one.counts, *one.totals, one.sys_len, one.ref_len] for one in found])
-
-    def bleu(sums: Any) -> float:
-        numbers = sums.tolist()
-        half = (len(numbers) - 2) // 2
-        return float(
-            BLEU.compute_bleu(numbers[:half], numbers[half:-2], *numbers[-2:], smooth_method=metric.smooth_method).score
-        )
-
-    tables = [counts(one) for one in (before, after)]
-    if any(
-        abs(bleu(found.sum(0)) - one.scores.bleu) > 1e-6 for found, one in zip(tables, (before, after), strict=True)
-    ):
-        return None
-    times = np.random.default_rng(0).multinomial(count, [1 / count] * count, DRAWS)  # how often each is drawn
-    first, second = (times @ found for found in tables)
-    moved = [bleu(two) - bleu(one) for one, two in zip(first, second, strict=True)]
-    low, high = np.quantile(moved, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return float(low), float(high)
 
 
 class Desk:
@@ -124,16 +43,16 @@ class Desk:
     def __init__(self, room: int = ROOM) -> None:
         self.turn = threading.Lock()
         self.room = room
-        self._scores: OrderedDict[Key, Measured] = OrderedDict()
+        self._scores: OrderedDict[Key, ProbeScores] = OrderedDict()
         self._lock = threading.Lock()
 
-    def get(self, key: Key) -> Measured | None:
+    def get(self, key: Key) -> ProbeScores | None:
         with self._lock:
             if key in self._scores:
                 self._scores.move_to_end(key)
             return self._scores.get(key)
 
-    def keep(self, key: Key, scores: Measured) -> None:
+    def keep(self, key: Key, scores: ProbeScores) -> None:
         with self._lock:
             self._scores[key] = scores
             self._scores.move_to_end(key)
@@ -153,7 +72,7 @@ class Measurement:
         self.key, self.switches = key_of(model, interventions), in_words(interventions, model.config)
         self.stage, self.error, self.now = "waiting", "", NONE
         self.done, self.total = 0, len(pairs)
-        self.scores: dict[Key, Measured] = {}
+        self.scores: dict[Key, ProbeScores] = {}
         self._desk, self._model, self._pairs, self._interventions = desk, model, pairs, interventions
         self._stop, self._looked = threading.Event(), time.monotonic()
         self.thread = threading.Thread(target=self._run, name="headscope-probe", daemon=True)
@@ -209,7 +128,7 @@ class Measurement:
         self.total = len(open_) * len(self._pairs)
         for place, (key, one) in enumerate(open_):
             self.now = one
-            self.scores[key] = measure(self._model, self._pairs, one, self._watch(place * len(self._pairs)))
+            self.scores[key] = probe(self._model, self._pairs, one, self._watch(place * len(self._pairs)))
             self._desk.keep(key, self.scores[key])
 
     def _watch(self, before: int) -> Callable[[int, int], bool]:
@@ -235,99 +154,6 @@ def _start(compared: Compared, pairs: Sequence[Pair]) -> None:
     if old is not None:
         old.stop()
     st.session_state[KEY] = Measurement(_desk(), compared.model, pairs, compared.interventions)
-
-
-def rows_of(scores: Sequence[ProbeScores], toy: bool) -> list[tuple[str, ...]]:
-    """The table's rows. Of a toy task, whose words are letters, BLEU says nothing."""
-
-    def percent(share: float) -> str:
-        return f"{100 * share:.1f} %"
-
-    rows = [
-        (_("BLEU"), *(f"{one.bleu:.1f}" for one in scores)),
-        (_("Perplexity of the references"), *(number(one.perplexity) for one in scores)),
-        (_("Repetition, seq-rep-4"), *(percent(one.repetition) for one in scores)),
-        (_("Exactly the reference"), *(percent(one.exact) for one in scores)),
-        (_("Never ended, cut off"), *(percent(one.cut_off) for one in scores)),
-    ]
-    return rows[1:] if toy else rows
-
-
-def moved(before: Measured, after: Measured, toy: bool) -> str:
-    """One sentence: how far the numbers moved, and how many translations changed."""
-
-    def apart(first: float, second: float) -> str:
-        """The difference of the two as the table has them."""
-        return f"{round(round(second, 1) - round(first, 1), 1) + 0.0:+.1f}"  # + 0.0: no -0.0
-
-    said = (
-        _(
-            "Exact translations moved by {exact} percentage points and perplexity by {perplexity}; {changed} of "
-            "{count} translations changed."
-        )
-        if toy
-        else _("BLEU moved by {bleu} and perplexity by {perplexity}; {changed} of {count} translations changed.")
-    )
-    one, other = before.scores, after.scores
-    return said.format(
-        bleu=apart(one.bleu, other.bleu),
-        exact=apart(100 * one.exact, 100 * other.exact),
-        perplexity=relative(one.perplexity, other.perplexity),
-        changed=sum(ours != theirs for ours, theirs in zip(before.texts, after.texts, strict=True)),
-        count=one.sentences,
-    )
-
-
-def chance(before: Measured, after: Measured) -> str:
-    """One sentence: the interval of how far BLEU moved; "" if there is none."""
-    found = interval(before, after)
-    if found is None:
-        return ""
-    said = (
-        _(
-            "Drawn from these sentences again and again, BLEU moves by {low} to {high} (95 %, paired bootstrap): that "
-            "includes 0, so in BLEU these sentences do not show whether it gets better or worse."
-        )
-        if found[0] <= 0 <= found[1]
-        else _("Drawn from these sentences again and again, BLEU moves by {low} to {high} (95 %, paired bootstrap).")
-    )
-    return said.format(low=f"{found[0]:+.1f}", high=f"{found[1]:+.1f}")
-
-
-def _easy(model: Pretrained, count: int) -> str:
-    """One sentence: why BLEU here is not the model card's."""
-    card = model.metrics.get("bleu")
-    if isinstance(card, int | float):
-        said = _(
-            "These {count} sentences are ours, short and easy: BLEU here is not the model card's {card}, which is of "
-            "other sentences."
-        )
-        return said.format(count=count, card=f"{card:.1f}")
-    return _("These {count} sentences are ours, short and easy: BLEU here is not that of other sentences.").format(
-        count=count
-    )
-
-
-def _results(compared: Compared, found: Sequence[Measured]) -> None:
-    """The table, nothing switched first, and what it says and does not say."""
-    model, toy = compared.model, task_of(compared.model) is not None
-    head = [_("{count} sentences").format(count=found[0].scores.sentences), _("nothing switched")]
-    sentences = []
-    if len(found) > 1:
-        head.append(in_words(compared.interventions, model.config))
-        sentences = [
-            " ".join(filter(None, (moved(*found, toy), "" if toy else chance(*found)))),
-            scaling_note(compared.interventions, model.config),
-        ]
-    st.html(table(head, rows_of([one.scores for one in found], toy), "hs-probe-table"))
-    for text in filter(None, sentences):
-        st.html(f'<p class="hs-probe-says">{html.escape(text)}</p>')
-    note = _(
-        "Greedy translations against one reference each (sacreBLEU); perplexity with the references fed in; cut off at "
-        "input length + 50."
-    )
-    note = note if toy else f"{note} {_easy(model, found[0].scores.sentences)}"
-    st.html(f'<p class="hs-tr-legend">{html.escape(note)}</p>')
 
 
 def _progress(measurement: Measurement) -> None:
@@ -398,9 +224,9 @@ def _body(compared: Compared, pairs: Sequence[Pair], polling: bool) -> None:
     ended = mine and not running  # where it left half of the numbers, those are shown
     kept = own.get(keys[0]) or _desk().get(keys[0])
     if len(scores) == len(keys):
-        _results(compared, scores)
+        results(compared, scores)
     elif ended and kept is not None:
-        _results(compared, [kept])
+        results(compared, [kept])
     if measurement is not None and running:
         _progress(measurement)
     elif len(scores) < len(keys):
