@@ -101,9 +101,8 @@ class Slow:
             raise probing.Stopped
         if self.error:
             raise self.error
-        for _pair in pairs:
-            model.tokenizer.decode([5 if interventions else 4])
-        return ProbeScores(len(pairs), 1.0, 2.0, 0.0, 0.0, 0.0)
+        texts = ("after" if interventions else "before",) * len(pairs)
+        return ProbeScores(len(pairs), 1.0, 2.0, 0.0, 0.0, 0.0, texts, texts)
 
 
 @pytest.fixture
