@@ -52,7 +52,7 @@ class Lab:
 
     def __init__(self, page: Page, app: App, source: str, target: str) -> None:
         self.page = page
-        opened(page, f"{app.address}/lab?{urlencode({'source': source, 'target': target, 'part': 'translation'})}")
+        opened(page, f"{app.address}/lab?{urlencode({'source': source, 'target': target})}")
         self.settle()
 
     def settle(self) -> None:

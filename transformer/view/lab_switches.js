@@ -87,8 +87,7 @@ export class SwitchCards {
     const where = this.whereSelect("scaling");
     const card = this.card(
       "scaling",
-      el("div", { class: "hs-card-line" }, seg, output),
-      el("div", { class: "hs-slider" }, slider, mark, one),
+      el("div", { class: "hs-card-line hs-card-slider" }, seg, el("div", { class: "hs-slider" }, slider, mark, one), output),
       where.element,
     );
     card.classList.add("hs-card-wide");

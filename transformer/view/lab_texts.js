@@ -33,9 +33,9 @@ export const LAB_TEXTS = {
   lab_argmax: "argmax",
   lab_zero: "Knock heads out",
   lab_zero_title:
-    "A head that is knocked out adds nothing: its output is 0 before W_O (section 3.2.2). Click heads, or press X.",
-  lab_zero_click: "click heads to knock them out",
-  lab_zero_none: "no head is out; X: the chosen one",
+    "A head that is knocked out adds nothing: its output is 0 before W_O (section 3.2.2). Switch this on and click heads, or press X for the chosen one.",
+  lab_zero_click: "click heads to switch",
+  lab_zero_none: "no head is out",
   lab_zero_one: "1 head is out",
   lab_zero_count: "{n} heads are out",
   lab_zero_clear: "bring back",
