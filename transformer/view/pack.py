@@ -16,6 +16,7 @@ import struct
 from collections.abc import Mapping
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from transformer.analysis.attention import check, summarise
@@ -65,7 +66,11 @@ def _masks(writer: _Writer, mask: Tensor) -> dict[str, Any]:
     if bool(mask.all()):
         return {"masks": None}
     layers, heads, queries, keys = mask.shape
-    distinct, numbers = mask.reshape(layers * heads, -1).unique(dim=0, return_inverse=True)
+    flat = mask.reshape(layers * heads, -1)
+    if bool((flat == flat[0]).all()):  # as a rule; sorting them takes ten times as long
+        distinct, numbers = flat[:1], torch.zeros(layers * heads, dtype=torch.long)
+    else:
+        distinct, numbers = flat.unique(dim=0, return_inverse=True)
     return {
         "masks": writer.add((~distinct).byte().reshape(-1, queries, keys)),
         "mask_of": numbers.reshape(layers, heads).tolist(),
