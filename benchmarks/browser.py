@@ -43,6 +43,17 @@ def timed(page: Page, until: str, events: Sequence[str], act: Callable[[], objec
     return page.evaluate("stopwatch.result")
 
 
+class Settling:
+    """A page of the app that is acted on again and again."""
+
+    page: Page
+
+    def settle(self) -> None:
+        """Wait until nothing is on its way any more."""
+        self.page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
+        self.page.wait_for_timeout(150)
+
+
 def _frame_bytes(event: dict[str, Any]) -> int:
     """Size of a websocket frame's content, of which Chromium gives binary ones in base64."""
     frame = event["response"]
@@ -50,7 +61,7 @@ def _frame_bytes(event: dict[str, Any]) -> int:
     return len(base64.b64decode(text)) if frame["opcode"] == 2 else len(text.encode())
 
 
-class Ours:
+class Ours(Settling):
     """The app in a page that stays open, as a person's does; every method gives milliseconds."""
 
     def __init__(self, app: App, browser: Browser, first: tuple[str, str]) -> None:
@@ -59,11 +70,6 @@ class Ours:
         self.link = f"{app.address}/?{urlencode({'source': first[0], 'target': first[1]})}"
         self.page = context(browser).new_page()
         opened(self.page, self.link)
-
-    def settle(self) -> None:
-        """Wait until nothing is on its way any more."""
-        self.page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
-        self.page.wait_for_timeout(150)
 
     def open(self) -> float:
         """Follow a link in a browser that was never here."""

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from playwright.sync_api import Page, sync_playwright
 
 from benchmarks.app import App, running
-from benchmarks.browser import Ours, context, opened, timed
+from benchmarks.browser import Ours, Settling, context, opened, timed
 from benchmarks.report import Table, load
 from benchmarks.sentences import of_length, pairs
 from benchmarks.timing import ratio, take_turns
@@ -47,17 +47,13 @@ def passes(model: Pretrained, tokens: int) -> dict[str, Callable[[], object]]:
     }
 
 
-class Lab:
+class Lab(Settling):
     """The lab in a page that stays open; every method gives milliseconds from the click to the frame after."""
 
     def __init__(self, page: Page, app: App, source: str, target: str) -> None:
         self.page = page
         opened(page, f"{app.address}/lab?{urlencode({'source': source, 'target': target})}")
         self.settle()
-
-    def settle(self) -> None:
-        self.page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
-        self.page.wait_for_timeout(150)
 
     def click(self, name: str) -> float:
         button = self.page.get_by_test_id(name)

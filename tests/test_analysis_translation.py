@@ -14,7 +14,6 @@ from transformer.analysis.translation import (
     mean_probability,
     perplexity,
     repetition,
-    traced_words,
     words,
 )
 
@@ -58,7 +57,7 @@ def test_letters_are_the_words_of_models_that_read_letters() -> None:
 
 def test_the_words_of_a_trace_multiply_to_its_probability() -> None:
     trace = tiny_pretrained().trace("ka lo", "mi nu re")
-    found = traced_words(trace)
+    found = words(trace.target_out, trace.target_out_labels, trace.probabilities.tolist())
     assert [word.text for word in found] == ["mi", "nu", "re", "</s>"]
     whole = math.prod(word.probability for word in found)
     assert whole == pytest.approx(perplexity(trace) ** -len(trace.target_out), rel=1e-4)

@@ -155,7 +155,8 @@ def test_the_script_is_one_module_and_every_text_can_be_replaced() -> None:
     assert len(keys) == len(set(keys))
     for name in MEASURES:  # of each measure: name, whole name, unit, formula, meaning, definition
         assert {name, *(f"{part}_{name}" for part in ("full", "unit", "formula", "meaning", "term"))} <= set(keys)
-    files = [(bundle.FOLDER / f"measures{part}.js").read_text(encoding="utf-8") for part in ("", "_plot", "_table")]
+    parts = ("measures", "measures_plot", "measures_table", "plain_view")
+    files = [(bundle.FOLDER / f"{part}.js").read_text(encoding="utf-8") for part in parts]
     used = {key for text in files for key in re.findall(r'"([a-z_]+)"', text)}
     ends = {
         key

@@ -144,8 +144,8 @@ def test_more_padding_than_fits_is_refused(open_lab: Callable[..., AppTest]) -> 
 
 def test_a_layer_without_heads_is_explained(open_lab: Callable[..., AppTest]) -> None:
     said = sentences(open_lab(zero="cross.2,encoder_self"), notes=True)
-    assert "Every head is out in encoder self-attention 1, encoder self-attention 2" in said
-    assert "cross-attention 2: there the sub-layer returns only the bias of W_O" in said
+    assert "Every head is out in encoder self-attention, layer 1; encoder self-attention, layer 2" in said
+    assert "cross-attention, layer 2: there the sub-layer returns only the bias of W_O" in said
     assert "Every head is out" not in sentences(open_lab(zero="cross.2.1,cross.2.2"), notes=True)
 
 

@@ -59,6 +59,8 @@ class Off:
     decoding and scoring; without it the arithmetic is that of a recorded pass to the last bit.
     """
 
+    leaks = False
+
     def __init__(self, fused: bool = False) -> None:
         self.fused = fused
 
@@ -82,11 +84,13 @@ class Tap:
 
     edits: name (as in the table of this module) -> function of the tensor; it must keep shape and dtype.
     records: name -> tensor, in order of birth.
+    leaks: whether an edit may let the future in, so that what a step of decoding computed does not stay true.
 
     Raises TapError as described there; call `finish` after the pass to hear of edits that met no tensor.
     """
 
     fused = False
+    leaks = True
 
     def __init__(self, edits: Mapping[str, Edit] | None = None) -> None:
         self.edits = dict(edits or {})
@@ -127,10 +131,7 @@ class Tap:
 
 
 class EditingTap(Tap):
-    """Edits and keeps nothing: for the many passes of decoding under switches.
-
-    leaks: whether an edit lets the future in, so that what a step of decoding computed does not stay true.
-    """
+    """Edits and keeps nothing: for the many passes of decoding under switches."""
 
     def __init__(self, edits: Mapping[str, Edit], leaks: bool = True) -> None:
         super().__init__(edits)

@@ -13,8 +13,9 @@ from pages.shared import cache
 from pages.shared.examples import examples
 from pages.shared.state import CHECKPOINT, PARTS, State, arrive, change, current, keep, read_switches
 from pages.shared.texts import _
-from transformer.interventions import InterventionError, Interventions, Switch
+from transformer.interventions import InterventionError, Interventions, Switch, layers_of
 from transformer.pretrained import Pretrained
+from transformer.trace import KINDS
 from transformer.view.state import View, view_from_params
 
 PAGE = "headscope_page"
@@ -36,6 +37,12 @@ class Begun:
 def message(sentence: str, kind: str = "warning") -> None:
     """A sentence in a box; what a person typed in it stays text, markup and Markdown included."""
     st.html(f'<div class="hs-message hs-{kind}" role="status">{html.escape(sentence)}</div>')
+
+
+def capital(error: Exception) -> str:
+    """What an error says, beginning with a capital, for the start of a sentence."""
+    text = str(error)
+    return text[:1].upper() + text[1:]
 
 
 def menu(begun: Begun, label: str, key: str) -> st.delta_generator.DeltaGenerator | None:
@@ -70,7 +77,7 @@ def fitting_switches(switches: Interventions, model: Pretrained) -> Intervention
 
 def fitting(view: View, model: Pretrained) -> View:
     """The view with a layer and a head that the model has: another checkpoint may have fewer."""
-    layers = max(model.config.encoder_layers, model.config.decoder_layers)
+    layers = max(layers_of(model.config, kind) for kind in KINDS)
     layer = None if view.layer is None else min(view.layer, layers - 1)
     return replace(view, layer=layer, head=None if view.head is None else min(view.head, model.config.heads - 1))
 
@@ -145,11 +152,7 @@ def begin(title: str) -> Begun:
         st.stop()
     if fresh:
         config = model.config
-        layers = {
-            "encoder_self": config.encoder_layers,
-            "decoder_self": config.decoder_layers,
-            "cross": config.decoder_layers,
-        }
+        layers = {kind: layers_of(config, kind) for kind in KINDS}
         first = examples(model, model.name)[:1]
         if first and "source" not in st.query_params:
             state = replace(state, source=first[0].source, target=state.target or first[0].target)

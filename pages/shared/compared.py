@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pages.shared import cache
-from pages.shared.begin import Begun, message
+from pages.shared.begin import Begun, capital, message
 from pages.shared.state import max_tokens
 from pages.shared.texts import _
 from transformer.interventions import NONE, Hide, InterventionError, Interventions, Pad
@@ -40,7 +40,6 @@ def compare(begun: Begun, trace: Trace, interventions: Interventions) -> Compare
             return Compared(begun.model, before, after, switches, limit)
         except (InterventionError, InputError) as error:
             if number == 0:
-                text = str(error)
                 sentence = _("{reason}. It is left out; your other switches hold.")
-                message(sentence.format(reason=text[:1].upper() + text[1:]), "error")
+                message(sentence.format(reason=capital(error)), "error")
     return Compared(begun.model, trace, trace, NONE, limit)

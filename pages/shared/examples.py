@@ -9,7 +9,9 @@ from typing import Any
 
 import streamlit as st
 
+from transformer.interventions import layers_of
 from transformer.pretrained import Pretrained
+from transformer.trace import KINDS
 from transformer.view.state import View, view_from_params
 
 EXAMPLES = "examples.json"
@@ -33,7 +35,7 @@ def examples(_model: Pretrained, name: str) -> tuple[Example, ...]:
     if not path.is_file():
         return ()
     config = _model.config
-    layers = dict.fromkeys(("decoder_self", "cross"), config.decoder_layers) | {"encoder_self": config.encoder_layers}
+    layers = {kind: layers_of(config, kind) for kind in KINDS}
     found = []
     entries: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
     for entry in entries:

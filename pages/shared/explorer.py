@@ -15,7 +15,7 @@ from transformer.view.state import fit_cell, view_from_browser
 KEY = "explorer"
 PACK = "explorer_pack"
 
-_picture = st.components.v2.component("headscope.explorer", js=script("component.js"), css=style())
+_picture = st.components.v2.component("headscope.explorer", js=script("component.js"), css=style("explorer.css"))
 _pack = st.components.v2.component("headscope.pack", js=script("feed.js"))
 _feed = st.components.v2.component("headscope.feed", js=script("feed.js"))
 

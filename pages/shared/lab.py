@@ -15,12 +15,13 @@ from pages.shared.compared import Compared
 from pages.shared.explorer import bounded, renewed
 from pages.shared.state import PARTS, State, change, current, keep
 from pages.shared.texts import _
+from pages.shared.words import placed
 from transformer.analysis.tokens import is_special
-from transformer.interventions import NONE, InterventionError, Interventions
+from transformer.interventions import NONE, InterventionError, Interventions, Where, layers_of
 from transformer.pretrained import InputError, Pretrained
 from transformer.switching import silent_layers
 from transformer.tokenizer import PIECE_MARK
-from transformer.trace import Trace
+from transformer.trace import KINDS, Trace
 from transformer.view.bundle import script, style
 from transformer.view.pack import feed_pack, full_pack
 from transformer.view.state import View, view_from_browser
@@ -29,7 +30,7 @@ KEY = "lab"
 PART = "lab_part"
 PACKS = "lab_packs"  # name of what was packed last, side by side -> bytes
 
-_picture = st.components.v2.component("headscope.lab", js=script("lab.js"), css=style("lab.css"))
+_picture = st.components.v2.component("headscope.lab", js=script("lab.js"), css=style("explorer.css", "lab.css"))
 _before = st.components.v2.component("headscope.lab_before", js=script("feed.js"))
 _after = st.components.v2.component("headscope.lab_after", js=script("feed.js"))
 _feed_before = st.components.v2.component("headscope.lab_feed_before", js=script("feed.js"))
@@ -43,7 +44,7 @@ def merge_browser(state: State, model: Pretrained) -> State:
     if not isinstance(values, Mapping) or values.get("revision") != state.revision:
         return state  # older than what Python changed since
     config = model.config
-    layers = {"encoder_self": config.encoder_layers} | dict.fromkeys(("decoder_self", "cross"), config.decoder_layers)
+    layers = {kind: layers_of(config, kind) for kind in KINDS}
     chosen = {name: values[name] for name in ("kind", "layer", "head") if name in values}
     view = view_from_browser(chosen, layers, config.heads, state.view)
     switches = state.switches
@@ -132,11 +133,9 @@ def say(place: st.delta_generator.DeltaGenerator, compared: Compared) -> None:
 
 def explain(compared: Compared) -> None:
     """What a person may not expect of the switches: layers whose every head is out."""
-    names = {"encoder_self": _("encoder self-attention"), "decoder_self": _("decoder self-attention"),
-             "cross": _("cross-attention")}  # fmt: skip
     silent = silent_layers(compared.interventions, compared.model.config)
     if silent:
-        places = ", ".join(_("{kind} {layer}").format(kind=names[kind], layer=layer + 1) for kind, layer in silent)
+        places = "; ".join(placed(Where(kind, layer)) for kind, layer in silent)
         message(
             _(
                 "Every head is out in {places}: there the sub-layer returns only the bias of W_O, and the residual "

@@ -11,7 +11,7 @@ from torch import Tensor
 from pages.shared.compared import Compared
 from transformer.analysis.saturation import MEASURES, Saturation, saturation
 from transformer.trace import KINDS, Trace
-from transformer.view.bundle import FOLDER, script
+from transformer.view.bundle import script, style
 from transformer.view.state import View
 
 KEY = "lab_measures"
@@ -19,7 +19,7 @@ KEY = "lab_measures"
 _measures = st.components.v2.component(
     "headscope.measures",
     js=script("measures.js"),
-    css=(FOLDER / "measures.css").read_text(encoding="utf-8"),
+    css=style("measures.css"),
 )
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import streamlit as st
 
 from pages.shared import cache
-from pages.shared.begin import Begun, menu, message
+from pages.shared.begin import Begun, capital, menu, message
 from pages.shared.examples import Example, examples
 from pages.shared.state import SOURCE, TARGET, State, change, current, keep, max_tokens
 from pages.shared.texts import _
@@ -85,8 +85,7 @@ def traced(begun: Begun, look: bool = True) -> Trace | None:
             begun.model, begun.model.name, state.source, state.target.strip() and state.target, max_tokens()
         )
     except InputError as error:
-        text = str(error)
-        message(text[:1].upper() + text[1:] + ".", "error")
+        message(capital(error) + ".", "error")
         return None
     unknown = [
         label

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from pages.shared import cache
-from pages.shared.begin import message
+from pages.shared.begin import capital, message
 from pages.shared.compared import Compared
 from pages.shared.texts import _
 from pages.shared.words import in_words, scaling_note
@@ -116,8 +116,7 @@ def _metrics(compared: Compared, before: Translation, after: Translation, given:
 
 def refusal(error: InterventionError | InputError, interventions: Interventions, config: ModelConfig) -> str:
     """Why the model cannot write under these switches, and what to do."""
-    text = str(error)
-    said = text[:1].upper() + text[1:] + "."
+    said = capital(error) + "."
     hides = [one for one in interventions.switches if isinstance(one, Hide)]
     hidden = Interventions(tuple(one for one in hides if one.side == "target") or tuple(hides))
     if isinstance(error, InputError) or not hidden:

@@ -11,7 +11,7 @@ from torch import Tensor
 from pages.shared.texts import _
 from transformer.analysis.scaling import LIMIT, RandomExperiment, own_variances, random_experiment
 from transformer.trace import KINDS, Trace
-from transformer.view.bundle import FOLDER, script
+from transformer.view.bundle import script, style
 from transformer.view.state import View
 
 SEED = "why_seed"
@@ -19,8 +19,7 @@ SEEDS = 1000  # draws before the first comes again; a bound on what session stat
 
 
 def _component(name: str) -> Any:
-    css = (FOLDER / f"{name}.css").read_text(encoding="utf-8")
-    return st.components.v2.component(f"headscope.{name}", js=script(f"{name}.js"), css=css)
+    return st.components.v2.component(f"headscope.{name}", js=script(f"{name}.js"), css=style(f"{name}.css"))
 
 
 _why = _component("why")

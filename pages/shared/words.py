@@ -28,7 +28,7 @@ LISTED = 8  # hidden tokens that are listed, and phrases of one text
 EXACT = {"scaled": 98.0, "unscaled": 93.1, "least": 90.4, "most": 97.2}  # %, of docs/table3.md: base and no-scaling
 
 
-def _place(where: Where) -> str:
+def placed(where: Where) -> str:
     """A place that is not everywhere, e.g. "cross-attention, layer 1, head 3"."""
     kind = {
         "encoder_self": _("encoder self-attention"),
@@ -59,7 +59,7 @@ def _at(places: Sequence[Where], everywhere: str, somewhere: str, **more: str) -
     if EVERYWHERE in places:
         return everywhere.format(**more)
     many = len(places) > NAMED
-    place = _("{count} places").format(count=len(places)) if many else _and([_place(one) for one in places])
+    place = _("{count} places").format(count=len(places)) if many else _and([placed(one) for one in places])
     return somewhere.format(place=place, **more)
 
 
@@ -83,7 +83,7 @@ def _knocked_out(places: Sequence[Where], config: ModelConfig | None) -> str:
         text = _("{count} heads knocked out in {place}")
     else:
         text = _("1 head knocked out: {place}") if count == 1 else _("{count} heads knocked out: {place}")
-    return text.format(count=count, place=_place(places[0]))
+    return text.format(count=count, place=placed(places[0]))
 
 
 def _hidden(switches: Iterable[Hide]) -> list[str]:
@@ -108,7 +108,7 @@ def _hidden(switches: Iterable[Hide]) -> list[str]:
         text = texts[side][0 if len(tokens) == 1 else 1 if len(tokens) <= LISTED else 2]
         hidden = text.format(tokens=", ".join(map(str, sorted(tokens))), count=len(tokens))
         if where != EVERYWHERE:
-            hidden = _("{hidden} in {place}").format(hidden=hidden, place=_place(where))
+            hidden = _("{hidden} in {place}").format(hidden=hidden, place=placed(where))
         found.append(hidden)
     return found
 

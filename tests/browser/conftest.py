@@ -16,12 +16,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+import transformer
 from tests.browser.find import FLAGS, NoBrowser, find_browser
+from transformer.pretrained import Pretrained
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, BrowserContext
 
 ROOT = Path(__file__).resolve().parents[2]
+WAIT = 30_000  # milliseconds
 START = 120  # seconds; a cold start imports torch from a cold disk
 
 
@@ -51,6 +54,20 @@ def browser(browser_path: str) -> Iterator[Browser]:
         found = playwright.chromium.launch(executable_path=browser_path, args=FLAGS)
         yield found
         found.close()
+
+
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """A person's browser: 1440x900, without a history."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, accept_downloads=True)
+    context.set_default_timeout(WAIT)
+    yield context
+    context.close()
+
+
+@pytest.fixture(scope="session")
+def model() -> Pretrained:
+    return transformer.load("en-de")
 
 
 def free_port() -> int:

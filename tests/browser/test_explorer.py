@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -13,7 +12,6 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import numpy as np
 import pytest
 
-import transformer
 from tests.browser.conftest import start, stop
 from transformer.pretrained import Pretrained
 
@@ -21,20 +19,6 @@ pytest.importorskip("playwright")
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
 SENTENCE = "The dog sees the cat."
-WAIT = 30_000
-
-
-@pytest.fixture(scope="module")
-def model() -> Pretrained:
-    return transformer.load("en-de")
-
-
-@pytest.fixture
-def context(browser: Browser) -> Iterator[BrowserContext]:
-    context = browser.new_context(viewport={"width": 1440, "height": 900}, accept_downloads=True)
-    context.set_default_timeout(WAIT)
-    yield context
-    context.close()
 
 
 def opened(context: BrowserContext, server: str, **params: str) -> Page:
@@ -155,7 +139,7 @@ def test_a_link_opens_the_same_picture_in_a_fresh_browser(
     other = browser.new_context(viewport={"width": 1440, "height": 900})
     copy = other.new_page()
     copy.goto(page.url)
-    copy.wait_for_selector("[data-drawn]", timeout=WAIT)
+    copy.wait_for_selector("[data-drawn]", timeout=30_000)
     assert params_of(copy) == params_of(page)
     for name in ("summary", "pieces", "special"):
         assert copy.get_by_test_id(f"opt-{name}").input_value() == page.get_by_test_id(f"opt-{name}").input_value()
@@ -207,7 +191,7 @@ def test_the_page_downloads_and_opens_offline(
     alone.on("pageerror", lambda error: problems.append(str(error)))
     alone.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
     alone.goto(path.as_uri())
-    alone.wait_for_selector("[data-drawn]", timeout=WAIT)
+    alone.wait_for_selector("[data-drawn]", timeout=30_000)
     click_head(alone, "cross", 0, 5)
     weight = float(trace.cross.weights[0, 5, 1, 2])
     assert weight_in(hover(alone, "cross", 1, 2)) == pytest.approx(weight, abs=0.5001e-4)

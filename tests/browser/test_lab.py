@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
 import torch
 
-import transformer
 from tests.browser.test_explorer import params_of, plot, wait_for_params, weight_in
 from transformer.interventions import Interventions
 from transformer.pretrained import Pretrained
@@ -21,20 +19,6 @@ pytest.importorskip("playwright")
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 SENTENCE, TARGET = "The dog sees the cat.", "Der Hund sieht die Katze."
-WAIT = 30_000
-
-
-@pytest.fixture(scope="module")
-def model() -> Pretrained:
-    return transformer.load("en-de")
-
-
-@pytest.fixture
-def context(browser: Browser) -> Iterator[BrowserContext]:
-    context = browser.new_context(viewport={"width": 1440, "height": 900})
-    context.set_default_timeout(WAIT)
-    yield context
-    context.close()
 
 
 def opened(context: BrowserContext, server: str, **params: str) -> Page:
@@ -119,7 +103,7 @@ def test_heads_are_knocked_out_by_clicking_and_by_key(context: BrowserContext, s
     wait_for_params(page, zero="cross.2.5,cross.3")
     until_drawn(page, traced(model), traced(model, "zero=cross.2.5,cross.3"))
     expect(page.get_by_test_id("knocked")).to_have_text("9 heads are out")
-    expect(page.locator(".hs-note", has_text="Every head is out in cross-attention 3")).to_be_visible()
+    expect(page.locator(".hs-note", has_text="Every head is out in cross-attention, layer 3")).to_be_visible()
     click_tile(page, "difference", 1, 4)
     wait_for_params(page, zero="cross.3")
     page.get_by_test_id("knock").click()  # clicks choose again

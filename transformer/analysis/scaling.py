@@ -10,6 +10,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from transformer.analysis.attention import entropy
+from transformer.analysis.softmax import gradient_room
 from transformer.trace import AttentionTrace
 
 # 43 depths, five to an octave where whole numbers allow; 2^(i/5) meets every power of two.
@@ -120,9 +122,9 @@ def random_experiment(
         histogram=counts / (rows * keys * 2 * LIMIT / BINS),
         scores=torch.stack([one[:, 0] for one in scores]),
         weights=torch.stack([one[:, 0] for one in weights]),
-        entropy=torch.stack([torch.special.entr(p).sum(-1).mean(-1) for p in weights]) / math.log(keys),
+        entropy=torch.stack([entropy(p).mean(-1) for p in weights]) / math.log(keys),
         largest=torch.stack([p.amax(-1).mean(-1) for p in weights]),
-        room=torch.stack([1 - p.square().sum(-1).mean(-1) for p in weights]),
+        room=torch.stack([gradient_room(p).mean(-1) for p in weights]),
     )
 
 
@@ -151,11 +153,6 @@ class OwnVariances:
     mean: Tensor
     limit: Tensor
     histogram: Tensor
-
-    @property
-    def scaled_std(self) -> Tensor:
-        """Standard deviation of q.k / sqrt(d_k), [layer, head]: of the scores, where the model scales."""
-        return self.product.sqrt()
 
     def unit(self, low: float = 0.8, high: float = 1.25) -> Tensor:
         """Heads whose q and k both have a variance between low and high: [layer, head], bool."""

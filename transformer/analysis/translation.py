@@ -56,11 +56,6 @@ def words(pieces: Sequence[str], labels: Sequence[str], probabilities: Sequence[
     )
 
 
-def traced_words(trace: Trace) -> tuple[Word, ...]:
-    """The words of target_out with what the model gave each under teacher forcing."""
-    return words(trace.target_out, trace.target_out_labels, trace.probabilities.tolist())
-
-
 def differing(before: Sequence[str], after: Sequence[str]) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
     """For each of two lists of words which are not in the other, at their place (difflib's longest matching blocks).
 

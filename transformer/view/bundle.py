@@ -37,5 +37,5 @@ def script(entry: str) -> str:
 
 @cache
 def style(*names: str) -> str:
-    """The explorer's style sheet and, behind it, others of this folder."""
-    return "\n".join((FOLDER / name).read_text(encoding="utf-8") for name in ("explorer.css", *names))
+    """The theme all components share and, behind it, the style sheets named, of this folder."""
+    return "\n".join((FOLDER / name).read_text(encoding="utf-8") for name in ("theme.css", *names))

@@ -1,4 +1,5 @@
 import { el, makeTooltip } from "./dom.js";
+import { followLook } from "./look.js";
 import { readPack } from "./pack.js";
 import { makeTexts } from "./texts.js";
 import { readTheme, makeRamp, rampGradient, KINDS } from "./colour.js";
@@ -44,29 +45,15 @@ class Explorer {
     this.watch();
   }
 
-  // Sizes, theme and clicks outside. A 1 ms transition of this element's colours tells of every change of theme,
-  // whoever makes it, without polling.
+  // Sizes, theme and clicks outside.
   watch() {
-    this.onResize = () => this.schedule();
-    this.resizes = new ResizeObserver(() => {
-      const width = this.element.clientWidth;
-      if (width !== this.lastWidth) this.schedule();
-      this.lastWidth = width;
-    });
-    this.resizes.observe(this.element);
-    this.sentinel = el("span", { class: "hs-sentinel", "aria-hidden": "true", transitionend: () => this.retheme() });
-    this.onScheme = () => this.retheme();
-    this.schemes = window.matchMedia("(prefers-color-scheme: dark)");
-    this.schemes.addEventListener("change", this.onScheme);
+    this.look = followLook(this.element, () => this.retheme(), () => this.schedule());
     this.onClick = (event) => this.controls && this.controls.closeMenu(event.composedPath());
-    window.addEventListener("resize", this.onResize);
     document.addEventListener("click", this.onClick);
   }
 
   destroy() {
-    this.resizes.disconnect();
-    this.schemes.removeEventListener("change", this.onScheme);
-    window.removeEventListener("resize", this.onResize);
+    this.look.stop();
     document.removeEventListener("click", this.onClick);
     cancelAnimationFrame(this.frame);
     clearTimeout(this.timer);
@@ -178,7 +165,7 @@ class Explorer {
     this.element.setAttribute("role", "region");
     this.element.setAttribute("aria-label", this.t("explorer"));
     this.element.replaceChildren(
-      this.sentinel,
+      this.look.sentinel,
       this.chips.element,
       this.controls.element,
       this.work,
@@ -317,7 +304,6 @@ class Explorer {
     element.dataset.kind = state.kind;
     element.dataset.pieces = state.pieces;
     const width = element.clientWidth;
-    this.lastWidth = width;
     if (!width) return;
     element.classList.toggle("hs-narrow", width < NARROW * (state.big ? 1.1 : 1));
     this.arrange();

@@ -319,7 +319,7 @@ export class SwitchCards {
   placeText(place) {
     const { t } = this.hooks;
     const found = /^(\w+)\.([1-9]\d*)(?:\.([1-9]\d*))?$/.exec(place);
-    if (!found || found[1] === "all") return t("lab_where_other", { place });
+    if (!found || found[1] === "all") return place;
     const names = { kind: t("kind_" + found[1]), layer: found[2], head: found[3] };
     return t(found[3] ? "lab_where_head" : "lab_where_layer", names);
   }

@@ -1,4 +1,5 @@
 import { el, makeTooltip } from "./dom.js";
+import { followLook } from "./look.js";
 import { readPack } from "./pack.js";
 import { makeTexts } from "./texts.js";
 import { LAB_TEXTS } from "./lab_texts.js";
@@ -31,9 +32,9 @@ export class Lab {
     this.exact = { before: new Map(), after: new Map() };
     this.knocking = false;
     this.element = el("div", { class: "hs hs-lab", "data-testid": "lab", role: "region", "aria-label": this.t("lab") });
+    this.look = followLook(this.element, () => this.retheme(), () => this.schedule());
     this.build();
     root.append(this.element);
-    this.watch();
   }
 
   build() {
@@ -70,9 +71,8 @@ export class Lab {
     this.panes = {};
     this.work = el("div", { class: "hs-lab-work" });
     this.spoken = el("div", { class: "hs-spoken", "aria-live": "polite", role: "status" });
-    this.sentinel = el("span", { class: "hs-sentinel", "aria-hidden": "true", transitionend: () => this.retheme() });
     this.element.append(
-      this.sentinel,
+      this.look.sentinel,
       this.cards.element,
       this.bar,
       this.work,
@@ -81,18 +81,8 @@ export class Lab {
     );
   }
 
-  watch() {
-    this.resizes = new ResizeObserver(() => {
-      if (this.element.clientWidth !== this.width) this.schedule();
-    });
-    this.resizes.observe(this.element);
-    this.onResize = () => this.schedule();
-    window.addEventListener("resize", this.onResize);
-  }
-
   destroy() {
-    this.resizes.disconnect();
-    window.removeEventListener("resize", this.onResize);
+    this.look.stop();
     cancelAnimationFrame(this.frame);
     clearTimeout(this.timer);
     this.element.remove();
@@ -349,13 +339,8 @@ export class Lab {
 
   numbers(name, view, layer, head) {
     const { t } = this;
-    const number = (label, value) =>
-      el(
-        "span",
-        { title: label === "lab_largest_change" ? null : t(label + "_title") },
-        t(label === "entropy" ? "lab_entropy_name" : label) + " ",
-        el("b", null, view.exact ? value : t("approximate", { value })),
-      );
+    const number = (label, value, title) =>
+      el("span", { title }, t(label) + " ", el("b", null, view.exact ? value : t("approximate", { value })));
     if (name === "difference") {
       const top = view.data.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
       const parts = [number("lab_largest_change", view.exact ? formatWeight(top, true) : top.toFixed(2))];
@@ -365,8 +350,8 @@ export class Lab {
     }
     const about = this.models[name].kinds[view.kind];
     const parts = [
-      number("entropy", meanEntropy(view.raw, about.queries, about.keys).toFixed(3)),
-      number("largest", largestOf(view.raw).toFixed(4)),
+      number("lab_entropy", meanEntropy(view.raw, about.queries, about.keys).toFixed(3), t("entropy_title")),
+      number("largest", largestOf(view.raw).toFixed(4), t("largest_title")),
     ];
     if (name === "after" && layer !== "all" && head !== "all" && about.zero && about.zero[layer][head])
       parts.push(el("span", { class: "hs-note" }, t("lab_out")));

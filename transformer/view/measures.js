@@ -1,7 +1,6 @@
-import { el, makeTooltip } from "./dom.js";
-import { KINDS, readTheme, makeRamp, rampGradient } from "./colour.js";
-import { hint, keepMounted } from "./mount.js";
-import { fillText } from "./texts.js";
+import { el } from "./dom.js";
+import { KINDS, makeRamp, rampGradient } from "./colour.js";
+import { PlainView, plainComponent } from "./plain_view.js";
 import { MEASURES_TEXTS } from "./measures_texts.js";
 import { measuresExact, measuresMean, measuresTick } from "./measures_numbers.js";
 import { measuresAxis, measuresKeys, measuresScatter, measuresThumbnail } from "./measures_plot.js";
@@ -12,52 +11,16 @@ import { measuresTable } from "./measures_table.js";
 // data = {before, after: {kind: {measure: [layer][head], rows: [layer][head]}}, zero: {kind: [layer][head]}, switched,
 // chosen: {kind, layer, head} or null, big, texts}; null where there is nothing to measure.
 
-// Streamlit takes the component down when another part is looked at: what was set is kept for coming back.
-function measuresMemory() {
-  return ((window.__headscopeMemory ??= {}).measures ??= { measure: "entropy" });
-}
-
 const MEASURES = ["entropy", "largest", "gradient", "spread", "saturated"];
 
-class MeasuresView {
-  constructor(parent, pick) {
-    this.element = el("section", { class: "measures", "data-testid": "measures" });
-    parent.append(this.element);
-    this.pick = pick;
-    this.measure = measuresMemory().measure;
-    const follow = { class: "measures-sentinel", "aria-hidden": "true", transitionend: () => this.retheme() };
-    this.sentinel = el("span", follow);
-    this.schemes = window.matchMedia("(prefers-color-scheme: dark)");
-    this.onScheme = () => this.retheme();
-    this.schemes.addEventListener("change", this.onScheme);
-    this.resizes = new ResizeObserver(() => this.data && this.element.clientWidth !== this.width && this.drawPlot());
-    this.resizes.observe(this.element);
+class MeasuresView extends PlainView {
+  constructor(parent) {
+    super(parent, "measures", MEASURES_TEXTS);
+    this.measure = this.memory.measure || "entropy";
   }
 
-  destroy() {
-    this.resizes.disconnect();
-    this.schemes.removeEventListener("change", this.onScheme);
-    this.element.remove();
-  }
-
-  retheme() {
-    if (this.data && readTheme(this.element).key !== this.theme.key) this.draw();
-  }
-
-  show(data) {
-    const text = JSON.stringify(data);
-    if (!data || text === this.text) return; // the same data comes again on every rerun
-    const before = this.data;
-    this.data = data;
-    this.text = text;
-    if (!before || JSON.stringify(before.chosen) !== JSON.stringify(data.chosen)) this.chosen = data.chosen;
-    if (!before || JSON.stringify(before.texts) !== JSON.stringify(data.texts)) this.build();
-    this.draw();
-  }
-
-  t(key, values) {
-    const own = (this.data.texts || {})[key];
-    return fillText(typeof own === "string" && own ? own : MEASURES_TEXTS[key], values);
+  take(before) {
+    if (!before || JSON.stringify(before.chosen) !== JSON.stringify(this.data.chosen)) this.chosen = this.data.chosen;
   }
 
   // What a definition says: name, formula and meaning, source, and which rows count.
@@ -67,15 +30,12 @@ class MeasuresView {
   }
 
   build() {
-    this.tooltip = makeTooltip(this.element);
     this.title = el("h2");
     this.cards = el("div", { class: "measures-cards", role: "group", "aria-label": this.t("measures") });
     this.about = el("div", { class: "measures-about" });
     this.tables = el("div", { class: "measures-tables" });
     this.plot = el("div", { class: "measures-plot" });
-    this.element.setAttribute("aria-label", this.t("region"));
-    const work = el("div", { class: "measures-work" }, this.tables, this.plot);
-    this.element.replaceChildren(this.sentinel, this.title, this.cards, this.about, work, this.tooltip.box);
+    return [this.title, this.cards, this.about, el("div", { class: "measures-work" }, this.tables, this.plot)];
   }
 
   // Every head of the model: [{kind, layer, head, before, after, zero}].
@@ -99,11 +59,7 @@ class MeasuresView {
     return measuresAxis(name, values.filter((value) => typeof value === "number"));
   }
 
-  draw() {
-    this.element.toggleAttribute("data-big", Boolean(this.data.big));
-    delete this.element.dataset.theme;
-    this.theme = readTheme(this.element);
-    this.element.dataset.theme = this.theme.dark ? "dark" : "light";
+  paint() {
     this.ramps = Object.fromEntries(KINDS.map((kind) => [kind, makeRamp(this.theme, kind)]));
     const hint = this.t(this.data.switched ? "hint" : "hint_same");
     this.title.replaceChildren(this.t("title"), " ", el("small", {}, hint));
@@ -125,7 +81,7 @@ class MeasuresView {
     const values = { name: this.t("full_" + name), n: points.length, before: mean("before"), after: mean("after") };
     const word = el("span", { class: "measures-term" }, this.t(name));
     const choose = () => {
-      this.measure = measuresMemory().measure = name;
+      this.measure = this.memory.measure = name;
       for (const one of this.cards.children) one.setAttribute("aria-pressed", String(one === button));
       this.tooltip.hide();
       this.drawChosen();
@@ -149,7 +105,7 @@ class MeasuresView {
         el("span", { class: "measures-mean" }, this.t(this.data.switched ? "mean" : "mean_same", values)),
       ),
     );
-    hint(word, this.tooltip, () => this.definition(name));
+    this.hint(word, () => this.definition(name));
     // Only the name is hovered over, but the whole card is what the keyboard reaches.
     button.addEventListener("blur", () => this.tooltip.hide());
     button.addEventListener("focus", () => {
@@ -165,7 +121,7 @@ class MeasuresView {
     const axis = this.axis(name);
     const reachable = { tabindex: 0, "aria-description": this.t("term_" + name), "data-testid": "measures-definition" };
     const term = el("span", { class: "measures-term", ...reachable }, this.t("definition"));
-    hint(term, this.tooltip, () => this.definition(name));
+    this.hint(term, () => this.definition(name));
     const ramps = KINDS.map((kind) => {
       const ramp = el("span", { class: "measures-ramp" });
       ramp.style.background = rampGradient(this.ramps[kind], 1, 0);
@@ -221,12 +177,10 @@ class MeasuresView {
       if (cell.dataset.place.startsWith(place.kind + ".")) cell.setAttribute("tabindex", same ? 0 : -1);
     }
     this.drawPlot();
-    this.pick([place.kind, place.layer, place.head]);
+    this.component.setTriggerValue("pick", [place.kind, place.layer, place.head]);
   }
 
   drawPlot() {
-    this.width = this.element.clientWidth;
-    if (!this.width) return; // in a closed tab: drawn once it has a width
     const name = this.measure;
     const points = this.known(name);
     const size = Math.round(Math.max(280, Math.min(this.plot.clientWidth, (560 * this.theme.size) / 15)));
@@ -274,12 +228,4 @@ class MeasuresView {
   }
 }
 
-// The Streamlit component.
-export default function (component) {
-  const { kept, leave } = keepMounted(component, (parent) => {
-    const view = new MeasuresView(parent, (place) => view.component.setTriggerValue("pick", place));
-    return view;
-  });
-  kept.show(component.data);
-  return leave;
-}
+export default plainComponent(MeasuresView);

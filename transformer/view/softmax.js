@@ -1,8 +1,7 @@
-import { el, makeTooltip } from "./dom.js";
-import { readTheme, mixColours, cssColour, inkOn } from "./colour.js";
+import { el } from "./dom.js";
+import { mixColours, cssColour, inkOn } from "./colour.js";
 import { formatScore, formatSmall } from "./format.js";
-import { fillText } from "./texts.js";
-import { keepMounted, hint } from "./mount.js";
+import { PlainView, plainComponent } from "./plain_view.js";
 import { whyRich } from "./why_plots.js";
 
 // A softmax to play with: five scores, a temperature, the weights and the Jacobian. Nothing leaves the browser.
@@ -79,56 +78,18 @@ function softmaxSubscript(n) {
   return String.fromCharCode(0x2080 + n);
 }
 
-// Streamlit takes the component down when another part is looked at: what was set is kept for coming back.
-function softmaxMemory() {
-  const start = { scores: [...SOFTMAX_START], power: 0 };
-  return ((window.__headscopeMemory ??= {}).softmax ??= start);
-}
-
 // Numbers under the places of a slider that they belong to, from end to end.
 function softmaxEnds(values) {
   const end = (value) => el("span", {}, String(value).replace("-", "−"));
   return el("span", { class: "softmax-ends", "aria-hidden": "true" }, ...values.map(end));
 }
 
-class SoftmaxView {
+class SoftmaxView extends PlainView {
   constructor(parent) {
-    this.element = el("section", { class: "softmax", "data-testid": "softmax" });
-    parent.append(this.element);
-    this.scores = [...softmaxMemory().scores];
-    this.power = softmaxMemory().power; // temperature = 10 ^ power
-    this.sentinel = el("span", {
-      class: "softmax-sentinel",
-      "aria-hidden": "true",
-      transitionend: () => this.draw(),
-    });
-    this.schemes = window.matchMedia("(prefers-color-scheme: dark)");
-    this.onScheme = () => this.draw();
-    this.schemes.addEventListener("change", this.onScheme);
-  }
-
-  destroy() {
-    this.schemes.removeEventListener("change", this.onScheme);
-    this.element.remove();
-  }
-
-  show(data) {
-    const text = JSON.stringify(data || {});
-    if (text === this.text) return;
-    this.text = text;
-    this.texts = (data && data.texts) || {};
-    this.element.toggleAttribute("data-big", Boolean(data && data.big));
-    this.build();
-    this.draw();
-  }
-
-  t(key, values) {
-    const own = this.texts[key];
-    return fillText(typeof own === "string" && own ? own : SOFTMAX_TEXTS[key], values);
-  }
-
-  hint(element, lines) {
-    return hint(element, this.tooltip, lines);
+    super(parent, "softmax", SOFTMAX_TEXTS);
+    const { scores = SOFTMAX_START, power = 0 } = this.memory;
+    this.scores = [...scores];
+    this.power = power; // temperature = 10 ^ power
   }
 
   term(lines, text) {
@@ -149,7 +110,6 @@ class SoftmaxView {
   }
 
   build() {
-    this.tooltip = makeTooltip(this.element);
     const keys = this.scores.map((_, i) => i);
     const root = Math.sqrt(SOFTMAX_DEPTH);
     this.rows = keys.map((i) => this.buildRow(i));
@@ -177,9 +137,7 @@ class SoftmaxView {
     this.traceTerm.dataset.testid = "softmax-trace";
     this.sentence = el("p", { class: "softmax-says", "data-testid": "softmax-says" });
     const title = (text, name) => el("span", { class: "softmax-title" + (name ? " " + name : "") }, text);
-    this.element.setAttribute("aria-label", this.t("region"));
-    this.element.replaceChildren(
-      this.sentinel,
+    return [
       el("p", { class: "softmax-lead" }, this.t("lead")),
       el("div", { class: "softmax-presets", role: "group", "aria-label": this.t("presets") }, ...presets, divide),
       el(
@@ -205,8 +163,7 @@ class SoftmaxView {
         ),
       ),
       this.sentence,
-      this.tooltip.box,
-    );
+    ];
   }
 
   buildRow(i) {
@@ -231,11 +188,9 @@ class SoftmaxView {
     return this.hint(cell, () => [this.t("cell", { i: softmaxSubscript(i + 1), j: softmaxSubscript(j + 1) }), says()]);
   }
 
-  draw() {
-    if (!this.rows) return;
-    const theme = readTheme(this.element);
-    this.element.dataset.theme = theme.dark ? "dark" : "light";
-    Object.assign(softmaxMemory(), { scores: [...this.scores], power: this.power });
+  paint() {
+    const { theme } = this;
+    Object.assign(this.memory, { scores: [...this.scores], power: this.power });
     const temperature = 10 ** this.power;
     const weights = softmaxWeights(this.scores, temperature);
     this.jacobian = softmaxJacobian(weights, temperature);
@@ -294,9 +249,4 @@ class SoftmaxView {
   }
 }
 
-// The Streamlit component.
-export default function (component) {
-  const { kept, leave } = keepMounted(component, (parent) => new SoftmaxView(parent));
-  kept.show(component.data);
-  return leave;
-}
+export default plainComponent(SoftmaxView);

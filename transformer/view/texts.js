@@ -135,14 +135,14 @@ export const TEXTS = {
   unreadable: "This picture cannot be read: {reason}",
 };
 
-export function fillText(text, values) {
+function fillText(text, values) {
   return text.replace(/\{(\w+)\}/g, (whole, name) => (values && name in values ? String(values[name]) : whole));
 }
 
-export function makeTexts(translations) {
+export function makeTexts(translations, texts = TEXTS) {
   const own = translations || {};
   return function t(key, values) {
-    const text = typeof own[key] === "string" && own[key] ? own[key] : TEXTS[key];
+    const text = typeof own[key] === "string" && own[key] ? own[key] : texts[key];
     return text === undefined ? key : fillText(text, values);
   };
 }

@@ -1,10 +1,9 @@
-import { el, svgEl, makeTooltip } from "./dom.js";
-import { readTheme, makeRamp, rampGradient, cssColour, inkOn } from "./colour.js";
+import { el, svgEl } from "./dom.js";
+import { makeRamp, rampGradient, cssColour, inkOn } from "./colour.js";
 import { formatWeight, formatScore } from "./format.js";
-import { fillText } from "./texts.js";
 import { WHY_TEXTS } from "./why_texts.js";
 import { whyNumber, whyCount, whyRich, whyPath, whySvg, whyMark, whyKeys, whyHistogram } from "./why_plots.js";
-import { keepMounted, hint } from "./mount.js";
+import { PlainView, plainComponent } from "./plain_view.js";
 
 // Why scores are divided by sqrt(d_k): one slider over d_k redraws histogram, softmax and curves in the browser; below,
 // the variances of the model's own q and k. The numbers come from transformer/analysis/scaling.py.
@@ -15,58 +14,20 @@ const WHY_QUANTITIES = ["query", "key", "product"];
 const WHY_OCTAVE = 5; // depths to an octave, a page of the slider's keys
 const WHY_MANY = 10; // heads; more do not fit beside each other
 
-// Streamlit takes the component down when another part is looked at: what was set is kept for coming back.
-function whyMemory() {
-  return ((window.__headscopeMemory ??= {}).why ??= {});
-}
-
-class WhyView {
+class WhyView extends PlainView {
   constructor(parent) {
-    this.element = el("section", { class: "why", "data-testid": "why" });
-    parent.append(this.element);
-    this.sentinel = el("span", { class: "why-sentinel", "aria-hidden": "true", transitionend: () => this.retheme() });
-    this.schemes = window.matchMedia("(prefers-color-scheme: dark)");
-    this.onScheme = () => this.retheme();
-    this.schemes.addEventListener("change", this.onScheme);
-    this.resizes = new ResizeObserver(() => this.element.clientWidth !== this.width && this.draw());
-    this.resizes.observe(this.element);
-    this.quantity = whyMemory().quantity || "product";
+    super(parent, "why", WHY_TEXTS);
+    this.quantity = this.memory.quantity || "product";
   }
 
-  destroy() {
-    this.resizes.disconnect();
-    this.schemes.removeEventListener("change", this.onScheme);
-    this.element.remove();
-  }
-
-  retheme() {
-    if (this.data && readTheme(this.element).key !== this.theme.key) this.draw();
-  }
-
-  show(data) {
-    const text = JSON.stringify(data);
-    if (!data || text === this.text) return; // the same data comes again on every rerun
-    const before = this.data;
-    this.data = data;
-    this.text = text;
-    const memory = whyMemory();
+  take(before) {
+    const { data, memory } = this;
     const depth = memory.d_k === data.d_k ? memory.depth : data.d_k;
     if (!before || before.d_k !== data.d_k) this.at = this.nearest(Math.log2(depth));
     const given = JSON.stringify([data.chosen, data.own]);
     const first = data.chosen || { kind: data.own[0].kind, layer: 0, head: 0 };
     this.chosen = memory.given === given ? memory.chosen : first;
     Object.assign(memory, { d_k: data.d_k, depth: data.depths[this.at], given, chosen: this.chosen });
-    if (!before || JSON.stringify(before.texts) !== JSON.stringify(data.texts)) this.build();
-    this.draw();
-  }
-
-  t(key, values) {
-    const own = (this.data.texts || {})[key];
-    return fillText(typeof own === "string" && own ? own : WHY_TEXTS[key], values);
-  }
-
-  hint(element, lines) {
-    return hint(element, this.tooltip, lines);
   }
 
   term(name, definition) {
@@ -87,8 +48,7 @@ class WhyView {
   build() {
     const { depths, d_k } = this.data;
     const last = depths[depths.length - 1];
-    const memory = whyMemory();
-    this.tooltip = makeTooltip(this.element);
+    const { memory } = this;
     this.number = el("output", { class: "why-depth", "data-testid": "why-depth" });
     this.slider = el("input", {
       type: "range",
@@ -119,7 +79,7 @@ class WhyView {
     this.tables = el("div", { class: "why-tables" });
     this.legend = el("p", { class: "why-legend", "data-testid": "why-legend" });
     this.ownPlot = this.plot("product");
-    this.quantities = el("div", { class: "why-seg", role: "group", "aria-label": this.t("quantity") });
+    this.quantities = el("div", { class: "hs-seg", role: "group", "aria-label": this.t("quantity") });
     for (const name of WHY_QUANTITIES) {
       const choose = () => {
         this.quantity = memory.quantity = name;
@@ -128,9 +88,7 @@ class WhyView {
       const button = el("button", { type: "button", "data-quantity": name, click: choose }, ...whyRich(this.t(name)));
       this.quantities.append(this.hint(button, () => [this.t(name + "_term")]));
     }
-    this.element.setAttribute("aria-label", this.t("region"));
-    this.element.replaceChildren(
-      this.sentinel,
+    return [
       el("p", { class: "why-lead" }, this.t("lead"), " (", this.term("footnote_term", "footnote"), ")"),
       el("div", { class: "why-slide" }, this.number, track),
       this.sentence,
@@ -140,8 +98,7 @@ class WhyView {
       el("h2", {}, this.t("own"), el("small", {}, this.t("own_hint"))),
       el("div", { class: "why-choice" }, this.quantities, this.legend),
       el("div", { class: "why-own" }, this.tables, this.ownPlot.figure),
-      this.tooltip.box,
-    );
+    ];
   }
 
   // Where a depth lies on the slider, 0 to 1.
@@ -158,7 +115,7 @@ class WhyView {
 
   goTo(at) {
     this.at = Math.max(0, Math.min(this.data.depths.length - 1, at));
-    whyMemory().depth = this.data.depths[this.at];
+    this.memory.depth = this.data.depths[this.at];
     this.drawRandom();
   }
 
@@ -172,12 +129,7 @@ class WhyView {
     this.goTo(this.at + step);
   }
 
-  draw() {
-    this.width = this.element.clientWidth;
-    if (!this.data || !this.width) return;
-    this.element.toggleAttribute("data-big", Boolean(this.data.big));
-    this.theme = readTheme(this.element);
-    this.element.dataset.theme = this.theme.dark ? "dark" : "light";
+  paint() {
     this.em = this.theme.size;
     this.own.textContent = this.t("this_model", { d: whyCount(this.data.d_k) });
     this.own.style.setProperty("--at", this.place(this.data.d_k));
@@ -403,7 +355,7 @@ class WhyView {
 
   // Outlines a head and draws its products beside N(0, d_k); each area and the curve have a peak of their own.
   choose(chosen, focus) {
-    this.chosen = whyMemory().chosen = chosen;
+    this.chosen = this.memory.chosen = chosen;
     const { data, em } = this;
     const { kind, layer, head } = chosen;
     const name = `${kind}-${layer}-${head}`;
@@ -432,9 +384,4 @@ class WhyView {
   }
 }
 
-// The Streamlit component.
-export default function (component) {
-  const { kept, leave } = keepMounted(component, (parent) => new WhyView(parent));
-  kept.show(component.data);
-  return leave;
-}
+export default plainComponent(WhyView);

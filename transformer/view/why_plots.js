@@ -17,7 +17,7 @@ export function whyCount(value) {
 export function whyRich(text) {
   return text
     .split("d_k")
-    .flatMap((part, i) => (i ? [el("i", { class: "why-d" }, "d", el("sub", {}, "k")), part] : [part]))
+    .flatMap((part, i) => (i ? [el("i", { class: "hs-d" }, "d", el("sub", {}, "k")), part] : [part]))
     .filter((part) => part !== "");
 }
 
