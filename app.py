@@ -13,7 +13,7 @@ trace = sentence.traced(begun)
 state = begun.state
 if trace is not None:
     if state.switches:
-        message(_("The lab's switches do not reach here: this page shows the model as it was trained."), "note")
+        message(_("Your switches do not reach here: this page shows the model as it was trained."), "note")
     state = explorer.draw(state, trace)  # before the menus: what is drawn first is sent first
 else:
     explorer.forget()

@@ -4,10 +4,11 @@ import streamlit as st
 
 from pages.shared import lab, leak, measures, probing, sentence, translation, why
 from pages.shared.begin import begin, big_button
-from pages.shared.compared import compare
+from pages.shared.compared import compare, of_page
 from pages.shared.downloads import link_menu
 from pages.shared.state import current, write_address
 from pages.shared.texts import _
+from transformer.interventions import ATTENTION
 
 begun = begin(_("Lab"))
 probing.look()
@@ -19,7 +20,7 @@ if trace is None:
     lab.forget()
 elif lab.switchable(state):
     state = lab.merge_browser(state, begun.model)
-    compared = compare(begun, trace, state.switches)
+    compared = compare(begun, trace, of_page(state.switches, ATTENTION, begun.model))
     says = st.container(key="hs-says")
     state = lab.draw(state, compared)
     lab.say(says, compared)

@@ -91,6 +91,7 @@ def test_an_interrupted_run_ends_like_a_whole_one(
 ) -> None:
     folder = tmp_path / "broken"
     update = train.Bar.update
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 
     def interrupt_once(bar: Any, entry: Any) -> None:
         update(bar, entry)
@@ -103,6 +104,7 @@ def test_an_interrupted_run_ends_like_a_whole_one(
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     assert main(["train", "--output", str(folder)]) == 0
     assert "resuming at step 5" in capsys.readouterr().err
+    signal.signal(signal.SIGINT, before)
     whole, broken = last_weights(trained), last_weights(folder)
     assert whole.keys() == broken.keys()
     assert all(torch.equal(whole[name], broken[name]) for name in whole)

@@ -22,4 +22,4 @@ def test_npz_holds_every_tensor_and_says_what_it_is() -> None:
         assert np.array_equal(file["cross.weights"], trace.cross.weights.numpy())
         assert np.array_equal(file["encoder_ff.pre_activation"], trace.encoder_ff.pre_activation.numpy())
     assert index["target_in"] == list(trace.target_in) and index["target_is_the_models_own"] is False
-    assert len(index["arrays"]) == 3 * 14 + 2 * 6 + 8
+    assert len(index["arrays"]) == 3 * 14 + 2 * 6 + 10

@@ -81,10 +81,10 @@ def test_places_uses_the_standard_library() -> None:
     assert not tops(module("places")) and not parts(module("places"))
 
 
-@pytest.mark.parametrize("name", ["trace", "interventions", "switching"])
+@pytest.mark.parametrize("name", ["trace", "interventions", "switches", "switching"])
 def test_trace_and_interventions_use_the_core(name: str) -> None:
     # A trace shows itself in a notebook: the drawing is imported when it is asked for.
-    above = {"interventions", "switching"} | ({"trace", "view"} if name == "trace" else set())
+    above = {"interventions", "switches", "switching"} | ({"trace", "view"} if name == "trace" else set())
     assert parts(module(name)) <= CORE | above
 
 

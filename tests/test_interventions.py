@@ -23,7 +23,10 @@ from transformer.interventions import (
     KnockOut,
     Pad,
     Replace,
+    Reposition,
     Scale,
+    Silence,
+    Skip,
     Unmask,
     Where,
 )
@@ -68,6 +71,14 @@ TEXTS = {
     "zero=all.*.2": KnockOut(Where(None, None, 1)),
     "weights=uniform@cross.*.3": Replace("uniform", Where("cross", None, 2)),
     "weights=argmax": Replace("argmax"),
+    "positions=remove": Reposition("remove"),
+    "positions=reverse@target": Reposition("reverse", "target"),
+    "positions=shift.5@source": Reposition("shift", "source", 5),
+    "positions=shuffle.7": Reposition("shuffle", None, 7),
+    "positions=scale.0.5@source": Reposition("scale", "source", 0.5),
+    "skip=encoder.2.ff": Skip("encoder", 1, "ff"),
+    "skip=decoder.1.cross": Skip("decoder", 0, "cross"),
+    "neurons=decoder.2.17": Silence("decoder", 1, 16),
 }
 
 
@@ -126,7 +137,10 @@ def test_a_value_is_what_it_was_made_of(many: tuple) -> None:
         assert found.zero[head] == any(isinstance(one, KnockOut) for one in reaching)
 
 
-@given(st.text(max_size=30) | st.from_regex(r"(scaling|hide|zero|pad|weights)=[\w.@*,]{0,20}", fullmatch=True))
+@given(
+    st.text(max_size=30)
+    | st.from_regex(r"(scaling|hide|zero|pad|weights|positions|skip|neurons)=[\w.@*,]{0,20}", fullmatch=True)
+)
 @settings(max_examples=300, deadline=None)
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:

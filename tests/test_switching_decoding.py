@@ -15,7 +15,20 @@ from tests.build import padded_sources, tiny_model, tiny_pretrained, tiny_tokeni
 from tests.reference import COMBINED, OPEN
 from transformer.analysis.attention import check
 from transformer.decoding import Hypothesis, beam, greedy
-from transformer.interventions import NONE, Hide, Interventions, KnockOut, Pad, Replace, Scale, Unmask, Where
+from transformer.interventions import (
+    NONE,
+    Hide,
+    Interventions,
+    KnockOut,
+    Pad,
+    Replace,
+    Reposition,
+    Scale,
+    Silence,
+    Skip,
+    Unmask,
+    Where,
+)
 from transformer.model import Transformer
 from transformer.pretrained import Pretrained
 from transformer.switching import edits_of
@@ -29,7 +42,12 @@ FIELDS = ("enters", "queries", "keys", "values", "mask", "scores", "weights", "h
 
 WRITTEN = [(OPEN,), (Scale(1.0),), (Pad(3), Unmask("padding")), (KnockOut(Where("cross", 0)), Replace("argmax")),
            (Hide("source", 1), Replace("uniform", Where("decoder_self"))),
-           (Hide("target", 2), OPEN, Scale(0.5))]  # fmt: skip
+           (Hide("target", 2), OPEN, Scale(0.5)),
+           (Reposition("remove", "source"), Reposition("shift", "target", 3)),
+           (Reposition("reverse"), Reposition("scale", "target", 0.5)), (Reposition("shuffle", None, 3),),
+           (Skip("encoder", 1, "self"), Skip("decoder", 0, "cross"), Skip("decoder", 1, "self")),
+           (Skip("decoder", 1, "ff"), *(Silence("decoder", 0, one) for one in range(20)), Silence("encoder", 0, 3)),
+           ]  # fmt: skip
 NAMES = [str(Interventions(one)).replace(" ", "+") for one in WRITTEN]
 
 
@@ -111,8 +129,8 @@ def test_decoding_under_switches_is_a_loop_of_whole_passes(many: tuple) -> None:
         trace = model.trace(text, limit=limit, interventions=value)
         assert trace.own and list(trace.target_out_ids) == wanted and trace.interventions == value
         assert len(trace.source_labels) == len(trace.source_ids) == len(source) + value.pads
-        # Teacher forcing what was written gives back its probabilities, but for a switch that lets the future in.
-        if not value.leaks:
+        # Teacher forcing what was written gives back its probabilities, unless what follows a token changes it.
+        if not value.replays:
             assert trace.probabilities.log().tolist() == pytest.approx(scores, abs=1e-4)
 
 

@@ -47,7 +47,7 @@ def _start(model: Transformer, source: Tensor, cached: bool, tap: AnyTap, repeat
     """What decodes the sources step by step, each of them `repeat` times."""
     if tap.off and cached:
         tap = FUSED
-    plain = not cached or tap.leaks
+    plain = not cached or tap.replays
     memory = model.encode(source, tap).repeat_interleave(repeat, 0)
     source = source.repeat_interleave(repeat, 0)
     return Replay(model, memory, source, tap) if plain else Stepper(model, memory, source, tap)

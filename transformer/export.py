@@ -21,6 +21,7 @@ AXES = {
     "pre_activation": "layer token d_ff", "activation": "layer token d_ff",
     "source_embedding": "source d_model", "target_embedding": "target d_model",
     "source_positions": "source d_model", "target_positions": "target d_model",
+    "source_position_ids": "source", "target_position_ids": "target",
     "encoder_output": "source d_model", "decoder_output": "target d_model",
     "logits": "target vocab", "probabilities": "target",
 }  # fmt: skip

@@ -97,7 +97,11 @@ class Transformer(nn.Module):
         if start + length > self.config.max_positions:
             raise TooLongError(f"{start + length} tokens arrived; this model has {self.config.max_positions} positions")
         vectors = tap("embedding", self.embedding(ids) * math.sqrt(self.config.d_model))
-        positions = tap("positions", self.positions(start, length))
+        if tap.off:
+            positions = self.positions(start, length)
+        else:
+            places = tap("position_ids", torch.arange(start, start + length, device=ids.device))
+            positions = tap("positions", self.positions.at(places))
         total = vectors + positions
         return dropout(total, self.config.dropout) if self.training else total
 

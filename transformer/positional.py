@@ -18,40 +18,40 @@ def sinusoidal(length: int, d_model: int) -> Tensor:
     return encoding.reshape(length, d_model).float()
 
 
-class SinusoidalPositions(nn.Module):
+class Positions(nn.Module):
+    """A table of one vector a position, [max_positions, d_model]."""
+
+    table: Tensor
+
+    def forward(self, start: int, length: int) -> Tensor:
+        """Vectors of positions start .. start + length - 1: [length, d_model]."""
+        return self.table[start : start + length]
+
+    def at(self, positions: Tensor) -> Tensor:
+        """Vectors of any positions, integers [length]: [length, d_model]."""
+        return self.table[positions]
+
+
+class SinusoidalPositions(Positions):
     """A fixed table of `sinusoidal` encodings; it holds no parameters and is not saved with the weights."""
 
     def __init__(self, max_positions: int, d_model: int) -> None:
         super().__init__()
-        self.table: Tensor
         self.register_buffer("table", sinusoidal(max_positions, d_model), persistent=False)
 
-    def forward(self, start: int, length: int) -> Tensor:
-        """Encodings of positions start .. start + length - 1: [length, d_model]."""
-        return self.table[start : start + length]
 
-
-class NoPositions(nn.Module):
+class NoPositions(Positions):
     """Nothing is added: the encoder cannot know the order of its tokens, the decoder only how many came before."""
 
     def __init__(self, max_positions: int, d_model: int) -> None:
         super().__init__()
-        self.table: Tensor
         self.register_buffer("table", torch.zeros(max_positions, d_model), persistent=False)
 
-    def forward(self, start: int, length: int) -> Tensor:
-        """Zeros: [length, d_model]."""
-        return self.table[start : start + length]
 
-
-class LearnedPositions(nn.Module):
+class LearnedPositions(Positions):
     """One learned vector a position (Table 3, row E)."""
 
     def __init__(self, max_positions: int, d_model: int) -> None:
         super().__init__()
         self.table = nn.Parameter(torch.empty(max_positions, d_model))
         nn.init.normal_(self.table, std=d_model**-0.5)
-
-    def forward(self, start: int, length: int) -> Tensor:
-        """Vectors of positions start .. start + length - 1: [length, d_model]."""
-        return self.table[start : start + length]

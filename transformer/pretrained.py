@@ -104,12 +104,16 @@ class Pretrained:
     def tap(self, interventions: Interventions) -> AnyTap:
         """What edits the passes of one decoding, and keeps nothing. Raises InterventionError."""
         edits = edits_of(interventions, self.config)
-        return EditingTap(edits, interventions.leaks) if edits else OFF
+        return EditingTap(edits, interventions.replays) if edits else OFF
+
+    def output_limit(self, interventions: Interventions, limit: int | None = None) -> int:
+        """Tokens that decoding may write: `token_limit`, or as many as have a position where those are shifted."""
+        return min(self.token_limit(limit), self.config.max_positions - interventions.shift("target"))
 
     def _decode(
         self, source: list[int], beams: int, alpha: float, limit: int | None, interventions: Interventions = NONE
     ) -> Hypothesis:
-        allowed = output_limit(self.model, len(source), self.token_limit(limit))
+        allowed = output_limit(self.model, len(source), self.output_limit(interventions, limit))
         batch = torch.tensor([self.pad(source, interventions, limit)], device=self.model.device)
         tap = self.tap(interventions)
         if beams == 1:
@@ -169,7 +173,11 @@ class Pretrained:
             groups = [same for rows in groups for same in _of_one_length(rows, lengths)]
         for rows in groups:
             batch = pad([numbered[keys[row]] for row in rows], self.config.pad_id).to(self.model.device)
-            found = greedy(self.model, batch, tap=tap) if beams == 1 else beam(self.model, batch, beams, alpha, tap=tap)
+            longest = self.output_limit(interventions)
+            if beams == 1:
+                found = greedy(self.model, batch, longest, tap=tap)
+            else:
+                found = beam(self.model, batch, beams, alpha, longest, tap)
             for row, hypothesis in zip(rows, found, strict=True):
                 out[keys[row]] = self.tokenizer.decode(hypothesis.ids)
         return out
@@ -249,16 +257,21 @@ class Pretrained:
         interventions: Interventions = NONE,
         *,
         fed: Mapping[int, int] | None = None,
+        order: Sequence[int] | None = None,
         limit: int | None = None,
     ) -> Trace:
         """The same tokens once more, with other switches: what a Trace shows before and after can be laid side by side.
 
         fed: position in target_in -> id fed there instead (what is predicted stays); how the leak is shown.
-        Raises InterventionError; InputError if the padding does not fit.
+        order: the source's tokens in another order, as indices of the old one; how equivariance is shown.
+        Raises InterventionError; InputError if the padding does not fit; ValueError for places that are none.
         """
         pads = trace.interventions.pads
         real = len(trace.source_ids) - pads
-        source_ids = self.pad(list(trace.source_ids[:real]), interventions, limit)
+        order = range(real) if order is None else order
+        if sorted(order) != list(range(real)):
+            raise ValueError(f"the order {list(order)} is none of {real} tokens; name each index from 0 once")
+        source_ids = self.pad([trace.source_ids[place] for place in order], interventions, limit)
         target_in, tokens, labels = list(trace.target_in_ids), list(trace.target_in), list(trace.target_in_labels)
         for place, number in (fed or {}).items():
             if not 0 <= place < len(target_in) or not 0 <= number < self.config.vocab_size:
@@ -273,8 +286,8 @@ class Pretrained:
         return replace(
             trace,
             source_ids=tuple(source_ids),
-            source_tokens=(*trace.source_tokens[:real], *added),
-            source_labels=(*trace.source_labels[:real], *added),
+            source_tokens=(*(trace.source_tokens[place] for place in order), *added),
+            source_labels=(*(trace.source_labels[place] for place in order), *added),
             target_in_ids=tuple(target_in),
             target_in=tuple(tokens),
             target_in_labels=tuple(labels),

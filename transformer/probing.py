@@ -98,7 +98,7 @@ def probe(
 
     if not pairs:
         raise ValueError("there is nothing to probe: no sentence pair arrived")
-    config, end = model.config, model.config.end_id
+    end, longest = model.config.end_id, model.output_limit(interventions)
     tap = model.tap(interventions)
     for _, target in pairs:
         model.encode(target, "target")
@@ -109,7 +109,7 @@ def probe(
         raise Stopped
     for rows in _groups([len(source) for source in sources], group):
         batch = torch.tensor([sources[row] for row in rows], device=model.model.device)
-        for row, found in zip(rows, greedy(model.model, batch, config.max_positions, tap=tap), strict=True):
+        for row, found in zip(rows, greedy(model.model, batch, longest, tap=tap), strict=True):
             texts[row], written[row] = model.tokenizer.decode(found.ids), found.ids
         nats, count, _ = surprise(model, [pairs[row] for row in rows], interventions=interventions)
         surprised, tokens, done = surprised + nats, tokens + count, done + len(rows)

@@ -47,15 +47,15 @@ class _Layer:
 class Stepper:
     """Decodes a batch step by step, without dropout.
 
-    memory: [batch, source, d_model], from `encode`; source: the ids it came from, for its padding mask; tap: edits what
-    attention computes, one query at a time, so none that lets the future in. Equal to `Transformer.decode` of all
-    tokens fed so far, up to rounding.
+    memory: [batch, source, d_model], from `encode`; source: the ids it came from, for its padding mask; tap: edits
+    positions, attention, activations and what sub-layers return, one token at a time, so none that lets the future in.
+    Equal to `Transformer.decode` of all tokens fed so far, up to rounding.
     """
 
     def __init__(self, model: Transformer, memory: Tensor, source: Tensor, tap: AnyTap = FUSED) -> None:
         config = model.config
         self.model, self.heads, self.pre = model, config.heads, config.norm == "pre"
-        self.tap = tap.at("decoder")
+        self.tap, self.tap_input = tap.at("decoder"), tap.at("target")
         self.scale = None if config.scaling else 1.0
         self.activation = F.gelu if config.activation == "gelu" else F.relu
         mask = padding_mask(source, config.pad_id)
@@ -93,7 +93,7 @@ class Stepper:
 
     def __call__(self, newest: Tensor) -> Tensor:
         """newest: the id each row is fed, [batch, 1]. Returns what predicts the next, [batch, 1, d_model]."""
-        x = self.model.embed(newest, self.length)[:, 0]
+        x = self.model.embed(newest, self.length, self.tap_input)[:, 0]
         self.length += 1
         rows, pre = len(x), self.pre
         seen = None if self.tap.off else newest.new_ones(1, 1, 1, self.length, dtype=torch.bool)
@@ -105,19 +105,23 @@ class Stepper:
             if layer.keys is not None and layer.values is not None:
                 keys, values = torch.cat((layer.keys, keys), 2), torch.cat((layer.values, values), 2)
             layer.keys, layer.values = keys, values
-            heads = attend(queries, keys, values, seen, scale=self.scale, tap=at.at("self"))
-            x = x + F.linear(heads.reshape(rows, -1), *layer.own_output)
+            here = at.at("self")
+            heads = attend(queries, keys, values, seen, scale=self.scale, tap=here)
+            x = x + here("update", F.linear(heads.reshape(rows, -1), *layer.own_output))
             x = x if pre else F.layer_norm(x, *first)
 
             y = F.layer_norm(x, *second) if pre else x
             queries = self._heads(F.linear(y, *layer.cross_query))
             keys, values = layer.cross_keys, layer.cross_values
-            heads = attend(queries, keys, values, self.mask, scale=self.scale, tap=at.at("cross"))
-            x = x + F.linear(heads.reshape(rows, -1), *layer.cross_output)
+            here = at.at("cross")
+            heads = attend(queries, keys, values, self.mask, scale=self.scale, tap=here)
+            x = x + here("update", F.linear(heads.reshape(rows, -1), *layer.cross_output))
             x = x if pre else F.layer_norm(x, *second)
 
             y = F.layer_norm(x, *third) if pre else x
-            x = x + F.linear(self.activation(F.linear(y, *layer.inner)), *layer.outer)
+            here = at.at("ff")
+            inner = here("activation", self.activation(F.linear(y, *layer.inner)))
+            x = x + here("update", F.linear(inner, *layer.outer))
             x = x if pre else F.layer_norm(x, *third)
         return self.model.decoder_norm(x)[:, None]
 

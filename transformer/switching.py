@@ -1,4 +1,5 @@
-"""Interventions as edits of a pass: what each switch does to mask, scores, weights and outputs of the heads."""
+"""Interventions as edits of a pass: what each switch does to masks, scores, weights and outputs of the heads, to
+positions, sub-layers and neurons."""
 
 from __future__ import annotations
 
@@ -12,12 +13,16 @@ from transformer.config import ModelConfig
 from transformer.interventions import (
     KEYS,
     RULES,
+    SIDES,
     Hide,
     InterventionError,
     Interventions,
     KnockOut,
     Pad,
+    Reposition,
     Scale,
+    Silence,
+    Skip,
     Unmask,
     layers_of,
 )
@@ -48,7 +53,7 @@ def plan(interventions: Interventions, config: ModelConfig, kind: str, layer: in
     hidden: list[set[int]] = [set() for _ in heads]
     rule = [0 for _ in heads]
     for one in interventions.switches:
-        if isinstance(one, Pad):
+        if isinstance(one, Pad | Reposition | Skip | Silence):
             continue
         for head in heads:
             if not one.where.covers(kind, layer, head):
@@ -145,6 +150,58 @@ def _edit_sub_layer(edits: dict[str, Edit], found: HeadPlan, config: ModelConfig
         edits[at + "head_outputs"] = head_outputs
 
 
+def _permutation(length: int, seed: int) -> Tensor:
+    """Places 0 .. length - 1 in an order drawn with the seed: [length]. The same on every machine."""
+    return torch.randperm(length, generator=torch.Generator().manual_seed(seed))
+
+
+def _edit_positions(edits: dict[str, Edit], moves: Sequence[Reposition], config: ModelConfig, side: str) -> None:
+    """Add the edits of one side's positions; each move changes what the one before left."""
+
+    def order(tensor: Tensor) -> Tensor:
+        for move in moves:
+            if move.rule == "reverse":
+                tensor = tensor.flip(0)
+            elif move.rule == "shuffle":
+                tensor = tensor[_permutation(len(tensor), int(move.amount)).to(tensor.device)]
+            elif move.rule == "shift":
+                tensor = tensor + int(move.amount)
+        if len(tensor) and int(tensor.max()) >= config.max_positions:
+            shift = sum(int(move.amount) for move in moves if move.rule == "shift")
+            raise InterventionError(
+                f"shifted by {shift:,}, the last of {len(tensor):,} tokens of the {side} would be at position "
+                f"{int(tensor.max()) + 1:,}; this model has {config.max_positions:,}, so shift less or shorten the text"
+            )
+        return tensor
+
+    def encoding(tensor: Tensor) -> Tensor:
+        for move in moves:
+            if move.rule in ("remove", "scale"):
+                tensor = tensor * float(move.amount if move.rule == "scale" else 0)
+        return tensor
+
+    if any(move.rule in ("reverse", "shuffle", "shift") for move in moves):
+        edits[f"{side}.position_ids"] = order
+    if any(move.rule in ("remove", "scale") for move in moves):
+        edits[f"{side}.positions"] = encoding
+
+
+def _edit_rest(edits: dict[str, Edit], interventions: Interventions) -> None:
+    """Add the edits of sub-layers and neurons."""
+    silenced: dict[str, list[int]] = {}
+    for one in interventions.switches:
+        if isinstance(one, Skip):
+            edits[f"{one.stack}.{one.layer}.{one.part}.update"] = torch.zeros_like
+        elif isinstance(one, Silence):
+            silenced.setdefault(f"{one.stack}.{one.layer}.ff.activation", []).append(one.neuron)
+    for name, neurons in silenced.items():
+
+        def silence(tensor: Tensor, neurons: list[int] = neurons) -> Tensor:
+            return tensor.index_fill(-1, torch.tensor(neurons, device=tensor.device), 0.0)
+
+        edits[name] = silence
+
+
 def edits_of(interventions: Interventions, config: ModelConfig) -> dict[str, Edit]:
     """The edits of one pass, by the names of `transformer.tap`: made anew for each, for they remember its masks.
 
@@ -157,4 +214,8 @@ def edits_of(interventions: Interventions, config: ModelConfig) -> dict[str, Edi
         for kind in KINDS:
             for layer in range(layers_of(config, kind)):
                 _edit_sub_layer(edits, plan(interventions, config, kind, layer), config, kind, layer)
+        for side in SIDES:
+            moves = [one for one in interventions.switches if isinstance(one, Reposition) and one.covers(side)]
+            _edit_positions(edits, moves, config, side)
+        _edit_rest(edits, interventions)
     return edits

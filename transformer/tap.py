@@ -7,8 +7,9 @@ never meet in it (hooks on shared modules do meet). What is recorded, with `batc
     name                                    shape                          what it is
     --------------------------------------  -----------------------------  -------------------------------------------
     source.embedding                        [source, d_model]              embeddings times sqrt(d_model), section 3.4
+    source.position_ids                     [source]           (no batch)  which position each token is at, from 0
     source.positions                        [source, d_model]  (no batch)  what is added to them, section 3.5
-    target.embedding, target.positions      [target, d_model]              the same for the decoder's input
+    target.embedding, ...                                                  the same for the decoder's input
 
     encoder.L.self.* / decoder.L.self.* / decoder.L.cross.*                attention sub-layers, L = 0, 1, ...
       .enters                               [query, d_model]               x, what enters the sub-layer
@@ -59,7 +60,7 @@ class Off:
     decoding and scoring; without it the arithmetic is that of a recorded pass to the last bit.
     """
 
-    leaks = False
+    replays = False
 
     def __init__(self, fused: bool = False) -> None:
         self.fused = fused
@@ -84,13 +85,13 @@ class Tap:
 
     edits: name (as in the table of this module) -> function of the tensor; it must keep shape and dtype.
     records: name -> tensor, in order of birth.
-    leaks: whether an edit may let the future in, so that what a step of decoding computed does not stay true.
+    replays: whether what a step of decoding computed does not stay true, as where an edit lets the future in.
 
     Raises TapError as described there; call `finish` after the pass to hear of edits that met no tensor.
     """
 
     fused = False
-    leaks = True
+    replays = True
 
     def __init__(self, edits: Mapping[str, Edit] | None = None) -> None:
         self.edits = dict(edits or {})
@@ -133,13 +134,13 @@ class Tap:
 class EditingTap(Tap):
     """Edits and keeps nothing: for the many passes of decoding under switches."""
 
-    def __init__(self, edits: Mapping[str, Edit], leaks: bool = True) -> None:
+    def __init__(self, edits: Mapping[str, Edit], replays: bool = True) -> None:
         super().__init__(edits)
-        self.leaks = leaks
+        self.replays = replays
 
     def at(self, scope: str) -> EditingTap:
         inner = object.__new__(EditingTap)
-        inner.leaks = self.leaks
+        inner.replays = self.replays
         inner.edits, inner.records, inner._prefix = self.edits, self.records, f"{self._prefix}{scope}."
         return inner
 

@@ -105,6 +105,8 @@ class Trace:
     encoder_ff, decoder_ff                FeedForwardTrace          feed-forward
     source_embedding, target_embedding    [source|target, d_model]  embeddings times sqrt(d_model)
     source_positions, target_positions    [source|target, d_model]  what is added to them
+    source_position_ids                   [source]                  which position each token is at, from 0
+    target_position_ids                   [target]                  the same for the decoder
     encoder_output, decoder_output        [source|target, d_model]  what leaves the stacks
     logits                                [target, vocab]           before the last softmax
     probabilities                         [target]                  softmax(logits) of the target_out tokens
@@ -135,6 +137,8 @@ class Trace:
     target_embedding: Tensor
     source_positions: Tensor
     target_positions: Tensor
+    source_position_ids: Tensor
+    target_position_ids: Tensor
     encoder_output: Tensor
     decoder_output: Tensor
     logits: Tensor
@@ -223,6 +227,8 @@ def trace_pass(
         "target_embedding": records["target.embedding"][0],
         "source_positions": records["source.positions"],
         "target_positions": records["target.positions"],
+        "source_position_ids": records["source.position_ids"],
+        "target_position_ids": records["target.position_ids"],
         "encoder_output": records["encoder.output"][0],
         "decoder_output": records["decoder.output"][0],
         "logits": records["logits"][0],

@@ -8,9 +8,19 @@ from pages.shared import cache
 from pages.shared.begin import Begun, capital, message
 from pages.shared.state import max_tokens
 from pages.shared.texts import _
+from pages.shared.words import in_words
 from transformer.interventions import NONE, Hide, InterventionError, Interventions, Pad
 from transformer.pretrained import InputError, Pretrained
 from transformer.trace import Trace
+
+
+def of_page(switches: Interventions, sorts: tuple[type, ...], model: Pretrained) -> Interventions:
+    """The switches that a page has; of others that are set, a sentence says that they wait."""
+    others = switches.without(*sorts)
+    if others:
+        sentence = _("Switches of other pages wait there: {switches}.")
+        message(sentence.format(switches=in_words(others, model.config)), "note")
+    return switches.only(*sorts)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from pages.shared.state import PARTS, State, change, current, keep
 from pages.shared.texts import _
 from pages.shared.words import placed
 from transformer.analysis.tokens import is_special
-from transformer.interventions import NONE, InterventionError, Interventions, Where, layers_of
+from transformer.interventions import ATTENTION, NONE, InterventionError, Interventions, Where, layers_of
 from transformer.pretrained import InputError, Pretrained
 from transformer.switching import silent_layers
 from transformer.tokenizer import PIECE_MARK
@@ -37,8 +37,11 @@ _feed_before = st.components.v2.component("headscope.lab_feed_before", js=script
 _feed_after = st.components.v2.component("headscope.lab_feed_after", js=script("feed.js"))
 
 
-def merge_browser(state: State, model: Pretrained) -> State:
-    """The state after what a person did in the lab since the last run; what does not fit is left as it was."""
+def merge_browser(state: State, model: Pretrained, sorts: tuple[type, ...] = ATTENTION) -> State:
+    """The state after what a person did in the lab since the last run; what does not fit is left as it was.
+
+    sorts: of switches that the picture's own cards change.
+    """
     reported = st.session_state.get(KEY)
     values = reported.get("lab") if reported is not None else None
     if not isinstance(values, Mapping) or values.get("revision") != state.revision:
@@ -49,9 +52,9 @@ def merge_browser(state: State, model: Pretrained) -> State:
     view = view_from_browser(chosen, layers, config.heads, state.view)
     switches = state.switches
     asked = values.get("switches")
-    if isinstance(asked, Mapping) and all(isinstance(text, str) for pair in asked.items() for text in pair):
+    if sorts and isinstance(asked, Mapping) and all(isinstance(text, str) for pair in asked.items() for text in pair):
         try:
-            switches = Interventions.parse(asked)
+            switches = Interventions.parse(asked).only(*sorts) + state.switches.without(*sorts)
             switches.check(config)
         except InterventionError:
             switches = state.switches
@@ -76,14 +79,14 @@ def forget() -> None:
 def switchable(state: State) -> bool:
     """Whether the switches reach the chosen part; if not, and some are set, a sentence says so."""
     if state.part in ("scaling", "softmax"):
-        if state.switches:
+        if state.switches.only(*ATTENTION):
             message(_("Your switches wait: this part shows the model as it was trained."), "note")
         return False
     return True
 
 
-def draw(state: State, compared: Compared) -> State:
-    """Switches and, in the first part, the pictures.
+def draw(state: State, compared: Compared, cards: bool = True) -> State:
+    """Switches and, in the first part, the pictures; without cards always the pictures, under switches of the page.
 
     What is sent again after a switch is the side after it and two heads' exact numbers."""
     before, after = compared.before, compared.after
@@ -91,13 +94,19 @@ def draw(state: State, compared: Compared) -> State:
     shown = replace(View(), kind=state.view.kind, layer=state.view.layer, head=state.view.head, rows=state.view.rows,
                     pieces=state.view.pieces, summary=state.view.summary, big=state.view.big)  # fmt: skip
     revision = state.revision
-    pictures = state.part == PARTS[0]
+    pictures = state.part == PARTS[0] or not cards
     d_k = before.cross.queries.shape[-1]
-    about = {"base": before.id, "trained_scale": compared.model.config.scale, "d_k": d_k, "pictures": pictures}
-    asked = {**about, "switches": state.switches.to_params()}
+    about = {
+        "base": before.id,
+        "trained_scale": compared.model.config.scale,
+        "d_k": d_k,
+        "pictures": pictures,
+        "cards": cards,
+    }
+    asked = {**about, "switches": state.switches.only(*ATTENTION).to_params()}
     done = {**about, "switches": compared.interventions.to_params()}
-    first = _packed("before", before, (before.id, pictures, revision), shown, asked)
-    second = _packed("after", after, (before.id, after.id, pictures, revision), shown, done)
+    first = _packed("before", before, (before.id, pictures, cards, revision), shown, asked)
+    second = _packed("after", after, (before.id, after.id, pictures, cards, revision), shown, done)
     _picture(key=KEY, on_lab_change=lambda: None)
     with st.container(key="hs-feeds"):
         _before(key="lab_before", data=first, height=1)

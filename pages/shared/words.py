@@ -15,7 +15,10 @@ from transformer.interventions import (
     KnockOut,
     Pad,
     Replace,
+    Reposition,
     Scale,
+    Silence,
+    Skip,
     Switch,
     Unmask,
     Where,
@@ -113,6 +116,63 @@ def _hidden(switches: Iterable[Hide]) -> list[str]:
     return found
 
 
+def _moved(one: Reposition) -> str:
+    """A move of positions, e.g. "positions of the source shifted by 5"."""
+    texts = {
+        ("remove", "source"): _("no positions in the source"),
+        ("remove", "target"): _("no positions in the target"),
+        ("remove", None): _("no positions"),
+        ("shuffle", "source"): _("positions of the source shuffled"),
+        ("shuffle", "target"): _("positions of the target shuffled"),
+        ("shuffle", None): _("positions of both sides shuffled"),
+        ("reverse", "source"): _("positions of the source reversed"),
+        ("reverse", "target"): _("positions of the target reversed"),
+        ("reverse", None): _("positions of both sides reversed"),
+        ("shift", "source"): _("positions of the source shifted by {amount}"),
+        ("shift", "target"): _("positions of the target shifted by {amount}"),
+        ("shift", None): _("positions of both sides shifted by {amount}"),
+        ("scale", "source"): _("positions of the source × {amount}"),
+        ("scale", "target"): _("positions of the target × {amount}"),
+        ("scale", None): _("positions of both sides × {amount}"),
+    }
+    return texts[one.rule, one.side].format(amount=f"{one.amount:g}")
+
+
+def sub_layer(one: Skip) -> str:
+    """A sub-layer by name, e.g. "feed-forward, encoder layer 2"."""
+    texts = {
+        ("encoder", "self"): _("self-attention, encoder layer {layer}"),
+        ("encoder", "ff"): _("feed-forward, encoder layer {layer}"),
+        ("decoder", "self"): _("self-attention, decoder layer {layer}"),
+        ("decoder", "cross"): _("cross-attention, decoder layer {layer}"),
+        ("decoder", "ff"): _("feed-forward, decoder layer {layer}"),
+    }
+    return texts[one.stack, one.part].format(layer=one.layer + 1)
+
+
+def _left_out(skips: Sequence[Skip]) -> str:
+    if len(skips) > NAMED:
+        return _("{count} sub-layers left out").format(count=len(skips))
+    return _("left out: {places}").format(places=_and([sub_layer(one) for one in skips]))
+
+
+def _silenced(neurons: Sequence[Silence]) -> list[str]:
+    """A phrase for each layer."""
+    texts = {
+        ("encoder", True): _("neuron {neurons} of encoder layer {layer} silenced"),
+        ("encoder", False): _("{count} neurons of encoder layer {layer} silenced"),
+        ("decoder", True): _("neuron {neurons} of decoder layer {layer} silenced"),
+        ("decoder", False): _("{count} neurons of decoder layer {layer} silenced"),
+    }
+    layers: dict[tuple[str, int], list[int]] = {}
+    for one in neurons:
+        layers.setdefault((one.stack, one.layer), []).append(one.neuron + 1)
+    return [
+        texts[stack, len(found) == 1].format(neurons=found[0], count=f"{len(found):,}", layer=layer + 1)
+        for (stack, layer), found in sorted(layers.items())
+    ]
+
+
 def _sort(one: Switch) -> tuple[type, object]:
     """Switches that are said together are alike in this."""
     value = one.factor if isinstance(one, Scale) else one.mask if isinstance(one, Unmask) else None
@@ -123,9 +183,15 @@ def _phrases(alike: Sequence[Switch], config: ModelConfig | None) -> list[str]:
     first = alike[0]
     if isinstance(first, Pad):
         return [_("{count} <pad> behind the source").format(count=first.tokens)]
+    if isinstance(first, Reposition):
+        return [_moved(one) for one in alike if isinstance(one, Reposition)]
+    if isinstance(first, Skip):
+        return [_left_out([one for one in alike if isinstance(one, Skip)])]
+    if isinstance(first, Silence):
+        return _silenced([one for one in alike if isinstance(one, Silence)])
     if isinstance(first, Hide):
         return _hidden(one for one in alike if isinstance(one, Hide))
-    places = [one.where for one in alike if not isinstance(one, Pad)]
+    places = [one.where for one in alike if not isinstance(one, Pad | Reposition | Skip | Silence)]
     if isinstance(first, KnockOut):
         return [_knocked_out(places, config)]
     if isinstance(first, Scale):

@@ -259,6 +259,7 @@ export class Lab {
     const [std, trained] = [header.d_k ** -0.5, header.trained_scale];
     this.cards.draw({ lists, kinds, kind, ...this.chosen(), header, std, trained, knocking });
     this.reset.disabled = !Object.keys(writeSwitches(this.lists)).length;
+    this.cards.element.hidden = this.reset.hidden = header.cards === false; // a page with switches of its own
   }
 
   draw() {
