@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import streamlit as st
 import transformer
 from pages.shared import cache
 from pages.shared.examples import examples
-from pages.shared.state import CHECKPOINT, PARTS, State, arrive, change, current, keep, read_switches
+from pages.shared.state import CHECKPOINT, OPTIONS, PARTS, State, arrive, change, current, keep, read_switches
 from pages.shared.texts import _
 from transformer.interventions import InterventionError, Interventions, Switch, layers_of
 from transformer.pretrained import Pretrained
@@ -110,8 +111,20 @@ def _switch_checkpoint() -> None:
     keep(state)
 
 
-def begin(title: str) -> Begun:
-    """Draw the header and give the page what it shows. Stops the page, with a sentence, if no model can be opened."""
+def _read_part(params: Mapping[str, str]) -> tuple[str, list[str]]:
+    """The part of the lab that a link asks for, or the first and a sentence."""
+    part = params.get("part", PARTS[0])
+    if part in PARTS:
+        return part, []
+    sentence = _("The link asks for part {asked!r}; there are {parts}.")
+    return PARTS[0], [sentence.format(asked=part[:40], parts=", ".join(PARTS))]
+
+
+def begin(title: str, page: str = "") -> Begun:
+    """Draw the header and give the page what it shows. Stops the page, with a sentence, if no model can be opened.
+
+    page: its name in OPTIONS, if it has options of its own.
+    """
     st.set_page_config(page_title=f"{title} · Headscope", page_icon="🔬", layout="wide")
     state = current()
     big = state.view.big if state is not None else st.query_params.get("big") == "1"
@@ -133,6 +146,9 @@ def begin(title: str) -> Begun:
         st.html('<div class="hs-brand">Head<span>scope</span></div>', width="content")
         st.page_link("app.py", label=_("Heads"))
         st.page_link("pages/lab.py", label=_("Lab"))
+        st.page_link("pages/positions.py", label=_("Positions"))
+        st.page_link("pages/embeddings.py", label=_("Embeddings"))
+        st.page_link("pages/feedforward.py", label=_("Feed-forward"))
         st.page_link("pages/model.py", label=_("Model"))
         st.html('<div class="hs-spring"></div>', width="stretch")
         if arrived or st.session_state.get(CHECKPOINT) != state.checkpoint:
@@ -159,16 +175,15 @@ def begin(title: str) -> Begun:
         # Who comes without a link sees the first example where it has something to show.
         start = [example.view for example in examples(model, model.name) if example.source == state.source]
         params = st.query_params.to_dict()
+        own = {name: text for name, text in params.items() if name in OPTIONS.get(page, ())}
+        params = {name: text for name, text in params.items() if name not in own}
         begin_with = start[0] if start and not {"kind", "layer", "head"} & set(params) else None
         view, notices = view_from_params(params, layers, config.heads, begin_with)
         switches, wrong = read_switches(params, config)
-        part = params.get("part", PARTS[0])
-        if part not in PARTS:
-            sentence = _("The link asks for part {asked!r}; there are {parts}.")
-            wrong.append(sentence.format(asked=part[:40], parts=", ".join(PARTS)))
-            part = PARTS[0]
-        notices = (*state.notices, *notices, *wrong)
-        state = keep(replace(state, view=view, switches=switches, part=part, notices=notices))
+        part, unknown = _read_part(params)
+        notices = (*state.notices, *notices, *wrong, *unknown)
+        chosen = {page: own} if own else {}
+        state = keep(replace(state, view=view, switches=switches, part=part, chosen=chosen, notices=notices))
     else:
         state = keep(replace(state, view=fitting(state.view, model)))
     kept = fitting_switches(state.switches, model)

@@ -18,13 +18,19 @@ KEY = "headscope"
 START = "The man who called me yesterday is my brother."
 PARTS = ("compare", "measures", "leak", "scaling", "softmax")  # of the lab, as links name them
 SOURCE, TARGET, CHECKPOINT = "source", "target", "checkpoint"  # widget keys and names in the address bar alike
+OPTIONS: dict[str, tuple[str, ...]] = {  # page -> what can be chosen on it, as links name it
+    "positions": ("part", "d_model", "length", "dims", "k", "q", "seed"),
+    "embeddings": ("part", "side", "token", "word", "step", "stack", "layer"),
+    "feedforward": ("part", "stack", "layer", "token", "neuron", "threshold"),
+}
 
 
 @dataclass(frozen=True)
 class State:
     """checkpoint: name; source, target: text as typed; view: the picture; switches: those of the lab; part: what the
-    lab shows; revision: counts what Python changed in view or switches, so that the browser takes
-    it over; renew: raise it once what the browser reported last has been taken in; notices: sentences to show once."""
+    lab shows; chosen: page -> name -> what was chosen there, a text as long as only a link asked for it (`options`);
+    revision: counts what Python changed in view or switches, so that the browser takes it over; renew: raise it once
+    what the browser reported last has been taken in; notices: sentences to show once."""
 
     checkpoint: str
     source: str = START
@@ -32,6 +38,7 @@ class State:
     view: View = field(default_factory=View)
     switches: Interventions = NONE
     part: str = PARTS[0]
+    chosen: Mapping[str, Mapping[str, int | str]] = field(default_factory=dict)
     revision: int = 0
     renew: bool = False
     notices: tuple[str, ...] = ()
@@ -102,14 +109,19 @@ def read_switches(params: Mapping[str, str], config: ModelConfig) -> tuple[Inter
     return found, notices
 
 
-def write_address(state: State) -> None:
-    """Make the address bar say what is on the screen."""
+def write_address(state: State, page: str = "") -> None:
+    """Make the address bar say what is on the screen. page: one of OPTIONS, whose names go before those of the view."""
     params = {CHECKPOINT: state.checkpoint, SOURCE: state.source}
     if state.target:
         params[TARGET] = state.target
-    params.update(state.view.to_params())
+    view = state.view.to_params()
+    if "layer" in OPTIONS.get(page, ()):  # its own; the picture is not on this page
+        view = {name: text for name, text in view.items() if name == "big"}
+    params.update(view)
     params.update(state.switches.to_params())
-    if state.part != PARTS[0]:
+    if page:
+        params.update({name: str(value) for name, value in state.chosen.get(page, {}).items()})
+    elif state.part != PARTS[0]:
         params["part"] = state.part
     params = {name: text.encode("utf-8", "replace").decode() for name, text in params.items()}
     if st.query_params.to_dict() != params:

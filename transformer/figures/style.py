@@ -1,29 +1,116 @@
-"""How every figure looks: the project's colours, light and dark, big enough for a projector."""
+"""How every figure looks: the project's colours, light and dark, big enough for a projector.
+
+A figure says of itself what it shows: its title and, below it, the equation it draws, in the small markup plotly knows
+(`<i>`, `<sub>`, `<sup>`, `<b>`). Text that a person typed goes through `plain` and `printable` first.
+"""
 
 from __future__ import annotations
 
+import html
+import unicodedata
+from collections.abc import Sequence
+
 import plotly.graph_objects as go
 
+Figure = go.Figure  # for those who show one and need not know plotly
+
 INK = {"light": "#16181d", "dark": "#e8eaee"}
+PAPER = {"light": "#fcfcfb", "dark": "#101216"}
 LINE = {"light": "#e3e5e8", "dark": "#2a2f38"}
-BLUE = {"light": "#0b63b0", "dark": "#6db7ff"}
-ORANGE = {"light": "#b5490a", "dark": "#ff9e5e"}
-PURPLE = {"light": "#7a2f8f", "dark": "#d795ea"}
+GREY = {"light": "#5f6672", "dark": "#9aa3b0"}
+BLUE = {"light": "#0b63b0", "dark": "#6db7ff"}  # source, encoder
+ORANGE = {"light": "#b5490a", "dark": "#ff9e5e"}  # target, decoder
+PURPLE = {"light": "#7a2f8f", "dark": "#d795ea"}  # cross-attention, and what belongs to neither side
+PALETTE = (INK, PAPER, LINE, GREY, BLUE, ORANGE, PURPLE)
+FONT = "Source Sans, Source Sans Pro, system-ui, sans-serif"
+SIZE = 15
+MOST_LABELS = 40  # tick labels on one axis: more can neither be read nor drawn quickly
+LONGEST_LABEL = 18
+
+
+def plain(text: str) -> str:
+    """Text as plotly shows it letter by letter: markup in it stays text, and what breaks a line of text is a dot."""
+    shown = "".join("·" if unicodedata.category(one) in ("Cc", "Cf", "Cs", "Zl", "Zp") else one for one in text)
+    return html.escape(shown, quote=False)
+
+
+def short(text: str, longest: int = LONGEST_LABEL) -> str:
+    """`plain` text, cut with … where it is longer than an axis has room for."""
+    return plain(text if len(text) <= longest else text[: longest - 1] + "…")
+
+
+def ramp(colour: dict[str, str], theme: str) -> list[list[float | str]]:
+    """A colour scale from the ground to one of the project's colours: monotonic in lightness."""
+    return [[0.0, PAPER[theme]], [1.0, colour[theme]]]
+
+
+def diverging(theme: str) -> list[list[float | str]]:
+    """A colour scale for values below and above 0: orange, the ground, blue. Give it zmid=0."""
+    return [[0.0, ORANGE[theme]], [0.5, PAPER[theme]], [1.0, BLUE[theme]]]
+
+
+def label_axis(figure: go.Figure, axis: str, labels: Sequence[str], most: int = MOST_LABELS) -> go.Figure:
+    """Label the numbers 0, 1, ... of an axis ("x", "y", "x2", ...) with tokens, which may repeat.
+
+    Of many labels only every second, third, ... is drawn; all of them stay in `layout.meta["labels"][axis]`, where the
+    CSV download finds them.
+    """
+    step = -(-len(labels) // most) or 1
+    ticks = list(range(0, len(labels), step))
+    found = {"tickmode": "array", "tickvals": ticks, "ticktext": [short(labels[tick]) for tick in ticks]}
+    name = f"{axis[0]}axis{axis[1:]}"
+    meta = dict(figure.layout.meta or {})
+    meta["labels"] = {**meta.get("labels", {}), axis: list(labels)}
+    figure.update_layout({name: found, "meta": meta})
+    return figure
+
+
+def titled(figure: go.Figure, title: str, equation: str = "") -> go.Figure:
+    """Title above the figure and the equation it draws below the title. Both may hold plotly's markup."""
+    figure.update_layout(title={"text": title, "subtitle": {"text": equation}})
+    return figure
+
+
+def slider(figure: go.Figure, label: str, start: int = 0) -> go.Figure:
+    """A slider over the figure's frames, each labelled with its name; the figure itself shows frame `start`."""
+    steps = [
+        {
+            "label": frame.name,
+            "method": "animate",
+            "args": [[frame.name], {"mode": "immediate", "frame": {"duration": 0, "redraw": True}}],
+        }
+        for frame in figure.frames
+    ]
+    figure.update_layout(sliders=[{"active": start, "steps": steps, "currentvalue": {"prefix": f"{label}: "}}])
+    return figure
 
 
 def dressed(figure: go.Figure, theme: str = "light", height: int = 380) -> go.Figure:
-    """The figure in the colours of a theme, "light" or "dark", on a transparent ground."""
+    """The figure in the colours of a theme, "light" or "dark", on a transparent ground. Call it last.
+
+    `layout.meta["palette"]` holds the same colours in both themes, so that a browser can exchange them when its own
+    theme changes.
+    """
+    above = bool(figure.layout.title.text)
+    below = 130 if "x" in (figure.layout.meta or {}).get("labels", {}) else 74  # pixels: ticks, which may slant; title
+    palette = {name: [colour[name] for colour in PALETTE] for name in ("light", "dark")}
+    figure.update_layout(meta={**dict(figure.layout.meta or {}), "palette": palette})
     figure.update_layout(
         template=None,
-        height=height,
-        margin={"l": 60, "r": 60, "t": 16, "b": 50},
-        font={"size": 15, "color": INK[theme], "family": "Source Sans, Source Sans Pro, system-ui, sans-serif"},
+        height=height + (64 if above else 0),
+        margin={"l": 60, "r": 60, "t": 80 if above else 16, "b": 50},
+        title={"x": 0, "xref": "paper", "xanchor": "left", "font": {"size": SIZE + 3},
+               "subtitle": {"font": {"size": SIZE, "color": GREY[theme]}}},
+        font={"size": SIZE, "color": INK[theme], "family": FONT},
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
-        legend={"orientation": "h", "y": -0.32, "x": 0, "yanchor": "top"},
-        hovermode="x unified",
+        legend={"orientation": "h", "y": -below / max(120, height - 66), "x": 0, "yanchor": "top"},
         hoverlabel={"bgcolor": LINE[theme], "font": {"color": INK[theme]}},
+    )  # fmt: skip
+    if figure.layout.hovermode is None:
+        figure.update_layout(hovermode="x unified")
+    figure.update_xaxes(
+        gridcolor=LINE[theme], linecolor=LINE[theme], zeroline=False, automargin=True, title_standoff=8
     )
-    figure.update_xaxes(gridcolor=LINE[theme], linecolor=LINE[theme], zeroline=False)
-    figure.update_yaxes(gridcolor=LINE[theme], linecolor=LINE[theme], zeroline=False)
+    figure.update_yaxes(gridcolor=LINE[theme], linecolor=LINE[theme], zeroline=False, automargin=True)
     return figure

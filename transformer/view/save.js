@@ -260,7 +260,7 @@ export function svgToPng(svg) {
   });
 }
 
-function csvField(text) {
+export function csvField(text) {
   return /[",\r\n]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text;
 }
 

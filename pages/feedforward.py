@@ -1,0 +1,40 @@
+"""Feed-forward sub-layers (section 3.3): which neurons are active, what each does, and translation without them."""
+
+from pages.shared import activity, knockouts, neurons, nonlinearity, probing, sentence
+from pages.shared.begin import begin, big_button, message
+from pages.shared.downloads import link_menu
+from pages.shared.options import Options
+from pages.shared.texts import _
+
+begun = begin(_("Feed-forward"), "feedforward")
+probing.look()
+options = Options(begun, "feedforward")
+activity.style()
+sentence.fields(begun)
+part = options.parts(
+    {
+        "activity": _("Activity"),
+        "neurons": _("Neurons"),
+        "nonlinearity": _("Non-linearity"),
+        "knock": _("Knock out"),
+    }
+)
+trace = sentence.traced(begun, look=False)
+later = None
+if trace is not None:
+    if part != "knock" and begun.state.switches:
+        message(_("Your switches wait: this part shows the model as it was trained."), "note")
+    if part == "activity":
+        activity.draw(begun, options, trace)
+    elif part == "neurons":
+        later = neurons.draw(begun, options, trace)
+    elif part == "nonlinearity":
+        nonlinearity.draw(begun, options, trace)
+    else:
+        knockouts.draw(begun, options, trace)
+options.finish()
+sentence.example_menu(begun)
+link_menu(begun)
+big_button(begun)
+if later is not None:
+    later()  # over the probe set: the page stands already

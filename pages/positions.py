@@ -1,0 +1,30 @@
+"""Positions: the encodings of section 3.5, and what a trained model does without them."""
+
+from pages.shared import position_lab, sentence
+from pages.shared.begin import begin, big_button
+from pages.shared.downloads import link_menu
+from pages.shared.options import Options
+from pages.shared.texts import _
+
+begun = begin(_("Positions"), "positions")
+options = Options(begun, "positions")
+sentence.fields(begun)
+part = options.parts(
+    {
+        "encoding": _("The encoding"),
+        "distance": _("Distance and shift"),
+        "learned": _("Learned positions"),
+        "order": _("Without order"),
+        "lab": _("Position lab"),
+    }
+)
+trace = sentence.traced(begun, look=False)
+if trace is not None:
+    if part == "order":
+        position_lab.draw_equivariance(begun, options, trace)
+    elif part == "lab":
+        position_lab.draw(begun, trace)
+options.finish()
+sentence.example_menu(begun)
+link_menu(begun)
+big_button(begun)

@@ -1,0 +1,294 @@
+"""Embeddings: how long they are beside the positions, which lie close together, where the layers take them."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import streamlit as st
+import torch
+
+from pages.shared import figure
+from pages.shared.begin import Begun, message
+from pages.shared.options import Options
+from pages.shared.texts import _
+from transformer.analysis.embedding import SIDES, neighbours, norms, plane
+from transformer.analysis.residual import STACKS, states
+from transformer.figures import embedding
+from transformer.pretrained import Pretrained, readable
+from transformer.tokenizer import PIECE_MARK, SPECIALS
+from transformer.trace import Trace
+
+STYLE = (Path(__file__).parent / "embeddings.css").read_text(encoding="utf-8")
+NEAREST = 12
+
+
+def style() -> None:
+    st.html(f"<style>{STYLE}</style>")
+
+
+def said(text: str, about: bool = False) -> None:
+    """A sentence with what was computed, or about what is shown."""
+    st.html(f'<p class="hs-emb-{"about" if about else "said"}">{html.escape(text)}</p>')
+
+
+def check(text: str, good: bool) -> None:
+    """What was computed to hold, in green if it does."""
+    mark = "✓" if good else "✗"
+    st.html(f'<p class="hs-emb-check hs-emb-{"good" if good else "bad"}">{mark} {html.escape(text)}</p>')
+
+
+def shown(model: Pretrained, ids: Sequence[int]) -> tuple[str, ...]:
+    """Tokens of the vocabulary as a person reads them; "…" stands before one that continues a word.
+
+    Without it "man" at the start of a word and in "Mailman" could not be told apart.
+    """
+    pieces = model.tokenizer.pieces(ids)
+    marked = model.tokenizer.pieces(model.tokenizer.encode("a"))[:1]
+    if not marked or not marked[0].startswith(PIECE_MARK):  # a vocabulary of letters
+        return readable(pieces)
+    return tuple(
+        f"…{label}" if piece not in SPECIALS and not piece.startswith(PIECE_MARK) and label[:1].isalnum() else label
+        for piece, label in zip(pieces, readable(pieces), strict=True)
+    )
+
+
+def tokens(trace: Trace, side: str) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Ids and labels of what a side reads or writes: of the target what is predicted, </s> last."""
+    if side == "source":
+        return trace.source_ids, trace.source_labels
+    return trace.target_out_ids, trace.target_out_labels
+
+
+def numbered(labels: Sequence[str]) -> list[str]:
+    """Labels with their number, counted from 1: tokens repeat."""
+    return [f"{number} · {label}" for number, label in enumerate(labels, 1)]
+
+
+def side_name(side: str) -> str:
+    return {"source": _("source"), "target": _("target")}[side]
+
+
+def stack_name(stack: str) -> str:
+    return {"encoder": _("encoder"), "decoder": _("decoder")}[stack]
+
+
+def stack_labels(trace: Trace, stack: str) -> tuple[str, ...]:
+    """The tokens that run through a stack."""
+    return trace.source_labels if stack == "encoder" else trace.target_in_labels
+
+
+def place_name(layer: int) -> str:
+    return _("layer {layer}").format(layer=layer) if layer else _("embedding")
+
+
+def choose_stack(options: Options) -> str:
+    return str(options.segment("stack", _("Stack"), STACKS, STACKS[0], stack_name))
+
+
+def _texts() -> dict[str, str]:
+    return {
+        **embedding.LABELS,
+        "token": _("token"),
+        "length": _("length ‖·‖"),
+        "row": _("embedding E(<i>t</i>), factor off"),
+        "positions": _("position encoding PE(<i>p</i>)"),
+        "norms": _("What is added at the input: {side}"),
+        "source": _("source"),
+        "target": _("target"),
+        "cosine": _("cosine"),
+        "neighbours": _("Nearest to {token}"),
+        "map": _("The tokens in two dimensions"),
+        "first": _("along v₁"),
+        "second": _("along v₂"),
+        "place": _("where"),
+        "trail": _("from the place before"),
+    }
+
+
+def _who(ratio: float, off: float, count: int) -> str:
+    """Who drowns whom, in numbers."""
+    if not math.isfinite(ratio):
+        return _("This model adds no positions: the embedding stands alone.")
+    if off < 1:
+        sentence = _(
+            "Median over the {count} tokens: with the factor the embedding is {ratio} times as long as the position "
+            "encoding; with the factor off the encoding would be {off} times as long as the embedding."
+        )
+    else:
+        sentence = _(
+            "Median over the {count} tokens: with the factor the embedding is {ratio} times as long as the position "
+            "encoding; with the factor off it would still be {off} times as long."
+        )
+    return sentence.format(count=count, ratio=f"{ratio:.2f}", off=f"{max(off, 1 / off):.2f}")
+
+
+def draw_norms(begun: Begun, trace: Trace, options: Options) -> None:
+    """Length of embedding and encoding at the input of both stacks, the factor sqrt(d_model) on and off."""
+    d_model = begun.model.config.d_model
+    said(
+        _(
+            "Section 3.4 multiplies every embedding by √d_model = √{d_model} = {factor} before the position encoding "
+            "of section 3.5 is added to it. Where one of the two is much longer, the sum says little of the other."
+        ).format(d_model=d_model, factor=f"{math.sqrt(d_model):.4g}"),
+        about=True,
+    )
+    both = [norms(trace, side) for side in SIDES]
+    most = max(float(torch.cat((found.scaled, found.positions)).max()) for found in both)
+    for column, side, found in zip(st.columns(2, gap="medium"), SIDES, both, strict=True):
+        labels = trace.source_labels if side == "source" else trace.target_in_labels
+        drawn = embedding.norm_figure(
+            labels,
+            found.row.numpy(),
+            found.scaled.numpy(),
+            found.positions.numpy(),
+            side,
+            figure.theme(),
+            _texts(),
+            most,
+        )
+        with column:
+            figure.draw(drawn, f"emb_norms_{side}", f"embedding-norms-{side}")
+            said(_who(found.ratio, found.ratio_off, len(labels)))
+    with st.expander(_("Why is there a factor at all?")):
+        st.markdown(
+            _(
+                "The paper gives no reason. One table serves as input and as output projection, and as an output its "
+                "rows must be short, or the logits would be too large: here they begin with variance 1/d_model, which "
+                "is length 1. A sinusoidal encoding has length √(d_model / 2) at every position, since each pair of "
+                "sine and cosine has length 1: beside it a row of length 1 would hardly be seen. **Factor off** only "
+                "leaves the multiplication out of these numbers. The model was trained with it; one trained without "
+                "could have learned longer rows."
+            )
+        )
+
+
+def _word(begun: Begun, word: str) -> tuple[int, ...]:
+    """Ids of a typed word, or none and a sentence saying why."""
+    ids = tuple(begun.model.tokenizer.encode(word))
+    if not ids:
+        text = _("What was typed as a word has no character that can be read; the tokens of the sentence are shown.")
+        message(text)
+    return ids
+
+
+def _chosen(begun: Begun, trace: Trace, options: Options) -> tuple[int, str]:
+    """The token whose neighbours are asked for, one of the sentence or of a word that was typed: id and label."""
+    left, middle, right = st.columns((1, 1.4, 1.4), gap="small", vertical_alignment="bottom")
+    with right:
+        word = options.text("word", _("or any word"), 80, placeholder=_("type a word"))
+    ids: tuple[int, ...] = _word(begun, word) if word else ()
+    with left:
+        side = str(options.segment("side", _("Side"), SIDES, SIDES[0], side_name))
+    if ids:
+        labels, name = shown(begun.model, ids), _("Piece of the word")
+        start = max(range(len(ids)), key=lambda place: len(labels[place]))
+    else:
+        ids, labels = tokens(trace, side)
+        name = _("Token of the sentence")
+        # The longest word of the sentence: a word of content, as a rule.
+        start = max(range(len(ids)), key=lambda place: (ids[place] > 3) * len(labels[place]))
+    choices = numbered(labels)
+    with middle:
+        token = int(options.choose("token", name, range(1, len(ids) + 1), start + 1, lambda one: choices[one - 1]))
+    return ids[token - 1], labels[token - 1]
+
+
+def draw_neighbours(begun: Begun, trace: Trace, options: Options) -> None:
+    """The tokens nearest to one token by the cosine of their rows."""
+    model, config = begun.model, begun.model.config
+    said(
+        _(
+            "Every token of the vocabulary is one row of the embedding table (section 3.4). The cosine compares the "
+            "directions of two rows, 1 the same and 0 at right angles; all {count} rows but the special ones are "
+            "compared with the chosen one."
+        ).format(count=f"{config.vocab_size:,}"),
+        about=True,
+    )
+    number, label = _chosen(begun, trace, options)
+    if number == config.unk_id:
+        message(
+            _("“{token}” is not in this model's vocabulary and is read as <unk>, whose row is shown.").format(
+                token=label
+            ),
+            "note",
+        )
+    specials = (config.pad_id, config.unk_id, config.start_id, config.end_id)
+    found = neighbours(model.model.embedding.weight, number, NEAREST, specials)
+    labels = shown(model, found.ids)
+    drawn = embedding.neighbour_bars(label, labels, found.cosines, figure.theme(), _texts())
+    left, right = st.columns((1.5, 1), gap="medium")
+    with left:
+        figure.draw(drawn, "emb_neighbours", "embedding-neighbours")
+    with right:
+        pieces = model.tokenizer.pieces(found.ids)
+        head = (_("token"), _("piece"), _("id"), _("cosine"))
+        rows = [
+            (one, piece, str(place), f"{cosine:.4f}".replace("-", "−"))
+            for one, piece, place, cosine in zip(labels, pieces, found.ids, found.cosines, strict=True)
+        ]
+        st.html(_table(head, rows))
+        said(
+            _("Half of the vocabulary has a cosine below {median} with this row.").format(
+                median=f"{found.median:.2f}".replace("-", "−")
+            )
+        )
+    said(_("“…” stands before a token that continues a word; ▁ in a piece is the space before it."), about=True)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    titles = "".join(f'<th scope="col">{html.escape(one)}</th>' for one in head)
+    body = "".join("<tr>" + "".join(f"<td>{html.escape(one)}</td>" for one in row) + "</tr>" for row in rows)
+    return f'<table class="hs-emb-plain"><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>'
+
+
+def draw_map(begun: Begun, trace: Trace, options: Options) -> None:
+    """The tokens of a stack in two dimensions, at the input and after every layer."""
+    left, right = st.columns((1.9, 1), gap="medium")
+    with right:
+        stack = choose_stack(options)
+    found = plane(states(trace, stack))
+    shares, best = (100 * found.share).tolist(), (100 * found.best).tolist()
+    place = options.value("layer", 0, len(shares) - 1, 0)
+    several = all(map(math.isfinite, shares))
+    names = [_where(layer, share if several else None) for layer, share in enumerate(shares)]
+    labels = stack_labels(trace, stack)
+    drawn = embedding.token_map(labels, found.points.numpy(), names, stack, figure.theme(), _texts())
+    with left:
+        moved = figure.draw(drawn, "emb_map", f"embedding-map-{stack}", start=place)
+    if moved is not None:
+        options.report("layer", moved, 0)
+    with right:
+        said(
+            _(
+                "The residual stream of the {stack} (section 3.1) before the first layer and after each, seen in the "
+                "two directions in which the tokens spread most (principal components). One pair of directions serves "
+                "all layers, so a token that moves here has moved in the model; dotted is the way it came. At every "
+                "place the mean of the tokens is taken away and the rest divided by s, the root mean square distance "
+                "from it: LayerNorm gives each place a length of its own."
+            ).format(stack=stack_name(stack)),
+            about=True,
+        )
+        if not several:
+            said(_("One token alone has no spread: its point is the mean."))
+            return
+        said(
+            _(
+                "This plane shows {low} to {high} % of the tokens' variance; the best plane for each layer alone "
+                "would show {best_low} to {best_high} %. What lies in the other {others} dimensions is not seen here."
+            ).format(
+                low=f"{min(shares):.0f}", high=f"{max(shares):.0f}", best_low=f"{min(best):.0f}",
+                best_high=f"{max(best):.0f}", others=f"{begun.model.config.d_model - 2:,}",
+            )
+        )  # fmt: skip
+
+
+def _where(layer: int, share: float | None) -> str:
+    """A place of a stack, with the share of variance seen there in per cent."""
+    if share is None:
+        return _("after layer {layer}").format(layer=layer) if layer else _("before layer 1")
+    if layer:
+        return _("after layer {layer}, {share} %").format(layer=layer, share=f"{share:.0f}")
+    return _("before layer 1, {share} %").format(share=f"{share:.0f}")

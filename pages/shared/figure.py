@@ -1,0 +1,60 @@
+"""Figures on a page: through a component of ours, with Streamlit's own plotly."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.shared.state import current
+from pages.shared.texts import _
+from transformer.figures.style import Figure
+from transformer.view.bundle import script, style
+
+_figure = st.components.v2.component(
+    "headscope.figure", js=script("figure.js"), css=style("figure.css"), isolate_styles=False
+)
+
+
+def texts() -> dict[str, str]:
+    """What stands around a figure in the browser, translated."""
+    return {
+        "save": _("Save"),
+        "save_png": _("Picture (PNG)"),
+        "save_svg": _("Picture (SVG)"),
+        "save_csv": _("Its numbers (CSV)"),
+        "failed": _("This figure cannot be drawn: {reason}"),
+        "missing": _("the plotting library did not arrive; reload the page"),
+    }
+
+
+def theme() -> str:
+    """ "light" or "dark", as the viewer's page is."""
+    return "dark" if st.context.theme.type == "dark" else "light"
+
+
+def prepare() -> None:
+    """Make the browser fetch plotly: a small chart of Streamlit's own, out of sight. Once a run, as early as can be."""
+    with st.container(key="hs-plotly"):
+        st.plotly_chart(
+            {"data": [{"type": "scatter", "x": [0], "y": [0]}], "layout": {"height": 20}},
+            key="hs-plotly-chart",
+            height=20,
+        )
+
+
+def draw(figure: Figure, key: str, name: str, *, start: int | None = None) -> int | None:
+    """Show a figure with its title, equation and Save menu; with a slider if it has frames.
+
+    key: unique in the app; name: stem of saved files; start: the frame to begin with, or where a person left it.
+    Returns the frame a person chose in the browser, None before.
+    """
+    state = current()
+    data = {
+        "figure": figure.to_json(),
+        "name": name,
+        "big": bool(state and state.view.big),
+        "start": start,
+        "texts": texts(),
+    }
+    found = _figure(key=f"figure_{key}", data=data, on_frame_change=lambda: None)
+    at = getattr(found, "frame", None)
+    return int(at) if isinstance(at, int | float) and 0 <= at < len(figure.frames) else None

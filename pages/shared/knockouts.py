@@ -1,0 +1,214 @@
+"""Neurons and whole sub-layers taken out of a trained model, and what becomes of translation and perplexity."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import streamlit as st
+
+from pages.shared import probing, translation
+from pages.shared.begin import Begun
+from pages.shared.compared import compare, of_page
+from pages.shared.options import Options
+from pages.shared.state import current, keep
+from pages.shared.texts import _
+from pages.shared.words import sub_layer
+from transformer.config import ModelConfig
+from transformer.interventions import (
+    STACKS,
+    InterventionError,
+    Interventions,
+    Silence,
+    Skip,
+    layers_of,
+)
+from transformer.trace import Trace
+
+STRONGEST = 10
+SORTS = (Skip, Silence)
+_RANGE = re.compile(r"\s*([0-9]{1,6})\s*(?:[-–]\s*([0-9]{1,6})\s*)?", re.ASCII)
+
+
+class ListError(ValueError):
+    """A list of neurons that cannot be read; the message says what arrived and what is allowed."""
+
+
+def read_neurons(text: str, count: int) -> list[int]:
+    """Indices from 0 of a list as people write it, counted from 1: "17, 30-45". Raises ListError."""
+    found: list[int] = []
+    for part in filter(str.strip, text.split(",")):
+        match = _RANGE.fullmatch(part)
+        if not match:
+            raise ListError(
+                _(
+                    "{part!r} is no neuron; write numbers and ranges with commas between them, for example 17, 30-45"
+                ).format(part=part.strip()[:40])
+            )
+        low, high = int(match[1]), int(match[2] or match[1])
+        if not 1 <= low <= high <= count:
+            raise ListError(
+                _("{part} lies outside this layer; its neurons are 1 to {count}").format(
+                    part=part.strip(), count=f"{count:,}"
+                )
+            )
+        found.extend(range(low - 1, high))
+    return sorted(set(found))
+
+
+def write_neurons(neurons: list[int]) -> str:
+    """The same as text, neighbours as ranges."""
+    parts: list[tuple[int, int]] = []
+    for one in sorted(neurons):
+        if parts and parts[-1][1] == one - 1:
+            parts[-1] = (parts[-1][0], one)
+        else:
+            parts.append((one, one))
+    return ", ".join(str(low + 1) if low == high else f"{low + 1}-{high + 1}" for low, high in parts)
+
+
+def _set(sort: type, keeps: Interventions, new: list) -> None:
+    """Exchange switches of one sort; keeps: those of this sort that stay."""
+    state = current()
+    if state is not None:
+        rest = state.switches.without(sort).switches
+        try:
+            keep(replace(state, switches=Interventions((*rest, *keeps.only(sort).switches, *new))))
+        except InterventionError as error:
+            keep(replace(state, notices=(*state.notices, str(error))))
+
+
+def _chosen_layers(stack: str) -> None:
+    state = current()
+    if state is not None:
+        others = [one for one in state.switches.switches if isinstance(one, Skip) and one.stack != stack]
+        picked = st.session_state[f"feedforward_skip_{stack}"]
+        _set(Skip, Interventions(tuple(others)), [Skip.parse(text) for text in picked])
+
+
+def _sub_layers(begun: Begun, stack: str, switches: Interventions) -> None:
+    """Every sub-layer of a stack to take out."""
+    config = begun.model.config
+    places = [Skip(stack, layer, part) for layer in range(layers_of(config, stack)) for part in STACKS[stack]]
+    names = {"self": _("self {layer}"), "cross": _("cross {layer}"), "ff": _("FFN {layer}")}
+    labels = {str(one): names[one.part].format(layer=one.layer + 1) for one in places}
+    out = [str(one) for one in places if one in switches.switches]
+    key = f"feedforward_skip_{stack}"
+    if begun.arrived or st.session_state.get(key) != out:
+        st.session_state[key] = out
+    st.pills(
+        _("Leave out: sub-layers of the encoder") if stack == "encoder" else _("Leave out: sub-layers of the decoder"),
+        list(labels),
+        selection_mode="multi",
+        format_func=labels.__getitem__,
+        key=key,
+        on_change=_chosen_layers,
+        args=(stack,),
+        help="; ".join(sub_layer(one) for one in places[: len(STACKS[stack])]),
+    )
+
+
+def _neurons_of(switches: Interventions, stack: str, layer: int) -> list[int]:
+    found = [one for one in switches.switches if isinstance(one, Silence)]
+    return [one.neuron for one in found if (one.stack, one.layer) == (stack, layer)]
+
+
+def _silence(stack: str, layer: int, neurons: list[int]) -> None:
+    """Exchange the silenced neurons of one layer."""
+    state = current()
+    if state is not None:
+        others = [
+            one
+            for one in state.switches.switches
+            if isinstance(one, Silence) and (one.stack, one.layer) != (stack, layer)
+        ]
+        _set(Silence, Interventions(tuple(others)), [Silence(stack, layer, one) for one in neurons])
+
+
+def _typed(key: str, stack: str, layer: int, config: ModelConfig) -> None:
+    state = current()
+    try:
+        _silence(stack, layer, read_neurons(st.session_state[key], config.d_ff))
+    except ListError as error:
+        if state is not None:
+            keep(replace(state, notices=(*state.notices, str(error) + ".")))
+
+
+def strongest(trace: Trace, stack: str, layer: int, count: int = STRONGEST) -> list[int]:
+    """The neurons of a layer that are most active in a sentence: by the sum of |activation| over its tokens."""
+    part = trace.encoder_ff if stack == "encoder" else trace.decoder_ff
+    return part.activation[layer].abs().sum(0).topk(min(count, part.activation.shape[-1])).indices.tolist()
+
+
+def _neurons(begun: Begun, options: Options, switches: Interventions, trace: Trace) -> None:
+    """A list of neurons of one layer to silence."""
+    config = begun.model.config
+    first, second, third = st.columns([2, 1, 4], gap="medium", vertical_alignment="bottom")
+    with first:
+        names = {"encoder": _("encoder"), "decoder": _("decoder")}
+        stack = str(options.segment("stack", _("Neurons of the"), list(names), "encoder", names.__getitem__))
+    with second:
+        layer = options.number("layer", _("Layer"), 1, layers_of(config, stack), 1) - 1
+    silent = _neurons_of(switches, stack, layer)
+    key = f"feedforward_neurons_{stack}_{layer}"
+    written = write_neurons(silent)
+    typed = st.session_state.get(key)
+    if begun.arrived or typed is None or (typed != written and _read_or_none(typed, config) is not None):
+        st.session_state[key] = written  # a list that cannot be read stays, to be mended
+    with third:
+        st.text_input(
+            _("Silence neurons, of {count}: numbers and ranges").format(count=f"{config.d_ff:,}"),
+            key=key,
+            placeholder=_("for example 17, 30-45"),
+            on_change=_typed,
+            args=(key, stack, layer, config),
+        )
+    with st.container(horizontal=True, gap="small"):
+        st.button(
+            _("The {count} most active here").format(count=STRONGEST),
+            key="feedforward_strongest",
+            help=_("By the sum of their activations over the tokens of this sentence"),
+            on_click=_silence,
+            args=(stack, layer, sorted({*silent, *strongest(trace, stack, layer)})),
+        )
+        st.button(
+            _("Put everything back"),
+            key="feedforward_back",
+            disabled=not switches,
+            on_click=_back,
+        )
+
+
+def _read_or_none(text: str, config: ModelConfig) -> list[int] | None:
+    try:
+        return read_neurons(text, config.d_ff)
+    except ListError:
+        return None
+
+
+def _back() -> None:
+    state = current()
+    if state is not None:
+        for key in [one for one in st.session_state if str(one).startswith("feedforward_neurons_")]:
+            del st.session_state[key]
+        keep(replace(state, switches=state.switches.without(*SORTS)))
+
+
+def draw(begun: Begun, options: Options, trace: Trace) -> None:
+    """What is taken out, and translation, perplexity and the probe set before and after."""
+    switches = of_page((current() or begun.state).switches, SORTS, begun.model)
+    for stack in STACKS:
+        _sub_layers(begun, stack, switches)
+    _neurons(begun, options, switches, trace)
+    compared = compare(begun, trace, switches)
+    translation.draw(compared, given=not trace.own)
+    probing.draw(compared)
+    with st.expander(_("What is taken out?")):
+        st.markdown(
+            _(
+                "A sub-layer that is left out returns 0, so that x goes on by the residual connection alone, to the "
+                "LayerNorm as ever (section 3.1). A silenced neuron has the activation 0 for every token, so that its "
+                "row of W₂ adds nothing (section 3.3, equation 2). The model was not trained for either; that a "
+                "translation survives does not show that a part does nothing, only that others make up for it here."
+            )
+        )

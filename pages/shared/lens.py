@@ -1,0 +1,246 @@
+"""The logit lens, and the last layer's output: candidates, probabilities and the table that input and output share."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+
+import streamlit as st
+from torch import Tensor
+
+from pages.shared import figure
+from pages.shared.begin import Begun
+from pages.shared.embeddings import check, place_name, said, shown
+from pages.shared.options import Options
+from pages.shared.texts import _
+from transformer.analysis.lens import Lens, candidates, logit_lens, sharing
+from transformer.figures import output
+from transformer.pretrained import Pretrained
+from transformer.trace import Trace
+
+CANDIDATES = 8
+
+
+def _texts() -> dict[str, str]:
+    return {
+        **output.LABELS,
+        "token": _("token"),
+        "step": _("step"),
+        "place": _("after"),
+        "probability": _("probability"),
+        "rank": _("rank"),
+        "lens": _("When the final token is found"),
+        "lens_ranks": _("When the final token is found, and its rank"),
+        "lens_equation": _(
+            "softmax(<i>x</i> E<sup>⊤</sup>) of the last layer's likeliest token, from 0 to 1 in full orange"
+        ),
+        "lens_equation_pre": _(
+            "softmax(LayerNorm(<i>x</i>) E<sup>⊤</sup>) of the last layer's likeliest token, from 0 to 1 in full orange"
+        ),
+        "steps": _("How sure every step is"),
+        "shown": _("the token of the target"),
+        "likeliest": _("the likeliest, where it is another"),
+        "candidates": _("Candidates after {token}"),
+        "rows": _("The row of {token}"),
+        "rows_equation": _("input: E(<i>t</i>); output: ∂ logit<sub>t</sub> / ∂ <i>x</i>; −{most} orange, {most} blue"),
+        "entering": _("input"),
+        "leaving": _("output"),
+        "dimension": _("dimension"),
+        "value": _("value"),
+    }
+
+
+def _choose_step(trace: Trace, options: Options) -> int:
+    """The step chosen, counted from 0."""
+    pairs = zip(trace.target_in_labels, trace.target_out_labels, strict=True)
+    names = [f"{number} · {fed} → {out}" for number, (fed, out) in enumerate(pairs, 1)]
+    label = _("Step: fed → predicted")
+    return int(options.choose("step", label, range(1, len(names) + 1), 1, lambda one: names[one - 1])) - 1
+
+
+def _probability(value: float) -> str:
+    return "<.001" if 0 < value < 0.0005 else f"{value:.3f}" if value < 0.9995 else "1.000"
+
+
+def _cell(label: str, probability: float, final: bool, title: str = "") -> str:
+    sort = ' class="hs-emb-final"' if final else ""
+    more = f' title="{html.escape(title)}"' if title else ""
+    inside = f"<span>{html.escape(label)}</span><small>{html.escape(_probability(probability))}</small>"
+    return f'<td{sort}{more} style="--p:{100 * probability:.1f}%">{inside}</td>'
+
+
+def _labels(model: Pretrained, ids: Tensor) -> dict[int, str]:
+    """Every token of a tensor of ids, looked up once."""
+    numbers = sorted(set(ids.flatten().tolist()))
+    return dict(zip(numbers, shown(model, numbers), strict=True))
+
+
+def steps_table(lens: Lens, trace: Trace, labels: dict[int, str], step: int) -> str:
+    """HTML: the likeliest token of every step (columns) at every place (rows, the input on top)."""
+    final, ids, probabilities = lens.final.tolist(), lens.ids.tolist(), lens.probabilities.tolist()
+    heads = "".join(
+        f'<th scope="col"{" class=hs-emb-here" if number == step else ""}><small>{html.escape(fed)} →</small>'
+        f"<b>{html.escape(labels[out])}</b></th>"
+        for number, (fed, out) in enumerate(zip(trace.target_in_labels, final, strict=True))
+    )
+    rows = ""
+    for place, (tokens, values) in enumerate(zip(ids, probabilities, strict=True)):
+        cells = ""
+        for best, own, last in zip(tokens, values, final, strict=True):
+            title = "  ".join(f"{labels[one]} {_probability(p)}" for one, p in zip(best, own, strict=True))
+            cells += _cell(labels[best[0]], own[0], best[0] == last, title)
+        rows += f'<tr><th scope="row">{html.escape(place_name(place))}</th>{cells}</tr>'
+    corner = html.escape(_("after"))
+    return _scrolled(f"<tr><th>{corner}</th>{heads}</tr>", rows)
+
+
+def step_table(lens: Lens, labels: dict[int, str], step: int) -> str:
+    """HTML: the likeliest tokens of one step at every place, likeliest on the left."""
+    last = int(lens.final[step])
+    rows = ""
+    for place, (tokens, values) in enumerate(
+        zip(lens.ids[:, step].tolist(), lens.probabilities[:, step].tolist(), strict=True)
+    ):
+        cells = "".join(_cell(labels[one], p, one == last) for one, p in zip(tokens, values, strict=True))
+        rows += f'<tr><th scope="row">{html.escape(place_name(place))}</th>{cells}</tr>'
+    heads = "".join(f'<th scope="col">{number}.</th>' for number in range(1, lens.ids.shape[-1] + 1))
+    return _scrolled(f"<tr><th>{html.escape(_('after'))}</th>{heads}</tr>", rows)
+
+
+def _scrolled(head: str, body: str) -> str:
+    table = f'<table class="hs-emb-table"><thead>{head}</thead><tbody>{body}</tbody></table>'
+    return f'<div class="hs-emb-scroll" tabindex="0">{table}</div>'
+
+
+def _story(lens: Lens, steps: int) -> str:
+    """What the table shows, counted."""
+    settled = lens.settled
+    last = len(lens.rank) - 1
+    return _(
+        "Right after the embedding, the likeliest token is the one just fed in {echoes} of {steps} steps: the table is "
+        "read with the same rows it was written with. Steps whose final token leads only at the last layer: "
+        "{late}; from an earlier layer on: {early}."
+    ).format(
+        echoes=int(lens.echoes[0].sum()), steps=steps, late=int((settled == last).sum()),
+        early=int((settled < last).sum()),
+    )  # fmt: skip
+
+
+def draw_lens(begun: Begun, trace: Trace, options: Options) -> None:
+    """What the decoder would say if it stopped after each layer."""
+    model = begun.model
+    lens = logit_lens(trace, model.model)
+    labels = _labels(model, lens.ids)
+    pre = model.config.norm == "pre"
+    said(
+        _(
+            "After every layer the residual stream is projected onto the vocabulary as if the decoder ended there "
+            "(logit lens, nostalgebraist 2020; the projection is section 3.4's). Columns are steps, fed → finally "
+            "predicted; rows go down through the layers; framed: the token that the last layer finds likeliest."
+        ),
+        about=True,
+    )
+    place = st.container()
+    left, right = st.columns(2, gap="medium")
+    with left:
+        step = _choose_step(trace, options)
+        st.html(step_table(lens, labels, step))
+    with place:
+        st.html(steps_table(lens, trace, labels, step))
+        said(_story(lens, len(trace.target_out)))
+        check(
+            _("Last row = the model's own output: largest deviation of the logits {deviation}").format(
+                deviation=f"{lens.deviation:.1e}" if lens.deviation else "0"
+            ),
+            lens.deviation < 1e-3,
+        )
+    with right:
+        places = [place_name(place) for place in range(len(lens.rank))]
+        steps = [labels[one] for one in lens.final.tolist()]
+        drawn = output.lens_heatmap(
+            lens.probability.numpy(), lens.rank.numpy(), places, steps, pre, figure.theme(), _texts()
+        )
+        figure.draw(drawn, "emb_lens", "logit-lens")
+    with st.expander(_("How far can the lens be trusted?")):
+        st.markdown(
+            _(
+                "The projection was trained to read the last layer, no other: an early layer may hold the answer in "
+                "directions it cannot read, and a token it names early need not be what the model “thinks”. In a model "
+                "with LayerNorm after each sub-layer (section 3.1) x is read as it leaves the layer; with LayerNorm "
+                "before it, x passes the final LayerNorm first, as the last layer's does. The embedding is longer than "
+                "what layers return, by the factor √d_model, so its row is surer than it has reason to be."
+            )
+        )
+
+
+def draw_output(begun: Begun, trace: Trace, options: Options) -> None:
+    """Probabilities per step, one step's candidates, and the table that serves as input and output."""
+    model, config = begun.model, begun.model.config
+    left, right = st.columns((1.3, 1), gap="medium", vertical_alignment="bottom")
+    with left:
+        said(
+            _(
+                "The last vector of each step times the embedding table's {count} rows gives the logits, and their "
+                "softmax the probability of every token to come next (section 3.4)."
+            ).format(count=f"{config.vocab_size:,}"),
+            about=True,
+        )
+    with right:
+        step = _choose_step(trace, options)
+    left, right = st.columns((1.3, 1), gap="medium")
+    with right:
+        ids, values = candidates(trace, step, CANDIDATES)
+        numbers = ids.tolist()
+        own = trace.target_out_ids[step]
+        drawn = output.candidate_bars(
+            trace.target_in_labels[step], shown(model, numbers), values.numpy(),
+            numbers.index(own) if own in numbers else None, figure.theme(), _texts(),
+        )  # fmt: skip
+        figure.draw(drawn, "emb_candidates", "output-candidates")
+    with left:
+        likeliest = trace.logits.softmax(-1).amax(-1)
+        drawn = output.step_bars(
+            trace.target_out_labels, trace.probabilities.numpy(), likeliest.numpy(), figure.theme(), _texts()
+        )
+        figure.draw(drawn, "emb_steps", "output-steps")
+        least = int(trace.probabilities.argmin())
+        said(
+            _("The least sure step is {number}: {token} with probability {probability}.").format(
+                number=least + 1, token=trace.target_out_labels[least],
+                probability=_probability(float(trace.probabilities[least])),
+            )
+        )  # fmt: skip
+    _sharing(begun, trace, own, shown(model, (own,)))
+
+
+def _sharing(begun: Begun, trace: Trace, token: int, label: Sequence[str]) -> None:
+    """The row of a token where it enters and where it leaves."""
+    found = sharing(trace, begun.model.model, token)
+    config = begun.model.config
+    figure.draw(
+        output.row_strip(label[0], found.entering.numpy(), found.leaving.numpy(), figure.theme(), _texts()),
+        "emb_row",
+        "output-row",
+    )
+    said(
+        _(
+            "One table of {vocabulary} × {d_model} numbers is the input of the encoder, the input of the decoder and "
+            "the output projection (section 3.4). Three tables would cost {saved} parameters more; the whole model has "
+            "{all}."
+        ).format(
+            vocabulary=f"{config.vocab_size:,}", d_model=config.d_model, saved=f"{found.saved:,}",
+            all=f"{begun.model.model.parameter_count():,}",
+        )
+    )  # fmt: skip
+    check(
+        _("Input row and output row of this token: largest difference {difference}").format(
+            difference=f"{found.difference:.1e}" if found.difference else "0"
+        ),
+        found.difference == 0,
+    )
+    check(
+        _("decoder output × Eᵀ in 64-bit arithmetic against the model's logits: largest deviation {deviation}").format(
+            deviation=f"{found.deviation:.1e}"
+        ),
+        found.deviation < 1e-4 * max(1.0, float(trace.logits.abs().max())),
+    )

@@ -1,0 +1,329 @@
+"""Single neurons: the strongest of a token, what excites one over the probe set, what it writes; the silent ones."""
+
+from __future__ import annotations
+
+import html
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import streamlit as st
+
+from pages.shared import figure
+from pages.shared.activity import choose_layer, figure_texts, labels, percent, say, sides
+from pages.shared.begin import Begun, message
+from pages.shared.options import Options
+from pages.shared.texts import _
+from transformer.analysis.activations import STACKS
+from transformer.analysis.neurons import FEW, PIECES, Promotion, most_common, output_norms, promotion, strongest
+from transformer.figures import feedforward as place_figures
+from transformer.figures import neurons as figures
+from transformer.neurons import NeuronStatistics, Reading, neuron_statistics, reading
+from transformer.pretrained import Pretrained, readable
+from transformer.probing import probe_pairs
+from transformer.tokenizer import PIECE_MARK
+from transformer.trace import Trace
+from transformer.training.data import Pair
+
+STOPPED = "headscope_neurons_stopped"  # the checkpoint whose counting a person stopped
+
+
+@dataclass
+class Shelf:
+    """What was counted for a checkpoint. turn: held by the viewer who counts, while others wait for the same."""
+
+    pairs: tuple[Pair, ...]
+    turn: threading.Lock = field(default_factory=threading.Lock)
+    found: NeuronStatistics | None = None
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _shelf(_model: Pretrained, name: str, path: str) -> Shelf:
+    return Shelf(tuple(probe_pairs(_model) or ()))
+
+
+def shelf(model: Pretrained) -> Shelf:
+    return _shelf(model, model.name, str(model.path))
+
+
+# -- the token chosen ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Everything counted from 0, as the trace has it."""
+
+    stack: str
+    layer: int
+    token: int
+    neuron: int
+
+
+def _choose(begun: Begun, options: Options, trace: Trace) -> Chosen:
+    """The controls. Without a choice the neuron is the strongest of the token."""
+    with st.container(key="hs-ff-choose-neurons"):
+        first, second, third, fourth = st.columns(4)
+        stack, layer = choose_layer(options, trace, first, second)
+        names = {at: f"{at} · {one}" for at, one in enumerate(labels(trace)[stack], 1)}
+        with third:
+            token = int(options.choose("token", _("Token"), list(names), min(2, len(names)), names.__getitem__)) - 1
+        leader = int(sides(trace)[stack].activation[layer, token].argmax()) + 1
+        with fourth:
+            neuron = options.number("neuron", _("Neuron"), 1, begun.model.config.d_ff, leader) - 1
+    return Chosen(stack, layer, token, neuron)
+
+
+def _bars(begun: Begun, trace: Trace, chosen: Chosen) -> None:
+    activation = sides(trace)[chosen.stack].activation[chosen.layer, chosen.token]
+    norms = output_norms(begun.model.model, chosen.stack, chosen.layer)
+    kind, texts, theme = begun.model.config.activation, figure_texts(), figure.theme()
+    active = int((activation != 0).sum())
+    label = labels(trace)[chosen.stack][chosen.token]
+    if not active:
+        said = _("At “{token}” every activation of this layer is 0: only b₂ is added.")
+        say(said.format(token=label))
+        return
+    leaders = {by: strongest(activation, norms, by, min(FEW, active)) for by in ("activation", "contribution")}
+    for column, (by, found) in zip(st.columns(2, gap="medium"), leaders.items(), strict=True):
+        with column:
+            values = getattr(found, by).numpy()
+            drawn = figures.strongest(found.neurons, values, chosen.stack, by, chosen.neuron, kind, texts, theme)
+            figure.draw(drawn, f"feedforward_{by}", f"feedforward-{by}")
+    both = len(set(leaders["activation"].neurons) & set(leaders["contribution"].neurons))
+    said = _(
+        "Two orders, for two questions: the activation says how strongly a neuron answers to “{token}”, the "
+        "contribution how long a vector it adds, for the rows wᵢ of W₂ differ in length (here {low} to {high}). {both} "
+        "of {count} neurons lead in both."
+    )
+    low, high = f"{float(norms.min()):.2f}", f"{float(norms.max()):.2f}"
+    count = len(leaders["activation"].neurons)
+    say(said.format(token=label, low=low, high=high, both=both, count=count))
+
+
+def _at_token(begun: Begun, trace: Trace, chosen: Chosen) -> None:
+    """The heading of the chosen neuron, and what it does at the chosen token."""
+    activation = sides(trace)[chosen.stack].activation[chosen.layer, chosen.token]
+    norms = output_norms(begun.model.model, chosen.stack, chosen.layer)
+    value = activation[chosen.neuron]
+    where = place_figures.place(chosen.stack, chosen.layer, texts=figure_texts())
+    title = _("Neuron {neuron} of {place}").format(neuron=f"{chosen.neuron + 1:,}", place=where)
+    st.html(f'<h4 class="hs-ff-title">{html.escape(title)}</h4>')
+    label, value_text = labels(trace)[chosen.stack][chosen.token], f"{float(value):.3f}"
+    if value == 0:
+        say(_("At “{token}” it is silent: its activation is 0.").format(token=label))
+        return
+    said = _("At “{token}” its activation is {value}, number {rank} of {count}; it adds a vector of length {length}.")
+    rank = int((activation > value).sum()) + 1
+    length = f"{float(value.abs() * norms[chosen.neuron]):.3f}"
+    say(said.format(token=label, value=value_text, rank=rank, count=f"{len(activation):,}", length=length))
+
+
+# -- what it writes -----------------------------------------------------------------------------------------------
+
+
+def _stands_out(model: Pretrained, found: Promotion) -> str:
+    """One sentence: how far the first piece lies from the rest, beside what chance alone gives."""
+    said = (
+        _(
+            "“{piece}” lies {above} standard deviations above the mean of all {count} pieces, farther than the largest "
+            "of as many normal numbers would on average ({expected}); “{last}” lies {below} below it."
+        )
+        if found.above > found.expected
+        else _(
+            "“{piece}” lies {above} standard deviations above the mean of all {count} pieces, no farther than the "
+            "largest of as many normal numbers would on average ({expected}): the row singles out no piece."
+        )
+    )
+    first, last = readable(model.tokenizer.pieces([found.top[0], found.bottom[0]]))
+    numbers = {"above": found.above, "below": found.below, "expected": found.expected}
+    rounded = {name: f"{one:.1f}" for name, one in numbers.items()}
+    return said.format(piece=first, last=last, count=f"{model.config.vocab_size:,}", **rounded)
+
+
+def _caution(model: Pretrained, stack: str, layer: int) -> str:
+    """One sentence: why the scores are a direction and no change of the logits."""
+    if stack == "encoder":
+        return _(
+            "An encoder's neuron does not write to the vocabulary: its output reaches it through the rest of the "
+            "encoder and cross-attention, so the scores say only what its row would promote if it were read directly."
+        )
+    if layer + 1 < model.config.decoder_layers:
+        return _(
+            "LayerNorm and the layers above come between this row and the logits, so it is a direction, not the exact "
+            "change of a logit."
+        )
+    return _("LayerNorm comes between this row and the logits, so it is a direction, not the exact change of a logit.")
+
+
+def _vocabulary(model: Pretrained, chosen: Chosen) -> Promotion:
+    found = promotion(model.model, chosen.stack, chosen.layer, chosen.neuron, PIECES)
+    ids = [*found.top, *reversed(found.bottom)]
+    scores = np.array([*found.top_scores, *reversed(found.bottom_scores)])
+    pieces = model.tokenizer.pieces(ids)
+    deviations = (scores - found.mean) / (found.deviation or 1.0)
+    drawn = figures.vocabulary(
+        readable(pieces), pieces, scores, deviations, chosen.neuron, figure_texts(), figure.theme()
+    )
+    figure.draw(drawn, "feedforward_vocabulary", "feedforward-vocabulary")
+    say(_stands_out(model, found), _caution(model, chosen.stack, chosen.layer))
+    return found
+
+
+# -- over the probe set -------------------------------------------------------------------------------------------
+
+
+def in_context(read: Reading, place: int) -> str:
+    """HTML: a sentence with one of its tokens marked, spaced as it was typed."""
+    parts = []
+    for at, piece in enumerate(read.pieces):
+        text = piece.replace(PIECE_MARK, " ").lstrip() or "␣"
+        gap = " " if at and (piece.startswith(PIECE_MARK) or "</s>" in (piece, read.pieces[at - 1])) else ""
+        gap = " " if at and read.pieces[at - 1] == "<s>" else gap
+        shown = html.escape(text)
+        parts.append(gap + (f"<mark>{shown}</mark>" if at == place else shown))
+    return "".join(parts)
+
+
+def _exciting(model: Pretrained, chosen: Chosen, found: NeuronStatistics, promoted: Promotion) -> None:
+    """The tokens of the probe set at which the neuron is strongest."""
+    side = found.stack(chosen.stack)
+    count = int(side.counts[chosen.layer, chosen.neuron])
+    values = side.values[chosen.layer, chosen.neuron].tolist()
+    kept = [at for at, value in enumerate(values) if value > found.threshold]
+    st.html(f'<h4 class="hs-ff-title">{html.escape(_("What excites it most in the probe set"))}</h4>')
+    if not kept:
+        said = _("It fires on none of the {tokens} tokens of {pairs} sentences.")
+        say(said.format(tokens=f"{side.tokens:,}", pairs=found.pairs))
+        return
+    rows, ids, next_ids = [], [], []
+    for at in kept:
+        sentence, place = (int(one[chosen.layer, chosen.neuron, at]) for one in (side.sentences, side.places))
+        read = reading(model, shelf(model).pairs[sentence], chosen.stack)
+        ids.append(read.ids[place])
+        next_ids.append(read.following[place])
+        (following,) = readable(model.tokenizer.pieces([read.following[place]]))
+        after = _("then comes “{piece}”").format(piece=following) if chosen.stack == "decoder" else ""
+        small = f"<small>{html.escape(after)}</small>" if after else ""
+        text = in_context(read, place)
+        rows.append(f'<li><b>{values[at]:.2f}</b><span><span dir="auto">{text}</span>{small}</span></li>')
+    st.html(f'<ol class="hs-ff-tokens hs-ff-{chosen.stack}">{"".join(rows)}</ol>')
+    said = _("It is active on {count} of {tokens} tokens ({share}).")
+    sentences = [said.format(count=f"{count:,}", tokens=f"{side.tokens:,}", share=percent(count / side.tokens))]
+    number, times = most_common(ids)
+    (piece,) = readable(model.tokenizer.pieces([number]))
+    if len(ids) > 1 and times > 1:
+        said = _("Of these {count} strongest, {times} are the piece “{piece}”.")
+        sentences.append(said.format(count=len(ids), times=times, piece=piece))
+    elif len(ids) > 1:
+        sentences.append(_("These {count} strongest are {count} different pieces.").format(count=len(ids)))
+    if chosen.stack == "decoder":
+        hits = sum(one in promoted.top for one in next_ids)
+        said = _("At {hits} of these {count} the reference goes on with one of the {most} pieces it promotes most.")
+        sentences.append(said.format(hits=hits, count=len(ids), most=len(promoted.top)))
+    say(*sentences)
+
+
+def _silent(model: Pretrained, found: NeuronStatistics) -> None:
+    """Neurons that never and that always fire."""
+    never = {stack: found.stack(stack).never.numpy() for stack in STACKS}
+    always = {stack: found.stack(stack).always.numpy() for stack in STACKS}
+    d_ff = model.config.d_ff
+    if any(one.any() for one in (*never.values(), *always.values())):
+        over = _("{pairs} sentence pairs").format(pairs=found.pairs)
+        drawn = figures.silent(never, always, d_ff, found.threshold, over, figure_texts(), figure.theme())
+        figure.draw(drawn, "feedforward_silent", "feedforward-silent")
+    said = _(
+        "On the probe set, {pairs} sentence pairs with {source} source tokens and {target} tokens fed to the decoder, "
+        "{never} of {all} neurons never fire and {always} fire at every token. A neuron that is silent here may fire "
+        "on other text."
+    )
+    total = d_ff * sum(len(one) for one in never.values())
+    numbers = {
+        "source": found.encoder.tokens,
+        "target": found.decoder.tokens,
+        "never": sum(int(one.sum()) for one in never.values()),
+        "always": sum(int(one.sum()) for one in always.values()),
+        "all": total,
+    }
+    say(said.format(pairs=found.pairs, **{name: f"{one:,}" for name, one in numbers.items()}))
+
+
+def _stop(name: str) -> None:
+    st.session_state[STOPPED] = name
+
+
+def _go_on() -> None:
+    st.session_state.pop(STOPPED, None)
+
+
+def _count(model: Pretrained, place: st.delta_generator.DeltaGenerator) -> NeuronStatistics:
+    """Count, with a bar and a button to stop. Whatever a person does meanwhile ends this run of the page, and the next
+    begins to count anew."""
+    kept = shelf(model)
+    with place.container():
+        bar = st.progress(0.0, text=_("Counting over the probe set"))
+        st.button(_("Stop"), key="hs-neurons-stop", on_click=_stop, args=(model.name,))
+
+    def progress(done: int, total: int) -> bool:
+        text = _("Counting over the probe set: {done} of {total} sentence pairs").format(done=done, total=total)
+        bar.progress(done / total, text=text)
+        return True
+
+    while not kept.turn.acquire(timeout=0.2):
+        bar.progress(0.0, text=_("Another viewer has this probe set counted; its numbers will serve here too."))
+    try:
+        if kept.found is None:
+            kept.found = neuron_statistics(model, kept.pairs, progress)
+    finally:
+        kept.turn.release()
+    place.empty()
+    return kept.found
+
+
+def draw(begun: Begun, options: Options, trace: Trace) -> Callable[[], None]:
+    """What the sentence tells at once. Returns what needs the probe set: call it when the rest of the page stands."""
+    say(
+        _(
+            "Section 3.3, equation 2, read neuron by neuron: FFN(x) = Σᵢ aᵢ wᵢ + b₂. Neuron i compares x with column i "
+            "of W₁, which gives its activation aᵢ, and adds aᵢ times row wᵢ of W₂: a memory of keys and values (Geva "
+            "et al. 2021)."
+        )
+    )
+    model, chosen = begun.model, _choose(begun, options, trace)
+    _bars(begun, trace, chosen)
+    _at_token(begun, trace, chosen)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        place, exciting = st.empty(), st.container()
+    with right:
+        promoted = _vocabulary(model, chosen)
+    below = st.container()
+    kept = shelf(model)
+    if not kept.pairs:
+        said = _(
+            "There is no probe set from {source} to {target}, so which tokens excite a neuron elsewhere, and which "
+            "neurons never fire, is not counted here; transformer.neurons.neuron_statistics counts over any sentence "
+            "pairs."
+        )
+        with below:
+            message(said.format(source=model.languages[0], target=model.languages[1]), "note")
+        return lambda: None
+    if kept.found is None and st.session_state.get(STOPPED) == model.name:
+        with exciting:
+            message(_("Counting was stopped; there are no numbers over the probe set yet."), "note")
+            said = _("Count over {count} sentence pairs").format(count=len(kept.pairs))
+            st.button(said, key="hs-neurons-start", on_click=_go_on)
+        return lambda: None
+
+    def later() -> None:
+        found = kept.found or _count(model, place)
+        with exciting:
+            _exciting(model, chosen, found, promoted)
+        with below:
+            _silent(model, found)
+
+    if kept.found is not None:
+        later()
+        return lambda: None
+    return later

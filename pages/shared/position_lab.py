@@ -1,0 +1,193 @@
+"""Position lab: the encodings of a trained model exchanged, and what becomes of attention and translation."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import replace
+
+import streamlit as st
+
+from pages.shared import cache, figure, lab, probing, translation
+from pages.shared.begin import Begun, message
+from pages.shared.compared import compare, of_page
+from pages.shared.options import Options
+from pages.shared.state import current, keep, max_tokens
+from pages.shared.texts import _
+from transformer.analysis.permutation import Equivariance, equivariance, permutation
+from transformer.figures.permutation import permutation_deviations
+from transformer.interventions import SIDES, Interventions, Reposition
+from transformer.pretrained import Pretrained
+from transformer.trace import Trace
+
+TRAINED = "trained"
+ROUNDING = 1e-4  # a deviation below it is rounding: outputs after LayerNorm are of size 1, float32 has 7 digits
+FACTORS = (0.0, 0.25, 0.5, 2.0, 4.0, 10.0)
+DEFAULTS = {"shift": 5, "scale": 0.5, "shuffle": 1}
+
+
+def _moves(switches: Interventions, side: str) -> list[Reposition]:
+    """What is done to one side, a move of both sides being one of each."""
+    found = [one for one in switches.switches if isinstance(one, Reposition) and one.covers(side)]
+    return [replace(one, side=side) for one in found]
+
+
+def _set(side: str, moves: list[Reposition]) -> None:
+    """Exchange the moves of one side and leave the other's."""
+    state = current()
+    if state is None:
+        return
+    other = SIDES[1 - SIDES.index(side)]
+    kept = [*state.switches.without(Reposition).switches, *_moves(state.switches, other), *moves]
+    keep(replace(state, switches=Interventions(tuple(kept))))
+
+
+def _choose(side: str) -> None:
+    rule = st.session_state[f"positions_rule_{side}"]
+    _set(side, [] if rule == TRAINED else [Reposition(rule, side, DEFAULTS.get(rule, 0))])
+
+
+def _amount(side: str, rule: str) -> None:
+    _set(side, [Reposition(rule, side, st.session_state[f"positions_amount_{side}_{rule}"])])
+
+
+def _control(begun: Begun, side: str, switches: Interventions) -> None:
+    """One side's menu of rules, and the amount of the rule chosen."""
+    moves = _moves(switches, side)
+    rule = moves[-1].rule if moves else TRAINED
+    labels = {
+        TRAINED: _("as trained"),
+        "remove": _("none"),
+        "shuffle": _("shuffled"),
+        "reverse": _("reversed"),
+        "shift": _("shifted"),
+        "scale": _("scaled"),
+    }
+    key = f"positions_rule_{side}"
+    if begun.arrived or st.session_state.get(key) != rule:
+        st.session_state[key] = rule
+    st.segmented_control(
+        _("Positions of the source") if side == "source" else _("Positions of the target"),
+        list(labels),
+        format_func=labels.__getitem__,
+        key=key,
+        on_change=_choose,
+        args=(side,),
+        required=True,
+    )
+    if rule not in DEFAULTS:
+        return
+    amount, key = moves[-1].amount, f"positions_amount_{side}_{rule}"
+    about = {"key": key, "on_change": _amount, "args": (side, rule), "width": 260}
+    if rule == "scale":
+        factors = sorted({*FACTORS, float(amount)})
+        if begun.arrived or st.session_state.get(key) != float(amount):
+            st.session_state[key] = float(amount)
+        st.segmented_control(
+            _("Encodings times"), factors, format_func=lambda one: f"{one:g}", required=True, **{**about, "width": 340}
+        )
+        return
+    if begun.arrived or st.session_state.get(key) != int(amount):
+        st.session_state[key] = int(amount)
+    if rule == "shift":
+        most = begun.model.config.max_positions - 1
+        st.number_input(_("Shifted by"), 1, most, step=1, **about)
+    else:
+        st.number_input(_("Seed of the shuffle"), 0, 9999, step=1, **about)
+
+
+def _says(found: dict[str, Equivariance]) -> str:
+    """HTML: the check, and what it means."""
+    without, with_ = found["without"], found["with"]
+    deviation = float(without.outputs.max())
+    holds = deviation < ROUNDING
+    badge = _("permutation-equivariant without positions") if holds else _("not permutation-equivariant")
+    sort = "hs-leak-good" if holds else "hs-leak-bad"
+    says = _(
+        "Without positions the encoder gives every token the same vector in whatever order the tokens come: the "
+        "largest deviation over all layers is {without}, rounding of 32-bit numbers beside outputs of size {size}, and "
+        "no probability of the decoder moves by more than {predicted}. With positions outputs differ by up to {with_}, "
+        "and probabilities by up to {moved}."
+    ).format(
+        without=f"{deviation:.1e}",
+        size=f"{float(without.size[-1]):.2g}",
+        predicted=f"{without.predicted:.1e}",
+        with_=f"{float(with_.outputs.max()):.3g}",
+        moved=f"{with_.predicted:.3g}",
+    )
+    return (
+        f'<p class="hs-leak-checks"><span class="hs-leak-badge {sort}">{"✓" if holds else "✗"} '
+        f'{html.escape(badge)}: {deviation:.1e}</span></p><p class="hs-leak-said">{html.escape(says)}</p>'
+    )
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _found(_model: Pretrained, _trace: Trace, name: str, seed: int, limit: int) -> dict[str, Equivariance]:
+    """With and without positions; name: the trace's id."""
+    order = permutation(len(_trace.source_ids), seed)
+    without = Interventions((Reposition("remove", "source"),))
+    found = {}
+    for side, switches in (("with", _trace.interventions), ("without", without)):
+        usual = cache.retrace(_model, _trace, switches, limit)
+        moved = _model.retrace(_trace, switches, order=order, limit=limit)
+        found[side] = equivariance(usual, moved, order)
+    return found
+
+
+def draw_equivariance(begun: Begun, options: Options, trace: Trace) -> None:
+    """The source in another order, with positions and without."""
+    limit = begun.model.token_limit(max_tokens())
+    st.markdown(
+        _(
+            "Attention and feed-forward networks treat their input as a set: put the tokens in another order *P*, and "
+            "the outputs come in that order and are otherwise the same, *f*(*Px*) = *P f*(*x*). Only the encodings of "
+            "section 3.5 tell the encoder who stands where."
+        )
+    )
+    seed = options.number("seed", _("Another order (seed)"), 0, 9999, 0, width=260)
+    found = _found(begun.model, trace, trace.id, seed, limit)
+    order = permutation(len(trace.source_ids), seed)
+    words = html.escape(" ".join(trace.source_labels[place] for place in order))
+    st.html(f'<p class="hs-look" dir="auto">{html.escape(_("The tokens, now:"))} <b>{words}</b></p>' + _says(found))
+    texts = {
+        "title": _("Tokens in another order: does only the order change?"),
+        "with": _("with positions"),
+        "without": _("without positions"),
+        "size": _("typical size of an output"),
+        "x": _("encoder layer"),
+        "y": _("largest deviation"),
+    }
+    numbers = [found[side].outputs.tolist() for side in ("with", "without")]
+    figure.draw(
+        permutation_deviations(*numbers, found["with"].size.tolist(), texts, figure.theme()),
+        "permutation",
+        "permutation",
+    )
+
+
+def draw(begun: Begun, trace: Trace) -> None:
+    """Controls, the pictures of attention before and after, translations and the probe set."""
+    state = lab.merge_browser(current() or begun.state, begun.model, ())
+    if begun.model.config.positions == "none":
+        message(_("This model was trained without positions, so there is nothing to exchange here."), "note")
+    switches = of_page(state.switches, (Reposition,), begun.model)
+    left, right = st.columns(2, gap="medium")
+    for side, column in zip(SIDES, (left, right), strict=True):
+        with column:
+            _control(begun, side, switches)
+    compared = compare(begun, trace, switches)
+    says = st.container(key="hs-says")
+    lab.draw(current() or state, compared, cards=False)
+    lab.say(says, compared)
+    translation.draw(compared, given=not trace.own)
+    probing.draw(compared)
+    with st.expander(_("What do the positions do?")):
+        st.markdown(
+            _(
+                "Attention itself sees a set: it compares every query with every key, wherever they stand. Section 3.5 "
+                "therefore adds to each embedding a vector that belongs to its position. **None** adds nothing; "
+                "**shuffled** and **reversed** give tokens the vectors of other tokens of the sentence; **shifted** "
+                "gives token p the vector of position p + k, which leaves all distances as they are; **scaled** "
+                "multiplies them. Reversed and shuffled targets are so at every step of writing, among the tokens "
+                "written so far."
+            )
+        )

@@ -1,0 +1,145 @@
+"""The residual stream: lengths on the way through a stack, and of what the last vector is the sum."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.shared import figure
+from pages.shared.begin import Begun
+from pages.shared.embeddings import check, choose_stack, numbered, said, stack_labels, stack_name
+from pages.shared.options import Options
+from pages.shared.texts import _
+from transformer.analysis.residual import Parts, Stream, decompose, stream
+from transformer.figures import residual
+from transformer.trace import Trace
+
+
+def sublayer_names(places: tuple[tuple[int, str], ...]) -> tuple[str, ...]:
+    """ "1 self", "1 FF", ... for an axis."""
+    names = {"self": _("self"), "cross": _("cross"), "ff": _("FF")}
+    return tuple(f"{layer + 1} {names[name]}" for layer, name in places)
+
+
+def _texts() -> dict[str, str]:
+    return {
+        **residual.LABELS,
+        "token": _("token"),
+        "sublayer": _("sub-layer"),
+        "part": _("part"),
+        "length": _("length ‖·‖"),
+        "normed": _("after LayerNorm"),
+        "stream": _("Lengths on the way through"),
+        "tokens": _("Lengths, token by token"),
+        "quantity": _("vector"),
+        "share": _("share"),
+        "shares": _("Who made the vector"),
+        "shares_equation": _("share of part <i>p</i> = ⟨<i>p</i>, <i>x</i>⟩ / ⟨<i>x</i>, <i>x</i>⟩"),
+    }
+
+
+def _most(found: Stream, names: tuple[str, ...]) -> str:
+    """Which sub-layer adds most beside what enters it, and which least."""
+    ratios = (found.update / found.enters).quantile(0.5, dim=1)
+    high, low = int(ratios.argmax()), int(ratios.argmin())
+    return _(
+        "Beside what enters it, {most} adds most: its update is {high} times as long as x, median over the tokens; "
+        "{least} adds least, {low} times."
+    ).format(most=names[high], high=f"{float(ratios[high]):.2f}", least=names[low], low=f"{float(ratios[low]):.2f}")
+
+
+def _made(parts: Parts, names: tuple[str, ...]) -> str:
+    """Which part has most of the whole, and what is left of the input."""
+    mean = 100 * parts.shares.mean(1)
+    most = int(mean.argmax())
+    sentence = _(
+        "Mean over the tokens: {most} has the largest share, {share} %; of what entered the stack, embedding and "
+        "position together, {left} % is left."
+    )
+    return sentence.format(most=names[most], share=f"{float(mean[most]):.1f}", left=f"{float(mean[:2].sum()):.1f}")
+
+
+def _choices(begun: Begun, trace: Trace, options: Options) -> tuple[str, int, int | None]:
+    """Stack, token (0: the median of all) and how many layers are passed, None for all."""
+    config = begun.model.config
+    first, second, third = st.columns((1, 1.4, 1.4), gap="small", vertical_alignment="bottom")
+    with first:
+        stack = choose_stack(options)
+    names = [_("all tokens: the median"), *numbered(stack_labels(trace, stack))]
+    with second:
+        token = int(options.choose("token", _("Lines show"), range(len(names)), 0, lambda one: names[one]))
+    layers = config.encoder_layers if stack == "encoder" else config.decoder_layers
+
+    def name(layer: int) -> str:
+        if layer < layers:
+            return _("layer {layer}").format(layer=layer)
+        return _("layer {layer}, what leaves the {stack}").format(layer=layer, stack=stack_name(stack))
+
+    with third:
+        layer = int(options.choose("layer", _("Shares after"), range(1, layers + 1), layers, name))
+    return stack, token, None if layer == layers else layer
+
+
+def _lengths(begun: Begun, trace: Trace, stack: str, token: int) -> None:
+    labels = stack_labels(trace, stack)
+    found = stream(trace, begun.model.model, stack)
+    names = sublayer_names(found.sublayers)
+    lengths = {name: getattr(found, name) for name in residual.QUANTITIES}
+    lines = {
+        name: (values[:, token - 1] if token else values.quantile(0.5, dim=1)).numpy()
+        for name, values in lengths.items()
+    }
+    pre = begun.model.config.norm == "pre"
+    drawn = residual.stream_figure(lines, names, stack, pre, figure.theme(), _texts())
+    cells = {name: values.numpy() for name, values in lengths.items()}
+    heatmap = residual.stream_heatmap(cells, labels, names, stack, figure.theme(), _texts())
+    left, right = st.columns(2, gap="medium")
+    with left:
+        figure.draw(drawn, "emb_stream", f"residual-lengths-{stack}")
+    with right:
+        figure.draw(heatmap, "emb_stream_tokens", f"residual-lengths-tokens-{stack}")
+    said(_most(found, names))
+
+
+def _shares(begun: Begun, trace: Trace, stack: str, through: int | None) -> None:
+    parts = decompose(trace, begun.model.model, stack, through)
+    names = (_("embedding"), _("positions"), *sublayer_names(parts.sublayers), _("biases β"))
+    labels = stack_labels(trace, stack)
+    drawn = residual.share_heatmap(parts.shares.numpy(), labels, names, figure.theme(), _texts())
+    figure.draw(drawn, "emb_shares", f"residual-shares-{stack}")
+    said(_made(parts, names))
+    check(
+        _("The {count} parts add up to the vector the model computed: largest deviation {deviation}").format(
+            count=len(names), deviation=f"{parts.deviation:.1e}"
+        ),
+        parts.deviation < 1e-4 * max(1.0, float(parts.whole.abs().max())),
+    )
+
+
+def draw(begun: Begun, trace: Trace, options: Options) -> None:
+    """Lengths of the residual stream at every sub-layer, and the shares of its parts."""
+    said(
+        _(
+            "Around every sub-layer lies a residual connection (section 3.1): what enters is carried past it, and the "
+            "sub-layer adds its update. This is how long these vectors are, and how much of the result each of them "
+            "made."
+        ),
+        about=True,
+    )
+    stack, token, through = _choices(begun, trace, options)
+    _lengths(begun, trace, stack, token)
+    _shares(begun, trace, stack, through)
+    with st.expander(_("How can a vector be taken apart exactly, through LayerNorm?")):
+        st.latex(
+            r"\mathrm{LayerNorm}(x) = \gamma \odot \frac{x - \mathrm{mean}(x)}{\sigma(x)} + \beta"
+            r" = \sum_p \gamma \odot \frac{p - \mathrm{mean}(p)}{\sigma(x)} + \beta \qquad x = \sum_p p"
+        )
+        st.markdown(
+            _(
+                "The mean is linear, and once σ is the number it was in this pass, so is the rest: every part goes "
+                "through each LayerNorm by itself, and each β joins as one more part. A share is the length of the "
+                "part's shadow on the vector, as a part of the vector's length: the shares of a token add up to 100 %. "
+                "A **negative** share belongs to a part that points away from the result: the other parts had to "
+                "outweigh it. The shares say what the result is made of, not what it would be without a part: then σ "
+                "and every later update would be others."
+            )
+        )

@@ -1,0 +1,207 @@
+"""The page of embeddings as a script: each part by link, what is out of range, odd text, other checkpoints."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.build import VARIANTS, tiny_model, tiny_pretrained, variant_name
+from tests.test_pages import APP, address, folder, sentences
+from transformer.checkpoint import save_checkpoint
+
+__all__ = ["folder"]  # the fixture
+FIGURES = {
+    "norms": ["embedding-norms-source", "embedding-norms-target"],
+    "neighbours": ["embedding-neighbours"],
+    "map": ["embedding-map-encoder"],
+    "residual": ["residual-lengths-encoder", "residual-lengths-tokens-encoder", "residual-shares-encoder"],
+    "lens": ["logit-lens"],
+    "output": ["output-steps", "output-candidates", "output-row"],
+}
+
+
+@pytest.fixture
+def open_page(folder: Path) -> Callable[..., AppTest]:
+    def start(**params: str) -> AppTest:
+        app = AppTest.from_file(str(APP), default_timeout=30).switch_page("pages/embeddings.py")
+        app.query_params.update({"source": "ka lo mi", "target": "re sta vu", **params})
+        return app.run()
+
+    return start
+
+
+def shown(app: AppTest) -> dict[str, dict[str, Any]]:
+    """What every figure on the page was handed, by its name."""
+    found = [one for one in app.get("bidi_component") if one.proto.component_name == "headscope.figure"]
+    data = [json.loads(one.proto.json) for one in found]
+    return {one["name"]: {**one, "figure": json.loads(one["figure"])} for one in data}
+
+
+def written(app: AppTest) -> str:
+    return " ".join(one.proto.body for one in app.get("html") if "<style" not in one.proto.body)
+
+
+@pytest.mark.parametrize("part", FIGURES)
+def test_every_part_is_reached_by_link_and_has_its_figures(open_page: Callable[..., AppTest], part: str) -> None:
+    app = open_page(part=part)
+    assert not app.exception and not sentences(app)
+    assert sorted(shown(app)) == sorted(FIGURES[part])
+    assert address(app).get("part", "norms") == part
+    assert "hs-emb-bad" not in written(app)
+    for data in shown(app).values():
+        assert data["figure"]["layout"]["title"]["subtitle"]["text"]
+
+
+@pytest.mark.parametrize("changes", VARIANTS, ids=variant_name)
+def test_every_kind_of_model_is_shown(open_page: Callable[..., AppTest], folder: Path, changes: dict[str, Any]) -> None:
+    tiny = tiny_pretrained()
+    model = tiny_model(vocab_size=len(tiny.tokenizer), decoder_layers=3, **changes)
+    name = "other-" + variant_name(changes).replace("=", "-")  # traces are kept by name, from test to test
+    save_checkpoint(folder / name, model, tiny.tokenizer, tiny.languages)
+    for part in FIGURES:
+        for stack in ("encoder", "decoder"):
+            app = open_page(checkpoint=name, part=part, stack=stack)
+            assert not app.exception and not sentences(app), (part, stack)
+            assert "hs-emb-bad" not in written(app), (part, stack)
+    if changes.get("positions") == "none":
+        assert "adds no positions" in written(open_page(checkpoint=name))
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "asked", "expected"),
+    [
+        ("neighbours", "token", "99", "6"),
+        ("neighbours", "token", "0", "1"),
+        ("neighbours", "token", "-7", "1"),
+        ("neighbours", "side", "middle", None),
+        ("map", "layer", "7", "2"),
+        ("map", "stack", "cross", None),
+        ("residual", "token", "9" * 40, "6"),
+        ("residual", "layer", "0", "1"),
+        ("lens", "step", "77", "4"),
+        ("lens", "step", "x", None),
+        ("output", "step", "<script>alert(1)</script>", None),
+        ("nonsense", "part", "nonsense", None),
+    ],
+)
+def test_what_is_out_of_range_becomes_the_nearest_and_a_sentence_says_so(
+    open_page: Callable[..., AppTest], part: str, name: str, asked: str, expected: str | None
+) -> None:
+    app = open_page(**{"part": part, name: asked})
+    assert not app.exception
+    assert f"The link asks for {name} " in sentences(app) and "<script>" not in sentences(app)
+    assert address(app).get(name) == expected and address(app)["source"] == "ka lo mi"
+    assert shown(app)
+
+
+def test_a_link_opens_exactly_what_it_names(open_page: Callable[..., AppTest]) -> None:
+    app = open_page(part="residual", stack="decoder", token="2", layer="1")
+    assert not app.exception and not sentences(app)
+    assert {name: address(app)[name] for name in ("part", "stack", "token", "layer")} == {
+        "part": "residual", "stack": "decoder", "token": "2", "layer": "1",
+    }  # fmt: skip
+    assert len(shown(app)["residual-shares-decoder"]["figure"]["layout"]["xaxis"]["ticktext"]) == 3 + 3
+    app = open_page(part="map", stack="decoder", layer="2")
+    assert shown(app)["embedding-map-decoder"]["start"] == 2
+
+
+def test_the_slider_of_the_map_reaches_the_link(open_page: Callable[..., AppTest]) -> None:
+    app = open_page(part="map")
+    assert "layer" not in address(app)
+    app.session_state["figure_emb_map"] = {"frame": 2}
+    app.run()
+    assert not app.exception and address(app)["layer"] == "2"
+    app.session_state["figure_emb_map"] = {"frame": 77}
+    app.run()
+    assert not app.exception and address(app)["layer"] == "2"
+
+
+def test_neighbours_of_a_typed_word(open_page: Callable[..., AppTest]) -> None:
+    model = tiny_pretrained()
+    app = open_page(part="neighbours", word="nunu")
+    pieces = model.tokenizer.pieces(model.tokenizer.encode("nunu"))
+    assert not app.exception and not sentences(app)
+    (token,) = [box for box in app.selectbox if box.label == "Piece of the word"]
+    assert len(token.options) == len(pieces)
+    app.text_input("embeddings_word").input("").run()
+    assert [box.label for box in app.selectbox][-1] == "Token of the sentence" and "word" not in address(app)
+    app.text_input("embeddings_word").input("zen").run()
+    assert address(app)["word"] == "zen"
+
+
+def test_a_word_without_letters_and_one_that_is_not_known(open_page: Callable[..., AppTest]) -> None:
+    for word in (" ", "\t", "\x00"):
+        app = open_page(part="neighbours", word=word)
+        assert not app.exception and "has no character that can be read" in sentences(app)
+        assert shown(app)
+    app = open_page(part="neighbours", word="語", token="2")
+    assert not app.exception and "is read as &lt;unk&gt;" in sentences(app, notes=True)
+    assert shown(app)["embedding-neighbours"]["figure"]["data"]
+
+
+@pytest.mark.parametrize("part", FIGURES)
+@pytest.mark.parametrize("text", ["<script>alert(1)</script>", "$x^2$ **b**", "a\x00b", "שלום", "ka"])
+def test_odd_text_stays_text(open_page: Callable[..., AppTest], part: str, text: str) -> None:
+    app = open_page(source=text, target=text, part=part, word=text)
+    assert not app.exception and shown(app)
+    assert "<script>" not in written(app)
+
+
+@pytest.mark.parametrize("text", ["", " ", "ka " * 500])
+def test_unusable_text_gets_one_sentence_and_keeps_what_was_chosen(
+    open_page: Callable[..., AppTest], text: str
+) -> None:
+    app = open_page(source=text, part="lens", step="3")
+    assert not app.exception and "The source text" in sentences(app) and not shown(app)
+    assert address(app)["step"] == "3"
+    app.text_input("source").input("ka lo mi").run()
+    assert not sentences(app) and shown(app) and address(app)["step"] == "3"
+
+
+def test_the_table_of_the_lens(open_page: Callable[..., AppTest]) -> None:
+    model = tiny_pretrained()
+    trace = model.trace("ka lo mi", "re sta vu")
+    app = open_page(part="lens", step="2")
+    tables = re.findall(r"<table class=\"hs-emb-table\">.*?</table>", written(app))
+    steps, one = tables
+    rows = re.findall(r"<tr>.*?</tr>", steps)[1:]
+    assert len(rows) == 3 and all(row.count("<td") == len(trace.target_out) for row in rows)
+    assert rows[-1].count("hs-emb-final") == len(trace.target_out)  # the last layer finds what it finds
+    assert re.findall(r"<th scope=\"row\">(.*?)</th>", steps) == ["embedding", "layer 1", "layer 2"]
+    last = re.findall(r"<small>([0-9.]+)</small>", re.findall(r"<tr>.*?</tr>", one)[-1])
+    best = trace.logits[1].softmax(-1).topk(5).values.tolist()
+    assert [float(text) for text in last] == pytest.approx(best, abs=0.0006)
+    assert "largest deviation of the logits 0" in written(app)
+
+
+def test_a_target_given_need_not_be_what_the_model_would_say(open_page: Callable[..., AppTest]) -> None:
+    app = open_page(part="output", step="2")
+    trace = tiny_pretrained().trace("ka lo mi", "re sta vu")
+    figure = shown(app)["output-steps"]["figure"]
+    surpassed = int((trace.logits.softmax(-1).amax(-1) > trace.probabilities).sum())
+    assert len(figure["data"]) == (2 if surpassed else 1)
+    assert "largest difference 0" in written(app)
+
+
+def test_a_checkpoint_with_fewer_layers_takes_the_choice_along(open_page: Callable[..., AppTest], folder: Path) -> None:
+    tiny = tiny_pretrained()
+    small = tiny_model(vocab_size=len(tiny.tokenizer), encoder_layers=1, decoder_layers=1)
+    save_checkpoint(folder / "small", small, tiny.tokenizer, tiny.languages)
+    app = open_page(checkpoint="tiny", part="map", layer="2")
+    app.selectbox("checkpoint").select("small").run()
+    assert not app.exception and not sentences(app) and address(app)["layer"] == "1"
+    app = open_page(checkpoint="small", part="residual")
+    assert not app.exception and shown(app)
+
+
+def test_what_was_chosen_stays_when_the_person_comes_back(open_page: Callable[..., AppTest]) -> None:
+    app = open_page(part="lens", step="3")
+    app.switch_page("pages/model.py").run()
+    app.switch_page("pages/embeddings.py").run()
+    assert not app.exception and address(app)["part"] == "lens" and address(app)["step"] == "3"

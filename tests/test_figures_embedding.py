@@ -1,0 +1,240 @@
+"""Figures of embeddings, residual stream and output: their data is what went in, and no token becomes markup."""
+
+from __future__ import annotations
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+from transformer.figures import embedding, output, residual
+from transformer.figures.style import BLUE, GREY, ORANGE, PURPLE
+
+TOKENS = ("the", "<b>x</b>", "the", "</s>")
+SUBLAYERS = ("1 self", "1 FF", "2 self")
+themes = pytest.mark.parametrize("theme", ["light", "dark"])
+
+
+def ramp(*shape: int) -> np.ndarray:
+    return np.arange(1, 1 + np.prod(shape), dtype=np.float64).reshape(shape) / 7
+
+
+def ticks(figure: go.Figure, axis: str) -> tuple[str, ...]:
+    found = figure.layout[f"{axis}axis"]
+    assert list(found.tickvals) == list(range(len(found.ticktext)))
+    return tuple(found.ticktext)
+
+
+def complete(figure: go.Figure, axes: str = "xy") -> None:
+    """Title, equation, axes with titles where they are no tokens, and nothing that a token could have injected."""
+    assert figure.layout.title.text and figure.layout.title.subtitle.text
+    assert all(figure.layout[f"{axis}axis"].title.text for axis in axes)
+    assert "<b>x" not in figure.to_json().replace("\\u003c", "<").split('"meta"')[0]
+    assert figure.layout.font.size >= 15
+
+
+@themes
+def test_lengths_at_the_input(theme: str) -> None:
+    row, scaled, positions = ramp(4), 8 * ramp(4), ramp(4)[::-1]
+    for side, colour in (("source", BLUE), ("target", ORANGE)):
+        figure = embedding.norm_figure(TOKENS, row, scaled, positions, side, theme)
+        drawn = {trace.name: trace for trace in figure.data}
+        for name, values in (("scaled", scaled), ("row", row), ("positions", positions)):
+            np.testing.assert_allclose(drawn[embedding.LABELS[name]].y, values, rtol=1e-6)
+            assert list(drawn[embedding.LABELS[name]].customdata) == [1, 2, 3, 4]
+        assert drawn[embedding.LABELS["row"]].marker.color == colour[theme]
+        assert drawn[embedding.LABELS["positions"]].line.color == PURPLE[theme]
+        assert ticks(figure, "x") == ("the", "&lt;b&gt;x&lt;/b&gt;", "the", "&lt;/s&gt;")
+        assert figure.layout.title.text.endswith(side) and figure.layout.yaxis.range is None
+        complete(figure, "y")
+    figure = embedding.norm_figure(TOKENS, row, scaled, positions, "source", theme, most=20)
+    assert tuple(figure.layout.yaxis.range) == (0, 21)
+
+
+@themes
+def test_neighbours(theme: str) -> None:
+    cosines = np.array([0.9, 0.5, -0.1])
+    figure = embedding.neighbour_bars("<b>x</b>", TOKENS[:3], cosines, theme)
+    (bars,) = figure.data
+    np.testing.assert_allclose(bars.x, cosines, rtol=1e-6)
+    assert list(bars.text) == ["0.90", "0.50", "−0.10"] and ticks(figure, "y")[0] == "the"
+    assert figure.layout.xaxis.range[0] < -0.1 and figure.layout.yaxis.autorange == "reversed"
+    assert "&lt;b&gt;x&lt;/b&gt;" in figure.layout.title.text
+    complete(figure, "x")
+    assert embedding.neighbour_bars("x", (), np.zeros(0), theme).data
+
+
+@themes
+@pytest.mark.parametrize(("stack", "colour"), [("encoder", BLUE), ("decoder", ORANGE)])
+def test_the_tokens_in_a_plane_and_the_way_they_came(theme: str, stack: str, colour: dict[str, str]) -> None:
+    points = ramp(3, 4, 2) - 1
+    figure = embedding.token_map(TOKENS, points, ("start", "layer 1", "layer 2"), stack, theme)
+    assert [frame.name for frame in figure.frames] == ["start", "layer 1", "layer 2"]
+    assert [step.label for step in figure.layout.sliders[0].steps] == ["start", "layer 1", "layer 2"]
+    for place, frame in enumerate(figure.frames):
+        trail, dots = frame.data
+        np.testing.assert_allclose(np.stack((dots.x, dots.y), 1), points[place], rtol=1e-6)
+        assert len(trail.x) == 12 and np.isnan(trail.x[2::3]).all()
+        if place:
+            np.testing.assert_allclose(np.stack((trail.x, trail.y), 1)[1::3], points[place], rtol=1e-6)
+            np.testing.assert_allclose(np.stack((trail.x, trail.y), 1)[0::3], points[place - 1], rtol=1e-6)
+        else:
+            assert np.isnan(trail.x).all()
+    trail, dots = figure.data
+    np.testing.assert_allclose(np.stack((dots.x, dots.y), 1), points[0], rtol=1e-6)
+    assert dots.marker.color == colour[theme] and dots.text[1] == "&lt;b&gt;x&lt;/b&gt;"
+    for axis, own in zip("xy", points.transpose(2, 0, 1), strict=True):
+        low, high = figure.layout[f"{axis}axis"].range
+        assert low < own.min() and high > own.max()
+    assert figure.layout.yaxis.scaleanchor == "x"
+    complete(figure)
+
+
+def test_labels_in_a_plane_keep_out_of_each_others_way() -> None:
+    near = np.array([[0.0, 0.0], [0.2, 0.0], [9.0, 9.0]])
+    figure = embedding.token_map(("first", "second", "far"), np.stack((near, near * 5)), ("a", "b"), "encoder")
+    first, second, far = figure.data[1].textposition
+    assert first != second and far == "top center"
+    assert list(figure.frames[0].data[1].textposition) == [first, second, far]
+    assert {one[0] for one in embedding.PLACES} >= {first, second}
+
+
+def test_many_tokens_in_a_plane_have_their_names_on_hover_only() -> None:
+    names = [f"t{i}" for i in range(embedding.MOST_NAMED + 1)]
+    points = np.zeros((2, len(names), 2))
+    figure = embedding.token_map(names, points, ("a", "b"), "encoder")
+    assert figure.data[1].mode == "markers" and len(figure.data[1].text) == len(names)
+    assert embedding.token_map(names[:5], points[:, :5], ("a", "b"), "encoder").data[1].mode == "markers+text"
+
+
+@themes
+def test_lengths_on_the_way_through(theme: str) -> None:
+    lengths = {name: ramp(3) * place for place, name in enumerate(residual.QUANTITIES, 1)}
+    for pre in (False, True):
+        figure = residual.stream_figure(lengths, SUBLAYERS, "decoder", pre, theme)
+        for trace, name in zip(figure.data, residual.QUANTITIES, strict=True):
+            np.testing.assert_allclose(trace.y, lengths[name], rtol=1e-6)
+            assert trace.name == residual.LABELS[name]
+        assert ticks(figure, "x") == SUBLAYERS and figure.data[2].line.color == ORANGE[theme]
+        assert ("Sublayer(LayerNorm" in figure.layout.title.subtitle.text) == pre
+        complete(figure)
+
+
+@themes
+def test_lengths_token_by_token(theme: str) -> None:
+    lengths = {name: ramp(3, 4) * place for place, name in enumerate(residual.QUANTITIES, 1)}
+    figure = residual.stream_heatmap(lengths, TOKENS, SUBLAYERS, "encoder", theme)
+    for frame, name in zip(figure.frames, residual.QUANTITIES, strict=True):
+        assert frame.name == residual.LABELS[name]
+        np.testing.assert_allclose(frame.data[0].z, lengths[name].T, rtol=1e-6)
+    np.testing.assert_allclose(figure.data[0].z, lengths["sum"].T, rtol=1e-6)
+    assert figure.layout.sliders[0].active == 2
+    every = np.concatenate([one.ravel() for one in lengths.values()])
+    assert (figure.data[0].zmin, figure.data[0].zmax) == (0, pytest.approx(np.quantile(every, 0.99)))
+    assert figure.data[0].colorbar.ticktext == ("0", "3.29", "≥ 6.59")
+    assert ticks(figure, "x") == SUBLAYERS and len(ticks(figure, "y")) == 4
+    assert figure.data[0].customdata.tolist() == [[1] * 3, [2] * 3, [3] * 3, [4] * 3]
+    complete(figure, "x")
+
+
+@themes
+def test_shares(theme: str) -> None:
+    shares = ramp(5, 4) - 1
+    parts = ("embedding", "positions", *SUBLAYERS)
+    figure = residual.share_heatmap(shares, TOKENS, parts, theme)
+    (cells,) = figure.data
+    np.testing.assert_allclose(cells.z, 100 * shares.T, rtol=1e-5)
+    assert cells.zmid == 0 and cells.zmin == -cells.zmax and ticks(figure, "x") == parts
+    complete(figure, "x")
+
+
+@themes
+def test_the_lens(theme: str) -> None:
+    probability, rank = ramp(3, 4) / 2, np.arange(12).reshape(3, 4)
+    for pre in (False, True):
+        figure = output.lens_heatmap(probability, rank, SUBLAYERS, TOKENS, pre, theme)
+        (cells,) = figure.data
+        np.testing.assert_allclose(cells.z, probability, rtol=1e-6)
+        assert [[int(one) for one in row] for row in cells.text] == rank.tolist()
+        assert (cells.zmin, cells.zmax) == (0, 1) and ticks(figure, "y") == SUBLAYERS
+        assert figure.layout.yaxis.autorange == "reversed"
+        assert ("LayerNorm" in figure.layout.title.subtitle.text) == pre
+        assert cells.texttemplate and "rank" in figure.layout.title.text
+        complete(figure, "x")
+    many = output.MOST_RANKS + 1
+    figure = output.lens_heatmap(ramp(3, many), ramp(3, many), SUBLAYERS, ["a"] * many)
+    assert not figure.data[0].texttemplate and "rank" not in figure.layout.title.text
+
+
+@themes
+def test_how_sure_every_step_is(theme: str) -> None:
+    shown, likeliest = np.array([0.9, 0.2, 0.5, 1.0]), np.array([0.9, 0.6, 0.5, 1.0])
+    figure = output.step_bars(TOKENS, shown, likeliest, theme)
+    np.testing.assert_allclose(figure.data[0].y, shown, rtol=1e-6)
+    assert list(figure.data[1].x) == [1] and figure.data[1].y[0] == pytest.approx(0.6)
+    assert list(figure.data[1].customdata) == [2] and figure.layout.showlegend
+    complete(figure)
+    figure = output.step_bars(TOKENS, shown, shown, theme)
+    assert len(figure.data) == 1 and not figure.layout.showlegend
+
+
+@themes
+def test_candidates(theme: str) -> None:
+    values = np.array([0.7, 0.2, 0.0001])
+    figure = output.candidate_bars("<b>x</b>", TOKENS[:3], values, 1, theme)
+    (bars,) = figure.data
+    np.testing.assert_allclose(bars.x, values, rtol=1e-6)
+    assert list(bars.text) == ["0.700", "0.200", "&lt;.001"]
+    assert list(bars.marker.color) == [GREY[theme], ORANGE[theme], GREY[theme]]
+    complete(figure, "x")
+    assert set(output.candidate_bars("a", TOKENS, ramp(4), None, theme).data[0].marker.color) == {GREY[theme]}
+
+
+@themes
+def test_a_row_at_input_and_output(theme: str) -> None:
+    entering, leaving = ramp(6) - 0.5, -ramp(6)
+    figure = output.row_strip("<b>x</b>", entering, leaving, theme)
+    (cells,) = figure.data
+    np.testing.assert_allclose(cells.z, np.stack((entering, leaving)), rtol=1e-6)
+    assert cells.zmid == 0 and ticks(figure, "y") == ("input", "output")
+    complete(figure, "x")
+
+
+def test_a_long_sentence_has_fewer_labels_and_no_endless_figure() -> None:
+    labels, lengths = [f"t{i}" for i in range(128)], {name: ramp(3, 128) for name in residual.QUANTITIES}
+    figure = residual.stream_heatmap(lengths, labels, SUBLAYERS, "encoder")
+    assert len(figure.layout.yaxis.tickvals) <= 18 and figure.layout.height < 640
+    assert figure.layout.meta["labels"]["y"] == tuple(labels) or figure.layout.meta["labels"]["y"] == labels
+    figure = residual.share_heatmap(ramp(3, 128), labels, SUBLAYERS)
+    assert len(figure.layout.yaxis.tickvals) <= 48 and figure.layout.height < 1200
+
+
+def test_every_label_can_be_translated() -> None:
+    def foreign(labels: dict[str, str]) -> dict[str, str]:
+        return {name: "Ω" + text for name, text in labels.items()}
+
+    lengths = {name: ramp(3, 4) for name in residual.QUANTITIES}
+    first = {name: ramp(3) for name in residual.QUANTITIES}
+    e, r, o = (foreign(module.LABELS) for module in (embedding, residual, output))
+    figures = [
+        embedding.norm_figure(TOKENS, ramp(4), ramp(4), ramp(4), "source", texts=e),
+        embedding.neighbour_bars("a", TOKENS, ramp(4), texts=e),
+        embedding.token_map(TOKENS, ramp(2, 4, 2), ("0", "1"), "encoder", texts=e),
+        residual.stream_figure(first, SUBLAYERS, "encoder", texts=r),
+        residual.stream_heatmap(lengths, TOKENS, SUBLAYERS, "encoder", texts=r),
+        residual.share_heatmap(ramp(3, 4), TOKENS, SUBLAYERS, texts=r),
+        output.lens_heatmap(ramp(3, 4), ramp(3, 4), SUBLAYERS, TOKENS, texts=o),
+        output.step_bars(TOKENS, ramp(4), ramp(4), texts=o),
+        output.candidate_bars("a", TOKENS, ramp(4), texts=o),
+        output.row_strip("a", ramp(4), ramp(4), texts=o),
+    ]
+    for figure in figures:
+        texts = [figure.layout.title.text, figure.layout.title.subtitle.text]
+        texts += [figure.layout[f"{axis}axis"].title.text for axis in "xy"]
+        texts += [trace.name for trace in figure.data]
+        assert all(text.startswith("Ω") for text in texts if text)
+        hovers = [trace.hovertemplate or "" for trace in figure.data]
+        assert [
+            one for one in hovers if one and "Ω" not in one and one != "%{y:.2f}"
+        ] == []  # there a line has its name
+    used = "".join(figure.to_json() for figure in figures)
+    assert used.count("\\u03a9") + used.count("Ω") > 40

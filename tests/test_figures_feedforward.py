@@ -1,0 +1,178 @@
+"""The figures of the feed-forward page: what is drawn is what went in, and every one says equation 2."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+from transformer.analysis.activations import ACTIVE, nonlinearity
+from transformer.figures import feedforward, neurons
+from transformer.figures.style import BLUE, GREY, INK, ORANGE
+
+STEPS = (0.0, 0.05, 0.1)
+RNG = np.random.default_rng(4)
+SHARES = {
+    "encoder": np.sort(RNG.random((3, 2, 5), dtype=np.float32), 0)[::-1],
+    "decoder": np.sort(RNG.random((3, 3, 7), dtype=np.float32), 0)[::-1],
+}
+TOKENS = {"encoder": ["the", "the", "<b>x</b>", ".", "</s>"], "decoder": ["<s>", *"abcdef"]}
+
+
+def activity(**more: object) -> go.Figure:
+    return feedforward.activity(SHARES, STEPS, TOKENS, **{"published": 0.03, **more})  # type: ignore[arg-type]
+
+
+def plain(figure: go.Figure) -> dict:
+    """As the browser gets it, numbers in words."""
+    return json.loads(figure.to_json())
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_map_shows_every_share_and_the_means_over_tokens(theme: str) -> None:
+    figure = activity(start=1, theme=theme)
+    first, second, third, fourth, line, other = figure.data
+    for bar, heat, stack, colour in ((first, third, "encoder", BLUE), (second, fourth, "decoder", ORANGE)):
+        assert np.allclose(heat.z, 100 * SHARES[stack][1].T) and np.allclose(bar.y, 100 * SHARES[stack][1].mean(-1))
+        assert list(heat.x) == list(bar.x) == list(range(1, len(SHARES[stack][1]) + 1))
+        assert bar.marker.color == colour[theme] == heat.colorscale[1][1]
+        assert (heat.zmin, heat.zmax) == (0, pytest.approx(100 * max(one.max() for one in SHARES.values())))
+    assert list(line.y) == list(other.y) == [3.0, 3.0] and line.line.color == GREY[theme] and line.line.dash == "dash"
+    assert line.name == "3.0 % in T5-Base (another model, other data)" and line.showlegend and not other.showlegend
+    assert figure.layout.yaxis3.range == (6.5, -0.5)  # the first token on top
+    assert list(figure.layout.yaxis3.ticktext) == ["the", "the", "&lt;b&gt;x&lt;/b&gt;", ".", "&lt;/s&gt;"]
+    assert figure.layout.meta["labels"]["y4"] == TOKENS["decoder"]
+    assert "equation 2" in figure.layout.title.subtitle.text and "max(0, " in figure.layout.title.subtitle.text
+
+
+def test_every_threshold_is_a_frame_and_the_slider_knows_them() -> None:
+    figure = activity(start=2)
+    assert [frame.name for frame in figure.frames] == ["0.00", "0.05", "0.10"]
+    for at, frame in enumerate(figure.frames):
+        assert tuple(frame.traces) == (0, 1, 2, 3)
+        for number, stack in enumerate(SHARES):
+            assert np.allclose(frame.data[number].y, 100 * SHARES[stack][at].mean(-1))
+            assert np.allclose(frame.data[number + 2].z, 100 * SHARES[stack][at].T)
+            assert frame.data[number].type == "bar" and frame.data[number + 2].type == "heatmap"
+    (slider,) = figure.layout.sliders
+    assert slider.active == 2 and slider.currentvalue.prefix == "Threshold: " and len(slider.steps) == 3
+    top = figure.layout.yaxis.range[1]
+    assert top > max(frame.data[0].y.max() for frame in figure.frames) and figure.layout.yaxis2.range[1] == top
+
+
+def test_a_map_of_many_tokens_is_no_higher_than_a_screen_and_a_half_and_writes_no_numbers() -> None:
+    shares = {stack: np.zeros((1, 4, 128), dtype=np.float32) for stack in SHARES}
+    figure = feedforward.activity(shares, [0.0], {stack: ["a"] * 128 for stack in shares}, kind="gelu")
+    assert figure.layout.height < 1_300 and figure.data[2].texttemplate is None and len(figure.data) == 4
+    assert len(figure.layout.yaxis3.ticktext) <= 40
+    assert "GELU(" in figure.layout.title.subtitle.text and figure.data[2].zmax > 0  # also where nothing is active
+
+
+def test_the_histogram_has_every_count() -> None:
+    edges, before, after = np.array([-1.0, 0.0, 1.0, 2.0]), np.array([5, 0, 2]), np.array([0, 6, 1])
+    first, second = feedforward.histogram(edges, before, after, "decoder", 1).data
+    assert list(first.y) == [5, 0, 2] and list(second.y) == [0, 6, 1]
+    assert list(first.x) == list(second.x) == [-0.5, 0.5, 1.5] and list(first.width) == [1.0] * 3
+    assert np.asarray(first.customdata).tolist() == [[-1, 0], [0, 1], [1, 2]]
+    figure = feedforward.histogram(edges, before, after, "decoder", 1, "gelu", theme="dark")
+    assert (
+        figure.data[0].marker.color == ORANGE["dark"] and figure.layout.yaxis.type == figure.layout.yaxis2.type == "log"
+    )
+    assert "decoder layer 2" in figure.layout.title.text and "equation 2" in figure.layout.title.subtitle.text
+
+
+def test_the_spread_has_a_bar_for_every_number_of_tokens() -> None:
+    counts = np.array([690, 0, 12, 1])
+    figure = feedforward.spread(counts, "encoder", 0, 0.2)
+    (bars,) = figure.data
+    assert list(bars.x) == [0, 1, 2, 3] and list(bars.y) == [690, 0, 12, 1] and bars.marker.color == BLUE["light"]
+    assert "3 in all" in figure.layout.xaxis.title.text and "0.20" in figure.layout.title.subtitle.text
+    low, high = figure.layout.yaxis.range
+    assert 10**low < 1 and 10**high > 690
+    assert feedforward.spread(np.ones(130), "encoder", 0, 0.0).data[0].texttemplate is None
+
+
+@pytest.mark.parametrize("by", ["activation", "contribution"])
+def test_the_strongest_neurons_are_counted_from_1_and_the_chosen_one_stands_out(by: str) -> None:
+    figure = neurons.strongest([7, 0, 99], np.array([3.0, 2.0, 0.5]), "decoder", by, chosen=0, kind="gelu")
+    (bars,) = figure.data
+    assert list(bars.x) == [3.0, 2.0, 0.5] and list(figure.layout.yaxis.ticktext) == ["8", "1", "100"]
+    assert figure.layout.yaxis.range == (2.5, -0.5) and bars.orientation == "h"
+    assert list(bars.marker.opacity) == [0.5, 1.0, 0.5]
+    assert "equation 2" in figure.layout.title.subtitle.text
+    assert ("GELU" in figure.layout.title.subtitle.text) == (by == "activation")
+    assert list(neurons.strongest([1], np.array([2.0]), "encoder", by).data[0].marker.opacity) == [1.0]
+
+
+def test_the_vocabulary_keeps_signs_and_shows_markup_as_text() -> None:
+    scores, deviations = np.array([0.5, 0.25, -0.75]), np.array([4.0, 2.0, -6.0])
+    labels, pieces = ["<i>", "b", "b"], ["▁<i>", "▁b", "b"]
+    figure = neurons.vocabulary(labels, pieces, scores, deviations, 41, theme="dark")
+    (bars,) = figure.data
+    assert list(bars.x) == [0.5, 0.25, -0.75]
+    assert list(bars.marker.color) == [BLUE["dark"], BLUE["dark"], ORANGE["dark"]]
+    assert list(figure.layout.yaxis.ticktext) == ["&lt;i&gt;", "b", "b"]
+    assert [list(one) for one in bars.customdata] == [["▁&lt;i&gt;", 4.0], ["▁b", 2.0], ["b", -6.0]]
+    assert "42" in figure.layout.title.text and figure.layout.xaxis.range[0] < -0.75
+    assert figure.layout.xaxis.range[0] == -figure.layout.xaxis.range[1]
+
+
+def test_silent_neurons_per_layer() -> None:
+    never = {"encoder": np.array([230, 4]), "decoder": np.array([2, 0, 1])}
+    always = {"encoder": np.array([0, 1]), "decoder": np.array([0, 0, 3])}
+    figure = neurons.silent(never, always, 1024, 0.2, "120 <pairs>")
+    assert [list(one.y) for one in figure.data] == [[230, 4], [0, 1], [2, 0, 1], [0, 0, 3]]
+    assert [list(one.text) for one in figure.data] == [["230", "4"], ["", "1"], ["2", "", "1"], ["", "", "3"]]
+    assert [one.name for one in figure.data[:2]] == ["encoder, never", "encoder, always"]
+    assert figure.data[1].marker.pattern.shape == "/" and figure.layout.yaxis.title.text == "neurons of 1,024"
+    assert "&gt; 0.20" in figure.layout.title.subtitle.text and "120 &lt;pairs&gt;" in figure.layout.title.subtitle.text
+    nothing = {stack: np.zeros(2, dtype=int) for stack in never}
+    assert neurons.silent(nothing, nothing, 8, 0.0).layout.yaxis.range[1] > 0
+
+
+@pytest.mark.parametrize("kind", ACTIVE)
+def test_both_functions_are_drawn_and_the_models_own_boldly(kind: str) -> None:
+    z = np.linspace(-2, 2, 41)
+    found = {name: nonlinearity(name, z) for name in ACTIVE}
+    own = np.array([-1.5, -0.5, 1.0], dtype=np.float32)
+    values, slopes = ({name: getattr(one, part) for name, one in found.items()} for part in ("value", "slope"))
+    figure = feedforward.curves(z, values, slopes, kind, own, 1_280, "encoder")
+    first, derivative, other, _, rug = figure.data
+    assert np.array_equal(first.y, found[kind].value) and np.array_equal(
+        derivative.y, found[kind].slope, equal_nan=True
+    )
+    assert first.name.endswith(", this model") and not other.name.endswith(", this model")
+    assert first.line.width > other.line.width and (first.line.color, other.line.color) == (BLUE["light"], INK["light"])
+    assert (first.yaxis, derivative.yaxis, rug.yaxis) == ("y", "y2", "y3") and first.line.dash == "solid"
+    assert list(rug.x) == [-1.5, -0.5, 1.0] and rug.name == "3 of 1,280 pre-activations"
+    assert "equation 2" in figure.layout.title.subtitle.text
+
+
+def test_every_figure_says_its_axes_and_can_be_sent() -> None:
+    counts = np.array([3, 1])
+    made = [
+        activity(),
+        feedforward.histogram(np.array([-1.0, 0.0, 1.0]), counts, counts, "encoder", 0),
+        feedforward.spread(counts, "encoder", 0, 0.0),
+        neurons.strongest([1, 2], np.array([1.0, 0.5]), "encoder"),
+        neurons.vocabulary(["a"], ["a"], np.array([1.0]), np.array([2.0]), 0),
+        neurons.silent({"encoder": counts, "decoder": counts}, {"encoder": counts, "decoder": counts}, 9, 0.0),
+    ]
+    for figure in made:
+        layout = plain(figure)["layout"]
+        assert layout["title"]["text"] and "equation 2" in layout["title"]["subtitle"]["text"]
+        titles = [axis["title"]["text"] for name, axis in layout.items() if "axis" in name and "title" in axis]
+        assert sum(map(bool, titles)) >= 2 and layout["font"]["size"] >= 15
+        assert all("hovertemplate" in one or one.get("hoverinfo") == "skip" for one in plain(figure)["data"])
+
+
+def test_texts_can_be_replaced() -> None:
+    texts = {name: f"{text}~" for name, text in feedforward.LABELS.items()}
+    figure = activity(texts=texts)
+    assert figure.layout.title.text == "Active neurons per layer and token~"
+    assert figure.layout.xaxis.title.text == "encoder~ layer~<br>rows: source~"
+    more = {name: f"{text}~" for name, text in neurons.LABELS.items()}
+    figure = neurons.strongest([1], np.array([1.0]), "encoder", texts=more)
+    assert (figure.layout.title.text, figure.layout.xaxis.title.text) == ("Strongest activation~", "activation~")

@@ -1,0 +1,91 @@
+"""Sub-layers and neurons taken out on the feed-forward page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from streamlit.testing.v1 import AppTest
+
+from pages.shared.knockouts import ListError, read_neurons, strongest, write_neurons
+from tests.build import D_FF, tiny_pretrained
+from tests.test_options import open_page
+from tests.test_pages import address, folder, sentences
+
+__all__ = ["folder", "open_page"]  # the fixtures
+
+
+def shown(app: AppTest) -> str:
+    return " ".join(one.proto.body for one in app.get("html"))
+
+
+@given(st.sets(st.integers(0, 99)))
+def test_a_list_is_read_back(neurons: set[int]) -> None:
+    assert read_neurons(write_neurons(sorted(neurons)), 100) == sorted(neurons)
+
+
+def test_lists_as_people_write_them() -> None:
+    assert read_neurons("17, 30-32", 40) == [16, 29, 30, 31] and read_neurons(" 3 – 4 ,,", 40) == [2, 3]
+    assert read_neurons("", 40) == [] and write_neurons([0, 1, 2, 7]) == "1-3, 8"
+    for text, word in (("x", "'x'"), ("0", "1 to 40"), ("41", "1 to 40"), ("9-3", "1 to 40"), ("1;2", "commas")):
+        with pytest.raises(ListError, match=word):
+            read_neurons(text, 40)
+
+
+def test_the_strongest_are_those_of_a_loop() -> None:
+    trace = tiny_pretrained().trace("ka lo mi", "re sta vu")
+    sums = [
+        sum(abs(trace.decoder_ff.activation[1, token, neuron].item()) for token in range(len(trace.target_in)))
+        for neuron in range(D_FF)
+    ]
+    wanted = sorted(range(D_FF), key=lambda neuron: -sums[neuron])[:5]
+    assert strongest(trace, "decoder", 1, 5) == wanted
+
+
+def test_sub_layers_and_neurons_by_link(open_page: Callable[..., AppTest]) -> None:
+    app = open_page("feedforward", part="knock", skip="encoder.1.ff,decoder.2.cross", neurons="encoder.2.3")
+    assert not app.exception and not sentences(app)
+    assert app.session_state["feedforward_skip_encoder"] == ["encoder.1.ff"]
+    assert app.session_state["feedforward_skip_decoder"] == ["decoder.2.cross"]
+    said = "left out: cross-attention, decoder layer 2 and feed-forward, encoder layer 1; neuron 3 of encoder layer 2"
+    assert f"After: {said}" in shown(app)
+    assert address(app)["skip"] == "decoder.2.cross,encoder.1.ff"
+
+
+def test_neurons_are_typed_and_put_back(open_page: Callable[..., AppTest]) -> None:
+    app = open_page("feedforward", part="knock")
+    field = "feedforward_neurons_encoder_0"
+    app.text_input(field).input("2, 5-7").run()
+    assert not app.exception
+    assert address(app)["neurons"] == "encoder.1.2,encoder.1.5,encoder.1.6,encoder.1.7"
+    assert app.text_input(field).value == "2, 5-7"
+    app.button_group("feedforward_stack").set_value("decoder").run()
+    app.text_input("feedforward_neurons_decoder_0").input("9").run()
+    assert "decoder.1.9" in address(app)["neurons"] and "encoder.1.2" in address(app)["neurons"]
+    app.text_input("feedforward_neurons_decoder_0").input("9, nine").run()
+    assert "'nine' is no neuron" in sentences(app).replace("&#x27;", "'")
+    assert app.text_input("feedforward_neurons_decoder_0").value == "9, nine"  # to be mended
+    assert "decoder.1.9" in address(app)["neurons"]
+    app.button("feedforward_strongest").click().run()
+    assert address(app)["neurons"].count("decoder.1.") >= 10
+    app.button("feedforward_back").click().run()
+    assert not app.exception and "neurons" not in address(app)
+    assert app.text_input("feedforward_neurons_decoder_0").value == ""
+
+
+def test_sub_layers_are_chosen(open_page: Callable[..., AppTest]) -> None:
+    app = open_page("feedforward", part="knock")
+    app.button_group("feedforward_skip_decoder").set_value(["decoder.1.self", "decoder.2.ff"]).run()
+    assert not app.exception and address(app)["skip"] == "decoder.1.self,decoder.2.ff"
+    app.button_group("feedforward_skip_decoder").set_value([]).run()
+    assert "skip" not in address(app)
+
+
+@pytest.mark.parametrize("params", [{"skip": "encoder.9.ff"}, {"neurons": "encoder.1.99999"}, {"skip": "x"}])
+def test_places_the_model_has_not_are_left_out_with_a_sentence(
+    open_page: Callable[..., AppTest], params: dict[str, str]
+) -> None:
+    app = open_page("feedforward", part="knock", **params)
+    assert not app.exception and "which is left out" in sentences(app) and not set(params) & set(address(app))

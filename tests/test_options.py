@@ -1,0 +1,90 @@
+"""What is chosen on a page: kept in session and link, bounded, and said where a link asks for what is not there."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.test_pages import APP, address, folder, sentences
+
+__all__ = ["folder"]  # the fixture
+
+
+@pytest.fixture
+def open_page(folder: Path) -> Callable[..., AppTest]:
+    def start(page: str, **params: str) -> AppTest:
+        app = AppTest.from_file(str(APP), default_timeout=30).switch_page(f"pages/{page}.py")
+        app.query_params.update({"source": "ka lo mi", "target": "re sta vu", **params})
+        return app.run()
+
+    return start
+
+
+def figures(app: AppTest) -> dict[str, Any]:
+    """Name -> figure, of what the page draws."""
+    found = [json.loads(one.proto.json) for one in app.get("bidi_component") if one.proto.json]
+    return {one["name"]: json.loads(one["figure"]) for one in found if "figure" in one}
+
+
+def test_a_number_is_chosen_kept_and_in_the_link(open_page: Callable[..., AppTest]) -> None:
+    app = open_page("positions", part="order")
+    assert not app.exception and not sentences(app)
+    assert "seed" not in address(app) and address(app)["part"] == "order"
+    before = figures(app)["permutation"]["data"][1]["y"]
+    app.number_input("positions_seed").set_value(7).run()
+    assert address(app)["seed"] == "7" and figures(app)["permutation"]["data"][1]["y"] != before
+    app.number_input("positions_seed").set_value(0).run()
+    assert "seed" not in address(app)
+
+
+def test_a_link_opens_cold_and_what_was_chosen_stays_over_pages(open_page: Callable[..., AppTest]) -> None:
+    app = open_page("positions", part="order", seed="12", big="1")
+    assert app.number_input("positions_seed").value == 12 and address(app)["big"] == "1"
+    app.switch_page("pages/model.py").run()
+    assert not app.exception
+    app.switch_page("pages/positions.py").run()
+    assert not app.exception and app.number_input("positions_seed").value == 12
+    assert address(app)["seed"] == "12" and address(app)["part"] == "order"
+
+
+@pytest.mark.parametrize(
+    "seed, shown",
+    [("-3", 0), ("10000", 9999), ("99999999999999999999", 9999), ("-99999999999999999999", 0), ("x", 0), ("", 0),
+     ("1.5", 0), ("\u0663", 0), ("<b>", 0)],
+)  # fmt: skip
+def test_a_number_out_of_range_becomes_the_nearest_and_is_said(
+    open_page: Callable[..., AppTest], seed: str, shown: int
+) -> None:
+    app = open_page("positions", part="order", seed=seed)
+    assert not app.exception and app.number_input("positions_seed").value == shown
+    said = sentences(app)
+    assert "a whole number from 0 to 9999" in said and f"and {shown} is shown" in said and "<b>" not in said
+    assert app.text_input("source").value == "ka lo mi"
+    app.run()
+    assert not sentences(app)  # said once
+
+
+def test_an_unknown_part_is_said_and_the_first_is_shown(open_page: Callable[..., AppTest]) -> None:
+    for page, first in (("positions", "encoding"), ("embeddings", "norms"), ("feedforward", "activity")):
+        app = open_page(page, part="nope")
+        assert not app.exception and "'nope'" in sentences(app).replace("&#x27;", "'")
+        assert app.session_state[f"{page}_part"] == first and "part" not in address(app)
+
+
+def test_the_layer_of_a_page_is_not_the_layer_of_the_picture(open_page: Callable[..., AppTest]) -> None:
+    app = open_page("feedforward", part="neurons", layer="2")
+    assert not app.exception and address(app)["layer"] == "2" and "kind" not in address(app)
+    app.switch_page("app.py").run()
+    assert not app.exception and address(app)["layer"] == "1" and address(app)["kind"] == "cross"
+
+
+def test_options_of_a_part_that_is_not_drawn_wait(open_page: Callable[..., AppTest]) -> None:
+    app = open_page("positions", part="lab", seed="5")
+    assert not app.exception and address(app)["seed"] == "5"
+    app.button_group("positions_part").set_value("order").run()
+    assert app.number_input("positions_seed").value == 5

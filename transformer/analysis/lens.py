@@ -1,0 +1,125 @@
+"""The logit lens: what the decoder would say if it stopped after each layer (nostalgebraist 2020).
+
+And the last layer, where it says it: candidates of every step and the weights the projection shares (section 3.4).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from transformer.analysis.residual import states
+from transformer.model import Transformer
+from transformer.trace import Trace
+
+
+@dataclass(frozen=True)
+class Lens:
+    """Places are before the first layer and after each, layers + 1 in all; `final` is the likeliest token at the last.
+
+    field          shape                 what it is
+    -------------  --------------------  ------------------------------------------------------------------
+    ids            [place, target, top]  the likeliest tokens, likeliest first
+    probabilities  [place, target, top]  of each
+    final          [target]              ids[-1, :, 0], what the model predicts in the end
+    probability    [place, target]       of `final`, at every place
+    rank           [place, target]       of `final`: 1 where it is the likeliest
+    echoes         [place, target]       True where the likeliest is the token that was fed
+    deviation      float                 largest |logits of the last place - trace.logits|
+    """
+
+    ids: Tensor
+    probabilities: Tensor
+    final: Tensor
+    probability: Tensor
+    rank: Tensor
+    echoes: Tensor
+    deviation: float
+
+    @property
+    def settled(self) -> Tensor:
+        """The first place from which on `final` stays the likeliest to the end: [target], whole numbers."""
+        led = (self.rank == 1).flip(0).cumprod(0)  # from the last place backwards
+        return len(led) - led.sum(0)
+
+
+@torch.inference_mode()
+def logit_lens(trace: Trace, model: Transformer, top: int = 5) -> Lens:
+    """Project the residual stream at every place onto the vocabulary, as the last layer's is: through the final
+    LayerNorm where there is one (norm="pre"), then with the rows of the embedding table.
+
+    top: how many tokens are kept, or the whole vocabulary if it has fewer. Raises ValueError if it is below 1.
+    """
+    if top < 1:
+        raise ValueError(f"top is {top}; at least one token is needed")
+    top = min(top, model.config.vocab_size)
+    # One place at a time, in the shape of the pass itself: the last is then trace.logits to the last bit.
+    places = [model.project(model.decoder_norm(x[None].to(model.device)))[0].cpu() for x in states(trace, "decoder")]
+    deviation = (places[-1] - trace.logits).abs().max().item()
+    logits = torch.stack(places)
+    best = logits.softmax(-1).topk(top, dim=-1)
+    final = best.indices[-1, :, 0]
+    chosen = final.expand(len(logits), -1)[..., None]
+    return Lens(
+        ids=best.indices,
+        probabilities=best.values,
+        final=final,
+        probability=logits.softmax(-1).gather(-1, chosen)[..., 0],
+        rank=1 + (logits > logits.gather(-1, chosen)).sum(-1),
+        echoes=best.indices[..., 0] == torch.tensor(trace.target_in_ids),
+        deviation=deviation,
+    )
+
+
+def candidates(trace: Trace, step: int, top: int = 8) -> tuple[Tensor, Tensor]:
+    """The likeliest tokens of a step (counted from 0) and their probabilities, likeliest first: [top] ids, [top].
+
+    Fewer if the vocabulary has fewer. Raises ValueError for a step the trace has not.
+    """
+    if not 0 <= step < len(trace.logits):
+        raise ValueError(f"there is no step {step}; the trace has {len(trace.logits)}, counted from 0")
+    best = trace.logits[step].softmax(-1).topk(min(top, trace.logits.shape[-1]))
+    return best.indices, best.values
+
+
+@dataclass(frozen=True)
+class Sharing:
+    """Whether one table serves as input and as output (section 3.4: "we share the same weight matrix").
+
+    entering:   [d_model], what the embedding looks up for a token, before the factor sqrt(d_model)
+    leaving:    [d_model], the row its logit is made with: the gradient of the logit by the decoder's output
+    difference: largest |entering - leaving|; 0 exactly if they are the same numbers
+    deviation:  largest |decoder_output E^T - trace.logits|, the product in float64: the rounding of the pass
+    saved:      parameters that two further tables would have: 2 vocab d_model
+    """
+
+    entering: Tensor
+    leaving: Tensor
+    difference: float
+    deviation: float
+    saved: int
+
+
+def sharing(trace: Trace, model: Transformer, token: int) -> Sharing:
+    """Compare a token's row at the input with its row at the output, both as the model uses them.
+
+    token: an id of the vocabulary. Raises ValueError for any other.
+    """
+    config = model.config
+    if not 0 <= token < config.vocab_size:
+        raise ValueError(f"there is no token {token}; ids go from 0 to {config.vocab_size - 1}")
+    entering = model.embedding(torch.tensor([token], device=model.device))[0].detach()
+    with torch.inference_mode(False), torch.enable_grad():
+        hidden = torch.zeros(1, config.d_model, device=model.device, requires_grad=True)
+        (leaving,) = torch.autograd.grad(model.project(hidden)[0, token], hidden)
+    table = model.embedding.weight.detach().double().cpu()
+    deviation = (trace.decoder_output.double() @ table.T - trace.logits).abs().max().item()
+    return Sharing(
+        entering.cpu(),
+        leaving[0].cpu(),
+        (entering - leaving[0]).abs().max().item(),
+        deviation,
+        2 * config.vocab_size * config.d_model,
+    )

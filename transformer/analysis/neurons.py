@@ -1,0 +1,136 @@
+"""Single neurons of the feed-forward sub-layers: the strongest of a token, and what a neuron writes.
+
+Equation 2 without its biases is FFN(x) = sum_i a_i w_i, a_i = f(x . k_i): neuron i compares x with a column k_i of W_1
+and adds a_i times row w_i of W_2. Geva et al. 2021, "Transformer Feed-Forward Layers Are Key-Value Memories", section
+2, call k_i its key and w_i its value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+from torch import Tensor
+
+from transformer.analysis.activations import STACKS
+from transformer.model import Transformer
+
+FEW = 12  # neurons of a token that are shown
+PIECES = 10  # of the vocabulary, at either end
+
+
+def _outer(model: Transformer, stack: str, layer: int) -> Tensor:
+    """W_2 of a layer as rows w_i: [d_ff, d_model]. Raises ValueError for a stack or layer that is not there."""
+    if stack not in STACKS:
+        raise ValueError(f"{stack!r} is no stack; there are {', '.join(STACKS)}")
+    layers = getattr(model, stack)
+    if not 0 <= layer < len(layers):
+        raise ValueError(f"layer {layer} of the {stack}, counted from 0: it has {len(layers)}")
+    return layers[layer].feed_forward.outer.weight.detach().t()
+
+
+def output_norms(model: Transformer, stack: str, layer: int) -> Tensor:
+    """The length of every neuron's output row, |w_i|: [d_ff], on the CPU. layer counts from 0. Raises ValueError."""
+    return _outer(model, stack, layer).norm(dim=1).cpu()
+
+
+@dataclass(frozen=True)
+class Strongest:
+    """The neurons that lead at one token, first the strongest.
+
+    neurons: numbers from 0; activation: a_i; contribution: |a_i| |w_i|, the length of what neuron i adds to the
+    sub-layer's output; each [neuron].
+    """
+
+    neurons: tuple[int, ...]
+    activation: Tensor
+    contribution: Tensor
+
+
+def strongest(activation: Tensor, norms: Tensor, by: str = "activation", count: int = FEW) -> Strongest:
+    """The neurons of one token that lead by activation a_i or by contribution |a_i| |w_i|.
+
+    activation, norms: [d_ff]; by: "activation" or "contribution". Of equals the one of lower number leads. Raises
+    ValueError for another order and for shapes that differ.
+    """
+    if activation.shape != norms.shape or activation.dim() != 1:
+        raise ValueError(f"activations {list(activation.shape)} and norms {list(norms.shape)} arrived; both are [d_ff]")
+    contribution = activation.abs() * norms
+    if by not in ("activation", "contribution"):
+        raise ValueError(f"{by!r} is no order; neurons lead by activation or contribution")
+    order = (activation if by == "activation" else contribution).argsort(descending=True, stable=True)[:count]
+    return Strongest(tuple(order.tolist()), activation[order], contribution[order])
+
+
+@dataclass(frozen=True)
+class Promotion:
+    """The ends of the vocabulary by s = E w_i, the change of every logit per unit of activation if nothing came between
+    w_i and the output projection; LayerNorm does, and so do later layers, and an encoder's neuron reaches the
+    vocabulary through cross-attention only. It is a direction, not a change of logits (Geva et al. 2021, section 4).
+
+    top, bottom: ids, the strongest first; top_scores, bottom_scores: their s; mean, deviation: of s over the vocabulary
+    (population); expected: how many deviations above the mean the largest of as many normal numbers lies, on average.
+    """
+
+    top: tuple[int, ...]
+    top_scores: tuple[float, ...]
+    bottom: tuple[int, ...]
+    bottom_scores: tuple[float, ...]
+    mean: float
+    deviation: float
+    expected: float
+
+    def _out(self, score: float) -> float:
+        """How many deviations a score lies from the mean; 0 where all scores are one."""
+        return (score - self.mean) / self.deviation if self.deviation else 0.0
+
+    @property
+    def above(self) -> float:
+        """How many deviations the first of `top` lies above the mean."""
+        return self._out(self.top_scores[0])
+
+    @property
+    def below(self) -> float:
+        """How many deviations the first of `bottom` lies below the mean."""
+        return -self._out(self.bottom_scores[0])
+
+
+def expected_largest(count: int) -> float:
+    """How many standard deviations above the mean the largest of `count` normal numbers lies, on average, to 2 %
+    (Blom 1958: the quantile (count - 3/8) / (count + 1/4)). Raises ValueError for none."""
+    if count < 1:
+        raise ValueError(f"the largest of {count} numbers was asked for")
+    return NormalDist().inv_cdf((count - 0.375) / (count + 0.25))
+
+
+def promotion(model: Transformer, stack: str, layer: int, neuron: int, count: int = PIECES) -> Promotion:
+    """Which pieces of the vocabulary a neuron's output row points to and away from. layer, neuron: from 0.
+
+    Raises ValueError for what is not there.
+    """
+    rows = _outer(model, stack, layer)
+    if not 0 <= neuron < len(rows):
+        raise ValueError(f"neuron {neuron}, counted from 0: a layer has {len(rows)}")
+    scores = (model.embedding.weight.detach() @ rows[neuron]).cpu().double()
+    count = min(count, len(scores))
+    order = scores.argsort(descending=True, stable=True)
+    top, bottom = order[:count], order.flip(0)[:count]
+    return Promotion(
+        top=tuple(top.tolist()),
+        top_scores=tuple(scores[top].tolist()),
+        bottom=tuple(bottom.tolist()),
+        bottom_scores=tuple(scores[bottom].tolist()),
+        mean=scores.mean().item(),
+        deviation=scores.std(correction=0).item(),
+        expected=expected_largest(len(scores)),
+    )
+
+
+def most_common(values: Sequence[int]) -> tuple[int, int]:
+    """The value that stands there most often, the first of several, and how often. Raises ValueError for none."""
+    if not values:
+        raise ValueError("no values arrived")
+    counts = {value: values.count(value) for value in dict.fromkeys(values)}
+    best = max(counts, key=counts.__getitem__)
+    return best, counts[best]

@@ -1,0 +1,171 @@
+"""The residual stream: what enters a stack, what every sub-layer adds to it, and of what the result is the sum.
+
+Section 3.1 puts a residual connection around each sub-layer: LayerNorm(x + Sublayer(x)), or x + Sublayer(LayerNorm(x))
+with norm="pre" (Xiong et al. 2020). "Stack" is "encoder" or "decoder" throughout; sub-layers stand in the order of the
+pass: self and ff, in the decoder self, cross and ff.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from transformer.layers import SubLayer
+from transformer.model import Transformer
+from transformer.trace import AttentionTrace, FeedForwardTrace, Trace
+
+STACKS = ("encoder", "decoder")
+SIDES = {"encoder": "source", "decoder": "target"}  # whose tokens run through a stack
+
+
+def _check(stack: str) -> None:
+    if stack not in STACKS:
+        raise ValueError(f"{stack!r} is no stack; there are {' and '.join(STACKS)}")
+
+
+def _kinds(trace: Trace, stack: str) -> dict[str, AttentionTrace | FeedForwardTrace]:
+    """Sub-layers of one layer in the order of the pass, each with the tensors of all layers."""
+    _check(stack)
+    if stack == "encoder":
+        return {"self": trace.encoder_self, "ff": trace.encoder_ff}
+    return {"self": trace.decoder_self, "cross": trace.cross, "ff": trace.decoder_ff}
+
+
+def sublayers(trace: Trace, stack: str) -> tuple[tuple[int, str], ...]:
+    """(layer, sub-layer) of a stack in the order of the pass: (0, "self"), (0, "ff"), (1, "self"), ..."""
+    kinds = _kinds(trace, stack)
+    return tuple((layer, name) for layer in range(len(kinds["ff"].sum)) for name in kinds)
+
+
+def _tensors(trace: Trace, stack: str, field: str) -> Tensor:
+    """A field of every sub-layer: [sublayer, token, d_model], float64."""
+    kinds = _kinds(trace, stack)
+    return torch.stack([getattr(kinds[name], field)[layer] for layer, name in sublayers(trace, stack)]).double()
+
+
+def _norms(model: Transformer, stack: str) -> list[nn.LayerNorm]:
+    """The LayerNorm of every sub-layer, in the order of the pass."""
+    layers = model.encoder if stack == "encoder" else model.decoder
+    return [module.norm for layer in layers for module in layer.children() if isinstance(module, SubLayer)]
+
+
+def _final(model: Transformer, stack: str) -> nn.LayerNorm | None:
+    """The LayerNorm behind the last layer, which only a pre-norm model has."""
+    norm = model.encoder_norm if stack == "encoder" else model.decoder_norm
+    return norm if isinstance(norm, nn.LayerNorm) else None
+
+
+def _weights(norm: nn.LayerNorm) -> tuple[Tensor, Tensor]:
+    """gamma and beta of a LayerNorm: [d_model] each, float64, on the CPU."""
+    return norm.weight.detach().double().cpu(), norm.bias.detach().double().cpu()
+
+
+def _carried(parts: Tensor, x: Tensor, norm: nn.LayerNorm) -> Tensor:
+    """gamma (p - mean(p)) / sigma for every part p, with sigma that of x: LayerNorm(x) without beta, if the parts sum
+    to x. parts: [..., token, d_model]; x: [token, d_model]."""
+    sigma = (x.var(-1, keepdim=True, correction=0) + norm.eps).sqrt()
+    return _weights(norm)[0] * (parts - parts.mean(-1, keepdim=True)) / sigma
+
+
+def states(trace: Trace, stack: str) -> Tensor:
+    """The residual stream before the first layer (embedding plus positions) and after every layer.
+
+    Returns [place, token, d_model] with layers + 1 places, float32. With norm="pre" the last is what the final
+    LayerNorm reads, not what it returns.
+    """
+    _check(stack)
+    side = SIDES[stack]
+    start = getattr(trace, f"{side}_embedding") + getattr(trace, f"{side}_positions")
+    return torch.cat((start[None], getattr(trace, f"{stack}_ff").leaves))
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Lengths (Euclidean norms) of the vectors at every sub-layer of a stack: [sublayer, token], float64.
+
+    sublayers:  (layer, "self" | "cross" | "ff") of each row
+    enters:     x
+    update:     Sublayer(x); with norm="pre" Sublayer(LayerNorm(x))
+    sum:        x plus the update
+    normed:     what the sub-layer's LayerNorm returns: that of the sum, with norm="pre" that of x
+    """
+
+    sublayers: tuple[tuple[int, str], ...]
+    enters: Tensor
+    update: Tensor
+    sum: Tensor
+    normed: Tensor
+
+
+def stream(trace: Trace, model: Transformer, stack: str) -> Stream:
+    """How long the vectors of the residual stream are on their way through a stack. Raises ValueError for its name."""
+    enters, update, total = (_tensors(trace, stack, field) for field in ("enters", "update", "sum"))
+    if model.config.norm == "pre":
+        # The tap records what LayerNorm reads here, not what it returns.
+        rows = zip(enters, _norms(model, stack), strict=True)
+        normed = torch.stack([_carried(x, x, norm) + _weights(norm)[1] for x, norm in rows])
+    else:
+        normed = _tensors(trace, stack, "leaves")
+    lengths = [torch.linalg.vector_norm(one, dim=-1) for one in (enters, update, total, normed)]
+    return Stream(sublayers(trace, stack), *lengths)
+
+
+@dataclass(frozen=True)
+class Parts:
+    """A place of the residual stream as a sum of what went in; every tensor is float64.
+
+    field      shape                   what it is
+    ---------  ----------------------  ------------------------------------------------------------------------
+    sublayers  (layer, name) each      whose updates are among the parts
+    vectors    [part, token, d_model]  embedding, positions, the update of each of `sublayers`, and the biases beta
+                                       of all LayerNorms on the way, each as the LayerNorms behind it left it
+    whole      [token, d_model]        the vector as the pass recorded it
+    shares     [part, token]           <part, whole> / <whole, whole>: they sum to 1 over the parts. Below 0 for a
+                                       part that points away from the whole
+    deviation  float                   largest |sum of parts - whole|, the rounding of the float32 pass
+    """
+
+    sublayers: tuple[tuple[int, str], ...]
+    vectors: Tensor
+    whole: Tensor
+    shares: Tensor
+    deviation: float
+
+
+def decompose(trace: Trace, model: Transformer, stack: str, through: int | None = None) -> Parts:
+    """Of what the vectors after a number of layers are the sum, exactly.
+
+    A LayerNorm is linear once its sigma is fixed to the one it had in this pass: each part p of its input goes on as
+    gamma (p - mean(p)) / sigma, and beta joins as one more part. This is no statement about what would be without a
+    part: then sigma, and all later updates, would differ.
+
+    through: layers passed, 1 or more; None: all, and the final LayerNorm where there is one (norm="pre"), so that the
+    whole is trace.encoder_output or trace.decoder_output. Raises ValueError for a stack or layer that is not there.
+    """
+    found = sublayers(trace, stack)
+    layers = found[-1][0] + 1
+    if through is not None and not 1 <= through <= layers:
+        raise ValueError(f"{through} layers were asked for; the {stack} has {layers}")
+    side, post = SIDES[stack], model.config.norm == "post"
+    update, total = _tensors(trace, stack, "update"), _tensors(trace, stack, "sum")
+    norms = _norms(model, stack)
+    passed = [place for place, (layer, _) in enumerate(found) if through is None or layer < through]
+    vectors = torch.zeros(len(passed) + 3, *total.shape[1:], dtype=torch.float64)
+    vectors[0] = getattr(trace, f"{side}_embedding")
+    vectors[1] = getattr(trace, f"{side}_positions")
+    for place in passed:
+        vectors[2 + place] = update[place]
+        if post:
+            vectors = _carried(vectors, total[place], norms[place])
+            vectors[-1] += _weights(norms[place])[1]
+    final = _final(model, stack)
+    if final is not None and through is None:
+        vectors = _carried(vectors, total[-1], final)
+        vectors[-1] += _weights(final)[1]
+    whole = states(trace, stack)[through] if through is not None else getattr(trace, f"{stack}_output")
+    whole = whole.double()
+    shares = (vectors * whole).sum(-1) / whole.square().sum(-1)
+    deviation = (vectors.sum(0) - whole).abs().max().item()
+    return Parts(found[: len(passed)], vectors, whole, shares, deviation)

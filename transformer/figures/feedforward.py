@@ -1,0 +1,260 @@
+"""The feed-forward sub-layers of section 3.3: how many neurons are active, which, and the non-linearity itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from transformer.figures.style import BLUE, GREY, INK, LINE, ORANGE, dressed, label_axis, ramp, short, slider, titled
+
+COLOURS = {"encoder": BLUE, "decoder": ORANGE}
+ROW, BARS, GAP, ROOM = 25, 130, 94, 900  # pixels: a token's row, the bars above, what is between, and all rows at most
+WRITTEN = 32  # tokens up to which every cell says its number
+NUMBERED = 26  # bars up to which each says its number
+
+LABELS = {
+    "equation": "{formula}, equation 2",
+    "equation_gelu": "{formula}, equation 2 with GELU for max(0, ·)",
+    "active": "Active neurons per layer and token",
+    "active_equation": "{equation}; active: |activation| &gt; threshold; numbers: %",
+    "active_axis": "mean, %",
+    "active_hover": "token %{y}<br>layer %{x}<br>active %{z:.2f} %",
+    "mean_hover": "layer %{x}<br>active %{y:.2f} %, mean over tokens",
+    "threshold": "Threshold",
+    "published": "{share} in T5-Base (another model, other data)",
+    "encoder": "encoder",
+    "decoder": "decoder",
+    "layers": "{stack} layer",
+    "fed": "rows: target, fed",
+    "read": "rows: source",
+    "place": "{stack} layer {layer}",
+    "place_token": "{stack} layer {layer}, token {token}",
+    "histogram": "Before and after the non-linearity: {place}",
+    "before": "before: z",
+    "after": "after: a",
+    "before_equation": "<i>z</i> = <i>x</i>W<sub>1</sub> + b<sub>1</sub>, <i>a</i> = {function}; {equation}",
+    "count": "counts on log axes",
+    "value": "z, a",
+    "bin_hover": "from %{customdata[0]:.3f} to %{customdata[1]:.3f}<br>%{y:,} numbers",
+    "spread": "On how many tokens a neuron is active: {place}",
+    "spread_equation": "active: |activation| &gt; {threshold}; {equation}",
+    "spread_axis": "tokens of the sentence, {count} in all",
+    "neurons": "neurons",
+    "neurons_log": "neurons, log",
+    "spread_hover": "active on %{x} tokens<br>%{y:,} neurons",
+    "curves": "The non-linearity and its derivative",
+    "curves_equation": "ReLU(<i>z</i>) = max(0, <i>z</i>), GELU(<i>z</i>) = <i>z</i>Φ(<i>z</i>); {equation}",
+    "this": "{name}, this model",
+    "derivative": "derivative",
+    "pre_activation": "pre-activation z",
+    "curve_hover": "z %{x:.2f}<br>%{y:.3f}",
+    "own": "{drawn} of {total} pre-activations",
+}  # fmt: skip
+NAMES = {"relu": "ReLU", "gelu": "GELU"}
+
+
+def function(kind: str, of: str = "<i>z</i>") -> str:
+    """The non-linearity of a model in plotly's markup, "relu" as the paper writes it."""
+    return f"max(0, {of})" if kind == "relu" else f"GELU({of})"
+
+
+def equation(kind: str, texts: Mapping[str, str] = LABELS) -> str:
+    """Equation 2 in plotly's markup, with the model's own non-linearity."""
+    inner = function(kind, "<i>x</i>W<sub>1</sub> + b<sub>1</sub>")
+    formula = f"FFN(<i>x</i>) = {inner} W<sub>2</sub> + b<sub>2</sub>"
+    return texts["equation" if kind == "relu" else "equation_gelu"].format(formula=formula)
+
+
+def place(stack: str, layer: int, token: str | None = None, texts: Mapping[str, str] = LABELS) -> str:
+    """A layer in words, "encoder layer 1" the first, and the token if one is meant, its markup harmless."""
+    words = texts["place" if token is None else "place_token"]
+    return words.format(stack=texts[stack], layer=layer + 1, token="" if token is None else short(token))
+
+
+def activity(
+    shares: Mapping[str, np.ndarray],
+    thresholds: Sequence[float],
+    tokens: Mapping[str, Sequence[str]],
+    start: int = 0,
+    kind: str = "relu",
+    published: float | None = None,
+    texts: Mapping[str, str] = LABELS,
+    theme: str = "light",
+) -> go.Figure:
+    """Bars of the mean share of active neurons per layer, and below each its tokens: a frame for every threshold.
+
+    shares: "encoder" and "decoder" -> [threshold, layer, token], 0 to 1; tokens: their labels; start: the threshold
+    shown first; kind: the non-linearity; published: a share to compare with, drawn as a dashed line.
+    """
+    stacks = list(COLOURS)
+    most = {stack: float(shares[stack].max()) for stack in stacks}
+    means = {stack: 100 * shares[stack].mean(-1) for stack in stacks}
+    top = max(*(float(one.max()) for one in means.values()), 100 * (published or 0.0)) * 1.2 or 1.0
+    rows = max(len(tokens[stack]) for stack in stacks)
+    below = min(rows * ROW, ROOM)
+    height = below + GAP + BARS
+    ends = {"y": [1 - BARS / height, 1], "x": {"encoder": [0, 0.485], "decoder": [0.515, 1]}}
+    rows_are = {"encoder": "read", "decoder": "fed"}
+    figure = go.Figure()
+    layers = {stack: np.arange(1, shares[stack].shape[1] + 1) for stack in stacks}
+    for number, stack in enumerate(stacks):
+        colour = COLOURS[stack][theme]
+        figure.add_bar(x=layers[stack], y=means[stack][start], name=texts[stack], marker_color=colour, showlegend=False,
+                       texttemplate="%{y:.1f}", textposition="outside", textangle=0, cliponaxis=False,
+                       constraintext="none",
+                       hovertemplate=texts["mean_hover"] + "<extra></extra>",
+                       xaxis=f"x{number + 1}", yaxis=f"y{number + 1}")  # fmt: skip
+    for number, stack in enumerate(stacks):
+        written = len(tokens[stack]) <= WRITTEN
+        figure.add_heatmap(x=layers[stack], z=100 * shares[stack][start].T, name=texts[stack], showscale=False,
+                           zmin=0, zmax=100 * max(most.values()) or 1.0, colorscale=ramp(COLOURS[stack], theme),
+                           xgap=2, ygap=2, texttemplate="%{z:.1f}" if written else None,
+                           hovertemplate=texts["active_hover"] + "<extra></extra>",
+                           xaxis=f"x{number + 1}", yaxis=f"y{number + 3}")  # fmt: skip
+    for number, stack in enumerate(stacks):
+        if published is not None:
+            figure.add_scatter(x=[0.5, len(layers[stack]) + 0.5], y=[100 * published] * 2, mode="lines",
+                               hoverinfo="skip",
+                               name=texts["published"].format(share=f"{100 * published:.1f} %"), showlegend=not number,
+                               line={"color": GREY[theme], "width": 2, "dash": "dash"},
+                               xaxis=f"x{number + 1}", yaxis=f"y{number + 1}")  # fmt: skip
+    figure.frames = [
+        {
+            "name": f"{one:.2f}",
+            "traces": [0, 1, 2, 3],
+            "data": [
+                *({"type": "bar", "y": means[stack][at]} for stack in stacks),
+                *({"type": "heatmap", "z": 100 * shares[stack][at].T} for stack in stacks),
+            ],
+        }
+        for at, one in enumerate(thresholds)
+    ]
+    slider(figure, texts["threshold"], start)
+    titled(figure, texts["active"], texts["active_equation"].format(equation=equation(kind, texts)))
+    figure.update_layout(hovermode="closest", bargap=0.35, showlegend=published is not None)
+    for number, stack in enumerate(stacks):
+        axis = {"domain": ends["x"][stack], "anchor": f"y{number + 1}",
+                "title": f"{texts['layers'].format(stack=texts[stack])}<br>{texts[rows_are[stack]]}",
+                "range": [0.5, len(layers[stack]) + 0.5], "tickmode": "array", "tickvals": layers[stack],
+                "title_standoff": 4, "showgrid": False}  # fmt: skip
+        upper = {"domain": ends["y"], "anchor": f"x{number + 1}", "range": [0, top], "nticks": 4}
+        lower = {"domain": [0, below / height], "anchor": f"x{number + 1}", "range": [rows - 0.5, -0.5],
+                 "showgrid": False, "side": "right" if number else "left"}  # fmt: skip
+        upper |= {"showticklabels": False} if number else {"title": texts["active_axis"]}
+        figure.update_layout({f"xaxis{number + 1}": axis, f"yaxis{number + 1}": upper, f"yaxis{number + 3}": lower})
+        label_axis(figure, f"y{number + 3}", tokens[stack])
+    dressed(figure, theme, height + 60)
+    figure.update_layout(legend={"y": 1, "yanchor": "bottom"}, margin_b=16)
+    return figure
+
+
+def histogram(
+    edges: np.ndarray,
+    before: np.ndarray,
+    after: np.ndarray,
+    stack: str,
+    layer: int,
+    kind: str = "relu",
+    texts: Mapping[str, str] = LABELS,
+    theme: str = "light",
+) -> go.Figure:
+    """How often each pre-activation and each activation occurs, one above the other, counts on a log axis.
+
+    edges: [bin + 1]; before, after: counts [bin]; layer counts from 0.
+    """
+    figure = go.Figure()
+    ends = np.stack((edges[:-1], edges[1:]), -1)
+    for number, (counts, opacity, name) in enumerate(((before, 0.55, "before"), (after, 1.0, "after"))):
+        axis = str(number + 1)
+        figure.add_bar(x=ends.mean(-1), y=counts, width=ends[:, 1] - ends[:, 0], name=texts[name], opacity=opacity,
+                       marker={"color": COLOURS[stack][theme], "line": {"width": 0}}, customdata=ends, showlegend=False,
+                       hovertemplate=texts["bin_hover"] + "<extra></extra>", xaxis="x", yaxis=f"y{axis}")  # fmt: skip
+        top = np.log10(max(2, counts.max())) * 1.08
+        figure.update_layout({f"yaxis{axis}": {
+            "type": "log", "range": [np.log10(0.6), top], "title": texts[name], "anchor": "x", "nticks": 5,
+            "domain": [0.54, 1] if not number else [0, 0.46], "dtick": 1, "exponentformat": "power",
+        }})  # fmt: skip
+    figure.update_layout(hovermode="closest", bargap=0, shapes=[upright(LINE[theme])])
+    figure.update_layout(xaxis={"title": texts["value"], "anchor": "y2", "range": [edges[0], edges[-1]]})
+    said = texts["before_equation"].format(function=function(kind), equation=equation(kind, texts))
+    titled(figure, texts["histogram"].format(place=place(stack, layer, texts=texts)), f"{said}; {texts['count']}")
+    return dressed(figure, theme, 360)
+
+
+def upright(colour: str) -> dict[str, object]:
+    """A line at 0 through the whole figure."""
+    line = {"color": colour, "width": 2}
+    return {"type": "line", "x0": 0, "x1": 0, "y0": 0, "y1": 1, "yref": "paper", "line": line, "layer": "below"}
+
+
+def spread(
+    counts: np.ndarray,
+    stack: str,
+    layer: int,
+    threshold: float,
+    kind: str = "relu",
+    texts: Mapping[str, str] = LABELS,
+    theme: str = "light",
+) -> go.Figure:
+    """How many neurons are active on exactly n tokens; counts: [token + 1], n = 0 first; layer counts from 0."""
+    figure = go.Figure()
+    tokens = len(counts) - 1
+    few = tokens < NUMBERED
+    figure.add_bar(x=np.arange(tokens + 1), y=counts, marker_color=COLOURS[stack][theme], name=texts["neurons"],
+                   texttemplate="%{y:,}" if few else None, textposition="outside", textangle=0, cliponaxis=False,
+                   hovertemplate=texts["spread_hover"] + "<extra></extra>")  # fmt: skip
+    step, top = max(1, -(-tokens // 20)), np.log10(counts.max()) + 0.35
+    figure.update_layout(
+        hovermode="closest",
+        bargap=0.15,
+        xaxis={"title": texts["spread_axis"].format(count=tokens), "dtick": step, "tick0": 0},
+        yaxis={"title": texts["neurons_log"], "type": "log", "dtick": 1, "range": [np.log10(0.6), top]},
+    )
+    said = texts["spread_equation"].format(threshold=f"{threshold:.2f}", equation=equation(kind, texts))
+    return dressed(titled(figure, texts["spread"].format(place=place(stack, layer, texts=texts)), said), theme, 360)
+
+
+def curves(
+    z: np.ndarray,
+    value: Mapping[str, np.ndarray],
+    slope: Mapping[str, np.ndarray],
+    kind: str,
+    own: np.ndarray,
+    total: int,
+    stack: str,
+    texts: Mapping[str, str] = LABELS,
+    theme: str = "light",
+) -> go.Figure:
+    """Functions over their derivatives over a rug of the sentence's own pre-activations.
+
+    z: [point]; value, slope: "relu" and "gelu" -> [point]; kind: the model's own, drawn boldly in its stack's colour;
+    own: the ticks, [tick]; total: of how many numbers they are.
+    """
+    figure = go.Figure()
+    for name in sorted(value, key=lambda one: one != kind):
+        is_own = name == kind
+        line = {"color": (COLOURS[stack] if is_own else INK)[theme], "width": 5 if is_own else 2.5}
+        line["dash"] = "solid" if is_own else "dot"
+        said = texts["this"].format(name=NAMES[name]) if is_own else NAMES[name]
+        for axis, heights in (("y", value[name]), ("y2", slope[name])):
+            figure.add_scatter(x=z, y=heights, mode="lines", name=said, legendgroup=name, showlegend=axis == "y",
+                               line=line, hovertemplate=texts["curve_hover"] + f"<extra>{NAMES[name]}</extra>",
+                               xaxis="x", yaxis=axis)  # fmt: skip
+    figure.add_scatter(x=own, y=np.zeros(len(own)), mode="markers", xaxis="x", yaxis="y3",
+                       name=texts["own"].format(drawn=f"{len(own):,}", total=f"{total:,}"),
+                       marker={"symbol": "line-ns-open", "size": 22, "color": COLOURS[stack][theme], "opacity": 0.45,
+                               "line": {"width": 1.5}}, hovertemplate="z %{x:.3f}<extra></extra>")  # fmt: skip
+    figure.update_layout(
+        hovermode="closest",
+        shapes=[upright(LINE[theme])],
+        xaxis={"title": texts["pre_activation"], "anchor": "y3", "range": [float(z[0]), float(z[-1])]},
+        yaxis={"domain": [0.52, 1], "anchor": "x", "title": "f(z)", "nticks": 5},
+        yaxis2={"domain": [0.18, 0.46], "anchor": "x", "title": texts["derivative"], "nticks": 4},
+        yaxis3={"domain": [0, 0.12], "anchor": "x", "range": [-1, 1], "showticklabels": False, "showgrid": False},
+    )
+    titled(figure, texts["curves"], texts["curves_equation"].format(equation=equation(kind, texts)))
+    dressed(figure, theme, 470)
+    figure.update_layout(legend={"y": 1, "yanchor": "bottom"})
+    return figure

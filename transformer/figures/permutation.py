@@ -1,0 +1,57 @@
+"""The encoder with its tokens in another order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from transformer.figures.style import BLUE, GREY, INK, dressed, plain, titled
+
+LABELS = {
+    "title": "Tokens in another order: does only the order change?",
+    "with": "with positions",
+    "without": "without positions",
+    "size": "typical size of an output",
+    "x": "encoder layer",
+    "y": "largest deviation",
+}
+FLOOR = 1e-9  # below it a deviation is drawn on the axis: a logarithm has no place for 0
+
+
+def permutation_deviations(
+    with_positions: Sequence[float],
+    without: Sequence[float],
+    size: Sequence[float],
+    texts: Mapping[str, str] = LABELS,
+    theme: str = "light",
+) -> go.Figure:
+    """Largest |f(P x) - P f(x)| of every encoder layer, on a logarithmic axis, beside the size of its outputs.
+
+    with_positions, without, size: [layer], as in `analysis.permutation.Equivariance`.
+    """
+    layers = np.arange(1, len(size) + 1)
+    figure = go.Figure()
+    lines = (
+        ("size", size, GREY, "dash", "line-ew-open"),
+        ("with", with_positions, BLUE, "solid", "circle"),
+        ("without", without, INK, "solid", "square-open"),
+    )
+    for name, values, colour, dash, symbol in lines:
+        figure.add_scatter(
+            x=layers,
+            y=np.maximum(np.asarray(values, float), FLOOR),
+            customdata=np.asarray(values, float),
+            name=plain(texts[name]),
+            mode="lines+markers",
+            line={"color": colour[theme], "dash": dash, "width": 2.5},
+            marker={"symbol": symbol, "size": 11},
+            hovertemplate="%{customdata:.2e}",
+        )
+    figure.update_layout(
+        xaxis={"title": plain(texts["x"]), "dtick": 1},
+        yaxis={"title": plain(texts["y"]), "type": "log", "exponentformat": "power", "dtick": 2},
+    )
+    equation = "max |<i>f</i>(<i>Px</i>) − <i>P f</i>(<i>x</i>)|, <i>P</i>: the tokens in another order"
+    return dressed(titled(figure, plain(texts["title"]), equation), theme, 400)

@@ -1,0 +1,138 @@
+"""The residual stream (section 3.1): how long its vectors are, and of what the last of them is the sum."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from transformer.figures.embedding import SIDE
+from transformer.figures.style import GREY, INK, diverging, dressed, label_axis, ramp, slider, titled
+
+QUANTITIES = ("enters", "update", "sum", "normed")
+LABELS = {
+    "token": "token",
+    "sublayer": "sub-layer",
+    "part": "part",
+    "length": "length ‖·‖",
+    "enters": "x",
+    "update": "Sublayer(x)",
+    "sum": "x + Sublayer(x)",
+    "normed": "after LayerNorm",
+    "stream": "Lengths on the way through",
+    "stream_equation": "LayerNorm(<i>x</i> + Sublayer(<i>x</i>))",
+    "stream_equation_pre": "<i>x</i> + Sublayer(LayerNorm(<i>x</i>))",
+    "tokens": "Lengths, token by token",
+    "tokens_equation": "‖<i>v</i>‖ = √(Σ<sub>i</sub> <i>v</i><sub>i</sub><sup>2</sup>)",
+    "quantity": "vector",
+    "share": "share",
+    "shares": "Who made the vector",
+    "shares_equation": "share of part <i>p</i> = ⟨<i>p</i>, <i>x</i>⟩ / ⟨<i>x</i>, <i>x</i>⟩",
+}
+
+
+def stream_figure(
+    lengths: Mapping[str, np.ndarray],
+    sublayers: Sequence[str],
+    stack: str,
+    pre: bool = False,
+    theme: str = "light",
+    texts: Mapping[str, str] = LABELS,
+) -> go.Figure:
+    """Lengths of the vectors at every sub-layer, as a line each.
+
+    lengths: of each of QUANTITIES, [sublayer]; sublayers: their names, in the order of the pass; stack: "encoder" or
+    "decoder"; pre: the model normalises before the sub-layer.
+    """
+    colour = SIDE[stack][theme]
+    looks = {
+        "enters": (GREY[theme], "solid", "circle-open"),
+        "update": (colour, "dot", "triangle-up"),
+        "sum": (colour, "solid", "circle"),
+        "normed": (INK[theme], "dash", "square"),
+    }
+    figure, x = go.Figure(), np.arange(len(sublayers))
+    for name in QUANTITIES:
+        ink, dash, symbol = looks[name]
+        figure.add_scatter(
+            x=x, y=np.asarray(lengths[name], np.float32), name=texts[name], mode="lines+markers",
+            line={"color": ink, "dash": dash, "width": 2.5}, marker={"symbol": symbol, "size": 9, "color": ink},
+            hovertemplate="%{y:.2f}",
+        )  # fmt: skip
+    figure.update_layout(
+        yaxis={"title": texts["length"], "rangemode": "tozero"}, xaxis={"title": texts["sublayer"]},
+    )  # fmt: skip
+    label_axis(figure, "x", sublayers)
+    titled(figure, texts["stream"], texts["stream_equation_pre" if pre else "stream_equation"])
+    return dressed(figure, theme, 400)
+
+
+def _cells(
+    figure: go.Figure, labels: Sequence[str], columns: Sequence[str], theme: str, title: str, highest: int
+) -> go.Figure:
+    """What heatmaps with a row a token share: axes, and a size that grows with the rows up to `highest` pixels."""
+    rows = min(highest, 24 * max(14, len(labels)))
+    label_axis(label_axis(figure, "y", labels, most=rows // 20), "x", columns)
+    figure.update_layout(hovermode="closest", yaxis={"autorange": "reversed"}, xaxis={"title": title})
+    return dressed(figure, theme, 150 + rows)
+
+
+def _positions(rows: int, columns: int) -> np.ndarray:
+    """[row, column] -> the row counted from 1, for hover texts: tokens repeat."""
+    return np.repeat(np.arange(1, rows + 1)[:, None], columns, 1)
+
+
+def stream_heatmap(
+    lengths: Mapping[str, np.ndarray],
+    labels: Sequence[str],
+    sublayers: Sequence[str],
+    stack: str,
+    theme: str = "light",
+    texts: Mapping[str, str] = LABELS,
+) -> go.Figure:
+    """Lengths of every token's vector at every sub-layer; a slider chooses among QUANTITIES.
+
+    lengths: of each of QUANTITIES, [sublayer, token]; labels: the tokens; sublayers: their names. One colour scale over
+    all frames, from 0 to where 99 % of the lengths end: a single vector ten times as long as the others (in en-de that
+    of <s> after the decoder's first feed-forward sub-layer) would leave all of them pale.
+    """
+    values = {name: np.asarray(lengths[name], np.float32).T for name in QUANTITIES}
+    every = np.concatenate([one.ravel() for one in values.values()])
+    most = float(np.quantile(every, 0.99))
+    ends = f"≥ {most:.3g}" if float(every.max()) > most else f"{most:.3g}"
+    scale = {"title": texts["length"], "tickvals": [0, most / 2, most], "ticktext": ["0", f"{most / 2:.3g}", ends]}
+    frames = [go.Frame(data=[go.Heatmap(z=z)], name=texts[name]) for name, z in values.items()]
+    start = QUANTITIES.index("sum")
+    hover = f"%{{y}} ({texts['token']} %{{customdata}})<br>{texts['sublayer']} %{{x}}<br>{texts['length']} %{{z:.3f}}"
+    figure = go.Figure(frames=frames)
+    figure.add_heatmap(
+        z=values["sum"], zmin=0, zmax=most, colorscale=ramp(SIDE[stack], theme), colorbar=scale,
+        customdata=_positions(len(labels), len(sublayers)), hovertemplate=hover + "<extra></extra>",
+    )  # fmt: skip
+    titled(slider(figure, texts["quantity"], start), texts["tokens"], texts["tokens_equation"])
+    return _cells(figure, labels, sublayers, theme, texts["sublayer"], 360)
+
+
+def share_heatmap(
+    shares: np.ndarray,
+    labels: Sequence[str],
+    parts: Sequence[str],
+    theme: str = "light",
+    texts: Mapping[str, str] = LABELS,
+) -> go.Figure:
+    """The share of every part in every token's vector, in per cent; blue above 0, orange below. A row sums to 100 %.
+
+    shares: [part, token], 1 for the whole; labels: the tokens; parts: their names.
+    """
+    values = 100 * np.asarray(shares, np.float32).T
+    most = max(float(np.abs(values).max(initial=0.0)), 1.0)
+    figure = go.Figure()
+    hover = f"%{{y}} ({texts['token']} %{{customdata}})<br>{texts['part']} %{{x}}<br>{texts['share']} %{{z:.1f}} %"
+    figure.add_heatmap(
+        z=values, zmid=0, zmin=-most, zmax=most, colorscale=diverging(theme), texttemplate="%{z:.0f}",
+        colorbar={"title": texts["share"] + ", %"}, hovertemplate=hover + "<extra></extra>",
+        customdata=_positions(len(labels), len(parts)),
+    )  # fmt: skip
+    titled(figure, texts["shares"], texts["shares_equation"])
+    return _cells(figure, labels, parts, theme, texts["part"], 960)
