@@ -13,6 +13,7 @@ PARTS = {
     "trace": "a full trace against a pass that keeps nothing",
     "rendering": "click to drawn grid in a browser, beside BertViz",
     "lab": "a switched trace, and a switch on the screen",
+    "pages": "the first picture of every page of figures, and its sliders",
     "server": "a rerun on the server, and thirty viewers",
     "training": "tokens a second, beside torch.nn.Transformer",
     "decoding": "greedy decoding, beside MarianMTModel.generate",

@@ -1,6 +1,6 @@
 """Positions: the encodings of section 3.5, and what a trained model does without them."""
 
-from pages.shared import position_lab, sentence
+from pages.shared import learned_positions, position_lab, positions, sentence
 from pages.shared.begin import begin, big_button
 from pages.shared.downloads import link_menu
 from pages.shared.options import Options
@@ -20,7 +20,13 @@ part = options.parts(
 )
 trace = sentence.traced(begun, look=False)
 if trace is not None:
-    if part == "order":
+    if part == "encoding":
+        positions.draw_encoding(begun, options, trace)
+    elif part == "distance":
+        positions.draw_distance(begun, options, trace)
+    elif part == "learned":
+        learned_positions.draw_learned(begun, options)
+    elif part == "order":
         position_lab.draw_equivariance(begun, options, trace)
     elif part == "lab":
         position_lab.draw(begun, trace)

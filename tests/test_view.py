@@ -131,7 +131,18 @@ def test_trace_id_changes_with_every_weight(trace: Trace) -> None:
 
 
 @pytest.mark.parametrize(
-    "entry", ["component.js", "feed.js", "lab.js", "measures.js", "page.js", "softmax.js", "why.js"]
+    "entry",
+    [
+        "component.js",
+        "feed.js",
+        "lab.js",
+        "measures.js",
+        "page.js",
+        "softmax.js",
+        "why.js",
+        "figure.js",
+        "positions.js",
+    ],
 )
 def test_bundles_are_one_module_without_imports_or_doubled_names(entry: str) -> None:
     code = bundle.script(entry)

@@ -33,7 +33,9 @@ def _texts() -> dict[str, str]:
         "quantity": _("vector"),
         "share": _("share"),
         "shares": _("Who made the vector"),
-        "shares_equation": _("share of part <i>p</i> = ⟨<i>p</i>, <i>x</i>⟩ / ⟨<i>x</i>, <i>x</i>⟩"),
+        "shares_equation": _(
+            "share of part <i>p</i> = ⟨<i>p</i>, <i>x</i>⟩ / ⟨<i>x</i>, <i>x</i>⟩, in %; blue above 0, orange below"
+        ),
     }
 
 

@@ -42,6 +42,39 @@ LAB: dict[str, dict[str, str]] = {
     "big": {"scaling": "off", "big": "1"},
     "toy": {"checkpoint": "reverse", "source": "headscope", "causal": "off", "kind": "decoder_self"},
 }  # fmt: skip
+GELU = {"checkpoint": "reverse-gelu", "source": "headscope"}
+FIGURES: dict[str, dict[str, dict[str, str]]] = {
+    "positions": {
+        "encoding": {},
+        "long": {"d_model": "512", "length": "512"},
+        "distance": {"part": "distance"},
+        "learned": {"part": "learned", "checkpoint": "reverse-learned", "source": "headscope"},
+        "order": {"part": "order"},
+        "lab": {"part": "lab", "positions": "remove@source", "kind": "encoder_self", "layer": "2", "head": "1"},
+        "refused": {"d_model": "9999", "length": "x", "part": "none"},
+        "big": {"big": "1"},
+    },
+    "embeddings": {
+        "norms": {},
+        "neighbours": {"part": "neighbours", "token": "2"},
+        "map": {"part": "map"},
+        "residual": {"part": "residual"},
+        "lens": {"part": "lens", "step": "5"},
+        "output": {"part": "output", "step": "5"},
+        "toy": {"part": "lens", "checkpoint": "sort", "source": "31415926"},
+        "long": {"part": "residual", "source": " ".join([SENTENCE] * 9)},
+        "big": {"part": "lens", "big": "1"},
+    },
+    "feedforward": {
+        "activity": {},
+        "gelu": GELU,
+        "neurons": {"part": "neurons", "stack": "decoder", "layer": "2", "token": "3"},
+        "nonlinearity": {"part": "nonlinearity", **GELU},
+        "knock": {"part": "knock", "skip": "encoder.2.ff,decoder.3.cross", "neurons": "decoder.1.5,decoder.1.6"},
+        "refused": {"part": "neurons", "layer": "99", "neuron": "123456"},
+        "big": {"big": "1"},
+    },
+}
 HIGH = 3400  # Streamlit scrolls inside its page, so a whole one is taken in a high window
 
 
@@ -81,6 +114,18 @@ def main(folder: Path) -> None:
                             page.wait_for_timeout(500)
                             page.screenshot(path=folder / f"lab-{name}-{size}-{scheme}-whole.png")
                             page.set_viewport_size({"width": width, "height": height})
+                    for title, views in FIGURES.items():
+                        for name, params in views.items():
+                            if size == "projector" and name != "big":
+                                continue
+                            link = f"{address}/{title}?{urlencode({'source': SENTENCE, **params})}"
+                            ready = ".hs-tr-title" if name == "knock" else "[data-drawn]"
+                            take(page, link, ready, folder / f"{title}-{name}-{size}-{scheme}.png", False)
+                            if size != "projector":
+                                page.set_viewport_size({"width": width, "height": HIGH})
+                                page.wait_for_timeout(700)
+                                page.screenshot(path=folder / f"{title}-{name}-{size}-{scheme}-whole.png")
+                                page.set_viewport_size({"width": width, "height": height})
                     for name in MODELS if size != "projector" else ():
                         path = folder / f"model-{name}-{size}-{scheme}.png"
                         take(page, f"{address}/model?checkpoint={name}", ".js-plotly-plot", path, size == "phone")

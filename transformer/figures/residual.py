@@ -28,7 +28,9 @@ LABELS = {
     "quantity": "vector",
     "share": "share",
     "shares": "Who made the vector",
-    "shares_equation": "share of part <i>p</i> = ⟨<i>p</i>, <i>x</i>⟩ / ⟨<i>x</i>, <i>x</i>⟩",
+    "shares_equation": (
+        "share of part <i>p</i> = ⟨<i>p</i>, <i>x</i>⟩ / ⟨<i>x</i>, <i>x</i>⟩, in %; blue above 0, orange below"
+    ),
 }
 
 
@@ -131,7 +133,7 @@ def share_heatmap(
     hover = f"%{{y}} ({texts['token']} %{{customdata}})<br>{texts['part']} %{{x}}<br>{texts['share']} %{{z:.1f}} %"
     figure.add_heatmap(
         z=values, zmid=0, zmin=-most, zmax=most, colorscale=diverging(theme), texttemplate="%{z:.0f}",
-        colorbar={"title": texts["share"] + ", %"}, hovertemplate=hover + "<extra></extra>",
+        showscale=False, hovertemplate=hover + "<extra></extra>",
         customdata=_positions(len(labels), len(parts)),
     )  # fmt: skip
     titled(figure, texts["shares"], texts["shares_equation"])

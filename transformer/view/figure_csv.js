@@ -50,7 +50,7 @@ function figureMatrix(layout, trace) {
   const z = figureArray(trace.z);
   const [x, y] = ["x", "y"].map((letter) => figureAxisName(layout, trace, letter));
   const given = { x: figureArray(trace.x), y: figureArray(trace.y) };
-  const columns = z.length ? z[0].map((_, i) => figureLabel(x, given.x ? given.x[i] : i)) : [];
+  const columns = z.length ? Array.from(z[0], (_, i) => figureLabel(x, given.x ? given.x[i] : i)) : [];
   const lines = [[figureNumber(`${y.title} \\ ${x.title}`), ...columns.map(figureNumber)].join(",")];
   z.forEach((row, i) => {
     const label = figureLabel(y, given.y ? given.y[i] : i);

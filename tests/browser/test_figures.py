@@ -1,0 +1,158 @@
+"""The pages of figures in a real Chromium: cold by link, in both themes, saved, slid through, with markup in texts."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+import torch
+
+from pages.shared.position_lab import ROUNDING
+from transformer.analysis.permutation import equivariance, permutation
+from transformer.figures.style import BLUE, INK
+from transformer.interventions import Interventions, Reposition
+from transformer.positional import sinusoidal
+from transformer.pretrained import Pretrained
+
+pytest.importorskip("playwright")
+from playwright.sync_api import BrowserContext, Locator, Page, expect
+
+SENTENCE, TARGET = "The dog sees the cat.", "Der Hund sieht die Katze."
+MARKUP = '<b>dog</b> <img src=x onerror="window.attacked=1"> <i>x</i> &lt;'
+PARTS = {
+    "positions": ("encoding", "distance", "learned", "order", "lab"),
+    "embeddings": ("norms", "neighbours", "map", "residual", "lens", "output"),
+    "feedforward": ("activity", "neurons", "nonlinearity", "knock"),
+}
+EVERY = [(page, part) for page, parts in PARTS.items() for part in parts]
+
+
+def opened(context: BrowserContext, server: str, name: str, **params: str) -> Page:
+    page = context.new_page()
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.goto(f"{server}/{name}?{urlencode({'source': SENTENCE, 'target': TARGET, **params})}")
+    ready = ".hs-tr-title" if params.get("part") == "knock" else "[data-drawn]"
+    page.wait_for_selector(ready)
+    page.problems = problems  # type: ignore[attr-defined]
+    return page
+
+
+def figure(page: Page, name: str) -> Locator:
+    found = page.locator(f"[data-testid=figure][data-name={name}]")
+    expect(found.locator(".main-svg").first).to_be_visible()
+    return found
+
+
+def saved(page: Page, name: str, kind: str) -> bytes:
+    one = figure(page, name)
+    one.locator("summary").click()
+    with page.expect_download() as download:
+        one.get_by_test_id(f"figure-{kind}").click()
+    assert download.value.suggested_filename.endswith("." + kind)
+    return Path(download.value.path()).read_bytes()
+
+
+def rows(content: bytes) -> list[list[str]]:
+    text = content.decode("utf-8")
+    assert text.startswith("\ufeff")
+    return list(csv.reader(text[1:].splitlines()))
+
+
+@pytest.mark.parametrize("name, part", EVERY, ids=[f"{page}-{part}" for page, part in EVERY])
+def test_every_part_opens_cold_by_link_and_markup_stays_text(
+    context: BrowserContext, server: str, name: str, part: str
+) -> None:
+    for text in (SENTENCE, MARKUP):
+        page = opened(context, server, name, part=part, source=text, target=text if text == MARKUP else TARGET)
+        page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
+        page.wait_for_timeout(300)
+        assert not page.problems  # type: ignore[attr-defined]
+        wrong = ".hs-error, .hs-warning, .hs-fig-error:visible, [data-testid=stException]"
+        assert page.locator(wrong).count() == 0
+        assert page.evaluate("document.documentElement.scrollWidth") <= 1440
+        assert page.evaluate("window.attacked === undefined") and page.locator("img[src=x]").count() == 0
+        page.close()
+
+
+def test_a_figure_is_saved_as_it_is(context: BrowserContext, server: str, model: Pretrained) -> None:
+    page = opened(context, server, "positions", part="order", seed="3")
+    trace = model.trace(SENTENCE, TARGET)
+    order = permutation(len(trace.source_ids), 3)
+    wanted = {}
+    for name, switches in (("with", Interventions()), ("without", Interventions((Reposition("remove", "source"),)))):
+        usual, moved = model.retrace(trace, switches), model.retrace(trace, switches, order=order)
+        wanted[f"{name} positions"] = equivariance(usual, moved, order).outputs.tolist()
+    found: dict[str, list[float]] = {}
+    for series, _, value in rows(saved(page, "permutation", "csv"))[1:]:
+        found.setdefault(series, []).append(float(value))
+    assert found["with positions"] == pytest.approx(wanted["with positions"], rel=1e-4)
+    assert max(found["without positions"]) < ROUNDING
+    svg = saved(page, "permutation", "svg").decode()
+    assert svg.startswith("<svg") and "Tokens in another order" in svg and "encoder layer" in svg
+    assert saved(page, "permutation", "png").startswith(b"\x89PNG")
+
+
+def test_a_figure_follows_the_theme(context: BrowserContext, server: str) -> None:
+    page = opened(context, server, "positions", part="order")
+    lines = "els => els.map(one => one.style.stroke)"
+
+    def strokes() -> list[str]:
+        return figure(page, "permutation").locator(".scatterlayer .js-line").evaluate_all(lines)
+
+    def rgb(colour: str) -> str:
+        return "rgb({}, {}, {})".format(*(int(colour[at : at + 2], 16) for at in (1, 3, 5)))
+
+    assert strokes()[1:] == [rgb(BLUE["light"]), rgb(INK["light"])]
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function(
+        f"() => document.querySelectorAll('.hs-fig .scatterlayer .js-line')[1].style.stroke === '{rgb(BLUE['dark'])}'"
+    )
+    assert strokes()[1:] == [rgb(BLUE["dark"]), rgb(INK["dark"])]
+
+
+def test_a_slider_moves_the_tokens_without_the_server(context: BrowserContext, server: str, model: Pretrained) -> None:
+    page = opened(context, server, "embeddings", part="map")
+    one = page.locator("[data-testid=figure]").first
+    slider = one.locator("input[type=range]")
+    expect(slider).to_be_visible()
+    read = "box => box.querySelector('.js-plotly-plot')._fullData.map(one => Array.from(one.x))"
+    assert int(slider.get_attribute("max") or 0) == model.config.encoder_layers
+    before = one.evaluate(read)
+    drawn = one.locator("[data-drawn]").get_attribute("data-drawn")
+    context.set_offline(True)  # what follows needs nobody
+    slider.focus()
+    page.keyboard.press("End")
+    expect(one.locator("[data-drawn]")).not_to_have_attribute("data-drawn", drawn or "")
+    assert one.evaluate(read) != before
+    context.set_offline(False)
+
+
+def test_the_encoding_is_computed_in_the_browser_as_in_python(context: BrowserContext, server: str) -> None:
+    page = opened(context, server, "positions", part="encoding", d_model="34", length="19")
+    table = sinusoidal(19, 34)
+    drawn = "() => [...document.querySelectorAll('.js-plotly-plot')].some(p => p._fullData?.[0]?.z?.length === COUNT)"
+    read = (
+        "() => { const plots = [...document.querySelectorAll('.js-plotly-plot')];"
+        " const one = plots.map(p => p._fullData[0]).find(t => t && t.type === 'heatmap');"
+        " return Array.from(one.z, row => Array.from(row)); }"
+    )
+    page.wait_for_function(drawn.replace("COUNT", "19"))
+    assert torch.equal(torch.tensor(page.evaluate(read), dtype=torch.float32), table)
+    slider = page.locator("[data-testid=positions-length]")
+    slider.focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function(drawn.replace("COUNT", "20"))
+    assert torch.equal(torch.tensor(page.evaluate(read), dtype=torch.float32), sinusoidal(20, 34))
+    page.wait_for_url(re.compile("length=20"))
+
+
+def test_out_of_range_in_a_link_is_said_and_nothing_is_lost(context: BrowserContext, server: str) -> None:
+    page = opened(context, server, "feedforward", part="neurons", layer="99", neuron="123456", stack="decoder")
+    said = " ".join(page.locator(".hs-warning").all_inner_texts())
+    assert "'99'" in said and "4 is shown" in said and "1024 is shown" in said
+    expect(page.get_by_label(re.compile("^Source"))).to_have_value(SENTENCE)
+    page.wait_for_url(re.compile("layer=4.*neuron=1024"))

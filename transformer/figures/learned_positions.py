@@ -1,0 +1,130 @@
+"""Learned positions (Table 3, row E) beside the formula, and what models do beyond the lengths they were trained on.
+
+trained: first and last trained position or length, both among the trained; None: nothing is shaded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from transformer.figures import positions
+from transformer.figures.positions import DASHES, across, note, say, two_tables
+from transformer.figures.style import GREY, INK, PAPER, PURPLE, dressed, plain
+
+SYMBOLS = ("circle", "square", "diamond", "cross")
+LABELS = {
+    **{name: positions.LABELS[name] for name in ("position", "dimension", "value")},
+    "of": "{name}<br>dimension",
+    "tables": "Sinusoidal beside learned",
+    "tables_equation": "Left: the formula of section 3.5. Right: one learned vector a position (Table 3, row E).",
+    "trained": "trained",
+    "norms": "Norm of every row",
+    "norms_equation": "‖PE(<i>p</i>)‖; of the formula √(<i>d</i><sub>model</sub> / 2)",
+    "norm": "norm",
+    "neighbours": "Neighbouring rows",
+    "neighbours_equation": "cos(PE(<i>p</i>), PE(<i>p</i> + 1))",
+    "cosine": "cosine",
+    "exact": "Exact answers by length of the input",
+    "exact_equation": "share of inputs whose output is right, letter by letter",
+    "symbols": "symbols of the input",
+    "share": "exact, %",
+}  # fmt: skip
+
+
+def _trained(trained: tuple[int, int] | None, text: str, theme: str) -> dict[str, Any]:
+    """Layout of the shaded range on the x axis, both ends among the trained."""
+    if trained is None:
+        return {}
+    low, high = trained[0] - 0.5, trained[1] + 0.5
+    area = {"type": "rect", "xref": "x", "yref": "y domain", "x0": low, "x1": high, "y0": 0, "y1": 1, "layer": "below",
+            "fillcolor": GREY[theme], "opacity": 0.16, "line": {"width": 0}}  # fmt: skip
+    said = note(text, high, 0, GREY[theme], xref="x", yref="y domain", xanchor="right", yanchor="bottom")
+    return {"shapes": [area], "annotations": [said]}
+
+
+def tables_beside(
+    first: np.ndarray, second: np.ndarray, names: tuple[str, str], trained: tuple[int, int] | None = None,
+    theme: str = "light", texts: Mapping[str, str] = LABELS,
+) -> go.Figure:  # fmt: skip
+    """Two tables [position, dimension] on one scale, sinusoidal and learned; below the last trained position a line."""
+    most = float(max(np.abs(first).max(), np.abs(second).max()))
+    hover = f"{texts['position']} %{{y}}<br>{texts['dimension']} %{{x}}<br>{texts['value']} %{{z:.4f}}"
+    shown = (texts["of"].format(name=plain(names[0])), texts["of"].format(name=plain(names[1])))
+    figure = two_tables(first, second, shown, most, hover, theme, texts["value"])
+    figure.update_layout(yaxis={"title": texts["position"]})
+    if trained is not None:
+        for end in ("", "2"):
+            line = {**across("y", trained[1] + 0.5, INK[theme]), "xref": f"x{end} domain", "yref": f"y{end}"}
+            figure.add_shape(line)
+        figure.add_annotation(note(texts["trained"], 0, trained[1] + 0.5, INK[theme], yref="y", xanchor="left",
+                                    yanchor="bottom", bgcolor=PAPER[theme], opacity=0.85))  # fmt: skip
+    say(figure, texts["tables"], texts["tables_equation"])
+    return dressed(figure, theme, 460)
+
+
+def _lines(
+    series: Mapping[str, tuple[np.ndarray, np.ndarray]], hover: str, theme: str, marks: bool = False
+) -> go.Figure:
+    """One line a name, each with a colour, a dash and a mark of its own."""
+    figure = go.Figure()
+    for number, (name, (x, y)) in enumerate(series.items()):
+        colour = (PURPLE, INK, GREY)[number % 3][theme]
+        figure.add_scatter(
+            x=np.asarray(x), y=np.asarray(y, np.float32), name=plain(name), mode="lines+markers", hovertemplate=hover,
+            line={"color": colour, "width": 2.5, "dash": DASHES[number % len(DASHES)]},
+            marker={"symbol": SYMBOLS[number % len(SYMBOLS)], "size": 9 if marks else 6},
+        )  # fmt: skip
+    return figure
+
+
+def row_norms(
+    norms: Mapping[str, np.ndarray], trained: tuple[int, int] | None = None, theme: str = "light",
+    texts: Mapping[str, str] = LABELS,
+) -> go.Figure:  # fmt: skip
+    """Length of every row of tables, name -> [position]; trained: first and last trained position, shaded."""
+    figure = _lines({name: (np.arange(len(one)), one) for name, one in norms.items()}, "%{y:.3f}", theme)
+    figure.update_layout(
+        xaxis={"title": texts["position"]}, yaxis={"title": texts["norm"], "rangemode": "tozero"},
+        **_trained(trained, texts["trained"], theme),
+    )  # fmt: skip
+    say(figure, texts["norms"], texts["norms_equation"])
+    return dressed(figure, theme, 340)
+
+
+def neighbour_cosines(
+    cosines: Mapping[str, np.ndarray], trained: tuple[int, int] | None = None, theme: str = "light",
+    texts: Mapping[str, str] = LABELS,
+) -> go.Figure:  # fmt: skip
+    """Cosine between rows p and p + 1 of tables, name -> [position - 1]; trained: as in `row_norms`, shaded up to the
+    last p whose neighbour is trained too."""
+    figure = _lines({name: (np.arange(len(one)), one) for name, one in cosines.items()}, "%{y:.3f}", theme)
+    both = None if trained is None else (trained[0], max(trained[0], trained[1] - 1))
+    figure.update_layout(
+        xaxis={"title": texts["position"]}, yaxis={"title": texts["cosine"], "range": [-1.05, 1.05]},
+        **_trained(both, texts["trained"], theme),
+    )  # fmt: skip
+    say(figure, texts["neighbours"], texts["neighbours_equation"])
+    return dressed(figure, theme, 340)
+
+
+def exact_by_length(
+    lengths: Sequence[int], exact: Mapping[str, Sequence[float | None]], trained: tuple[int, int] | None = None,
+    theme: str = "light", texts: Mapping[str, str] = LABELS,
+) -> go.Figure:  # fmt: skip
+    """Share of exact answers, 0 to 1, against the length of the input, name of model -> one for every length.
+
+    None: not measured, for the model has no such positions; its line has a gap there.
+    """
+    shares = {name: np.array([np.nan if one is None else 100 * one for one in ys]) for name, ys in exact.items()}
+    figure = _lines({name: (np.asarray(lengths), ys) for name, ys in shares.items()}, "%{y:.0f} %", theme, marks=True)
+    figure.update_layout(
+        xaxis={"title": texts["symbols"], "range": [min(lengths) - 0.5, max(lengths) + 0.5]},
+        yaxis={"title": texts["share"], "range": [-4, 104]},
+        **_trained(trained, texts["trained"], theme),
+    )  # fmt: skip
+    say(figure, texts["exact"], texts["exact_equation"])
+    return dressed(figure, theme, 380)

@@ -1,0 +1,315 @@
+"""The encodings of positions (section 3.5): arrays in, figures out.
+
+Positions and dimensions count from 0, as in the formula. What the browser draws again for another d_model, length, k
+or q (`transformer/view/positions_fill.js`) are these figures with other arrays: traces, shapes and annotations keep
+their places, and titles that hold numbers wait in `layout.meta` with their {placeholders}.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+
+from transformer.figures.style import (
+    BLUE,
+    GREY,
+    INK,
+    MOST_LABELS,
+    PAPER,
+    PURPLE,
+    diverging,
+    dressed,
+    label_axis,
+    short,
+    titled,
+)
+
+SHOWN = 32  # dimensions of M_k and positions beside it: cells that can be told apart from the back row
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
+MOST_CURVES = len(DASHES)
+SHORTEST, LONGEST = 2 * math.pi, 20000 * math.pi
+_GROWING = "10000<sup>2<i>i</i>/<i>d</i><sub>model</sub></sup>"
+_ANGLE = f"<i>p</i> / {_GROWING}"
+_BOTH = f"PE(<i>p</i>, 2<i>i</i>) = sin({_ANGLE}), PE(<i>p</i>, 2<i>i</i> + 1) = cos({_ANGLE})"
+_DOT = "PE(<i>p</i>)·PE(<i>q</i>)"
+LABELS = {
+    "position": "position p",
+    "other": "position q",
+    "dimension": "dimension",
+    "pair": "dimension 2i of the pair",
+    "value": "PE",
+    "encoding": "Encoding of every position",
+    "encoding_equation": f"{_BOTH}; <i>d</i><sub>model</sub> = {{d_model}}",
+    "curves": "Dimensions over positions",
+    "curves_equation": _BOTH,
+    "curve": "dimension {dimension}: wavelength {wavelength}",
+    "tokens": "tokens of the source",
+    "wavelengths": "Wavelengths",
+    "wavelengths_equation": f"<i>λ</i><sub>i</sub> = 2π · {_GROWING}",
+    "wavelength": "wavelength in positions",
+    "shortest": "2π ≈ 6.28",
+    "longest": "10000 · 2π ≈ 62,832",
+    "length": "length shown: {length}",
+    "chosen": "curves drawn",
+    "products": "Dot products of encodings",
+    "products_equation": f"{_DOT} = Σ<sub>i</sub> cos((<i>p</i> − <i>q</i>) / {_GROWING})",
+    "row": "q = {q}",
+    "offsets": "Dot products against p − q",
+    "offsets_equation": f"{_DOT}: mean over the pairs with one <i>p</i> − <i>q</i>",
+    "offset": "p − q",
+    "product": "PE(p)·PE(q)",
+    "mean": "mean over pairs",
+    "half": "<i>d</i><sub>model</sub> / 2 = {half}",
+    "map": "The map <i>M</i><sub>k</sub> for k = {k}: dimensions 0 to {last} of {d_model}",
+    "map_equation": (
+        "[sin <i>ω</i>(<i>p</i> + <i>k</i>), cos <i>ω</i>(<i>p</i> + <i>k</i>)] = "
+        "[[cos <i>ωk</i>, sin <i>ωk</i>], [−sin <i>ωk</i>, cos <i>ωk</i>]] [sin <i>ωp</i>, cos <i>ωp</i>], "
+        "<i>ω</i> = 10000<sup>−2<i>i</i>/<i>d</i><sub>model</sub></sup>"
+    ),
+    "map_value": "<i>M</i><sub>k</sub>",
+    "into": "dimension of PE(p + k)",
+    "from": "dimension of PE(p)",
+    "shifted": "Shifted by k = {k}: dimensions 0 to {last} of {d_model}",
+    "shifted_equation": "PE(<i>p</i> + <i>k</i>) = <i>M</i><sub>k</sub> PE(<i>p</i>)",
+    "there": "PE(p + k), dimension",
+    "mapped": "<i>M</i><sub>k</sub> PE(p), dimension",
+}  # fmt: skip
+
+
+def say(figure: go.Figure, title: str, equation: str, **values: object) -> None:
+    """Title and equation with numbers in them; the browser fills in others."""
+    titled(figure, title.format(**values), equation.format(**values))
+    figure.update_layout(meta={**(figure.layout.meta or {}), "title": title, "equation": equation})
+
+
+def across(axis: str, value: float, colour: str, dash: str = "dash") -> dict[str, Any]:
+    """A line across the figure at a value of the axis "x" or "y"."""
+    other = "y" if axis == "x" else "x"
+    ends = {f"{axis}0": value, f"{axis}1": value, f"{other}0": 0, f"{other}1": 1}
+    return {"type": "line", f"{axis}ref": axis, f"{other}ref": f"{other} domain", **ends,
+            "line": {"color": colour, "width": 2, "dash": dash}}  # fmt: skip
+
+
+def note(text: str, x: float, y: float, colour: str, **more: object) -> dict[str, Any]:
+    return {"text": text, "x": x, "y": y, "showarrow": False, "font": {"color": colour}, "xref": "x domain", **more}
+
+
+def signed(figure: go.Figure, z: np.ndarray, most: float, theme: str, hover: str, title: str, **more: Any) -> go.Figure:
+    """Signed cells on the scale from -most to most, row 0 on top."""
+    bar = {"title": {"text": title, "side": "right"}, "thickness": 14}
+    return figure.add_heatmap(
+        z=np.asarray(z, np.float32), zmin=-most, zmax=most, zmid=0, colorscale=diverging(theme),
+        hovertemplate=hover + "<extra></extra>", **{"colorbar": bar, **more},
+    )  # fmt: skip
+
+
+def wavelength_text(value: float) -> str:
+    """A number of positions with three figures: "6.28", "19.9", "62,300"."""
+    if value < 99.95:
+        return f"{value:.2f}" if value < 9.995 else f"{value:.1f}"
+    step = 10 ** max(0, math.floor(math.log10(value)) - 2)
+    return f"{math.floor(value / step + 0.5) * step:,}"
+
+
+def encoding_heatmap(table: np.ndarray, theme: str = "light", texts: Mapping[str, str] = LABELS) -> go.Figure:
+    """A table [position, dimension] on the scale from -1 to 1."""
+    figure = go.Figure()
+    hover = f"{texts['position']} %{{y}}<br>{texts['dimension']} %{{x}}<br>{texts['value']} %{{z:.4f}}"
+    signed(figure, table, 1, theme, hover, texts["value"])
+    figure.update_layout(
+        xaxis={"title": texts["dimension"]}, yaxis={"title": texts["position"], "autorange": "reversed"},
+        hovermode="closest",
+    )  # fmt: skip
+    say(figure, texts["encoding"], texts["encoding_equation"], d_model=len(table[0]))
+    return dressed(figure, theme, 420)
+
+
+def encoding_curves(
+    table: np.ndarray, dimensions: Sequence[int], wavelengths: np.ndarray, tokens: Sequence[str] = (),
+    theme: str = "light", texts: Mapping[str, str] = LABELS,
+) -> go.Figure:  # fmt: skip
+    """Chosen dimensions of a table [position, dimension] over positions, with a mark at every token of the sentence.
+
+    dimensions: at most MOST_CURVES; wavelengths: of every pair, [d_model / 2]; tokens: of positions 0, 1, ...; they
+    stand on an axis above. Traces: MOST_CURVES lines, those without a dimension hidden, then the marks of the tokens.
+    Raises ValueError for more dimensions.
+    """
+    if len(dimensions) > MOST_CURVES:
+        raise ValueError(f"{len(dimensions)} curves were asked for; {MOST_CURVES} can be told apart")
+    figure, places = go.Figure(), np.arange(len(table))
+    for number, dash in enumerate(DASHES):
+        there = number < len(dimensions)
+        dimension = dimensions[number] if there else 0
+        wavelength = wavelength_text(float(wavelengths[dimension // 2]))
+        line = {"color": (PURPLE, INK, GREY)[number % 3][theme], "dash": dash, "width": 2.5}
+        figure.add_scatter(
+            x=places, y=np.asarray(table[:, dimension], np.float32) if there else np.zeros(0, np.float32),
+            name=texts["curve"].format(dimension=dimension, wavelength=wavelength), mode="lines", line=line,
+            visible=there, hovertemplate="%{y:.4f}",
+        )  # fmt: skip
+    marked = min(len(tokens), len(table))
+    x = np.tile(places[:marked], len(dimensions))
+    y = np.concatenate([np.asarray(table[:marked, one], np.float32) for one in dimensions] or [np.zeros(0, np.float32)])
+    figure.add_scatter(
+        x=x, y=y, xaxis="x2", mode="markers", name=texts["tokens"], hoverinfo="skip", visible=bool(len(tokens)),
+        marker={"color": BLUE[theme], "size": 9},
+    )  # fmt: skip
+    span = [-0.5, len(table) - 0.5]
+    figure.update_layout(
+        xaxis={"title": texts["position"], "range": span},
+        xaxis2={"overlaying": "x", "side": "top", "range": span, "matches": "x", "tickangle": -60, "showgrid": False,
+                "visible": bool(len(tokens)), "tickfont": {"color": BLUE[theme], "size": 15}},
+        yaxis={"title": texts["value"], "range": [-1.08, 1.08]},
+        meta={"curve": texts["curve"]},
+    )  # fmt: skip
+    say(figure, texts["curves"], texts["curves_equation"])
+    label_axis(figure, "x2", tokens)
+    ticks = range(0, len(tokens), -(-len(table) // MOST_LABELS))  # as many as there is room for on the whole axis
+    figure.update_layout(
+        xaxis2={"tickvals": list(ticks), "ticktext": [short(tokens[tick]) for tick in ticks]},
+        meta={**figure.layout.meta, "ticks": [short(token) for token in tokens]},
+    )
+    return dressed(figure, theme, 480)
+
+
+def wavelength_curve(
+    wavelengths: np.ndarray, dimensions: Sequence[int] = (), length: int | None = None,
+    theme: str = "light", texts: Mapping[str, str] = LABELS,
+) -> go.Figure:  # fmt: skip
+    """The wavelength of every pair of dimensions, [d_model / 2], on a logarithmic axis with the paper's two ends.
+
+    dimensions: marked on the line; length: of a table, a line across: pairs above it never come round in it.
+    Shapes: 2 pi, 10000 * 2 pi, length. Traces: the line, the marks.
+    """
+    figure, even = go.Figure(), 2 * np.arange(len(wavelengths))
+    hover = "%{y:,.2f}<extra></extra>"
+    figure.add_scatter(
+        x=even, y=np.asarray(wavelengths, np.float32), mode="lines", name=texts["wavelength"], showlegend=False,
+        line={"color": PURPLE[theme], "width": 3}, hovertemplate=hover,
+    )  # fmt: skip
+    figure.add_scatter(
+        x=2 * (np.asarray(dimensions, np.int64) // 2), y=np.asarray([wavelengths[one // 2] for one in dimensions]),
+        mode="markers", name=texts["chosen"], marker={"color": INK[theme], "size": 11}, hoverinfo="skip",
+        visible=bool(len(dimensions)), showlegend=True,
+    )  # fmt: skip
+    grey, shown = GREY[theme], length or 1
+    notes = (texts["shortest"], SHORTEST, 1, "right", "top"), (texts["longest"], LONGEST, 0, "left", "bottom")
+    figure.update_layout(
+        xaxis={"title": texts["pair"]},
+        yaxis={"title": texts["wavelength"], "type": "log", "range": [-0.15, 5.5], "dtick": 1},
+        shapes=[
+            across("y", SHORTEST, grey), across("y", LONGEST, grey),
+            {**across("y", shown, INK[theme], "dot"), "visible": length is not None},
+        ],
+        annotations=[
+            *(note(text, x, math.log10(y), grey, xanchor=side, yanchor=above) for text, y, x, side, above in notes),
+            note(texts["length"].format(length=shown), 1, math.log10(shown), INK[theme], xanchor="right",
+                  yanchor="bottom", visible=length is not None),
+        ],
+        meta={"length": texts["length"]},
+    )  # fmt: skip
+    say(figure, texts["wavelengths"], texts["wavelengths_equation"])
+    return dressed(figure, theme, 360)
+
+
+def product_matrix(
+    products: np.ndarray, q: int | None = None, most: float | None = None, theme: str = "light",
+    texts: Mapping[str, str] = LABELS,
+) -> go.Figure:  # fmt: skip
+    """PE(p).PE(q), [position, position], p down, q across; a column q framed.
+
+    most: end of the scale, d_model / 2 for the sinusoidal encoding; None: the largest product. Shapes: column q.
+    """
+    figure = go.Figure()
+    most = float(np.abs(products).max()) if most is None else most
+    hover = f"{texts['position']} %{{y}}<br>{texts['other']} %{{x}}<br>{texts['product']} %{{z:.3f}}"
+    signed(figure, products, most, theme, hover, texts["product"])
+    at = q or 0
+    frame = {"type": "rect", "xref": "x", "yref": "y domain", "x0": at - 0.5, "x1": at + 0.5, "y0": 0, "y1": 1,
+             "line": {"color": INK[theme], "width": 2}, "visible": q is not None}  # fmt: skip
+    said = note(texts["row"].format(q=at), at, 0, INK[theme], xref="x", yref="y domain", yanchor="bottom",
+                bgcolor=PAPER[theme], visible=q is not None)  # fmt: skip
+    figure.update_layout(
+        xaxis={"title": texts["other"]}, yaxis={"title": texts["position"], "autorange": "reversed"},
+        shapes=[frame], annotations=[said], hovermode="closest", meta={"row": texts["row"]},
+    )  # fmt: skip
+    say(figure, texts["products"], texts["products_equation"])
+    return dressed(figure, theme, 460)
+
+
+def products_by_offset(
+    offsets: np.ndarray, mean: np.ndarray, row: np.ndarray | None = None, q: int = 0, half: float | None = None,
+    theme: str = "light", texts: Mapping[str, str] = LABELS,
+) -> go.Figure:  # fmt: skip
+    """Products against p - q.
+
+    offsets, mean: [2 * positions - 1]; row: the products of one q with every p, [position], as points: where products
+    depend on p - q only, all of them lie on the line; half: d_model / 2, a line across. Shapes: half.
+    """
+    figure = go.Figure()
+    figure.add_scatter(
+        x=np.asarray(offsets), y=np.asarray(mean, np.float32), mode="lines", name=texts["mean"],
+        line={"color": PURPLE[theme], "width": 3}, hovertemplate="%{y:.3f}",
+    )  # fmt: skip
+    points = np.zeros(0, np.float32) if row is None else np.asarray(row, np.float32)
+    figure.add_scatter(
+        x=np.arange(len(points)) - q, y=points, mode="markers", name=texts["row"].format(q=q), visible=row is not None,
+        marker={"color": INK[theme], "size": 7, "symbol": "circle-open", "line": {"width": 2}},
+        hovertemplate="%{y:.3f}",
+    )  # fmt: skip
+    end, top = int(np.abs(offsets).max()), half or 0.0
+    said = note(texts["half"].format(half=f"{top:g}"), 1, top, GREY[theme], xanchor="right", yanchor="bottom",
+                 visible=half is not None)  # fmt: skip
+    figure.update_layout(
+        xaxis={"title": texts["offset"], "range": [-end - 0.5, end + 0.5]}, yaxis={"title": texts["product"]},
+        shapes=[{**across("y", top, GREY[theme]), "visible": half is not None}], annotations=[said],
+        meta={"row": texts["row"], "half": texts["half"]},
+    )  # fmt: skip
+    say(figure, texts["offsets"], texts["offsets_equation"])
+    return dressed(figure, theme, 380)
+
+
+def shift_matrix(matrix: np.ndarray, k: int, theme: str = "light", texts: Mapping[str, str] = LABELS) -> go.Figure:
+    """M_k [d_model, d_model], of which the first SHOWN dimensions are drawn, as the title says."""
+    figure, shown, d_model = go.Figure(), matrix[:SHOWN, :SHOWN], len(matrix)
+    hover = f"{texts['into']} %{{y}}<br>{texts['from']} %{{x}}<br>{texts['map_value']} %{{z:.4f}}"
+    signed(figure, shown, 1, theme, hover, texts["map_value"])
+    figure.update_layout(
+        xaxis={"title": texts["from"]}, yaxis={"title": texts["into"], "autorange": "reversed"}, hovermode="closest"
+    )
+    say(figure, texts["map"], texts["map_equation"], k=k, last=len(shown) - 1, d_model=d_model)
+    return dressed(figure, theme, 420)
+
+
+def two_tables(
+    left: np.ndarray, right: np.ndarray, names: tuple[str, str], most: float, hover: str, theme: str, bar: str
+) -> go.Figure:
+    """Two heatmaps of one size side by side, rows and scale shared; their names below them."""
+    figure = go.Figure()
+    for number, (z, name) in enumerate(zip((left, right), names, strict=True)):
+        end = {"xaxis": "x2", "yaxis": "y2"} if number else {"showscale": False}
+        signed(figure, z, most, theme, f"{name}<br>{hover}", bar, name=name, **end)
+    figure.update_layout(
+        xaxis={"domain": [0, 0.48], "title": names[0]},
+        xaxis2={"domain": [0.52, 1], "anchor": "y2", "matches": "x", "title": names[1]},
+        yaxis={"autorange": "reversed"},
+        yaxis2={"anchor": "x2", "matches": "y", "autorange": "reversed", "showticklabels": False},
+        hovermode="closest",
+    )
+    return figure
+
+
+def shifted_beside(
+    there: np.ndarray, mapped: np.ndarray, k: int, theme: str = "light", texts: Mapping[str, str] = LABELS
+) -> go.Figure:
+    """PE(p + k) from the table beside M_k PE(p), both [position, dimension]: the first SHOWN of either are drawn."""
+    left, right = (np.asarray(one)[:SHOWN, :SHOWN] for one in (there, mapped))
+    hover = f"{texts['position']} %{{y}}<br>{texts['dimension']} %{{x}}<br>%{{z:.4f}}"
+    figure = two_tables(left, right, (texts["there"], texts["mapped"]), 1, hover, theme, texts["value"])
+    figure.update_layout(yaxis={"title": texts["position"]})
+    say(figure, texts["shifted"], texts["shifted_equation"], k=k, last=left.shape[1] - 1, d_model=len(there[0]))
+    return dressed(figure, theme, 400)
