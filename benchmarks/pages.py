@@ -23,14 +23,15 @@ PARTS = {
     "embeddings": ("norms", "neighbours", "map", "residual", "lens", "output"),
     "feedforward": ("activity", "neurons", "nonlinearity"),
 }
+FIRST_FIGURES = {"positions": "positions", "embeddings": "norms", "feedforward": "activity"}  # names of what is drawn
 # page, part, other parameters, test id or label of the slider, two values it goes between, milliseconds allowed
 SLIDERS = (
-    ("positions", "encoding", {"d_model": "512", "length": "512"}, "d_model", (512, 500), ENCODING),
-    ("positions", "encoding", {"d_model": "512", "length": "512"}, "length", (512, 500), ENCODING),
-    ("positions", "distance", {"d_model": "512", "length": "512"}, "k", (1, 9), MOVED),
-    ("positions", "distance", {"d_model": "512", "length": "512"}, "q", (1, 9), MOVED),
-    ("embeddings", "map", {}, "", (0, 2), MOVED),
-    ("feedforward", "activity", {"checkpoint": "reverse-gelu", "source": "headscope"}, "", (0, 20), MOVED),
+    ("positions", "encoding", {"d_model": "512", "length": "512"}, "d_model", (500, 512), ENCODING),
+    ("positions", "encoding", {"d_model": "512", "length": "512"}, "length", (500, 512), ENCODING),
+    ("positions", "distance", {"d_model": "512", "length": "512"}, "k", (9, 1), MOVED),
+    ("positions", "distance", {"d_model": "512", "length": "512"}, "q", (9, 1), MOVED),
+    ("embeddings", "map", {}, "", (2, 0), MOVED),
+    ("feedforward", "activity", {"checkpoint": "reverse-gelu", "source": "headscope"}, "", (20, 0), MOVED),
 )
 _version = ""
 
@@ -88,7 +89,10 @@ def _followed(browser: Browser, app: App, source: str, target: str, rounds: int)
             page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
             page.wait_for_timeout(300)
             link = page.get_by_test_id("stPageLink").get_by_text(names[name], exact=True)
-            times[name].append(timed(page, "redrawn", ["click"], link.click))
+            first = FIRST_FIGURES[name]
+            page.evaluate(f"stopwatch.result = stopwatch.next(['click'], () => stopwatch.drawn.startsWith('{first}'))")
+            link.click()
+            times[name].append(page.evaluate("stopwatch.result"))
     visitor.close()
     return times
 

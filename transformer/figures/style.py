@@ -109,8 +109,6 @@ def dressed(figure: go.Figure, theme: str = "light", height: int = 380) -> go.Fi
     )  # fmt: skip
     if figure.layout.hovermode is None:
         figure.update_layout(hovermode="x unified")
-    figure.update_xaxes(
-        gridcolor=LINE[theme], linecolor=LINE[theme], zeroline=False, automargin=True, title_standoff=8
-    )
+    figure.update_xaxes(gridcolor=LINE[theme], linecolor=LINE[theme], zeroline=False, automargin=True, title_standoff=8)
     figure.update_yaxes(gridcolor=LINE[theme], linecolor=LINE[theme], zeroline=False, automargin=True)
     return figure

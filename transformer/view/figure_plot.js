@@ -34,6 +34,14 @@ export function plotlyReady() {
   });
 }
 
+// One figure after the other, with a frame between them: the first of a page is seen before the last is made.
+let figureQueue = Promise.resolve();
+
+function figureTurn() {
+  figureQueue = figureQueue.then(() => new Promise((done) => setTimeout(done)));
+  return figureQueue;
+}
+
 // The small markup of plotly's texts as elements; everything else in them is text.
 export function figureMarkup(text) {
   const root = el("span");
@@ -113,8 +121,10 @@ export class FigurePlot {
     if (window.Plotly) window.Plotly.purge(this.box);
   }
 
-  // figure: {data, layout, frames}; name: stem of saved files; big: large text; start: frame to begin with
-  show(figure, { name, big = false, start } = {}) {
+  // figure: {data, layout, frames}; name: stem of saved files; big: large text; start: frame to begin with; quiet: others
+  // tell that it is drawn
+  show(figure, { name, big = false, start, quiet = false } = {}) {
+    this.quiet = quiet;
     this.given = figure;
     this.figure = figure;
     this.tinted = null;
@@ -186,16 +196,21 @@ export class FigurePlot {
     const wanted = (this.wanted = {});
     try {
       const Plotly = await plotlyReady();
+      if (!this.done) await figureTurn();
       const width = this.box.clientWidth;
       if (this.gone || this.wanted !== wanted || !width) return;
+      const state = [this.figure, this.at, this.big, width];
+      if (this.done && state.every((one, i) => one === this.done[i])) return; // a resize that changed nothing
       const figure = this.current();
       const { layout, narrow } = this.layout(figure, width);
       const data = narrow ? figure.data.map(figureNarrow) : figure.data;
       await Plotly.react(this.box, data, layout, { displayModeBar: false, displaylogo: false, responsive: false });
       this.error.hidden = true;
+      this.done = state;
       const drawn = (Number(this.element.dataset.drawn) || 0) + 1;
       this.element.dataset.drawn = String(drawn);
       const detail = `${this.name}:${drawn}`;
+      if (this.quiet) return;
       this.element.dispatchEvent(new CustomEvent("headscope:drawn", { bubbles: true, composed: true, detail }));
     } catch (error) {
       const reason = error.message === "missing" ? this.t("missing") : error.message;

@@ -190,12 +190,14 @@ class PositionsView extends PlainView {
       const key = JSON.stringify([needs.map((one) => now[one]), big, this.element.clientWidth]);
       if (this.done[name] === key) continue;
       this.done[name] = key;
-      drawings.push(plot.show(fill(this.figures[name], now), { name: "positions_" + name, big }));
+      drawings.push(plot.show(fill(this.figures[name], now), { name: "positions_" + name, big, quiet: true }));
     }
     Promise.all(drawings).then(() => {
       this.listen();
       this.element.dataset.took = (performance.now() - began).toFixed(1);
       this.element.dataset.drawn = String((Number(this.element.dataset.drawn) || 0) + 1);
+      const detail = `positions:${this.element.dataset.drawn}`;
+      this.element.dispatchEvent(new CustomEvent("headscope:drawn", { bubbles: true, composed: true, detail }));
     });
   }
 
