@@ -23,7 +23,11 @@ PARTS = {
     "embeddings": ("norms", "neighbours", "map", "residual", "lens", "output"),
     "feedforward": ("activity", "neurons", "nonlinearity"),
 }
-FIRST_FIGURES = {"positions": "positions", "embeddings": "norms", "feedforward": "activity"}  # names of what is drawn
+FIRST_FIGURES = {
+    "positions": "positions:",
+    "embeddings": "embedding-",
+    "feedforward": "feedforward-",
+}  # as they are called
 # page, part, other parameters, test id or label of the slider, two values it goes between, milliseconds allowed
 SLIDERS = (
     ("positions", "encoding", {"d_model": "512", "length": "512"}, "d_model", (500, 512), ENCODING),

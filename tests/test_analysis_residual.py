@@ -11,9 +11,10 @@ import torch
 from torch import Tensor
 
 from tests.build import D_MODEL, VARIANTS, tiny_model, tiny_pretrained, tiny_tokenizer, variant_name
-from transformer.analysis.residual import STACKS, Parts, decompose, states, stream, sublayers
+from transformer.analysis.residual import Parts, decompose, states, stream, sublayers
 from transformer.interventions import Interventions
 from transformer.pretrained import Pretrained
+from transformer.tap import STACKS
 from transformer.trace import Trace
 
 SOURCE, TARGET = "ka lo minu", "re sta vu"

@@ -9,10 +9,11 @@ import pytest
 import torch
 
 from tests.build import D_FF, sentences, tiny_model, tiny_pretrained, tiny_tokenizer
-from transformer.analysis.activations import ACTIVE, STACKS
+from transformer.analysis.activations import ACTIVE
 from transformer.neurons import KEPT, NeuronStatistics, neuron_statistics, reading
 from transformer.pretrained import InputError, Pretrained
 from transformer.probing import Stopped
+from transformer.tap import STACKS
 from transformer.training.data import Pair
 
 TEXTS = list(dict.fromkeys(sentences()))

@@ -36,8 +36,7 @@ from transformer.switches import (
     MASKS,
     PADS,
     RULES,
-    SIDES,
-    STACKS,
+    SUB_LAYERS,
     Hide,
     InterventionError,
     KnockOut,
@@ -53,10 +52,10 @@ from transformer.switches import (
     number_of,
     said,
 )
-from transformer.tap import KINDS
+from transformer.tap import KINDS, SIDES
 
 __all__ = [
-    "ATTENTION", "EVERYWHERE", "KEYS", "MASKED", "MASKS", "NONE", "PADS", "RULES", "SIDES", "STACKS", "Hide",
+    "ATTENTION", "EVERYWHERE", "KEYS", "MASKED", "MASKS", "NONE", "PADS", "RULES", "SUB_LAYERS", "Hide",
     "InterventionError", "Interventions", "KnockOut", "Pad", "Replace", "Reposition", "Scale", "Silence", "Skip",
     "Switch", "Unmask", "Where", "layers_of",
 ]  # fmt: skip

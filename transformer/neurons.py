@@ -10,11 +10,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from transformer.analysis.activations import ACTIVE, STACKS
+from transformer.analysis.activations import ACTIVE
 from transformer.interventions import layers_of
 from transformer.pretrained import Pretrained, readable
 from transformer.probing import Stopped
-from transformer.tap import EditingTap
+from transformer.tap import STACKS, EditingTap, check_stack
 from transformer.training.data import Pair, bucket, make_batch
 
 KEPT = 8  # strongest tokens of every neuron
@@ -67,9 +67,7 @@ class NeuronStatistics:
 
     def stack(self, name: str) -> StackNeurons:
         """The neurons of "encoder" or "decoder". Raises ValueError for another name."""
-        if name not in STACKS:
-            raise ValueError(f"{name!r} is no stack; there are {', '.join(STACKS)}")
-        return self.encoder if name == "encoder" else self.decoder
+        return self.encoder if check_stack(name) == "encoder" else self.decoder
 
 
 class _Sums:
@@ -175,9 +173,7 @@ def reading(model: Pretrained, pair: Pair, stack: str) -> Reading:
 
     For the encoder `following` is the next token of the source, and </s> after the last. Raises ValueError, InputError.
     """
-    if stack not in STACKS:
-        raise ValueError(f"{stack!r} is no stack; there are {', '.join(STACKS)}")
-    text, side = (pair[0], "source") if stack == "encoder" else (pair[1], "target")
+    text, side = (pair[0], "source") if check_stack(stack) == "encoder" else (pair[1], "target")
     ids, pieces = model.encode(text, side), [*model.tokenizer.surfaces(text), "</s>"]
     if stack == "decoder":
         return Reading(

@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from reprlib import repr as shown
 
 from transformer.config import LIMITS, ModelConfig
-from transformer.tap import KINDS
+from transformer.tap import KINDS, SIDES, STACKS
 
 FACTORS = (1e-4, 1e3)  # 1 / sqrt(d_k) is 0.011 at the largest d_k a configuration allows
 PADS = (1, 64)
 MASKS = ("causal", "padding")
 MASKED = {"causal": ("decoder_self",), "padding": ("encoder_self", "cross")}  # only the source is ever padded
-SIDES = ("source", "target")
-STACKS = {"encoder": ("self", "ff"), "decoder": ("self", "cross", "ff")}  # stack -> its sub-layers
+SUB_LAYERS = {"encoder": ("self", "ff"), "decoder": ("self", "cross", "ff")}
 KEYS = {"encoder_self": "source", "decoder_self": "target", "cross": "source"}  # the side a kind's keys are of
 RULES = ("softmax", "uniform", "argmax")  # by number in `AttentionTrace.rule`
 POSITION_RULES = ("remove", "shuffle", "reverse", "shift", "scale")
@@ -262,9 +261,9 @@ class Skip:
 
     def __post_init__(self) -> None:
         _check_stack(self.stack, self.layer)
-        if self.part not in STACKS[self.stack]:
+        if self.part not in SUB_LAYERS[self.stack]:
             raise InterventionError(
-                f"{said(self.part)} is no sub-layer of the {self.stack}; there are {', '.join(STACKS[self.stack])}"
+                f"{said(self.part)} is no sub-layer of the {self.stack}; there are {', '.join(SUB_LAYERS[self.stack])}"
             )
 
     def check(self, config: ModelConfig) -> None:

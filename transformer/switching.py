@@ -13,7 +13,6 @@ from transformer.config import ModelConfig
 from transformer.interventions import (
     KEYS,
     RULES,
-    SIDES,
     Hide,
     InterventionError,
     Interventions,
@@ -26,7 +25,7 @@ from transformer.interventions import (
     Unmask,
     layers_of,
 )
-from transformer.tap import KINDS, Edit, scope
+from transformer.tap import KINDS, SIDES, Edit, scope
 
 
 @dataclass(frozen=True)

@@ -41,12 +41,21 @@ from torch import Tensor
 Edit = Callable[[Tensor], Tensor]
 
 KINDS = ("encoder_self", "decoder_self", "cross")  # the three kinds of attention (section 3.2.3)
+STACKS = ("encoder", "decoder")
+SIDES = ("source", "target")  # whose tokens run through them
 
 
 def scope(kind: str, layer: int) -> str:
     """What stands before the names of an attention sub-layer: ("cross", 0) -> "decoder.0.cross."."""
     stack = "encoder" if kind == "encoder_self" else "decoder"
     return f"{stack}.{layer}.{'cross' if kind == 'cross' else 'self'}."
+
+
+def check_stack(stack: str) -> str:
+    """The name of a stack. Raises ValueError for one that is none of STACKS."""
+    if stack not in STACKS:
+        raise ValueError(f"{stack!r} is no stack; there are {' and '.join(STACKS)}")
+    return stack
 
 
 class TapError(ValueError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from pathlib import Path
 
 import streamlit as st
@@ -10,10 +9,12 @@ import streamlit as st
 from pages.shared import figure
 from pages.shared.begin import Begun
 from pages.shared.options import Options
+from pages.shared.say import say
 from pages.shared.texts import _
 from transformer.analysis import activations
-from transformer.analysis.activations import ACTIVE, PUBLISHED, STACKS, STEP, active_share, thresholds
+from transformer.analysis.activations import ACTIVE, PUBLISHED, STEP, active_share, thresholds
 from transformer.figures import feedforward as figures
+from transformer.tap import STACKS
 from transformer.trace import FeedForwardTrace, Trace
 
 STYLE = (Path(__file__).parent / "neurons.css").read_text(encoding="utf-8")
@@ -23,13 +24,6 @@ Column = st.delta_generator.DeltaGenerator
 
 def style() -> None:
     st.html(f"<style>{STYLE}</style>")
-
-
-def say(*sentences: str) -> None:
-    """Sentences in one paragraph, as plain text; ᵢ, which few fonts draw well, becomes an i below the line."""
-    text = html.escape(" ".join(filter(None, sentences))).replace("ᵢ", "<sub><i>i</i></sub>")
-    if text:
-        st.html(f'<p class="hs-ff-says">{text}</p>')
 
 
 def percent(share: float) -> str:

@@ -13,11 +13,13 @@ import torch
 from pages.shared import figure
 from pages.shared.begin import Begun, message
 from pages.shared.options import Options
+from pages.shared.say import say
 from pages.shared.texts import _
-from transformer.analysis.embedding import SIDES, neighbours, norms, plane
-from transformer.analysis.residual import STACKS, states
+from transformer.analysis.embedding import neighbours, norms, plane
+from transformer.analysis.residual import states
 from transformer.figures import embedding
 from transformer.pretrained import Pretrained, readable
+from transformer.tap import SIDES, STACKS
 from transformer.tokenizer import PIECE_MARK, SPECIALS
 from transformer.trace import Trace
 
@@ -27,17 +29,6 @@ NEAREST = 12
 
 def style() -> None:
     st.html(f"<style>{STYLE}</style>")
-
-
-def said(text: str, about: bool = False) -> None:
-    """A sentence with what was computed, or about what is shown."""
-    st.html(f'<p class="hs-emb-{"about" if about else "said"}">{html.escape(text)}</p>')
-
-
-def check(text: str, good: bool) -> None:
-    """What was computed to hold, in green if it does."""
-    mark = "✓" if good else "✗"
-    st.html(f'<p class="hs-emb-check hs-emb-{"good" if good else "bad"}">{mark} {html.escape(text)}</p>')
 
 
 def shown(model: Pretrained, ids: Sequence[int]) -> tuple[str, ...]:
@@ -128,12 +119,12 @@ def _who(ratio: float, off: float, count: int) -> str:
 def draw_norms(begun: Begun, trace: Trace, options: Options) -> None:
     """Length of embedding and encoding at the input of both stacks, the factor sqrt(d_model) on and off."""
     d_model = begun.model.config.d_model
-    said(
+    say(
         _(
             "Section 3.4 multiplies every embedding by √d_model = √{d_model} = {factor} before the position encoding "
             "of section 3.5 is added to it. Where one of the two is much longer, the sum says little of the other."
         ).format(d_model=d_model, factor=f"{math.sqrt(d_model):.4g}"),
-        about=True,
+        quiet=True,
     )
     both = [norms(trace, side) for side in SIDES]
     most = max(float(torch.cat((found.scaled, found.positions)).max()) for found in both)
@@ -151,7 +142,7 @@ def draw_norms(begun: Begun, trace: Trace, options: Options) -> None:
         )
         with column:
             figure.draw(drawn, f"emb_norms_{side}", f"embedding-norms-{side}")
-            said(_who(found.ratio, found.ratio_off, len(labels)))
+            say(_who(found.ratio, found.ratio_off, len(labels)))
     with st.expander(_("Why is there a factor at all?")):
         st.markdown(
             _(
@@ -199,13 +190,13 @@ def _chosen(begun: Begun, trace: Trace, options: Options) -> tuple[int, str]:
 def draw_neighbours(begun: Begun, trace: Trace, options: Options) -> None:
     """The tokens nearest to one token by the cosine of their rows."""
     model, config = begun.model, begun.model.config
-    said(
+    say(
         _(
             "Every token of the vocabulary is one row of the embedding table (section 3.4). The cosine compares the "
             "directions of two rows, 1 the same and 0 at right angles; all {count} rows but the special ones are "
             "compared with the chosen one."
         ).format(count=f"{config.vocab_size:,}"),
-        about=True,
+        quiet=True,
     )
     number, label = _chosen(begun, trace, options)
     if number == config.unk_id:
@@ -230,12 +221,12 @@ def draw_neighbours(begun: Begun, trace: Trace, options: Options) -> None:
             for one, piece, place, cosine in zip(labels, pieces, found.ids, found.cosines, strict=True)
         ]
         st.html(_table(head, rows))
-        said(
+        say(
             _("Half of the vocabulary has a cosine below {median} with this row.").format(
                 median=f"{found.median:.2f}".replace("-", "−")
             )
         )
-    said(_("“…” stands before a token that continues a word; ▁ in a piece is the space before it."), about=True)
+    say(_("“…” stands before a token that continues a word; ▁ in a piece is the space before it."), quiet=True)
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -261,7 +252,7 @@ def draw_map(begun: Begun, trace: Trace, options: Options) -> None:
     if moved is not None:
         options.report("layer", moved, 0)
     with right:
-        said(
+        say(
             _(
                 "The residual stream of the {stack} (section 3.1) before the first layer and after each, seen in the "
                 "two directions in which the tokens spread most (principal components). One pair of directions serves "
@@ -269,12 +260,12 @@ def draw_map(begun: Begun, trace: Trace, options: Options) -> None:
                 "place the mean of the tokens is taken away and the rest divided by s, the root mean square distance "
                 "from it: LayerNorm gives each place a length of its own."
             ).format(stack=stack_name(stack)),
-            about=True,
+            quiet=True,
         )
         if not several:
-            said(_("One token alone has no spread: its point is the mean."))
+            say(_("One token alone has no spread: its point is the mean."))
             return
-        said(
+        say(
             _(
                 "This plane shows {low} to {high} % of the tokens' variance; the best plane for each layer alone "
                 "would show {best_low} to {best_high} %. What lies in the other {others} dimensions is not seen here."

@@ -16,7 +16,7 @@ from pages.shared.texts import _
 from pages.shared.words import sub_layer
 from transformer.config import ModelConfig
 from transformer.interventions import (
-    STACKS,
+    SUB_LAYERS,
     InterventionError,
     Interventions,
     Silence,
@@ -89,7 +89,7 @@ def _chosen_layers(stack: str) -> None:
 def _sub_layers(begun: Begun, stack: str, switches: Interventions) -> None:
     """Every sub-layer of a stack to take out."""
     config = begun.model.config
-    places = [Skip(stack, layer, part) for layer in range(layers_of(config, stack)) for part in STACKS[stack]]
+    places = [Skip(stack, layer, part) for layer in range(layers_of(config, stack)) for part in SUB_LAYERS[stack]]
     names = {"self": _("self {layer}"), "cross": _("cross {layer}"), "ff": _("FFN {layer}")}
     labels = {str(one): names[one.part].format(layer=one.layer + 1) for one in places}
     out = [str(one) for one in places if one in switches.switches]
@@ -104,7 +104,7 @@ def _sub_layers(begun: Begun, stack: str, switches: Interventions) -> None:
         key=key,
         on_change=_chosen_layers,
         args=(stack,),
-        help="; ".join(sub_layer(one) for one in places[: len(STACKS[stack])]),
+        help="; ".join(sub_layer(one) for one in places[: len(SUB_LAYERS[stack])]),
     )
 
 
@@ -197,7 +197,7 @@ def _back() -> None:
 def draw(begun: Begun, options: Options, trace: Trace) -> None:
     """What is taken out, and translation, perplexity and the probe set before and after."""
     switches = of_page((current() or begun.state).switches, SORTS, begun.model)
-    for stack in STACKS:
+    for stack in SUB_LAYERS:
         _sub_layers(begun, stack, switches)
     _neurons(begun, options, switches, trace)
     compared = compare(begun, trace, switches)

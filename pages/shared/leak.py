@@ -12,6 +12,7 @@ from torch import Tensor
 from pages.shared import cache
 from pages.shared.begin import message
 from pages.shared.compared import Compared
+from pages.shared.say import badge, say
 from pages.shared.texts import _
 from pages.shared.translation import cut_off, number, refusal, table
 from pages.shared.words import in_words
@@ -106,7 +107,7 @@ def _exchange(model: Pretrained, trace: Trace) -> Exchange:
     said = said.format(
         position=position + 1, after=after, before=labels[position], count=len(ids), probability=f"{probability:.2g}"
     )
-    st.html(f'<p class="hs-leak-said">{html.escape(said)}</p>')
+    say(said)
     return Exchange(position, token, labels[position], after)
 
 
@@ -141,7 +142,7 @@ def _rows(trace: Trace, exchange: Exchange, distances: Sequence[Tensor]) -> str:
     return f'<table class="hs-leak-table"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
 
 
-def badge(most: float, count: int) -> str:
+def checked(most: float, count: int) -> str:
     """HTML: the check that was made, by making it. most: the largest move at the `count` positions before."""
     good = most == 0
     if not good:
@@ -150,9 +151,7 @@ def badge(most: float, count: int) -> str:
         said = _("Exactly 0 with the mask, at the one position before it.")
     else:
         said = _("Exactly 0 with the mask, at all {count} positions before it.")
-    sort, sign = ("hs-leak-good", "✓") if good else ("hs-leak-bad", "✗")
-    text = said.format(most=f"{most:.3g}", count=count)
-    return f'<span class="hs-leak-badge {sort}" role="status">{sign} {html.escape(text)}</span>'
+    return badge(said.format(most=f"{most:.3g}", count=count), good)
 
 
 def verdict(with_mask: float, without: float, before: Sequence[str], after: Sequence[str]) -> str:
@@ -239,7 +238,7 @@ def draw(compared: Compared) -> None:
                 else _("Without it, nothing in the past moves either.")
             )
             text = html.escape(said.format(most=number(past[1])))
-            st.html(f'<p class="hs-leak-checks">{badge(past[0], exchange.position)} <span>{text}</span></p>')
+            st.html(f'<p class="hs-checks">{checked(past[0], exchange.position)} <span>{text}</span></p>')
         st.html(f'<div class="hs-leak-scroll" tabindex="0">{_rows(trace, exchange, distances)}</div>')
         legend = _(
             "Numbers: max |difference of logits| over the vocabulary. With the mask: {with_mask}. Without: {without}."

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from dataclasses import dataclass
 
@@ -13,6 +12,7 @@ import transformer
 from pages.shared import cache, figure
 from pages.shared.begin import Begun, message
 from pages.shared.options import Options
+from pages.shared.say import say
 from pages.shared.texts import _
 from transformer.analysis.positions import neighbour_cosines, row_norms
 from transformer.figures import learned_positions as figures
@@ -171,11 +171,6 @@ def _says(table: torch.Tensor, trained: tuple[int, int] | None, name: str) -> st
     )
 
 
-def _say(sentence: str) -> None:
-    """A paragraph; names of folders in it stay text."""
-    st.html(f'<p class="hs-tr-note">{html.escape(sentence)}</p>')
-
-
 def _tables(pair: Pair) -> None:
     """Both tables, and what their rows have in common."""
     model = pair.learned
@@ -187,7 +182,7 @@ def _tables(pair: Pair) -> None:
         trained = (0, shown - 1)
     names = (_("formula"), model.name)
     both = dict(zip(names, (formula[:shown].cpu(), learned[:shown].cpu()), strict=True))
-    _say(_says(learned.cpu(), trained_positions(model), model.name))
+    say(_says(learned.cpu(), trained_positions(model), model.name))
     if shown < len(learned):
         st.caption(_("The first {shown} of {total} positions are drawn.").format(shown=shown, total=len(learned)))
     first, second = (table.numpy() for table in both.values())
@@ -298,5 +293,5 @@ def draw_learned(begun: Begun, options: Options) -> None:
             "do with longer inputs than it has seen?"
         )
     st.subheader(_("Beyond the trained length"), anchor=False)
-    _say(sentence.format(formula=models[0].name, learned=models[1].name))
+    say(sentence.format(formula=models[0].name, learned=models[1].name))
     st.fragment(_beyond)(models, task)

@@ -10,8 +10,9 @@ from torch import Tensor
 
 from pages.shared import figure
 from pages.shared.begin import Begun
-from pages.shared.embeddings import check, place_name, said, shown
+from pages.shared.embeddings import place_name, shown
 from pages.shared.options import Options
+from pages.shared.say import check, say
 from pages.shared.texts import _
 from transformer.analysis.lens import Lens, candidates, logit_lens, sharing
 from transformer.figures import output
@@ -132,13 +133,13 @@ def draw_lens(begun: Begun, trace: Trace, options: Options) -> None:
     lens = logit_lens(trace, model.model)
     labels = _labels(model, lens.ids)
     pre = model.config.norm == "pre"
-    said(
+    say(
         _(
             "After every layer the residual stream is projected onto the vocabulary as if the decoder ended there "
             "(logit lens, nostalgebraist 2020; the projection is section 3.4's). Columns are steps, fed → finally "
             "predicted; rows go down through the layers; framed: the token that the last layer finds likeliest."
         ),
-        about=True,
+        quiet=True,
     )
     place = st.container()
     left, right = st.columns(2, gap="medium")
@@ -147,7 +148,7 @@ def draw_lens(begun: Begun, trace: Trace, options: Options) -> None:
         st.html(step_table(lens, labels, step))
     with place:
         st.html(steps_table(lens, trace, labels, step))
-        said(_story(lens, len(trace.target_out)))
+        say(_story(lens, len(trace.target_out)))
         check(
             _("Last row = the model's own output: largest deviation of the logits {deviation}").format(
                 deviation=f"{lens.deviation:.1e}" if lens.deviation else "0"
@@ -178,12 +179,12 @@ def draw_output(begun: Begun, trace: Trace, options: Options) -> None:
     model, config = begun.model, begun.model.config
     left, right = st.columns((1.3, 1), gap="medium", vertical_alignment="bottom")
     with left:
-        said(
+        say(
             _(
                 "The last vector of each step times the embedding table's {count} rows gives the logits, and their "
                 "softmax the probability of every token to come next (section 3.4)."
             ).format(count=f"{config.vocab_size:,}"),
-            about=True,
+            quiet=True,
         )
     with right:
         step = _choose_step(trace, options)
@@ -204,7 +205,7 @@ def draw_output(begun: Begun, trace: Trace, options: Options) -> None:
         )
         figure.draw(drawn, "emb_steps", "output-steps")
         least = int(trace.probabilities.argmin())
-        said(
+        say(
             _("The least sure step is {number}: {token} with probability {probability}.").format(
                 number=least + 1, token=trace.target_out_labels[least],
                 probability=_probability(float(trace.probabilities[least])),
@@ -222,7 +223,7 @@ def _sharing(begun: Begun, trace: Trace, token: int, label: Sequence[str]) -> No
         "emb_row",
         "output-row",
     )
-    said(
+    say(
         _(
             "One table of {vocabulary} × {d_model} numbers is the input of the encoder, the input of the decoder and "
             "the output projection (section 3.4). Three tables would cost {saved} parameters more; the whole model has "

@@ -11,17 +11,18 @@ import numpy as np
 import streamlit as st
 
 from pages.shared import figure
-from pages.shared.activity import choose_layer, figure_texts, labels, percent, say, sides
+from pages.shared.activity import choose_layer, figure_texts, labels, percent, sides
 from pages.shared.begin import Begun, message
 from pages.shared.options import Options
+from pages.shared.say import say
 from pages.shared.texts import _
-from transformer.analysis.activations import STACKS
 from transformer.analysis.neurons import FEW, PIECES, Promotion, most_common, output_norms, promotion, strongest
 from transformer.figures import feedforward as place_figures
 from transformer.figures import neurons as figures
 from transformer.neurons import NeuronStatistics, Reading, neuron_statistics, reading
 from transformer.pretrained import Pretrained, readable
 from transformer.probing import probe_pairs
+from transformer.tap import STACKS
 from transformer.tokenizer import PIECE_MARK
 from transformer.trace import Trace
 from transformer.training.data import Pair

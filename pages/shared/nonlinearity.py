@@ -7,9 +7,10 @@ import streamlit as st
 from torch import Tensor
 
 from pages.shared import figure
-from pages.shared.activity import choose_layer, figure_texts, labels, percent, say, sides
+from pages.shared.activity import choose_layer, figure_texts, labels, percent, sides
 from pages.shared.begin import Begun
 from pages.shared.options import Options
+from pages.shared.say import say
 from pages.shared.texts import _
 from transformer.analysis.activations import ACTIVE, left_of_zero, nonlinearity, rug
 from transformer.figures import feedforward as figures

@@ -11,12 +11,14 @@ from pages.shared import cache, figure, lab, probing, translation
 from pages.shared.begin import Begun, message
 from pages.shared.compared import compare, of_page
 from pages.shared.options import Options
+from pages.shared.say import check, say
 from pages.shared.state import current, keep, max_tokens
 from pages.shared.texts import _
 from transformer.analysis.permutation import Equivariance, equivariance, permutation
 from transformer.figures.permutation import permutation_deviations
-from transformer.interventions import SIDES, Interventions, Reposition
+from transformer.interventions import Interventions, Reposition
 from transformer.pretrained import Pretrained
+from transformer.tap import SIDES
 from transformer.trace import Trace
 
 TRAINED = "trained"
@@ -95,28 +97,29 @@ def _control(begun: Begun, side: str, switches: Interventions) -> None:
         st.number_input(_("Seed of the shuffle"), 0, 9999, step=1, **about)
 
 
-def _says(found: dict[str, Equivariance]) -> str:
-    """HTML: the check, and what it means."""
+def _says(found: dict[str, Equivariance]) -> None:
+    """The check, and what it means."""
     without, with_ = found["without"], found["with"]
     deviation = float(without.outputs.max())
     holds = deviation < ROUNDING
-    badge = _("permutation-equivariant without positions") if holds else _("not permutation-equivariant")
-    sort = "hs-leak-good" if holds else "hs-leak-bad"
-    says = _(
+    name = _("permutation-equivariant without positions: {deviation}") if holds else _(
+        "not permutation-equivariant: {deviation}"
+    )  # fmt: skip
+    check(name.format(deviation=f"{deviation:.1e}"), holds)
+    text = _(
         "Without positions the encoder gives every token the same vector in whatever order the tokens come: the "
         "largest deviation over all layers is {without}, rounding of 32-bit numbers beside outputs of size {size}, and "
         "no probability of the decoder moves by more than {predicted}. With positions outputs differ by up to {with_}, "
         "and probabilities by up to {moved}."
-    ).format(
-        without=f"{deviation:.1e}",
-        size=f"{float(without.size[-1]):.2g}",
-        predicted=f"{without.predicted:.1e}",
-        with_=f"{float(with_.outputs.max()):.3g}",
-        moved=f"{with_.predicted:.3g}",
     )
-    return (
-        f'<p class="hs-leak-checks"><span class="hs-leak-badge {sort}">{"✓" if holds else "✗"} '
-        f'{html.escape(badge)}: {deviation:.1e}</span></p><p class="hs-leak-said">{html.escape(says)}</p>'
+    say(
+        text.format(
+            without=f"{deviation:.1e}",
+            size=f"{float(without.size[-1]):.2g}",
+            predicted=f"{without.predicted:.1e}",
+            with_=f"{float(with_.outputs.max()):.3g}",
+            moved=f"{with_.predicted:.3g}",
+        )
     )
 
 
@@ -147,7 +150,8 @@ def draw_equivariance(begun: Begun, options: Options, trace: Trace) -> None:
     found = _found(begun.model, trace, trace.id, seed, limit)
     order = permutation(len(trace.source_ids), seed)
     words = html.escape(" ".join(trace.source_labels[place] for place in order))
-    st.html(f'<p class="hs-look" dir="auto">{html.escape(_("The tokens, now:"))} <b>{words}</b></p>' + _says(found))
+    st.html(f'<p class="hs-look" dir="auto">{html.escape(_("The tokens, now:"))} <b>{words}</b></p>')
+    _says(found)
     texts = {
         "title": _("Tokens in another order: does only the order change?"),
         "with": _("with positions"),

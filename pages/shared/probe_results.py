@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import streamlit as st
 
 from pages.shared.compared import Compared
+from pages.shared.say import say
 from pages.shared.texts import _
 from pages.shared.translation import number, relative, table
 from pages.shared.words import in_words, scaling_note
@@ -96,8 +97,8 @@ def results(compared: Compared, found: Sequence[ProbeScores]) -> None:
             scaling_note(compared.interventions, model.config),
         ]
     st.html(table(head, rows_of(found, toy), "hs-probe-table"))
-    for text in filter(None, sentences):
-        st.html(f'<p class="hs-probe-says">{html.escape(text)}</p>')
+    for text in sentences:
+        say(text)
     note = _(
         "Greedy translations against one reference each (sacreBLEU); perplexity with the references fed in; cut off at "
         "input length + 50."

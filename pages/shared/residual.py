@@ -6,8 +6,9 @@ import streamlit as st
 
 from pages.shared import figure
 from pages.shared.begin import Begun
-from pages.shared.embeddings import check, choose_stack, numbered, said, stack_labels, stack_name
+from pages.shared.embeddings import choose_stack, numbered, stack_labels, stack_name
 from pages.shared.options import Options
+from pages.shared.say import check, say
 from pages.shared.texts import _
 from transformer.analysis.residual import Parts, Stream, decompose, stream
 from transformer.figures import residual
@@ -99,7 +100,7 @@ def _lengths(begun: Begun, trace: Trace, stack: str, token: int) -> None:
         figure.draw(drawn, "emb_stream", f"residual-lengths-{stack}")
     with right:
         figure.draw(heatmap, "emb_stream_tokens", f"residual-lengths-tokens-{stack}")
-    said(_most(found, names))
+    say(_most(found, names))
 
 
 def _shares(begun: Begun, trace: Trace, stack: str, through: int | None) -> None:
@@ -108,7 +109,7 @@ def _shares(begun: Begun, trace: Trace, stack: str, through: int | None) -> None
     labels = stack_labels(trace, stack)
     drawn = residual.share_heatmap(parts.shares.numpy(), labels, names, figure.theme(), _texts())
     figure.draw(drawn, "emb_shares", f"residual-shares-{stack}")
-    said(_made(parts, names))
+    say(_made(parts, names))
     check(
         _("The {count} parts add up to the vector the model computed: largest deviation {deviation}").format(
             count=len(names), deviation=f"{parts.deviation:.1e}"
@@ -119,13 +120,13 @@ def _shares(begun: Begun, trace: Trace, stack: str, through: int | None) -> None
 
 def draw(begun: Begun, trace: Trace, options: Options) -> None:
     """Lengths of the residual stream at every sub-layer, and the shares of its parts."""
-    said(
+    say(
         _(
             "Around every sub-layer lies a residual connection (section 3.1): what enters is carried past it, and the "
             "sub-layer adds its update. This is how long these vectors are, and how much of the result each of them "
             "made."
         ),
-        about=True,
+        quiet=True,
     )
     stack, token, through = _choices(begun, trace, options)
     _lengths(begun, trace, stack, token)

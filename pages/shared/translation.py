@@ -11,6 +11,7 @@ import streamlit as st
 from pages.shared import cache
 from pages.shared.begin import capital, message
 from pages.shared.compared import Compared
+from pages.shared.say import say
 from pages.shared.texts import _
 from pages.shared.words import in_words, scaling_note
 from transformer.analysis.tokens import is_special
@@ -136,7 +137,7 @@ def _scaling(compared: Compared, marks: Sequence[bool]) -> None:
     moved = relative(perplexity(compared.before), perplexity(compared.after))
     said = _("{changed} of {count} words of this translation differ, and perplexity moved by {perplexity}.")
     text = said.format(changed=sum(marks), count=len(marks), perplexity=moved)
-    st.html(f'<p class="hs-tr-note">{html.escape(text)} {html.escape(note)}</p>')
+    say(text, note)
 
 
 def draw(compared: Compared, given: bool) -> None:

@@ -11,7 +11,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-STACKS = ("encoder", "decoder")
 # A neuron is active where |activation| is above this, unless a reader asks for another. ReLU: where it is not 0. GELU
 # is nowhere exactly 0 but at 0; it dips to -0.170 and no lower, so that above 0.2 only positive activations count.
 ACTIVE = {"relu": 0.0, "gelu": 0.2}

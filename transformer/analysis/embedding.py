@@ -10,9 +10,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from transformer.tap import SIDES
 from transformer.trace import Trace
-
-SIDES = ("source", "target")
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from statistics import NormalDist
 
 from torch import Tensor
 
-from transformer.analysis.activations import STACKS
 from transformer.model import Transformer
+from transformer.tap import check_stack
 
 FEW = 12  # neurons of a token that are shown
 PIECES = 10  # of the vocabulary, at either end
@@ -22,9 +22,7 @@ PIECES = 10  # of the vocabulary, at either end
 
 def _outer(model: Transformer, stack: str, layer: int) -> Tensor:
     """W_2 of a layer as rows w_i: [d_ff, d_model]. Raises ValueError for a stack or layer that is not there."""
-    if stack not in STACKS:
-        raise ValueError(f"{stack!r} is no stack; there are {', '.join(STACKS)}")
-    layers = getattr(model, stack)
+    layers = getattr(model, check_stack(stack))
     if not 0 <= layer < len(layers):
         raise ValueError(f"layer {layer} of the {stack}, counted from 0: it has {len(layers)}")
     return layers[layer].feed_forward.outer.weight.detach().t()

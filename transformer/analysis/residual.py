@@ -14,20 +14,13 @@ from torch import Tensor, nn
 
 from transformer.layers import SubLayer
 from transformer.model import Transformer
+from transformer.tap import SIDES, STACKS, check_stack
 from transformer.trace import AttentionTrace, FeedForwardTrace, Trace
-
-STACKS = ("encoder", "decoder")
-SIDES = {"encoder": "source", "decoder": "target"}  # whose tokens run through a stack
-
-
-def _check(stack: str) -> None:
-    if stack not in STACKS:
-        raise ValueError(f"{stack!r} is no stack; there are {' and '.join(STACKS)}")
 
 
 def _kinds(trace: Trace, stack: str) -> dict[str, AttentionTrace | FeedForwardTrace]:
     """Sub-layers of one layer in the order of the pass, each with the tensors of all layers."""
-    _check(stack)
+    check_stack(stack)
     if stack == "encoder":
         return {"self": trace.encoder_self, "ff": trace.encoder_ff}
     return {"self": trace.decoder_self, "cross": trace.cross, "ff": trace.decoder_ff}
@@ -75,8 +68,8 @@ def states(trace: Trace, stack: str) -> Tensor:
     Returns [place, token, d_model] with layers + 1 places, float32. With norm="pre" the last is what the final
     LayerNorm reads, not what it returns.
     """
-    _check(stack)
-    side = SIDES[stack]
+    check_stack(stack)
+    side = SIDES[STACKS.index(stack)]
     start = getattr(trace, f"{side}_embedding") + getattr(trace, f"{side}_positions")
     return torch.cat((start[None], getattr(trace, f"{stack}_ff").leaves))
 
@@ -148,7 +141,7 @@ def decompose(trace: Trace, model: Transformer, stack: str, through: int | None 
     layers = found[-1][0] + 1
     if through is not None and not 1 <= through <= layers:
         raise ValueError(f"{through} layers were asked for; the {stack} has {layers}")
-    side, post = SIDES[stack], model.config.norm == "post"
+    side, post = SIDES[STACKS.index(stack)], model.config.norm == "post"
     update, total = _tensors(trace, stack, "update"), _tensors(trace, stack, "sum")
     norms = _norms(model, stack)
     passed = [place for place, (layer, _) in enumerate(found) if through is None or layer < through]

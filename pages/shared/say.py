@@ -1,0 +1,26 @@
+"""Sentences beside the figures, and checks that were computed. Everything in them is text, markup included."""
+
+from __future__ import annotations
+
+import html
+
+import streamlit as st
+
+
+def say(*sentences: str, quiet: bool = False) -> None:
+    """Sentences in one paragraph. quiet: of what is shown, not of what was computed. An index ᵢ, which few fonts draw
+    well, becomes an i below the line."""
+    text = html.escape(" ".join(filter(None, sentences))).replace("ᵢ", "<sub><i>i</i></sub>")
+    if text:
+        st.html(f'<p class="hs-said{" hs-said-quiet" if quiet else ""}">{text}</p>')
+
+
+def badge(text: str, holds: bool) -> str:
+    """HTML: something that was computed to hold, green and with a tick, or not."""
+    mark, sort = ("✓", "hs-good") if holds else ("✗", "hs-bad")
+    return f'<span class="hs-check {sort}" role="status">{mark} {html.escape(text)}</span>'
+
+
+def check(text: str, holds: bool) -> None:
+    """A `badge` on a line of its own."""
+    st.html(f'<p class="hs-checks">{badge(text, holds)}</p>')
