@@ -53,7 +53,7 @@ def test_every_part_is_reached_by_link_and_has_its_figures(open_page: Callable[.
     assert not app.exception and not sentences(app)
     assert sorted(shown(app)) == sorted(FIGURES[part])
     assert address(app).get("part", "norms") == part
-    assert "hs-emb-bad" not in written(app)
+    assert "hs-check hs-bad" not in written(app)
     for data in shown(app).values():
         assert data["figure"]["layout"]["title"]["subtitle"]["text"]
 
@@ -68,7 +68,7 @@ def test_every_kind_of_model_is_shown(open_page: Callable[..., AppTest], folder:
         for stack in ("encoder", "decoder"):
             app = open_page(checkpoint=name, part=part, stack=stack)
             assert not app.exception and not sentences(app), (part, stack)
-            assert "hs-emb-bad" not in written(app), (part, stack)
+            assert "hs-check hs-bad" not in written(app), (part, stack)
     if changes.get("positions") == "none":
         assert "adds no positions" in written(open_page(checkpoint=name))
 

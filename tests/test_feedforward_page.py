@@ -56,9 +56,8 @@ def drawn(app: AppTest) -> dict[str, dict[str, Any]]:
 
 def says(app: AppTest) -> str:
     """Every sentence of the page, tags taken out."""
-    bodies = [
-        one.proto.body for one in app.get("html") if "hs-ff-" in one.proto.body and "<style" not in one.proto.body
-    ]
+    found = [one.proto.body for one in app.get("html") if "<style" not in one.proto.body]
+    bodies = [body for body in found if "hs-ff-" in body or "hs-said" in body]
     return html.unescape(re.sub(r"<[^>]+>", "", " ".join(bodies)))
 
 

@@ -207,7 +207,7 @@ def test_the_past_is_exactly_0_with_the_mask_and_moves_without(section: Callable
     app = section("leak", switches, target="mi nu re sta ti")
     app.selectbox[0].select(4).run()
     text = plain(app)
-    assert "✓ Exactly 0 with the mask, at all 4 positions before it." in text and "hs-good" in raw(app)
+    assert "✓ Exactly 0 with the mask, at all 4 positions before it." in text and "hs-check hs-good" in raw(app)
     rows = [row for row in cells(raw(app)) if len(row) == 5 and row[0].isdigit()]
     assert [row[3] for row in rows[:4]] == ["0"] * 4 and all(row[4] != "0" for row in rows)
     assert all(row[3] != "0" for row in rows[4:]) and "→" in rows[4][1] and "ti" not in rows[3][1]
@@ -230,9 +230,9 @@ def test_what_is_fed_is_said(section: Callable[..., AppTest]) -> None:
     app.text_input[0].input("! <b>").run()
     assert re.search("At position 4 “!” is fed in place of “re”: the first of the [3-9] pieces typed.", plain(app))
     app.text_input[0].input("re").run()
-    assert "“re” is fed already; type another token." in plain(app) and "hs-check" not in raw(app)
+    assert "“re” is fed already; type another token." in plain(app) and "hs-check hs-" not in raw(app)
     app.text_input[0].input("\x00 \u0007").run()
-    assert "has no character that can be read" in plain(app) and "hs-good" in raw(app)
+    assert "has no character that can be read" in plain(app) and "hs-check hs-good" in raw(app)
 
 
 def test_both_fields_come_back_with_the_section(section: Callable[..., AppTest]) -> None:
@@ -281,7 +281,7 @@ def test_every_case_of_the_sentence(numbers: tuple[float, float], tokens: str, e
 
 
 def test_the_badge_turns_red() -> None:
-    assert "hs-bad" in checked(1e-7, 3) and "moved by 1e-07; it must be exactly 0" in checked(1e-7, 3)
+    assert "hs-check hs-bad" in checked(1e-7, 3) and "moved by 1e-07; it must be exactly 0" in checked(1e-7, 3)
 
 
 def test_a_target_of_one_token_has_nothing_to_exchange() -> None:
