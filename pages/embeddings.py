@@ -2,6 +2,7 @@
 
 from pages.shared import embeddings, lens, residual, sentence
 from pages.shared.begin import begin, big_button
+from pages.shared.compared import of_page
 from pages.shared.downloads import link_menu
 from pages.shared.options import Options
 from pages.shared.texts import _
@@ -22,6 +23,7 @@ part = options.parts(
 )
 trace = sentence.traced(begun, look=False)
 if trace is not None:
+    of_page(begun.state.switches, (), begun.model)
     draw = {
         "norms": embeddings.draw_norms,
         "neighbours": embeddings.draw_neighbours,

@@ -1,13 +1,15 @@
 """Positions: the encodings of section 3.5, and what a trained model does without them."""
 
-from pages.shared import learned_positions, position_lab, positions, sentence
+from pages.shared import learned_positions, position_lab, positions, probing, sentence
 from pages.shared.begin import begin, big_button
+from pages.shared.compared import of_page
 from pages.shared.downloads import link_menu
 from pages.shared.options import Options
 from pages.shared.texts import _
 
 begun = begin(_("Positions"), "positions")
 options = Options(begun, "positions")
+probing.look()
 sentence.fields(begun)
 part = options.parts(
     {
@@ -20,6 +22,8 @@ part = options.parts(
 )
 trace = sentence.traced(begun, look=False)
 if trace is not None:
+    if part != "lab":
+        of_page(begun.state.switches, (), begun.model)
     if part == "encoding":
         positions.draw_encoding(begun, options, trace)
     elif part == "distance":

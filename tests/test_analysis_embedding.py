@@ -42,6 +42,9 @@ def test_lengths_of_what_is_added_at_the_input(changes: dict[str, Any]) -> None:
             ratios = sorted((found.scaled / found.positions).tolist())
             middle = (ratios[(len(ratios) - 1) // 2] + ratios[len(ratios) // 2]) / 2
             assert found.ratio == pytest.approx(middle) and found.ratio_off == pytest.approx(middle / D_MODEL**0.5)
+            ratios = sorted((found.positions / found.row).tolist())
+            middle = (ratios[(len(ratios) - 1) // 2] + ratios[len(ratios) // 2]) / 2
+            assert found.drowned == pytest.approx(middle)
 
 
 def test_every_sinusoidal_encoding_has_length_sqrt_half_d_model() -> None:

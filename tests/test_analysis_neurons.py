@@ -40,19 +40,19 @@ def trace() -> Trace:
 def test_shares_solved_by_hand() -> None:
     found = active_share(BY_HAND, [0.0, 0.1, 0.5, 2.5])
     assert found.shape == (4, 1, 3)
-    # |activation| above 0: 3 of 4, 2 of 4, 1 of 4; a value equal to a threshold is not above it
-    assert found[:, 0].tolist() == [[0.75, 0.5, 0.25], [0.75, 0.25, 0.25], [0.25, 0.25, 0.25], [0.0, 0.0, 0.25]]
+    # a value equal to a threshold is not above it, and one below 0 never is
+    assert found[:, 0].tolist() == [[0.5, 0.5, 0.25], [0.5, 0.25, 0.25], [0.25, 0.25, 0.25], [0.0, 0.0, 0.25]]
 
 
 @pytest.mark.parametrize("kind", ACTIVE)
 def test_shares_are_those_of_a_loop(trace: Trace, kind: str) -> None:
     activation = trace.encoder_ff.activation if kind == "relu" else F.gelu(trace.encoder_ff.pre_activation)
-    steps = thresholds(kind)
+    steps = thresholds()
     found = active_share(activation, steps)
     for at, threshold in enumerate(steps):
         for layer, rows in enumerate(activation):
             for token, row in enumerate(rows):
-                wanted = sum(abs(one) > np.float32(threshold) for one in row.tolist()) / D_FF
+                wanted = sum(one > np.float32(threshold) for one in row.tolist()) / D_FF
                 assert found[at, layer, token].item() == pytest.approx(wanted, abs=1e-7)
     assert (found.diff(dim=0) <= 0).all()
 
@@ -60,30 +60,26 @@ def test_shares_are_those_of_a_loop(trace: Trace, kind: str) -> None:
 def test_the_first_share_of_a_relu_is_what_is_above_0(trace: Trace) -> None:
     for side in (trace.encoder_ff, trace.decoder_ff):
         above = (side.activation > 0).float().mean(-1)
-        assert torch.equal(active_share(side.activation, thresholds("relu"))[0], above)
+        assert torch.equal(active_share(side.activation, thresholds())[0], above)
 
 
-def test_above_its_threshold_only_positive_activations_of_a_gelu_count() -> None:
+def test_what_a_gelu_leaves_of_a_negative_number_is_smaller_than_its_threshold() -> None:
     z = torch.linspace(-9, 9, 20_001, dtype=torch.float64)
     found = F.gelu(z)
     assert found.min().item() == pytest.approx(-0.16997, abs=1e-5) and -found.min() < ACTIVE["gelu"]
-    assert torch.equal(found.abs() > ACTIVE["gelu"], found > ACTIVE["gelu"])
 
 
 def test_thresholds_rise_and_hold_the_one_shown_first() -> None:
-    for kind, first in ACTIVE.items():
-        steps = thresholds(kind)
-        assert first in steps and sorted(set(steps)) == list(steps) and steps[-1] == 2.0 and 40 <= len(steps) <= 41
-    assert thresholds("relu")[0] == 0.0 and thresholds("gelu")[0] == 0.05
-    with pytest.raises(ValueError, match="'tanh'"):
-        thresholds("tanh")
+    steps = thresholds()
+    assert set(ACTIVE.values()) <= set(steps) and sorted(set(steps)) == list(steps)
+    assert (steps[0], steps[-1], len(steps)) == (0.0, 2.0, 41)
     with pytest.raises(ValueError, match="must rise"):
         active_share(BY_HAND, [0.2, 0.1])
 
 
 def test_spread_solved_by_hand_and_by_a_loop(trace: Trace) -> None:
-    # neuron 0 on no token, 1 and 2 (above 0.2: once, by -0.5), 3 on all three
-    assert spread(BY_HAND, 0.2).tolist() == [[1, 2, 0, 1]]
+    # neurons 0 and 2 on no token (-0.5 is not above 0.2), 1 on one, 3 on all three
+    assert spread(BY_HAND, 0.2).tolist() == [[2, 1, 0, 1]]
     activation = trace.decoder_ff.activation
     found = spread(activation, 0.0)
     assert found.shape == (2, activation.shape[1] + 1) and (found.sum(-1) == D_FF).all()

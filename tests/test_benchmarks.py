@@ -176,7 +176,7 @@ def test_an_unknown_part_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> No
     with pytest.raises(SystemExit):
         __main__.main(["speed"])
     assert (
-        "there is no benchmark 'speed'; there are trace, rendering, lab, server, training, decoding"
+        "there is no benchmark 'speed'; there are trace, rendering, lab, pages, server, training, decoding"
         in capsys.readouterr().err
     )
 

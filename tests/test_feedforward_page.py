@@ -105,7 +105,7 @@ def test_the_threshold_comes_by_link_and_goes_by_slider(open_page: Callable[...,
     assert "&gt; 1.00" in drawn(app)["feedforward-spread"]["figure"]["layout"]["title"]["subtitle"]["text"]
     assert drawn(app)["feedforward-active"]["start"] is None  # where it stands is the browser's to say
     app = moved(app, 0)
-    assert "threshold" not in address(app) and "Above the threshold 0.00" in says(app)
+    assert address(app)["threshold"] == "0" and "Above the threshold 0.00" in says(app)
 
 
 def test_a_gelu_has_another_threshold(open_page: Callable[..., AppTest], folder: Path) -> None:
@@ -113,10 +113,10 @@ def test_a_gelu_has_another_threshold(open_page: Callable[..., AppTest], folder:
     model = tiny_model(vocab_size=len(tiny.tokenizer), activation="gelu")
     save_checkpoint(folder / "gelu", model, tiny.tokenizer, tiny.languages)
     app = open_page(checkpoint="gelu", threshold="3")
-    assert not app.exception and "from 5 to 200 is allowed, and 5 is shown" in sentences(app)
+    assert not app.exception and "from 0 to 200 in steps of 5 is allowed, and 5 is shown" in sentences(app)
     app = open_page(checkpoint="gelu")
     assert "Above the threshold 0.20" in says(app) and "threshold" not in address(app)
-    assert drawn(app)["feedforward-active"]["start"] == thresholds("gelu").index(0.2)
+    assert drawn(app)["feedforward-active"]["start"] == thresholds().index(0.2)
     for part in ("neurons", "nonlinearity"):
         app = open_page(checkpoint="gelu", part=part)
         assert not app.exception and set(drawn(app)) == PARTS[part]
@@ -196,7 +196,10 @@ def test_the_probe_set_is_counted_once(
     assert not app.exception and len(calls) == 1
     found = says(app)
     assert "What excites it most in the probe set" in found and "120 sentence pairs" in found
-    assert re.search(r"At \d of these \d the reference goes on with one of the 10 pieces", found)
+    assert re.search(
+        r"At \d of these \d the reference goes on with one of the 10 pieces it promotes most, which are \d+\.\d % of",
+        found,
+    )
     (tokens,) = [one.proto.body for one in app.get("html") if "<ol" in one.proto.body]
     assert 1 <= tokens.count("<mark>") == tokens.count("<li>") <= 8 and "hs-ff-decoder" in tokens
     assert open_page(**params).exception == [] and len(calls) == 1
@@ -279,4 +282,6 @@ def test_a_token_in_its_sentence(pieces: tuple[str, ...], place: int, wanted: st
 
 
 def test_shares_in_words() -> None:
-    assert [activity.percent(one) for one in (0.0, 0.0004, 0.03, 1.0)] == ["0 %", "0.04 %", "3.0 %", "100.0 %"]
+    assert [activity.percent(one) for one in (0.0, 1e-5, 0.0004, 0.03, 0.9999, 1.0)] == [
+        "0 %", "< 0.01 %", "0.04 %", "3.0 %", "> 99.9 %", "100 %"
+    ]  # fmt: skip

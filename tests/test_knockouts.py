@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -10,9 +12,12 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from pages.shared.knockouts import ListError, read_neurons, strongest, write_neurons
+from pages.shared.translation import number
 from tests.build import D_FF, tiny_pretrained
 from tests.test_options import open_page
 from tests.test_pages import address, folder, sentences
+from transformer.interventions import Interventions
+from transformer.pretrained import load
 
 __all__ = ["folder", "open_page"]  # the fixtures
 
@@ -52,6 +57,25 @@ def test_sub_layers_and_neurons_by_link(open_page: Callable[..., AppTest]) -> No
     said = "left out: cross-attention, decoder layer 2 and feed-forward, encoder layer 1; neuron 3 of encoder layer 2"
     assert f"After: {said}" in shown(app)
     assert address(app)["skip"] == "decoder.2.cross,encoder.1.ff"
+
+
+def test_perplexity_without_a_sub_layer_is_that_of_the_given_target(
+    open_page: Callable[..., AppTest], folder: Path
+) -> None:
+    app = open_page("feedforward", part="knock", skip="decoder.2.ff")
+    model = load(folder / "tiny")
+    numbers = []
+    for switches in ("", "skip=decoder.2.ff"):
+        trace = model.trace("ka lo mi", "re sta vu", interventions=Interventions.parse(switches))
+        logs = [trace.logits[q].log_softmax(-1)[one].item() for q, one in enumerate(trace.target_out_ids)]
+        numbers.append(number(math.exp(-sum(logs) / len(logs))))
+    assert numbers[0] != numbers[1]
+    assert f"Perplexity of the given target</th><td>{numbers[0]}</td><td>{numbers[1]}</td>" in shown(app)
+
+
+def test_more_neurons_than_can_be_silenced(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ListError, match=r"these are 2,000 neurons.*leave out the whole FFN"):
+        read_neurons("1-2000", 3000)
 
 
 def test_neurons_are_typed_and_put_back(open_page: Callable[..., AppTest]) -> None:

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from tests.build import tiny_model, tiny_tokenizer
 from tests.test_pages import APP, address, folder, sentences
+from transformer.checkpoint import save_checkpoint
 
 __all__ = ["folder"]  # the fixture
 
@@ -39,7 +41,7 @@ def test_a_number_is_chosen_kept_and_in_the_link(open_page: Callable[..., AppTes
     app.number_input("positions_seed").set_value(7).run()
     assert address(app)["seed"] == "7" and figures(app)["permutation"]["data"][1]["y"] != before
     app.number_input("positions_seed").set_value(0).run()
-    assert "seed" not in address(app)
+    assert address(app)["seed"] == "0" and figures(app)["permutation"]["data"][1]["y"] == before
 
 
 def test_a_link_opens_cold_and_what_was_chosen_stays_over_pages(open_page: Callable[..., AppTest]) -> None:
@@ -81,6 +83,33 @@ def test_the_layer_of_a_page_is_not_the_layer_of_the_picture(open_page: Callable
     assert not app.exception and address(app)["layer"] == "2" and "kind" not in address(app)
     app.switch_page("app.py").run()
     assert not app.exception and address(app)["layer"] == "1" and address(app)["kind"] == "cross"
+
+
+def test_what_one_part_allows_less_of_comes_back_in_another(open_page: Callable[..., AppTest]) -> None:
+    app = open_page("feedforward", part="nonlinearity", token="2")
+    assert app.selectbox("feedforward_token").value == 2
+    app.button_group("feedforward_part").set_value("neurons").run()
+    assert app.selectbox("feedforward_token").value == 2
+    app.button_group("feedforward_part").set_value("nonlinearity").run()
+    assert app.selectbox("feedforward_token").value == 2 and address(app)["token"] == "2"
+
+
+def test_what_a_smaller_model_cannot_show_comes_back_with_the_larger(
+    open_page: Callable[..., AppTest], folder: Path
+) -> None:
+    small = tiny_model(vocab_size=len(tiny_tokenizer()), encoder_layers=1, d_ff=5)
+    save_checkpoint(folder / "small", small, tiny_tokenizer(), ("Invented", "Imagined"))
+    app = open_page("feedforward", part="neurons", layer="2", neuron="30", checkpoint="tiny")
+    app.selectbox("checkpoint").set_value("small").run()
+    assert not app.exception and address(app)["layer"] == "1" and address(app)["neuron"] == "5"
+    app.selectbox("checkpoint").set_value("tiny").run()
+    assert address(app)["layer"] == "2" and address(app)["neuron"] == "30"
+
+
+def test_a_threshold_between_two_steps_is_said(open_page: Callable[..., AppTest]) -> None:
+    app = open_page("feedforward", threshold="33")
+    assert "'33'" in sentences(app).replace("&#x27;", "'") and "35 is shown" in sentences(app)
+    assert address(app)["threshold"] == "35"
 
 
 def test_options_of_a_part_that_is_not_drawn_wait(open_page: Callable[..., AppTest]) -> None:

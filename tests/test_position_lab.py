@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from pathlib import Path
 
 from streamlit.testing.v1 import AppTest
 
+from pages.shared.translation import number
+from tests.build import tiny_model, tiny_tokenizer
 from tests.test_lab_page import ids, packs
-from tests.test_options import open_page
+from tests.test_options import figures, open_page
 from tests.test_pages import address, folder, sentences
 from tests.test_view import unpack
+from transformer.checkpoint import save_checkpoint
 from transformer.interventions import Interventions
 from transformer.pretrained import load
 
@@ -65,6 +69,47 @@ def test_a_shift_that_this_sentence_does_not_allow_is_said(open_page: Callable[.
     assert not app.exception and "this model has 64" in sentences(app) and "shift less" in sentences(app)
     assert address(app)["positions"] == "shift.62@source"  # nothing lost: a shorter sentence may allow it
     assert ids(app)[0] == ids(app)[1] == traced("")
+
+
+def test_of_two_moves_the_one_that_fits_holds(open_page: Callable[..., AppTest]) -> None:
+    app = open_page("positions", part="lab", positions="shift.62@source,reverse@target")
+    assert not app.exception
+    assert "Left out: positions of the source shifted by 62; your other switches hold." in sentences(app)
+    assert ids(app)[1] == traced("positions=reverse@target")
+    assert address(app)["positions"] == "shift.62@source,reverse@target"
+    app = open_page("positions", part="lab", positions="shift.62@source,shift.62@target")
+    assert "nothing is switched" in sentences(app) and ids(app)[0] == ids(app)[1]
+
+
+def test_moves_that_a_link_brings_together_stay_together(open_page: Callable[..., AppTest]) -> None:
+    app = open_page("positions", part="lab", positions="reverse@source,shift.5@source")
+    assert "Together, in this order" in sentences(app, notes=True)
+    app.number_input("positions_amount_source_shift").set_value(6).run()
+    assert address(app)["positions"] == "reverse@source,shift.6@source"
+    choose(app, "positions_rule_source", "remove")
+    assert address(app)["positions"] == "remove@source"
+
+
+def test_perplexity_before_and_after_is_that_of_the_given_target(open_page: Callable[..., AppTest]) -> None:
+    app = open_page("positions", part="lab", positions="remove")
+    model = load(Path(os.environ["HEADSCOPE_CHECKPOINTS"]) / "tiny")
+    numbers = []
+    for switches in ("", "positions=remove"):
+        trace = model.trace("ka lo mi", "re sta vu", interventions=Interventions.parse(switches))
+        logs = [trace.logits[q].log_softmax(-1)[one].item() for q, one in enumerate(trace.target_out_ids)]
+        numbers.append(number(math.exp(-sum(logs) / len(logs))))
+    shown = " ".join(one.proto.body for one in app.get("html"))
+    assert numbers[0] != numbers[1]
+    assert f"Perplexity of the given target</th><td>{numbers[0]}</td><td>{numbers[1]}</td>" in shown
+
+
+def test_a_model_without_positions_has_nothing_to_compare(open_page: Callable[..., AppTest], folder: Path) -> None:
+    model = tiny_model(vocab_size=len(tiny_tokenizer()), positions="none")
+    save_checkpoint(folder / "bare", model, tiny_tokenizer(), ("a", "b"))
+    app = open_page("positions", part="order", checkpoint="bare")
+    shown = " ".join(one.proto.body for one in app.get("html"))
+    assert not app.exception and "trained without positions" in shown and "With positions" not in shown
+    assert len(figures(app)["permutation"]["data"]) == 2
 
 
 def test_switches_of_other_pages_wait(open_page: Callable[..., AppTest]) -> None:

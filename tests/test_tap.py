@@ -34,7 +34,7 @@ def _table(d_k=D_HEAD):
     shapes = {}
     for side, length in (("source", SOURCE), ("target", TARGET)):
         shapes[f"{side}.embedding"] = (BATCH, length, D_MODEL)
-        shapes[f"{side}.positions"] = (length, D_MODEL)
+        shapes[f"{side}.position_ids"], shapes[f"{side}.positions"] = (length,), (length, D_MODEL)
     kinds = [("encoder", "self", SOURCE, SOURCE), ("decoder", "self", TARGET, TARGET),
              ("decoder", "cross", TARGET, SOURCE)]  # fmt: skip
     for layer in range(2):
@@ -59,7 +59,7 @@ def test_every_name_and_shape_of_the_table(changes):
     _, records = _pass(tiny_model(**changes))
     assert {name: tuple(tensor.shape) for name, tensor in records.items()} == _table(changes.get("d_k", D_HEAD))
     assert {name for name, tensor in records.items() if tensor.dtype != torch.float32} == {
-        name for name in records if name.endswith(".mask")
+        name for name in records if name.endswith((".mask", ".position_ids"))
     }
 
 

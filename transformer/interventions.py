@@ -55,7 +55,7 @@ from transformer.switches import (
 from transformer.tap import KINDS, SIDES
 
 __all__ = [
-    "ATTENTION", "EVERYWHERE", "KEYS", "MASKED", "MASKS", "NONE", "PADS", "RULES", "SUB_LAYERS", "Hide",
+    "ATTENTION", "EVERYWHERE", "KEYS", "MANY", "MASKED", "MASKS", "NONE", "PADS", "RULES", "SUB_LAYERS", "Hide",
     "InterventionError", "Interventions", "KnockOut", "Pad", "Replace", "Reposition", "Scale", "Silence", "Skip",
     "Switch", "Unmask", "Where", "layers_of",
 ]  # fmt: skip

@@ -28,7 +28,7 @@ class StackNeurons:
     field      shape               what it is
     ---------  ------------------  -----------------------------------------------------------------------------
     tokens     whole number        of all sentences, </s> of a source and <s> of a target included
-    counts     [layer, neuron]     on how many of them |activation| is above the threshold, whole numbers
+    counts     [layer, neuron]     on how many of them the activation is above the threshold, whole numbers
     mean       [layer, neuron]     activation, mean over all tokens, float64
     values     [layer, neuron, k]  the k largest activations, falling
     sentences  [layer, neuron, k]  in which pair each was, counted from 0; of equal activations any
@@ -57,7 +57,7 @@ class StackNeurons:
 class NeuronStatistics:
     """Encoder over the sources, decoder over the references, fed in (teacher forcing).
 
-    threshold: a neuron is active where |activation| is above it; pairs: how many sentence pairs.
+    threshold: a neuron is active where its activation is above it; pairs: how many sentence pairs.
     """
 
     encoder: StackNeurons
@@ -90,7 +90,7 @@ class _Sums:
     def watch(self, layer: int, activation: Tensor) -> Tensor:
         """Take in [sentence, token, neuron] of a layer; gives it back as it came."""
         found = activation[self.real].float().T  # [neuron, token]
-        self.counts[layer] += (found.abs() > self.threshold).sum(1)
+        self.counts[layer] += (found > self.threshold).sum(1)
         self.totals[layer] += found.sum(1, dtype=torch.float64)
         values, places = found.topk(min(KEPT, found.shape[1]), dim=1)
         values = torch.cat((self.best[layer], values), 1)

@@ -186,8 +186,8 @@ class Reposition:
 
     "remove": nothing is added to the embeddings; "scale": the encodings times `amount`; "shift": token p gets the
     encoding of position p + amount; "reverse": the first token that of the last, and so on; "shuffle": tokens get those
-    of a permutation drawn with the seed `amount`. Reversed and shuffled are the positions of the tokens that are there:
-    while decoding, of those fed so far.
+    of a permutation drawn with the seed `amount`. Reversed and shuffled are the positions of the tokens that are there,
+    <pad> among them; while decoding, of those fed so far.
     """
 
     rule: str

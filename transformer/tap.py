@@ -7,9 +7,10 @@ never meet in it (hooks on shared modules do meet). What is recorded, with `batc
     name                                    shape                          what it is
     --------------------------------------  -----------------------------  -------------------------------------------
     source.embedding                        [source, d_model]              embeddings times sqrt(d_model), section 3.4
-    source.position_ids                     [source]           (no batch)  which position each token is at, from 0
+    source.position_ids                     [source]  (no batch), whole    which position each token is at, from 0
     source.positions                        [source, d_model]  (no batch)  what is added to them, section 3.5
-    target.embedding, ...                                                  the same for the decoder's input
+    target.embedding, target.positions      [target, d_model]              the same for the decoder's input
+    target.position_ids                     [target]  (no batch), whole
 
     encoder.L.self.* / decoder.L.self.* / decoder.L.cross.*                attention sub-layers, L = 0, 1, ...
       .enters                               [query, d_model]               x, what enters the sub-layer

@@ -11,8 +11,9 @@ from pages.shared.begin import Begun
 from pages.shared.options import Options
 from pages.shared.say import say
 from pages.shared.texts import _
+from pages.shared.words import stack_name
 from transformer.analysis import activations
-from transformer.analysis.activations import ACTIVE, PUBLISHED, STEP, active_share, thresholds
+from transformer.analysis.activations import ACTIVE, PUBLISHED, active_share, thresholds
 from transformer.figures import feedforward as figures
 from transformer.tap import STACKS
 from transformer.trace import FeedForwardTrace, Trace
@@ -27,9 +28,13 @@ def style() -> None:
 
 
 def percent(share: float) -> str:
-    """A share as a person reads it; only 0 is "0 %"."""
-    if share == 0:
-        return "0 %"
+    """A share as a person reads it; only 0 is "0 %" and only 1 "100 %"."""
+    if share in (0, 1):
+        return f"{100 * share:.0f} %"
+    if share < 5e-5:
+        return "< 0.01 %"
+    if share > 0.9995:
+        return "> 99.9 %"
     return f"{100 * share:.2f} %" if share < 0.001 else f"{100 * share:.1f} %"
 
 
@@ -39,9 +44,9 @@ def figure_texts() -> dict[str, str]:
         "equation": _("{formula}, equation 2"),
         "equation_gelu": _("{formula}, equation 2 with GELU for max(0, ·)"),
         "active": _("Active neurons per layer and token"),
-        "active_equation": _("{equation}; active: |activation| &gt; threshold; numbers: %"),
+        "active_equation": _("{equation}; active: activation &gt; threshold; numbers: %"),
         "active_axis": _("mean, %"),
-        "active_hover": _("token %{y}<br>layer %{x}<br>active %{z:.2f} %"),
+        "active_hover": _("token %{customdata}<br>layer %{x}<br>active %{z:.2f} %"),
         "mean_hover": _("layer %{x}<br>active %{y:.2f} %, mean over tokens"),
         "threshold": _("Threshold"),
         "published": _("{share} in T5-Base (another model, other data)"),
@@ -60,7 +65,7 @@ def figure_texts() -> dict[str, str]:
         "value": _("z, a"),
         "bin_hover": _("from %{customdata[0]:.3f} to %{customdata[1]:.3f}<br>%{y:,} numbers"),
         "spread": _("On how many tokens a neuron is active: {place}"),
-        "spread_equation": _("active: |activation| &gt; {threshold}; {equation}"),
+        "spread_equation": _("active: activation &gt; {threshold}; {equation}"),
         "spread_axis": _("tokens of the sentence, {count} in all"),
         "neurons": _("neurons"),
         "neurons_log": _("neurons, log"),
@@ -93,7 +98,7 @@ def figure_texts() -> dict[str, str]:
         "piece": _("word piece"),
         "silent": _("Neurons that never fire, and that always fire"),
         "silent_axis": _("neurons of {count}"),
-        "silent_equation": _("active: |<i>a<sub>i</sub></i>| &gt; {threshold}, <i>a</i> of equation 2; {tokens}"),
+        "silent_equation": _("active: <i>a<sub>i</sub></i> &gt; {threshold}, <i>a</i> of equation 2; {tokens}"),
         "silent_hover": _("layer %{x}<br>%{y:,} neurons"),
         "never": _("never"),
         "always": _("always"),
@@ -111,26 +116,17 @@ def labels(trace: Trace) -> dict[str, tuple[str, ...]]:
 
 def choose_layer(options: Options, trace: Trace, left: Column, right: Column) -> tuple[str, int]:
     """Stack and layer, drawn into two columns; the layer counts from 0."""
-    names = {"encoder": _("Encoder"), "decoder": _("Decoder")}
     with left:
-        stack = str(options.segment("stack", _("Stack"), STACKS, STACKS[0], names.__getitem__))
+        stack = str(options.segment("stack", _("Stack"), STACKS, STACKS[0], stack_name))
     layers = list(range(1, sides(trace)[stack].activation.shape[0] + 1))
     with right:
         return stack, int(options.choose("layer", _("Layer"), layers, 1)) - 1
 
 
-def _threshold(options: Options, kind: str) -> tuple[float, int | None]:
-    """The threshold chosen last, and the frame to begin with: None where the browser knows better.
-
-    Links name it in hundredths. Once a person moved the slider, where it stands is the browser's to say: an answer that
-    is older than the next move would throw it back.
-    """
-    steps, unit = thresholds(kind), round(100 * STEP)
-    asked = options.value("threshold", round(100 * steps[0]), round(100 * steps[-1]), round(100 * ACTIVE[kind]))
-    at = round((asked - round(100 * steps[0])) / unit)
-    reported = st.session_state.get(f"figure_{KEY}_{kind}")
-    moved = reported is not None and reported.get("frame") is not None
-    return steps[at], None if moved else at
+def _threshold(options: Options, kind: str) -> int:
+    """The threshold chosen last, as an index of `thresholds`. Links name it in hundredths."""
+    steps = [round(100 * step) for step in thresholds()]
+    return steps.index(int(options.nearest("threshold", steps, round(100 * ACTIVE[kind]))))
 
 
 def _summary(trace: Trace, threshold: float) -> str:
@@ -177,9 +173,9 @@ def _explain(kind: str, d_ff: int) -> None:
         if kind == "gelu":
             st.markdown(
                 _(
-                    "This model has GELU in place of max(0, ·). Its activations are small rather than 0, so **active** "
-                    "means |activation| above the threshold. GELU never goes below −0.170: above {threshold} only "
-                    "positive activations count. The published share is of a ReLU and compares with care."
+                    "This model has GELU in place of max(0, ·). Its activations are small rather than 0, so a "
+                    "threshold above 0, here {threshold} at first, says which of them count as active. The published "
+                    "share is of a ReLU and compares with care."
                 ).format(threshold=f"{ACTIVE[kind]:.2f}")
             )
 
@@ -213,15 +209,12 @@ def draw(begun: Begun, options: Options, trace: Trace) -> None:
     """The map of active neurons with its slider; below it the numbers of one layer."""
     kind = begun.model.config.activation
     _explain(kind, begun.model.config.d_ff)
-    threshold, start = _threshold(options, kind)
-    steps = thresholds(kind)
+    start, steps = _threshold(options, kind), thresholds()
     shares = {stack: active_share(side.activation, steps).numpy() for stack, side in sides(trace).items()}
-    drawn = figures.activity(
-        shares, steps, labels(trace), steps.index(threshold), kind, PUBLISHED, figure_texts(), figure.theme()
-    )
+    drawn = figures.activity(shares, steps, labels(trace), start, kind, PUBLISHED, figure_texts(), figure.theme())
     frame = figure.draw(drawn, f"{KEY}_{kind}", "feedforward-active", start=start)
+    threshold = steps[start if frame is None else frame]
     if frame is not None:
-        threshold = steps[frame]
-        options.report("threshold", round(100 * threshold), round(100 * ACTIVE[kind]))
+        options.report("threshold", round(100 * threshold))
     say(_summary(trace, threshold))
     _distribution(options, trace, kind, threshold)

@@ -189,7 +189,7 @@ def begin(title: str, page: str = "") -> Begun:
     kept = fitting_switches(state.switches, model)
     if kept != state.switches:
         lost = " ".join(str(Interventions((one,))) for one in state.switches.switches if one not in kept.switches)
-        sentence = _("This model has no such layer or head, so this is switched back: {switches}.")
+        sentence = _("This model has no such layer, head, neuron or position, so this is switched back: {switches}.")
         state = keep(replace(state, switches=kept, notices=(*state.notices, sentence.format(switches=lost))))
     for notice in state.notices:
         message(notice)

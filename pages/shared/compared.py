@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 from pages.shared import cache
@@ -9,9 +10,16 @@ from pages.shared.begin import Begun, capital, message
 from pages.shared.state import max_tokens
 from pages.shared.texts import _
 from pages.shared.words import in_words
-from transformer.interventions import NONE, Hide, InterventionError, Interventions, Pad
+from transformer.interventions import NONE, Hide, InterventionError, Interventions, Pad, Reposition
 from transformer.pretrained import InputError, Pretrained
+from transformer.tap import SIDES
 from transformer.trace import Trace
+
+
+def waiting(switches: Interventions) -> None:
+    """Where no switch reaches: a sentence, if there are any."""
+    if switches:
+        message(_("Your switches wait: this part shows the model as it was trained."), "note")
 
 
 def of_page(switches: Interventions, sorts: tuple[type, ...], model: Pretrained) -> Interventions:
@@ -37,19 +45,40 @@ class Compared:
     limit: int
 
 
+def _groups(interventions: Interventions) -> list[Interventions]:
+    """What may not fit a sentence, and is left out together: hidden tokens, padding, the moves of either side."""
+    moves = [one for one in interventions.switches if isinstance(one, Reposition)]
+    groups = [interventions.only(Hide), interventions.only(Pad)]
+    groups += [Interventions(tuple(one for one in moves if one.side == side)) for side in (*SIDES, None)]
+    return [one for one in groups if one]
+
+
 def compare(begun: Begun, trace: Trace, interventions: Interventions) -> Compared:
-    """Both traces. Of switches that cannot be set together on this sentence, hidden tokens go first, then padding, with
-    a sentence on the page; the others hold."""
+    """Both traces. Of switches that cannot be set together on this sentence as few as possible are left out, hidden
+    tokens first, then padding, then moved positions, with a sentence on the page; the others hold."""
     limit = begun.model.token_limit(max_tokens())
-    asked = [interventions, interventions.without(Hide), interventions.without(Pad), interventions.without(Hide, Pad)]
-    for number, switches in enumerate(asked):
-        pads = Interventions(tuple(one for one in switches.switches if isinstance(one, Pad)))
-        try:
-            before = cache.retrace(begun.model, trace, pads, limit)
-            after = cache.retrace(begun.model, before, switches, limit)
+    groups = _groups(interventions)
+    reason = ""
+    for count in range(len(groups) + 1):
+        for out in itertools.combinations(groups, count):
+            left = {one for group in out for one in group.switches}
+            switches = Interventions(tuple(one for one in interventions.switches if one not in left))
+            try:
+                before = cache.retrace(begun.model, trace, switches.only(Pad), limit)
+                after = cache.retrace(begun.model, before, switches, limit)
+            except (InterventionError, InputError) as error:
+                reason = reason or capital(error)
+                continue
+            if left:
+                _left_out(reason, Interventions(tuple(left)), switches, begun.model)
             return Compared(begun.model, before, after, switches, limit)
-        except (InterventionError, InputError) as error:
-            if number == 0:
-                sentence = _("{reason}. It is left out; your other switches hold.")
-                message(sentence.format(reason=capital(error)), "error")
     return Compared(begun.model, trace, trace, NONE, limit)
+
+
+def _left_out(reason: str, left: Interventions, holding: Interventions, model: Pretrained) -> None:
+    sentence = (
+        _("{reason}. Left out: {switches}; your other switches hold.")
+        if holding
+        else _("{reason}. Left out: {switches}; nothing is switched.")
+    )
+    message(sentence.format(reason=reason, switches=in_words(left, model.config)), "error")

@@ -15,7 +15,8 @@ from pages.shared.begin import Begun, message
 from pages.shared.options import Options
 from pages.shared.say import say
 from pages.shared.texts import _
-from transformer.analysis.embedding import neighbours, norms, plane
+from pages.shared.words import stack_name
+from transformer.analysis.embedding import Norms, neighbours, norms, plane
 from transformer.analysis.residual import states
 from transformer.figures import embedding
 from transformer.pretrained import Pretrained, readable
@@ -62,10 +63,6 @@ def side_name(side: str) -> str:
     return {"source": _("source"), "target": _("target")}[side]
 
 
-def stack_name(stack: str) -> str:
-    return {"encoder": _("encoder"), "decoder": _("decoder")}[stack]
-
-
 def stack_labels(trace: Trace, stack: str) -> tuple[str, ...]:
     """The tokens that run through a stack."""
     return trace.source_labels if stack == "encoder" else trace.target_in_labels
@@ -99,11 +96,13 @@ def _texts() -> dict[str, str]:
     }
 
 
-def _who(ratio: float, off: float, count: int) -> str:
+def _who(found: Norms) -> str:
     """Who drowns whom, in numbers."""
-    if not math.isfinite(ratio):
+    if not math.isfinite(found.ratio):
         return _("This model adds no positions: the embedding stands alone.")
+    off = found.ratio_off
     if off < 1:
+        off = found.drowned
         sentence = _(
             "Median over the {count} tokens: with the factor the embedding is {ratio} times as long as the position "
             "encoding; with the factor off the encoding would be {off} times as long as the embedding."
@@ -113,7 +112,7 @@ def _who(ratio: float, off: float, count: int) -> str:
             "Median over the {count} tokens: with the factor the embedding is {ratio} times as long as the position "
             "encoding; with the factor off it would still be {off} times as long."
         )
-    return sentence.format(count=count, ratio=f"{ratio:.2f}", off=f"{max(off, 1 / off):.2f}")
+    return sentence.format(count=len(found.row), ratio=f"{found.ratio:.2f}", off=f"{off:.2f}")
 
 
 def draw_norms(begun: Begun, trace: Trace, options: Options) -> None:
@@ -142,7 +141,7 @@ def draw_norms(begun: Begun, trace: Trace, options: Options) -> None:
         )
         with column:
             figure.draw(drawn, f"emb_norms_{side}", f"embedding-norms-{side}")
-            say(_who(found.ratio, found.ratio_off, len(labels)))
+            say(_who(found))
     with st.expander(_("Why is there a factor at all?")):
         st.markdown(
             _(
@@ -250,7 +249,7 @@ def draw_map(begun: Begun, trace: Trace, options: Options) -> None:
     with left:
         moved = figure.draw(drawn, "emb_map", f"embedding-map-{stack}", start=place)
     if moved is not None:
-        options.report("layer", moved, 0)
+        options.report("layer", moved)
     with right:
         say(
             _(

@@ -44,10 +44,14 @@ def prepare() -> None:
 def draw(figure: Figure, key: str, name: str, *, start: int | None = None) -> int | None:
     """Show a figure with its title, equation and Save menu; with a slider if it has frames.
 
-    key: unique in the app; name: stem of saved files; start: the frame to begin with, or where a person left it.
-    Returns the frame a person chose in the browser, None before.
+    key: unique in the app; name: stem of saved files; start: the frame to begin with, or where a person left it. Once a
+    person moved the slider, where it stands is the browser's to say: an answer that is older than the next move would
+    throw it back. Returns the frame a person chose in the browser, None before.
     """
     state = current()
+    reported = st.session_state.get(f"figure_{key}")
+    if reported is not None and reported.get("frame") is not None:
+        start = None
     data = {
         "figure": figure.to_json(),
         "name": name,

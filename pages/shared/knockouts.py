@@ -8,14 +8,15 @@ from dataclasses import replace
 import streamlit as st
 
 from pages.shared import probing, translation
-from pages.shared.begin import Begun
+from pages.shared.begin import Begun, capital
 from pages.shared.compared import compare, of_page
 from pages.shared.options import Options
 from pages.shared.state import current, keep
 from pages.shared.texts import _
-from pages.shared.words import sub_layer
+from pages.shared.words import stack_name, sub_layer
 from transformer.config import ModelConfig
 from transformer.interventions import (
+    MANY,
     SUB_LAYERS,
     InterventionError,
     Interventions,
@@ -23,6 +24,7 @@ from transformer.interventions import (
     Skip,
     layers_of,
 )
+from transformer.tap import STACKS
 from transformer.trace import Trace
 
 STRONGEST = 10
@@ -53,6 +55,12 @@ def read_neurons(text: str, count: int) -> list[int]:
                 )
             )
         found.extend(range(low - 1, high))
+    if len(set(found)) > MANY:
+        raise ListError(
+            _("these are {count} neurons, and at most {most} can be silenced; leave out the whole FFN instead").format(
+                count=f"{len(set(found)):,}", most=f"{MANY:,}"
+            )
+        )
     return sorted(set(found))
 
 
@@ -75,7 +83,8 @@ def _set(sort: type, keeps: Interventions, new: list) -> None:
         try:
             keep(replace(state, switches=Interventions((*rest, *keeps.only(sort).switches, *new))))
         except InterventionError as error:
-            keep(replace(state, notices=(*state.notices, str(error))))
+            more = _("{reason}; leave out the whole FFN instead.")
+            keep(replace(state, notices=(*state.notices, more.format(reason=capital(error)))))
 
 
 def _chosen_layers(stack: str) -> None:
@@ -131,7 +140,7 @@ def _typed(key: str, stack: str, layer: int, config: ModelConfig) -> None:
         _silence(stack, layer, read_neurons(st.session_state[key], config.d_ff))
     except ListError as error:
         if state is not None:
-            keep(replace(state, notices=(*state.notices, str(error) + ".")))
+            keep(replace(state, notices=(*state.notices, capital(error) + ".")))
 
 
 def strongest(trace: Trace, stack: str, layer: int, count: int = STRONGEST) -> list[int]:
@@ -145,8 +154,7 @@ def _neurons(begun: Begun, options: Options, switches: Interventions, trace: Tra
     config = begun.model.config
     first, second, third = st.columns([2, 1, 4], gap="medium", vertical_alignment="bottom")
     with first:
-        names = {"encoder": _("encoder"), "decoder": _("decoder")}
-        stack = str(options.segment("stack", _("Neurons of the"), list(names), "encoder", names.__getitem__))
+        stack = str(options.segment("stack", _("Neurons of the"), STACKS, STACKS[0], stack_name))
     with second:
         layer = options.number("layer", _("Layer"), 1, layers_of(config, stack), 1) - 1
     silent = _neurons_of(switches, stack, layer)
@@ -197,7 +205,7 @@ def _back() -> None:
 def draw(begun: Begun, options: Options, trace: Trace) -> None:
     """What is taken out, and translation, perplexity and the probe set before and after."""
     switches = of_page((current() or begun.state).switches, SORTS, begun.model)
-    for stack in SUB_LAYERS:
+    for stack in STACKS:
         _sub_layers(begun, stack, switches)
     _neurons(begun, options, switches, trace)
     compared = compare(begun, trace, switches)

@@ -11,7 +11,7 @@ import streamlit as st
 
 from pages.shared import cache, translation
 from pages.shared.begin import Begun, message
-from pages.shared.compared import Compared
+from pages.shared.compared import Compared, waiting
 from pages.shared.explorer import bounded, renewed
 from pages.shared.state import PARTS, State, change, current, keep
 from pages.shared.texts import _
@@ -79,8 +79,7 @@ def forget() -> None:
 def switchable(state: State) -> bool:
     """Whether the switches reach the chosen part; if not, and some are set, a sentence says so."""
     if state.part in ("scaling", "softmax"):
-        if state.switches.only(*ATTENTION):
-            message(_("Your switches wait: this part shows the model as it was trained."), "note")
+        waiting(state.switches.only(*ATTENTION))
         return False
     return True
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import html
-from collections.abc import Sequence
+import io
+from collections.abc import Mapping, Sequence
 
 import streamlit as st
 from torch import Tensor
@@ -12,7 +14,7 @@ from pages.shared import figure
 from pages.shared.begin import Begun
 from pages.shared.embeddings import place_name, shown
 from pages.shared.options import Options
-from pages.shared.say import check, say
+from pages.shared.say import check, deviation, say
 from pages.shared.texts import _
 from transformer.analysis.lens import Lens, candidates, logit_lens, sharing
 from transformer.figures import output
@@ -55,7 +57,7 @@ def _choose_step(trace: Trace, options: Options) -> int:
     """The step chosen, counted from 0."""
     pairs = zip(trace.target_in_labels, trace.target_out_labels, strict=True)
     names = [f"{number} · {fed} → {out}" for number, (fed, out) in enumerate(pairs, 1)]
-    label = _("Step: fed → predicted")
+    label = _("Step: fed → predicted") if trace.own else _("Step: fed → given target")
     return int(options.choose("step", label, range(1, len(names) + 1), 1, lambda one: names[one - 1])) - 1
 
 
@@ -127,6 +129,24 @@ def _story(lens: Lens, steps: int) -> str:
     )  # fmt: skip
 
 
+def lens_csv(lens: Lens, trace: Trace, labels: Mapping[int, str]) -> str:
+    """The likeliest tokens of every place and step, one a line; a token that a spreadsheet would take for a formula is
+    quoted."""
+
+    def plain(text: str) -> str:
+        return f"'{text}" if text[:1] in "=+-@\t" and len(text) > 1 else text
+
+    written = io.StringIO()
+    rows = csv.writer(written)
+    rows.writerow(("step", "fed", "after layer", "place", "token", "probability"))
+    for step, fed in enumerate(trace.target_in_labels):
+        for layer, ids in enumerate(lens.ids[:, step].tolist()):
+            values = lens.probabilities[layer, step].tolist()
+            for place, (one, value) in enumerate(zip(ids, values, strict=True), 1):
+                rows.writerow((step + 1, plain(fed), layer, place, plain(labels[one]), f"{value:.9g}"))
+    return "\ufeff" + written.getvalue()
+
+
 def draw_lens(begun: Begun, trace: Trace, options: Options) -> None:
     """What the decoder would say if it stopped after each layer."""
     model = begun.model
@@ -151,7 +171,7 @@ def draw_lens(begun: Begun, trace: Trace, options: Options) -> None:
         say(_story(lens, len(trace.target_out)))
         check(
             _("Last row = the model's own output: largest deviation of the logits {deviation}").format(
-                deviation=f"{lens.deviation:.1e}" if lens.deviation else "0"
+                deviation=deviation(lens.deviation)
             ),
             lens.deviation < 1e-3,
         )
@@ -162,14 +182,22 @@ def draw_lens(begun: Begun, trace: Trace, options: Options) -> None:
             lens.probability.numpy(), lens.rank.numpy(), places, steps, pre, figure.theme(), _texts()
         )
         figure.draw(drawn, "emb_lens", "logit-lens")
+        st.download_button(
+            _("Every layer's five likeliest (CSV)"),
+            lambda: lens_csv(lens, trace, labels),
+            "headscope-logit-lens-tokens.csv",
+            "text/csv",
+            on_click="ignore",
+            key="emb_lens_csv",
+        )
     with st.expander(_("How far can the lens be trusted?")):
         st.markdown(
             _(
                 "The projection was trained to read the last layer, no other: an early layer may hold the answer in "
                 "directions it cannot read, and a token it names early need not be what the model “thinks”. In a model "
                 "with LayerNorm after each sub-layer (section 3.1) x is read as it leaves the layer; with LayerNorm "
-                "before it, x passes the final LayerNorm first, as the last layer's does. The embedding is longer than "
-                "what layers return, by the factor √d_model, so its row is surer than it has reason to be."
+                "before it, x passes the final LayerNorm first, as the last layer's does. Right after the embedding "
+                "the token just fed often leads for no better reason than that its row is multiplied with itself."
             )
         )
 
@@ -235,13 +263,13 @@ def _sharing(begun: Begun, trace: Trace, token: int, label: Sequence[str]) -> No
     )  # fmt: skip
     check(
         _("Input row and output row of this token: largest difference {difference}").format(
-            difference=f"{found.difference:.1e}" if found.difference else "0"
+            difference=deviation(found.difference)
         ),
         found.difference == 0,
     )
     check(
         _("decoder output × Eᵀ in 64-bit arithmetic against the model's logits: largest deviation {deviation}").format(
-            deviation=f"{found.deviation:.1e}"
+            deviation=deviation(found.deviation)
         ),
         found.deviation < 1e-4 * max(1.0, float(trace.logits.abs().max())),
     )

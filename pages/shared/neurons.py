@@ -124,21 +124,32 @@ def _at_token(begun: Begun, trace: Trace, chosen: Chosen) -> None:
 
 
 def _stands_out(model: Pretrained, found: Promotion) -> str:
-    """One sentence: how far the first piece lies from the rest, beside what chance alone gives."""
-    said = (
-        _(
+    """One sentence: how far the first and the last piece lie from the rest, beside what chance alone gives."""
+    up, down = found.above > found.expected, found.below > found.expected
+    if up and down:
+        said = _(
+            "“{piece}” lies {above} standard deviations above the mean of all {count} pieces and “{last}” {below} "
+            "below it, both farther than the largest of as many normal numbers would on average ({expected})."
+        )
+    elif up:
+        said = _(
             "“{piece}” lies {above} standard deviations above the mean of all {count} pieces, farther than the largest "
-            "of as many normal numbers would on average ({expected}); “{last}” lies {below} below it."
+            "of as many normal numbers would on average ({expected}); “{last}” lies {below} below it, no farther."
         )
-        if found.above > found.expected
-        else _(
-            "“{piece}” lies {above} standard deviations above the mean of all {count} pieces, no farther than the "
-            "largest of as many normal numbers would on average ({expected}): the row singles out no piece."
+    elif down:
+        said = _(
+            "“{last}” lies {below} standard deviations below the mean of all {count} pieces, farther than the smallest "
+            "of as many normal numbers would on average ({expected}); “{piece}” lies {above} above it, no farther."
         )
-    )
+    else:
+        said = _(
+            "“{piece}” lies {above} standard deviations above the mean of all {count} pieces and “{last}” {below} "
+            "below it, neither farther than the largest of as many normal numbers would on average ({expected}): the "
+            "row singles out no piece."
+        )
     first, last = readable(model.tokenizer.pieces([found.top[0], found.bottom[0]]))
     numbers = {"above": found.above, "below": found.below, "expected": found.expected}
-    rounded = {name: f"{one:.1f}" for name, one in numbers.items()}
+    rounded = {name: f"{one:.2f}" for name, one in numbers.items()}
     return said.format(piece=first, last=last, count=f"{model.config.vocab_size:,}", **rounded)
 
 
@@ -158,7 +169,8 @@ def _caution(model: Pretrained, stack: str, layer: int) -> str:
 
 
 def _vocabulary(model: Pretrained, chosen: Chosen) -> Promotion:
-    found = promotion(model.model, chosen.stack, chosen.layer, chosen.neuron, PIECES)
+    most = max(1, min(PIECES, model.config.vocab_size // 4))  # of a small vocabulary both ends would meet
+    found = promotion(model.model, chosen.stack, chosen.layer, chosen.neuron, most)
     ids = [*found.top, *reversed(found.bottom)]
     scores = np.array([*found.top_scores, *reversed(found.bottom_scores)])
     pieces = model.tokenizer.pieces(ids)
@@ -220,8 +232,13 @@ def _exciting(model: Pretrained, chosen: Chosen, found: NeuronStatistics, promot
         sentences.append(_("These {count} strongest are {count} different pieces.").format(count=len(ids)))
     if chosen.stack == "decoder":
         hits = sum(one in promoted.top for one in next_ids)
-        said = _("At {hits} of these {count} the reference goes on with one of the {most} pieces it promotes most.")
-        sentences.append(said.format(hits=hits, count=len(ids), most=len(promoted.top)))
+        said = _(
+            "At {hits} of these {count} the reference goes on with one of the {most} pieces it promotes most, which "
+            "are {share} of the vocabulary."
+        )
+        most = len(promoted.top)
+        share = percent(most / model.config.vocab_size)
+        sentences.append(said.format(hits=hits, count=len(ids), most=most, share=share))
     say(*sentences)
 
 

@@ -15,19 +15,20 @@ from pages.shared.state import OPTIONS, current, keep, write_address
 from pages.shared.texts import _
 
 Value = int | str
-_WHOLE = re.compile(r"[+-]?[0-9]{1,9}")
 
 
 class Options:
     """The options of one page in one run of it.
 
     Each method that draws a widget returns what is chosen in it. A value that came with a link is text until its bounds
-    are known; one that does not fit becomes the nearest that does, and a sentence says so. Values are in the address
-    only where they differ from the default.
+    are known; one that does not fit becomes the nearest that does, and a sentence says so. What a person chose stays
+    as it is where another part or model allows less: the nearest is shown there.
     """
 
     def __init__(self, begun: Begun, page: str) -> None:
         self.begun, self.page = begun, page
+        self.shown: dict[str, Value] = {}
+        self.first_part = ("part", "")
         figure.prepare()
 
     # -- values without a widget --------------------------------------------------------------------------------
@@ -36,59 +37,61 @@ class Options:
         state = current() or self.begun.state
         return dict(state.chosen.get(self.page, {}))
 
-    def _keep(self, name: str, value: Value, default: Value) -> None:
+    def report(self, name: str, value: Value, default: Value | None = None) -> None:
+        """Store what a person chose, or what the browser says they did; the default, if there is but one, needs no
+        place in the link."""
         state = current() or self.begun.state
-        chosen = self._chosen()
+        chosen = {**self._chosen(), name: value}
+        self.shown[name] = value
         if value == default:
-            chosen.pop(name, None)
-        else:
-            chosen[name] = value
+            del chosen[name]
         if chosen != state.chosen.get(self.page, {}):
             keep(replace(state, chosen={**state.chosen, self.page: chosen}))
 
-    def report(self, name: str, value: Value, default: Value | None = None) -> None:
-        """Store what the browser said; the default needs no place in the link."""
-        self._keep(name, value, "" if default is None else default)
+    def _show(self, name: str, value: Value) -> Value:
+        """What a page shows of an option. It is stored in place of what a link asked for, but not of what a person
+        chose: another part, sentence or model may allow that again."""
+        if name in self._chosen() and isinstance(self._chosen()[name], str) and self._chosen()[name] != value:
+            self.report(name, value)
+        self.shown[name] = value
+        return value
 
-    def _asked(self, name: str, asked: Value, shown: Value, allowed: str) -> None:
+    def _say(self, name: str, asked: Value, shown: Value, allowed: str) -> None:
         sentence = _("The link asks for {name} {asked!r}; {allowed} is allowed, and {shown} is shown.")
         message(sentence.format(name=name, asked=str(asked)[:40], allowed=allowed, shown=shown))
 
     def value(self, name: str, low: int, high: int, default: int) -> int:
         """A whole number from low to high, without a widget."""
         asked = self._chosen().get(name, default)
-        default = max(low, min(high, default))
-        if isinstance(asked, str):
-            number = int(asked) if _WHOLE.fullmatch(asked) else default
-            if not re.fullmatch(r"[+-]?[0-9]+", asked, re.ASCII):
-                number = default
-            elif len(asked.lstrip("+-")) > 9:
-                number = low if asked.startswith("-") else high
-            found = max(low, min(high, number))
-            if str(found) != asked:
-                self._asked(name, asked, found, _("a whole number from {low} to {high}").format(low=low, high=high))
-        else:
-            found = max(low, min(high, asked))
-        self._keep(name, found, default)
-        return found
+        found = max(low, min(high, _whole(asked, default)))
+        if isinstance(asked, str) and str(found) != asked:
+            self._say(name, asked, found, _("a whole number from {low} to {high}").format(low=low, high=high))
+        return int(self._show(name, found))
+
+    def nearest(self, name: str, values: Sequence[int], default: int) -> int:
+        """One of some whole numbers, without a widget; a link's number becomes the nearest of them."""
+        asked = self._chosen().get(name, default)
+        number = _whole(asked, default)
+        found = min(values, key=lambda one: abs(one - number))
+        if isinstance(asked, str) and str(found) != asked:
+            steps = _("a whole number from {low} to {high} in steps of {step}")
+            allowed = steps.format(low=values[0], high=values[-1], step=values[1] - values[0])
+            self._say(name, asked, found, allowed)
+        return int(self._show(name, found))
 
     def choice(self, name: str, values: Sequence[Value], default: Value) -> Value:
         """One of the values, without a widget."""
         asked = self._chosen().get(name, default)
-        if asked not in values:
-            same = [one for one in values if str(one) == asked]
-            if same:
-                asked = same[0]
-            else:
-                if isinstance(asked, str) and asked != default:
-                    self._asked(name, asked, default, ", ".join(map(str, values[:12])))
-                asked = default
-        self._keep(name, asked, default)
-        return asked
+        found = next((one for one in values if one == asked or str(one) == asked), None)
+        if found is None:
+            found = default
+            if isinstance(asked, str):
+                self._say(name, asked, default, ", ".join(map(str, values[:12])))
+        return self._show(name, found)
 
     # -- widgets ------------------------------------------------------------------------------------------------
 
-    def _widget(self, name: str, value: Value, default: Value) -> dict[str, Any]:
+    def _widget(self, name: str, value: Value) -> dict[str, Any]:
         """Key and callback of a widget that shows this value now."""
         key = f"{self.page}_{name}"
         if self.begun.arrived or st.session_state.get(key) != value:
@@ -97,13 +100,14 @@ class Options:
         def changed() -> None:
             chosen = st.session_state.get(key)
             if chosen is not None:
-                self._keep(name, chosen, default)
+                self.report(name, chosen)
 
         return {"key": key, "on_change": changed}
 
     def parts(self, labels: Mapping[str, str]) -> str:
         """The menu of the page's parts; the first is the default."""
         names = list(labels)
+        self.first_part = ("part", names[0])
         return str(self.segment("part", _("Part of the page"), names, names[0], labels.__getitem__, hidden=True))
 
     def segment(
@@ -123,7 +127,7 @@ class Options:
             format_func=format_func,
             required=True,
             label_visibility="collapsed" if hidden else "visible",
-            **self._widget(name, found, default),
+            **self._widget(name, found),
         )
         return found
 
@@ -139,29 +143,40 @@ class Options:
         numbers = [one for one in values if isinstance(one, int)]
         if numbers and len(numbers) == len(values) and numbers == list(range(numbers[0], numbers[-1] + 1)):
             found: Value = self.value(name, numbers[0], numbers[-1], int(default))
-            default = max(numbers[0], min(numbers[-1], int(default)))
         else:
             found = self.choice(name, values, default)
-        st.selectbox(label, values, format_func=format_func, **self._widget(name, found, default))
+        st.selectbox(label, values, format_func=format_func, **self._widget(name, found))
         return found
 
     def number(self, name: str, label: str, low: int, high: int, default: int, **more: Any) -> int:
         """A whole number from low to high, typed or stepped."""
         found = self.value(name, low, high, default)
-        default = max(low, min(high, default))
-        st.number_input(label, low, high, step=1, **more, **self._widget(name, found, default))
+        st.number_input(label, low, high, step=1, **more, **self._widget(name, found))
         return found
 
     def text(self, name: str, label: str, longest: int = 200, **more: Any) -> str:
         """A short text, "" unless typed or linked."""
         found = str(self._chosen().get(name, ""))[:longest]
-        self._keep(name, found, "")
-        st.text_input(label, max_chars=longest, **more, **self._widget(name, found, ""))
+        self.shown[name] = found
+        st.text_input(label, max_chars=longest, **more, **self._widget(name, found))
         return found
 
     def finish(self) -> None:
-        """Make the address bar say what is on the screen."""
-        write_address(current() or self.begun.state, self.page)
+        """Make the address bar say what is on the screen: what was chosen, as it is shown."""
+        state = current() or self.begun.state
+        chosen = {name: self.shown.get(name, value) for name, value in self._chosen().items()}
+        first = {name: value for name, value in chosen.items() if value != "" and (name, value) != self.first_part}
+        write_address(replace(state, chosen={**state.chosen, self.page: first}), self.page)
+
+
+def _whole(asked: Value, default: int) -> int:
+    """A whole number in ASCII; the default for what is none. Numbers too long to be meant stay short."""
+    if isinstance(asked, int):
+        return asked
+    found = re.fullmatch(r"([+-]?)[0-9]+", asked, re.ASCII)
+    if not found:
+        return default
+    return int(asked) if len(asked) < 12 else (-(10**9) if found[1] == "-" else 10**9)
 
 
 assert all("part" in names for names in OPTIONS.values())

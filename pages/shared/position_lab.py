@@ -11,9 +11,10 @@ from pages.shared import cache, figure, lab, probing, translation
 from pages.shared.begin import Begun, message
 from pages.shared.compared import compare, of_page
 from pages.shared.options import Options
-from pages.shared.say import check, say
+from pages.shared.say import check, deviation, say
 from pages.shared.state import current, keep, max_tokens
 from pages.shared.texts import _
+from pages.shared.words import in_words
 from transformer.analysis.permutation import Equivariance, equivariance, permutation
 from transformer.figures.permutation import permutation_deviations
 from transformer.interventions import Interventions, Reposition
@@ -48,12 +49,13 @@ def _choose(side: str) -> None:
     _set(side, [] if rule == TRAINED else [Reposition(rule, side, DEFAULTS.get(rule, 0))])
 
 
-def _amount(side: str, rule: str) -> None:
-    _set(side, [Reposition(rule, side, st.session_state[f"positions_amount_{side}_{rule}"])])
+def _amount(side: str, rule: str, moves: list[Reposition]) -> None:
+    """Exchange the last move; those that a link brought along before it stay."""
+    _set(side, [*moves[:-1], Reposition(rule, side, st.session_state[f"positions_amount_{side}_{rule}"])])
 
 
-def _control(begun: Begun, side: str, switches: Interventions) -> None:
-    """One side's menu of rules, and the amount of the rule chosen."""
+def _control(begun: Begun, side: str, switches: Interventions, tokens: int) -> None:
+    """One side's menu of rules, and the amount of the rule chosen. tokens: how many positions the side takes."""
     moves = _moves(switches, side)
     rule = moves[-1].rule if moves else TRAINED
     labels = {
@@ -76,10 +78,13 @@ def _control(begun: Begun, side: str, switches: Interventions) -> None:
         args=(side,),
         required=True,
     )
+    if len(moves) > 1:
+        said = _("Together, in this order: {moves}. Another choice here takes the place of them all.")
+        message(said.format(moves="; ".join(in_words(Interventions((one,))) for one in moves)), "note")
     if rule not in DEFAULTS:
         return
     amount, key = moves[-1].amount, f"positions_amount_{side}_{rule}"
-    about = {"key": key, "on_change": _amount, "args": (side, rule), "width": 260}
+    about = {"key": key, "on_change": _amount, "args": (side, rule, moves), "width": 260}
     if rule == "scale":
         factors = sorted({*FACTORS, float(amount)})
         if begun.arrived or st.session_state.get(key) != float(amount):
@@ -91,35 +96,38 @@ def _control(begun: Begun, side: str, switches: Interventions) -> None:
     if begun.arrived or st.session_state.get(key) != int(amount):
         st.session_state[key] = int(amount)
     if rule == "shift":
-        most = begun.model.config.max_positions - 1
+        most = max(int(amount), begun.model.config.max_positions - tokens)
         st.number_input(_("Shifted by"), 1, most, step=1, **about)
     else:
         st.number_input(_("Seed of the shuffle"), 0, 9999, step=1, **about)
 
 
-def _says(found: dict[str, Equivariance]) -> None:
-    """The check, and what it means."""
+def _says(found: dict[str, Equivariance], positions: bool) -> None:
+    """The check, and what it means. positions: whether the model has any."""
     without, with_ = found["without"], found["with"]
-    deviation = float(without.outputs.max())
-    holds = deviation < ROUNDING
+    largest = float(without.outputs.max())
+    holds = largest < ROUNDING
     name = _("permutation-equivariant without positions: {deviation}") if holds else _(
         "not permutation-equivariant: {deviation}"
     )  # fmt: skip
-    check(name.format(deviation=f"{deviation:.1e}"), holds)
+    check(name.format(deviation=deviation(largest)), holds)
     text = _(
         "Without positions the encoder gives every token the same vector in whatever order the tokens come: the "
         "largest deviation over all layers is {without}, rounding of 32-bit numbers beside outputs of size {size}, and "
-        "no probability of the decoder moves by more than {predicted}. With positions outputs differ by up to {with_}, "
-        "and probabilities by up to {moved}."
+        "no probability of the decoder moves by more than {predicted}."
+    )
+    more = (
+        _("With positions outputs differ by up to {with_}, and probabilities by up to {moved}.")
+        if positions
+        else _("This model was trained without positions, so there is nothing to compare with.")
     )
     say(
         text.format(
-            without=f"{deviation:.1e}",
+            without=deviation(largest),
             size=f"{float(without.size[-1]):.2g}",
-            predicted=f"{without.predicted:.1e}",
-            with_=f"{float(with_.outputs.max()):.3g}",
-            moved=f"{with_.predicted:.3g}",
-        )
+            predicted=deviation(without.predicted),
+        ),
+        more.format(with_=f"{float(with_.outputs.max()):.3g}", moved=f"{with_.predicted:.3g}"),
     )
 
 
@@ -151,7 +159,8 @@ def draw_equivariance(begun: Begun, options: Options, trace: Trace) -> None:
     order = permutation(len(trace.source_ids), seed)
     words = html.escape(" ".join(trace.source_labels[place] for place in order))
     st.html(f'<p class="hs-look" dir="auto">{html.escape(_("The tokens, now:"))} <b>{words}</b></p>')
-    _says(found)
+    positions = begun.model.config.positions != "none"
+    _says(found, positions)
     texts = {
         "title": _("Tokens in another order: does only the order change?"),
         "with": _("with positions"),
@@ -161,6 +170,7 @@ def draw_equivariance(begun: Begun, options: Options, trace: Trace) -> None:
         "y": _("largest deviation"),
     }
     numbers = [found[side].outputs.tolist() for side in ("with", "without")]
+    numbers[0] = numbers[0] if positions else []
     figure.draw(
         permutation_deviations(*numbers, found["with"].size.tolist(), texts, figure.theme()),
         "permutation",
@@ -177,7 +187,7 @@ def draw(begun: Begun, trace: Trace) -> None:
     left, right = st.columns(2, gap="medium")
     for side, column in zip(SIDES, (left, right), strict=True):
         with column:
-            _control(begun, side, switches)
+            _control(begun, side, switches, len(trace.source_ids if side == "source" else trace.target_in_ids))
     compared = compare(begun, trace, switches)
     says = st.container(key="hs-says")
     lab.draw(current() or state, compared, cards=False)

@@ -6,10 +6,11 @@ import streamlit as st
 
 from pages.shared import figure
 from pages.shared.begin import Begun
-from pages.shared.embeddings import choose_stack, numbered, stack_labels, stack_name
+from pages.shared.embeddings import choose_stack, numbered, stack_labels
 from pages.shared.options import Options
-from pages.shared.say import check, say
+from pages.shared.say import check, deviation, say
 from pages.shared.texts import _
+from pages.shared.words import stack_name
 from transformer.analysis.residual import Parts, Stream, decompose, stream
 from transformer.figures import residual
 from transformer.trace import Trace
@@ -112,7 +113,7 @@ def _shares(begun: Begun, trace: Trace, stack: str, through: int | None) -> None
     say(_made(parts, names))
     check(
         _("The {count} parts add up to the vector the model computed: largest deviation {deviation}").format(
-            count=len(names), deviation=f"{parts.deviation:.1e}"
+            count=len(names), deviation=deviation(parts.deviation)
         ),
         parts.deviation < 1e-4 * max(1.0, float(parts.whole.abs().max())),
     )

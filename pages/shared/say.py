@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 import html
+import math
 
 import streamlit as st
+
+
+def deviation(value: float) -> str:
+    """A deviation as a person reads it, as the browser writes it too: "9.5e−7"; only exact 0 is "0"."""
+    if value == 0 or not math.isfinite(value):
+        return "0" if value == 0 else str(value)
+    digits, power = f"{value:.1e}".split("e")
+    return f"{digits}e{int(power)}".replace("-", "−")
 
 
 def say(*sentences: str, quiet: bool = False) -> None:

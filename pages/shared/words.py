@@ -116,6 +116,10 @@ def _hidden(switches: Iterable[Hide]) -> list[str]:
     return found
 
 
+def stack_name(stack: str) -> str:
+    return {"encoder": _("encoder"), "decoder": _("decoder")}[stack]
+
+
 def _moved(one: Reposition) -> str:
     """A move of positions, e.g. "positions of the source shifted by 5"."""
     texts = {

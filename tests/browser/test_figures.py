@@ -131,6 +131,18 @@ def test_a_slider_moves_the_tokens_without_the_server(context: BrowserContext, s
     context.set_offline(False)
 
 
+def test_a_slider_stays_where_it_was_put_and_the_link_follows(context: BrowserContext, server: str) -> None:
+    page = opened(context, server, "embeddings", part="map")
+    slider = page.locator("[data-testid=figure] input[type=range]").first
+    for key, value in (("End", "4"), ("ArrowLeft", "3"), ("Home", "0"), ("ArrowRight", "1")):
+        slider.focus()
+        page.keyboard.press(key)
+        page.wait_for_url(re.compile(f"layer={value}"))
+        page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
+        page.wait_for_timeout(300)
+        expect(slider).to_have_value(value)
+
+
 def test_the_encoding_is_computed_in_the_browser_as_in_python(context: BrowserContext, server: str) -> None:
     page = opened(context, server, "positions", part="encoding", d_model="34", length="19")
     table = sinusoidal(19, 34)

@@ -11,8 +11,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-# A neuron is active where |activation| is above this, unless a reader asks for another. ReLU: where it is not 0. GELU
-# is nowhere exactly 0 but at 0; it dips to -0.170 and no lower, so that above 0.2 only positive activations count.
+# A neuron is active where its activation is above this, unless a reader asks for another. ReLU: where it is not 0. GELU
+# is 0 at 0 alone and as far from it as 0.170 where it switches a neuron off: what is no larger counts as inactive.
 ACTIVE = {"relu": 0.0, "gelu": 0.2}
 STEP, MOST = 0.05, 2.0  # of the thresholds a reader may choose
 PUBLISHED = 0.030  # share of activations above 0 in T5-Base (Li et al. 2023, "The Lazy Neuron Phenomenon", abstract)
@@ -20,21 +20,13 @@ BINS = 60
 RUG = 400  # ticks: more cannot be told apart on a screen
 
 
-def _known(kind: str) -> str:
-    if kind not in ACTIVE:
-        raise ValueError(f"{kind!r} is no non-linearity of the feed-forward sub-layer; there are {', '.join(ACTIVE)}")
-    return kind
-
-
-def thresholds(kind: str) -> tuple[float, ...]:
-    """The thresholds a reader may choose from, rising by STEP to MOST. For "relu" from 0, for "gelu" from STEP: above 0
-    in size is every activation of a GELU. Raises ValueError for another kind."""
-    first = 0 if _known(kind) == "relu" else 1
-    return tuple(round(step * STEP, 2) for step in range(first, round(MOST / STEP) + 1))
+def thresholds() -> tuple[float, ...]:
+    """The thresholds a reader may choose from, 0 to MOST in steps of STEP."""
+    return tuple(round(step * STEP, 2) for step in range(round(MOST / STEP) + 1))
 
 
 def active_share(activation: Tensor, above: Sequence[float]) -> Tensor:
-    """The share of neurons whose |activation| is above each threshold.
+    """The share of neurons whose activation is above each threshold.
 
     activation: [layer, token, d_ff]; above: rising. Returns [threshold, layer, token], float32, 0 to 1. The mean over
     tokens is the share in a layer, for every token has as many neurons. Raises ValueError for thresholds that fall.
@@ -42,7 +34,7 @@ def active_share(activation: Tensor, above: Sequence[float]) -> Tensor:
     if any(one >= other for one, other in itertools.pairwise(above)):
         raise ValueError(f"the thresholds {list(above)} must rise")
     layers, tokens, neurons = activation.shape
-    passed = torch.bucketize(activation.abs(), torch.tensor(above, dtype=activation.dtype))  # thresholds below each
+    passed = torch.bucketize(activation, torch.tensor(above, dtype=activation.dtype))  # thresholds below each
     rooms = len(above) + 1
     place = passed + rooms * torch.arange(layers * tokens).view(layers, tokens, 1)
     counts = torch.bincount(place.flatten(), minlength=layers * tokens * rooms).view(layers, tokens, rooms)
@@ -55,7 +47,7 @@ def spread(activation: Tensor, above: float) -> Tensor:
     activation: [layer, token, d_ff]. Returns [layer, token + 1], whole numbers; each row adds up to d_ff.
     """
     tokens = activation.shape[1]
-    times = (activation.abs() > above).sum(1)  # [layer, d_ff]
+    times = (activation > above).sum(1)  # [layer, d_ff]
     return torch.stack([torch.bincount(row, minlength=tokens + 1) for row in times])
 
 
@@ -112,7 +104,9 @@ def nonlinearity(kind: str, z: Sequence[float] | np.ndarray) -> Curves:
     2016, section 2). Raises ValueError for another kind.
     """
     points = np.asarray(z, dtype=np.float64)
-    if _known(kind) == "relu":
+    if kind not in ACTIVE:
+        raise ValueError(f"{kind!r} is no non-linearity of the feed-forward sub-layer; there are {', '.join(ACTIVE)}")
+    if kind == "relu":
         return Curves(points, np.maximum(points, 0.0), np.where(points == 0, np.nan, (points > 0).astype(np.float64)))
     below = 0.5 * (1.0 + torch.erf(torch.from_numpy(points) / math.sqrt(2.0)).numpy())
     density = np.exp(-0.5 * points**2) / math.sqrt(2.0 * math.pi)

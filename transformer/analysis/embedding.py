@@ -41,6 +41,11 @@ class Norms:
         """The same with the factor switched off."""
         return self._ratio(self.row, self.positions)
 
+    @property
+    def drowned(self) -> float:
+        """Median over the tokens of encoding / embedding with the factor off; 0 without positions."""
+        return self._ratio(self.positions, self.row)
+
 
 def norms(trace: Trace, side: str) -> Norms:
     """Who drowns whom at the input of a stack. side: "source" or "target"; raises ValueError for any other."""

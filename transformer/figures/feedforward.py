@@ -18,9 +18,9 @@ LABELS = {
     "equation": "{formula}, equation 2",
     "equation_gelu": "{formula}, equation 2 with GELU for max(0, ·)",
     "active": "Active neurons per layer and token",
-    "active_equation": "{equation}; active: |activation| &gt; threshold; numbers: %",
+    "active_equation": "{equation}; active: activation &gt; threshold; numbers: %",
     "active_axis": "mean, %",
-    "active_hover": "token %{y}<br>layer %{x}<br>active %{z:.2f} %",
+    "active_hover": "token %{customdata}<br>layer %{x}<br>active %{z:.2f} %",
     "mean_hover": "layer %{x}<br>active %{y:.2f} %, mean over tokens",
     "threshold": "Threshold",
     "published": "{share} in T5-Base (another model, other data)",
@@ -39,7 +39,7 @@ LABELS = {
     "value": "z, a",
     "bin_hover": "from %{customdata[0]:.3f} to %{customdata[1]:.3f}<br>%{y:,} numbers",
     "spread": "On how many tokens a neuron is active: {place}",
-    "spread_equation": "active: |activation| &gt; {threshold}; {equation}",
+    "spread_equation": "active: activation &gt; {threshold}; {equation}",
     "spread_axis": "tokens of the sentence, {count} in all",
     "neurons": "neurons",
     "neurons_log": "neurons, log",
@@ -108,7 +108,9 @@ def activity(
                        xaxis=f"x{number + 1}", yaxis=f"y{number + 1}")  # fmt: skip
     for number, stack in enumerate(stacks):
         written = len(tokens[stack]) <= WRITTEN
-        figure.add_heatmap(x=layers[stack], z=100 * shares[stack][start].T, name=texts[stack], showscale=False,
+        named = [[f"{row} · {short(token)}"] * len(layers[stack]) for row, token in enumerate(tokens[stack], 1)]
+        figure.add_heatmap(x=layers[stack], z=100 * shares[stack][start].T, customdata=named, name=texts[stack],
+                           showscale=False,
                            zmin=0, zmax=100 * max(most.values()) or 1.0, colorscale=ramp(COLOURS[stack], theme),
                            xgap=2, ygap=2, texttemplate="%{z:.1f}" if written else None,
                            hovertemplate=texts["active_hover"] + "<extra></extra>",

@@ -30,7 +30,7 @@ LABELS = {
     "piece": "word piece",
     "silent": "Neurons that never fire, and that always fire",
     "silent_axis": "neurons of {count}",
-    "silent_equation": "active: |<i>a<sub>i</sub></i>| &gt; {threshold}, <i>a</i> of equation 2; {tokens}",
+    "silent_equation": "active: <i>a<sub>i</sub></i> &gt; {threshold}, <i>a</i> of equation 2; {tokens}",
     "silent_hover": "layer %{x}<br>%{y:,} neurons",
     "never": "never",
     "always": "always",

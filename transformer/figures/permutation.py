@@ -29,7 +29,8 @@ def permutation_deviations(
 ) -> go.Figure:
     """Largest |f(P x) - P f(x)| of every encoder layer, on a logarithmic axis, beside the size of its outputs.
 
-    with_positions, without, size: [layer], as in `analysis.permutation.Equivariance`.
+    with_positions, without, size: [layer], as in `analysis.permutation.Equivariance`; with_positions is empty for a
+    model that has none.
     """
     layers = np.arange(1, len(size) + 1)
     figure = go.Figure()
@@ -39,6 +40,8 @@ def permutation_deviations(
         ("without", without, INK, "solid", "square-open"),
     )
     for name, values, colour, dash, symbol in lines:
+        if not len(values):
+            continue
         figure.add_scatter(
             x=layers,
             y=np.maximum(np.asarray(values, float), FLOOR),

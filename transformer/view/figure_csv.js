@@ -26,14 +26,27 @@ export function figureArray(value) {
 
 function figureNumber(value) {
   if (typeof value === "number") return Number.isFinite(value) ? String(Number(value.toPrecision(9))) : "";
-  return value === null || value === undefined ? "" : csvField(figurePlain(String(value)));
+  if (value === null || value === undefined) return "";
+  return figureQuoted(value instanceof FigureLabel ? value.text : figurePlain(String(value)));
 }
 
-// A text without plotly's markup; one that a spreadsheet would take for a formula is quoted.
+// A token, which is no markup whatever it looks like.
+class FigureLabel {
+  constructor(text) {
+    this.text = String(text);
+  }
+}
+
+// A text without plotly's markup.
 function figurePlain(text) {
   const bare = text.replace(/<br>/g, " ").replace(/<\/?(?:i|b|sub|sup|extra)>/g, "");
-  const plain = bare.replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&amp;/g, "&");
-  return /^[=+@\t]/.test(plain) ? "'" + plain : plain;
+  return bare.replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&amp;/g, "&");
+}
+
+// One that a spreadsheet would take for a formula is quoted.
+function figureQuoted(text) {
+  const formula = /^[=+@\t-]/.test(text) && !/^-?[\d.]+$/.test(text);
+  return csvField(formula ? "'" + text : text);
 }
 
 function figureAxisName(layout, trace, letter) {
@@ -43,7 +56,7 @@ function figureAxisName(layout, trace, letter) {
 }
 
 function figureLabel(axis, value) {
-  return axis.labels && Number.isInteger(value) && value in axis.labels ? axis.labels[value] : value;
+  return axis.labels && Number.isInteger(value) && value in axis.labels ? new FigureLabel(axis.labels[value]) : value;
 }
 
 function figureMatrix(layout, trace) {

@@ -175,6 +175,10 @@ export class FigurePlot {
     const layout = figureScaled(rest, narrow ? grow * 0.88 : grow);
     layout.margin = { ...layout.margin, t: 14, ...(narrow ? { l: 42, r: 12 } : {}) };
     layout.height = ((rest.height || 380) - above) * (this.big ? 1.12 : 1);
+    if (narrow && figure.data.some(figureHasScale)) {
+      layout.height += FIGURE_SCALE;
+      layout.margin.b = (layout.margin.b || 50) + FIGURE_SCALE;
+    }
     layout.width = width;
     layout.autosize = false;
     layout.dragmode = window.matchMedia("(pointer: coarse)").matches ? false : layout.dragmode || "zoom";
@@ -240,10 +244,16 @@ export class FigurePlot {
   }
 }
 
-// On a phone the colour scale lies below the picture, where it costs no width.
+// On a phone the colour scale lies at the very bottom, where it costs no width and meets no label.
+const FIGURE_SCALE = 58; // CSS pixels that it takes there
+
+function figureHasScale(trace) {
+  return trace.type === "heatmap" && trace.showscale !== false && trace.visible !== false;
+}
+
 function figureNarrow(trace) {
-  if (!trace.colorbar && trace.type !== "heatmap") return trace;
-  const below = { orientation: "h", y: -0.28, yanchor: "top", thickness: 12, len: 0.9 };
+  if (!figureHasScale(trace)) return trace;
+  const below = { orientation: "h", yref: "container", y: 0, yanchor: "bottom", ypad: 4, thickness: 12, len: 0.9 };
   const title = (trace.colorbar || {}).title;
   return { ...trace, colorbar: { ...trace.colorbar, ...below, ...(title ? { title: { ...title, side: "top" } } : {}) } };
 }

@@ -195,8 +195,7 @@ class PositionsView extends PlainView {
     Promise.all(drawings).then(() => {
       this.listen();
       this.element.dataset.took = (performance.now() - began).toFixed(1);
-      this.element.dataset.drawn = String((Number(this.element.dataset.drawn) || 0) + 1);
-      const detail = `positions:${this.element.dataset.drawn}`;
+      const detail = `positions:${(this.element.dataset.drawn = (Number(this.element.dataset.drawn) || 0) + 1)}`;
       this.element.dispatchEvent(new CustomEvent("headscope:drawn", { bubbles: true, composed: true, detail }));
     });
   }
