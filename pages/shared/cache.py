@@ -90,7 +90,9 @@ def _traces() -> Traces:
 
 def trace(model: Pretrained, name: str, source: str, target: str, limit: int) -> Trace:
     """The trace of a sentence pair; blank target: the model's own translation. Raises InputError."""
-    return _traces().get((name, source, target, limit), lambda: model.trace(source, target or None, limit=limit))
+    return _traces().get(
+        (name, str(model.path), source, target, limit), lambda: model.trace(source, target or None, limit=limit)
+    )
 
 
 def retrace(
@@ -109,10 +111,10 @@ def retrace(
 
 
 @st.cache_resource(max_entries=1024, show_spinner=False)
-def _translation(_model: Pretrained, name: str, source: str, switches: str, limit: int) -> Translation:
+def _translation(_model: Pretrained, name: str, path: str, source: str, switches: str, limit: int) -> Translation:
     return _model.translate(source, limit=limit, interventions=Interventions.parse(switches.split()))
 
 
 def translate(model: Pretrained, source: str, interventions: Interventions, limit: int) -> Translation:
     """The model's own greedy translation under switches. Raises InterventionError, InputError."""
-    return _translation(model, model.name, source, str(interventions) if interventions else "", limit)
+    return _translation(model, model.name, str(model.path), source, str(interventions) if interventions else "", limit)
