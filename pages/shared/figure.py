@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import streamlit as st
 
 from pages.shared.state import current
@@ -41,12 +43,20 @@ def prepare() -> None:
         )
 
 
-def draw(figure: Figure, key: str, name: str, *, start: int | None = None) -> int | None:
+def draw(
+    figure: Figure,
+    key: str,
+    name: str,
+    *,
+    start: int | None = None,
+    on_pick: Callable[[int], None] | None = None,
+) -> int | None:
     """Show a figure with its title, equation and Save menu; with a slider if it has frames.
 
     key: unique in the app; name: stem of saved files; start: the frame to begin with, or where a person left it. Once a
     person moved the slider, where it stands is the browser's to say: an answer that is older than the next move would
-    throw it back. Returns the frame a person chose in the browser, None before.
+    throw it back. on_pick: told the index of the point or bar a person clicked, before the page runs again; of a heatmap
+    that of the column. Returns the frame a person chose in the browser, None before.
     """
     state = current()
     reported = st.session_state.get(f"figure_{key}")
@@ -57,8 +67,15 @@ def draw(figure: Figure, key: str, name: str, *, start: int | None = None) -> in
         "name": name,
         "big": bool(state and state.view.big),
         "start": start,
+        "pick": on_pick is not None,
         "texts": texts(),
     }
-    found = _figure(key=f"figure_{key}", data=data, on_frame_change=lambda: None)
+
+    def picked() -> None:
+        at = st.session_state[f"figure_{key}"].get("pick")
+        if on_pick is not None and isinstance(at, int | float) and at >= 0:
+            on_pick(int(at))
+
+    found = _figure(key=f"figure_{key}", data=data, on_frame_change=lambda: None, on_pick_change=picked)
     at = getattr(found, "frame", None)
     return int(at) if isinstance(at, int | float) and 0 <= at < len(figure.frames) else None

@@ -44,9 +44,12 @@ def ramp(colour: dict[str, str], theme: str) -> list[list[float | str]]:
     return [[0.0, PAPER[theme]], [1.0, colour[theme]]]
 
 
-def diverging(theme: str) -> list[list[float | str]]:
-    """A colour scale for values below and above 0: orange, the ground, blue. Give it zmid=0."""
-    return [[0.0, ORANGE[theme]], [0.5, PAPER[theme]], [1.0, BLUE[theme]]]
+def diverging(theme: str, colour: dict[str, str] = PURPLE) -> list[list[float | str]]:
+    """A colour scale for values below and above 0: ink, the ground, the colour of what is shown. Give it zmid=0.
+
+    Blue and orange name the two sides, so they cannot name signs as well; the lab's differences are drawn likewise.
+    """
+    return [[0.0, INK[theme]], [0.5, PAPER[theme]], [1.0, colour[theme]]]
 
 
 def label_axis(figure: go.Figure, axis: str, labels: Sequence[str], most: int = MOST_LABELS) -> go.Figure:

@@ -45,14 +45,16 @@ class FigureView {
     this.element.toggleAttribute("data-big", Boolean(data.big));
     this.element.dataset.name = data.name;
     if (!this.plot) {
-      this.plot = new FigurePlot(makeTexts(data.texts, FIGURE_TEXTS), (at) => this.moved(at));
+      this.plot = new FigurePlot(makeTexts(data.texts, FIGURE_TEXTS), (at) => this.moved(at), (at) =>
+        this.component.setTriggerValue("pick", at),
+      );
       this.element.append(this.look.sentinel, this.plot.element);
     }
     const figure = JSON.parse(data.figure);
     // A figure that changed under the slider keeps its place; Python's word counts when it is new.
     const same = before && before.name === data.name && before.start === data.start;
     const start = same ? this.plot.at : (data.start ?? this.memory[data.name]);
-    this.plot.show(figure, { name: data.name, big: data.big, start });
+    this.plot.show(figure, { name: data.name, big: data.big, start, picks: data.pick });
   }
 
   moved(at) {

@@ -77,7 +77,8 @@ function figureTinted(figure, dark) {
   const other = new Map(from.map((colour, i) => [colour, to[i]]));
   const tint = (value) => {
     if (typeof value === "string") return other.get(value) || value;
-    if (Array.isArray(value)) return typeof value[0] === "number" ? value : value.map(tint);
+    // long lists are numbers; a colour scale is a list of pairs of a number and a colour
+    if (Array.isArray(value)) return typeof value[0] === "number" && value.length > 2 ? value : value.map(tint);
     if (!value || typeof value !== "object" || ArrayBuffer.isView(value)) return value;
     return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, tint(one)]));
   };
@@ -86,10 +87,12 @@ function figureTinted(figure, dark) {
 }
 
 export class FigurePlot {
-  // t: of makeTexts with FIGURE_TEXTS among its texts; onStep: told the index of the frame a person moved the slider to
-  constructor(t, onStep) {
+  // t: of makeTexts with FIGURE_TEXTS among its texts; onStep: told the index of the frame a person moved the slider to;
+  // onPick: told the index of the point, bar or column of a heatmap that was clicked
+  constructor(t, onStep, onPick) {
     this.t = t;
     this.onStep = onStep;
+    this.onPick = onPick;
     this.title = el("h3");
     this.equation = el("p", { class: "hs-fig-equation" });
     this.number = el("output");
@@ -123,8 +126,9 @@ export class FigurePlot {
 
   // figure: {data, layout, frames}; name: stem of saved files; big: large text; start: frame to begin with; quiet: others
   // tell that it is drawn
-  show(figure, { name, big = false, start, quiet = false } = {}) {
+  show(figure, { name, big = false, start, quiet = false, picks = false } = {}) {
     this.quiet = quiet;
+    this.picks = picks;
     this.given = figure;
     this.figure = figure;
     this.tinted = null;
@@ -140,6 +144,8 @@ export class FigurePlot {
     if (frames.length) {
       this.prefix = given && given.currentvalue ? given.currentvalue.prefix : "";
       this.range.max = frames.length - 1;
+      const longest = Math.max(...frames.map((frame) => frame.name.length));
+      this.number.style.minWidth = `${0.56 * (String(this.prefix).length + longest) + 0.5}em`; // the slider stays put
       this.range.setAttribute("aria-label", String(this.prefix).replace(/:\s*$/, ""));
       const first = start !== undefined && start !== null ? start : (given && given.active) || 0;
       this.at = Math.max(0, Math.min(frames.length - 1, first));
@@ -210,6 +216,8 @@ export class FigurePlot {
       const data = narrow ? figure.data.map(figureNarrow) : figure.data;
       await Plotly.react(this.box, data, layout, { displayModeBar: false, displaylogo: false, responsive: false });
       this.error.hidden = true;
+      if (!this.done && this.onPick) this.box.on("plotly_click", (event) => this.picked(event.points[0]));
+      this.box.classList.toggle("hs-fig-picks", Boolean(this.picks));
       this.done = state;
       const drawn = (Number(this.element.dataset.drawn) || 0) + 1;
       this.element.dataset.drawn = String(drawn);
@@ -223,23 +231,39 @@ export class FigurePlot {
     }
   }
 
+  picked(point) {
+    if (!this.picks || !point) return;
+    const { pointIndex } = point;
+    this.onPick(Array.isArray(pointIndex) ? pointIndex[1] : pointIndex);
+  }
+
   async save(format) {
     this.menu.open = false;
     const Plotly = await plotlyReady();
     const figure = this.current();
     const frames = this.figure.frames || [];
-    const stem = fileStem(["headscope", this.name, ...(frames.length > 1 ? [frames[this.at].name] : [])]);
+    const frame = frames.length > 1 ? frames[this.at].name : "";
+    const stem = fileStem(["headscope", this.name, ...(frame ? [frame.split(/[,(]/)[0].trim()] : [])]);
     if (format === "csv") {
       saveFile(stem + ".csv", figureCsv(figure), "text/csv;charset=utf-8");
       return;
     }
     const width = Math.max(640, this.box.clientWidth);
     const { sliders, ...layout } = figure.layout;
+    const title = { ...layout.title, y: 1, yref: "container", yanchor: "top", pad: { t: 18 } };
+    if (frame) title.text = `${title.text || ""} · ${this.prefix}${frame}`;
+    const above = layout.legend && layout.legend.y >= 1 ? 34 : 0; // a legend there needs room under the equation
+    const margin = { ...layout.margin, l: 72, t: 84 + above };
     const ground = getComputedStyle(this.element).getPropertyValue("--hs-bg").trim() || "#ffffff";
     const font = { ...layout.font, family: FIGURE_FONT };
-    const picture = { ...layout, font, paper_bgcolor: ground, plot_bgcolor: ground, width, autosize: false };
+    const picture = { ...layout, title, margin, font, paper_bgcolor: ground, plot_bgcolor: ground, width, autosize: false };
     const made = { data: figure.data, layout: figureScaled(picture, this.big ? 1.3 : 1) };
-    const address = await Plotly.toImage(made, { format, width, height: layout.height || 444, scale: format === "png" ? 2 : 1 });
+    const address = await Plotly.toImage(made, {
+      format,
+      width,
+      height: (layout.height || 444) + above,
+      scale: format === "png" ? 2 : 1,
+    });
     saveFile(`${stem}.${format}`, await (await fetch(address)).blob());
   }
 }
