@@ -1,9 +1,8 @@
 """Embeddings and the way through the layers: from the table (section 3.4) along the residual stream and back to it."""
 
 from pages.shared import embeddings, lens, residual, sentence
-from pages.shared.begin import begin, big_button
-from pages.shared.compared import of_page
-from pages.shared.downloads import link_menu
+from pages.shared.begin import begin
+from pages.shared.compared import waiting
 from pages.shared.options import Options
 from pages.shared.texts import _
 
@@ -23,7 +22,7 @@ part = options.parts(
 )
 trace = sentence.traced(begun, look=False)
 if trace is not None:
-    of_page(begun.state.switches, (), begun.model)
+    waiting(begun.state.switches)
     draw = {
         "norms": embeddings.draw_norms,
         "neighbours": embeddings.draw_neighbours,
@@ -34,6 +33,3 @@ if trace is not None:
     }[part]
     draw(begun, trace, options)
 options.finish()
-sentence.example_menu(begun)
-link_menu(begun)
-big_button(begun)

@@ -1,8 +1,8 @@
 """Feed-forward sub-layers (section 3.3): which neurons are active, what each does, and translation without them."""
 
 from pages.shared import activity, knockouts, neurons, nonlinearity, probing, sentence
-from pages.shared.begin import begin, big_button, message
-from pages.shared.downloads import link_menu
+from pages.shared.begin import begin
+from pages.shared.compared import waiting
 from pages.shared.options import Options
 from pages.shared.texts import _
 
@@ -22,8 +22,8 @@ part = options.parts(
 trace = sentence.traced(begun, look=False)
 later = None
 if trace is not None:
-    if part != "knock" and begun.state.switches:
-        message(_("Your switches wait: this part shows the model as it was trained."), "note")
+    if part != "knock":
+        waiting(begun.state.switches)
     if part == "activity":
         activity.draw(begun, options, trace)
     elif part == "neurons":
@@ -33,8 +33,5 @@ if trace is not None:
     else:
         knockouts.draw(begun, options, trace)
 options.finish()
-sentence.example_menu(begun)
-link_menu(begun)
-big_button(begun)
 if later is not None:
     later()  # over the probe set: the page stands already

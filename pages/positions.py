@@ -1,9 +1,8 @@
 """Positions: the encodings of section 3.5, and what a trained model does without them."""
 
 from pages.shared import learned_positions, position_lab, positions, probing, sentence
-from pages.shared.begin import begin, big_button
-from pages.shared.compared import of_page
-from pages.shared.downloads import link_menu
+from pages.shared.begin import begin
+from pages.shared.compared import waiting
 from pages.shared.options import Options
 from pages.shared.texts import _
 
@@ -23,7 +22,7 @@ part = options.parts(
 trace = sentence.traced(begun, look=False)
 if trace is not None:
     if part != "lab":
-        of_page(begun.state.switches, (), begun.model)
+        waiting(begun.state.switches)
     if part == "encoding":
         positions.draw_encoding(begun, options, trace)
     elif part == "distance":
@@ -35,6 +34,3 @@ if trace is not None:
     elif part == "lab":
         position_lab.draw(begun, trace)
 options.finish()
-sentence.example_menu(begun)
-link_menu(begun)
-big_button(begun)

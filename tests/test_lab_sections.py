@@ -113,14 +113,14 @@ def test_words_stand_over_their_probabilities_and_what_differs_is_marked(section
     trace = model.trace("3142")
     rows = dict((row[0], row[1:]) for row in cells(raw(app)))
     numbers = [number(perplexity(one)) for one in (trace, model.retrace(trace, on))]
-    assert rows["Perplexity of the model's first translation"] == numbers
+    assert rows["Perplexity of the translation before"] == numbers
 
 
 def test_the_given_target_is_named_and_pads_alone_are_nothing(section: Callable[..., AppTest]) -> None:
     app = section("translation", "pad=3", "3142", "1234", "sort")
     text = plain(app)
     assert "Perplexity of the given target" in text and "No word differs." in text and "hs-tr-differs" not in raw(app)
-    assert "Nothing is switched, so both are one translation." in plain(section("translation", "", "3142", "", "sort"))
+    assert "A translation with your switches will stand beside it." in plain(section("translation", "", "3142", "", "sort"))
 
 
 def test_before_has_no_padding_even_where_padding_would_be_seen(section: Callable[..., AppTest]) -> None:

@@ -55,8 +55,8 @@ def draw(
 
     key: unique in the app; name: stem of saved files; start: the frame to begin with, or where a person left it. Once a
     person moved the slider, where it stands is the browser's to say: an answer that is older than the next move would
-    throw it back. on_pick: told the index of the point or bar a person clicked, before the page runs again; of a heatmap
-    that of the column. Returns the frame a person chose in the browser, None before.
+    throw it back. on_pick: told the index of the point or bar a person clicked, of a heatmap that of the column, before
+    the page runs again. Returns the frame a person chose in the browser, None before.
     """
     state = current()
     reported = st.session_state.get(f"figure_{key}")

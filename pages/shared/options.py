@@ -10,7 +10,9 @@ from typing import Any
 import streamlit as st
 
 from pages.shared import figure
-from pages.shared.begin import Begun, message
+from pages.shared.begin import Begun, big_button, message
+from pages.shared.downloads import link_menu
+from pages.shared.sentence import example_menu
 from pages.shared.state import OPTIONS, current, keep, write_address
 from pages.shared.texts import _
 
@@ -162,11 +164,15 @@ class Options:
         return found
 
     def finish(self) -> None:
-        """Make the address bar say what is on the screen: what was chosen, as it is shown."""
+        """The end of the page: make the address bar say what is on the screen, which is what was chosen, as it is
+        shown; then the menus of the header, for what is drawn first is sent first."""
         state = current() or self.begun.state
         chosen = {name: self.shown.get(name, value) for name, value in self._chosen().items()}
         first = {name: value for name, value in chosen.items() if value != "" and (name, value) != self.first_part}
         write_address(replace(state, chosen={**state.chosen, self.page: first}), self.page)
+        example_menu(self.begun)
+        link_menu(self.begun)
+        big_button(self.begun)
 
 
 def _whole(asked: Value, default: int) -> int:

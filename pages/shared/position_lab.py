@@ -154,11 +154,14 @@ def draw_equivariance(begun: Begun, options: Options, trace: Trace) -> None:
             "section 3.5 tell the encoder who stands where."
         )
     )
-    seed = options.number("seed", _("Another order (seed)"), 0, 9999, 0, width=260)
+    left, right = st.columns((1, 4), gap="medium", vertical_alignment="bottom")
+    with left:
+        seed = options.number("seed", _("Another order (seed)"), 0, 9999, 0)
     found = _found(begun.model, trace, trace.id, seed, limit)
     order = permutation(len(trace.source_ids), seed)
     words = html.escape(" ".join(trace.source_labels[place] for place in order))
-    st.html(f'<p class="hs-look" dir="auto">{html.escape(_("The tokens, now:"))} <b>{words}</b></p>')
+    with right:
+        st.html(f'<p class="hs-said" dir="auto">{html.escape(_("The tokens, now:"))} <b>{words}</b></p>')
     positions = begun.model.config.positions != "none"
     _says(found, positions)
     texts = {
@@ -178,12 +181,34 @@ def draw_equivariance(begun: Begun, options: Options, trace: Trace) -> None:
     )
 
 
+def _try() -> None:
+    """Experiments to begin with, one click each."""
+    moves = {
+        _("No positions in the source"): (Reposition("remove", "source"),),
+        _("Source reversed"): (Reposition("reverse", "source"),),
+        _("Both shifted by 5"): (Reposition("shift", "source", 5), Reposition("shift", "target", 5)),
+        _("Source encodings × 4"): (Reposition("scale", "source", 4),),
+    }
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        st.html(f'<p class="hs-said">{html.escape(_("Try:"))}</p>', width="content")
+        for number, (label, found) in enumerate(moves.items()):
+            st.button(label, key=f"positions_try_{number}", on_click=_switch, args=(found,))
+
+
+def _switch(moves: tuple[Reposition, ...]) -> None:
+    state = current()
+    if state is not None:
+        keep(replace(state, switches=state.switches.without(Reposition) + Interventions(moves)))
+
+
 def draw(begun: Begun, trace: Trace) -> None:
     """Controls, the pictures of attention before and after, translations and the probe set."""
     state = lab.merge_browser(current() or begun.state, begun.model, ())
     if begun.model.config.positions == "none":
         message(_("This model was trained without positions, so there is nothing to exchange here."), "note")
     switches = of_page(state.switches, (Reposition,), begun.model)
+    if not switches and begun.model.config.positions != "none":
+        _try()
     left, right = st.columns(2, gap="medium")
     for side, column in zip(SIDES, (left, right), strict=True):
         with column:

@@ -102,7 +102,7 @@ def _side(title: str, translation: Translation, marks: Sequence[bool]) -> None:
 
 def _metrics(compared: Compared, before: Translation, after: Translation, given: bool) -> str:
     """HTML: the numbers of both sides."""
-    target = _("Perplexity of the given target") if given else _("Perplexity of the model's first translation")
+    target = _("Perplexity of the given target") if given else _("Perplexity of the translation before")
     rows = [
         (target, number(perplexity(compared.before)), number(perplexity(compared.after))),
         (
@@ -153,6 +153,13 @@ def draw(compared: Compared, given: bool) -> None:
         message(refusal(error, compared.interventions, compared.model.config), "error")
         return
     marks = apart(words_of(before), words_of(after))
+    if not compared.interventions:
+        _side(_("Nothing is switched"), before, marks[0])
+        legend = _(
+            "Bar and number: the probability of each word. A translation with your switches will stand beside it."
+        )
+        st.html(f'<p class="hs-tr-legend">{html.escape(legend)}</p>')
+        return
     switches = in_words(compared.interventions, compared.model.config)
     left, right = st.columns(2, gap="medium")
     with left:
@@ -161,10 +168,8 @@ def draw(compared: Compared, given: bool) -> None:
         _side(_("After: {switches}").format(switches=switches), after, marks[1])
     if any(map(any, marks)):
         legend = _("Framed and bold: the words that differ. Bar and number: the probability of each word.")
-    elif compared.interventions:
-        legend = _("No word differs. Bar and number: the probability of each word.")
     else:
-        legend = _("Nothing is switched, so both are one translation. Bar and number: the probability of each word.")
+        legend = _("No word differs. Bar and number: the probability of each word.")
     st.html(f'<p class="hs-tr-legend">{html.escape(legend)}</p>')
     if cut_off(after):
         sentence = _("The translation under these switches had not ended after {limit} tokens and was cut off.")

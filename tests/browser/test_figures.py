@@ -12,7 +12,7 @@ import torch
 
 from pages.shared.position_lab import ROUNDING
 from transformer.analysis.permutation import equivariance, permutation
-from transformer.figures.style import BLUE, INK
+from transformer.figures.style import BLUE, INK, PALETTE, PAPER
 from transformer.interventions import Interventions, Reposition
 from transformer.positional import sinusoidal
 from transformer.pretrained import Pretrained
@@ -112,6 +112,31 @@ def test_a_figure_follows_the_theme(context: BrowserContext, server: str) -> Non
         f"() => document.querySelectorAll('.hs-fig .scatterlayer .js-line')[1].style.stroke === '{rgb(BLUE['dark'])}'"
     )
     assert strokes()[1:] == [rgb(BLUE["dark"]), rgb(INK["dark"])]
+
+
+@pytest.mark.parametrize("name, part", [("embeddings", "lens"), ("positions", "encoding"), ("feedforward", "activity")])
+def test_heatmaps_and_axes_follow_the_theme_both_ways(
+    context: BrowserContext, server: str, name: str, part: str
+) -> None:
+    page = opened(context, server, name, part=part)
+    read = (
+        "() => [...document.querySelectorAll('.hs-fig .js-plotly-plot')].filter(one => one._fullData).flatMap(one => "
+        "[one._fullLayout.xaxis.tickfont.color, one._fullLayout.yaxis.gridcolor, "
+        "...one._fullData.filter(t => t.type === 'heatmap').flatMap(t => t.colorscale.map(pair => pair[1]))])"
+    )
+    own = {scheme: {colour[scheme] for colour in PALETTE} for scheme in ("light", "dark")}
+
+    def seen(scheme: str) -> None:
+        other = own["dark" if scheme == "light" else "light"]
+        page.wait_for_function(f"() => {{ const all = ({read})(); return all.length && "
+                               f"all.every(one => !{list(other)}.includes(one)); }}")  # fmt: skip
+        assert INK[scheme] in page.evaluate(read) and PAPER[scheme] in page.evaluate(read)
+
+    seen("light")
+    page.emulate_media(color_scheme="dark")
+    seen("dark")
+    page.emulate_media(color_scheme="light")
+    seen("light")
 
 
 def test_a_slider_moves_the_tokens_without_the_server(context: BrowserContext, server: str, model: Pretrained) -> None:

@@ -17,6 +17,7 @@ export const FIGURE_TEXTS = {
 };
 
 const FIGURE_NARROW = 560; // CSS pixels
+const FIGURE_BIG = 1.3; // as the page's own big text
 const FIGURE_WAIT = 30_000; // milliseconds
 // Of saved pictures: an SVG that is read elsewhere knows no font of this page, and text measured in one would not fit.
 const FIGURE_FONT = 'system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif';
@@ -67,6 +68,14 @@ function figureScaled(value, factor) {
     grown[name] = isFont ? { ...one, size: one.size * factor } : figureScaled(one, factor);
   }
   return grown;
+}
+
+// The fonts of a trace: of its texts and its colour scale.
+function figureScaledTrace(trace, factor) {
+  if (factor === 1) return trace;
+  const fonts = Object.keys(trace).filter((name) => /^(inside|outside)?textfont$/.test(name) || name === "colorbar");
+  const some = Object.fromEntries(fonts.map((name) => [name, trace[name]]));
+  return { ...trace, ...figureScaled(some, factor) };
 }
 
 // The same figure in the colours of the other theme: layout.meta.palette = {light: [...], dark: [...]}.
@@ -176,7 +185,7 @@ export class FigurePlot {
   layout(figure, width) {
     const { title, sliders, ...rest } = figure.layout;
     const above = title && title.text ? 64 : 0;
-    const grow = this.big ? 1.3 : 1;
+    const grow = this.big ? FIGURE_BIG : 1;
     const narrow = width < FIGURE_NARROW;
     const layout = figureScaled(rest, narrow ? grow * 0.88 : grow);
     layout.margin = { ...layout.margin, t: 14, ...(narrow ? { l: 42, r: 12 } : {}) };
@@ -213,7 +222,8 @@ export class FigurePlot {
       if (this.done && state.every((one, i) => one === this.done[i])) return; // a resize that changed nothing
       const figure = this.current();
       const { layout, narrow } = this.layout(figure, width);
-      const data = narrow ? figure.data.map(figureNarrow) : figure.data;
+      const grown = figure.data.map((trace) => figureScaledTrace(trace, this.big ? FIGURE_BIG : 1));
+      const data = narrow ? grown.map(figureNarrow) : grown;
       await Plotly.react(this.box, data, layout, { displayModeBar: false, displaylogo: false, responsive: false });
       this.error.hidden = true;
       if (!this.done && this.onPick) this.box.on("plotly_click", (event) => this.picked(event.points[0]));
@@ -257,7 +267,9 @@ export class FigurePlot {
     const ground = getComputedStyle(this.element).getPropertyValue("--hs-bg").trim() || "#ffffff";
     const font = { ...layout.font, family: FIGURE_FONT };
     const picture = { ...layout, title, margin, font, paper_bgcolor: ground, plot_bgcolor: ground, width, autosize: false };
-    const made = { data: figure.data, layout: figureScaled(picture, this.big ? 1.3 : 1) };
+    const grow = this.big ? FIGURE_BIG : 1;
+    const data = figure.data.map((trace) => figureScaledTrace(trace, grow));
+    const made = { data, layout: figureScaled(picture, grow) };
     const address = await Plotly.toImage(made, {
       format,
       width,
