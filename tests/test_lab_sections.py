@@ -120,7 +120,8 @@ def test_the_given_target_is_named_and_pads_alone_are_nothing(section: Callable[
     app = section("translation", "pad=3", "3142", "1234", "sort")
     text = plain(app)
     assert "Perplexity of the given target" in text and "No word differs." in text and "hs-tr-differs" not in raw(app)
-    assert "A translation with your switches will stand beside it." in plain(section("translation", "", "3142", "", "sort"))
+    app = section("translation", "", "3142", "", "sort")
+    assert "A translation with your switches will stand beside it." in plain(app)
 
 
 def test_before_has_no_padding_even_where_padding_would_be_seen(section: Callable[..., AppTest]) -> None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from tests.build import tiny_model, tiny_tokenizer
-from tests.test_pages import APP, address, folder, sentences
+from tests.test_pages import APP, address, figures, folder, sentences
 from transformer.checkpoint import save_checkpoint
 
 __all__ = ["folder"]  # the fixture
@@ -25,12 +23,6 @@ def open_page(folder: Path) -> Callable[..., AppTest]:
         return app.run()
 
     return start
-
-
-def figures(app: AppTest) -> dict[str, Any]:
-    """Name -> figure, of what the page draws."""
-    found = [json.loads(one.proto.json) for one in app.get("bidi_component") if one.proto.json]
-    return {one["name"]: json.loads(one["figure"]) for one in found if "figure" in one}
 
 
 def test_a_number_is_chosen_kept_and_in_the_link(open_page: Callable[..., AppTest]) -> None:

@@ -49,6 +49,12 @@ def sentences(app: AppTest, notes: bool = False) -> str:
     return " ".join(body for body in bodies if notes or "hs-note" not in body)
 
 
+def figures(app: AppTest) -> dict[str, Any]:
+    """Name -> figure, of what the page draws."""
+    found = [json.loads(one.proto.json) for one in app.get("bidi_component") if one.proto.json]
+    return {one["name"]: json.loads(one["figure"]) for one in found if "figure" in one}
+
+
 def address(app: AppTest) -> dict[str, str]:
     return {name: value[0] if isinstance(value, list) else value for name, value in app.query_params.items()}
 
@@ -209,7 +215,7 @@ def test_the_model_page_says_what_the_checkpoint_says(open_app: Callable[..., Ap
     values = {metric.label: metric.value for metric in app.metric}
     assert values["parameters"] == f"{tiny_pretrained().model.parameter_count():,}" and values["sacreBLEU"] == "12.3"
     assert "chrF" not in values and values["heads a layer"] == "3 × 22"
-    assert len(app.get("plotly_chart")) == 1 and any("Made for tests." in text.value for text in app.markdown)
+    assert list(figures(app)) == ["training"] and any("Made for tests." in text.value for text in app.markdown)
     assert address(app)["kind"] == "encoder_self" and address(app)["source"] == "ka lo mi"
 
 
@@ -219,8 +225,8 @@ def test_a_toys_curve_leaves_bleu_out_as_its_scores_do(open_app: Callable[..., A
     for scores in ('{"exact": 0.999, "perplexity": 1.1}', '{"exact": 0.2, "bleu": 12.3}'):
         (folder / "tiny" / "metrics.json").write_text(scores)
         st.cache_resource.clear()
-        (chart,) = open_app().switch_page("pages/model.py").run().get("plotly_chart")
-        lines[scores] = [line["name"] for line in json.loads(chart.proto.spec)["data"]]
+        app = open_app().switch_page("pages/model.py").run()
+        lines[scores] = [line["name"] for line in figures(app)["training"]["data"]]
     toy, translation = lines.values()
     assert toy == ["training loss", "validation loss"] and translation == [*toy, "validation BLEU"]
 

@@ -12,8 +12,8 @@ from streamlit.testing.v1 import AppTest
 from pages.shared.translation import number
 from tests.build import tiny_model, tiny_tokenizer
 from tests.test_lab_page import ids, packs
-from tests.test_options import figures, open_page
-from tests.test_pages import address, folder, sentences
+from tests.test_options import open_page
+from tests.test_pages import address, figures, folder, sentences
 from tests.test_view import unpack
 from transformer.checkpoint import save_checkpoint
 from transformer.interventions import Interventions

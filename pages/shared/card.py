@@ -6,6 +6,7 @@ import csv
 
 import streamlit as st
 
+from pages.shared import figure
 from pages.shared.texts import _
 from transformer.figures.training import training_curve
 from transformer.pretrained import Pretrained
@@ -54,11 +55,12 @@ def curve(model: Pretrained) -> None:
             "step": _("step"),
             "axis": _("loss, nats per token"),
         }
-        figure = training_curve(rows, labels, "dark" if st.context.theme.type == "dark" else "light")
+        drawn = training_curve(rows, labels, figure.theme())
     except (OSError, ValueError, KeyError, csv.Error):
         st.caption(_("The training.csv of this checkpoint cannot be read."))
         return
-    st.plotly_chart(figure, theme=None, key="training")
+    figure.prepare()
+    figure.draw(drawn, "training", "training")
 
 
 def card(model: Pretrained) -> None:

@@ -128,7 +128,7 @@ def main(folder: Path) -> None:
                                 page.set_viewport_size({"width": width, "height": height})
                     for name in MODELS if size != "projector" else ():
                         path = folder / f"model-{name}-{size}-{scheme}.png"
-                        take(page, f"{address}/model?checkpoint={name}", ".js-plotly-plot", path, size == "phone")
+                        take(page, f"{address}/model?checkpoint={name}", "[data-drawn]", path, size == "phone")
                     page.close()
             browser.close()
         finally:
