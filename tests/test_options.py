@@ -91,7 +91,7 @@ def test_what_a_smaller_model_cannot_show_comes_back_with_the_larger(
 ) -> None:
     small = tiny_model(vocab_size=len(tiny_tokenizer()), encoder_layers=1, d_ff=5)
     save_checkpoint(folder / "small", small, tiny_tokenizer(), ("Invented", "Imagined"))
-    app = open_page("feedforward", part="neurons", layer="2", neuron="30", checkpoint="tiny")
+    app = open_page("feedforward", part="neurons", stack="encoder", layer="2", neuron="30", checkpoint="tiny")
     app.selectbox("checkpoint").set_value("small").run()
     assert not app.exception and address(app)["layer"] == "1" and address(app)["neuron"] == "5"
     app.selectbox("checkpoint").set_value("tiny").run()
