@@ -16,7 +16,7 @@ from pages.shared.positions import texts as pages_texts
 from transformer.analysis.positions import by_offset, dot_products, shift_map, shifted, wavelengths
 from transformer.figures import learned_positions as learned
 from transformer.figures import positions as figures
-from transformer.figures.style import BLUE, GREY, INK, PURPLE, diverging
+from transformer.figures.style import BLUE, GREY, INK, PURPLE, diverging, ramp
 from transformer.positional import sinusoidal
 
 LENGTH, D_MODEL = 50, 34
@@ -45,7 +45,7 @@ def map_of(theme: str = "light", texts: Any = figures.LABELS) -> go.Figure:
 
 
 FIGURES: dict[str, Any] = {
-    "encoding": lambda theme, texts: figures.encoding_heatmap(TABLE.numpy(), theme, texts),
+    "encoding": lambda theme, texts: figures.encoding_heatmap(TABLE.numpy(), (0, 7), theme, texts),
     "curves": lambda theme, texts: figures.encoding_curves(TABLE.numpy(), (0, 7), WAVES, TOKENS, theme, texts),
     "wavelengths": lambda theme, texts: figures.wavelength_curve(WAVES, (0, 7), LENGTH, theme, texts),
     "products": lambda theme, texts: figures.product_matrix(PRODUCTS.numpy(), 4, None, theme, texts),
@@ -87,8 +87,9 @@ def words_of(figure: go.Figure) -> list[str]:
     titled = [layout, *axes, *(trace.get("colorbar", {}) for trace in drawn["data"])]
     texts = [one["title"]["text"] for one in titled if "text" in one.get("title", {})]
     texts += [layout["title"]["subtitle"]["text"], *(note["text"] for note in layout.get("annotations", ()))]
-    names = [trace["name"] for trace in drawn["data"] if "name" in trace]
-    return texts + [name for name in names if name not in (*EXACT, NAMES[0], "my&lt;i&gt;model")]
+    texts += [trace["name"] for trace in drawn["data"] if "name" in trace]
+    of_models = {*EXACT, NAMES[0], "my&lt;i&gt;model"}
+    return [text for text in texts if re.sub("</?b>", "", text) not in of_models]
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -102,7 +103,7 @@ def test_every_text_can_be_replaced(name: str) -> None:
 
 def test_the_heatmap_is_the_table() -> None:
     for theme in ("light", "dark"):
-        (cells,) = figures.encoding_heatmap(TABLE.numpy(), theme).data
+        (cells,) = figures.encoding_heatmap(TABLE.numpy(), theme=theme).data
         assert np.array_equal(cells.z, TABLE.numpy()) and (cells.zmin, cells.zmid, cells.zmax) == (-1, 0, 1)
         assert [list(one) for one in cells.colorscale] == diverging(theme)
     figure = figures.encoding_heatmap(TABLE.numpy())
@@ -117,7 +118,12 @@ def test_curves_and_the_marks_on_them() -> None:
         assert list(line.x) == list(range(LENGTH)) and np.array_equal(line.y, TABLE[:, dimension].numpy())
         assert line.name.startswith(f"dimension {dimension}: ")
     assert lines[1].name.endswith(figures.wavelength_text(2 * math.pi * 10000 ** (6 / D_MODEL)))
-    assert len({line.line.dash for line in lines}) == 6  # told apart without colours
+    assert len({(line.line.dash, line.marker.symbol) for line in lines}) == 6  # told apart without colours
+    assert len({(line.line.dash, line.line.color) for line in lines}) == 6  # and without marks
+    assert {line.line.shape for line in lines} == {"spline"}
+    assert [line.mode for line in lines] == ["lines"] * 4 + ["lines+markers"] * 2
+    few = figures.encoding_curves(TABLE.numpy()[: figures.DOTTED], (0,), WAVES)
+    assert {line.mode for line in few.data[:-1]} == {"lines+markers"}
     assert list(marks.x) == [0, 1, 2, 3] * 3 and marks.marker.color == BLUE["light"]
     assert np.array_equal(marks.y, np.concatenate([TABLE[:4, one].numpy() for one in (0, 7, 20)]))
     # 50 positions have room for every second label; all stay in meta, and none is markup.
@@ -126,6 +132,35 @@ def test_curves_and_the_marks_on_them() -> None:
     assert figure.layout.meta["ticks"][1] == "&lt;b&gt;cat&lt;/b&gt;"
     assert tuple(figure.layout.meta["labels"]["x2"]) == TOKENS
     assert figure.layout.xaxis.range == figure.layout.xaxis2.range == (-0.5, LENGTH - 0.5)
+
+
+def test_chosen_columns_are_marked_in_the_colours_of_their_curves() -> None:
+    ticks = figures.encoding_heatmap(TABLE.numpy(), (3, 9), "dark").layout.shapes
+    lines = figures.encoding_curves(TABLE.numpy(), (3, 9), WAVES, theme="dark").data[:-1]
+    assert [(tick.x0, tick.x1, tick.visible) for tick in ticks[:3]] == [(3, 3, True), (9, 9, True), (0, 0, False)]
+    assert [tick.line.color for tick in ticks] == [line.line.color for line in lines]
+    assert all(1 < tick.y0 < tick.y1 for tick in ticks)  # above the cells
+
+
+@pytest.mark.parametrize("count", [2, 5, 6])
+def test_few_places_are_numbered_by_whole_numbers(count: int) -> None:
+    few = count <= figures.FEW
+    table = sinusoidal(count, 2 * count)
+    products = dot_products(table)
+    there, mapped = (one.numpy() for one in shifted(table, 0))
+    waves = wavelengths(2 * count).numpy()
+    for figure, names in (
+        (figures.encoding_heatmap(table.numpy()[:, :count]), ("xaxis", "yaxis")),
+        (figures.encoding_curves(table.numpy(), (0,), waves), ("xaxis",)),
+        (figures.product_matrix(products.numpy()), ("xaxis", "yaxis")),
+        (figures.shift_matrix(shift_map(1, 2 * count).numpy()[:count, :count], 1), ("xaxis", "yaxis")),
+        (figures.shifted_beside(there[:, :count], mapped[:, :count], 0), ("xaxis", "xaxis2", "yaxis", "yaxis2")),
+    ):
+        assert [figure.layout[name].dtick for name in names] == [1 if few else None] * len(names)
+    assert figures.wavelength_curve(waves).layout.xaxis.dtick == (2 if 2 * count - 2 <= 2 * figures.FEW else None)
+    found = by_offset(products)
+    by = figures.products_by_offset(found.offsets.numpy(), found.mean.numpy())
+    assert by.layout.xaxis.dtick == (1 if 2 * count - 1 <= figures.FEW else None)
 
 
 def test_a_short_table_has_every_token_and_a_long_sentence_is_cut() -> None:
@@ -153,6 +188,10 @@ def test_wavelengths_on_a_logarithmic_axis_between_the_papers_ends() -> None:
     for shape, note in zip(figure.layout.shapes, figure.layout.annotations, strict=True):
         assert shape.y0 == shape.y1 == pytest.approx(10**note.y) and low < note.y < high  # notes count in powers of ten
     assert [note.text for note in figure.layout.annotations][2] == "length shown: 64"
+    sides = {length: [note.yanchor for note in figures.wavelength_curve(WAVES, (), length).layout.annotations]
+             for length in (2, 6, 7, 64)}  # fmt: skip
+    assert sides[2] == sides[6] == ["bottom", "bottom", "top"]  # the lower of two lines has its label below
+    assert sides[7] == sides[64] == ["top", "bottom", "bottom"]
     without = figures.wavelength_curve(WAVES)
     assert without.layout.shapes[2].visible is False and without.data[1].visible is False
 
@@ -170,7 +209,11 @@ def test_products_and_their_column() -> None:
     figure = figures.product_matrix(PRODUCTS.numpy(), 4, D_MODEL / 2)
     (cells,) = figure.data
     assert np.array_equal(cells.z, PRODUCTS.numpy().astype(np.float32))
+    assert PRODUCTS.min() > 0 and (cells.zmin, cells.zmid, cells.zmax) == (0, None, D_MODEL / 2)
+    assert [list(one) for one in cells.colorscale] == ramp(PURPLE, "light")
+    (cells,) = figures.product_matrix(-PRODUCTS.numpy(), 4, D_MODEL / 2).data
     assert (cells.zmin, cells.zmid, cells.zmax) == (-D_MODEL / 2, 0, D_MODEL / 2)
+    assert [list(one) for one in cells.colorscale] == diverging("light")
     (frame,) = figure.layout.shapes
     assert (frame.x0, frame.x1, frame.visible) == (3.5, 4.5, True) and figure.layout.annotations[0].text == "q = 4"
     bare = figures.product_matrix(3 * PRODUCTS.numpy())
@@ -185,6 +228,8 @@ def test_a_column_lies_on_the_mean() -> None:
     assert all(mean[x] == pytest.approx(y, abs=1e-4) for x, y in zip(row.x, row.y, strict=True))
     assert figure.layout.shapes[0].y0 == mean[0] == pytest.approx(D_MODEL / 2)
     assert figure.layout.annotations[0].text.endswith("= 17") and line.line.color == PURPLE["light"]
+    assert row.mode == "markers" and by_distance(row=np.zeros(figures.RINGS)).data[1].mode == "markers"
+    assert by_distance(row=np.zeros(figures.RINGS + 1)).data[1].mode == "lines"
     assert by_distance().data[1].visible is False and by_distance().layout.shapes[0].visible is False
 
 
@@ -205,6 +250,9 @@ def test_shifted_and_mapped_side_by_side_are_one() -> None:
     assert (right.xaxis, right.yaxis) == ("x2", "y2") and not left.showscale
     assert (left.zmin, left.zmax) == (right.zmin, right.zmax) and left.colorscale == right.colorscale
     assert figure.layout.xaxis2.matches == "x" and figure.layout.yaxis2.matches == "y"
+    names = figure.layout.annotations
+    assert [name.text for name in names] == [f"<b>{figures.LABELS[one]}</b>" for one in ("there", "mapped")]
+    assert all(name.y == 1 > figure.layout.yaxis.domain[1] for name in names)  # above the cells
 
 
 def test_two_tables_have_one_scale_and_a_line_where_training_ended() -> None:
@@ -213,7 +261,9 @@ def test_two_tables_have_one_scale_and_a_line_where_training_ended() -> None:
     assert np.array_equal(left.z, TABLE.numpy()) and np.array_equal(right.z, 3 * TABLE.numpy())
     assert left.zmax == right.zmax == -left.zmin == pytest.approx(3)
     assert [shape.y0 for shape in figure.layout.shapes] == [16.5, 16.5]
-    assert figure.layout.xaxis2.title.text == "my&lt;i&gt;model<br>dimension"
+    texts = [note.text for note in figure.layout.annotations]
+    assert texts == ["<b>formula</b>", "<b>my&lt;i&gt;model</b>", "trained"]
+    assert figure.layout.annotations[2].xref == "x2 domain"
     assert not learned.tables_beside(TABLE.numpy(), TABLE.numpy(), NAMES).layout.shapes
 
 

@@ -12,11 +12,13 @@ from typing import Any
 
 import pytest
 import streamlit as st
+import torch
 from streamlit.testing.v1 import AppTest
 
 from pages.shared import learned_positions, positions
 from pages.shared.learned_positions import FORMULA, LEARNED, exact, pair_of, trained_lengths, trained_positions
 from tests.build import tiny_model, tiny_pretrained
+from transformer.analysis.positions import neighbour_cosines
 from transformer.figures import positions as figures
 from transformer.pretrained import Pretrained, load
 from transformer.training.tasks import task_pairs
@@ -99,6 +101,11 @@ def shown(app: AppTest) -> dict[str, dict[str, Any]]:
     return {one["name"]: json.loads(one["figure"]) for one in found}
 
 
+def counting(app: AppTest) -> list[Any]:
+    """The buttons of the count."""
+    return [button for button in app.button if str(button.key).startswith("hs-exact")]
+
+
 def address(app: AppTest) -> dict[str, str]:
     found = {name: value[0] if isinstance(value, list) else value for name, value in app.query_params.items()}
     return {name: value for name, value in found.items() if name in ("d_model", "length", "dims", "k", "q")}
@@ -124,7 +131,10 @@ def test_the_sliders_begin_at_the_loaded_model() -> None:
     assert len(json.loads(data["figures"]["curves"])["layout"]["meta"]["ticks"]) == tokens
     assert data["limits"] == {"d_model": [2, 512], "length": [2, 512]} and data["curves"] == figures.MOST_CURVES
     assert not address(app) and not said(app, "hs-message")
-    data = handed(start("distance"))
+    assert "like the digits of a counter. Click a column to draw it below." in said(app, "hs-said-quiet")
+    app = start("distance")
+    assert "depends on their distance p − q alone" in said(app, "hs-said-quiet")
+    data = handed(app)
     assert data["values"] == {"d_model": 66, "length": 64, "k": 5, "q": 10}
     assert list(data["figures"]) == ["products", "offsets", "map", "shifted"]
 
@@ -246,9 +256,18 @@ def test_the_learned_table_of_the_loaded_model() -> None:
     assert drawn["positions_tables"]["layout"]["shapes"][0]["y0"] == 16.5
     assert [line["name"] for line in drawn["positions_norms"]["data"]] == ["formula", LEARNED]
     text = said(app)
-    assert f"The positions of {LEARNED} are learned" in text and "take up positions 0 to 16" in text
-    assert "variance 1 / d_model" in text
-    assert [button.label for button in app.button] == ["Count exact answers at 4 to 24 symbols, 100 inputs each"]
+    assert f"The positions of {LEARNED} are learned" in text
+    table = load(LEARNED).model.positions.table.detach()
+    cosines = neighbour_cosines(table)
+    near, far = (f"{one.mean():.2f}".replace("-", "−") for one in (cosines[:16], cosines[17:]))
+    assert (near, far) == ("0.68", "−0.01")
+    assert f"{LEARNED} saw at most 16 symbols and </s>: only positions 0 to 16 were ever trained." in text
+    assert f"resemble each other (mean cosine {near}); below it they are still the random numbers" in text
+    assert f"(mean cosine {far})" in text
+    (more,) = app.expander
+    source = html.unescape(" ".join(one.proto.body for one in more.get("html")))
+    assert "“reverse, 1 to 16 symbols, unseen”" in source and "variance 1 / d_model" in source
+    assert [button.label for button in counting(app)] == ["Count exact answers at 4 to 24 symbols, 100 inputs each"]
 
 
 @pytest.mark.parametrize(
@@ -279,7 +298,7 @@ def test_without_the_toys_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -
     app = start("learned")
     assert "No checkpoint with learned positions was found" in said(app) and not shown(app)
     app = start("learned", LEARNED, "abc")  # the other half is missing
-    assert len(shown(app)) == 3 and not app.button
+    assert len(shown(app)) == 3 and not counting(app)
 
 
 def test_exact_answers_beyond_the_trained_length(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -297,10 +316,42 @@ def test_exact_answers_beyond_the_trained_length(monkeypatch: pytest.MonkeyPatch
             assert exact(model, "reverse", length) == right / 12
         assert line["mode"] == "lines+markers"
     assert [exact(load(LEARNED), "reverse", length) for length in (15, 16, 17, 18)] == [1, 1, 0, 0]
-    text = said(app, "hs-message")
+    text = said(app, "hs-said")
+    share = f"{100 * exact(load(FORMULA), 'reverse', 17):.0f} %"
+    conclusion = "here, trained on at most 16 symbols, reverse got inputs of up to 17 symbols right "
+    assert f"{conclusion}({share} of those with 17), reverse-learned none beyond 16." in text
     assert f"{LEARNED}: 100 % exact at 16 symbols, the longest it was trained on; 0 % at 17, 0 % at 18." in text
-    assert not app.get("progress") and not app.button
+    assert not app.get("progress") and not counting(app)
     assert "positions_exact" in shown(app.run())  # kept
+
+
+@pytest.mark.parametrize(
+    ("formula", "learned", "sentence"),
+    [
+        ([1, 0, 0], [1, 0, 0], "neither reverse nor reverse-learned got a single longer input right."),
+        (
+            [1, 0.5, 0.1],
+            [1, 0, None],
+            "up to 18 symbols right (50 % of those with 17), reverse-learned none beyond 16.",
+        ),
+        ([1, 0, 0], [1, 0.2, 0], "right (0 % of those with 17), reverse-learned of up to 17 (20 % of those with 17)."),
+        ([0, 0, 0], [0, 0, 0], "neither reverse nor reverse-learned got a single longer input right."),
+    ],
+)
+def test_the_conclusion_is_computed(
+    formula: list[float | None], learned: list[float | None], sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(learned_positions, "LENGTHS", range(16, 19))
+    shares = {FORMULA: formula, LEARNED: learned}
+    text = learned_positions._conclusion((MODELS[FORMULA], MODELS[LEARNED]), shares, 16)
+    assert text.startswith("Section 3.5 says sinusoids “may allow the model to extrapolate to") and sentence in text
+
+
+def test_rows_that_do_not_resemble_each_other_are_not_said_to() -> None:
+    table = torch.eye(8)
+    text = learned_positions._says(table, (0, 3), "m")
+    assert "neighbouring rows have a mean cosine of 0.00; below it" in text and "(mean cosine 0.00)" in text
+    assert "(mean cosine –)" in learned_positions._says(table, (0, 6), "m")
 
 
 def test_counting_can_be_stopped_and_what_was_counted_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:

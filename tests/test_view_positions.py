@@ -177,6 +177,10 @@ def same(found: Any, wanted: Any, path: str = "figure") -> None:
         Values(64, 90, None, 89, 0),
         Values(2, 2, None, 0, 1),
         Values(40, 3, (1,), 1, 2),
+        Values(10, 5, (0, 1, 2, 3, 8, 9), 4, 0),
+        Values(12, 6, None, 5, 3),
+        Values(256, 101, (5,), 100, 100),
+        Values(512, 33, None, 0, 0),
     ],
     ids=str,
 )
@@ -219,6 +223,24 @@ def test_what_a_figure_needs_is_what_it_uses() -> None:
         assert used <= set(re.findall(r'"(\w+)"', needs)), name
 
 
+def test_every_figure_is_drawn_again_in_another_theme() -> None:
+    """The key that keeps a figure standing holds the look: else axes stay black on black until a slider moves."""
+    text = (bundle.FOLDER / "positions.js").read_text(encoding="utf-8")
+    assert "const look = [big, this.element.clientWidth, this.theme.key];" in text
+    assert "JSON.stringify([needs.map((one) => now[one]), look])" in text
+
+
+def test_products_that_are_never_negative_have_a_scale_from_0(run: Run) -> None:
+    """cos(p - q) alone is negative, the sum over 128 pairs within 64 positions never: as Python finds it."""
+    for d_model, length, zmin in ((2, 3, -1), (256, 64, 0)):
+        values = Values(d_model, length, None, 0, 0)
+        (cells,) = make_figures(values, TOKENS)["products"]().data
+        assert (cells.zmin, cells.zmid) == ((zmin, 0) if zmin else (0, None))
+        table = f"posTable({length}, {d_model})"
+        offsets = f"posByOffset(posProducts({table}, {length}, {d_model}), {length})"
+        assert (run(f"Math.min(...{offsets}.mean)") < 0) == bool(zmin)
+
+
 def test_the_script_is_one_module_and_every_text_is_used() -> None:
     code = bundle.script("positions.js")
     assert not re.search(r"^\s*import\b", code, re.MULTILINE) and len(re.findall(r"^export ", code, re.MULTILINE)) == 1
@@ -230,7 +252,8 @@ def test_the_script_is_one_module_and_every_text_is_used() -> None:
         assert all(re.match(r"pos|Pos|POS_", name) for name in own), file.name
         assert len(text.splitlines()) <= 300, file.name
     keys = re.findall(r"^  (\w+):", (bundle.FOLDER / "positions_texts.js").read_text(encoding="utf-8"), re.MULTILINE)
-    used = set(re.findall(r'"([a-z_]+)"', (bundle.FOLDER / "positions.js").read_text(encoding="utf-8")))
+    files = (bundle.FOLDER / name for name in ("positions.js", "positions_says.js"))
+    used = {name for file in files for name in re.findall(r'"([a-z_]+)"', file.read_text(encoding="utf-8"))}
     sliders = {name for slider in ("d_model", "length", "k", "q") for name in (slider, f"{slider}_term")}
     assert len(keys) == len(set(keys)) and set(keys) - used - sliders == {"region"}
     assert Path(bundle.FOLDER / "positions.css").is_file()

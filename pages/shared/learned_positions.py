@@ -26,6 +26,9 @@ MOST_ROWS = 128  # positions drawn of a long table
 LENGTHS = range(4, 25)  # symbols of the inputs that are counted
 COUNT, SEED = 100, 2017  # inputs of each length; 21 lengths and two models take 1 s of one core
 WANTED = "headscope_exact_wanted"  # in the session: whether the counts are shown
+# Section 3.5 of the paper, of the sinusoidal version.
+QUOTE = "may allow the model to extrapolate to sequence lengths longer than the ones encountered during training"
+ALIKE = 0.3  # cosine of rows that are said to resemble each other; of random rows of 64 numbers it is 0 ± 0.125
 _RANGE = re.compile(r"\b([0-9]{1,4}) to ([0-9]{1,4}) symbols\b")
 
 
@@ -64,14 +67,20 @@ def pair_of(model: Pretrained) -> Pair | None:
     return Pair(learned, formula, task_of(learned) if formula is not None else None)
 
 
+def _ranges(model: Pretrained) -> list[str]:
+    """The names of a checkpoint's data that say how many symbols its inputs have."""
+    data = model.metrics.get("data")
+    texts = map(str, data) if isinstance(data, list) else ()
+    found = ((text, _RANGE.search(text)) for text in texts)
+    return [text for text, match in found if match and 0 < int(match[1]) <= int(match[2])]
+
+
 def trained_lengths(model: Pretrained) -> tuple[int, int] | None:
     """Fewest and most symbols of the inputs a toy was trained on, from the name of the data in its metrics.json,
     "reverse, 1 to 16 symbols, unseen": they are drawn as the training's were. None where it does not say."""
-    data = model.metrics.get("data")
-    for text in data if isinstance(data, list) else []:
-        found = _RANGE.search(str(text))
-        if found and 0 < int(found[1]) <= int(found[2]):
-            return int(found[1]), int(found[2])
+    for text in _ranges(model):
+        low, high = _RANGE.findall(text)[0]
+        return int(low), int(high)
     return None
 
 
@@ -103,11 +112,8 @@ def texts() -> dict[str, str]:
         "position": _("position p"),
         "dimension": _("dimension"),
         "value": "PE",
-        "of": _("{name}<br>dimension"),
         "tables": _("Sinusoidal beside learned"),
-        "tables_equation": _(
-            "Left: the formula of section 3.5. Right: one learned vector a position (Table 3, row E)."
-        ),
+        "tables_equation": _("left section 3.5, right Table 3, row E: one learned vector a position"),
         "trained": _("trained"),
         "norms": _("Norm of every row"),
         "norms_equation": _("‖PE(<i>p</i>)‖; of the formula √(<i>d</i><sub>model</sub> / 2)"),
@@ -147,27 +153,47 @@ def _signed(value: float) -> str:
 
 def _says(table: torch.Tensor, trained: tuple[int, int] | None, name: str) -> str:
     """What the rows that training has seen have over the others, in numbers."""
-    norms = row_norms(table)
+    norms, cosines = row_norms(table), neighbour_cosines(table)
     if trained is None:
         sentence = _("Its rows have norms from {low} to {high}; {name} does not say which positions it was trained on.")
         return sentence.format(low=f"{norms.min():.2f}", high=f"{norms.max():.2f}", name=name)
-    inside, outside = norms[: trained[1] + 1], norms[trained[1] + 1 :]
-    cosines = neighbour_cosines(table)
+    last = trained[1]
+    near = cosines[:last].mean().item()
+    if near >= ALIKE:
+        sentence = _(
+            "{name} saw at most {last} symbols and </s>: only positions 0 to {last} were ever trained. Above the "
+            "dashed line neighbouring rows resemble each other (mean cosine {near}); below it they are still the "
+            "random numbers they began as (mean cosine {far})."
+        )
+    else:
+        sentence = _(
+            "{name} saw at most {last} symbols and </s>: only positions 0 to {last} were ever trained. Above the "
+            "dashed line neighbouring rows have a mean cosine of {near}; below it they are still the random numbers "
+            "they began as (mean cosine {far})."
+        )
+    far = _signed(cosines[last + 1 :].mean().item()) if len(cosines) > last + 1 else "–"
+    return sentence.format(name=name, last=last, near=_signed(near), far=far)
+
+
+def _sources(table: torch.Tensor, model: Pretrained, trained: tuple[int, int]) -> str:
+    """Where the numbers of `_says` come from."""
+    norms, last = row_norms(table), trained[1]
+    inside, outside = norms[: last + 1], norms[last + 1 :]
     sentence = _(
-        "Inputs of up to {symbols} symbols, as its metrics.json says, and </s> take up positions 0 to {last}: there "
-        "the norms run from {low} to {high}, and neighbouring rows have a mean cosine of {near}. Rows that no input "
-        "reached stay as they were drawn, with variance 1 / d_model: norms from {low_out} to {high_out}, mean cosine "
-        "{near_out}."
+        "{name}'s metrics.json names its data: “{data}”. Its longest input has {last} symbols, which take up positions "
+        "0 to {before}; </s> stands at {last}. All rows began as random numbers with variance 1 / d_model, which is a "
+        "norm of about 1. Norms of the trained rows now: {low} to {high}; of the others, which no gradient reached: "
+        "{low_out} to {high_out}."
     )
     return sentence.format(
-        symbols=trained[1],
-        last=trained[1],
+        name=model.name,
+        data=_ranges(model)[0],
+        last=last,
+        before=last - 1,
         low=f"{inside.min():.2f}",
         high=f"{inside.max():.2f}",
-        near=_signed(cosines[: trained[1]].mean().item()),
         low_out=f"{outside.min():.2f}",
         high_out=f"{outside.max():.2f}",
-        near_out=_signed(cosines[trained[1] + 1 :].mean().item()) if len(outside) > 1 else "–",
     )
 
 
@@ -182,13 +208,18 @@ def _tables(pair: Pair) -> None:
         trained = (0, shown - 1)
     names = (_("formula"), model.name)
     both = dict(zip(names, (formula[:shown].cpu(), learned[:shown].cpu()), strict=True))
-    say(_says(learned.cpu(), trained_positions(model), model.name))
+    known = trained_positions(model)
+    say(_says(learned.cpu(), known, model.name))
     if shown < len(learned):
-        st.caption(_("The first {shown} of {total} positions are drawn.").format(shown=shown, total=len(learned)))
+        text = _("The first {shown} of {total} positions are drawn.")
+        say(text.format(shown=shown, total=len(learned)), quiet=True)
     first, second = (table.numpy() for table in both.values())
     figure.draw(
         figures.tables_beside(first, second, names, trained, theme, labels), "learned_tables", "positions_tables"
     )
+    if known is not None:
+        with st.expander(_("How is it known which rows were trained?")):
+            say(_sources(learned.cpu(), model, known), quiet=True)
     left, right = st.columns(2, gap="medium")
     with left:
         norms = {name: row_norms(table).numpy() for name, table in both.items()}
@@ -206,11 +237,47 @@ def _percent(share: float | None) -> str:
     return "–" if share is None else f"{100 * share:.0f} %"
 
 
+def _conclusion(models: tuple[Pretrained, ...], shares: dict[str, list[float | None]], last: int) -> str:
+    """What section 3.5 hopes for, and how far either model got beyond the last trained length."""
+    names = [model.name for model in models]
+    right = [[length for length, share in zip(LENGTHS, shares[name], strict=True) if share] for name in names]
+    reach = [max(lengths, default=0) for lengths in right]
+    if max(reach) <= last:
+        sentence = _(
+            "Section 3.5 says sinusoids “{quote}”: here, trained on at most {last} symbols, neither {formula} nor "
+            "{learned} got a single longer input right."
+        )
+    elif reach[1] <= last:
+        sentence = _(
+            "Section 3.5 says sinusoids “{quote}”: here, trained on at most {last} symbols, {formula} got inputs of up "
+            "to {reach} symbols right ({share} of those with {next}), {learned} none beyond {last}."
+        )
+    else:
+        sentence = _(
+            "Section 3.5 says sinusoids “{quote}”: here, trained on at most {last} symbols, {formula} got inputs of up "
+            "to {reach} symbols right ({share} of those with {next}), {learned} of up to {other} ({other_share} of "
+            "those with {next})."
+        )
+    at_next = [_percent(shares[name][LENGTHS.index(last + 1)]) for name in names]
+    return sentence.format(
+        quote=QUOTE,
+        last=last,
+        next=last + 1,
+        formula=names[0],
+        learned=names[1],
+        share=at_next[0],
+        other_share=at_next[1],
+        reach=reach[0],
+        other=reach[1],
+    )
+
+
 def _results(models: tuple[Pretrained, ...], shares: dict[str, list[float | None]]) -> None:
     """The figure, and in words what happens where training ended."""
     trained = trained_lengths(models[-1])
     drawn = figures.exact_by_length(list(LENGTHS), shares, trained, figure.theme(), texts())
     figure.draw(drawn, "learned_exact", "positions_exact")
+    said = []
     for model in models:
         found = dict(zip(LENGTHS, shares[model.name], strict=True))
         lengths = trained_lengths(model)
@@ -229,13 +296,16 @@ def _results(models: tuple[Pretrained, ...], shares: dict[str, list[float | None
                 far=_percent(found[LENGTHS[-1]]),
                 most=LENGTHS[-1],
             )
-            message(text, "note")
+            said.append(text)
         cut = [length for length, share in found.items() if share is None]
         if cut:
             sentence = _(
                 "{name} has {positions} positions: inputs of {length} symbols and more do not fit, </s> included."
             )
-            message(sentence.format(name=model.name, positions=model.config.max_positions, length=cut[0]), "note")
+            said.append(sentence.format(name=model.name, positions=model.config.max_positions, length=cut[0]))
+    if trained is not None and trained[1] + 1 in LENGTHS and trained_lengths(models[0]) == trained:
+        say(_conclusion(models, shares, trained[1]))
+    say(*said, quiet=True)
 
 
 def _beyond(models: tuple[Pretrained, ...], task: str) -> None:

@@ -12,6 +12,7 @@ import streamlit as st
 from pages.shared import figure
 from pages.shared.begin import Begun, message
 from pages.shared.options import Options
+from pages.shared.say import say
 from pages.shared.state import current
 from pages.shared.texts import _
 from transformer.analysis.positions import by_offset, dot_products, shift_map, shifted, wavelengths
@@ -76,20 +77,23 @@ def texts() -> dict[str, str]:
         "products_equation": figures.LABELS["products_equation"],
         "row": "q = {q}",
         "offsets": _("Dot products against p − q"),
-        "offsets_equation": _("PE(<i>p</i>)·PE(<i>q</i>): mean over the pairs with one <i>p</i> − <i>q</i>"),
+        "offsets_equation": _("PE(<i>p</i>)·PE(<i>q</i>): mean over the pairs with equal <i>p</i> − <i>q</i>"),
         "offset": "p − q",
         "product": "PE(p)·PE(q)",
         "mean": _("mean over pairs"),
         "half": figures.LABELS["half"],
         "map": _("The map <i>M</i><sub>k</sub> for k = {k}: dimensions 0 to {last} of {d_model}"),
-        "map_equation": figures.LABELS["map_equation"],
+        "map_equation": _(
+            "blocks with rows (cos <i>ωk</i>, sin <i>ωk</i>) and (−sin <i>ωk</i>, cos <i>ωk</i>), "
+            "<i>ω</i> = 10000<sup>−2<i>i</i>/<i>d</i><sub>model</sub></sup>"
+        ),
         "map_value": figures.LABELS["map_value"],
         "into": _("dimension of PE(p + k)"),
         "from": _("dimension of PE(p)"),
         "shifted": _("Shifted by k = {k}: dimensions 0 to {last} of {d_model}"),
         "shifted_equation": figures.LABELS["shifted_equation"],
-        "there": _("PE(p + k), dimension"),
-        "mapped": _("<i>M</i><sub>k</sub> PE(p), dimension"),
+        "there": figures.LABELS["there"],
+        "mapped": figures.LABELS["mapped"],
     }
 
 
@@ -109,7 +113,7 @@ def make_figures(
         return figures.shifted_beside(there, mapped, k, theme, labels)
 
     return {
-        "encoding": lambda: figures.encoding_heatmap(table.numpy(), theme, labels),
+        "encoding": lambda: figures.encoding_heatmap(table.numpy(), dims, theme, labels),
         "curves": lambda: figures.encoding_curves(table.numpy(), dims, waves, tokens, theme, labels),
         "wavelengths": lambda: figures.wavelength_curve(waves, dims, length, theme, labels),
         "products": lambda: figures.product_matrix(products.numpy(), q, d_model / 2, theme, labels),
@@ -238,24 +242,25 @@ def _draw(begun: Begun, options: Options, trace: Trace, part: str) -> None:
 
 def draw_encoding(begun: Begun, options: Options, trace: Trace) -> None:
     """The table, chosen dimensions with the sentence's tokens on them, wavelengths; sliders for d_model and length."""
-    _draw(begun, options, trace, "encoding")
-    st.caption(
+    say(
         _(
-            "Section 3.5: attention alone does not know the order of its tokens, so every position p adds a vector of "
-            "its own. Each pair of dimensions is the sine and cosine of one angle, which turns once in a wavelength: "
-            "the first pair tells neighbours apart, the last ones change so slowly that only far positions differ."
-        )
+            "Section 3.5: attention alone does not know the order of its tokens, so every position adds a vector of "
+            "its own, a row of the picture. Left columns change at every position, right ones hardly at all, like the "
+            "digits of a counter. Click a column to draw it below."
+        ),
+        quiet=True,
     )
+    _draw(begun, options, trace, "encoding")
 
 
 def draw_distance(begun: Begun, options: Options, trace: Trace) -> None:
     """Dot products of encodings, as a matrix and against p - q, and the linear map M_k; sliders for k and q too."""
-    _draw(begun, options, trace, "distance")
-    st.caption(
+    say(
         _(
-            "Section 3.5 chose this function because “for any fixed offset $k$, $PE_{pos+k}$ can be represented as a "
-            "linear function of $PE_{pos}$”. $M_k$ turns every pair by the angle $k ω$: it depends on the shift "
-            "alone, never on the position. For the same reason the product of two encodings depends on their distance "
-            "alone."
-        )
+            "Every diagonal has one colour: the product of two encodings depends on their distance p − q alone. Click "
+            "a column to draw it against p − q. Section 3.5 wants PE(p + k) to be “a linear function” of PE(p): the "
+            "map below turns every pair of dimensions by an angle that depends on k alone."
+        ),
+        quiet=True,
     )
+    _draw(begun, options, trace, "distance")

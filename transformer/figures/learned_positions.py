@@ -12,15 +12,14 @@ import numpy as np
 import plotly.graph_objects as go
 
 from transformer.figures import positions
-from transformer.figures.positions import DASHES, across, note, say, two_tables
-from transformer.figures.style import GREY, INK, PAPER, PURPLE, dressed, plain
+from transformer.figures.positions import STROKES, across, note, say, two_tables, whole
+from transformer.figures.style import GREY, INK, PAPER, dressed, plain
 
 SYMBOLS = ("circle", "square", "diamond", "cross")
 LABELS = {
     **{name: positions.LABELS[name] for name in ("position", "dimension", "value")},
-    "of": "{name}<br>dimension",
     "tables": "Sinusoidal beside learned",
-    "tables_equation": "Left: the formula of section 3.5. Right: one learned vector a position (Table 3, row E).",
+    "tables_equation": "left section 3.5, right Table 3, row E: one learned vector a position",
     "trained": "trained",
     "norms": "Norm of every row",
     "norms_equation": "‖PE(<i>p</i>)‖; of the formula √(<i>d</i><sub>model</sub> / 2)",
@@ -50,18 +49,20 @@ def tables_beside(
     first: np.ndarray, second: np.ndarray, names: tuple[str, str], trained: tuple[int, int] | None = None,
     theme: str = "light", texts: Mapping[str, str] = LABELS,
 ) -> go.Figure:  # fmt: skip
-    """Two tables [position, dimension] on one scale, sinusoidal and learned; below the last trained position a line."""
+    """Two tables [position, dimension] on one scale, sinusoidal and learned; below the last trained position a line.
+
+    Annotations: the names, then what the line means, on the learned one.
+    """
     most = float(max(np.abs(first).max(), np.abs(second).max()))
     hover = f"{texts['position']} %{{y}}<br>{texts['dimension']} %{{x}}<br>{texts['value']} %{{z:.4f}}"
-    shown = (texts["of"].format(name=plain(names[0])), texts["of"].format(name=plain(names[1])))
-    figure = two_tables(first, second, shown, most, hover, theme, texts["value"])
-    figure.update_layout(yaxis={"title": texts["position"]})
+    shown, axes = (plain(names[0]), plain(names[1])), (texts["dimension"], texts["position"])
+    figure = two_tables(first, second, shown, axes, most, hover, theme, texts["value"])
     if trained is not None:
         for end in ("", "2"):
             line = {**across("y", trained[1] + 0.5, INK[theme]), "xref": f"x{end} domain", "yref": f"y{end}"}
             figure.add_shape(line)
-        figure.add_annotation(note(texts["trained"], 0, trained[1] + 0.5, INK[theme], yref="y", xanchor="left",
-                                    yanchor="bottom", bgcolor=PAPER[theme], opacity=0.85))  # fmt: skip
+        figure.add_annotation(note(texts["trained"], 0, trained[1] + 0.5, INK[theme], xref="x2 domain", yref="y2",
+                                    xanchor="left", yanchor="bottom", bgcolor=PAPER[theme], opacity=0.85))  # fmt: skip
     say(figure, texts["tables"], texts["tables_equation"])
     return dressed(figure, theme, 460)
 
@@ -72,10 +73,10 @@ def _lines(
     """One line a name, each with a colour, a dash and a mark of its own."""
     figure = go.Figure()
     for number, (name, (x, y)) in enumerate(series.items()):
-        colour = (PURPLE, INK, GREY)[number % 3][theme]
+        dash, colour, _mark = STROKES[number % len(STROKES)]
         figure.add_scatter(
             x=np.asarray(x), y=np.asarray(y, np.float32), name=plain(name), mode="lines+markers", hovertemplate=hover,
-            line={"color": colour, "width": 2.5, "dash": DASHES[number % len(DASHES)]},
+            line={"color": colour[theme], "width": 2.5, "dash": dash},
             marker={"symbol": SYMBOLS[number % len(SYMBOLS)], "size": 9 if marks else 6},
         )  # fmt: skip
     return figure
@@ -122,7 +123,7 @@ def exact_by_length(
     shares = {name: np.array([np.nan if one is None else 100 * one for one in ys]) for name, ys in exact.items()}
     figure = _lines({name: (np.asarray(lengths), ys) for name, ys in shares.items()}, "%{y:.0f} %", theme, marks=True)
     figure.update_layout(
-        xaxis={"title": texts["symbols"], "range": [min(lengths) - 0.5, max(lengths) + 0.5]},
+        xaxis={"title": texts["symbols"], "range": [min(lengths) - 0.5, max(lengths) + 0.5], **whole(len(lengths))},
         yaxis={"title": texts["share"], "range": [-4, 104]},
         **_trained(trained, texts["trained"], theme),
     )  # fmt: skip

@@ -24,13 +24,25 @@ from transformer.figures.style import (
     diverging,
     dressed,
     label_axis,
+    ramp,
     short,
     titled,
 )
 
 SHOWN = 32  # dimensions of M_k and positions beside it: cells that can be told apart from the back row
-DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
-MOST_CURVES = len(DASHES)
+# Dash, colour and mark of each curve: no two look alike, in print neither.
+STROKES = (
+    ("solid", PURPLE, "circle"),
+    ("dash", INK, "circle"),
+    ("dot", GREY, "circle"),
+    ("dashdot", PURPLE, "circle"),
+    ("solid", INK, "diamond"),
+    ("longdash", GREY, "square"),
+)
+MOST_CURVES = len(STROKES)
+DOTTED = 32  # positions at most that a curve shows as dots
+RINGS = 100  # points at most that are drawn as rings
+FEW = 5  # places on an axis: plotly has up to 10 ticks, and would number so few by halves
 SHORTEST, LONGEST = 2 * math.pi, 20000 * math.pi
 _GROWING = "10000<sup>2<i>i</i>/<i>d</i><sub>model</sub></sup>"
 _ANGLE = f"<i>p</i> / {_GROWING}"
@@ -59,15 +71,14 @@ LABELS = {
     "products_equation": f"{_DOT} = Σ<sub>i</sub> cos((<i>p</i> − <i>q</i>) / {_GROWING})",
     "row": "q = {q}",
     "offsets": "Dot products against p − q",
-    "offsets_equation": f"{_DOT}: mean over the pairs with one <i>p</i> − <i>q</i>",
+    "offsets_equation": f"{_DOT}: mean over the pairs with equal <i>p</i> − <i>q</i>",
     "offset": "p − q",
     "product": "PE(p)·PE(q)",
     "mean": "mean over pairs",
     "half": "<i>d</i><sub>model</sub> / 2 = {half}",
     "map": "The map <i>M</i><sub>k</sub> for k = {k}: dimensions 0 to {last} of {d_model}",
     "map_equation": (
-        "[sin <i>ω</i>(<i>p</i> + <i>k</i>), cos <i>ω</i>(<i>p</i> + <i>k</i>)] = "
-        "[[cos <i>ωk</i>, sin <i>ωk</i>], [−sin <i>ωk</i>, cos <i>ωk</i>]] [sin <i>ωp</i>, cos <i>ωp</i>], "
+        "blocks with rows (cos <i>ωk</i>, sin <i>ωk</i>) and (−sin <i>ωk</i>, cos <i>ωk</i>), "
         "<i>ω</i> = 10000<sup>−2<i>i</i>/<i>d</i><sub>model</sub></sup>"
     ),
     "map_value": "<i>M</i><sub>k</sub>",
@@ -75,8 +86,8 @@ LABELS = {
     "from": "dimension of PE(p)",
     "shifted": "Shifted by k = {k}: dimensions 0 to {last} of {d_model}",
     "shifted_equation": "PE(<i>p</i> + <i>k</i>) = <i>M</i><sub>k</sub> PE(<i>p</i>)",
-    "there": "PE(p + k), dimension",
-    "mapped": "<i>M</i><sub>k</sub> PE(p), dimension",
+    "there": "PE(<i>p</i> + <i>k</i>)",
+    "mapped": "<i>M</i><sub>k</sub> PE(<i>p</i>)",
 }  # fmt: skip
 
 
@@ -98,13 +109,18 @@ def note(text: str, x: float, y: float, colour: str, **more: object) -> dict[str
     return {"text": text, "x": x, "y": y, "showarrow": False, "font": {"color": colour}, "xref": "x domain", **more}
 
 
+def whole(count: int) -> dict[str, Any]:
+    """Of an axis with so many places, numbered from 0: ticks at whole numbers."""
+    return {"dtick": 1} if count <= FEW else {}
+
+
 def signed(figure: go.Figure, z: np.ndarray, most: float, theme: str, hover: str, title: str, **more: Any) -> go.Figure:
     """Signed cells on the scale from -most to most, row 0 on top."""
-    bar = {"title": {"text": title, "side": "right"}, "thickness": 14}
+    bar = {"title": {"text": title, "side": "right"}, "thickness": 14, **more.pop("bar", {})}
+    scale = {"zmin": -most, "zmax": most, "zmid": 0, "colorscale": diverging(theme)}
     return figure.add_heatmap(
-        z=np.asarray(z, np.float32), zmin=-most, zmax=most, zmid=0, colorscale=diverging(theme),
-        hovertemplate=hover + "<extra></extra>", **{"colorbar": bar, **more},
-    )  # fmt: skip
+        z=np.asarray(z, np.float32), hovertemplate=hover + "<extra></extra>", **{"colorbar": bar, **scale, **more}
+    )
 
 
 def wavelength_text(value: float) -> str:
@@ -115,17 +131,33 @@ def wavelength_text(value: float) -> str:
     return f"{math.floor(value / step + 0.5) * step:,}"
 
 
-def encoding_heatmap(table: np.ndarray, theme: str = "light", texts: Mapping[str, str] = LABELS) -> go.Figure:
-    """A table [position, dimension] on the scale from -1 to 1."""
+def encoding_heatmap(
+    table: np.ndarray, dimensions: Sequence[int] = (), theme: str = "light", texts: Mapping[str, str] = LABELS
+) -> go.Figure:
+    """A table [position, dimension] on the scale from -1 to 1.
+
+    dimensions: at most MOST_CURVES columns with a tick above them, each in the colour of its curve. Shapes: the ticks,
+    those without a dimension hidden.
+    """
     figure = go.Figure()
     hover = f"{texts['position']} %{{y}}<br>{texts['dimension']} %{{x}}<br>{texts['value']} %{{z:.4f}}"
     signed(figure, table, 1, theme, hover, texts["value"])
     figure.update_layout(
-        xaxis={"title": texts["dimension"]}, yaxis={"title": texts["position"], "autorange": "reversed"},
+        xaxis={"title": texts["dimension"], **whole(len(table[0]))},
+        yaxis={"title": texts["position"], "autorange": "reversed", **whole(len(table))},
+        shapes=[_tick(list(dimensions[number : number + 1]), colour[theme])
+                for number, (_dash, colour, _mark) in enumerate(STROKES)],
         hovermode="closest",
     )  # fmt: skip
     say(figure, texts["encoding"], texts["encoding_equation"], d_model=len(table[0]))
     return dressed(figure, theme, 420)
+
+
+def _tick(places: Sequence[int], colour: str) -> dict[str, Any]:
+    """A mark above a column; hidden if there is none."""
+    at = places[0] if places else 0
+    return {"type": "line", "xref": "x", "yref": "y domain", "x0": at, "x1": at, "y0": 1.008, "y1": 1.04,
+            "line": {"color": colour, "width": 4}, "visible": bool(places)}  # fmt: skip
 
 
 def encoding_curves(
@@ -135,21 +167,24 @@ def encoding_curves(
     """Chosen dimensions of a table [position, dimension] over positions, with a mark at every token of the sentence.
 
     dimensions: at most MOST_CURVES; wavelengths: of every pair, [d_model / 2]; tokens: of positions 0, 1, ...; they
-    stand on an axis above. Traces: MOST_CURVES lines, those without a dimension hidden, then the marks of the tokens.
+    stand on an axis above. Between positions the curves are smooth; up to DOTTED positions have dots. Traces:
+    MOST_CURVES lines, those without a dimension hidden, then the marks of the tokens.
     Raises ValueError for more dimensions.
     """
     if len(dimensions) > MOST_CURVES:
         raise ValueError(f"{len(dimensions)} curves were asked for; {MOST_CURVES} can be told apart")
     figure, places = go.Figure(), np.arange(len(table))
-    for number, dash in enumerate(DASHES):
+    for number, (dash, colour, mark) in enumerate(STROKES):
         there = number < len(dimensions)
         dimension = dimensions[number] if there else 0
         wavelength = wavelength_text(float(wavelengths[dimension // 2]))
-        line = {"color": (PURPLE, INK, GREY)[number % 3][theme], "dash": dash, "width": 2.5}
+        line = {"color": colour[theme], "dash": dash, "width": 2.5, "shape": "spline"}
+        dotted = len(table) <= DOTTED or mark != "circle"
+        marker = {"symbol": mark, "size": 5} if mark == "circle" else {"symbol": mark, "size": 10, "maxdisplayed": 16}
         figure.add_scatter(
             x=places, y=np.asarray(table[:, dimension], np.float32) if there else np.zeros(0, np.float32),
-            name=texts["curve"].format(dimension=dimension, wavelength=wavelength), mode="lines", line=line,
-            visible=there, hovertemplate="%{y:.4f}",
+            name=texts["curve"].format(dimension=dimension, wavelength=wavelength), line=line, marker=marker,
+            mode="lines+markers" if dotted else "lines", visible=there, hovertemplate="%{y:.4f}",
         )  # fmt: skip
     marked = min(len(tokens), len(table))
     x = np.tile(places[:marked], len(dimensions))
@@ -160,7 +195,7 @@ def encoding_curves(
     )  # fmt: skip
     span = [-0.5, len(table) - 0.5]
     figure.update_layout(
-        xaxis={"title": texts["position"], "range": span},
+        xaxis={"title": texts["position"], "range": span, **whole(len(table))},
         xaxis2={"overlaying": "x", "side": "top", "range": span, "matches": "x", "tickangle": -60, "showgrid": False,
                 "visible": bool(len(tokens)), "tickfont": {"color": BLUE[theme], "size": 15}},
         yaxis={"title": texts["value"], "range": [-1.08, 1.08]},
@@ -196,19 +231,22 @@ def wavelength_curve(
         mode="markers", name=texts["chosen"], marker={"color": INK[theme], "size": 11}, hoverinfo="skip",
         visible=bool(len(dimensions)), showlegend=True,
     )  # fmt: skip
-    grey, shown = GREY[theme], length or 1
-    notes = (texts["shortest"], SHORTEST, 1, "right", "top"), (texts["longest"], LONGEST, 0, "left", "bottom")
+    grey, shown, last = GREY[theme], length or 1, 2 * len(wavelengths) - 2
+    # Two labels at one side: of two lines close together the lower has its label below, the upper above.
+    above, below = ("bottom", "top") if length is not None and length < SHORTEST else ("top", "bottom")
+    notes = (texts["shortest"], SHORTEST, 1, "right", above), (texts["longest"], LONGEST, 0, "left", "bottom")
+    pad = max(1, 0.04 * last)
     figure.update_layout(
-        xaxis={"title": texts["pair"]},
-        yaxis={"title": texts["wavelength"], "type": "log", "range": [-0.15, 5.5], "dtick": 1},
+        xaxis={"title": texts["pair"], "range": [-pad, last + pad], **({"dtick": 2} if last <= 2 * FEW else {})},
+        yaxis={"title": texts["wavelength"], "type": "log", "range": [-0.4, 5.5], "dtick": 1},
         shapes=[
             across("y", SHORTEST, grey), across("y", LONGEST, grey),
             {**across("y", shown, INK[theme], "dot"), "visible": length is not None},
         ],
         annotations=[
-            *(note(text, x, math.log10(y), grey, xanchor=side, yanchor=above) for text, y, x, side, above in notes),
+            *(note(text, x, math.log10(y), grey, xanchor=side, yanchor=end) for text, y, x, side, end in notes),
             note(texts["length"].format(length=shown), 1, math.log10(shown), INK[theme], xanchor="right",
-                  yanchor="bottom", visible=length is not None),
+                  yanchor=below, visible=length is not None),
         ],
         meta={"length": texts["length"]},
     )  # fmt: skip
@@ -222,20 +260,24 @@ def product_matrix(
 ) -> go.Figure:  # fmt: skip
     """PE(p).PE(q), [position, position], p down, q across; a column q framed.
 
-    most: end of the scale, d_model / 2 for the sinusoidal encoding; None: the largest product. Shapes: column q.
+    most: end of the scale, d_model / 2 for the sinusoidal encoding; None: the largest product. The scale begins at 0
+    where no product is negative, at -most otherwise. Shapes: column q.
     """
     figure = go.Figure()
     most = float(np.abs(products).max()) if most is None else most
     hover = f"{texts['position']} %{{y}}<br>{texts['other']} %{{x}}<br>{texts['product']} %{{z:.3f}}"
-    signed(figure, products, most, theme, hover, texts["product"])
+    scales = {"signed": diverging(theme), "unsigned": ramp(PURPLE, theme)}
+    positive = {"zmin": 0, "zmid": None, "colorscale": scales["unsigned"]} if products.min() >= 0 else {}
+    signed(figure, products, most, theme, hover, texts["product"], **positive)
     at = q or 0
     frame = {"type": "rect", "xref": "x", "yref": "y domain", "x0": at - 0.5, "x1": at + 0.5, "y0": 0, "y1": 1,
              "line": {"color": INK[theme], "width": 2}, "visible": q is not None}  # fmt: skip
     said = note(texts["row"].format(q=at), at, 0, INK[theme], xref="x", yref="y domain", yanchor="bottom",
                 bgcolor=PAPER[theme], visible=q is not None)  # fmt: skip
     figure.update_layout(
-        xaxis={"title": texts["other"]}, yaxis={"title": texts["position"], "autorange": "reversed"},
-        shapes=[frame], annotations=[said], hovermode="closest", meta={"row": texts["row"]},
+        xaxis={"title": texts["other"], **whole(len(products))},
+        yaxis={"title": texts["position"], "autorange": "reversed", **whole(len(products))},
+        shapes=[frame], annotations=[said], hovermode="closest", meta={"row": texts["row"], "scales": scales},
     )  # fmt: skip
     say(figure, texts["products"], texts["products_equation"])
     return dressed(figure, theme, 460)
@@ -247,8 +289,9 @@ def products_by_offset(
 ) -> go.Figure:  # fmt: skip
     """Products against p - q.
 
-    offsets, mean: [2 * positions - 1]; row: the products of one q with every p, [position], as points: where products
-    depend on p - q only, all of them lie on the line; half: d_model / 2, a line across. Shapes: half.
+    offsets, mean: [2 * positions - 1]; row: the products of one q with every p, [position], as rings or, above RINGS of
+    them, as a dotted line: where products depend on p - q only, it lies on the other; half: d_model / 2, a line across.
+    Shapes: half.
     """
     figure = go.Figure()
     figure.add_scatter(
@@ -257,7 +300,8 @@ def products_by_offset(
     )  # fmt: skip
     points = np.zeros(0, np.float32) if row is None else np.asarray(row, np.float32)
     figure.add_scatter(
-        x=np.arange(len(points)) - q, y=points, mode="markers", name=texts["row"].format(q=q), visible=row is not None,
+        x=np.arange(len(points)) - q, y=points, name=texts["row"].format(q=q), visible=row is not None,
+        mode="lines" if len(points) > RINGS else "markers", line={"color": INK[theme], "width": 3, "dash": "dot"},
         marker={"color": INK[theme], "size": 7, "symbol": "circle-open", "line": {"width": 2}},
         hovertemplate="%{y:.3f}",
     )  # fmt: skip
@@ -265,7 +309,8 @@ def products_by_offset(
     said = note(texts["half"].format(half=f"{top:g}"), 1, top, GREY[theme], xanchor="right", yanchor="bottom",
                  visible=half is not None)  # fmt: skip
     figure.update_layout(
-        xaxis={"title": texts["offset"], "range": [-end - 0.5, end + 0.5]}, yaxis={"title": texts["product"]},
+        xaxis={"title": texts["offset"], "range": [-end - 0.5, end + 0.5], **whole(2 * end + 1)},
+        yaxis={"title": texts["product"]},
         shapes=[{**across("y", top, GREY[theme]), "visible": half is not None}], annotations=[said],
         meta={"row": texts["row"], "half": texts["half"]},
     )  # fmt: skip
@@ -279,25 +324,36 @@ def shift_matrix(matrix: np.ndarray, k: int, theme: str = "light", texts: Mappin
     hover = f"{texts['into']} %{{y}}<br>{texts['from']} %{{x}}<br>{texts['map_value']} %{{z:.4f}}"
     signed(figure, shown, 1, theme, hover, texts["map_value"])
     figure.update_layout(
-        xaxis={"title": texts["from"]}, yaxis={"title": texts["into"], "autorange": "reversed"}, hovermode="closest"
-    )
+        xaxis={"title": texts["from"], **whole(len(shown))},
+        yaxis={"title": texts["into"], "autorange": "reversed", **whole(len(shown))}, hovermode="closest",
+    )  # fmt: skip
     say(figure, texts["map"], texts["map_equation"], k=k, last=len(shown) - 1, d_model=d_model)
     return dressed(figure, theme, 420)
 
 
 def two_tables(
-    left: np.ndarray, right: np.ndarray, names: tuple[str, str], most: float, hover: str, theme: str, bar: str
-) -> go.Figure:
-    """Two heatmaps of one size side by side, rows and scale shared; their names below them."""
-    figure = go.Figure()
+    left: np.ndarray, right: np.ndarray, names: tuple[str, str], axes: tuple[str, str], most: float, hover: str,
+    theme: str, bar: str,
+) -> go.Figure:  # fmt: skip
+    """Two heatmaps of one size side by side, rows and scale shared; their names above them. axes: titles of x and y.
+
+    Annotations: the names.
+    """
+    figure, (rows, columns), top = go.Figure(), left.shape, 0.93  # of the plot, the names above it
     for number, (z, name) in enumerate(zip((left, right), names, strict=True)):
         end = {"xaxis": "x2", "yaxis": "y2"} if number else {"showscale": False}
-        signed(figure, z, most, theme, f"{name}<br>{hover}", bar, name=name, **end)
+        place = {"len": top, "y": 0, "yanchor": "bottom"}
+        signed(figure, z, most, theme, f"{name}<br>{hover}", bar, name=name, bar=place, **end)
+    across_, down = whole(columns), {"domain": [0, top], "autorange": "reversed", **whole(rows)}
     figure.update_layout(
-        xaxis={"domain": [0, 0.48], "title": names[0]},
-        xaxis2={"domain": [0.52, 1], "anchor": "y2", "matches": "x", "title": names[1]},
-        yaxis={"autorange": "reversed"},
-        yaxis2={"anchor": "x2", "matches": "y", "autorange": "reversed", "showticklabels": False},
+        xaxis={"domain": [0, 0.48], "title": axes[0], **across_},
+        xaxis2={"domain": [0.52, 1], "anchor": "y2", "matches": "x", "title": axes[0], **across_},
+        yaxis={"title": axes[1], **down},
+        yaxis2={"anchor": "x2", "matches": "y", "showticklabels": False, **down},
+        annotations=[
+            note(f"<b>{name}</b>", 0, 1, INK[theme], xref=f"x{end} domain", yref="paper", xanchor="left", yanchor="top")
+            for name, end in zip(names, ("", "2"), strict=True)
+        ],
         hovermode="closest",
     )
     return figure
@@ -309,7 +365,7 @@ def shifted_beside(
     """PE(p + k) from the table beside M_k PE(p), both [position, dimension]: the first SHOWN of either are drawn."""
     left, right = (np.asarray(one)[:SHOWN, :SHOWN] for one in (there, mapped))
     hover = f"{texts['position']} %{{y}}<br>{texts['dimension']} %{{x}}<br>%{{z:.4f}}"
-    figure = two_tables(left, right, (texts["there"], texts["mapped"]), 1, hover, theme, texts["value"])
-    figure.update_layout(yaxis={"title": texts["position"]})
+    names, axes = (texts["there"], texts["mapped"]), (texts["dimension"], texts["position"])
+    figure = two_tables(left, right, names, axes, 1, hover, theme, texts["value"])
     say(figure, texts["shifted"], texts["shifted_equation"], k=k, last=left.shape[1] - 1, d_model=len(there[0]))
-    return dressed(figure, theme, 400)
+    return dressed(figure, theme, 420)

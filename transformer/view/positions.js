@@ -1,10 +1,10 @@
 import { el } from "./dom.js";
-import { formatDeviation } from "./format.js";
 import { FigurePlot, FIGURE_TEXTS, figureMarkup } from "./figure_plot.js";
 import { PlainView, plainComponent } from "./plain_view.js";
-import { posTable, posRows, posWavelengths, posWavelengthText, posProducts, posByOffset } from "./positions_numbers.js";
-import { posMapped, posShiftError, posSameProducts, posDefaultDims, posReadDims } from "./positions_numbers.js";
+import { posTable, posRows, posWavelengths, posProducts, posByOffset } from "./positions_numbers.js";
+import { posSameProducts, posDefaultDims, posReadDims } from "./positions_numbers.js";
 import { POS_FIGURES } from "./positions_fill.js";
+import { posEncodingSays, posDistanceSays, posChecks } from "./positions_says.js";
 import { POS_TEXTS } from "./positions_texts.js";
 
 // The encodings of positions under sliders: everything is computed and drawn here on every move, and told to Python
@@ -15,8 +15,6 @@ import { POS_TEXTS } from "./positions_texts.js";
 const POS_REPORT = 300; // milliseconds after the last move until Python hears of it
 const POS_EXACT = 120; // milliseconds after the last move until large matrices are summed product by product
 const POS_LARGE = 8e6; // multiplications of a matrix that take some 10 ms
-const POS_LIMIT = 1e-5; // of |PE(p + k) - M_k PE(p)|
-const POS_SPREAD = 1e-6; // of products, for each unit of d_model: rounding of float32, generously
 const POS_PARTS = {
   encoding: { sliders: ["d_model", "length"], figures: ["encoding", "wavelengths", "curves"], dims: true },
   distance: { sliders: ["d_model", "length", "k", "q"], figures: ["products", "offsets", "map", "shifted"] },
@@ -61,6 +59,7 @@ class PositionsView extends PlainView {
     this.controls = Object.fromEntries(this.part.sliders.map((name) => [name, this.slider(name)]));
     const rows = Object.values(this.controls).map((control) => control.row);
     if (this.part.dims) rows.push(this.dimensions());
+    this.wrong = el("p", { class: "pos-wrong", role: "status", "data-testid": "positions-wrong" });
     this.says = el("p", { class: "pos-says", "data-testid": "positions-says" });
     this.checks = el("ul", { class: "pos-checks", "data-testid": "positions-checks" });
     this.plots = Object.fromEntries(this.part.figures.map((name) => [name, new FigurePlot(this.t, () => {})]));
@@ -69,6 +68,7 @@ class PositionsView extends PlainView {
     );
     return [
       el("div", { class: "pos-controls" }, ...rows),
+      this.wrong,
       this.says,
       this.checks,
       el("div", { class: "pos-figures", "data-part": this.data.part }, ...boxes),
@@ -88,21 +88,20 @@ class PositionsView extends PlainView {
       const typed = Number(number.value);
       if (number.value !== "" && Number.isInteger(typed)) this.set(name, typed, number);
     });
-    number.addEventListener("change", () => this.settle());
+    number.addEventListener("change", () => this.left(name, number));
     return { label, range, number, row: el("div", { class: "pos-row" }, label, range, number) };
   }
 
   dimensions() {
     this.dims = el("input", { type: "text", class: "pos-dims", "data-testid": "positions-dims", autocomplete: "off" });
     this.dims.addEventListener("input", () => this.typed());
-    this.dims.addEventListener("change", () => this.settle());
+    this.dims.addEventListener("change", () => this.settle(this.note));
     const clear = { type: "button", "data-testid": "positions-dims-reset", click: () => this.choose(null) };
     const reset = el("button", clear, this.t("dims_reset"));
     const label = el("span", { class: "pos-name", tabindex: 0 }, this.t("dims"));
     this.dims.setAttribute("aria-label", this.t("dims"));
     this.hint(label, () => [this.t("dims_term", this.words("dims"))]);
-    this.wrong = el("span", { class: "pos-wrong", role: "status", "data-testid": "positions-wrong" });
-    return el("div", { class: "pos-row pos-dims-row" }, label, this.dims, reset, this.wrong);
+    return el("div", { class: "pos-row pos-dims-row" }, label, this.dims, reset);
   }
 
   // What is said of a slider.
@@ -127,14 +126,23 @@ class PositionsView extends PlainView {
   set(name, value, typing) {
     this.values[name] = this.bounded(name, value);
     this.typing = typing;
+    this.note = "";
     for (const other of ["k", "q"])
       if (this.values[other] !== undefined) this.values[other] = this.bounded(other, this.values[other]);
     this.later();
   }
 
-  settle() {
+  // A field is left: it shows what is drawn, and where that is not what was typed, this is said.
+  left(name, number) {
+    const [low, high] = this.limits(name);
+    const shown = this.values[name];
+    const fits = number.value !== "" && Number(number.value) === shown;
+    this.settle(fits ? "" : this.t(name === "d_model" ? "number_even" : "number_wrong", { low, high, shown }));
+  }
+
+  settle(note = "") {
     this.typing = null;
-    this.note = "";
+    this.note = note;
     this.later();
   }
 
@@ -150,9 +158,9 @@ class PositionsView extends PlainView {
     this.later();
   }
 
-  choose(dims) {
+  choose(dims, note) {
     this.values.dims = dims && dims.length ? dims : null;
-    this.settle();
+    this.settle(note);
   }
 
   // The dimensions drawn: those chosen that this d_model has, or the default.
@@ -184,13 +192,16 @@ class PositionsView extends PlainView {
     const now = this.numbers();
     this.showSays(now);
     const { big } = this.data;
+    const look = [big, this.element.clientWidth, this.theme.key];
     const drawings = [];
     for (const [name, plot] of Object.entries(this.plots)) {
       const { fill, needs } = POS_FIGURES[name];
-      const key = JSON.stringify([needs.map((one) => now[one]), big, this.element.clientWidth]);
+      const key = JSON.stringify([needs.map((one) => now[one]), look]);
       if (this.done[name] === key) continue;
       this.done[name] = key;
-      drawings.push(plot.show(fill(this.figures[name], now), { name: "positions_" + name, big, quiet: true }));
+      const drawing = plot.show(fill(this.figures[name], now), { name: "positions_" + name, big, quiet: true });
+      // A label at a pointer that rests there tells of the picture before; plotly would put it back.
+      drawings.push(drawing.then(() => !plot.gone && plot.box.posListens && window.Plotly.Fx.unhover(plot.box)));
     }
     Promise.all(drawings).then(() => {
       this.listen();
@@ -213,9 +224,9 @@ class PositionsView extends PlainView {
       number.setAttribute("aria-label", this.t("number", { name: text }));
       if (this.typing !== number) number.value = value;
     }
-    if (!this.dims) return;
-    if (this.typing !== this.dims) this.dims.value = this.shown().join(", ");
-    this.wrong.textContent = this.note || "";
+    if (this.dims && this.typing !== this.dims) this.dims.value = this.shown().join(", ");
+    const note = this.note || "";
+    if (this.wrong.textContent !== note) this.wrong.textContent = note; // heard once
   }
 
   // What the figures are filled with; tables and products are kept as long as d_model and length stay.
@@ -250,50 +261,30 @@ class PositionsView extends PlainView {
   }
 
   showSays(now) {
-    const { dModel, length, k, table, wavelengths, offsets, exact } = now;
-    if (this.data.part === "encoding") {
-      const [first, last] = [wavelengths[0], wavelengths[wavelengths.length - 1]].map(posWavelengthText);
-      const whole = wavelengths.filter((one) => one <= length).length;
-      const words = { d_model: dModel, length, first, last, whole, pairs: wavelengths.length };
-      this.says.replaceChildren(...figureMarkup(this.t("encoding_says", words)));
-      return;
-    }
-    const next = offsets.mean[Math.min(length, 2 * length - 2)].toFixed(2).replace("-", "−");
-    this.says.replaceChildren(...figureMarkup(this.t("distance_says", { half: dModel / 2, next })));
-    const error = posShiftError(table, posMapped(table, length, dModel, k), dModel, k);
-    const words = { k, error: formatDeviation(error), count: length - k, d_model: dModel, limit: "1e−5" };
-    const holds = error < POS_LIMIT;
-    const shift = this.check(holds, this.t(holds ? "shift_holds" : "shift_fails", words));
-    const waiting = el("li", { "data-state": "waiting" }, this.t("spread_waiting"));
-    this.checks.replaceChildren(shift, exact ? this.spread(offsets, dModel) : waiting);
-  }
-
-  spread(offsets, dModel) {
-    const holds = offsets.largestSpread <= POS_SPREAD * dModel;
-    const words = { spread: formatDeviation(offsets.largestSpread) };
-    return this.check(holds, this.t(holds ? "spread_holds" : "spread_fails", words));
-  }
-
-  check(holds, text) {
-    const mark = el("b", { "aria-hidden": "true" }, holds ? "✓" : "✗");
-    return el("li", { "data-state": holds ? "holds" : "fails" }, mark, " ", ...figureMarkup(text));
+    const isEncoding = this.data.part === "encoding";
+    this.says.replaceChildren(...(isEncoding ? posEncodingSays : posDistanceSays)(this.t, now));
+    if (!isEncoding) this.checks.replaceChildren(...posChecks(this.t, now));
   }
 
   // A click on a column: in the encoding its dimension, in the products its q.
   listen() {
     const on = (name, then) => {
-      const box = this.plots[name] && this.plots[name].box;
-      if (!box || !box.on || box.posListens) return;
+      const { box } = this.plots[name];
+      if (!box.on || box.posListens) return;
       box.posListens = true;
-      box.on("plotly_click", (event) => then(event.points[0].x));
+      if (then) box.on("plotly_click", (event) => then(event.points[0].x));
     };
-    on("encoding", (dimension) => {
-      const dims = this.shown();
-      const without = dims.filter((one) => one !== dimension);
-      if (without.length === dims.length && dims.length < this.data.curves) without.push(dimension);
-      this.choose(without);
-    });
-    on("products", (q) => this.set("q", q));
+    const clicks = { encoding: (dimension) => this.clicked(dimension), products: (q) => this.set("q", q) };
+    for (const name of Object.keys(this.plots)) on(name, clicks[name]);
+  }
+
+  clicked(dimension) {
+    const dims = this.shown();
+    const without = dims.filter((one) => one !== dimension);
+    const most = this.data.curves;
+    if (without.length < dims.length) this.choose(without);
+    else if (dims.length < most) this.choose([...dims, dimension]);
+    else this.choose(dims, this.t("dims_many", { most, wrong: dimension }));
   }
 }
 

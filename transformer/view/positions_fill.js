@@ -6,6 +6,9 @@ import { posMapped, posShiftMap, posRows, posWavelengthText } from "./positions_
 // offsets}.
 
 const POS_SHOWN = 32; // dimensions of M_k and positions beside it, SHOWN there
+const POS_DOTTED = 32; // positions at most that a curve shows as dots, DOTTED there
+const POS_RINGS = 100; // points at most that are drawn as rings, RINGS there
+const POS_FEW = 5; // places on an axis that plotly would number by halves, FEW there
 
 function posSay(text, values) {
   return text.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
@@ -26,6 +29,15 @@ function posAxis(figure, name, values) {
   return { [name]: { ...figure.layout[name], ...values } };
 }
 
+// Axes with so many places, {name: count}: few have a tick at every step, many where plotly puts them.
+function posTicks(figure, counts, step = 1) {
+  const ticked = ([name, count]) => {
+    const { dtick, ...axis } = figure.layout[name];
+    return [name, count <= POS_FEW ? { ...axis, dtick: step } : axis];
+  };
+  return Object.fromEntries(Object.entries(counts).map(ticked));
+}
+
 function posPlaces(count, at = (i) => i) {
   return Int32Array.from({ length: count }, (_, i) => at(i));
 }
@@ -35,7 +47,13 @@ function posColumn(now, dimension, count) {
 }
 
 function posEncoding(figure, now) {
-  return posWith(figure, [{ ...figure.data[0], z: now.rows }], {}, { d_model: now.dModel });
+  const { dims, dModel, length } = now;
+  const shapes = figure.layout.shapes.map((shape, i) => {
+    const x = i < dims.length ? dims[i] : 0;
+    return { ...shape, x0: x, x1: x, visible: i < dims.length };
+  });
+  const layout = { ...posTicks(figure, { xaxis: dModel, yaxis: length }), shapes };
+  return posWith(figure, [{ ...figure.data[0], z: now.rows }], layout, { d_model: dModel });
 }
 
 function posCurves(figure, now) {
@@ -47,7 +65,9 @@ function posCurves(figure, now) {
     const dimension = there ? dims[i] : 0;
     const wavelength = posWavelengthText(now.wavelengths[dimension >> 1]);
     const y = there ? posColumn(now, dimension, length) : new Float32Array(0);
-    return { ...trace, x: places, y, visible: there, name: posSay(meta.curve, { dimension, wavelength }) };
+    const name = posSay(meta.curve, { dimension, wavelength });
+    const mode = length <= POS_DOTTED || trace.marker.symbol !== "circle" ? "lines+markers" : "lines";
+    return { ...trace, x: places, y, visible: there, name, mode };
   });
   const marked = Math.min(meta.ticks.length, length);
   const columns = dims.map((dimension) => posColumn(now, dimension, marked));
@@ -60,7 +80,8 @@ function posCurves(figure, now) {
   const step = Math.ceil(length / most);
   const tickvals = meta.ticks.map((_, i) => i).filter((i) => i % step === 0);
   const tokens = { range, tickvals, ticktext: tickvals.map((i) => meta.ticks[i]) };
-  const axes = { ...posAxis(figure, "xaxis", { range }), ...posAxis(figure, "xaxis2", tokens) };
+  const { xaxis } = posTicks(figure, { xaxis: length });
+  const axes = { xaxis: { ...xaxis, range }, ...posAxis(figure, "xaxis2", tokens) };
   return posWith(figure, [...lines, marks], axes);
 }
 
@@ -77,21 +98,31 @@ function posLengths(figure, now) {
       visible: now.dims.length > 0,
     },
   ];
+  const last = 2 * wavelengths.length - 2;
+  const pad = Math.max(1, 0.04 * last);
+  const { xaxis } = posTicks(figure, { xaxis: last / 2 }, 2);
+  const [above, below] = length < 2 * Math.PI ? ["bottom", "top"] : ["top", "bottom"]; // two labels at one side
+  const text = posSay(meta.length, { length });
   return posWith(figure, data, {
+    xaxis: { ...xaxis, range: [-pad, last + pad] },
     shapes: [shapes[0], shapes[1], { ...shapes[2], y0: length, y1: length }],
     annotations: [
-      annotations[0],
+      { ...annotations[0], yanchor: above },
       annotations[1],
-      { ...annotations[2], y: Math.log10(length), text: posSay(meta.length, { length }) },
+      { ...annotations[2], y: Math.log10(length), text, yanchor: below },
     ],
   });
 }
 
 function posMatrix(figure, now) {
-  const { q, dModel } = now;
+  const { q, dModel, length, offsets, matrix } = now;
   const { shapes, annotations, meta } = figure.layout;
+  const { zmid, ...cells } = figure.data[0];
   const end = dModel / 2;
-  return posWith(figure, [{ ...figure.data[0], z: now.matrix, zmin: -end, zmax: end }], {
+  const signed = { zmin: -end, zmid: 0, colorscale: meta.scales.signed };
+  const scale = Math.min(...offsets.mean) < 0 ? signed : { zmin: 0, colorscale: meta.scales.unsigned };
+  return posWith(figure, [{ ...cells, z: matrix, zmax: end, ...scale }], {
+    ...posTicks(figure, { xaxis: length, yaxis: length }),
     shapes: [{ ...shapes[0], x0: q - 0.5, x1: q + 0.5 }],
     annotations: [{ ...annotations[0], x: q, text: posSay(meta.row, { q }) }],
   });
@@ -109,10 +140,12 @@ function posOffsets(figure, now) {
       x: posPlaces(length, (p) => p - q),
       y: Float32Array.from(now.matrix, (products) => products[q]),
       name: posSay(meta.row, { q }),
+      mode: length > POS_RINGS ? "lines" : "markers",
     },
   ];
+  const { xaxis } = posTicks(figure, { xaxis: 2 * length - 1 });
   return posWith(figure, data, {
-    ...posAxis(figure, "xaxis", { range: [0.5 - length, length - 0.5] }),
+    xaxis: { ...xaxis, range: [0.5 - length, length - 0.5] },
     shapes: [{ ...shapes[0], y0: half, y1: half }],
     annotations: [{ ...annotations[0], y: half, text: posSay(meta.half, { half }) }],
   });
@@ -121,7 +154,8 @@ function posOffsets(figure, now) {
 function posMap(figure, now) {
   const { k, dModel } = now;
   const z = posShiftMap(k, dModel, POS_SHOWN);
-  return posWith(figure, [{ ...figure.data[0], z }], {}, { k, last: z.length - 1, d_model: dModel });
+  const axes = posTicks(figure, { xaxis: z.length, yaxis: z.length });
+  return posWith(figure, [{ ...figure.data[0], z }], axes, { k, last: z.length - 1, d_model: dModel });
 }
 
 function posShifted(figure, now) {
@@ -132,12 +166,13 @@ function posShifted(figure, now) {
   const there = cut(posRows(table.subarray(k * dModel, (k + count) * dModel), dModel));
   const mapped = cut(posRows(posMapped(table.subarray(0, (k + count) * dModel), k + count, dModel, k), dModel));
   const data = [there, mapped].map((z, i) => ({ ...figure.data[i], z }));
-  return posWith(figure, data, {}, { k, last: last - 1, d_model: dModel });
+  const axes = posTicks(figure, { xaxis: last, xaxis2: last, yaxis: count, yaxis2: count });
+  return posWith(figure, data, axes, { k, last: last - 1, d_model: dModel });
 }
 
 // Every figure: how it is filled, and which of the values change it.
 export const POS_FIGURES = {
-  encoding: { fill: posEncoding, needs: ["dModel", "length"] },
+  encoding: { fill: posEncoding, needs: ["dModel", "length", "dims"] },
   curves: { fill: posCurves, needs: ["dModel", "length", "dims", "most"] },
   wavelengths: { fill: posLengths, needs: ["dModel", "length", "dims"] },
   products: { fill: posMatrix, needs: ["dModel", "length", "q", "exact"] },
