@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import base64
 import html
 import json
 import re
 import shutil
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -21,13 +24,13 @@ from transformer.analysis.activations import active_share, thresholds
 from transformer.checkpoint import save_checkpoint
 from transformer.figures import feedforward as figures
 from transformer.figures import neurons as more_figures
-from transformer.neurons import Reading
+from transformer.neurons import KEPT, Reading
 from transformer.pretrained import load
 
 __all__ = ["folder"]  # the fixture
 PARTS = {
     "activity": {"feedforward-active", "feedforward-histogram", "feedforward-spread"},
-    "neurons": {"feedforward-activation", "feedforward-contribution", "feedforward-vocabulary"},
+    "neurons": {"feedforward-strongest", "feedforward-vocabulary"},
     "nonlinearity": {"feedforward-nonlinearity"},
 }
 
@@ -91,7 +94,7 @@ def test_shares_are_those_of_the_trace(open_page: Callable[..., AppTest], folder
         for layer, one in enumerate(active_share(side.activation, [0.0])[0].mean(-1).tolist())
     }
     stack, layer = max(means, key=means.__getitem__)
-    assert f"most in {stack} layer {layer + 1} ({means[stack, layer]:.1f} %)" in says(app)
+    assert f"most in {stack} layer {layer + 1} ({means[stack, layer]:.1f}\N{NO-BREAK SPACE}%)" in says(app)
     assert f"Of 37 neurons {int((trace.encoder_ff.activation[0] <= 0).all(0).sum())} are active on no token" in says(
         app
     )
@@ -131,7 +134,7 @@ BAD = [
     ("neurons", "neuron", "1" * 400, "37"),
     ("neurons", "neuron", "0", "1"),
     ("nonlinearity", "token", "-5", "0"),
-    ("neurons", "layer", "<script>alert(1)</script>", "1"),
+    ("neurons", "layer", "<script>alert(1)</script>", "2"),
 ]
 
 
@@ -140,7 +143,7 @@ def test_what_a_link_cannot_have_is_said_and_the_nearest_is_shown(
     open_page: Callable[..., AppTest], part: str, name: str, asked: str, shown: str
 ) -> None:
     app = open_page(part=part, **{name: asked})
-    tokens = str(len(tiny_pretrained().encode("ka lo mi")))
+    tokens = str(len(tiny_pretrained().encode("re sta vu", "target")))
     shown = tokens if (name, asked) == ("token", "40") else shown
     assert not app.exception and f"The link asks for {name} " in sentences(app) and "<script>" not in sentences(app)
     assert f"{shown} is shown" in sentences(app) and set(drawn(app)) == PARTS[part]
@@ -161,15 +164,90 @@ def test_without_a_choice_the_neuron_is_the_tokens_strongest(open_page: Callable
     assert "Neuron 5 of decoder layer 2" in says(app)
 
 
+def test_the_first_neuron_is_one_of_the_decoders_last_layer_at_its_longest_token(
+    open_page: Callable[..., AppTest], folder: Path
+) -> None:
+    trace = load(folder / "tiny").trace("ka lo mi", "re sta vu")
+    app = open_page(part="neurons")
+    labels = trace.target_in_labels[1:]  # without <s>, which is longer than any
+    token = 2 + [len(one) for one in labels].index(max(map(len, labels)))
+    first = int(trace.decoder_ff.activation[1, token - 1].argmax()) + 1
+    assert app.selectbox("feedforward_token").value == token and app.selectbox("feedforward_layer").value == 2
+    assert f"Neuron {first} of decoder layer 2" in says(app)
+    assert not {"stack", "layer", "token", "neuron"} & set(address(app))
+
+
+def test_once_counted_a_neuron_with_examples_comes_first_but_none_changes_under_a_persons_eyes(
+    open_page: Callable[..., AppTest], sort: Path
+) -> None:
+    params = {"checkpoint": "sort", "source": "314", "target": "", "part": "neurons"}
+    model = load(sort)
+    activation = model.trace("314", None).decoder_ff.activation[-1, 1]
+    first, second = activation.topk(2).indices.tolist()
+    app = open_page(**params)
+    assert f"Neuron {first + 1} of" in says(app)
+    kept = neurons.shelf(model)
+    assert kept.found is not None
+
+    def seldom(*which: int) -> None:
+        """These neurons of the last layer fire on one token less than examples are kept."""
+        counts = kept.found.decoder.counts.clone()
+        counts[-1, list(which)] = KEPT - 1
+        kept.found = replace(kept.found, decoder=replace(kept.found.decoder, counts=counts))
+
+    seldom(first)
+    assert f"Neuron {first + 1} of" in says(app.run())
+    assert f"Neuron {second + 1} of" in says(open_page(**params))
+    seldom(*range(model.config.d_ff))
+    assert f"Neuron {first + 1} of" in says(open_page(**params))
+
+
+def test_a_click_on_a_bar_chooses_its_neuron(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    picks = []
+    real = neurons.figure.draw
+
+    def draw(figure: Any, key: str, name: str, **more: Any) -> Any:
+        if "on_pick" in more:
+            picks.append((figure, more["on_pick"]))
+            if clicks:
+                more["on_pick"](clicks.pop())
+        return real(figure, key, name, **more)
+
+    clicks: list[int] = []
+    monkeypatch.setattr(neurons.figure, "draw", draw)
+    app = open_page(part="neurons")
+    assert not app.exception and "Click a bar" in says(app) and len(picks) == 1
+    third = picks[0][0].data[0].customdata[2]
+    clicks.append(2)
+    app.run()
+    app.run()
+    assert address(app)["neuron"] == third and f"Neuron {third} of decoder layer 2" in says(app)
+    assert app.number_input("feedforward_neuron").value == int(third)
+    clicks.append(99)  # of a figure that had more bars
+    assert not app.run().exception and address(app)["neuron"] == third
+
+
 def test_the_bars_are_the_activations_and_their_lengths(open_page: Callable[..., AppTest], folder: Path) -> None:
-    app = open_page(part="neurons", token="2")
+    app = open_page(part="neurons", stack="encoder", layer="1", token="2")
     model = load(folder / "tiny")
     activation = model.trace("ka lo mi", "re sta vu").encoder_ff.activation[0, 1]
     lengths = activation.abs() * model.model.encoder[0].feed_forward.outer.weight.norm(dim=0)
-    for name, values in (("activation", activation), ("contribution", lengths)):
-        shown = drawn(app)[f"feedforward-{name}"]["figure"]["layout"]["yaxis"]["ticktext"]
-        count = min(12, int((activation != 0).sum()))
-        assert shown == [str(one + 1) for one in values.argsort(descending=True)[:count].tolist()]
+    count = min(12, int((activation != 0).sum()))
+    order = activation.argsort(descending=True)[:count].tolist()
+    bars, marks = drawn(app)["feedforward-strongest"]["figure"]["data"]
+    assert bars["customdata"] == [str(one + 1) for one in order]
+    assert _numbers(bars["y"]) == pytest.approx(activation[order].tolist())
+    assert _numbers(marks["y"]) == pytest.approx(lengths[order].tolist())
+    missed = [one for one in lengths.argsort(descending=True)[:count].tolist() if one not in order]
+    found = re.search(r"By length these lead as well: ([^.]*(?:\.\d[^.]*)*)\.", says(app))
+    assert (found is not None) == bool(missed) and all(f"{one + 1} (" in found[1] for one in missed if found)
+
+
+def _numbers(packed: Any) -> list[float]:
+    """Plotly's packed arrays as a list."""
+    return np.frombuffer(base64.b64decode(packed["bdata"]), packed["dtype"]).tolist()
 
 
 def test_a_language_pair_without_a_probe_set_says_so(open_page: Callable[..., AppTest]) -> None:
@@ -197,7 +275,7 @@ def test_the_probe_set_is_counted_once(
     found = says(app)
     assert "What excites it most in the probe set" in found and "120 sentence pairs" in found
     assert re.search(
-        r"At \d of these \d the reference goes on with one of the \d+ pieces it promotes most, which are \d+\.\d % of",
+        r"At \d of these \d the reference goes on with one of the \d+ pieces it promotes most, which are \d+\.\d\s% of",
         found,
     )
     (tokens,) = [one.proto.body for one in app.get("html") if "<ol" in one.proto.body]
@@ -283,5 +361,5 @@ def test_a_token_in_its_sentence(pieces: tuple[str, ...], place: int, wanted: st
 
 def test_shares_in_words() -> None:
     assert [activity.percent(one) for one in (0.0, 1e-5, 0.0004, 0.03, 0.9999, 1.0)] == [
-        "0 %", "< 0.01 %", "0.04 %", "3.0 %", "> 99.9 %", "100 %"
+        "0\xa0%", "<\xa00.01\xa0%", "0.04\xa0%", "3.0\xa0%", ">\xa099.9\xa0%", "100\xa0%"
     ]  # fmt: skip

@@ -39,8 +39,17 @@ def test_the_map_shows_every_share_and_the_means_over_tokens(theme: str) -> None
         assert list(heat.x) == list(bar.x) == list(range(1, len(SHARES[stack][1]) + 1))
         assert bar.marker.color == colour[theme] == heat.colorscale[1][1]
         assert (heat.zmin, heat.zmax) == (0, pytest.approx(100 * max(one.max() for one in SHARES.values())))
-    assert list(line.y) == list(other.y) == [3.0, 3.0] and line.line.color == GREY[theme] and line.line.dash == "dash"
-    assert line.name == "3.0 % in T5-Base (another model, other data)" and line.showlegend and not other.showlegend
+    for one, layers in ((line, 2), (other, 3)):  # it ends at every bar, so that it crosses no number above one
+        pieces = np.stack((one.x[::3], one.x[1::3]), 1).tolist()
+        between = [(at + 0.325, at + 0.675) for at in range(1, layers)]
+        assert np.allclose(pieces, [(0.5, 0.675), *between, (layers + 0.325, layers + 0.5)])
+        assert np.isnan(one.x[2::3]).all() and set(one.y[~np.isnan(one.y)]) == {3.0}
+    assert line.line.color == GREY[theme] and line.line.dash == "dash"
+    assert (
+        line.name == "3.0\N{NO-BREAK SPACE}% in T5-Base (another model, other data)"
+        and line.showlegend
+        and not other.showlegend
+    )
     assert figure.layout.yaxis3.range == (6.5, -0.5)  # the first token on top
     assert list(figure.layout.yaxis3.ticktext) == ["the", "the", "&lt;b&gt;x&lt;/b&gt;", ".", "&lt;/s&gt;"]
     assert figure.layout.meta["labels"]["y4"] == TOKENS["decoder"]
@@ -94,27 +103,36 @@ def test_the_spread_has_a_bar_for_every_number_of_tokens() -> None:
     assert feedforward.spread(np.ones(130), "encoder", 0, 0.0).data[0].texttemplate is None
 
 
-@pytest.mark.parametrize("by", ["activation", "contribution"])
-def test_the_strongest_neurons_are_counted_from_1_and_the_chosen_one_stands_out(by: str) -> None:
-    figure = neurons.strongest([7, 0, 99], np.array([3.0, 2.0, 0.5]), "decoder", by, chosen=0, kind="gelu")
-    (bars,) = figure.data
-    assert list(bars.x) == [3.0, 2.0, 0.5] and list(figure.layout.yaxis.ticktext) == ["8", "1", "100"]
-    assert figure.layout.yaxis.range == (2.5, -0.5) and bars.orientation == "h"
-    assert list(bars.marker.opacity) == [0.5, 1.0, 0.5]
-    assert "equation 2" in figure.layout.title.subtitle.text
-    assert ("GELU" in figure.layout.title.subtitle.text) == (by == "activation")
-    assert list(neurons.strongest([1], np.array([2.0]), "encoder", by).data[0].marker.opacity) == [1.0]
+@pytest.mark.parametrize(("kind", "word"), [("relu", "max(0, "), ("gelu", "GELU(")])
+def test_the_strongest_neurons_are_counted_from_1_and_the_chosen_one_stands_out(kind: str, word: str) -> None:
+    activation, lengths = np.array([3.0, 2.0, 0.5]), np.array([1.5, 4.0, 0.25])
+    figure = neurons.strongest([7, 0, 1023], activation, lengths, "decoder", "<b>", chosen=0, kind=kind)
+    bars, marks = figure.data
+    assert list(bars.y) == [3.0, 2.0, 0.5] and list(marks.y) == [1.5, 4.0, 0.25] and marks.mode == "markers"
+    assert list(figure.layout.xaxis.ticktext) == ["8", "1", "1,024"] == list(bars.customdata)
+    assert bars.marker.opacity[1] == 1 and max(bars.marker.opacity[0], bars.marker.opacity[2]) < 1
+    assert (bars.marker.color, marks.marker.color) == (ORANGE["light"], INK["light"])
+    assert figure.layout.yaxis.range[0] == 0 and figure.layout.yaxis.range[1] > 4
+    assert "“&lt;b&gt;”" in figure.layout.title.text
+    assert "equation 2" in figure.layout.title.subtitle.text and word in figure.layout.title.subtitle.text
+    for chosen in (None, 5):  # no bar is the chosen one: none stands back
+        other = neurons.strongest([1, 2], activation[:2], lengths[:2], "encoder", "a", chosen)
+        assert list(other.data[0].marker.opacity) == [1.0, 1.0]
+    below = neurons.strongest([1], np.array([-0.1]), np.array([0.2]), "encoder", "a", kind="gelu")
+    assert below.layout.yaxis.range[0] < -0.1
 
 
 def test_the_vocabulary_keeps_signs_and_shows_markup_as_text() -> None:
     scores, deviations = np.array([0.5, 0.25, -0.75]), np.array([4.0, 2.0, -6.0])
     labels, pieces = ["<i>", "b", "b"], ["▁<i>", "▁b", "b"]
-    figure = neurons.vocabulary(labels, pieces, scores, deviations, 41, theme="dark")
+    figure = neurons.vocabulary(labels, pieces, scores, deviations, 41, "encoder", theme="dark")
     (bars,) = figure.data
     assert list(bars.x) == [0.5, 0.25, -0.75]
-    assert list(bars.marker.color) == [BLUE["dark"], BLUE["dark"], ORANGE["dark"]]
+    assert list(bars.marker.color) == [BLUE["dark"], BLUE["dark"], INK["dark"]]
     assert list(figure.layout.yaxis.ticktext) == ["&lt;i&gt;", "b", "b"]
-    assert [list(one) for one in bars.customdata] == [["▁&lt;i&gt;", 4.0], ["▁b", 2.0], ["b", -6.0]]
+    assert list(bars.text) == ["+0.50", "+0.25", "−0.75"]  # a minus as long as the plus
+    told = [["▁&lt;i&gt;", "+0.500", "+4.0"], ["▁b", "+0.250", "+2.0"], ["b", "−0.750", "−6.0"]]
+    assert [list(one) for one in bars.customdata] == told
     assert "42" in figure.layout.title.text and figure.layout.xaxis.range[0] < -0.75
     assert figure.layout.xaxis.range[0] == -figure.layout.xaxis.range[1]
 
@@ -156,8 +174,8 @@ def test_every_figure_says_its_axes_and_can_be_sent() -> None:
         activity(),
         feedforward.histogram(np.array([-1.0, 0.0, 1.0]), counts, counts, "encoder", 0),
         feedforward.spread(counts, "encoder", 0, 0.0),
-        neurons.strongest([1, 2], np.array([1.0, 0.5]), "encoder"),
-        neurons.vocabulary(["a"], ["a"], np.array([1.0]), np.array([2.0]), 0),
+        neurons.strongest([1, 2], np.array([1.0, 0.5]), np.array([1.0, 2.0]), "encoder", "a"),
+        neurons.vocabulary(["a"], ["a"], np.array([1.0]), np.array([2.0]), 0, "decoder"),
         neurons.silent({"encoder": counts, "decoder": counts}, {"encoder": counts, "decoder": counts}, 9, 0.0),
     ]
     for figure in made:
@@ -174,5 +192,6 @@ def test_texts_can_be_replaced() -> None:
     assert figure.layout.title.text == "Active neurons per layer and token~"
     assert figure.layout.xaxis.title.text == "encoder~ layer~<br>rows: source~"
     more = {name: f"{text}~" for name, text in neurons.LABELS.items()}
-    figure = neurons.strongest([1], np.array([1.0]), "encoder", texts=more)
-    assert (figure.layout.title.text, figure.layout.xaxis.title.text) == ("Strongest activation~", "activation~")
+    figure = neurons.strongest([1], np.array([1.0]), np.array([2.0]), "encoder", "a", texts=more)
+    assert figure.layout.title.text == "Strongest neurons at “a”~"
+    assert [one.name for one in figure.data] == ["activation~", "length added~"]

@@ -30,12 +30,14 @@ def style() -> None:
 def percent(share: float) -> str:
     """A share as a person reads it; only 0 is "0 %" and only 1 "100 %"."""
     if share in (0, 1):
-        return f"{100 * share:.0f} %"
-    if share < 5e-5:
-        return "< 0.01 %"
-    if share > 0.9995:
-        return "> 99.9 %"
-    return f"{100 * share:.2f} %" if share < 0.001 else f"{100 * share:.1f} %"
+        number = f"{100 * share:.0f}"
+    elif share < 5e-5:
+        number = "<\N{NO-BREAK SPACE}0.01"
+    elif share > 0.9995:
+        number = ">\N{NO-BREAK SPACE}99.9"
+    else:
+        number = f"{100 * share:.2f}" if share < 0.001 else f"{100 * share:.1f}"
+    return f"{number}\N{NO-BREAK SPACE}%"
 
 
 def figure_texts() -> dict[str, str]:
@@ -78,22 +80,22 @@ def figure_texts() -> dict[str, str]:
         "curve_hover": _("z %{x:.2f}<br>%{y:.3f}"),
         "own": _("{drawn} of {total} pre-activations"),
         "neuron": _("neuron"),
-        "neuron_hover": _("neuron %{y}<br>%{x:.3f}"),
-        "activation": _("Strongest activation"),
-        "activation_axis": _("activation"),
-        "activation_equation": _("<i>a<sub>i</sub></i> = {function}, in equation 2"),
-        "contribution": _("Largest contribution"),
-        "contribution_axis": _("length added"),
-        "contribution_equation": _(
-            "|<i>a<sub>i</sub></i>| ‖<i>w<sub>i</sub></i>‖, row <i>w<sub>i</sub></i> of W<sub>2</sub> in equation 2"
+        "strongest": _("Strongest neurons at “{token}”"),
+        "strongest_axis": _("activation, length"),
+        "strongest_equation": _(
+            "bar: <i>a<sub>i</sub></i> = {function}; mark: |<i>a<sub>i</sub></i>| ‖<i>w<sub>i</sub></i>‖, row "
+            "<i>w<sub>i</sub></i> of W<sub>2</sub> in equation 2"
         ),
+        "strongest_hover": _("neuron %{customdata}<br>%{fullData.name} %{y:.3f}"),
+        "activation": _("activation"),
+        "contribution": _("length added"),
         "vocabulary": _("What the output of neuron {neuron} points to"),
         "vocabulary_axis": _("score s"),
         "vocabulary_equation": _(
             "<i>s</i> = E<i>w<sub>i</sub></i>, row <i>w<sub>i</sub></i> of W<sub>2</sub> in equation 2"
         ),
         "vocabulary_hover": _(
-            "%{customdata[0]}<br>s %{x:.3f}<br>%{customdata[1]:+.1f} standard deviations from the mean"
+            "%{customdata[0]}<br>s %{customdata[1]}<br>%{customdata[2]} standard deviations from the mean"
         ),
         "piece": _("word piece"),
         "silent": _("Neurons that never fire, and that always fire"),
@@ -114,13 +116,16 @@ def labels(trace: Trace) -> dict[str, tuple[str, ...]]:
     return {"encoder": trace.source_labels, "decoder": trace.target_in_labels}
 
 
-def choose_layer(options: Options, trace: Trace, left: Column, right: Column) -> tuple[str, int]:
-    """Stack and layer, drawn into two columns; the layer counts from 0."""
+def choose_layer(
+    options: Options, trace: Trace, left: Column, right: Column, stack: str = STACKS[0], last: bool = False
+) -> tuple[str, int]:
+    """Stack and layer, drawn into two columns; the layer counts from 0. stack, last: what is shown without a choice,
+    with the stack's first layer or its last."""
     with left:
-        stack = str(options.segment("stack", _("Stack"), STACKS, STACKS[0], stack_name))
+        stack = str(options.segment("stack", _("Stack"), STACKS, stack, stack_name))
     layers = list(range(1, sides(trace)[stack].activation.shape[0] + 1))
     with right:
-        return stack, int(options.choose("layer", _("Layer"), layers, 1)) - 1
+        return stack, int(options.choose("layer", _("Layer"), layers, layers[-1 if last else 0])) - 1
 
 
 def _threshold(options: Options, kind: str) -> int:

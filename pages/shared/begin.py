@@ -159,7 +159,7 @@ def begin(title: str, page: str = "") -> Begun:
             key=CHECKPOINT,
             on_change=_switch_checkpoint,
             label_visibility="collapsed",
-            width=150,
+            width=175,
         )
     try:
         model = cache.load(state.checkpoint, str(found[state.checkpoint]))

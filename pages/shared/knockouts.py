@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import html
 import re
 from dataclasses import replace
 
 import streamlit as st
 
 from pages.shared import probing, translation
-from pages.shared.begin import Begun, capital
+from pages.shared.begin import Begun, capital, message
 from pages.shared.compared import compare, of_page
 from pages.shared.options import Options
 from pages.shared.state import current, keep
@@ -17,6 +18,7 @@ from pages.shared.words import stack_name, sub_layer
 from transformer.config import ModelConfig
 from transformer.interventions import (
     MANY,
+    NONE,
     SUB_LAYERS,
     InterventionError,
     Interventions,
@@ -28,6 +30,7 @@ from transformer.tap import STACKS
 from transformer.trace import Trace
 
 STRONGEST = 10
+WRONG = "headscope_neurons_wrong"  # (field, its text, what is wrong with it) of a list that could not be taken in
 SORTS = (Skip, Silence)
 _RANGE = re.compile(r"\s*([0-9]{1,6})\s*(?:[-–]\s*([0-9]{1,6})\s*)?", re.ASCII)
 
@@ -44,15 +47,19 @@ def read_neurons(text: str, count: int) -> list[int]:
         if not match:
             raise ListError(
                 _(
-                    "{part!r} is no neuron; write numbers and ranges with commas between them, for example 17, 30-45"
+                    "“{part}” is no neuron; write numbers and ranges with commas between them, for example 17, 30-45"
                 ).format(part=part.strip()[:40])
             )
         low, high = int(match[1]), int(match[2] or match[1])
-        if not 1 <= low <= high <= count:
+        if min(low, high) < 1 or max(low, high) > count:
             raise ListError(
                 _("{part} lies outside this layer; its neurons are 1 to {count}").format(
                     part=part.strip(), count=f"{count:,}"
                 )
+            )
+        if low > high:
+            raise ListError(
+                _("{part} runs backwards; write {low}-{high}").format(part=part.strip(), low=high, high=low)
             )
         found.extend(range(low - 1, high))
     if len(set(found)) > MANY:
@@ -75,16 +82,16 @@ def write_neurons(neurons: list[int]) -> str:
     return ", ".join(str(low + 1) if low == high else f"{low + 1}-{high + 1}" for low, high in parts)
 
 
-def _set(sort: type, keeps: Interventions, new: list) -> None:
-    """Exchange switches of one sort; keeps: those of this sort that stay."""
+def _set(sort: type, keeps: Interventions, new: list) -> str:
+    """Exchange switches of one sort; keeps: those of this sort that stay. Returns "", or why they cannot be set."""
     state = current()
     if state is not None:
         rest = state.switches.without(sort).switches
         try:
             keep(replace(state, switches=Interventions((*rest, *keeps.only(sort).switches, *new))))
         except InterventionError as error:
-            more = _("{reason}; leave out the whole FFN instead.")
-            keep(replace(state, notices=(*state.notices, more.format(reason=capital(error)))))
+            return _("{reason}; leave out the whole FFN instead.").format(reason=capital(error))
+    return ""
 
 
 def _chosen_layers(stack: str) -> None:
@@ -92,7 +99,9 @@ def _chosen_layers(stack: str) -> None:
     if state is not None:
         others = [one for one in state.switches.switches if isinstance(one, Skip) and one.stack != stack]
         picked = st.session_state[f"feedforward_skip_{stack}"]
-        _set(Skip, Interventions(tuple(others)), [Skip.parse(text) for text in picked])
+        wrong = _set(Skip, Interventions(tuple(others)), [Skip.parse(text) for text in picked])
+        if wrong:
+            keep(replace(state, notices=(*state.notices, wrong)))
 
 
 def _sub_layers(begun: Begun, stack: str, switches: Interventions) -> None:
@@ -122,61 +131,80 @@ def _neurons_of(switches: Interventions, stack: str, layer: int) -> list[int]:
     return [one.neuron for one in found if (one.stack, one.layer) == (stack, layer)]
 
 
-def _silence(stack: str, layer: int, neurons: list[int]) -> None:
-    """Exchange the silenced neurons of one layer."""
+def _silence(stack: str, layer: int, neurons: list[int]) -> str:
+    """Exchange the silenced neurons of one layer. Returns "", or why they cannot be."""
     state = current()
-    if state is not None:
-        others = [
-            one
-            for one in state.switches.switches
-            if isinstance(one, Silence) and (one.stack, one.layer) != (stack, layer)
-        ]
-        _set(Silence, Interventions(tuple(others)), [Silence(stack, layer, one) for one in neurons])
+    others = [
+        one
+        for one in (state.switches.switches if state is not None else ())
+        if isinstance(one, Silence) and (one.stack, one.layer) != (stack, layer)
+    ]
+    return _set(Silence, Interventions(tuple(others)), [Silence(stack, layer, one) for one in neurons])
 
 
-def _typed(key: str, stack: str, layer: int, config: ModelConfig) -> None:
-    state = current()
+def _field(stack: str, layer: int) -> str:
+    """Key of the list of a layer's neurons."""
+    return f"feedforward_neurons_{stack}_{layer}"
+
+
+def _typed(stack: str, layer: int, config: ModelConfig) -> None:
+    """Take in a list; what is wrong with it is kept with it, and it with that, until it is mended."""
+    text = st.session_state[_field(stack, layer)]
     try:
-        _silence(stack, layer, read_neurons(st.session_state[key], config.d_ff))
+        wrong = _silence(stack, layer, read_neurons(text, config.d_ff))
     except ListError as error:
-        if state is not None:
-            keep(replace(state, notices=(*state.notices, capital(error) + ".")))
+        wrong = capital(error) + "."
+    st.session_state[WRONG] = (_field(stack, layer), text, wrong) if wrong else None
+
+
+def _wrong(key: str) -> str:
+    """What is wrong with the list a field holds, "" for nothing."""
+    found = st.session_state.get(WRONG)
+    return found[2] if found and found[:2] == (key, st.session_state.get(key)) else ""
+
+
+def _put(stack: str, layer: int, neurons: list[int]) -> None:
+    """Silence neurons by a button; what cannot be read in the field gives way to them."""
+    st.session_state.pop(_field(stack, layer), None)
+    wrong, state = _silence(stack, layer, neurons), current()
+    if wrong and state is not None:
+        keep(replace(state, notices=(*state.notices, wrong)))
 
 
 def strongest(trace: Trace, stack: str, layer: int, count: int = STRONGEST) -> list[int]:
-    """The neurons of a layer that are most active in a sentence: by the sum of |activation| over its tokens."""
+    """The neurons of a layer that are most active in a sentence: by the sum of their activations over its tokens."""
     part = trace.encoder_ff if stack == "encoder" else trace.decoder_ff
-    return part.activation[layer].abs().sum(0).topk(min(count, part.activation.shape[-1])).indices.tolist()
+    return part.activation[layer].sum(0).topk(min(count, part.activation.shape[-1])).indices.tolist()
 
 
 def _neurons(begun: Begun, options: Options, switches: Interventions, trace: Trace) -> None:
     """A list of neurons of one layer to silence."""
     config = begun.model.config
-    first, second, third = st.columns([2, 1, 4], gap="medium", vertical_alignment="bottom")
+    first, second, third = st.columns([2, 1, 4], gap="medium")
     with first:
         stack = str(options.segment("stack", _("Neurons of the"), STACKS, STACKS[0], stack_name))
     with second:
         layer = options.number("layer", _("Layer"), 1, layers_of(config, stack), 1) - 1
-    silent = _neurons_of(switches, stack, layer)
-    key = f"feedforward_neurons_{stack}_{layer}"
+    silent, key = _neurons_of(switches, stack, layer), _field(stack, layer)
     written = write_neurons(silent)
-    typed = st.session_state.get(key)
-    if begun.arrived or typed is None or (typed != written and _read_or_none(typed, config) is not None):
-        st.session_state[key] = written  # a list that cannot be read stays, to be mended
+    if begun.arrived or (not _wrong(key) and not _says(st.session_state.get(key), silent, config)):
+        st.session_state[key] = written
     with third:
         st.text_input(
             _("Silence neurons, of {count}: numbers and ranges").format(count=f"{config.d_ff:,}"),
             key=key,
             placeholder=_("for example 17, 30-45"),
             on_change=_typed,
-            args=(key, stack, layer, config),
+            args=(stack, layer, config),
         )
+        if _wrong(key):
+            message(_wrong(key))
     with st.container(horizontal=True, gap="small"):
         st.button(
             _("The {count} most active here").format(count=STRONGEST),
             key="feedforward_strongest",
             help=_("By the sum of their activations over the tokens of this sentence"),
-            on_click=_silence,
+            on_click=_put,
             args=(stack, layer, sorted({*silent, *strongest(trace, stack, layer)})),
         )
         st.button(
@@ -187,11 +215,12 @@ def _neurons(begun: Begun, options: Options, switches: Interventions, trace: Tra
         )
 
 
-def _read_or_none(text: str, config: ModelConfig) -> list[int] | None:
+def _says(text: str | None, neurons: list[int], config: ModelConfig) -> bool:
+    """Whether a list is one of these neurons, in whatever way it was written."""
     try:
-        return read_neurons(text, config.d_ff)
+        return text is not None and read_neurons(text, config.d_ff) == sorted(neurons)
     except ListError:
-        return None
+        return False
 
 
 def _back() -> None:
@@ -202,9 +231,41 @@ def _back() -> None:
         keep(replace(state, switches=state.switches.without(*SORTS)))
 
 
+def _try(options: Options, trace: Trace, config: ModelConfig) -> None:
+    """Experiments to begin with, a click each."""
+    ffn = Skip("encoder", min(1, layers_of(config, "encoder") - 1), "ff")
+    cross = [Skip("decoder", layer, "cross") for layer in range(layers_of(config, "decoder"))]
+    leaders = sorted(strongest(trace, "decoder", 0))
+
+    def neurons() -> None:
+        options.report("stack", "decoder")
+        options.report("layer", 1)
+        _put("decoder", 0, leaders)
+
+    found = [
+        (
+            _("FFN {layer} of the encoder").format(layer=ffn.layer + 1),
+            _("one sub-layer of many"),
+            lambda: _set(Skip, NONE, [ffn]),
+        ),
+        (_("All cross-attention"), _("the source out of sight"), lambda: _set(Skip, NONE, cross)),
+        (
+            _("The {count} most active neurons of decoder layer 1").format(count=len(leaders)),
+            _("of {count} in the layer").format(count=f"{config.d_ff:,}"),
+            neurons,
+        ),
+    ]
+    with st.container(horizontal=True, gap="small", vertical_alignment="center", key="hs-ff-try"):
+        st.html(f'<p class="hs-said">{html.escape(_("Try:"))}</p>', width="content")
+        for number, (label, words, act) in enumerate(found):
+            st.button(f"**{label}** {words}", key=f"feedforward_try_{number}", on_click=act)
+
+
 def draw(begun: Begun, options: Options, trace: Trace) -> None:
     """What is taken out, and translation, perplexity and the probe set before and after."""
     switches = of_page((current() or begun.state).switches, SORTS, begun.model)
+    if not switches:
+        _try(options, trace, begun.model.config)
     for stack in STACKS:
         _sub_layers(begun, stack, switches)
     _neurons(begun, options, switches, trace)

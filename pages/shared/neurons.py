@@ -17,9 +17,10 @@ from pages.shared.options import Options
 from pages.shared.say import say
 from pages.shared.texts import _
 from transformer.analysis.neurons import FEW, PIECES, Promotion, most_common, output_norms, promotion, strongest
+from transformer.analysis.tokens import is_special
 from transformer.figures import feedforward as place_figures
 from transformer.figures import neurons as figures
-from transformer.neurons import NeuronStatistics, Reading, neuron_statistics, reading
+from transformer.neurons import KEPT, NeuronStatistics, Reading, neuron_statistics, reading
 from transformer.pretrained import Pretrained, readable
 from transformer.probing import probe_pairs
 from transformer.tap import STACKS
@@ -27,6 +28,7 @@ from transformer.tokenizer import PIECE_MARK
 from transformer.trace import Trace
 from transformer.training.data import Pair
 
+LED = "headscope_neurons_led"  # the place whose neuron was shown last without a choice, and that neuron
 STOPPED = "headscope_neurons_stopped"  # the checkpoint whose counting a person stopped
 
 
@@ -61,45 +63,79 @@ class Chosen:
     neuron: int
 
 
+def _longest(trace: Trace, stack: str) -> int:
+    """The token with the longest text, the first of several, from 0; <s> and </s> only where there is no other."""
+    pieces = trace.source_tokens if stack == "encoder" else trace.target_in
+    ordinary = [at for at, special in enumerate(is_special(pieces)) if not special]
+    return max(ordinary or range(len(pieces)), key=lambda at: len(labels(trace)[stack][at]))
+
+
+def _leader(model: Pretrained, trace: Trace, stack: str, layer: int, token: int) -> int:
+    """The neuron shown without a choice: of those with KEPT examples the strongest at the token, if the probe set was
+    counted, else the strongest of all. While a person stays at this token it stays the same one."""
+    activation = sides(trace)[stack].activation[layer, token]
+    place = (model.name, str(model.path), trace.source_text, trace.target_in, stack, layer, token)
+    before = st.session_state.get(LED)
+    if before is not None and before[0] == place:
+        return int(before[1])
+    found = shelf(model).found
+    neuron = int(activation.argmax())
+    if found is not None:
+        side = found.stack(stack)
+        order = activation.argsort(descending=True, stable=True)
+        often = (activation[order] > found.threshold) & (side.counts[layer][order] >= KEPT)
+        neuron = int(order[int(often.int().argmax())]) if often.any() else neuron
+    st.session_state[LED] = (place, neuron)
+    return neuron
+
+
 def _choose(begun: Begun, options: Options, trace: Trace) -> Chosen:
-    """The controls. Without a choice the neuron is the strongest of the token."""
+    """The controls."""
     with st.container(key="hs-ff-choose-neurons"):
         first, second, third, fourth = st.columns(4)
-        stack, layer = choose_layer(options, trace, first, second)
+        stack, layer = choose_layer(options, trace, first, second, "decoder", last=True)
         names = {at: f"{at} · {one}" for at, one in enumerate(labels(trace)[stack], 1)}
         with third:
-            token = int(options.choose("token", _("Token"), list(names), min(2, len(names)), names.__getitem__)) - 1
-        leader = int(sides(trace)[stack].activation[layer, token].argmax()) + 1
+            start = _longest(trace, stack) + 1
+            token = int(options.choose("token", _("Token"), list(names), start, names.__getitem__)) - 1
+        leader = _leader(begun.model, trace, stack, layer, token) + 1
         with fourth:
             neuron = options.number("neuron", _("Neuron"), 1, begun.model.config.d_ff, leader) - 1
     return Chosen(stack, layer, token, neuron)
 
 
-def _bars(begun: Begun, trace: Trace, chosen: Chosen) -> None:
+def _bars(begun: Begun, options: Options, trace: Trace, chosen: Chosen) -> None:
+    """The strongest neurons of the token; a click chooses one."""
     activation = sides(trace)[chosen.stack].activation[chosen.layer, chosen.token]
     norms = output_norms(begun.model.model, chosen.stack, chosen.layer)
-    kind, texts, theme = begun.model.config.activation, figure_texts(), figure.theme()
     active = int((activation != 0).sum())
     label = labels(trace)[chosen.stack][chosen.token]
     if not active:
         said = _("At “{token}” every activation of this layer is 0: only b₂ is added.")
         say(said.format(token=label))
         return
-    leaders = {by: strongest(activation, norms, by, min(FEW, active)) for by in ("activation", "contribution")}
-    for column, (by, found) in zip(st.columns(2, gap="medium"), leaders.items(), strict=True):
-        with column:
-            values = getattr(found, by).numpy()
-            drawn = figures.strongest(found.neurons, values, chosen.stack, by, chosen.neuron, kind, texts, theme)
-            figure.draw(drawn, f"feedforward_{by}", f"feedforward-{by}")
-    both = len(set(leaders["activation"].neurons) & set(leaders["contribution"].neurons))
+    count = min(FEW, active)
+    found, longest = (strongest(activation, norms, by, count) for by in ("activation", "contribution"))
+    values = found.activation.numpy(), found.contribution.numpy()
+    kind, texts, theme = begun.model.config.activation, figure_texts(), figure.theme()
+    drawn = figures.strongest(found.neurons, *values, chosen.stack, label, chosen.neuron, kind, texts, theme)
+
+    def picked(at: int) -> None:
+        if at < len(found.neurons):
+            options.report("neuron", found.neurons[at] + 1)
+
+    figure.draw(drawn, "feedforward_strongest", "feedforward-strongest", on_pick=picked)
+    missed = [
+        f"{one + 1:,} ({float(length):.2f})"
+        for one, length in zip(longest.neurons, longest.contribution, strict=True)
+        if one not in found.neurons
+    ]
+    more = _("By length these lead as well: {neurons}.").format(neurons=", ".join(missed)) if missed else ""
     said = _(
-        "Two orders, for two questions: the activation says how strongly a neuron answers to “{token}”, the "
-        "contribution how long a vector it adds, for the rows wᵢ of W₂ differ in length (here {low} to {high}). {both} "
-        "of {count} neurons lead in both."
+        "Click a bar to choose its neuron. The activation says how strongly a neuron answers, the length how much it "
+        "adds: rows wᵢ of W₂ are {low} to {high} long."
     )
-    low, high = f"{float(norms.min()):.2f}", f"{float(norms.max()):.2f}"
-    count = len(leaders["activation"].neurons)
-    say(said.format(token=label, low=low, high=high, both=both, count=count))
+    say(said.format(low=f"{float(norms.min()):.2f}", high=f"{float(norms.max()):.2f}"), more)
 
 
 def _at_token(begun: Begun, trace: Trace, chosen: Chosen) -> None:
@@ -123,34 +159,32 @@ def _at_token(begun: Begun, trace: Trace, chosen: Chosen) -> None:
 # -- what it writes -----------------------------------------------------------------------------------------------
 
 
-def _stands_out(model: Pretrained, found: Promotion) -> str:
-    """One sentence: how far the first and the last piece lie from the rest, beside what chance alone gives."""
-    up, down = found.above > found.expected, found.below > found.expected
-    if up and down:
-        said = _(
-            "“{piece}” lies {above} standard deviations above the mean of all {count} pieces and “{last}” {below} "
-            "below it, both farther than the largest of as many normal numbers would on average ({expected})."
-        )
-    elif up:
-        said = _(
-            "“{piece}” lies {above} standard deviations above the mean of all {count} pieces, farther than the largest "
-            "of as many normal numbers would on average ({expected}); “{last}” lies {below} below it, no farther."
-        )
-    elif down:
-        said = _(
-            "“{last}” lies {below} standard deviations below the mean of all {count} pieces, farther than the smallest "
-            "of as many normal numbers would on average ({expected}); “{piece}” lies {above} above it, no farther."
-        )
-    else:
-        said = _(
-            "“{piece}” lies {above} standard deviations above the mean of all {count} pieces and “{last}” {below} "
-            "below it, neither farther than the largest of as many normal numbers would on average ({expected}): the "
-            "row singles out no piece."
-        )
+def _stands_out(model: Pretrained, found: Promotion) -> tuple[str, str]:
+    """Two sentences: how far the first and the last piece lie from the rest, and whether chance alone reaches it."""
     first, last = readable(model.tokenizer.pieces([found.top[0], found.bottom[0]]))
-    numbers = {"above": found.above, "below": found.below, "expected": found.expected}
-    rounded = {name: f"{one:.2f}" for name, one in numbers.items()}
-    return said.format(piece=first, last=last, count=f"{model.config.vocab_size:,}", **rounded)
+    said = _(
+        "“{piece}” lies {above} standard deviations above the mean of all {count} pieces and “{last}” {below} below it."
+    )
+    numbers = {"above": f"{found.above:.2f}", "below": f"{found.below:.2f}", "count": f"{model.config.vocab_size:,}"}
+    text = said.format(piece=first, last=last, **numbers)
+    chance = {
+        (True, True): _("Chance alone would reach about {expected}: both stand out."),
+        (True, False): _("Chance alone would reach about {expected}: only “{piece}” stands out."),
+        (False, True): _("Chance alone would reach about {expected}: only “{last}” stands out."),
+        (False, False): _("Chance alone would reach about {expected}: the row singles out no piece."),
+    }[found.above > found.expected, found.below > found.expected]
+    return text, chance.format(expected=f"{found.expected:.2f}", piece=first, last=last)
+
+
+def _chance(model: Pretrained, found: Promotion) -> None:
+    with st.expander(_("What chance would reach")):
+        st.markdown(
+            _(
+                "Of {count} independent normal numbers, as many as there are pieces, the largest lies {expected} "
+                "standard deviations above their mean on average (Blom 1958). A row whose ends lie no farther out is "
+                "no more selective than such numbers."
+            ).format(count=f"{model.config.vocab_size:,}", expected=f"{found.expected:.2f}")
+        )
 
 
 def _caution(model: Pretrained, stack: str, layer: int) -> str:
@@ -176,10 +210,11 @@ def _vocabulary(model: Pretrained, chosen: Chosen) -> Promotion:
     pieces = model.tokenizer.pieces(ids)
     deviations = (scores - found.mean) / (found.deviation or 1.0)
     drawn = figures.vocabulary(
-        readable(pieces), pieces, scores, deviations, chosen.neuron, figure_texts(), figure.theme()
+        readable(pieces), pieces, scores, deviations, chosen.neuron, chosen.stack, figure_texts(), figure.theme()
     )
     figure.draw(drawn, "feedforward_vocabulary", "feedforward-vocabulary")
-    say(_stands_out(model, found), _caution(model, chosen.stack, chosen.layer))
+    say(*_stands_out(model, found), _caution(model, chosen.stack, chosen.layer))
+    _chance(model, found)
     return found
 
 
@@ -309,10 +344,10 @@ def draw(begun: Begun, options: Options, trace: Trace) -> Callable[[], None]:
         )
     )
     model, chosen = begun.model, _choose(begun, options, trace)
-    _bars(begun, trace, chosen)
-    _at_token(begun, trace, chosen)
     left, right = st.columns(2, gap="medium")
     with left:
+        _bars(begun, options, trace, chosen)
+        _at_token(begun, trace, chosen)
         place, exciting = st.empty(), st.container()
     with right:
         promoted = _vocabulary(model, chosen)

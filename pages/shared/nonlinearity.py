@@ -41,7 +41,7 @@ def _says(kind: str, left: float, smallest: float, total: int) -> str:
         if kind == "relu"
         else _(
             "{left} of these {total} pre-activations lie left of 0: there GELU gives numbers from −0.170 to 0, the "
-            "smallest here {smallest}, and its derivative is not 0 but at −0.752, so that some gradient passes."
+            "smallest here {smallest}, and its derivative is 0 at −0.752 alone, so that some gradient passes."
         )
     )
     return said.format(left=percent(left), total=f"{total:,}", smallest=f"{smallest:.3f}".replace("-", "−"))

@@ -93,11 +93,13 @@ class Options:
 
     # -- widgets ------------------------------------------------------------------------------------------------
 
-    def _widget(self, name: str, value: Value) -> dict[str, Any]:
-        """Key and callback of a widget that shows this value now."""
+    def _widget(self, name: str, value: Value, labels: tuple[str, ...] = ()) -> dict[str, Any]:
+        """Key and callback of a widget that shows this value now. labels: as its values are written; a browser keeps
+        what is written, so it is told anew where that changes."""
         key = f"{self.page}_{name}"
-        if self.begun.arrived or st.session_state.get(key) != value:
+        if self.begun.arrived or st.session_state.get(key) != value or st.session_state.get(f"{key}_labels") != labels:
             st.session_state[key] = value
+        st.session_state[f"{key}_labels"] = labels
 
         def changed() -> None:
             chosen = st.session_state.get(key)
@@ -147,7 +149,8 @@ class Options:
             found: Value = self.value(name, numbers[0], numbers[-1], int(default))
         else:
             found = self.choice(name, values, default)
-        st.selectbox(label, values, format_func=format_func, **self._widget(name, found))
+        labels = tuple(map(format_func, values))
+        st.selectbox(label, values, format_func=format_func, **self._widget(name, found, labels))
         return found
 
     def number(self, name: str, label: str, low: int, high: int, default: int, **more: Any) -> int:

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from pages.shared.position_lab import ROUNDING
+from transformer.analysis.lens import logit_lens
 from transformer.analysis.permutation import equivariance, permutation
 from transformer.figures.style import BLUE, INK, PALETTE, PAPER
 from transformer.interventions import Interventions, Reposition
@@ -94,6 +95,34 @@ def test_a_figure_is_saved_as_it_is(context: BrowserContext, server: str, model:
     svg = saved(page, "permutation", "svg").decode()
     assert svg.startswith("<svg") and "Tokens in another order" in svg and "encoder layer" in svg
     assert saved(page, "permutation", "png").startswith(b"\x89PNG")
+
+
+def test_a_heatmap_is_saved_with_its_labels_and_tokens_are_no_formulas(
+    context: BrowserContext, server: str, model: Pretrained
+) -> None:
+    page = opened(context, server, "embeddings", part="lens")
+    lens = logit_lens(model.trace(SENTENCE, TARGET), model.model)
+    head, *lines = rows(saved(page, "logit-lens", "csv"))
+    assert len(head) == 1 + lens.probability.shape[1] and len(lines) == len(lens.probability)
+    for line, wanted in zip(lines, lens.probability.tolist(), strict=True):
+        assert [float(one) for one in line[1:]] == pytest.approx(wanted, rel=1e-5, abs=1e-9)
+    assert lines[0][0] == "embedding" and lines[-1][0] == "layer 4"
+    page = opened(context, server, "embeddings", part="norms", source="=1+1", target="")
+    text = saved(page, "embedding-norms-source", "csv").decode()
+    assert "=" in text and not re.search(r"(^|,)=", text, re.MULTILINE)
+
+
+def test_a_click_on_a_bar_chooses_its_neuron(context: BrowserContext, server: str) -> None:
+    page = opened(context, server, "feedforward", part="neurons", stack="decoder", layer="2", token="3")
+    bars = page.locator("[data-testid=figure][data-name=feedforward-strongest] .barlayer .point path")
+    expect(bars.nth(3)).to_be_visible()
+    chosen = page.get_by_label("Neuron", exact=True)
+    before = chosen.input_value()
+    at = bars.nth(3).bounding_box()
+    assert at
+    page.mouse.click(at["x"] + min(20, at["width"] / 2), at["y"] + at["height"] / 2)
+    expect(chosen).not_to_have_value(before)
+    page.wait_for_url(re.compile(rf"neuron={chosen.input_value()}"))
 
 
 def test_a_figure_follows_the_theme(context: BrowserContext, server: str) -> None:

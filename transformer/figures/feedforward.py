@@ -12,6 +12,7 @@ from transformer.figures.style import BLUE, GREY, INK, LINE, ORANGE, dressed, la
 COLOURS = {"encoder": BLUE, "decoder": ORANGE}
 ROW, BARS, GAP, ROOM = 25, 130, 94, 900  # pixels: a token's row, the bars above, what is between, and all rows at most
 WRITTEN = 32  # tokens up to which every cell says its number
+GAPS = 0.35  # between bars, of a layer's width
 NUMBERED = 26  # bars up to which each says its number
 
 LABELS = {
@@ -117,9 +118,11 @@ def activity(
                            xaxis=f"x{number + 1}", yaxis=f"y{number + 3}")  # fmt: skip
     for number, stack in enumerate(stacks):
         if published is not None:
-            figure.add_scatter(x=[0.5, len(layers[stack]) + 0.5], y=[100 * published] * 2, mode="lines",
+            pieces = _between(len(layers[stack]), 1 - GAPS)
+            share = f"{100 * published:.1f}\N{NO-BREAK SPACE}%"
+            figure.add_scatter(x=pieces, y=np.where(np.isnan(pieces), np.nan, 100 * published), mode="lines",
                                hoverinfo="skip",
-                               name=texts["published"].format(share=f"{100 * published:.1f} %"), showlegend=not number,
+                               name=texts["published"].format(share=share), showlegend=not number,
                                line={"color": GREY[theme], "width": 2, "dash": "dash"},
                                xaxis=f"x{number + 1}", yaxis=f"y{number + 1}")  # fmt: skip
     figure.frames = [
@@ -135,7 +138,7 @@ def activity(
     ]
     slider(figure, texts["threshold"], start)
     titled(figure, texts["active"], texts["active_equation"].format(equation=equation(kind, texts)))
-    figure.update_layout(hovermode="closest", bargap=0.35, showlegend=published is not None)
+    figure.update_layout(hovermode="closest", bargap=GAPS, showlegend=published is not None)
     for number, stack in enumerate(stacks):
         axis = {"domain": ends["x"][stack], "anchor": f"y{number + 1}",
                 "title": f"{texts['layers'].format(stack=texts[stack])}<br>{texts[rows_are[stack]]}",
@@ -150,6 +153,14 @@ def activity(
     dressed(figure, theme, height + 60)
     figure.update_layout(legend={"y": 1, "yanchor": "bottom"}, margin_b=16)
     return figure
+
+
+def _between(bars: int, width: float) -> np.ndarray:
+    """Where a line runs between bars around 1, 2, ..., so that it crosses no number above them: begin, end and NaN of
+    every piece."""
+    sides = np.arange(1, bars + 1)[:, None] + [-width / 2, width / 2]
+    edges = np.concatenate(([0.5], sides.ravel(), [bars + 0.5]))
+    return np.insert(edges, np.arange(2, len(edges), 2), np.nan)
 
 
 def histogram(

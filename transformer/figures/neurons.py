@@ -8,25 +8,24 @@ import numpy as np
 import plotly.graph_objects as go
 
 from transformer.figures.feedforward import COLOURS, function, upright
-from transformer.figures.style import BLUE, GREY, ORANGE, dressed, label_axis, plain, titled
+from transformer.figures.style import GREY, INK, PAPER, dressed, label_axis, plain, short, titled
 
 LABELS = {
     "encoder": "encoder",
     "decoder": "decoder",
     "layers": "{stack} layer",
     "neuron": "neuron",
-    "neuron_hover": "neuron %{y}<br>%{x:.3f}",
-    "activation": "Strongest activation",
-    "activation_axis": "activation",
-    "activation_equation": "<i>a<sub>i</sub></i> = {function}, in equation 2",
-    "contribution": "Largest contribution",
-    "contribution_axis": "length added",
-    "contribution_equation": "|<i>a<sub>i</sub></i>| ‖<i>w<sub>i</sub></i>‖, row <i>w<sub>i</sub></i> of W<sub>2</sub> "
-    "in equation 2",
+    "strongest": "Strongest neurons at “{token}”",
+    "strongest_axis": "activation, length",
+    "strongest_equation": "bar: <i>a<sub>i</sub></i> = {function}; mark: |<i>a<sub>i</sub></i>| "
+    "‖<i>w<sub>i</sub></i>‖, row <i>w<sub>i</sub></i> of W<sub>2</sub> in equation 2",
+    "strongest_hover": "neuron %{customdata}<br>%{fullData.name} %{y:.3f}",
+    "activation": "activation",
+    "contribution": "length added",
     "vocabulary": "What the output of neuron {neuron} points to",
     "vocabulary_axis": "score s",
     "vocabulary_equation": "<i>s</i> = E<i>w<sub>i</sub></i>, row <i>w<sub>i</sub></i> of W<sub>2</sub> in equation 2",
-    "vocabulary_hover": "%{customdata[0]}<br>s %{x:.3f}<br>%{customdata[1]:+.1f} standard deviations from the mean",
+    "vocabulary_hover": "%{customdata[0]}<br>s %{customdata[1]}<br>%{customdata[2]} standard deviations from the mean",
     "piece": "word piece",
     "silent": "Neurons that never fire, and that always fire",
     "silent_axis": "neurons of {count}",
@@ -37,37 +36,51 @@ LABELS = {
 }  # fmt: skip
 
 
+def signed(value: float, places: int) -> str:
+    """A number with its sign, the minus as long as the plus."""
+    return f"{value:+.{places}f}".replace("-", "−")
+
+
 def strongest(
     neurons: Sequence[int],
-    values: np.ndarray,
+    activation: np.ndarray,
+    contribution: np.ndarray,
     stack: str,
-    by: str = "activation",
+    token: str,
     chosen: int | None = None,
     kind: str = "relu",
     texts: Mapping[str, str] = LABELS,
     theme: str = "light",
 ) -> go.Figure:
-    """Bars of the neurons that lead at a token, the first on top; by: "activation" or "contribution".
+    """The neurons that lead at a token, the first on the left: a bar for the activation, a mark for the length added.
 
-    neurons, chosen: counted from 0, shown from 1; values: [neuron].
+    neurons, chosen: counted from 0, shown from 1; activation: a_i; contribution: |a_i| |w_i|; both [neuron]; token: its
+    label, which plotly's markup cannot change.
     """
     figure = go.Figure()
-    opacity = [1.0 if chosen in (None, one) else 0.5 for one in neurons]
-    figure.add_bar(x=values, y=np.arange(len(neurons)), orientation="h", name=texts[f"{by}_axis"],
-                   marker={"color": COLOURS[stack][theme], "opacity": opacity}, texttemplate="%{x:.2f}",
-                   textposition="outside", cliponaxis=False,
-                   hovertemplate=texts["neuron_hover"] + "<extra></extra>")  # fmt: skip
-    low, high = min(0.0, float(np.min(values, initial=0))), max(0.0, float(np.max(values, initial=0))) or 1.0
+    at, shown = np.arange(len(neurons)), [f"{one + 1:,}" for one in neurons]
+    opacity = [1.0 if chosen == one or chosen not in neurons else 0.45 for one in neurons]
+    figure.add_bar(x=at, y=activation, name=texts["activation"], customdata=shown,
+                   marker={"color": COLOURS[stack][theme], "opacity": opacity},
+                   hovertemplate=texts["strongest_hover"] + "<extra></extra>")  # fmt: skip
+    figure.add_scatter(x=at, y=contribution, mode="markers", name=texts["contribution"], customdata=shown,
+                       marker={"symbol": "diamond", "size": 12, "color": INK[theme],
+                               "line": {"width": 2, "color": PAPER[theme]}},
+                       hovertemplate=texts["strongest_hover"] + "<extra></extra>")  # fmt: skip
+    low = min(0.0, float(np.min(activation, initial=0)))
+    high = float(np.max((activation, contribution), initial=0)) or 1.0
     figure.update_layout(
         hovermode="closest",
         bargap=0.25,
-        xaxis={"title": texts[f"{by}_axis"], "range": [low * 1.2, high * 1.2], "nticks": 6},
-        yaxis={"title": texts["neuron"], "range": [len(neurons) - 0.5, -0.5], "showgrid": False},
+        xaxis={"title": texts["neuron"], "range": [-0.6, len(neurons) - 0.4], "showgrid": False},
+        yaxis={"title": texts["strongest_axis"], "range": [low * 1.12, high * 1.12], "nticks": 5},
     )
-    label_axis(figure, "y", [str(one + 1) for one in neurons])
+    label_axis(figure, "x", shown)
     inner = function(kind, "<i>x</i>·<i>k<sub>i</sub></i> + <i>b<sub>i</sub></i>")
-    titled(figure, texts[by], texts[f"{by}_equation"].format(function=inner))
-    return dressed(figure, theme, 72 + 27 * max(3, len(neurons)))
+    titled(figure, texts["strongest"].format(token=short(token)), texts["strongest_equation"].format(function=inner))
+    dressed(figure, theme, 250)
+    figure.update_layout(legend={"y": 1.02, "yanchor": "bottom"})
+    return figure
 
 
 def vocabulary(
@@ -76,19 +89,22 @@ def vocabulary(
     scores: np.ndarray,
     deviations: np.ndarray,
     neuron: int,
+    stack: str,
     texts: Mapping[str, str] = LABELS,
     theme: str = "light",
 ) -> go.Figure:
-    """Bars of the pieces a neuron promotes most, first, and suppresses most, last.
+    """Bars of the pieces a neuron promotes most, first, in its stack's colour, and suppresses most, last, in ink.
 
     labels: as people read them; pieces: with the piece mark; scores: E w_i; deviations: how many standard deviations
     each lies from the mean over the vocabulary; all [piece]. neuron counts from 0.
     """
     figure = go.Figure()
-    colours = [(BLUE if score > 0 else ORANGE)[theme] for score in scores]
-    about = [[plain(piece), float(deviation)] for piece, deviation in zip(pieces, deviations, strict=True)]
+    colours = [(COLOURS[stack] if score > 0 else INK)[theme] for score in scores]
+    numbers = zip(pieces, scores.tolist(), deviations.tolist(), strict=True)
+    about = [[plain(piece), signed(score, 3), signed(deviation, 1)] for piece, score, deviation in numbers]
     figure.add_bar(x=scores, y=np.arange(len(labels)), orientation="h", marker_color=colours, customdata=about,
-                   name=texts["vocabulary_axis"], texttemplate="%{x:+.2f}", textposition="outside", cliponaxis=False,
+                   name=texts["vocabulary_axis"], text=[signed(score, 2) for score in scores.tolist()],
+                   textposition="outside", cliponaxis=False,
                    hovertemplate=texts["vocabulary_hover"] + "<extra></extra>")  # fmt: skip
     reach = float(np.abs(scores).max()) * 1.45 or 1.0
     figure.update_layout(
@@ -100,7 +116,7 @@ def vocabulary(
     )
     label_axis(figure, "y", labels)
     titled(figure, texts["vocabulary"].format(neuron=f"{neuron + 1:,}"), texts["vocabulary_equation"])
-    return dressed(figure, theme, 72 + 25 * len(labels))
+    return dressed(figure, theme, 72 + 22 * len(labels))
 
 
 def silent(

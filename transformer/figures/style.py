@@ -108,7 +108,7 @@ def dressed(figure: go.Figure, theme: str = "light", height: int = 380) -> go.Fi
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
         legend={"orientation": "h", "y": -below / max(120, height - 66), "x": 0, "yanchor": "top"},
-        hoverlabel={"bgcolor": LINE[theme], "font": {"color": INK[theme]}},
+        hoverlabel={"bgcolor": LINE[theme], "font": {"color": INK[theme], "family": FONT}},
     )  # fmt: skip
     if figure.layout.hovermode is None:
         figure.update_layout(hovermode="x unified")
