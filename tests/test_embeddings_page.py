@@ -9,10 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from streamlit.testing.v1 import AppTest
 
+from pages.shared import embeddings, figure
 from tests.build import VARIANTS, tiny_model, tiny_pretrained, variant_name
 from tests.test_pages import APP, address, folder, sentences
+from transformer.analysis.embedding import Norms
 from transformer.checkpoint import save_checkpoint
 
 __all__ = ["folder"]  # the fixture
@@ -141,7 +144,7 @@ def test_a_word_without_letters_and_one_that_is_not_known(open_page: Callable[..
         assert not app.exception and "has no character that can be read" in sentences(app)
         assert shown(app)
     app = open_page(part="neighbours", word="語", token="2")
-    assert not app.exception and "is read as &lt;unk&gt;" in sentences(app, notes=True)
+    assert not app.exception and "“語” is not in this model&#x27;s vocabulary" in sentences(app, notes=True)
     assert shown(app)["embedding-neighbours"]["figure"]["data"]
 
 
@@ -178,6 +181,97 @@ def test_the_table_of_the_lens(open_page: Callable[..., AppTest]) -> None:
     best = trace.logits[1].softmax(-1).topk(5).values.tolist()
     assert [float(text) for text in last] == pytest.approx(best, abs=0.0006)
     assert "largest deviation of the logits 0" in written(app)
+
+
+def test_the_shading_of_the_lens_is_the_probability_it_says(open_page: Callable[..., AppTest]) -> None:
+    app = open_page(part="lens")
+    shades = re.findall(r'--p:([0-9.]+)%"><span>.*?</span><small>(.*?)</small>', written(app))
+    assert len(shades) > 20
+    for shade, said in shades:
+        assert float(shade) / 100 == pytest.approx(float(said.replace("&lt;", "")), abs=0.0011)
+    lens = shown(app)["logit-lens"]
+    assert (lens["figure"]["data"][0]["zmin"], lens["figure"]["data"][0]["zmax"]) == (0, 1)
+    said = re.search(r"In (\d+) of (\d+) steps the final token leads already before the last layer", written(app))
+    assert said and 0 <= int(said[1]) <= int(said[2]) == len(
+        tiny_pretrained().trace("ka lo mi", "re sta vu").target_out
+    )
+
+
+@pytest.mark.parametrize(("part", "key"), [("lens", "emb_lens"), ("output", "emb_steps")])
+def test_a_click_chooses_the_step(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch, part: str, key: str
+) -> None:
+    draw, clicks = figure.draw, [2]
+
+    def clicked(drawn: Any, name: str, *rest: Any, on_pick: Callable[[int], None] | None = None, **more: Any) -> Any:
+        if name == key and clicks:
+            assert on_pick is not None
+            on_pick(clicks.pop())
+        return draw(drawn, name, *rest, on_pick=on_pick, **more)
+
+    monkeypatch.setattr(figure, "draw", clicked)
+    app = open_page(part=part)
+    assert not app.exception and not clicks
+    app.run()
+    assert not app.exception and address(app)["step"] == "3"
+    (step,) = [box for box in app.selectbox if box.label.startswith("Step")]
+    assert step.value == 3
+
+
+def _norms(off: float, factor: float = 16.0) -> Norms:
+    """Three tokens whose rows are `off` times as long as the encodings."""
+    row = torch.tensor([off, off / 2, off * 2], dtype=torch.float64)
+    return Norms(row, factor * row, torch.ones(3, dtype=torch.float64))
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "expected"),
+    [
+        (0.1, 0.125, "the positions would drown the words: 10.0 times as long in the source, 8.0 in the target. "
+         "With it the words are 1.6 and 2.0 times"),
+        (0.75, 0.8, "would be 1.3 times as long as the words in the source, 1.2 times in the target. "
+         "With it the words are 12.0 and 12.8 times"),
+        (0.01, 0.125, "would be 100.0 times as long as the words in the source, 8.0 times in the target. "
+         "With it the words are 0.16 and 2.0 times"),
+        (2.0, 1.0, "with and without the factor: without it 2.0 times as long in the source and 1.0 in the target, "
+         "with it 32.0 and 16.0"),
+    ],
+)  # fmt: skip
+def test_the_headline_says_who_drowns_whom(source: float, target: float, expected: str) -> None:
+    assert expected in embeddings._who([_norms(source), _norms(target)])
+
+
+def test_the_headline_stands_above_the_figures_and_without_positions_says_so(open_page: Callable[..., AppTest]) -> None:
+    text = written(open_page())
+    assert text.index("hs-emb-headline") < text.index("Section 3.4") and "√d_model" not in text
+    none = Norms(torch.ones(2), torch.ones(2), torch.zeros(2))
+    assert "adds no positions" in embeddings._who([none, none])
+
+
+def test_single_characters_are_counted_and_can_be_left_out(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = tiny_pretrained()
+    pieces = model.tokenizer.pieces(range(len(model.tokenizer)))
+    single = {one for one, piece in enumerate(pieces) if len(piece.removeprefix("▁")) == 1}
+    assert set(embeddings._single(model)) == single and single
+    monkeypatch.setattr(embeddings, "NEAREST", len(pieces) - 5)  # every row but the specials and the token itself
+    app = open_page(part="neighbours")
+    found = re.search(r"(\d+) of these (\d+) are single characters", written(app))
+    assert found and int(found[1]) in (len(single), len(single) - 1) and int(found[2]) == len(pieces) - 5
+    app.toggle("embeddings_words").set_value(True).run()
+    assert not app.exception and "single characters" not in written(app)
+    bars = shown(app)["embedding-neighbours"]["figure"]["layout"]["meta"]["labels"]["y"]
+    assert len(bars) in (len(pieces) - len(single) - 4, len(pieces) - len(single) - 5)
+
+
+def test_thinned_axes_say_so(open_page: Callable[..., AppTest]) -> None:
+    source = " ".join(["ka lo mi"] * 6)
+    count = len(tiny_pretrained().trace(source, "re sta vu").source_labels)
+    assert 18 < count <= 36
+    app = open_page(source=source, part="residual")
+    assert not app.exception and f"Of {count} tokens the axis names one in 2; point at" in written(app)
+    assert "the axis names" not in written(open_page(part="residual"))
 
 
 def test_a_target_given_need_not_be_what_the_model_would_say(open_page: Callable[..., AppTest]) -> None:

@@ -7,10 +7,11 @@ import plotly.graph_objects as go
 import pytest
 
 from transformer.figures import embedding, output, residual
-from transformer.figures.style import BLUE, GREY, ORANGE, PURPLE
+from transformer.figures.style import BLUE, GREY, INK, ORANGE, PAPER, PURPLE
 
 TOKENS = ("the", "<b>x</b>", "the", "</s>")
-SUBLAYERS = ("1 self", "1 FF", "2 self")
+SUBLAYERS = ("self 1", "FFN 1", "self 2")
+COUNTED = ["1 · the", "2 · &lt;b&gt;x&lt;/b&gt;", "3 · the", "4 · &lt;/s&gt;"]  # as hover texts name TOKENS
 themes = pytest.mark.parametrize("theme", ["light", "dark"])
 
 
@@ -40,7 +41,7 @@ def test_lengths_at_the_input(theme: str) -> None:
         drawn = {trace.name: trace for trace in figure.data}
         for name, values in (("scaled", scaled), ("row", row), ("positions", positions)):
             np.testing.assert_allclose(drawn[embedding.LABELS[name]].y, values, rtol=1e-6)
-            assert list(drawn[embedding.LABELS[name]].customdata) == [1, 2, 3, 4]
+            assert list(drawn[embedding.LABELS[name]].customdata) == COUNTED
         assert drawn[embedding.LABELS["row"]].marker.color == colour[theme]
         assert drawn[embedding.LABELS["positions"]].line.color == PURPLE[theme]
         assert ticks(figure, "x") == ("the", "&lt;b&gt;x&lt;/b&gt;", "the", "&lt;/s&gt;")
@@ -56,6 +57,7 @@ def test_neighbours(theme: str) -> None:
     figure = embedding.neighbour_bars("<b>x</b>", TOKENS[:3], cosines, theme)
     (bars,) = figure.data
     np.testing.assert_allclose(bars.x, cosines, rtol=1e-6)
+    assert list(bars.customdata) == ["0.9000", "0.5000", "−0.1000"]
     assert list(bars.text) == ["0.90", "0.50", "−0.10"] and ticks(figure, "y")[0] == "the"
     assert figure.layout.xaxis.range[0] < -0.1 and figure.layout.yaxis.autorange == "reversed"
     assert "&lt;b&gt;x&lt;/b&gt;" in figure.layout.title.text
@@ -72,6 +74,10 @@ def test_the_tokens_in_a_plane_and_the_way_they_came(theme: str, stack: str, col
     assert [step.label for step in figure.layout.sliders[0].steps] == ["start", "layer 1", "layer 2"]
     for place, frame in enumerate(figure.frames):
         trail, dots = frame.data
+        assert [one for one, _, _ in dots.customdata] == COUNTED
+        assert [[float(one.replace("−", "-")) for one in row[1:]] for row in dots.customdata] == pytest.approx(
+            np.round(points[place], 2), abs=0.006
+        )
         np.testing.assert_allclose(np.stack((dots.x, dots.y), 1), points[place], rtol=1e-6)
         assert len(trail.x) == 12 and np.isnan(trail.x[2::3]).all()
         if place:
@@ -98,12 +104,51 @@ def test_labels_in_a_plane_keep_out_of_each_others_way() -> None:
     assert {one[0] for one in embedding.PLACES} >= {first, second}
 
 
-def test_many_tokens_in_a_plane_have_their_names_on_hover_only() -> None:
-    names = [f"t{i}" for i in range(embedding.MOST_NAMED + 1)]
-    points = np.zeros((2, len(names), 2))
-    figure = embedding.token_map(names, points, ("a", "b"), "encoder")
-    assert figure.data[1].mode == "markers" and len(figure.data[1].text) == len(names)
-    assert embedding.token_map(names[:5], points[:, :5], ("a", "b"), "encoder").data[1].mode == "markers+text"
+@themes
+def test_of_many_tokens_in_a_plane_those_that_fit_have_their_names(theme: str) -> None:
+    names = [f"token {i}" for i in range(90)]
+    crowd = np.random.default_rng(3).normal(size=(2, len(names), 2))
+    crowd[:, 0] = 9, 9  # far from all the others
+    figure = embedding.token_map(names, crowd, ("a", "b"), "encoder", theme)
+    for frame, points in zip(figure.frames, crowd, strict=True):
+        dots = frame.data[1]
+        colours, unit = np.array(dots.textfont.color), float(np.ptp([figure.layout.yaxis.range])) / embedding.ROOM[1]
+        assert set(colours) == {INK[theme], embedding.HIDDEN} and colours[0] == INK[theme]
+        assert len(dots.customdata) == len(names)
+        named = np.flatnonzero(colours == INK[theme])
+        assert 5 < len(named) < 80
+        places = {name: (right, up) for name, right, up in embedding.PLACES}
+        middles = []
+        for one in named:
+            right, up = places[dots.textposition[one]]
+            width = 0.27 * 15 * len(names[one])
+            middles.append(points[one] / unit + (right * (2 * width + 14), up * 1.25 * 15))
+        for at, first in enumerate(middles):
+            for second in middles[:at]:
+                apart = np.abs(first - second)
+                assert apart[0] > 50 or apart[1] >= 18.7
+    assert figure.data[1].mode == "markers+text" and list(figure.data[1].text) == names
+    large = embedding.token_map(names, crowd, ("a", "b"), "encoder", theme, grow=1.3).data[1]
+    assert list(large.textfont.color).count(INK[theme]) < list(figure.data[1].textfont.color).count(INK[theme])
+    assert large.textfont.size is None  # the page's own, so that it grows with all other text
+
+
+@pytest.mark.parametrize("points", [np.zeros((2, 1, 2)), np.full((1, 3, 2), 4.0), ramp(2, 5, 2) * (1, 0)])
+def test_a_plane_has_bounds_whatever_lies_in_it(points: np.ndarray) -> None:
+    names = ["a"] * points.shape[1]
+    figure = embedding.token_map(names, points, [f"{place}" for place in range(len(points))], "decoder")
+    (left, right), (low, high) = figure.layout.xaxis.range, figure.layout.yaxis.range
+    assert left < points[..., 0].min() <= points[..., 0].max() < right
+    assert low < points[..., 1].min() <= points[..., 1].max() < high
+    assert 0.74 <= (high - low) / (right - left) <= 1 / 0.74
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "text"),
+    [(-0.4, 0, "0"), (-1.2, 0, "−1"), (0.126, 2, "0.13"), (-0.001, 2, "0.00"), (-12.34, 1, "−12.3")],
+)
+def test_signs_as_they_are_printed(value: float, digits: int, text: str) -> None:
+    assert embedding.signed(value, digits) == text
 
 
 @themes
@@ -132,37 +177,46 @@ def test_lengths_token_by_token(theme: str) -> None:
     assert (figure.data[0].zmin, figure.data[0].zmax) == (0, pytest.approx(np.quantile(every, 0.99)))
     assert figure.data[0].colorbar.ticktext == ("0", "3.29", "≥ 6.59")
     assert ticks(figure, "x") == SUBLAYERS and len(ticks(figure, "y")) == 4
-    assert figure.data[0].customdata.tolist() == [[1] * 3, [2] * 3, [3] * 3, [4] * 3]
+    assert np.asarray(figure.data[0].customdata).tolist() == [[one] * 3 for one in COUNTED]
     complete(figure, "x")
 
 
 @themes
-def test_shares(theme: str) -> None:
+@pytest.mark.parametrize(("stack", "colour"), [("encoder", BLUE), ("decoder", ORANGE)])
+def test_shares(theme: str, stack: str, colour: dict[str, str]) -> None:
     shares = ramp(5, 4) - 1
     parts = ("embedding", "positions", *SUBLAYERS)
-    figure = residual.share_heatmap(shares, TOKENS, parts, theme)
+    figure = residual.share_heatmap(shares, TOKENS, parts, stack, theme)
     (cells,) = figure.data
     np.testing.assert_allclose(cells.z, 100 * shares.T, rtol=1e-5)
     assert cells.zmid == 0 and cells.zmin == -cells.zmax and ticks(figure, "x") == parts
+    assert [colour for _, colour in cells.colorscale] == [INK[theme], PAPER[theme], colour[theme]]
+    assert cells.texttemplate and cells.text[0][0] == "−86" and cells.text[0][4] == "143"
+    assert list(cells.customdata[1][0]) == [COUNTED[1], "−71.4"]
     complete(figure, "x")
+    many = residual.MOST_NUMBERS + 1
+    assert not residual.share_heatmap(ramp(5, many), ["a"] * many, parts, stack, theme).data[0].texttemplate
 
 
 @themes
 def test_the_lens(theme: str) -> None:
-    probability, rank = ramp(3, 4) / 2, np.arange(12).reshape(3, 4)
+    probability, rank = ramp(3, 4) / 2, np.arange(92, 104).reshape(3, 4)
     for pre in (False, True):
         figure = output.lens_heatmap(probability, rank, SUBLAYERS, TOKENS, pre, theme)
         (cells,) = figure.data
         np.testing.assert_allclose(cells.z, probability, rtol=1e-6)
-        assert [[int(one) for one in row] for row in cells.text] == rank.tolist()
+        assert [[one[1] for one in row] for row in cells.customdata] == rank.tolist()
+        assert [[one[0] for one in row] for row in cells.customdata] == [COUNTED] * 3
+        assert [*cells.text[0], *cells.text[1]] == ["92", "93", "94", "95", "96", "97", "98", "99"]
+        assert [*cells.text[2]] == [""] * 4  # too long for a cell
         assert (cells.zmin, cells.zmax) == (0, 1) and ticks(figure, "y") == SUBLAYERS
         assert figure.layout.yaxis.autorange == "reversed"
         assert ("LayerNorm" in figure.layout.title.subtitle.text) == pre
-        assert cells.texttemplate and "rank" in figure.layout.title.text
+        assert cells.texttemplate and "rank" in figure.layout.title.subtitle.text
         complete(figure, "x")
     many = output.MOST_RANKS + 1
     figure = output.lens_heatmap(ramp(3, many), ramp(3, many), SUBLAYERS, ["a"] * many)
-    assert not figure.data[0].texttemplate and "rank" not in figure.layout.title.text
+    assert not figure.data[0].texttemplate and "rank" not in figure.layout.title.subtitle.text
 
 
 @themes
@@ -171,7 +225,10 @@ def test_how_sure_every_step_is(theme: str) -> None:
     figure = output.step_bars(TOKENS, shown, likeliest, theme)
     np.testing.assert_allclose(figure.data[0].y, shown, rtol=1e-6)
     assert list(figure.data[1].x) == [1] and figure.data[1].y[0] == pytest.approx(0.6)
-    assert list(figure.data[1].customdata) == [2] and figure.layout.showlegend
+    assert [one for one, _ in figure.data[0].customdata] == COUNTED and figure.layout.showlegend
+    assert [bool(more) for _, more in figure.data[0].customdata] == [False, True, False, False]
+    assert "0.6000" in figure.data[0].customdata[1][1]
+    assert figure.data[1].hoverinfo == "skip"  # a click there means the step, whose bar lies below
     complete(figure)
     figure = output.step_bars(TOKENS, shown, shown, theme)
     assert len(figure.data) == 1 and not figure.layout.showlegend
@@ -204,7 +261,7 @@ def test_a_long_sentence_has_fewer_labels_and_no_endless_figure() -> None:
     figure = residual.stream_heatmap(lengths, labels, SUBLAYERS, "encoder")
     assert len(figure.layout.yaxis.tickvals) <= 18 and figure.layout.height < 640
     assert figure.layout.meta["labels"]["y"] == tuple(labels) or figure.layout.meta["labels"]["y"] == labels
-    figure = residual.share_heatmap(ramp(3, 128), labels, SUBLAYERS)
+    figure = residual.share_heatmap(ramp(3, 128), labels, SUBLAYERS, "encoder")
     assert len(figure.layout.yaxis.tickvals) <= 48 and figure.layout.height < 1200
 
 
@@ -221,7 +278,7 @@ def test_every_label_can_be_translated() -> None:
         embedding.token_map(TOKENS, ramp(2, 4, 2), ("0", "1"), "encoder", texts=e),
         residual.stream_figure(first, SUBLAYERS, "encoder", texts=r),
         residual.stream_heatmap(lengths, TOKENS, SUBLAYERS, "encoder", texts=r),
-        residual.share_heatmap(ramp(3, 4), TOKENS, SUBLAYERS, texts=r),
+        residual.share_heatmap(ramp(3, 4), TOKENS, SUBLAYERS, "decoder", texts=r),
         output.lens_heatmap(ramp(3, 4), ramp(3, 4), SUBLAYERS, TOKENS, texts=o),
         output.step_bars(TOKENS, ramp(4), ramp(4), texts=o),
         output.candidate_bars("a", TOKENS, ramp(4), texts=o),
@@ -234,7 +291,7 @@ def test_every_label_can_be_translated() -> None:
         assert all(text.startswith("Ω") for text in texts if text)
         hovers = [trace.hovertemplate or "" for trace in figure.data]
         assert [
-            one for one in hovers if one and "Ω" not in one and one != "%{y:.2f}"
+            one for one in hovers if one and "Ω" not in one and one != "%{y:.2f}" and "customdata[2]" not in one
         ] == []  # there a line has its name
     used = "".join(figure.to_json() for figure in figures)
     assert used.count("\\u03a9") + used.count("Ω") > 40

@@ -6,6 +6,7 @@ import html
 import math
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 import torch
@@ -19,6 +20,7 @@ from pages.shared.words import stack_name
 from transformer.analysis.embedding import Norms, neighbours, norms, plane
 from transformer.analysis.residual import states
 from transformer.figures import embedding
+from transformer.figures.embedding import signed
 from transformer.pretrained import Pretrained, readable
 from transformer.tap import SIDES, STACKS
 from transformer.tokenizer import PIECE_MARK, SPECIALS
@@ -26,6 +28,9 @@ from transformer.trace import Trace
 
 STYLE = (Path(__file__).parent / "embeddings.css").read_text(encoding="utf-8")
 NEAREST = 12
+BIG = 1.3  # how much larger figures' text is when text is large
+DROWNS = 2  # times as long
+SEVERAL = 3  # single characters among the nearest, from which on a sentence explains them
 
 
 def style() -> None:
@@ -72,6 +77,15 @@ def place_name(layer: int) -> str:
     return _("layer {layer}").format(layer=layer) if layer else _("embedding")
 
 
+def thinned(drawn: Any) -> None:
+    """A sentence under a figure whose axis has room for some of its tokens only."""
+    for axis, labels in drawn.layout.meta["labels"].items():
+        ticks = drawn.layout[f"{axis[0]}axis{axis[1:]}"].tickvals
+        if len(ticks) < len(labels):
+            text = _("Of {count} tokens the axis names one in {step}; point at the figure to read any other.")
+            say(text.format(count=len(labels), step=ticks[1] - ticks[0]), quiet=True)
+
+
 def choose_stack(options: Options) -> str:
     return str(options.segment("stack", _("Stack"), STACKS, STACKS[0], stack_name))
 
@@ -96,36 +110,51 @@ def _texts() -> dict[str, str]:
     }
 
 
-def _who(found: Norms) -> str:
-    """Who drowns whom, in numbers."""
-    if not math.isfinite(found.ratio):
+def _who(found: Sequence[Norms]) -> str:
+    """Who drowns whom, in numbers: of the source and of the target."""
+    if not all(math.isfinite(one.ratio) for one in found):
         return _("This model adds no positions: the embedding stands alone.")
-    off = found.ratio_off
-    if off < 1:
-        off = found.drowned
+    source, target = found
+    if all(one.ratio_off >= 1 for one in found):
         sentence = _(
-            "Median over the {count} tokens: with the factor the embedding is {ratio} times as long as the position "
-            "encoding; with the factor off the encoding would be {off} times as long as the embedding."
+            "The words are longer than the positions, with and without the factor: without it {off} times as long in "
+            "the source and {off_target} in the target, with it {ratio} and {ratio_target} times."
         )
+        off = [one.ratio_off for one in found]
+    elif all(one.drowned >= DROWNS and one.ratio >= 1 for one in found):
+        sentence = _(
+            "Without the factor the positions would drown the words: {off} times as long in the source, {off_target} "
+            "in the target. With it the words are {ratio} and {ratio_target} times as long as the positions."
+        )
+        off = [one.drowned for one in found]
     else:
         sentence = _(
-            "Median over the {count} tokens: with the factor the embedding is {ratio} times as long as the position "
-            "encoding; with the factor off it would still be {off} times as long."
+            "Without the factor the positions would be {off} times as long as the words in the source, {off_target} "
+            "times in the target. With it the words are {ratio} and {ratio_target} times as long as the positions."
         )
-    return sentence.format(count=len(found.row), ratio=f"{found.ratio:.2f}", off=f"{off:.2f}")
+        off = [one.drowned for one in found]
+    numbers = {"off": off[0], "off_target": off[1], "ratio": source.ratio, "ratio_target": target.ratio}
+    return sentence.format(**{name: _times(value) for name, value in numbers.items()})
+
+
+def _times(ratio: float) -> str:
+    """How many times as long, with two digits that count."""
+    return f"{ratio:.2f}" if ratio < 0.995 else f"{ratio:.1f}"
 
 
 def draw_norms(begun: Begun, trace: Trace, options: Options) -> None:
     """Length of embedding and encoding at the input of both stacks, the factor sqrt(d_model) on and off."""
     d_model = begun.model.config.d_model
+    both = [norms(trace, side) for side in SIDES]
+    st.html(f'<p class="hs-emb-headline">{html.escape(_who(both))}</p>')
     say(
         _(
-            "Section 3.4 multiplies every embedding by √d_model = √{d_model} = {factor} before the position encoding "
-            "of section 3.5 is added to it. Where one of the two is much longer, the sum says little of the other."
+            "Section 3.4 multiplies every embedding by √{d_model} = {factor}, the root of its {d_model} dimensions, "
+            "before the position encoding of section 3.5 is added. Where one of the two is much longer, the sum says "
+            "little of the other. “Times as long” is the median over the tokens."
         ).format(d_model=d_model, factor=f"{math.sqrt(d_model):.4g}"),
         quiet=True,
     )
-    both = [norms(trace, side) for side in SIDES]
     most = max(float(torch.cat((found.scaled, found.positions)).max()) for found in both)
     for column, side, found in zip(st.columns(2, gap="medium"), SIDES, both, strict=True):
         labels = trace.source_labels if side == "source" else trace.target_in_labels
@@ -141,7 +170,7 @@ def draw_norms(begun: Begun, trace: Trace, options: Options) -> None:
         )
         with column:
             figure.draw(drawn, f"emb_norms_{side}", f"embedding-norms-{side}")
-            say(_who(found))
+            thinned(drawn)
     with st.expander(_("Why is there a factor at all?")):
         st.markdown(
             _(
@@ -164,6 +193,13 @@ def _word(begun: Begun, word: str) -> tuple[int, ...]:
     return ids
 
 
+def _typed(model: Pretrained, word: str, ids: Sequence[int]) -> tuple[str, ...]:
+    """Labels of a typed word's pieces; one that the vocabulary has not is shown as it was typed."""
+    covered = (one.removeprefix(PIECE_MARK) for one in model.tokenizer.surfaces(word))
+    pairs = zip(shown(model, ids), ids, covered, strict=True)
+    return tuple(text or label if one == model.config.unk_id else label for label, one, text in pairs)
+
+
 def _chosen(begun: Begun, trace: Trace, options: Options) -> tuple[int, str]:
     """The token whose neighbours are asked for, one of the sentence or of a word that was typed: id and label."""
     left, middle, right = st.columns((1, 1.4, 1.4), gap="small", vertical_alignment="bottom")
@@ -172,9 +208,10 @@ def _chosen(begun: Begun, trace: Trace, options: Options) -> tuple[int, str]:
     ids: tuple[int, ...] = _word(begun, word) if word else ()
     with left:
         side = str(options.segment("side", _("Side"), SIDES, SIDES[0], side_name))
+    unknown = begun.model.config.unk_id
     if ids:
-        labels, name = shown(begun.model, ids), _("Piece of the word")
-        start = max(range(len(ids)), key=lambda place: len(labels[place]))
+        labels, name = _typed(begun.model, word, ids), _("Piece of the word")
+        start = max(range(len(ids)), key=lambda place: (ids[place] == unknown, len(labels[place])))
     else:
         ids, labels = tokens(trace, side)
         name = _("Token of the sentence")
@@ -186,14 +223,21 @@ def _chosen(begun: Begun, trace: Trace, options: Options) -> tuple[int, str]:
     return ids[token - 1], labels[token - 1]
 
 
+def _single(model: Pretrained) -> tuple[int, ...]:
+    """Pieces of one character; none of a vocabulary that has only those."""
+    pieces = model.tokenizer.pieces(range(len(model.tokenizer)))
+    sizes = [0 if one in SPECIALS else len(one.removeprefix(PIECE_MARK)) for one in pieces]
+    return tuple(number for number, size in enumerate(sizes) if size == 1) if max(sizes, default=0) > 1 else ()
+
+
 def draw_neighbours(begun: Begun, trace: Trace, options: Options) -> None:
     """The tokens nearest to one token by the cosine of their rows."""
     model, config = begun.model, begun.model.config
     say(
         _(
             "Every token of the vocabulary is one row of the embedding table (section 3.4). The cosine compares the "
-            "directions of two rows, 1 the same and 0 at right angles; all {count} rows but the special ones are "
-            "compared with the chosen one."
+            "directions of two rows, 1 the same and 0 at right angles. Of the {count} rows those of special tokens are "
+            "left out."
         ).format(count=f"{config.vocab_size:,}"),
         quiet=True,
     )
@@ -205,27 +249,34 @@ def draw_neighbours(begun: Begun, trace: Trace, options: Options) -> None:
             ),
             "note",
         )
+        label = SPECIALS[1]
+    left, right = st.columns((1.7, 1), gap="medium")
+    single = _single(model)
+    with right:
+        words = bool(single) and st.toggle(
+            _("Words only"), key="embeddings_words", help=_("leaves out the pieces that are a single character")
+        )
     specials = (config.pad_id, config.unk_id, config.start_id, config.end_id)
-    found = neighbours(model.model.embedding.weight, number, NEAREST, specials)
+    found = neighbours(model.model.embedding.weight, number, NEAREST, (*specials, *(single if words else ())))
     labels = shown(model, found.ids)
     drawn = embedding.neighbour_bars(label, labels, found.cosines, figure.theme(), _texts())
-    left, right = st.columns((1.5, 1), gap="medium")
     with left:
         figure.draw(drawn, "emb_neighbours", "embedding-neighbours")
     with right:
-        pieces = model.tokenizer.pieces(found.ids)
-        head = (_("token"), _("piece"), _("id"), _("cosine"))
-        rows = [
-            (one, piece, str(place), f"{cosine:.4f}".replace("-", "−"))
-            for one, piece, place, cosine in zip(labels, pieces, found.ids, found.cosines, strict=True)
-        ]
-        st.html(_table(head, rows))
-        say(
-            _("Half of the vocabulary has a cosine below {median} with this row.").format(
-                median=f"{found.median:.2f}".replace("-", "−")
+        characters = len(set(single) & set(found.ids))
+        if characters >= SEVERAL:
+            say(
+                _(
+                    "{characters} of these {count} are single characters. A piece that text hardly contains is hardly "
+                    "trained to a direction of its own, so its row says little. “Words only” leaves single characters "
+                    "out."
+                ).format(characters=characters, count=len(found.ids))
             )
-        )
-    say(_("“…” stands before a token that continues a word; ▁ in a piece is the space before it."), quiet=True)
+        rows = [(one, signed(cosine, 2)) for one, cosine in zip(labels, found.cosines, strict=True)]
+        st.html(_table((_("token"), _("cosine")), rows))
+        say(_("Half of the rows compared have a cosine below {median}.").format(median=signed(found.median, 2)))
+    if any(one.startswith("…") for one in labels):
+        say(_("“…” stands before a token that continues a word."), quiet=True)
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -236,7 +287,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def draw_map(begun: Begun, trace: Trace, options: Options) -> None:
     """The tokens of a stack in two dimensions, at the input and after every layer."""
-    left, right = st.columns((1.9, 1), gap="medium")
+    left, right = st.columns(2, gap="medium")
     with right:
         stack = choose_stack(options)
     found = plane(states(trace, stack))
@@ -245,7 +296,8 @@ def draw_map(begun: Begun, trace: Trace, options: Options) -> None:
     several = all(map(math.isfinite, shares))
     names = [_where(layer, share if several else None) for layer, share in enumerate(shares)]
     labels = stack_labels(trace, stack)
-    drawn = embedding.token_map(labels, found.points.numpy(), names, stack, figure.theme(), _texts())
+    grow = BIG if begun.state.view.big else 1.0
+    drawn = embedding.token_map(labels, found.points.numpy(), names, stack, figure.theme(), _texts(), grow)
     with left:
         moved = figure.draw(drawn, "emb_map", f"embedding-map-{stack}", start=place)
     if moved is not None:
@@ -261,6 +313,8 @@ def draw_map(begun: Begun, trace: Trace, options: Options) -> None:
             ).format(stack=stack_name(stack)),
             quiet=True,
         )
+        if any(embedding.HIDDEN in frame.data[1].textfont.color for frame in drawn.frames):
+            say(_("Labels that have no room are left out; point at a dot to read its token."), quiet=True)
         if not several:
             say(_("One token alone has no spread: its point is the mean."))
             return
@@ -280,5 +334,5 @@ def _where(layer: int, share: float | None) -> str:
     if share is None:
         return _("after layer {layer}").format(layer=layer) if layer else _("before layer 1")
     if layer:
-        return _("after layer {layer}, {share} %").format(layer=layer, share=f"{share:.0f}")
-    return _("before layer 1, {share} %").format(share=f"{share:.0f}")
+        return _("after layer {layer} ({share} % of the variance)").format(layer=layer, share=f"{share:.0f}")
+    return _("before layer 1 ({share} % of the variance)").format(share=f"{share:.0f}")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import csv
 import html
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import streamlit as st
 from torch import Tensor
 
 from pages.shared import figure
 from pages.shared.begin import Begun
-from pages.shared.embeddings import place_name, shown
+from pages.shared.embeddings import place_name, shown, thinned
 from pages.shared.options import Options
 from pages.shared.say import check, deviation, say
 from pages.shared.texts import _
@@ -22,6 +22,7 @@ from transformer.pretrained import Pretrained
 from transformer.trace import Trace
 
 CANDIDATES = 8
+STRONG, FULL = 0.58, 0.85  # shading from which ink is read worse than the ground, on dark and on light ground
 
 
 def _texts() -> dict[str, str]:
@@ -33,19 +34,26 @@ def _texts() -> dict[str, str]:
         "probability": _("probability"),
         "rank": _("rank"),
         "lens": _("When the final token is found"),
-        "lens_ranks": _("When the final token is found, and its rank"),
-        "lens_equation": _(
-            "softmax(<i>x</i> E<sup>⊤</sup>) of the last layer's likeliest token, from 0 to 1 in full orange"
-        ),
+        "lens_equation": _("softmax(<i>x</i> E<sup>⊤</sup>) of the final token, from 0 to 1 in full orange"),
         "lens_equation_pre": _(
-            "softmax(LayerNorm(<i>x</i>) E<sup>⊤</sup>) of the last layer's likeliest token, from 0 to 1 in full orange"
+            "softmax(LayerNorm(<i>x</i>) E<sup>⊤</sup>) of the final token, from 0 to 1 in full orange"
+        ),
+        "lens_equation_ranks": _(
+            "softmax(<i>x</i> E<sup>⊤</sup>) of the final token, from 0 to 1 in full orange<br>"
+            "number: rank of the final token (1 = likeliest), up to 99"
+        ),
+        "lens_equation_ranks_pre": _(
+            "softmax(LayerNorm(<i>x</i>) E<sup>⊤</sup>) of the final token, from 0 to 1 in full orange<br>"
+            "number: rank of the final token (1 = likeliest), up to 99"
         ),
         "steps": _("How sure every step is"),
         "shown": _("the token of the target"),
         "likeliest": _("the likeliest, where it is another"),
         "candidates": _("Candidates after {token}"),
         "rows": _("The row of {token}"),
-        "rows_equation": _("input: E(<i>t</i>); output: ∂ logit<sub>t</sub> / ∂ <i>x</i>; −{most} orange, {most} blue"),
+        "rows_equation": _(
+            "input: E(<i>t</i>); output: ∂ logit<sub>t</sub> / ∂ <i>x</i>; purple up to {most}, grey down to −{most}"
+        ),
         "entering": _("input"),
         "leaving": _("output"),
         "dimension": _("dimension"),
@@ -61,12 +69,20 @@ def _choose_step(trace: Trace, options: Options) -> int:
     return int(options.choose("step", label, range(1, len(names) + 1), 1, lambda one: names[one - 1])) - 1
 
 
+def _pick(options: Options) -> Callable[[int], None]:
+    """What a click on a step does: it is chosen."""
+    return lambda index: options.report("step", index + 1)
+
+
 def _probability(value: float) -> str:
     return "<.001" if 0 < value < 0.0005 else f"{value:.3f}" if value < 0.9995 else "1.000"
 
 
 def _cell(label: str, probability: float, final: bool, title: str = "") -> str:
-    sort = ' class="hs-emb-final"' if final else ""
+    names = (
+        ["hs-emb-final"] * final + ["hs-emb-strong"] * (probability > STRONG) + ["hs-emb-full"] * (probability > FULL)
+    )
+    sort = f' class="{" ".join(names)}"' if names else ""
     more = f' title="{html.escape(title)}"' if title else ""
     inside = f"<span>{html.escape(label)}</span><small>{html.escape(_probability(probability))}</small>"
     return f'<td{sort}{more} style="--p:{100 * probability:.1f}%">{inside}</td>'
@@ -117,16 +133,11 @@ def _scrolled(head: str, body: str) -> str:
 
 def _story(lens: Lens, steps: int) -> str:
     """What the table shows, counted."""
-    settled = lens.settled
-    last = len(lens.rank) - 1
     return _(
         "Right after the embedding, the likeliest token is the one just fed in {echoes} of {steps} steps: the table is "
-        "read with the same rows it was written with. Steps whose final token leads only at the last layer: "
-        "{late}; from an earlier layer on: {early}."
-    ).format(
-        echoes=int(lens.echoes[0].sum()), steps=steps, late=int((settled == last).sum()),
-        early=int((settled < last).sum()),
-    )  # fmt: skip
+        "read with the same rows it was written with. In {early} of {steps} steps the final token leads already before "
+        "the last layer."
+    ).format(echoes=int(lens.echoes[0].sum()), steps=steps, early=int((lens.settled < len(lens.rank) - 1).sum()))
 
 
 def lens_csv(lens: Lens, trace: Trace, labels: Mapping[int, str]) -> str:
@@ -156,8 +167,10 @@ def draw_lens(begun: Begun, trace: Trace, options: Options) -> None:
     say(
         _(
             "After every layer the residual stream is projected onto the vocabulary as if the decoder ended there "
-            "(logit lens, nostalgebraist 2020; the projection is section 3.4's). Columns are steps, fed → finally "
-            "predicted; rows go down through the layers; framed: the token that the last layer finds likeliest."
+            "(logit lens, nostalgebraist 2020). The projection is the shared table of section 3.4. Columns are steps, "
+            "fed → finally predicted; rows go down through the layers. A cell names the likeliest token; the number "
+            "is its probability, and so is the shading, from 0 to 1 in full orange. Framed: the final token, which the "
+            "last layer finds likeliest."
         ),
         quiet=True,
     )
@@ -181,7 +194,9 @@ def draw_lens(begun: Begun, trace: Trace, options: Options) -> None:
         drawn = output.lens_heatmap(
             lens.probability.numpy(), lens.rank.numpy(), places, steps, pre, figure.theme(), _texts()
         )
-        figure.draw(drawn, "emb_lens", "logit-lens")
+        figure.draw(drawn, "emb_lens", "logit-lens", on_pick=_pick(options))
+        say(_("A click on a column chooses its step."), quiet=True)
+        thinned(drawn)
         st.download_button(
             _("Every layer's five likeliest (CSV)"),
             lambda: lens_csv(lens, trace, labels),
@@ -231,13 +246,15 @@ def draw_output(begun: Begun, trace: Trace, options: Options) -> None:
         drawn = output.step_bars(
             trace.target_out_labels, trace.probabilities.numpy(), likeliest.numpy(), figure.theme(), _texts()
         )
-        figure.draw(drawn, "emb_steps", "output-steps")
+        figure.draw(drawn, "emb_steps", "output-steps", on_pick=_pick(options))
+        thinned(drawn)
         least = int(trace.probabilities.argmin())
         say(
             _("The least sure step is {number}: {token} with probability {probability}.").format(
                 number=least + 1, token=trace.target_out_labels[least],
                 probability=_probability(float(trace.probabilities[least])),
-            )
+            ),
+            _("A click on a bar chooses its step."),
         )  # fmt: skip
     _sharing(begun, trace, own, shown(model, (own,)))
 

@@ -6,20 +6,21 @@ import streamlit as st
 
 from pages.shared import figure
 from pages.shared.begin import Begun
-from pages.shared.embeddings import choose_stack, numbered, stack_labels
+from pages.shared.embeddings import choose_stack, numbered, stack_labels, thinned
 from pages.shared.options import Options
 from pages.shared.say import check, deviation, say
 from pages.shared.texts import _
 from pages.shared.words import stack_name
 from transformer.analysis.residual import Parts, Stream, decompose, stream
 from transformer.figures import residual
+from transformer.figures.embedding import signed
 from transformer.trace import Trace
 
 
 def sublayer_names(places: tuple[tuple[int, str], ...]) -> tuple[str, ...]:
-    """ "1 self", "1 FF", ... for an axis."""
-    names = {"self": _("self"), "cross": _("cross"), "ff": _("FF")}
-    return tuple(f"{layer + 1} {names[name]}" for layer, name in places)
+    """ "self 1", "FFN 1", ... for an axis."""
+    names = {"self": _("self {layer}"), "cross": _("cross {layer}"), "ff": _("FFN {layer}")}
+    return tuple(names[name].format(layer=layer + 1) for layer, name in places)
 
 
 def _texts() -> dict[str, str]:
@@ -35,8 +36,11 @@ def _texts() -> dict[str, str]:
         "quantity": _("vector"),
         "share": _("share"),
         "shares": _("Who made the vector"),
-        "shares_equation": _(
-            "share of part <i>p</i> = ⟨<i>p</i>, <i>x</i>⟩ / ⟨<i>x</i>, <i>x</i>⟩, in %; blue above 0, orange below"
+        "shares_equation_encoder": _(
+            "share of part <i>p</i> = ⟨<i>p</i>, <i>x</i>⟩ / ⟨<i>x</i>, <i>x</i>⟩, in %; blue above 0, grey below"
+        ),
+        "shares_equation_decoder": _(
+            "share of part <i>p</i> = ⟨<i>p</i>, <i>x</i>⟩ / ⟨<i>x</i>, <i>x</i>⟩, in %; orange above 0, grey below"
         ),
     }
 
@@ -59,18 +63,23 @@ def _made(parts: Parts, names: tuple[str, ...]) -> str:
         "Mean over the tokens: {most} has the largest share, {share} %; of what entered the stack, embedding and "
         "position together, {left} % is left."
     )
-    return sentence.format(most=names[most], share=f"{float(mean[most]):.1f}", left=f"{float(mean[:2].sum()):.1f}")
+    return sentence.format(most=names[most], share=signed(float(mean[most]), 1), left=signed(float(mean[:2].sum()), 1))
 
 
-def _choices(begun: Begun, trace: Trace, options: Options) -> tuple[str, int, int | None]:
-    """Stack, token (0: the median of all) and how many layers are passed, None for all."""
-    config = begun.model.config
-    first, second, third = st.columns((1, 1.4, 1.4), gap="small", vertical_alignment="bottom")
+def _choices(trace: Trace, options: Options) -> tuple[str, int]:
+    """Stack, and the token whose lengths the lines show, 0: the median of all."""
+    first, second, _rest = st.columns((1, 1.4, 1.4), gap="small", vertical_alignment="bottom")
     with first:
         stack = choose_stack(options)
     names = [_("all tokens: the median"), *numbered(stack_labels(trace, stack))]
     with second:
         token = int(options.choose("token", _("Lines show"), range(len(names)), 0, lambda one: names[one]))
+    return stack, token
+
+
+def _through(begun: Begun, options: Options, stack: str) -> int | None:
+    """How many layers are passed, None for all."""
+    config = begun.model.config
     layers = config.encoder_layers if stack == "encoder" else config.decoder_layers
 
     def name(layer: int) -> str:
@@ -78,9 +87,9 @@ def _choices(begun: Begun, trace: Trace, options: Options) -> tuple[str, int, in
             return _("layer {layer}").format(layer=layer)
         return _("layer {layer}, what leaves the {stack}").format(layer=layer, stack=stack_name(stack))
 
-    with third:
-        layer = int(options.choose("layer", _("Shares after"), range(1, layers + 1), layers, name))
-    return stack, token, None if layer == layers else layer
+    with st.columns((1, 2.8), gap="small")[0]:
+        layer = int(options.choose("layer", _("Vector after"), range(1, layers + 1), layers, name))
+    return None if layer == layers else layer
 
 
 def _lengths(begun: Begun, trace: Trace, stack: str, token: int) -> None:
@@ -101,15 +110,18 @@ def _lengths(begun: Begun, trace: Trace, stack: str, token: int) -> None:
         figure.draw(drawn, "emb_stream", f"residual-lengths-{stack}")
     with right:
         figure.draw(heatmap, "emb_stream_tokens", f"residual-lengths-tokens-{stack}")
+        thinned(heatmap)
     say(_most(found, names))
 
 
-def _shares(begun: Begun, trace: Trace, stack: str, through: int | None) -> None:
+def _shares(begun: Begun, trace: Trace, options: Options, stack: str) -> None:
+    through = _through(begun, options, stack)
     parts = decompose(trace, begun.model.model, stack, through)
     names = (_("embedding"), _("positions"), *sublayer_names(parts.sublayers), _("biases β"))
     labels = stack_labels(trace, stack)
-    drawn = residual.share_heatmap(parts.shares.numpy(), labels, names, figure.theme(), _texts())
+    drawn = residual.share_heatmap(parts.shares.numpy(), labels, names, stack, figure.theme(), _texts())
     figure.draw(drawn, "emb_shares", f"residual-shares-{stack}")
+    thinned(drawn)
     say(_made(parts, names))
     check(
         _("The {count} parts add up to the vector the model computed: largest deviation {deviation}").format(
@@ -129,9 +141,9 @@ def draw(begun: Begun, trace: Trace, options: Options) -> None:
         ),
         quiet=True,
     )
-    stack, token, through = _choices(begun, trace, options)
+    stack, token = _choices(trace, options)
     _lengths(begun, trace, stack, token)
-    _shares(begun, trace, stack, through)
+    _shares(begun, trace, options, stack)
     with st.expander(_("How can a vector be taken apart exactly, through LayerNorm?")):
         st.latex(
             r"\mathrm{LayerNorm}(x) = \gamma \odot \frac{x - \mathrm{mean}(x)}{\sigma(x)} + \beta"

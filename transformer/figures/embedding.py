@@ -11,8 +11,10 @@ from transformer.figures.style import (
     BLUE,
     GREY,
     INK,
+    LONGEST_LABEL,
     ORANGE,
     PURPLE,
+    SIZE,
     dressed,
     label_axis,
     plain,
@@ -22,7 +24,7 @@ from transformer.figures.style import (
 )
 
 SIDE = {"source": BLUE, "target": ORANGE, "encoder": BLUE, "decoder": ORANGE}
-MOST_NAMED = 48  # tokens with their label in the plane; more cover one another
+HIDDEN = "rgba(0,0,0,0)"  # of a label that has no room: it stays in the figure's numbers
 _CENTRED = "(<i>x</i> − <i>x̄</i>)"
 LABELS = {
     "token": "token",
@@ -46,9 +48,15 @@ LABELS = {
 }  # fmt: skip
 
 
-def _numbered(count: int) -> np.ndarray:
-    """1, 2, ... as hover texts count tokens."""
-    return np.arange(1, count + 1)
+def numbered(labels: Sequence[str]) -> list[str]:
+    """ "3 · the": labels with their number, counted from 1, for hover texts: tokens repeat, and axes thin them out."""
+    return [f"{number} · {plain(label)}" for number, label in enumerate(labels, 1)]
+
+
+def signed(value: float, digits: int) -> str:
+    """A number with the sign as it is printed, "−0.20"; what rounds to 0 has none."""
+    text = f"{value:.{digits}f}"
+    return text.lstrip("-") if float(text) == 0 else text.replace("-", "−")
 
 
 def norm_figure(
@@ -67,16 +75,16 @@ def norm_figure(
     has room for, so that two figures can be compared.
     """
     colour = SIDE[side][theme]
-    x, count = np.arange(len(labels)), _numbered(len(labels))
-    first, last = f"{texts['token']} %{{customdata}}<br>", " %{y:.3f}<extra></extra>"
+    x, names = np.arange(len(labels)), numbered(labels)
+    first, last = "%{customdata}<br>", " %{y:.3f}<extra></extra>"
     figure = go.Figure()
     for name, values, opacity, width in (("scaled", scaled, 0.38, 0.72), ("row", row, 1.0, 0.36)):
         figure.add_bar(
-            x=x, y=np.asarray(values, np.float32), name=texts[name], customdata=count, width=width, opacity=opacity,
+            x=x, y=np.asarray(values, np.float32), name=texts[name], customdata=names, width=width, opacity=opacity,
             marker={"color": colour}, hovertemplate=first + texts[name] + last,
         )  # fmt: skip
     figure.add_scatter(
-        x=x, y=np.asarray(positions, np.float32), name=texts["positions"], customdata=count, mode="lines+markers",
+        x=x, y=np.asarray(positions, np.float32), name=texts["positions"], customdata=names, mode="lines+markers",
         line={"color": PURPLE[theme], "width": 2.5}, marker={"color": PURPLE[theme], "size": 8, "symbol": "diamond"},
         hovertemplate=first + texts["positions"] + last,
     )  # fmt: skip
@@ -86,7 +94,9 @@ def norm_figure(
     if most is not None:
         figure.update_layout(yaxis={"range": [0, 1.05 * most]})
     titled(label_axis(figure, "x", labels), texts["norms"].format(side=texts[side]), texts["norms_equation"])
-    return dressed(figure, theme, 400)
+    dressed(figure, theme, 380)
+    figure.update_layout(legend={"y": 1.02, "yanchor": "bottom"})
+    return figure
 
 
 def neighbour_bars(
@@ -101,8 +111,9 @@ def neighbour_bars(
     figure = go.Figure()
     figure.add_bar(
         x=values, y=np.arange(len(labels)), orientation="h", marker={"color": PURPLE[theme]},
-        text=[f"{one:.2f}".replace("-", "−") for one in values], textposition="outside", cliponaxis=False,
-        hovertemplate=f"{texts['cosine']} %{{x:.4f}}<extra></extra>",
+        text=[signed(one, 2) for one in values], textposition="outside", cliponaxis=False,
+        customdata=[signed(one, 4) for one in values],
+        hovertemplate=f"%{{y}}<br>{texts['cosine']} %{{customdata}}<extra></extra>",
     )  # fmt: skip
     low = min(0.0, float(values.min(initial=0.0)) * 1.15)
     figure.update_layout(
@@ -121,27 +132,45 @@ PLACES = (
 )  # fmt: skip
 
 
-def _beside(points: np.ndarray, labels: Sequence[str], unit: float) -> list[str]:
-    """Where each label stands so that it covers little of the other labels and points: one of PLACES' names each.
+def _beside(points: np.ndarray, labels: Sequence[str], unit: float, size: float) -> list[tuple[str, bool]]:
+    """Where each label stands, one of PLACES' names, and whether it has room there.
 
-    points: [token, 2]; unit: how long a pixel is on the axes. One label after the other; widths are estimated.
+    points: [token, 2]; unit: how long a pixel is on the axes; size: of the font in pixels, from which widths are
+    estimated. One label after the other, those far from other points first; a label has room where it covers no other
+    label and no point but, among few, one.
     """
     x, y = points.T / unit
-    half = [5 * max(2, len(one)) for one in labels]  # half the width of a label: letters of 16 px are 9 wide, or so
-    height = 20
+    gaps = np.hypot(x[:, None] - x, y[:, None] - y) + np.where(np.eye(len(x)), np.inf, 0)
+    height, tolerated = 1.25 * size, int(len(x) <= FEW)
     placed: list[tuple[float, float, float]] = []  # middle and half the width of the labels set so far
-    names = []
-    for number, width in enumerate(half):
+    found = [(PLACES[0][0], False)] * len(labels)
+    for number in np.argsort(-gaps.min(1), kind="stable"):
+        width = 0.27 * size * max(2, len(labels[number]))
         costs = []
         for name, right, up in PLACES:
             at = (x[number] + right * (2 * width + 14), y[number] + up * height)
             labelled = sum(abs(at[0] - a) < width + w and abs(at[1] - b) < height for a, b, w in placed)
             dots = (np.abs(x - at[0]) < width + 5) & (np.abs(y - at[1]) < height / 2 + 5)
-            costs.append((2 * labelled + int(dots.sum() - dots[number]), len(costs), name, at))
-        best = min(costs)
-        names.append(best[2])
-        placed.append((*best[3], width))
-    return names
+            covered = int(dots.sum() - dots[number])
+            costs.append((2 * labelled + covered, len(costs), name, at, not labelled and covered <= tolerated))
+        _, _, name, at, fits = min(costs)
+        found[number] = (name, fits)
+        if fits:
+            placed.append((*at, width))
+    return found
+
+
+ROOM = (560, 450)  # pixels that the plane has on a page, or so: what labels are set for
+FEW = 20  # tokens
+LEAST = 0.75  # of its longer side the shorter one has at least
+
+
+def _bounds(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Lowest and highest coordinate of the plane, [2] each: all places' points and a little room for labels."""
+    flat = points.reshape(-1, 2)
+    low, high = flat.min(0), flat.max(0)
+    span = np.maximum(high - low, max(LEAST * float((high - low).max()), 1e-3))
+    return (low + high - 1.16 * span) / 2, (low + high + 1.16 * span) / 2
 
 
 def token_map(
@@ -151,39 +180,48 @@ def token_map(
     stack: str,
     theme: str = "light",
     texts: Mapping[str, str] = LABELS,
+    grow: float = 1.0,
 ) -> go.Figure:
     """The tokens in a plane, a frame for every place with the way from the place before it, and a slider over them.
 
     labels: of the tokens, [token]; points: [place, token, 2]; places: names of the frames, each another; stack:
-    "encoder" or "decoder". The axes stay where they are over all frames, one unit as long on both.
+    "encoder" or "decoder"; grow: how much larger than SIZE the page draws text. The axes stay where they are over all
+    frames, one unit as long on both. A label without room is left to the hover text.
     """
     points = np.asarray(points, np.float32)
     colour, count = SIDE[stack][theme], len(labels)
     trails = np.full((len(points), 3 * count, 2), np.nan, np.float32)
     trails[1:, 0::3], trails[1:, 1::3] = points[:-1], points[1:]
-    wide, high = (1.15 * max(float(np.abs(points[..., axis]).max(initial=0.0)), 1e-3) for axis in (0, 1))
-
-    names, named = [short(one) for one in labels], count <= MOST_NAMED
+    low, high = _bounds(points)
+    unit = float(((high - low) / ROOM).max())
+    names, hover = [short(one) for one in labels], numbered(labels)
 
     def traces(place: int) -> list[go.Scatter]:
         trail, dots = trails[place], points[place]
-        where = _beside(dots, names, 2 * high / 400) if named else None
-        return [go.Scatter(x=trail[:, 0], y=trail[:, 1]), go.Scatter(x=dots[:, 0], y=dots[:, 1], textposition=where)]
+        beside = _beside(dots, [one[:LONGEST_LABEL] for one in labels], unit, SIZE * grow)
+        return [
+            go.Scatter(x=trail[:, 0], y=trail[:, 1]),
+            go.Scatter(
+                x=dots[:, 0], y=dots[:, 1], textposition=[where for where, _ in beside],
+                textfont={"color": [INK[theme] if fits else HIDDEN for _, fits in beside]},
+                customdata=[[one, signed(x, 2), signed(y, 2)] for one, (x, y) in zip(hover, dots, strict=True)],
+            ),
+        ]  # fmt: skip
 
     figure = go.Figure(traces(0), frames=[go.Frame(data=traces(place), name=name) for place, name in enumerate(places)])
     figure.data[0].update(
-        mode="lines", line={"color": GREY[theme], "width": 2, "dash": "dot"}, opacity=0.6, name=texts["trail"],
-        hoverinfo="skip",
+        mode="lines", line={"color": GREY[theme], "width": 2, "dash": "dot"}, opacity=0.6 if count <= 40 else 0.3,
+        name=texts["trail"], hoverinfo="skip",
     )  # fmt: skip
     figure.data[1].update(
-        mode="markers+text" if named else "markers", text=names, name=texts["token"],
-        textfont={"size": 16, "color": INK[theme]}, marker={"color": colour, "size": 10},
-        customdata=_numbered(count), cliponaxis=False,
-        hovertemplate=f"%{{text}}<br>{texts['token']} %{{customdata}}<br>%{{x:.2f}}, %{{y:.2f}}<extra></extra>",
+        mode="markers+text", text=names, name=texts["token"], marker={"color": colour, "size": 10}, cliponaxis=False,
+        hovertemplate="%{customdata[0]}<br>%{customdata[1]}, %{customdata[2]}<extra></extra>",
     )  # fmt: skip
-    figure.update_layout(
-        hovermode="closest", showlegend=False, xaxis={"title": texts["first"], "range": [-wide, wide]},
-        yaxis={"title": texts["second"], "range": [-high, high], "scaleanchor": "x"},
-    )  # fmt: skip
+    axes = {
+        axis: {"title": texts[title], "range": [float(low[at]), float(high[at])]}
+        for at, (axis, title) in enumerate((("xaxis", "first"), ("yaxis", "second")))
+    }
+    figure.update_layout(axes, hovermode="closest", showlegend=False)
+    figure.update_layout(xaxis={"constrain": "domain", "constraintoward": "left"}, yaxis={"scaleanchor": "x"})
     titled(slider(figure, plain(texts["place"])), texts["map"], texts["map_equation"])
-    return dressed(figure, theme, 520)
+    return dressed(figure, theme, 540)

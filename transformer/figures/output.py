@@ -7,10 +7,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
+from transformer.figures.embedding import numbered, signed
 from transformer.figures.style import GREY, INK, ORANGE, diverging, dressed, label_axis, ramp, short, titled
 
-MOST_RANKS = 24  # steps whose ranks can be read in a cell each
-_OF = "of the last layer's likeliest token, from 0 to 1 in full orange"
+MOST_RANKS = 20  # steps whose ranks can be read in a cell each
+HIGHEST_RANK = 99  # that is written in a cell
+_OF = "of the final token, from 0 to 1 in full orange"
+_RANKS = "number: rank of the final token (1 = likeliest), up to 99"
 LABELS = {
     "token": "token",
     "step": "step",
@@ -18,9 +21,10 @@ LABELS = {
     "probability": "probability",
     "rank": "rank",
     "lens": "When the final token is found",
-    "lens_ranks": "When the final token is found, and its rank",
     "lens_equation": f"softmax(<i>x</i> E<sup>⊤</sup>) {_OF}",
     "lens_equation_pre": f"softmax(LayerNorm(<i>x</i>) E<sup>⊤</sup>) {_OF}",
+    "lens_equation_ranks": f"softmax(<i>x</i> E<sup>⊤</sup>) {_OF}<br>{_RANKS}",
+    "lens_equation_ranks_pre": f"softmax(LayerNorm(<i>x</i>) E<sup>⊤</sup>) {_OF}<br>{_RANKS}",
     "steps": "How sure every step is",
     "steps_equation": "<i>p</i>(<i>y</i><sub>t</sub> | <i>y</i><sub>&lt;t</sub>, source)",
     "shown": "the token shown",
@@ -28,7 +32,9 @@ LABELS = {
     "candidates": "Candidates after {token}",
     "candidates_equation": "softmax(<i>x</i> E<sup>⊤</sup>)",
     "rows": "The row of {token}",
-    "rows_equation": "input: E(<i>t</i>); output: ∂ logit<sub>t</sub> / ∂ <i>x</i>; −{most} orange, {most} blue",
+    "rows_equation": (
+        "input: E(<i>t</i>); output: ∂ logit<sub>t</sub> / ∂ <i>x</i>; purple up to {most}, grey down to −{most}"
+    ),
     "entering": "input",
     "leaving": "output",
     "dimension": "dimension",
@@ -47,21 +53,23 @@ def lens_heatmap(
 ) -> go.Figure:
     """Probability of the finally predicted token at every place, the first on top.
 
-    Where there are at most MOST_RANKS steps, its rank stands in the cell. probability, rank: [place, step]; places,
-    steps: their names; pre: the lens passes the final LayerNorm.
+    Where there are at most MOST_RANKS steps, its rank up to HIGHEST_RANK stands in the cell. probability, rank:
+    [place, step]; places, steps: their names; pre: the lens passes the final LayerNorm.
     """
     figure, ranks = go.Figure(), len(steps) <= MOST_RANKS
-    hover = f"{texts['place']} %{{y}}<br>%{{x}} ({texts['step']} %{{customdata}})<br>"
-    hover += f"{texts['probability']} %{{z:.4f}}<br>{texts['rank']} %{{text}}<extra></extra>"
+    rows, names = np.asarray(rank).astype(int).tolist(), numbered(steps)
+    hover = f"{texts['place']} %{{y}}<br>{texts['step']} %{{customdata[0]}}<br>"
+    hover += f"{texts['probability']} %{{z:.4f}}<br>{texts['rank']} %{{customdata[1]:,}}<extra></extra>"
     figure.add_heatmap(
         z=np.asarray(probability, np.float32), zmin=0, zmax=1, texttemplate="%{text}" if ranks else None,
-        text=[[str(one) for one in row] for row in np.asarray(rank).tolist()],
+        text=[[str(one) if one <= HIGHEST_RANK else "" for one in row] for row in rows],
         colorscale=ramp(ORANGE, theme), showscale=False, hovertemplate=hover,
-        customdata=np.repeat(np.arange(1, len(steps) + 1)[None], len(places), 0),
+        customdata=[[[name, one] for name, one in zip(names, row, strict=True)] for row in rows],
     )  # fmt: skip
     figure.update_layout(hovermode="closest", yaxis={"autorange": "reversed"}, xaxis={"title": texts["step"]})
     label_axis(label_axis(figure, "y", places), "x", steps)
-    titled(figure, texts["lens_ranks" if ranks else "lens"], texts["lens_equation_pre" if pre else "lens_equation"])
+    equation = "lens_equation" + ("_ranks" if ranks else "") + ("_pre" if pre else "")
+    titled(figure, texts["lens"], texts[equation])
     return dressed(figure, theme, 170 + 34 * len(places))
 
 
@@ -74,29 +82,31 @@ def step_bars(
 ) -> go.Figure:
     """The probability of the token of every step, and of the likeliest one where that is another.
 
-    labels: the tokens shown; probabilities, likeliest: [step].
+    labels: the tokens shown; probabilities, likeliest: [step]. Anywhere above a step its bar answers to the pointer, so
+    that short ones can be clicked too.
     """
     shown, most = np.asarray(probabilities, np.float32), np.asarray(likeliest, np.float32)
-    x, count = np.arange(len(labels)), np.arange(1, len(labels) + 1)
-    first, last = f"{texts['step']} %{{customdata}}<br>", " %{y:.4f}<extra></extra>"
+    x, other = np.arange(len(labels)), most > shown
+    first = f"{texts['step']} %{{customdata[0]}}<br>{texts['probability']} %{{y:.4f}}%{{customdata[1]}}<extra></extra>"
+    more = [f"<br>{texts['likeliest']} {one:.4f}" if differs else "" for one, differs in zip(most, other, strict=True)]
     figure = go.Figure()
     figure.add_bar(
-        x=x, y=shown, name=texts["shown"], marker={"color": ORANGE[theme]}, customdata=count,
-        hovertemplate=first + texts["probability"] + last,
+        x=x, y=shown, name=texts["shown"], marker={"color": ORANGE[theme]}, hovertemplate=first,
+        customdata=[[*one] for one in zip(numbered(labels), more, strict=True)],
     )  # fmt: skip
-    other = most > shown
     if other.any():
         figure.add_scatter(
-            x=x[other], y=most[other], name=texts["likeliest"], mode="markers", customdata=count[other],
+            x=x[other], y=most[other], name=texts["likeliest"], mode="markers", hoverinfo="skip",
             marker={"symbol": "line-ew-open", "size": 18, "color": INK[theme], "line": {"width": 3}},
-            hovertemplate=first + texts["likeliest"] + last,
         )  # fmt: skip
     figure.update_layout(
-        hovermode="closest", showlegend=bool(other.any()), xaxis={"title": texts["step"]},
+        hovermode="x", showlegend=bool(other.any()), xaxis={"title": texts["step"]},
         yaxis={"title": texts["probability"], "range": [0, 1.02]},
     )  # fmt: skip
     titled(label_axis(figure, "x", labels), texts["steps"], texts["steps_equation"])
-    return dressed(figure, theme, 380)
+    dressed(figure, theme, 380)
+    figure.update_layout(legend={"y": 1.02, "yanchor": "bottom"})
+    return figure
 
 
 def candidate_bars(
@@ -142,7 +152,8 @@ def row_strip(
     figure = go.Figure()
     figure.add_heatmap(
         z=rows, zmid=0, zmin=-most, zmax=most, colorscale=diverging(theme), showscale=False, ygap=4,
-        hovertemplate=f"%{{y}}<br>{texts['dimension']} %{{x}}<br>{texts['value']} %{{z:.5f}}<extra></extra>",
+        customdata=[[signed(one, 5) for one in row] for row in rows],
+        hovertemplate=f"%{{y}}<br>{texts['dimension']} %{{x}}<br>{texts['value']} %{{customdata}}<extra></extra>",
     )  # fmt: skip
     figure.update_layout(hovermode="closest", yaxis={"autorange": "reversed"}, xaxis={"title": texts["dimension"]})
     label_axis(figure, "y", (texts["entering"], texts["leaving"]))

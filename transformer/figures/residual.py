@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from transformer.figures.embedding import SIDE
+from transformer.figures.embedding import SIDE, numbered, signed
 from transformer.figures.style import GREY, INK, diverging, dressed, label_axis, ramp, slider, titled
 
 QUANTITIES = ("enters", "update", "sum", "normed")
+MOST_NUMBERS = 32  # tokens whose shares are written in the cells
+_SHARE = "share of part <i>p</i> = ⟨<i>p</i>, <i>x</i>⟩ / ⟨<i>x</i>, <i>x</i>⟩, in %"
 LABELS = {
     "token": "token",
     "sublayer": "sub-layer",
@@ -28,9 +30,8 @@ LABELS = {
     "quantity": "vector",
     "share": "share",
     "shares": "Who made the vector",
-    "shares_equation": (
-        "share of part <i>p</i> = ⟨<i>p</i>, <i>x</i>⟩ / ⟨<i>x</i>, <i>x</i>⟩, in %; blue above 0, orange below"
-    ),
+    "shares_equation_encoder": f"{_SHARE}; blue above 0, grey below",
+    "shares_equation_decoder": f"{_SHARE}; orange above 0, grey below",
 }
 
 
@@ -67,7 +68,9 @@ def stream_figure(
     )  # fmt: skip
     label_axis(figure, "x", sublayers)
     titled(figure, texts["stream"], texts["stream_equation_pre" if pre else "stream_equation"])
-    return dressed(figure, theme, 400)
+    dressed(figure, theme, 430)
+    figure.update_layout(legend={"y": 1.02, "yanchor": "bottom"})
+    return figure
 
 
 def _cells(
@@ -80,9 +83,9 @@ def _cells(
     return dressed(figure, theme, 150 + rows)
 
 
-def _positions(rows: int, columns: int) -> np.ndarray:
-    """[row, column] -> the row counted from 1, for hover texts: tokens repeat."""
-    return np.repeat(np.arange(1, rows + 1)[:, None], columns, 1)
+def _each(rows: Sequence[str], columns: int) -> list[list[str]]:
+    """What hover texts say of a row, once for every cell: an axis names but some of many tokens."""
+    return [[row] * columns for row in rows]
 
 
 def stream_heatmap(
@@ -106,11 +109,11 @@ def stream_heatmap(
     scale = {"title": texts["length"], "tickvals": [0, most / 2, most], "ticktext": ["0", f"{most / 2:.3g}", ends]}
     frames = [go.Frame(data=[go.Heatmap(z=z)], name=texts[name]) for name, z in values.items()]
     start = QUANTITIES.index("sum")
-    hover = f"%{{y}} ({texts['token']} %{{customdata}})<br>{texts['sublayer']} %{{x}}<br>{texts['length']} %{{z:.3f}}"
+    hover = f"%{{customdata}}<br>{texts['sublayer']} %{{x}}<br>{texts['length']} %{{z:.3f}}"
     figure = go.Figure(frames=frames)
     figure.add_heatmap(
         z=values["sum"], zmin=0, zmax=most, colorscale=ramp(SIDE[stack], theme), colorbar=scale,
-        customdata=_positions(len(labels), len(sublayers)), hovertemplate=hover + "<extra></extra>",
+        customdata=_each(numbered(labels), len(sublayers)), hovertemplate=hover + "<extra></extra>",
     )  # fmt: skip
     titled(slider(figure, texts["quantity"], start), texts["tokens"], texts["tokens_equation"])
     return _cells(figure, labels, sublayers, theme, texts["sublayer"], 360)
@@ -120,21 +123,24 @@ def share_heatmap(
     shares: np.ndarray,
     labels: Sequence[str],
     parts: Sequence[str],
+    stack: str,
     theme: str = "light",
     texts: Mapping[str, str] = LABELS,
 ) -> go.Figure:
-    """The share of every part in every token's vector, in per cent; blue above 0, orange below. A row sums to 100 %.
+    """The share of every part in every token's vector, in per cent: the stack's colour above 0, ink below. A row sums
+    to 100 %. Of at most MOST_NUMBERS tokens the numbers stand in the cells.
 
-    shares: [part, token], 1 for the whole; labels: the tokens; parts: their names.
+    shares: [part, token], 1 for the whole; labels: the tokens; parts: their names; stack: "encoder" or "decoder".
     """
     values = 100 * np.asarray(shares, np.float32).T
     most = max(float(np.abs(values).max(initial=0.0)), 1.0)
     figure = go.Figure()
-    hover = f"%{{y}} ({texts['token']} %{{customdata}})<br>{texts['part']} %{{x}}<br>{texts['share']} %{{z:.1f}} %"
+    cells = [[[name, signed(one, 1)] for one in row] for name, row in zip(numbered(labels), values, strict=True)]
+    hover = f"%{{customdata[0]}}<br>{texts['part']} %{{x}}<br>{texts['share']} %{{customdata[1]}} %<extra></extra>"
     figure.add_heatmap(
-        z=values, zmid=0, zmin=-most, zmax=most, colorscale=diverging(theme), texttemplate="%{z:.0f}",
-        showscale=False, hovertemplate=hover + "<extra></extra>",
-        customdata=_positions(len(labels), len(parts)),
+        z=values, zmid=0, zmin=-most, zmax=most, colorscale=diverging(theme, SIDE[stack]), showscale=False,
+        text=[[signed(one, 0) for one in row] for row in values],
+        texttemplate="%{text}" if len(labels) <= MOST_NUMBERS else None, customdata=cells, hovertemplate=hover,
     )  # fmt: skip
-    titled(figure, texts["shares"], texts["shares_equation"])
+    titled(figure, texts["shares"], texts[f"shares_equation_{stack}"])
     return _cells(figure, labels, parts, theme, texts["part"], 960)
