@@ -197,7 +197,7 @@ class Reposition:
     def __post_init__(self) -> None:
         if self.rule not in POSITION_RULES:
             raise InterventionError(
-                f"{said(self.rule)} is nothing to do with positions; there are {', '.join(POSITION_RULES)}"
+                f"{said(self.rule)} is no change of positions; there are {', '.join(POSITION_RULES)}"
             )
         if self.side is not None and self.side not in SIDES:
             raise InterventionError(f"{said(self.side)} is no side; there are {' and '.join(SIDES)}")
