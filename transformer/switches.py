@@ -248,6 +248,12 @@ def layers_of(config: ModelConfig, kind: str) -> int:
     return config.encoder_layers if kind in ("encoder_self", "encoder") else config.decoder_layers
 
 
+def _check_layer(switch: Skip | Silence, config: ModelConfig) -> None:
+    layers = layers_of(config, switch.stack)
+    if switch.layer >= layers:
+        raise InterventionError(f"{switch} names layer {switch.layer + 1}; this model has {layers} there")
+
+
 @dataclass(frozen=True)
 class Skip:
     """A whole sub-layer that returns nothing: x goes on by the residual connection alone (section 3.1).
@@ -268,9 +274,7 @@ class Skip:
 
     def check(self, config: ModelConfig) -> None:
         """Raises InterventionError for a layer that the model has not."""
-        layers = layers_of(config, self.stack)
-        if self.layer >= layers:
-            raise InterventionError(f"{self} names layer {self.layer + 1}; this model has {layers} there")
+        _check_layer(self, config)
 
     def __str__(self) -> str:
         return f"{self.stack}.{self.layer + 1}.{self.part}"
@@ -305,9 +309,7 @@ class Silence:
 
     def check(self, config: ModelConfig) -> None:
         """Raises InterventionError for a layer or neuron that the model has not."""
-        layers = layers_of(config, self.stack)
-        if self.layer >= layers:
-            raise InterventionError(f"{self} names layer {self.layer + 1}; this model has {layers} there")
+        _check_layer(self, config)
         if self.neuron >= config.d_ff:
             raise InterventionError(f"{self} names neuron {self.neuron + 1:,}; this model has {config.d_ff:,} a layer")
 
