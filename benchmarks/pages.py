@@ -94,7 +94,8 @@ def _followed(browser: Browser, app: App, source: str, target: str, rounds: int)
             page.wait_for_timeout(300)
             link = page.get_by_test_id("stPageLink").get_by_text(names[name], exact=True)
             first = FIRST_FIGURES[name]
-            page.evaluate(f"stopwatch.result = stopwatch.next(['click'], () => stopwatch.drawn.startsWith('{first}'))")
+            there = f"() => stopwatch.drawn.startsWith('{first}')"
+            page.evaluate(f"() => {{ stopwatch.result = stopwatch.next(['click'], {there}) }}")
             link.click()
             times[name].append(page.evaluate("stopwatch.result"))
     visitor.close()

@@ -155,7 +155,7 @@ def test_what_was_chosen_survives_a_visit_to_another_page(context: BrowserContex
     click_head(page, "encoder_self", 2, 3)
     wait_for_params(page, kind="encoder_self", layer="3", head="4")
     page.get_by_role("link", name="Model").click()
-    page.wait_for_selector(".js-plotly-plot")
+    page.wait_for_selector("[data-drawn]")
     wait_for_params(page, kind="encoder_self", layer="3", head="4", source=SENTENCE)
     page.get_by_role("link", name="Heads").click()
     page.wait_for_selector('[data-drawn$=":encoder_self"]')
