@@ -63,6 +63,13 @@ def test_unknown_characters_keep_their_face() -> None:
     assert trace.source_labels[place] == "漢"
 
 
+def test_texts_that_are_one_to_the_model_are_two_traces() -> None:
+    model = tiny_pretrained()
+    one, two = model.trace("ka \u2603", "re"), model.trace("ka \u2602", "re")
+    assert one.source_ids == two.source_ids and one.source_labels != two.source_labels and one.id != two.id
+    assert model.trace("ka \u2603", "re").id == one.id
+
+
 def test_readable_shows_a_lone_mark() -> None:
     assert readable(["▁ka", "lo", "▁", "</s>"]) == ("ka", "lo", "␣", "</s>")
 

@@ -153,11 +153,12 @@ class Trace:
 
     @cached_property
     def id(self) -> str:
-        """Names a trace by what went in and the weights that came out, so that numbers that reach a browser later find
-        their picture."""
+        """Names a trace by what went in, as it is read, and the weights that came out, so that numbers that reach a
+        browser later find their picture. Two texts may be one to the model: all it does not know is <unk>."""
         digest = hashlib.sha256()
         ids = (self.source_ids, self.target_in_ids, self.target_out_ids)
-        digest.update(repr((self.checkpoint, *ids, str(self.interventions))).encode())
+        labels = (self.source_labels, self.target_in_labels, self.target_out_labels)
+        digest.update(repr((self.checkpoint, *ids, *labels, str(self.interventions))).encode("utf-8", "replace"))
         for kind in KINDS:
             digest.update(self.attention(kind).weights.numpy().tobytes())
         return digest.hexdigest()[:16]

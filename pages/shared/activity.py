@@ -215,9 +215,13 @@ def draw(begun: Begun, options: Options, trace: Trace) -> None:
     kind = begun.model.config.activation
     _explain(kind, begun.model.config.d_ff)
     start, steps = _threshold(options, kind), thresholds()
-    shares = {stack: active_share(side.activation, steps).numpy() for stack, side in sides(trace).items()}
-    drawn = figures.activity(shares, steps, labels(trace), start, kind, PUBLISHED, figure_texts(), figure.theme())
-    frame = figure.draw(drawn, f"{KEY}_{kind}", "feedforward-active", start=start)
+
+    def drawn() -> figure.Figure:
+        shares = {stack: active_share(side.activation, steps).numpy() for stack, side in sides(trace).items()}
+        first = steps.index(ACTIVE[kind])
+        return figures.activity(shares, steps, labels(trace), first, kind, PUBLISHED, figure_texts(), figure.theme())
+
+    frame = figure.draw(drawn, f"{KEY}_{kind}", "feedforward-active", start=start, kept=trace.id)
     threshold = steps[start if frame is None else frame]
     if frame is not None:
         options.report("threshold", round(100 * threshold))

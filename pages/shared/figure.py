@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 
 import streamlit as st
 
@@ -43,27 +43,40 @@ def prepare() -> None:
         )
 
 
+@st.cache_resource(max_entries=128, show_spinner=False)
+def _kept(kept: Hashable, _make: Callable[[], Figure]) -> tuple[str, int]:
+    """JSON of a figure, and how many frames it has."""
+    made = _make()
+    return made.to_json(), len(made.frames)
+
+
 def draw(
-    figure: Figure,
+    figure: Figure | Callable[[], Figure],
     key: str,
     name: str,
     *,
     start: int | None = None,
     on_pick: Callable[[int], None] | None = None,
+    kept: Hashable = None,
 ) -> int | None:
     """Show a figure with its title, equation and Save menu; with a slider if it has frames.
 
-    key: unique in the app; name: stem of saved files; start: the frame to begin with, or where a person left it. Once a
-    person moved the slider, where it stands is the browser's to say: an answer that is older than the next move would
-    throw it back. on_pick: told the index of the point or bar a person clicked, of a heatmap that of the column, before
-    the page runs again. Returns the frame a person chose in the browser, None before.
+    figure: or how it is made, which is done once for all viewers with the same `kept`: for those that take long, one
+    with 41 frames 60 ms. key: unique in the app; name: stem of saved files; start: the frame to begin with, or where a
+    person left it. Once a person moved the slider, where it stands is the browser's to say: an answer that is older
+    than the next move would throw it back. on_pick: told the index of the point or bar a person clicked, of a heatmap
+    that of the column, before the page runs again. Returns the frame a person chose in the browser, None before.
     """
     state = current()
     reported = st.session_state.get(f"figure_{key}")
     if reported is not None and reported.get("frame") is not None:
         start = None
+    if callable(figure):
+        text, frames = _kept((key, kept, theme()), figure)
+    else:
+        text, frames = figure.to_json(), len(figure.frames)
     data = {
-        "figure": figure.to_json(),
+        "figure": text,
         "name": name,
         "big": bool(state and state.view.big),
         "start": start,
@@ -78,4 +91,4 @@ def draw(
 
     found = _figure(key=f"figure_{key}", data=data, on_frame_change=lambda: None, on_pick_change=picked)
     at = getattr(found, "frame", None)
-    return int(at) if isinstance(at, int | float) and 0 <= at < len(figure.frames) else None
+    return int(at) if isinstance(at, int | float) and 0 <= at < frames else None
