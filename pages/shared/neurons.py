@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 
 import numpy as np
 import streamlit as st
@@ -118,13 +118,16 @@ def _bars(begun: Begun, options: Options, trace: Trace, chosen: Chosen) -> None:
     found, longest = (strongest(activation, norms, by, count) for by in ("activation", "contribution"))
     values = found.activation.numpy(), found.contribution.numpy()
     kind, texts, theme = begun.model.config.activation, figure_texts(), figure.theme()
-    drawn = figures.strongest(found.neurons, *values, chosen.stack, label, chosen.neuron, kind, texts, theme)
+
+    def drawn() -> figure.Figure:
+        return figures.strongest(found.neurons, *values, chosen.stack, label, chosen.neuron, kind, texts, theme)
 
     def picked(at: int) -> None:
         if at < len(found.neurons):
             options.report("neuron", found.neurons[at] + 1)
 
-    figure.draw(drawn, "feedforward_strongest", "feedforward-strongest", on_pick=picked)
+    kept = (trace.id, *astuple(chosen))
+    figure.draw(drawn, "feedforward_strongest", "feedforward-strongest", on_pick=picked, kept=kept)
     missed = [
         f"{one + 1:,} ({float(length):.2f})"
         for one, length in zip(longest.neurons, longest.contribution, strict=True)
@@ -209,10 +212,14 @@ def _vocabulary(model: Pretrained, chosen: Chosen) -> Promotion:
     scores = np.array([*found.top_scores, *reversed(found.bottom_scores)])
     pieces = model.tokenizer.pieces(ids)
     deviations = (scores - found.mean) / (found.deviation or 1.0)
-    drawn = figures.vocabulary(
-        readable(pieces), pieces, scores, deviations, chosen.neuron, chosen.stack, figure_texts(), figure.theme()
-    )
-    figure.draw(drawn, "feedforward_vocabulary", "feedforward-vocabulary")
+
+    def drawn() -> figure.Figure:
+        return figures.vocabulary(
+            readable(pieces), pieces, scores, deviations, chosen.neuron, chosen.stack, figure_texts(), figure.theme()
+        )
+
+    kept = (str(model.path), chosen.stack, chosen.layer, chosen.neuron)
+    figure.draw(drawn, "feedforward_vocabulary", "feedforward-vocabulary", kept=kept)
     say(*_stands_out(model, found), _caution(model, chosen.stack, chosen.layer))
     _chance(model, found)
     return found
