@@ -210,7 +210,7 @@ def test_a_click_on_a_bar_chooses_its_neuron(
 
     def draw(figure: Any, key: str, name: str, **more: Any) -> Any:
         if "on_pick" in more:
-            picks.append((figure, more["on_pick"]))
+            picks.append((figure(), more["on_pick"]))
             if clicks:
                 more["on_pick"](clicks.pop())
         return real(figure, key, name, **more)
