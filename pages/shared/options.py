@@ -88,7 +88,9 @@ class Options:
         if found is None:
             found = default
             if isinstance(asked, str):
-                self._say(name, asked, default, ", ".join(map(str, values[:12])))
+                sentence = _("The link asks for {name} {asked!r}; there are {values}, and {shown} is shown.")
+                there = ", ".join(map(str, values[:12]))
+                message(sentence.format(name=name, asked=asked[:40], values=there, shown=default))
         return self._show(name, found)
 
     # -- widgets ------------------------------------------------------------------------------------------------
