@@ -7,7 +7,6 @@ from pages.shared.options import Options
 from pages.shared.texts import _
 
 begun = begin(_("Embeddings"), "embeddings")
-embeddings.style()
 options = Options(begun, "embeddings")
 sentence.fields(begun)
 part = options.parts(

@@ -9,7 +9,6 @@ from pages.shared.texts import _
 begun = begin(_("Feed-forward"), "feedforward")
 probing.look()
 options = Options(begun, "feedforward")
-activity.style()
 sentence.fields(begun)
 part = options.parts(
     {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Callable
@@ -14,11 +15,12 @@ from streamlit.testing.v1 import AppTest
 
 from pages.shared import embeddings, figure
 from tests.build import VARIANTS, tiny_model, tiny_pretrained, variant_name
-from tests.test_pages import APP, address, folder, sentences
+from tests.test_options import open_page as open_any
+from tests.test_pages import address, folder, sentences
 from transformer.analysis.embedding import Norms
 from transformer.checkpoint import save_checkpoint
 
-__all__ = ["folder"]  # the fixture
+__all__ = ["folder", "open_any"]  # the fixtures
 FIGURES = {
     "norms": ["embedding-norms-source", "embedding-norms-target"],
     "neighbours": ["embedding-neighbours"],
@@ -30,13 +32,8 @@ FIGURES = {
 
 
 @pytest.fixture
-def open_page(folder: Path) -> Callable[..., AppTest]:
-    def start(**params: str) -> AppTest:
-        app = AppTest.from_file(str(APP), default_timeout=30).switch_page("pages/embeddings.py")
-        app.query_params.update({"source": "ka lo mi", "target": "re sta vu", **params})
-        return app.run()
-
-    return start
+def open_page(open_any: Callable[..., AppTest]) -> Callable[..., AppTest]:
+    return functools.partial(open_any, "embeddings")
 
 
 def shown(app: AppTest) -> dict[str, dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import html
 import json
 import re
@@ -19,6 +20,7 @@ from streamlit.testing.v1 import AppTest
 
 from pages.shared import activity, neurons
 from tests.build import tiny_model, tiny_pretrained
+from tests.test_options import open_page as open_any
 from tests.test_pages import APP, address, folder, sentences
 from transformer.analysis.activations import active_share, thresholds
 from transformer.checkpoint import save_checkpoint
@@ -27,7 +29,7 @@ from transformer.figures import neurons as more_figures
 from transformer.neurons import KEPT, Reading
 from transformer.pretrained import load
 
-__all__ = ["folder"]  # the fixture
+__all__ = ["folder", "open_any"]  # the fixtures
 PARTS = {
     "activity": {"feedforward-active", "feedforward-histogram", "feedforward-spread"},
     "neurons": {"feedforward-strongest", "feedforward-vocabulary"},
@@ -36,13 +38,8 @@ PARTS = {
 
 
 @pytest.fixture
-def open_page(folder: Path) -> Callable[..., AppTest]:
-    def start(**params: str) -> AppTest:
-        app = AppTest.from_file(str(APP), default_timeout=60).switch_page("pages/feedforward.py")
-        app.query_params.update({"source": "ka lo mi", "target": "re sta vu", **params})
-        return app.run()
-
-    return start
+def open_page(open_any: Callable[..., AppTest]) -> Callable[..., AppTest]:
+    return functools.partial(open_any, "feedforward")
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ __all__ = ["folder"]  # the fixture
 @pytest.fixture
 def open_page(folder: Path) -> Callable[..., AppTest]:
     def start(page: str, **params: str) -> AppTest:
-        app = AppTest.from_file(str(APP), default_timeout=30).switch_page(f"pages/{page}.py")
+        app = AppTest.from_file(str(APP), default_timeout=60).switch_page(f"pages/{page}.py")
         app.query_params.update({"source": "ka lo mi", "target": "re sta vu", **params})
         return app.run()
 

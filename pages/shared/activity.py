@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import streamlit as st
 
 from pages.shared import figure
@@ -18,13 +16,8 @@ from transformer.figures import feedforward as figures
 from transformer.tap import STACKS
 from transformer.trace import FeedForwardTrace, Trace
 
-STYLE = (Path(__file__).parent / "neurons.css").read_text(encoding="utf-8")
 KEY = "feedforward_active"
 Column = st.delta_generator.DeltaGenerator
-
-
-def style() -> None:
-    st.html(f"<style>{STYLE}</style>")
 
 
 def percent(share: float) -> str:

@@ -21,7 +21,7 @@ from transformer.view.state import View, view_from_params
 
 PAGE = "headscope_page"
 TYPED = "headscope_typed"  # languages -> source and target typed for them last
-STYLE = (Path(__file__).parent / "style.css").read_text(encoding="utf-8")
+STYLES = {path.stem: path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("*.css")}
 
 
 @dataclass(frozen=True)
@@ -123,12 +123,12 @@ def _read_part(params: Mapping[str, str]) -> tuple[str, list[str]]:
 def begin(title: str, page: str = "") -> Begun:
     """Draw the header and give the page what it shows. Stops the page, with a sentence, if no model can be opened.
 
-    page: its name in OPTIONS, if it has options of its own.
+    page: its name in OPTIONS, if it has options of its own; a style sheet of that name is the page's own.
     """
     st.set_page_config(page_title=f"{title} · Headscope", page_icon="🔬", layout="wide")
     state = current()
     big = state.view.big if state is not None else st.query_params.get("big") == "1"
-    st.html(f"<style>{STYLE}{':root{--hs-scale:1.3}' if big else ''}</style>")
+    st.html(f"<style>{STYLES['style']}{STYLES.get(page, '')}{':root{--hs-scale:1.3}' if big else ''}</style>")
     found = cache.checkpoints()
     if not found:
         message(_("No checkpoint was found; start with headscope --checkpoint FOLDER, or train one."), "error")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
@@ -16,6 +15,7 @@ from pages.shared.begin import Begun, message
 from pages.shared.options import Options
 from pages.shared.say import say
 from pages.shared.texts import _
+from pages.shared.translation import table
 from pages.shared.words import stack_name
 from transformer.analysis.embedding import Norms, neighbours, norms, plane
 from transformer.analysis.residual import states
@@ -26,15 +26,10 @@ from transformer.tap import SIDES, STACKS
 from transformer.tokenizer import PIECE_MARK, SPECIALS
 from transformer.trace import Trace
 
-STYLE = (Path(__file__).parent / "embeddings.css").read_text(encoding="utf-8")
 NEAREST = 12
 BIG = 1.3  # how much larger figures' text is when text is large
 DROWNS = 2  # times as long
 SEVERAL = 3  # single characters among the nearest, from which on a sentence explains them
-
-
-def style() -> None:
-    st.html(f"<style>{STYLE}</style>")
 
 
 def shown(model: Pretrained, ids: Sequence[int]) -> tuple[str, ...]:
@@ -273,16 +268,10 @@ def draw_neighbours(begun: Begun, trace: Trace, options: Options) -> None:
                 ).format(characters=characters, count=len(found.ids))
             )
         rows = [(one, signed(cosine, 2)) for one, cosine in zip(labels, found.cosines, strict=True)]
-        st.html(_table((_("token"), _("cosine")), rows))
+        st.html(table((_("token"), _("cosine")), rows, "hs-emb-near"))
         say(_("Half of the rows compared have a cosine below {median}.").format(median=signed(found.median, 2)))
     if any(one.startswith("…") for one in labels):
         say(_("“…” stands before a token that continues a word."), quiet=True)
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    titles = "".join(f'<th scope="col">{html.escape(one)}</th>' for one in head)
-    body = "".join("<tr>" + "".join(f"<td>{html.escape(one)}</td>" for one in row) + "</tr>" for row in rows)
-    return f'<table class="hs-emb-plain"><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>'
 
 
 def draw_map(begun: Begun, trace: Trace, options: Options) -> None:

@@ -10,7 +10,7 @@ from dataclasses import astuple, dataclass, field
 import numpy as np
 import streamlit as st
 
-from pages.shared import figure
+from pages.shared import figure, probing
 from pages.shared.activity import choose_layer, figure_texts, labels, percent, sides
 from pages.shared.begin import Begun, message
 from pages.shared.options import Options
@@ -22,7 +22,6 @@ from transformer.figures import feedforward as place_figures
 from transformer.figures import neurons as figures
 from transformer.neurons import KEPT, NeuronStatistics, Reading, neuron_statistics, reading
 from transformer.pretrained import Pretrained, readable
-from transformer.probing import probe_pairs
 from transformer.tap import STACKS
 from transformer.tokenizer import PIECE_MARK
 from transformer.trace import Trace
@@ -43,7 +42,7 @@ class Shelf:
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _shelf(_model: Pretrained, name: str, path: str) -> Shelf:
-    return Shelf(tuple(probe_pairs(_model) or ()))
+    return Shelf(probing.pairs_of(_model))
 
 
 def shelf(model: Pretrained) -> Shelf:

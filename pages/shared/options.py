@@ -58,28 +58,26 @@ class Options:
         self.shown[name] = value
         return value
 
-    def _say(self, name: str, asked: Value, shown: Value, allowed: str) -> None:
-        sentence = _("The link asks for {name} {asked!r}; {allowed} is allowed, and {shown} is shown.")
-        message(sentence.format(name=name, asked=str(asked)[:40], allowed=allowed, shown=shown))
+    def _number(self, name: str, default: int, fit: Callable[[int], int], allowed: str) -> int:
+        """A whole number as it fits; of a link that asked for another a sentence says what is allowed."""
+        asked = self._chosen().get(name, default)
+        found = fit(_whole(asked, default))
+        if isinstance(asked, str) and str(found) != asked:
+            sentence = _("The link asks for {name} {asked!r}; {allowed} is allowed, and {shown} is shown.")
+            message(sentence.format(name=name, asked=asked[:40], allowed=allowed, shown=found))
+        self._show(name, found)
+        return found
 
     def value(self, name: str, low: int, high: int, default: int) -> int:
         """A whole number from low to high, without a widget."""
-        asked = self._chosen().get(name, default)
-        found = max(low, min(high, _whole(asked, default)))
-        if isinstance(asked, str) and str(found) != asked:
-            self._say(name, asked, found, _("a whole number from {low} to {high}").format(low=low, high=high))
-        return int(self._show(name, found))
+        allowed = _("a whole number from {low} to {high}").format(low=low, high=high)
+        return self._number(name, default, lambda number: max(low, min(high, number)), allowed)
 
     def nearest(self, name: str, values: Sequence[int], default: int) -> int:
         """One of some whole numbers, without a widget; a link's number becomes the nearest of them."""
-        asked = self._chosen().get(name, default)
-        number = _whole(asked, default)
-        found = min(values, key=lambda one: abs(one - number))
-        if isinstance(asked, str) and str(found) != asked:
-            steps = _("a whole number from {low} to {high} in steps of {step}")
-            allowed = steps.format(low=values[0], high=values[-1], step=values[1] - values[0])
-            self._say(name, asked, found, allowed)
-        return int(self._show(name, found))
+        steps = _("a whole number from {low} to {high} in steps of {step}")
+        allowed = steps.format(low=values[0], high=values[-1], step=values[1] - values[0])
+        return self._number(name, default, lambda number: min(values, key=lambda one: abs(one - number)), allowed)
 
     def choice(self, name: str, values: Sequence[Value], default: Value) -> Value:
         """One of the values, without a widget."""

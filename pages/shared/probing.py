@@ -149,6 +149,11 @@ def _pairs(_model: Pretrained, name: str, path: str) -> tuple[Pair, ...]:
     return tuple(probe_pairs(_model) or ())
 
 
+def pairs_of(model: Pretrained) -> tuple[Pair, ...]:
+    """The probe set of a model, empty where there is none for its languages."""
+    return _pairs(model, model.name, str(model.path))
+
+
 def _start(compared: Compared, pairs: Sequence[Pair]) -> None:
     old = st.session_state.get(KEY)
     if old is not None:
@@ -257,7 +262,7 @@ def look() -> None:
 def draw(compared: Compared) -> None:
     """A button, and what it leads to. Numbers are shown under the switches they were measured with, never others."""
     model = compared.model
-    pairs = _pairs(model, model.name, str(model.path))
+    pairs = pairs_of(model)
     if not pairs:
         sentence = _(
             "There is no probe set from {source} to {target}; the command evaluate measures any sentence pairs, with "

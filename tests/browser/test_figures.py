@@ -52,7 +52,7 @@ def saved(page: Page, name: str, kind: str) -> bytes:
     one = figure(page, name)
     one.locator("summary").click()
     with page.expect_download() as download:
-        one.get_by_test_id(f"figure-{kind}").click()
+        one.get_by_test_id(f"figure-save-{kind}").click()
     assert download.value.suggested_filename.endswith("." + kind)
     return Path(download.value.path()).read_bytes()
 

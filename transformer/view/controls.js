@@ -1,4 +1,5 @@
 import { el } from "./dom.js";
+import { makeSaveMenu } from "./menu.js";
 
 // The bar of switches. Native buttons, selects and a slider; values go out through hooks.change({key: value}).
 const SWITCHES = {
@@ -45,28 +46,7 @@ export class Controls {
       el("label", { class: "hs-opt" }, el("span", null, t("threshold")), this.slider, this.sliderText),
     );
     this.legend = el("div", { class: "hs-legend", "data-testid": "legend" });
-    this.save = el(
-      "details",
-      { class: "hs-save", "data-testid": "save" },
-      el("summary", null, t("save")),
-      el(
-        "div",
-        { class: "hs-menu" },
-        ...["png", "svg", "csv"].map((format) =>
-          el(
-            "button",
-            { type: "button", "data-testid": "save-" + format, click: () => this.saved(format) },
-            t("save_" + format),
-          ),
-        ),
-      ),
-    );
-    this.save.addEventListener("keydown", (event) => {
-      if (event.key === "Escape" && this.save.open) {
-        this.save.open = false;
-        this.save.querySelector("summary").focus();
-      }
-    });
+    this.save = makeSaveMenu(t, "save", (format) => this.hooks.save(format));
     this.element = el(
       "div",
       { class: "hs-controls" },
@@ -75,20 +55,10 @@ export class Controls {
         { class: "hs-bar" },
         el("div", { class: "hs-seg", role: "group", "aria-label": t("kind") }, ...this.kindButtons),
         this.legend,
-        this.save,
+        this.save.element,
       ),
       el("div", { class: "hs-options" }, ...options),
     );
-  }
-
-  saved(format) {
-    this.save.open = false;
-    this.hooks.save(format);
-  }
-
-  // A click anywhere else closes the menu.
-  closeMenu(path) {
-    if (this.save.open && !path.includes(this.save)) this.save.open = false;
   }
 
   select(name, values) {

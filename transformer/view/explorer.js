@@ -48,7 +48,7 @@ class Explorer {
   // Sizes, theme and clicks outside.
   watch() {
     this.look = followLook(this.element, () => this.retheme(), () => this.schedule());
-    this.onClick = (event) => this.controls && this.controls.closeMenu(event.composedPath());
+    this.onClick = (event) => this.controls && this.controls.save.close(event.composedPath());
     document.addEventListener("click", this.onClick);
   }
 

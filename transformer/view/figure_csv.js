@@ -15,7 +15,7 @@ const FIGURE_ARRAYS = {
 };
 
 // An array of a figure as JSON has it: a list, or base64 of a typed array, {dtype, bdata, shape}.
-export function figureArray(value) {
+function figureArray(value) {
   if (!value || !value.bdata) return value;
   const bytes = Uint8Array.from(atob(value.bdata), (one) => one.charCodeAt(0));
   const flat = new FIGURE_ARRAYS[value.dtype](bytes.buffer);

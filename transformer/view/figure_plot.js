@@ -1,5 +1,6 @@
 import { el } from "./dom.js";
 import { saveFile, fileStem } from "./save.js";
+import { makeSaveMenu } from "./menu.js";
 import { figureCsv } from "./figure_csv.js";
 import { readTheme } from "./colour.js";
 
@@ -22,7 +23,7 @@ const FIGURE_WAIT = 30_000; // milliseconds
 // Of saved pictures: an SVG that is read elsewhere knows no font of this page, and text measured in one would not fit.
 const FIGURE_FONT = 'system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif';
 
-export function plotlyReady() {
+function plotlyReady() {
   if (window.Plotly) return Promise.resolve(window.Plotly);
   return new Promise((resolve, reject) => {
     const start = performance.now();
@@ -109,20 +110,10 @@ export class FigurePlot {
     this.slide = el("label", { class: "hs-fig-slide", hidden: true }, this.number, this.range);
     this.box = el("div", { class: "hs-fig-plot" });
     this.error = el("p", { class: "hs-fig-error", role: "alert", hidden: true });
-    const choices = ["png", "svg", "csv"].map((format) =>
-      el("button", { type: "button", "data-testid": "figure-" + format, click: () => this.save(format) }, t("save_" + format)),
-    );
-    this.menu = el("details", { class: "hs-fig-save" }, el("summary", {}, t("save")), el("div", { class: "hs-fig-menu" }, ...choices));
-    this.menu.addEventListener("keydown", (event) => {
-      if (event.key !== "Escape" || !this.menu.open) return;
-      this.menu.open = false;
-      this.menu.querySelector("summary").focus();
-    });
-    this.outside = (event) => {
-      if (this.menu.open && !event.composedPath().includes(this.menu)) this.menu.open = false;
-    };
+    this.menu = makeSaveMenu(t, "figure-save", (format) => this.save(format));
+    this.outside = (event) => this.menu.close(event.composedPath());
     document.addEventListener("pointerdown", this.outside);
-    const head = el("div", { class: "hs-fig-head" }, el("div", {}, this.title, this.equation), this.menu);
+    const head = el("div", { class: "hs-fig-head" }, el("div", {}, this.title, this.equation), this.menu.element);
     this.element = el("figure", { class: "hs-fig" }, head, this.slide, this.box, this.error);
     this.at = 0;
   }
@@ -248,7 +239,6 @@ export class FigurePlot {
   }
 
   async save(format) {
-    this.menu.open = false;
     const Plotly = await plotlyReady();
     const figure = this.current();
     const frames = this.figure.frames || [];
