@@ -28,10 +28,11 @@ FIRST_FIGURES = {
     "embeddings": "embedding-",
     "feedforward": "feedforward-",
 }  # as they are called
-# page, part, other parameters, test id or label of the slider, two values it goes between, milliseconds allowed
+# page, part, other parameters, test id or label of the slider, where it is moved to and from, milliseconds allowed
 SLIDERS = (
     ("positions", "encoding", {"d_model": "512", "length": "512"}, "d_model", (500, 512), ENCODING),
     ("positions", "encoding", {"d_model": "512", "length": "512"}, "length", (500, 512), ENCODING),
+    ("positions", "encoding", {"d_model": "512", "length": "64"}, "length", (512, 64), ENCODING),  # a jump
     ("positions", "distance", {"d_model": "512", "length": "512"}, "k", (9, 1), MOVED),
     ("positions", "distance", {"d_model": "512", "length": "512"}, "q", (9, 1), MOVED),
     ("embeddings", "map", {}, "", (2, 0), MOVED),
@@ -133,12 +134,14 @@ def measure(model: Pretrained, quick: bool = False) -> list[Table]:
         for page, part, params, name, values, allowed in SLIDERS:
             link = f"{app.address}/{page}?{urlencode({'source': source, 'part': part, **params})}"
             figures = Figures(context(browser).new_page(), link)
-            for value in values:
-                figures.move(name, value)  # what is measured is not the first time
-            times = [figures.move(name, values[number % 2]) for number in range(2 if quick else 15)]
-            moved.add(
-                page, part, name or "frames", _pair(times), f"{allowed}", good=statistics.median(times) <= allowed
-            )
+            there, back = values
+            figures.move(name, there)  # what is measured is not the first time
+            times = []
+            for _ in range(2 if quick else 11):
+                figures.move(name, back)
+                times.append(figures.move(name, there))
+            what = f"{name or 'frames'}, {back} to {there}"
+            moved.add(page, part, what, _pair(times), f"{allowed}", good=statistics.median(times) <= allowed)
             figures.page.close()
     return [first, moved]
 
