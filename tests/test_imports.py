@@ -24,6 +24,7 @@ CORE = {
     "layers",
     "model",
     "tap",
+    "describe",
 }
 OURS = sorted([*(ROOT / "transformer").rglob("*.py"), ROOT / "app.py", *(ROOT / "pages").rglob("*.py")])
 OUTSIDE = {"streamlit": ("app.py", "pages/"), "plotly": ("transformer/figures/",)}

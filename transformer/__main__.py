@@ -1,4 +1,4 @@
-"""python -m transformer train | translate | evaluate | heads | record | app, and the console command `headscope`."""
+"""python -m transformer train | translate | evaluate | heads | describe | record | app, and the command `headscope`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from transformer.checkpoint import CheckpointError
-from transformer.commands import evaluate, heads, record, serve, train, translate
+from transformer.commands import describe, evaluate, heads, record, serve, train, translate
 from transformer.commands.common import CommandError
 from transformer.config import ConfigError
 from transformer.interventions import InterventionError
@@ -25,6 +25,7 @@ COMMANDS = {
     "translate": translate,
     "evaluate": evaluate,
     "heads": heads,
+    "describe": describe,
     "record": record,
     "app": serve,
 }
