@@ -15,16 +15,16 @@ Reading never runs code from a checkpoint: JSON, safetensors and a SentencePiece
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from reprlib import repr as shown
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
-from torch import Tensor
+from torch import Tensor, nn
 
 from transformer.config import ConfigError, ModelConfig
 from transformer.files import write_whole
@@ -34,10 +34,18 @@ from transformer.tokenizer import Tokenizer, TokenizerError
 CONFIG, WEIGHTS, TOKENIZER, METRICS = "config.json", "model.safetensors", "tokenizer.model", "metrics.json"
 RECORDING = "learning.npz"
 ARCHITECTURE = "headscope-transformer"
+# Folders of ours that hold something else: what it is, and how it is opened.
+OTHERS = {
+    "headscope-recurrent": "a recurrent encoder-decoder with additive attention, no Transformer; open it with "
+    "transformer.recurrent.load",
+}
 FORMAT = 1
 DTYPES = {torch.float32, torch.float16, torch.bfloat16}
 LARGEST_JSON = 1_000_000
 LARGEST_TOKENIZER = 50_000_000
+
+
+Model = TypeVar("Model", bound=nn.Module)
 
 
 class CheckpointError(ValueError):
@@ -45,12 +53,12 @@ class CheckpointError(ValueError):
 
 
 @dataclass(frozen=True)
-class Checkpoint:
+class Checkpoint(Generic[Model]):
     """What a checkpoint directory holds. model: float32, eval mode, no gradients; shared by all viewers."""
 
     name: str
     path: Path
-    model: Transformer
+    model: Model
     tokenizer: Tokenizer
     languages: tuple[str, str] = ("source", "target")
     metrics: Mapping[str, Any] = field(default_factory=dict)
@@ -69,7 +77,7 @@ def _read_json(path: Path) -> Any:
         raise CheckpointError(f"{path.name} is not JSON in UTF-8; the file is damaged or something else") from error
 
 
-def _read_weights(path: Path, model: Transformer) -> dict[str, Tensor]:
+def _read_weights(path: Path, model: nn.Module) -> dict[str, Tensor]:
     """The tensors of a safetensors file, float32, checked by name, shape and value against a model on `meta`."""
     wanted = {name: tuple(parameter.shape) for name, parameter in model.named_parameters()}
     try:
@@ -100,8 +108,20 @@ def _read_weights(path: Path, model: Transformer) -> dict[str, Tensor]:
         raise CheckpointError(f"{path.name} is no complete safetensors file; copy it again") from error
 
 
-def load_checkpoint(path: Path) -> Checkpoint:
+def load_checkpoint(path: Path) -> Checkpoint[Transformer]:
     """Read a checkpoint directory. Raises CheckpointError with one sentence about the first thing that is wrong."""
+    found = read_checkpoint(path, ARCHITECTURE, ModelConfig.from_dict, Transformer)
+    found.model.arrange()
+    return found
+
+
+def read_checkpoint(
+    path: Path, architecture: str, configure: Callable[[dict[str, Any]], Any], build: Callable[[Any], Model]
+) -> Checkpoint[Model]:
+    """Read a directory that holds a model of this architecture, as config.json names it.
+
+    configure: the table "model" of config.json -> a configuration, or ConfigError; build: a configuration -> the model.
+    """
     path = Path(path)
     if not path.is_dir():
         raise CheckpointError(f"there is no checkpoint folder {path}")
@@ -109,20 +129,22 @@ def load_checkpoint(path: Path) -> Checkpoint:
         if not (path / name).is_file():
             raise CheckpointError(f"{path} is no checkpoint: it has no {name}")
     about = _read_json(path / CONFIG)
-    if not isinstance(about, dict) or about.get("architecture") != ARCHITECTURE:
-        arrived = about.get("architecture", about.get("model_type")) if isinstance(about, dict) else None
+    if not isinstance(about, dict) or about.get("architecture") != architecture:
+        arrived = str(about.get("architecture", about.get("model_type")) if isinstance(about, dict) else None)
+        if arrived in OTHERS:
+            raise CheckpointError(f"{path} holds {OTHERS[arrived]}")
         raise CheckpointError(
-            f"{path} holds a model of another architecture ({str(arrived)[:60]!r}); {ARCHITECTURE!r} can be opened"
+            f"{path} holds a model of another architecture ({arrived[:60]!r}); {architecture!r} can be opened"
         )
     if about.get("format") != FORMAT:
         raise CheckpointError(f"{path} has format {shown(about.get('format'))}; this version reads format {FORMAT}")
     try:
-        config = ModelConfig.from_dict(about.get("model", {}))
+        config = configure(about.get("model", {}))
         if (path / TOKENIZER).stat().st_size > LARGEST_TOKENIZER:
             raise CheckpointError(f"{TOKENIZER} is larger than {LARGEST_TOKENIZER:,} bytes")
         tokenizer = Tokenizer.load(path / TOKENIZER)
         with torch.device("meta"):
-            model = Transformer(config)
+            model = build(config)
         weights = _read_weights(path / WEIGHTS, model)
     except (ConfigError, TokenizerError) as error:
         raise CheckpointError(f"{path}: {error}") from error
@@ -133,10 +155,9 @@ def load_checkpoint(path: Path) -> Checkpoint:
     specials = (config.pad_id, config.unk_id, config.start_id, config.end_id)
     if specials != (0, 1, 2, 3):  # where `Tokenizer` has them
         raise CheckpointError(f"{path}: the special ids are {shown(specials)} in config.json, 0 to 3 in the tokenizer")
-    model = Transformer(config)
+    model = build(config)
     model.load_state_dict(weights)
     model.requires_grad_(False).eval()
-    model.arrange()
     metrics = _read_json(path / METRICS) if (path / METRICS).is_file() else {}
     languages = (str(about.get("source", "source"))[:40], str(about.get("target", "target"))[:40])
     return Checkpoint(path.name, path, model, tokenizer, languages, metrics if isinstance(metrics, dict) else {})
@@ -144,10 +165,11 @@ def load_checkpoint(path: Path) -> Checkpoint:
 
 def save_checkpoint(
     path: Path,
-    model: Transformer,
+    model: nn.Module,
     tokenizer: Tokenizer,
     languages: tuple[str, str] = ("source", "target"),
     dtype: torch.dtype = torch.float16,
+    architecture: str = ARCHITECTURE,
 ) -> None:
     """Write config, weights and tokenizer; scores, log and card are written by those who know them.
 
@@ -160,7 +182,7 @@ def save_checkpoint(
         for old in (WEIGHTS, METRICS, RECORDING):
             (path / old).unlink(missing_ok=True)
     about = {
-        "architecture": ARCHITECTURE,
+        "architecture": architecture,
         "format": FORMAT,
         "source": languages[0],
         "target": languages[1],

@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 
 from transformer.checkpoint import CheckpointError, load_checkpoint
 from transformer.config import ModelConfig
 from transformer.decoding import Hypothesis, beam, greedy, output_limit
 from transformer.interventions import NONE, Hide, InterventionError, Interventions
 from transformer.model import Transformer
-from transformer.places import checkpoint_folders
+from transformer.places import PACKAGE, checkpoint_folders
 from transformer.switching import edits_of
-from transformer.tap import OFF, AnyTap, Edit, EditingTap
+from transformer.tap import FUSED, OFF, AnyTap, Edit, EditingTap
 from transformer.tokenizer import PIECE_MARK, Tokenizer
 from transformer.trace import Trace, trace_pass
 
@@ -46,6 +47,20 @@ def readable(pieces: Sequence[str]) -> tuple[str, ...]:
     return tuple(piece.replace(PIECE_MARK, " ").strip() or "␣" for piece in pieces)
 
 
+def numbered(tokenizer: Tokenizer, text: str, side: str, allowed: int) -> list[int]:
+    """Ids of the text. Raises InputError if there are none, or with </s> more than `allowed`."""
+    ids = tokenizer.encode(text)
+    if not ids:
+        what = "has no character that can be read" if text.strip() else "is empty"
+        raise InputError(f"the {side} text {what}; type a sentence of up to {allowed} tokens", side, 0, allowed)
+    if len(ids) + 1 > allowed:
+        raise InputError(
+            f"the {side} text has {len(ids) + 1:,} tokens; at most {allowed} are allowed, shorten it",
+            side, len(ids) + 1, allowed,
+        )  # fmt: skip
+    return ids
+
+
 @dataclass(frozen=True)
 class Pretrained:
     """A model with its tokenizer, shared and never changed.
@@ -70,17 +85,7 @@ class Pretrained:
 
     def encode(self, text: str, side: str = "source", limit: int | None = None) -> list[int]:
         """Ids of the text, ending in </s>. Raises InputError if it is blank or longer than `token_limit(limit)`."""
-        allowed = self.token_limit(limit)
-        ids = self.tokenizer.encode(text)
-        if not ids:
-            what = "has no character that can be read" if text.strip() else "is empty"
-            raise InputError(f"the {side} text {what}; type a sentence of up to {allowed} tokens", side, 0, allowed)
-        if len(ids) + 1 > allowed:
-            raise InputError(
-                f"the {side} text has {len(ids) + 1:,} tokens; at most {allowed} are allowed, shorten it",
-                side, len(ids) + 1, allowed,
-            )  # fmt: skip
-        return [*ids, self.config.end_id]
+        return [*numbered(self.tokenizer, text, side, self.token_limit(limit)), self.config.end_id]
 
     def pad(self, source: list[int], interventions: Interventions, limit: int | None = None) -> list[int]:
         """The source's ids with as many <pad> behind them as were asked for. Raises InputError if they do not fit."""
@@ -137,6 +142,15 @@ class Pretrained:
         found = self._decode(source, beams, alpha, limit, interventions)
         probabilities = tuple(torch.tensor(found.log_probs, dtype=torch.float64).exp().tolist())
         return Translation(self.tokenizer.decode(found.ids), tuple(self.tokenizer.pieces(found.ids)), probabilities)
+
+    def hidden(self, source: torch.Tensor, fed: torch.Tensor, interventions: Interventions = NONE) -> torch.Tensor:
+        """Teacher forcing of a batch, nothing kept. source: ids [batch, source], padded; fed: ids [batch, target].
+
+        Returns what `model.project` makes logits of, [batch, target, d_model]. Raises InterventionError.
+        """
+        tap = self.tap(interventions) if interventions else FUSED
+        source = F.pad(source, (0, interventions.pads), value=self.config.pad_id)
+        return self.model.decode(fed, self.model.encode(source, tap), source, tap)
 
     def translate_all(
         self,
@@ -324,6 +338,8 @@ def load(name: str | Path, device: torch.device | str = "cpu") -> Pretrained:
     """
     known = available()
     path = known.get(str(name), Path(name))
+    if not path.is_dir() and str(name) in {other.name for other in (PACKAGE / "recurrent" / "checkpoints").iterdir()}:
+        path = PACKAGE / "recurrent" / "checkpoints" / name  # `load_checkpoint` says what it is
     if not path.is_dir():
         names = ", ".join(known) or "none found"
         raise CheckpointError(f"there is no checkpoint {str(name)!r}; bundled are {names}, or give a folder's path")

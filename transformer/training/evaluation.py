@@ -14,7 +14,7 @@ import torch.nn.functional as F
 
 from transformer.interventions import NONE, Interventions
 from transformer.pretrained import InputError, Pretrained
-from transformer.tap import FUSED
+from transformer.recurrent import Recurrent
 from transformer.training.data import DataError, Pair, bucket, group_references, make_batch
 from transformer.training.preparation import Preparation
 
@@ -53,11 +53,11 @@ class Evaluation:
         return dataclasses.asdict(self)
 
 
-def fits(model: Pretrained, text: str, side: str, interventions: Interventions = NONE) -> bool:
+def fits(model: Pretrained | Recurrent, text: str, side: str, interventions: Interventions = NONE) -> bool:
     """Whether the model can take the text: neither blank nor too long, a source with the padding asked for."""
     try:
         ids = model.encode(text, side)
-        if side == "source":
+        if side == "source" and isinstance(model, Pretrained):
             model.pad(ids, interventions)
     except InputError:
         return False
@@ -74,7 +74,10 @@ def _alike(rows: Sequence[int], lengths: Sequence[tuple[int, int]]) -> list[list
 
 @torch.inference_mode()
 def surprise(
-    model: Pretrained, pairs: Sequence[Pair], batch_tokens: int = 2000, interventions: Interventions = NONE
+    model: Pretrained | Recurrent,
+    pairs: Sequence[Pair],
+    batch_tokens: int = 2000,
+    interventions: Interventions = NONE,
 ) -> tuple[float, int, int]:
     """Negative log-likelihood of the targets in nats, summed; the number of target tokens, </s> included; and the
     number of pairs that fit the model.
@@ -91,7 +94,6 @@ def surprise(
     numbered = [(encode(source), encode(target)) for source, target in fitting]
     total, count = 0.0, 0
     network, config = model.model, model.config
-    tap = model.tap(interventions) if interventions else FUSED
     lengths = [(len(s) + 1, len(t) + 1) for s, t in numbered]
     groups = bucket(lengths, batch_tokens, None)
     if interventions:
@@ -99,8 +101,7 @@ def surprise(
     for rows in groups:
         batch = make_batch([numbered[i][0] for i in rows], [numbered[i][1] for i in rows], config)
         source, fed, wanted = (x.to(network.device) for x in (batch.source, batch.target_in, batch.target_out))
-        source = F.pad(source, (0, interventions.pads), value=config.pad_id)
-        hidden = network.decode(fed, network.encode(source, tap), source, tap)
+        hidden = model.hidden(source, fed, interventions)
         real = wanted != config.pad_id
         total += F.cross_entropy(network.project(hidden[real]).float(), wanted[real], reduction="sum").item()
         count += int(real.sum())
@@ -108,7 +109,7 @@ def surprise(
 
 
 def evaluate(
-    model: Pretrained,
+    model: Pretrained | Recurrent,
     pairs: Sequence[Pair],
     beams: int = 1,
     alpha: float = 0.6,
@@ -118,7 +119,8 @@ def evaluate(
     """Translate every distinct source and score it against all its references.
 
     preparation: what the model's training text went through; sources are prepared alike. interventions: switches set
-    while translating and measuring. Raises DataError, InterventionError.
+    while translating and measuring. A recurrent model writes greedily and has no switches: beams above 1 and
+    interventions are ValueErrors. Raises DataError, InterventionError.
     """
     from sacrebleu.metrics import BLEU, CHRF  # 0.1 s, for those who measure
 
@@ -132,7 +134,12 @@ def evaluate(
         pairs = preparation.pairs(pairs)
     fitting = [source if fits(model, source, "source", interventions) else "" for source in sources]
     began = time.perf_counter()
-    hypotheses = model.translate_all(fitting, beams, alpha, interventions=interventions)
+    if isinstance(model, Recurrent):
+        if beams != 1:
+            raise ValueError(f"{beams} beams arrived; a recurrent model writes greedily, with 1")
+        hypotheses = model.translate_all(fitting)
+    else:
+        hypotheses = model.translate_all(fitting, beams, alpha, interventions=interventions)
     seconds = time.perf_counter() - began
     total, tokens, measured = surprise(model, pairs, interventions=interventions)
     if not tokens:

@@ -19,25 +19,30 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
-from transformer.checkpoint import save_checkpoint
-from transformer.config import ModelConfig
 from transformer.files import write_whole
-from transformer.model import Transformer
-from transformer.pretrained import Pretrained
-from transformer.tap import OFF
 from transformer.tokenizer import Tokenizer
+from transformer.training.architecture import (
+    AnyConfig,
+    AnyModel,
+    AnyPretrained,
+    build,
+    in_use,
+    peak_rate,
+    read_config,
+    save_model,
+)
 from transformer.training.data import Batch, Pair, bucket, group_references, make_batch
 from transformer.training.evaluation import corpus_bleu, fits, surprise
 from transformer.training.loss import smoothed_cross_entropy
 from transformer.training.parallel import ALONE, Workers
-from transformer.training.schedule import learning_rate, paper_peak
+from transformer.training.schedule import learning_rate
 from transformer.training.settings import FIELDS, Progress, Settings, TrainingError, snapshot_steps
 
 
 class _Losses(nn.Module):
     """The forward pass of training as one module, for `Workers.share` to wrap."""
 
-    def __init__(self, model: Transformer, settings: Settings) -> None:
+    def __init__(self, model: AnyModel, settings: Settings) -> None:
         super().__init__()
         self.model, self.settings = model, settings
 
@@ -46,8 +51,7 @@ class _Losses(nn.Module):
         bfloat16 = self.settings.precision == "bfloat16"
         device = source.device.type
         with torch.autocast(device, torch.bfloat16) if bfloat16 else contextlib.nullcontext():
-            memory = self.model.encode(source, OFF)
-            hidden = self.model.decode(target_in, memory, source, OFF)
+            hidden = self.model.decode(target_in, self.model.encode(source), source)
         real = target_out != self.model.config.pad_id
         with torch.autocast(device, enabled=False):
             return smoothed_cross_entropy(
@@ -70,7 +74,7 @@ class Trainer:
     def __init__(
         self,
         folder: Path,
-        config: ModelConfig,
+        config: AnyConfig,
         tokenizer: Tokenizer,
         train: Sequence[Pair],
         validation: Sequence[Pair],
@@ -89,14 +93,11 @@ class Trainer:
         self.seconds = 0.0
         self.loss_sum = self.token_sum = 0.0  # since the last entry of the log
         torch.manual_seed(settings.seed)
-        self.model = Transformer(config)
-        if settings.gain != 1:
-            self.model.shrink_branches(settings.gain)
-        self.model.to(self.device)
+        self.model = build(config, settings).to(self.device)
         if not workers.first:
             torch.manual_seed(settings.seed + workers.number)  # the same weights, other dropout
         self.losses = workers.share(_Losses(self.model, settings))
-        peak = settings.peak_rate or paper_peak(config.d_model, settings.warmup)
+        peak = peak_rate(config, settings)
         after = (settings.warmup, settings.steps, settings.cooldown, settings.ramp)
         self.rate = lambda step: learning_rate(step, peak, *after)
         # Section 5.3: Adam with beta_1 = 0.9, beta_2 = 0.98, epsilon = 1e-9.
@@ -187,9 +188,9 @@ class Trainer:
         fitting = [text if fits(model, text, "source") else "" for text in texts]
         return model.translate_all(fitting, batch_tokens=self.settings.batch_tokens)
 
-    def _pretrained(self) -> Pretrained:
+    def _pretrained(self) -> AnyPretrained:
         """The model as it is now, ready to translate."""
-        return Pretrained(self.folder.name, self.folder, self.model.eval(), self.tokenizer, self.languages, {})
+        return in_use(self.model.eval(), self.folder, self.tokenizer, self.languages)
 
     # -- state ----------------------------------------------------------------------------------------------------
 
@@ -226,7 +227,7 @@ class Trainer:
     def _restore(self) -> None:
         try:
             about = json.loads((self.folder / "state.json").read_text(encoding="utf-8"))
-            if ModelConfig.from_dict(about["model"]) != self.config:
+            if read_config(about["model"]) != self.config:
                 raise TrainingError(f"{self.folder} holds a run of a model of other sizes; choose another folder")
             if about["step"] > self.settings.steps:
                 raise TrainingError(
@@ -349,7 +350,7 @@ class Trainer:
     def export(self, folder: Path) -> None:
         """Write the averaged weights as a checkpoint, and the log beside them."""
         self.average()
-        save_checkpoint(folder, self.model, self.tokenizer, self.languages)
+        save_model(folder, self.model, self.tokenizer, self.languages)
         log = self.folder / "training.csv"
         if log.exists():
             write_whole(folder / "training.csv", log.read_bytes())

@@ -8,6 +8,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from transformer.recurrent.config import KIND as RECURRENT
 from transformer.training.data import DataError
 from transformer.training.settings import Settings
 
@@ -39,6 +40,8 @@ MODEL_FIELDS = (
     "d_model", "d_ff", "heads", "encoder_layers", "decoder_layers", "dropout", "attention_dropout", "activation",
     "norm", "positions", "max_positions", "d_k", "scaling",
 )  # fmt: skip
+KINDS = ("transformer", RECURRENT)  # the first unless a recipe says otherwise
+RECURRENT_FIELDS = ("d_embedding", "d_state", "d_align", "max_positions")
 # section: its values, what each may be, and how that is said
 SECTIONS: dict[str, dict[str, tuple[Callable[[Any], bool], str]]] = {
     "data": {
@@ -54,7 +57,11 @@ SECTIONS: dict[str, dict[str, tuple[Callable[[Any], bool], str]]] = {
         "preparation": TEXT,
     },
     "tokenizer": {"kind": TEXT, "vocab_size": WHOLE},
-    "model": {"preset": TEXT, **dict.fromkeys(MODEL_FIELDS, CHECKED)},
+    "model": {
+        "kind": (lambda value: value in KINDS, " or ".join(map(repr, KINDS))),
+        "preset": TEXT,
+        **dict.fromkeys((*MODEL_FIELDS, *RECURRENT_FIELDS), CHECKED),
+    },
     "training": {
         **{field.name: CHECKED for field in fields(Settings)},
         "augmentation": (lambda value: isinstance(value, dict), "a table of shares"),

@@ -1,0 +1,106 @@
+"""The one attention map of a recurrent model, and cross-attention of a Transformer drawn alike beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+
+from transformer.figures.style import GREY, PURPLE, dressed, label_axis, plain, ramp, titled
+
+ROW, LEAST, MOST = 34, 150, 560  # pixels: a row of few, and all rows at least and at most
+MARKED = 26  # rows up to which the right letter is framed
+
+LABELS = {
+    "additive": "Recurrent: its one attention map",
+    "additive_equation": (
+        "α<sub>ij</sub> = softmax<sub>j</sub> v<sub>a</sub><sup>⊤</sup> tanh(W<sub>a</sub> s<sub>i−1</sub> + "
+        "U<sub>a</sub> h<sub>j</sub>)"
+    ),
+    "head": "Transformer: cross-attention, layer {layer}, head {head}",
+    "head_equation": "softmax(Q K<sup>⊤</sup> / √d<sub>k</sub>), d<sub>k</sub> = {d_k}",
+    "mean": "Transformer: cross-attention, mean of all {heads} heads",
+    "mean_equation": "mean over layers and heads of softmax(Q K<sup>⊤</sup> / √d<sub>k</sub>)",
+    "written": "letter written",
+    "read": "letter read",
+    "weight": "weight",
+}
+
+
+def attention_map(
+    weights: np.ndarray,
+    written: Sequence[str],
+    read: Sequence[str],
+    places: Sequence[tuple[int, int]],
+    title: str,
+    equation: str,
+    theme: str = "light",
+    texts: Mapping[str, str] = LABELS,
+    rows: int = 0,
+) -> go.Figure:
+    """Weights from 0, the ground, to 1, full purple: two of these figures can be compared cell by cell.
+
+    weights: [target, source]; written, read: the tokens of both axes; places: (row, column) of the right letters,
+    framed where there are few enough rows. title, equation: in plotly's markup; rows: of the higher of two maps
+    that stand side by side.
+    """
+    values = np.asarray(weights, np.float32)
+    figure = go.Figure()
+    hover = f"{texts['written']} %{{customdata[0]}}<br>{texts['read']} %{{customdata[1]}}<br>"
+    figure.add_heatmap(
+        z=values, zmin=0, zmax=1, colorscale=ramp(PURPLE, theme), showscale=False, xgap=1, ygap=1,
+        customdata=[[[plain(row), plain(column)] for column in read] for row in written],
+        hovertemplate=f"{hover}{texts['weight']} %{{z:.4f}}<extra></extra>",
+    )  # fmt: skip
+    if max(rows, len(written)) <= MARKED:
+        for row, column in places:
+            figure.add_shape(
+                type="rect", x0=column - 0.5, x1=column + 0.5, y0=row - 0.5, y1=row + 0.5,
+                line={"color": GREY[theme], "width": 2},
+            )  # fmt: skip
+    figure.update_layout(
+        hovermode="closest",
+        xaxis={"title": texts["read"], "showgrid": False, "tickangle": 0},
+        yaxis={"title": texts["written"], "showgrid": False, "autorange": "reversed"},
+    )
+    label_axis(label_axis(figure, "y", written, 32), "x", read, 32)
+    titled(figure, title, equation)
+    return dressed(figure, theme, 66 + max(LEAST, min(MOST, ROW * max(rows, len(written)))))
+
+
+def additive_map(
+    weights: np.ndarray,
+    written: Sequence[str],
+    read: Sequence[str],
+    places: Sequence[tuple[int, int]],
+    theme: str = "light",
+    texts: Mapping[str, str] = LABELS,
+    rows: int = 0,
+) -> go.Figure:
+    """The recurrent model's weights alpha, [target, source] (Bahdanau et al. 2015, equation 6)."""
+    return attention_map(
+        weights, written, read, places, plain(texts["additive"]), texts["additive_equation"], theme, texts, rows
+    )
+
+
+def cross_map(
+    weights: np.ndarray,
+    written: Sequence[str],
+    read: Sequence[str],
+    places: Sequence[tuple[int, int]],
+    d_k: int,
+    head: tuple[int, int] | None = None,
+    theme: str = "light",
+    texts: Mapping[str, str] = LABELS,
+    rows: int = 0,
+) -> go.Figure:
+    """Cross-attention, [layer, head, target, source]: of one head, (layer, head) from 0, or the mean of all."""
+    values = np.asarray(weights, np.float32)
+    if head is None:
+        title = texts["mean"].format(heads=values.shape[0] * values.shape[1])
+        shown, equation = values.mean((0, 1)), texts["mean_equation"]
+    else:
+        title = texts["head"].format(layer=head[0] + 1, head=head[1] + 1)
+        shown, equation = values[head], texts["head_equation"].format(d_k=d_k)
+    return attention_map(shown, written, read, places, plain(title), equation, theme, texts, rows)
