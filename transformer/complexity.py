@@ -1,0 +1,290 @@
+"""What one layer of each kind costs: section 4 and Table 1 of the paper, for n tokens of width d.
+
+Two countings stand beside each other. Table 1 gives orders, which leave out constants and whatever grows less; `order`
+and its like evaluate them as they are printed. `products` lists the layer as it is built here (`layer_kinds`), one
+matrix product after another, so that its multiply-adds and its sequential steps are exact. Counted are multiplications
+in matrix products, each with its addition, cells beyond the ends of the sentence included where a layer computes them;
+not counted are softmax, biases, scaling and the gates' products number by number, all of lower order.
+
+Path lengths are searched for, layer on layer, and not taken from a formula.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+# The rows of Table 1, and behind the convolution the separable one, which only the text of section 4 has.
+KINDS = ("attention", "recurrent", "convolution", "separable", "restricted")
+MOST = 10**9  # tokens up to which two kinds are compared
+GATES = 3  # of a GRU: reset, update and the new state
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """n: tokens; d: d_model; heads: h; kernel: k, of a convolution; window: r, the keys a query of restricted attention
+    sees; both odd, for they are centred. d_k: width of a head's queries and keys, None: d / h. Raises ValueError."""
+
+    n: int
+    d: int
+    heads: int = 1
+    kernel: int = 3
+    window: int = 3
+    d_k: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.n < 1 or self.d < 1 or self.heads < 1 or self.d % self.heads or (self.d_k is not None and self.d_k < 1):
+            raise ValueError(f"{self} describes no layer")
+        for name, width in (("kernel", self.kernel), ("window", self.window)):
+            if width < 3 or width % 2 == 0:
+                raise ValueError(f"{name} is {width}; an odd number from 3 is allowed, so that both sides are seen")
+
+    @property
+    def head_width(self) -> int:
+        """d_k."""
+        return self.d_k or self.d // self.heads
+
+    @property
+    def seen(self) -> int:
+        """Keys that each query of restricted attention is multiplied with: r, but no offset beyond the sentence."""
+        return min(self.window, 2 * self.n - 1)
+
+
+@dataclass(frozen=True)
+class Product:
+    """`times` products of a matrix [rows, inner] with one [inner, columns].
+
+    step: products wait for those with a lower step; chained: each of the `times` waits for the one before; mixes:
+    numbers of different positions meet in it, where others work on each position alone.
+    """
+
+    name: str
+    step: int
+    times: int
+    rows: int
+    inner: int
+    columns: int
+    mixes: bool = False
+    chained: bool = False
+
+    @property
+    def multiply_adds(self) -> int:
+        return self.times * self.rows * self.inner * self.columns
+
+
+def products(kind: str, sizes: Sizes) -> tuple[Product, ...]:
+    """Every matrix product of a layer of `layer_kinds`, batch 1."""
+    n, d, heads, width = sizes.n, sizes.d, sizes.heads, sizes.head_width
+    if kind in ("attention", "restricted"):
+        if kind == "attention":  # equation 1: one matrix [n, n] a head
+            rows, times, keys = n, heads, n
+        else:  # one row of `seen` keys for each query
+            rows, times, keys = 1, heads * n, sizes.seen
+        return (
+            Product("queries", 0, 1, n, d, heads * width),
+            Product("keys", 0, 1, n, d, heads * width),
+            Product("values", 0, 1, n, d, d),
+            Product("scores", 1, times, rows, width, keys, mixes=True),
+            Product("head_outputs", 2, times, rows, keys, d // heads, mixes=True),
+            Product("output", 3, 1, n, d, d),
+        )
+    if kind == "recurrent":
+        return (
+            Product("inputs", 0, 1, n, d, GATES * d),
+            Product("states", 1, n, 1, d, GATES * d, mixes=True, chained=True),
+        )
+    if kind == "convolution":
+        return (Product("kernel", 0, 1, n, sizes.kernel * d, d, mixes=True),)
+    if kind == "separable":
+        return (
+            Product("depthwise", 0, d, n, sizes.kernel, 1, mixes=True),
+            Product("pointwise", 1, 1, n, d, d),
+        )
+    raise ValueError(f"{kind!r} is no kind of layer; there are {', '.join(KINDS)}")
+
+
+def multiply_adds(kind: str, sizes: Sizes, mixing: bool = False) -> int:
+    """Of a whole layer; mixing: of those products alone in which positions meet, projections left out."""
+    return sum(one.multiply_adds for one in products(kind, sizes) if one.mixes or not mixing)
+
+
+def sequential(kind: str, sizes: Sizes) -> int:
+    """Matrix products that must wait for one another: the longest chain through the layer."""
+    longest: dict[int, int] = {}
+    for one in products(kind, sizes):
+        longest[one.step] = max(longest.get(one.step, 0), one.times if one.chained else 1)
+    return sum(longest.values())
+
+
+# -- Table 1 as printed -----------------------------------------------------------------------------------------------
+
+
+def order(kind: str, sizes: Sizes) -> int:
+    """Complexity per layer; that of "separable" is in the text of section 4."""
+    n, d = sizes.n, sizes.d
+    return {
+        "attention": n * n * d,
+        "recurrent": n * d * d,
+        "convolution": sizes.kernel * n * d * d,
+        "separable": sizes.kernel * n * d + n * d * d,
+        "restricted": sizes.window * n * d,
+    }[kind]
+
+
+def sequential_order(kind: str, sizes: Sizes) -> int:
+    """Sequential operations."""
+    return sizes.n if kind == "recurrent" else 1
+
+
+def path_order(kind: str, sizes: Sizes) -> float:
+    """Maximum path length, which is no less than one layer; of convolutions log_k(n), which are dilated ones."""
+    n = sizes.n
+    logarithm = math.log(n, sizes.kernel)
+    return {
+        "attention": 1.0,
+        "recurrent": float(n),
+        "convolution": max(1.0, logarithm),
+        "separable": max(1.0, logarithm),
+        "restricted": max(1.0, n / sizes.window),
+    }[kind]
+
+
+# -- paths ------------------------------------------------------------------------------------------------------------
+
+Reach = Sequence[int]  # offsets from which one layer takes in: position p sees p + offset
+
+
+def longest_path(n: int, layers: Iterable[Reach]) -> int | None:
+    """Layers until the first of n positions has reached all of them, None if it never does.
+
+    A breadth-first search: bit p of `reached` says whether a path of so many steps leads to position p. Offsets that
+    are symmetric need no other start than an end of the sentence, for the farthest pair lies there.
+    """
+    everywhere = (1 << n) - 1
+    reached = 1
+    for depth, offsets in enumerate(layers, 1):
+        found = 0
+        for offset in offsets:
+            found |= reached << offset if offset >= 0 else reached >> -offset
+        reached = found & everywhere
+        if reached == everywhere:
+            return depth
+    return None
+
+
+def around(width: int) -> Reach:
+    """Offsets of a centred kernel or window."""
+    return range(-(width // 2), width // 2 + 1)
+
+
+def dilated(n: int, reach: Reach, base: int) -> Iterator[Reach]:
+    """Layers whose dilation grows by `base`, as long as any but offset 0 stays within n positions."""
+    dilation = 1
+    while dilation < n:
+        yield [one * dilation for one in reach if abs(one * dilation) < n]
+        dilation *= base
+
+
+@lru_cache(maxsize=256)
+def path(kind: str, sizes: Sizes, contiguous: bool = False) -> int:
+    """Layers, or of a recurrent one steps, that a signal takes between the two positions farthest apart.
+
+    contiguous: of convolutions without dilation. Those with it dilate by 1, b, b^2, ... with b = (k + 1) / 2: by k, as
+    the paper's log_k(n) has it, a centred kernel leaves gaps near the ends (`dilated` with that base finds them).
+    The recurrent layer reads in one direction, so its pairs are those with the input before the output.
+    """
+    n = sizes.n
+    if kind == "recurrent":
+        steps = itertools.chain([(0,)], itertools.repeat((0, 1), n))  # into the first state, then from state to state
+        found = longest_path(n, steps)
+    elif kind == "attention":
+        found = longest_path(n, [range(-(n - 1), n)])
+    elif kind == "restricted" or contiguous:
+        width = sizes.window if kind == "restricted" else sizes.kernel
+        found = longest_path(n, itertools.repeat(around(width), n))
+    elif n == 1:
+        found = 1
+    else:
+        found = longest_path(n, dilated(n, around(sizes.kernel), sizes.kernel // 2 + 1))
+    assert found is not None, (kind, sizes)
+    return found
+
+
+def centred_by_kernel(sizes: Sizes) -> int | None:
+    """Layers of a centred kernel dilated by 1, k, k^2, ...; None where some pair never meets."""
+    return longest_path(sizes.n, dilated(sizes.n, around(sizes.kernel), sizes.kernel))
+
+
+def looking_back(sizes: Sizes) -> int:
+    """Layers of a kernel that sees itself and k - 1 positions before it, dilated by 1, k, k^2, ...: about log_k(n)."""
+    found = longest_path(sizes.n, dilated(sizes.n, range(sizes.kernel), sizes.kernel))
+    return 1 if found is None else found
+
+
+# -- compared ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Cost:
+    """One row of the table. order, sequential_order, path_order: Table 1's; multiply_adds, mixing, sequential, path: of
+    the layer as built; contiguous: path of a convolution without dilation, else None."""
+
+    kind: str
+    order: int
+    multiply_adds: int
+    mixing: int
+    sequential_order: int
+    sequential: int
+    path_order: float
+    path: int
+    contiguous: int | None = None
+
+
+COLUMNS = ("order", "multiply_adds", "sequential_order", "sequential", "path_order", "path")
+
+
+def costs(sizes: Sizes, kinds: Sequence[str] = KINDS) -> tuple[Cost, ...]:
+    return tuple(
+        Cost(
+            kind,
+            order(kind, sizes),
+            multiply_adds(kind, sizes),
+            multiply_adds(kind, sizes, mixing=True),
+            sequential_order(kind, sizes),
+            sequential(kind, sizes),
+            path_order(kind, sizes),
+            path(kind, sizes),
+            path(kind, sizes, contiguous=True) if kind in ("convolution", "separable") else None,
+        )
+        for kind in kinds
+    )
+
+
+def fewest(found: Sequence[Cost], column: str) -> tuple[str, ...]:
+    """The kinds that have the smallest number of a column, more than one where they are equal."""
+    least = min(getattr(one, column) for one in found)
+    return tuple(one.kind for one in found if getattr(one, column) == least)
+
+
+def meeting(one: str, other: str, sizes: Sizes, exact: bool = True) -> int | None:
+    """The fewest tokens at which a layer of kind `one` costs at least as much as one of kind `other`; None where that
+    is never so up to MOST. exact: counted as built; else by Table 1. `one` must grow faster, so that it stays so."""
+
+    def reached(n: int) -> bool:
+        here = replace(sizes, n=n)
+        count = multiply_adds if exact else order
+        return count(one, here) >= count(other, here)
+
+    if not reached(MOST):
+        return None
+    low, high = 1, MOST
+    while low < high:
+        middle = (low + high) // 2
+        if reached(middle):
+            high = middle
+        else:
+            low = middle + 1
+    return low

@@ -1,0 +1,139 @@
+"""What one layer of each kind costs over n (section 4, Table 1): counted multiply-adds, and measured times.
+
+kinds: those of `transformer.complexity` and `transformer.layer_timing`; each has one colour, dash and mark everywhere.
+names: kind -> what it is called in the legend.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from transformer.figures.positions import across, note, say
+from transformer.figures.style import BLUE, GREY, INK, PAPER, PURPLE, dressed, plain
+
+LABELS = {
+    "tokens": "tokens n",
+    "orders": "Operations by Table 1",
+    "orders_equation": (
+        "<i>n</i>²<i>d</i>, <i>nd</i>², <i>knd</i>², <i>knd</i> + <i>nd</i>², <i>rnd</i> with <i>d</i> = {d}, "
+        "<i>k</i> = {kernel}, <i>r</i> = {window}"
+    ),
+    "operations": "operations",
+    "counted": "Multiply-adds as built here",
+    "counted_equation": "every matrix product of one layer, projections and gates included",
+    "multiply_adds": "multiply-adds",
+    "here": "n = {n}",
+    "width": "n = d = {d}",
+    "timed": "Measured: one pass of one layer",
+    "timed_equation": "median, band from the fastest pass to the upper quartile; <i>d</i> = {d}, batch 1",
+    "milliseconds": "milliseconds",
+    "fastest": "{name}, fastest pass",
+    "upper": "{name}, upper quartile",
+}  # fmt: skip
+# Blue is the encoder's side, to which self-attention over the source belongs; the others belong to neither side.
+STROKES: dict[str, tuple[str, dict[str, str], str]] = {
+    "attention": ("solid", BLUE, "circle"),
+    "fused": ("dot", BLUE, "circle-open"),
+    "recurrent": ("solid", INK, "square"),
+    "convolution": ("dash", GREY, "diamond"),
+    "separable": ("dot", GREY, "diamond-open"),
+    "restricted": ("dash", PURPLE, "triangle-up"),
+}
+
+
+def _pale(colour: str) -> str:
+    """A colour "#rrggbb" that what lies below shines through."""
+    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    return f"rgba({red},{green},{blue},0.22)"
+
+
+def _log_axis(title: str, **more: Any) -> dict[str, Any]:
+    return {"title": title, "type": "log", "dtick": 1, "tickformat": "~s", **more}
+
+
+def _marks(values: Mapping[str, int], lengths: Sequence[int], theme: str, texts: Mapping[str, str]) -> dict[str, Any]:
+    """Lines at this n, named above, and at n = d, named below; those outside the figure are left out."""
+    lines, notes = [], []
+    for name, text, dash, colour, ends in (
+        ("n", "here", "solid", INK[theme], {"y": 1, "yanchor": "top"}),
+        ("d", "width", "dot", GREY[theme], {"y": 0, "yanchor": "bottom"}),
+    ):
+        at = values[name]
+        if lengths[0] <= at <= lengths[-1]:
+            lines.append(across("x", at, colour, dash))
+            said = texts[text].format(**{name: f"{at:,}"})
+            left = math.log(at / lengths[0]) < 0.75 * math.log(lengths[-1] / lengths[0])  # room for it at the right
+            ends.update(
+                {"xref": "x", "yref": "y domain", "xanchor": "left" if left else "right", "xshift": 4 if left else -4}
+            )
+            notes.append(note(said, math.log10(at), colour=colour, bgcolor=PAPER[theme], opacity=0.85, **ends))
+    return {"shapes": lines, "annotations": notes}
+
+
+def counts(
+    lengths: Sequence[int], found: Mapping[str, Sequence[int]], names: Mapping[str, str], values: Mapping[str, int],
+    exact: bool, theme: str = "light", texts: Mapping[str, str] = LABELS,
+) -> go.Figure:  # fmt: skip
+    """Operations against n, kind -> one for every length, both axes logarithmic.
+
+    values: n, d, kernel and window; exact: as built here, else by Table 1. Shapes: lines at n and at n = d.
+    """
+    figure = go.Figure()
+    for kind, ys in found.items():
+        dash, colour, _mark = STROKES[kind]
+        figure.add_scatter(
+            x=list(lengths), y=[float(one) for one in ys], name=plain(names[kind]), mode="lines",
+            hovertemplate="%{y:,.0f}", line={"color": colour[theme], "width": 3, "dash": dash},
+        )  # fmt: skip
+    ends = [math.log10(lengths[0]), math.log10(lengths[-1])]
+    figure.update_layout(
+        xaxis=_log_axis(texts["tokens"], range=ends),
+        yaxis=_log_axis(texts["multiply_adds" if exact else "operations"]),
+        **_marks(values, lengths, theme, texts),
+    )
+    title, equation = ("counted", "counted_equation") if exact else ("orders", "orders_equation")
+    say(figure, texts[title], texts[equation], **{name: f"{one:,}" for name, one in values.items()})
+    return dressed(figure, theme, 400)
+
+
+def timings(
+    found: Mapping[str, Sequence[tuple[int, float, float, float]]], lengths: Sequence[int], names: Mapping[str, str],
+    values: Mapping[str, int], theme: str = "light", texts: Mapping[str, str] = LABELS,
+) -> go.Figure:  # fmt: skip
+    """Seconds of one pass against n, kind -> (n, median, fastest, upper quartile) of what was measured so far.
+
+    lengths: all that will be; values: n and d. Traces: of each kind the fastest passes,
+    the upper quartiles with the band between, the medians.
+    """
+    figure = go.Figure()
+    for kind, points in found.items():
+        dash, colour, mark = STROKES[kind]
+        x = [one[0] for one in points]
+        low, middle, high = ([1000 * one[at] for one in points] for at in (2, 1, 3))
+        name, ink = plain(names[kind]), colour[theme]
+        edge = {"mode": "lines", "line": {"width": 0, "color": ink}, "hoverinfo": "skip", "showlegend": False,
+                "legendgroup": kind}  # fmt: skip
+        figure.add_scatter(x=x, y=low, name=texts["fastest"].format(name=name), **edge)
+        figure.add_scatter(
+            x=x, y=high, name=texts["upper"].format(name=name), fill="tonexty", fillcolor=_pale(ink), **edge
+        )
+        figure.add_scatter(
+            x=x, y=middle, name=name, mode="lines+markers", hovertemplate="%{y:.3f} ms", legendgroup=kind,
+            line={"color": ink, "width": 2.5, "dash": dash}, marker={"symbol": mark, "size": 8},
+        )  # fmt: skip
+    span = [math.log10(lengths[0]) - 0.06, math.log10(lengths[-1]) + 0.06]
+    ticks = {"tickmode": "array", "tickvals": list(lengths), "ticktext": [f"{one:,}" for one in lengths]}
+    figure.update_layout(
+        xaxis={**_log_axis(texts["tokens"], range=span), **ticks},
+        yaxis=_log_axis(texts["milliseconds"], tickformat=",~g"),
+        **_marks(values, lengths, theme, texts),
+    )
+    say(figure, texts["timed"], texts["timed_equation"], **{name: f"{one:,}" for name, one in values.items()})
+    dressed(figure, theme, 460)
+    palette = figure.layout.meta["palette"]  # the bands' colours too, for a browser that changes its theme
+    paled = {name: [*colours, *map(_pale, colours)] for name, colours in palette.items()}
+    return figure.update_layout(meta={**figure.layout.meta, "palette": paled})
