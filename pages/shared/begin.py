@@ -149,6 +149,7 @@ def begin(title: str, page: str = "") -> Begun:
         st.page_link("pages/positions.py", label=_("Positions"))
         st.page_link("pages/embeddings.py", label=_("Embeddings"))
         st.page_link("pages/feedforward.py", label=_("Feed-forward"))
+        st.page_link("pages/anatomy.py", label=_("Anatomy"))
         st.page_link("pages/model.py", label=_("Model"))
         st.html('<div class="hs-spring"></div>', width="stretch")
         if arrived or st.session_state.get(CHECKPOINT) != state.checkpoint:

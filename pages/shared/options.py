@@ -27,11 +27,13 @@ class Options:
     as it is where another part or model allows less: the nearest is shown there.
     """
 
-    def __init__(self, begun: Begun, page: str) -> None:
+    def __init__(self, begun: Begun, page: str, figures: bool = True) -> None:
+        """figures: the page draws some, whatever its part; one where only some parts do calls `figure.prepare`."""
         self.begun, self.page = begun, page
         self.shown: dict[str, Value] = {}
         self.first_part = ("part", "")
-        figure.prepare()
+        if figures:
+            figure.prepare()
 
     # -- values without a widget --------------------------------------------------------------------------------
 

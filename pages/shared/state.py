@@ -22,7 +22,11 @@ OPTIONS: dict[str, tuple[str, ...]] = {  # page -> what can be chosen on it, as 
     "positions": ("part", "d_model", "length", "dims", "k", "q", "seed"),
     "embeddings": ("part", "side", "token", "word", "step", "stack", "layer"),
     "feedforward": ("part", "stack", "layer", "token", "neuron", "threshold"),
-}
+    "anatomy": (
+        "part", "zoom", "place", "encoder", "decoder", "head", "step", "matrix", "row", "col", "t",
+        "n", "kernel", "restricted", "letters", "heads",
+    ),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -115,7 +119,7 @@ def write_address(state: State, page: str = "") -> None:
     if state.target:
         params[TARGET] = state.target
     view = state.view.to_params()
-    if "layer" in OPTIONS.get(page, ()):  # its own; the picture is not on this page
+    if {"layer", "head"} & set(OPTIONS.get(page, ())):  # its own; the picture is not on this page
         view = {name: text for name, text in view.items() if name == "big"}
     params.update(view)
     params.update(state.switches.to_params())

@@ -1,6 +1,7 @@
 // One binary value holds a whole picture: "HSP1", the length of a JSON header, the header, then the arrays.
 
-const PACK_TYPES = { uint8: Uint8Array, float32: Float32Array };
+const PACK_TYPES = { uint8: Uint8Array, float16: Uint16Array, float32: Float32Array };
+let packHalves = null; // the 65,536 numbers of 16 bits, made when the first are read
 
 function asBytes(input) {
   if (input instanceof Uint8Array) return input;
@@ -29,5 +30,17 @@ function readBlob(bytes, start, ref) {
   const size = count * Type.BYTES_PER_ELEMENT;
   if (from + size > bytes.length) throw new Error("the pack is cut short");
   // The bytes may sit at any address of a larger buffer: a copy is always aligned.
-  return new Type(bytes.slice(from, from + size).buffer);
+  const array = new Type(bytes.slice(from, from + size).buffer);
+  if (ref.dtype !== "float16") return array;
+  packHalves ??= Float32Array.from({ length: 65536 }, (_, bits) => halfNumber(bits));
+  return Float32Array.from(array, (bits) => packHalves[bits]);
+}
+
+// The number that 16 bits are (IEEE 754 binary16): a sign, 5 bits of exponent, 10 of fraction.
+function halfNumber(bits) {
+  const sign = bits & 0x8000 ? -1 : 1;
+  const exponent = (bits >> 10) & 31;
+  const fraction = bits & 1023;
+  if (exponent === 31) return fraction ? NaN : sign * Infinity;
+  return exponent ? sign * (1 + fraction / 1024) * 2 ** (exponent - 15) : sign * fraction * 2 ** -24;
 }

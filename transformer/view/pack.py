@@ -29,7 +29,7 @@ ROWS = {"encoder_self": "source", "decoder_self": "target", "cross": "target"}
 COLUMNS = {"encoder_self": "source", "decoder_self": "target_in", "cross": "source"}
 
 
-class _Writer:
+class Writer:
     """Collects arrays and gives each a reference for the header."""
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ class _Writer:
         return b"".join([MAGIC, struct.pack("<I", len(text)), text, *self.parts])
 
 
-def _exact(writer: _Writer, trace: Trace, kind: str, layer: int, head: int) -> dict[str, Any]:
+def _exact(writer: Writer, trace: Trace, kind: str, layer: int, head: int) -> dict[str, Any]:
     attention = trace.attention(kind)
     arrays = {
         name: writer.add(getattr(attention, name)[layer, head]) for name in ("weights", "queries", "keys", "values")
@@ -61,7 +61,7 @@ def _exact(writer: _Writer, trace: Trace, kind: str, layer: int, head: int) -> d
     return {"kind": kind, "layer": layer, "head": head, **about, **arrays}
 
 
-def _masks(writer: _Writer, mask: Tensor) -> dict[str, Any]:
+def _masks(writer: Writer, mask: Tensor) -> dict[str, Any]:
     """Masks that differ, [number, query, key] with 1 = hidden, and the number of each head's; nothing if none hides."""
     if bool(mask.all()):
         return {"masks": None}
@@ -91,7 +91,7 @@ def full_pack(
     revision: handed back with every state the browser reports, so that an old report is known for one. more: what else
     the header is to hold.
     """
-    writer = _Writer()
+    writer = Writer()
     tokens = {"source": trace.source_tokens, "target_in": trace.target_in, "target_out": trace.target_out}
     labels = {
         "source": trace.source_labels, "target_in": trace.target_in_labels, "target_out": trace.target_out_labels
@@ -148,7 +148,7 @@ def feed_pack(trace: Trace, view: View) -> bytes:
 
     One head (of each kind, if all three are shown) with Q, K and V; or the mean or maximum the view asks for.
     """
-    writer = _Writer()
+    writer = Writer()
     entries: list[dict[str, Any]] = []
     for kind in KINDS if view.kind == "all" else (view.kind,):
         attention = trace.attention(kind)

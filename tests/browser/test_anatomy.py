@@ -1,0 +1,370 @@
+"""The anatomy in a real Chromium: every number drawn is the trace's, and every way through it leads back."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import re
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import numpy
+import pytest
+import torch
+from PIL import Image
+from torch import Tensor
+
+from transformer.interventions import Interventions
+from transformer.pretrained import Pretrained
+from transformer.trace import Trace
+
+pytest.importorskip("playwright")
+from playwright.sync_api import Browser, BrowserContext, expect
+
+SENTENCE, TARGET = "The dog sees the cat.", "Der Hund sieht die Katze."
+MARKUP = '<b>dog</b> <img src=x onerror="window.attacked=1"> <i>x</i> &lt;'
+ATTENTION = ("x", "project", "split", "dot", "scale", "mask", "softmax", "values", "concat", "output", "add", "norm")
+PLACES = {
+    "source": ("row", "times", "plus"),
+    "encoder.self": ATTENTION,
+    "encoder.ff": ("x", "inner", "activation", "outer", "add", "norm"),
+    "target": ("row", "times", "plus"),
+    "decoder.self": ATTENTION,
+    "decoder.cross": ATTENTION,
+    "decoder.ff": ("x", "inner", "activation", "outer", "add", "norm"),
+    "output": ("hidden", "logits", "probabilities", "choose", "back"),
+}
+
+
+class Anatomy:
+    """The drawing in a page; `at` is where the browser says that it stands."""
+
+    def __init__(self, context: BrowserContext, server: str, **params: object) -> None:
+        self.page = context.new_page()
+        self.problems: list[str] = []
+        self.page.on("pageerror", lambda error: self.problems.append(str(error)))
+        asked = {"source": SENTENCE, "target": TARGET, **{name: str(value) for name, value in params.items()}}
+        self.page.goto(f"{server}/anatomy?{urlencode(asked)}")
+        self.element = self.page.locator("[data-testid=anatomy][data-drawn]")
+        self.element.wait_for()
+        self.settle()
+
+    def settle(self) -> None:
+        """Until nothing moves, nothing is on its way, and the server has been told."""
+        self.page.wait_for_timeout(100)
+        self.page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
+        self.element.evaluate(
+            """async (one) => {
+              const { anatomy } = one;
+              const still = () => anatomy.stage.progress() >= 1 && !anatomy.data.waiting;
+              for (let i = 0, calm = 0; i < 400 && calm < 4; i++) {
+                await new Promise((done) => setTimeout(done, 25));
+                calm = still() ? calm + 1 : 0;
+              }
+            }"""
+        )
+
+    def go(self, **partial: object) -> None:
+        self.element.evaluate("(one, partial) => one.anatomy.go(partial)", partial)
+        self.page.wait_for_timeout(350)  # the browser reports after a rest
+        self.settle()
+
+    def press(self, key: str) -> None:
+        self.page.get_by_test_id("anatomy-stage").focus()
+        self.page.keyboard.press(key)
+        self.page.wait_for_timeout(350)
+        self.settle()
+
+    @property
+    def at(self) -> dict[str, Any]:
+        return self.element.evaluate("(one) => one.anatomy.state")
+
+    def numbers(self, name: str) -> dict[str, Tensor]:
+        """Matrices that are drawn now under a name of the place, by their keys: float32 as the browser has them."""
+        found = self.element.evaluate(
+            """(one, name) => one.anatomy.scene
+              .filter((item) => item.kind === "matrix" && item.matrix.name === name && item.matrix.exact)
+              .map(({ key, matrix: { rows, cols, data } }) => [key, rows, cols, Array.from(data, String)])""",
+            name,
+        )
+        return {
+            key: torch.tensor([float(one.replace("Infinity", "inf")) for one in data]).reshape(rows, cols)
+            for key, rows, cols, data in found
+        }
+
+    def picture(self) -> tuple[str, Tensor]:
+        """What is drawn where, exactly; and a screenshot, [row, column, colour]."""
+        items = self.element.evaluate(
+            """(one) => JSON.stringify(one.anatomy.stage.moving.map(({ item: { matrix, plain, ...item }, to }) =>
+                 [item, to, matrix && matrix.id]))"""
+        )
+        shot = self.page.get_by_test_id("anatomy-canvas").screenshot()
+        with Image.open(io.BytesIO(shot)) as image:
+            return items, torch.from_numpy(numpy.array(image.convert("RGB"), dtype=numpy.int16))
+
+    def link(self) -> dict[str, str]:
+        return {name: found[0] for name, found in parse_qs(urlsplit(self.page.url).query).items()}
+
+
+def same(one: tuple[str, Tensor], other: tuple[str, Tensor]) -> bool:
+    """Whether two pictures are one: the same items and, but for smoothed edges, the same dots."""
+    return one[0] == other[0] and apart(one[1], other[1]) < 0.001
+
+
+def apart(one: Tensor, other: Tensor) -> float:
+    """Share of the dots that differ visibly."""
+    return float(((one - other).abs().amax(-1) > 16).float().mean())
+
+
+def different(pictures: list[tuple[str, Tensor]]) -> int:
+    """How many of the pictures look unlike the one before."""
+    return sum(apart(a[1], b[1]) > 0.001 for a, b in itertools.pairwise(pictures))
+
+
+@pytest.fixture(scope="module")
+def trace(model: Pretrained) -> Trace:
+    return model.trace(SENTENCE, TARGET)
+
+
+@pytest.fixture
+def opened(context: BrowserContext, server: str) -> Iterator[Any]:
+    made: list[Anatomy] = []
+
+    def make(**params: object) -> Anatomy:
+        made.append(Anatomy(context, server, **params))
+        return made[-1]
+
+    yield make
+    for one in made:
+        assert not one.problems
+
+
+def test_numbers_drawn_are_the_traces(opened: Any, model: Pretrained, trace: Trace) -> None:
+    drawing = opened(zoom="sub", place="encoder.self")
+    layer, head = 1, 2
+
+    def check(place: str, step: str, name: str, expected: Tensor, zoom: str = "sub") -> None:
+        """One of the matrices of that name is the tensor, number by number."""
+        drawing.go(zoom=zoom, place=place, step=step, encoder=layer, decoder=layer, head=head, t=3)
+        assert drawing.at["zoom"] == zoom and drawing.at["step"] == step
+        found = drawing.numbers(name)
+        for one in found.values():
+            for candidate in (one, one.T):
+                if candidate.shape == expected.shape and torch.equal(candidate, expected):
+                    return
+        shapes = {key: list(one.shape) for key, one in found.items()}
+        pytest.fail(f"{place} {step}: no {name} of {list(expected.shape)} with the trace's numbers among {shapes}")
+
+    self, cross = trace.encoder_self, trace.cross
+    check("encoder.self", "x", "x", self.enters[layer])
+    check("encoder.self", "project", "queries", self.queries[layer].transpose(0, 1).flatten(1))
+    check("encoder.self", "softmax", "weights", self.weights[layer, head])
+    check("encoder.self", "softmax", "weights", self.weights[layer, head], "head")
+    check("encoder.self", "norm", "leaves", self.leaves[layer])
+    check("decoder.self", "mask", "scores", trace.decoder_self.scores[layer, head], "head")
+    check("decoder.cross", "dot", "dot", cross.queries[layer, head] @ cross.keys[layer, head].T, "head")
+    check("decoder.cross", "scale", "scaled", cross.scores[layer, head])
+    check("decoder.cross", "values", "head_outputs", cross.head_outputs[layer, head], "head")
+    check("decoder.cross", "concat", "concat", cross.head_outputs[layer].transpose(0, 1).flatten(1))
+    check("decoder.cross", "output", "update", cross.update[layer])
+    check("encoder.ff", "inner", "pre", trace.encoder_ff.pre_activation[layer])
+    check("decoder.ff", "activation", "activation", trace.decoder_ff.activation[layer])
+    check("decoder.ff", "add", "sum", trace.decoder_ff.sum[layer])
+    check("source", "row", "rows", model.model.embedding.weight[list(trace.source_ids)])
+    check("target", "plus", "positions", trace.target_positions)
+    check("output", "hidden", "hidden", trace.decoder_output)
+
+
+def test_the_next_word_and_its_probability(opened: Any, trace: Trace) -> None:
+    drawing = opened(t=4)
+    expected = trace.logits[3].softmax(-1).topk(10)
+    found = drawing.element.evaluate(
+        """(one) => { const { outputs } = one.anatomy.data;
+          return { ids: outputs.ids[3], p: Array.from(outputs.probability.slice(30, 40)) }; }"""
+    )
+    assert found["ids"] == expected.indices.tolist()
+    assert torch.allclose(torch.tensor(found["p"]), expected.values, atol=1e-7)
+    bars = drawing.element.evaluate(
+        "(one) => one.anatomy.scene.filter((item) => item.key.startsWith('p:')).map((item) => item.text)"
+    )
+    assert bars[0] == f"{expected.values[0]:.4f}"
+
+
+def test_the_tooltip_of_a_cell_says_its_weight(opened: Any, trace: Trace) -> None:
+    drawing = opened(zoom="head", place="decoder.cross", step="softmax", decoder=2, head=3, t=2)
+    box = drawing.element.evaluate(
+        """(one) => { const item = one.anatomy.scene.find((item) => item.key === "m:decoder.1.cross.weights.h2"
+            || item.key === "m:decoder.1.cross.scores.h2"); const { x, y, w, h } = item; return { x, y, w, h }; }"""
+    )
+    weights = trace.cross.weights[1, 2]
+    rows, columns = weights.shape
+    row, column = 1, int(weights[1].argmax())
+    drawing.page.get_by_test_id("anatomy-canvas").hover(
+        position={"x": box["x"] + box["w"] * (column + 0.5) / columns, "y": box["y"] + box["h"] * (row + 0.5) / rows}
+    )
+    tip = drawing.page.get_by_test_id("anatomy").get_by_test_id("tooltip")
+    expect(tip).to_contain_text(f"{weights[row, column]:.4f}")
+    expect(tip).to_contain_text(trace.source_labels[column])
+
+
+def test_a_cell_opens_its_number(opened: Any, trace: Trace) -> None:
+    drawing = opened(zoom="head", place="encoder.self", step="dot", encoder=1, head=1)
+    box = drawing.element.evaluate(
+        """(one) => { const item = one.anatomy.scene.find((item) => item.pick && item.key.includes(".scores.h0"));
+            const { x, y, w, h } = item; return { x, y, w, h }; }"""
+    )
+    rows = len(trace.source_ids)
+    drawing.page.get_by_test_id("anatomy-canvas").click(
+        position={"x": box["x"] + box["w"] * 3.5 / rows, "y": box["y"] + box["h"] * 2.5 / rows}
+    )
+    drawing.page.wait_for_timeout(400)
+    drawing.settle()
+    assert (drawing.at["zoom"], drawing.at["row"], drawing.at["col"]) == ("number", 2, 3)
+    steps = trace.encoder_self
+    value = float(steps.queries[0, 0, 2] @ steps.keys[0, 0, 3])
+    texts = drawing.element.evaluate(
+        "(one) => one.anatomy.scene.filter((item) => item.text).map((item) => item.text).join(' ')"
+    ).replace("−", "-")
+    assert f"{value:.2f}" in texts
+    assert drawing.link()["zoom"] == "number" and drawing.link()["col"] == "4"
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_steps_forward_and_back_lead_to_the_same_picture(opened: Any, place: str) -> None:
+    drawing = opened(zoom="sub", place=place, encoder=1, decoder=1, t=3)
+    pictures = [drawing.picture()]
+    for step in PLACES[place][1:]:
+        drawing.press("ArrowRight")
+        assert drawing.at["step"] == step
+        pictures.append(drawing.picture())
+    same_as_before = place in ("encoder.self", "decoder.cross")  # their mask hides nothing
+    assert different(pictures) == len(pictures) - 1 - same_as_before
+    for step, picture in zip(reversed(PLACES[place][:-1]), reversed(pictures[:-1]), strict=True):
+        drawing.press("ArrowLeft")
+        assert drawing.at["step"] == step
+        assert same(drawing.picture(), picture), step
+
+
+def test_zooming_in_and_out_leads_to_the_same_picture(opened: Any) -> None:
+    drawing = opened(place="decoder.cross", step="softmax", t=3)
+    pictures, zooms = [drawing.picture()], ["model"]
+    for zoom in ("layer", "sub", "head", "number"):
+        drawing.press("Enter")
+        assert drawing.at["zoom"] == zoom
+        expect(drawing.page.locator(f"[data-zoom={zoom}][aria-current]")).to_be_visible()
+        pictures.append(drawing.picture())
+        zooms.append(zoom)
+    assert different(pictures) == 4
+    for picture, zoom in zip(reversed(pictures[:-1]), reversed(zooms[:-1]), strict=True):
+        drawing.press("Escape")
+        assert drawing.at["zoom"] == zoom and same(drawing.picture(), picture)
+
+
+LINKS = [("model", place, steps[0]) for place, steps in PLACES.items()]
+LINKS += [("layer", "encoder.ff", "x"), ("layer", "decoder.cross", "x")]
+LINKS += [("sub", place, step) for place, steps in PLACES.items() for step in steps[:: 4 if len(steps) > 6 else 2]]
+LINKS += [("head", "encoder.self", "project"), ("head", "decoder.self", "mask"), ("head", "decoder.cross", "values")]
+LINKS += [("number", place, steps[len(steps) // 2]) for place, steps in PLACES.items()]
+
+
+@pytest.mark.parametrize("zoom, place, step", LINKS)
+def test_a_link_opens_cold(opened: Any, zoom: str, place: str, step: str) -> None:
+    drawing = opened(zoom=zoom, place=place, step=step, encoder=2, decoder=2, head=2, t=3)
+    at = drawing.at
+    assert (at["zoom"], at["place"], at["step"], at["t"]) == (zoom, place, step, 2)
+    assert drawing.page.locator(".hs-error, .hs-warning, [data-testid=stException]").count() == 0
+    waiting = drawing.element.evaluate(
+        "(one) => one.anatomy.scene.filter((item) => item.key.endsWith(':wait')).map((item) => item.key)"
+    )
+    assert not waiting or (zoom == "sub" and place.endswith("ff"))  # the matrix of a later step is an outline there
+    assert drawing.page.get_by_test_id("anatomy-canvas").get_attribute("aria-label")
+    assert drawing.page.evaluate("document.documentElement.scrollWidth") <= 1440
+
+
+def test_markup_stays_text(opened: Any) -> None:
+    drawing = opened(source=MARKUP, target=MARKUP, zoom="head", place="decoder.cross", step="softmax")
+    drawing.go(zoom="number")
+    drawing.go(zoom="model", place="output")
+    assert drawing.page.evaluate("window.attacked === undefined")
+    assert drawing.page.locator("img[src=x]").count() == 0
+    assert "<b>" in "".join(drawing.element.evaluate("(one) => one.anatomy.data.labels('source')"))
+
+
+def test_playing_walks_on_and_stops_at_a_key(opened: Any) -> None:
+    drawing = opened(zoom="sub", place="encoder.self")
+    drawing.element.evaluate("(one) => { one.anatomy.tempo = 'fast'; }")
+    drawing.page.get_by_test_id("anatomy-stage").focus()
+    drawing.page.keyboard.press(" ")
+    drawing.page.wait_for_function(
+        "(one) => ['split', 'dot', 'scale'].includes(one.anatomy.state.step)", arg=drawing.element.element_handle()
+    )
+    drawing.page.keyboard.press("ArrowLeft")
+    drawing.settle()
+    step = drawing.at["step"]
+    drawing.page.wait_for_timeout(2500)
+    assert drawing.at["step"] == step
+
+
+def test_a_head_knocked_out_is_marked_where_it_changes_something(opened: Any, model: Pretrained, trace: Trace) -> None:
+    drawing = opened(zoom="model", place="encoder.self", encoder=2, head=1)
+    drawing.page.get_by_test_id("anatomy-switches").locator("summary").first.click()
+    drawing.page.get_by_test_id("knock").click()
+    drawing.page.wait_for_function(
+        "(one) => Object.keys(one.anatomy.data.header.changed).length > 0", arg=drawing.element.element_handle()
+    )
+    drawing.settle()
+    assert drawing.link()["zero"] == "encoder_self.2.1"
+    switched = model.retrace(trace, Interventions.parse({"zero": "encoder_self.2.1"}))
+    changed = drawing.element.evaluate("(one) => one.anatomy.data.header.changed")
+    expected = float((switched.encoder_output - trace.encoder_output).abs().max())
+    assert changed["encoder.output"] == pytest.approx(expected, abs=1e-6)
+    assert not any(name.startswith("encoder.0") or name.startswith("encoder.1.self") for name in changed)
+    marks = drawing.element.evaluate(
+        "(one) => one.anatomy.scene.filter((item) => item.key.startsWith('changed:')).map((item) => item.key)"
+    )
+    assert "changed:m:encoder.output" in marks and "changed:m:encoder.1.self.x" not in marks
+
+
+def test_parameters_on_the_boxes_add_up(opened: Any, model: Pretrained) -> None:
+    drawing = opened()
+    texts = drawing.element.evaluate(
+        "(one) => one.anatomy.scene.filter((item) => item.key.startsWith('layername:')).map((item) => item.text)"
+    )
+    layers = {text.split(",")[0]: int(re.findall(r"([\d,]+) parameters", text)[0].replace(",", "")) for text in texts}
+    table = drawing.element.evaluate("(one) => one.anatomy.scene.find((item) => item.key === 'count:source').text")
+    embedding = int(re.findall(r"[\d,]{5,}", table)[0].replace(",", ""))
+    config = model.config
+    total = embedding + config.encoder_layers * layers["Encoder"] + config.decoder_layers * layers["Decoder"]
+    assert total == model.model.parameter_count()
+
+
+def test_nothing_moves_where_motion_is_reduced(browser: Browser, server: str) -> None:
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
+    drawing = Anatomy(context, server)
+    drawing.element.evaluate("(one) => { one.anatomy.stage.frames = []; one.anatomy.go({ zoom: 'layer' }); }")
+    drawing.page.wait_for_timeout(900)
+    assert drawing.element.evaluate("(one) => one.anatomy.stage.frames.length") <= 2
+    assert not drawing.problems
+    context.close()
+
+
+@pytest.mark.parametrize("zoom, place", [("model", "encoder.self"), ("sub", "decoder.cross"), ("number", "encoder.ff")])
+def test_a_phone_shows_one_column(browser: Browser, server: str, zoom: str, place: str) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 844}, device_scale_factor=2, has_touch=True)
+    drawing = Anatomy(context, server, zoom=zoom, place=place)
+    assert drawing.page.evaluate("document.documentElement.scrollWidth") <= 390
+    stage = drawing.page.get_by_test_id("anatomy-canvas").bounding_box()
+    tell = drawing.page.locator(".hs-an-tell").bounding_box()
+    assert stage and tell and tell["y"] >= stage["y"] + stage["height"] - 1
+    assert not drawing.problems
+    context.close()
+
+
+def test_too_many_tokens_get_a_sentence(context: BrowserContext, server: str) -> None:
+    page = context.new_page()
+    text = "the cat and the dog and " * 14
+    page.goto(f"{server}/anatomy?{urlencode({'source': text, 'target': text})}")
+    expect(page.locator(".hs-message")).to_contain_text("64")
+    assert page.locator("[data-testid=anatomy]").count() == 0
+    expect(page.locator("[data-testid=stTextInput] input").first).to_have_value(text)

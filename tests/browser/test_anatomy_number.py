@@ -1,0 +1,410 @@
+"""The last zoom of the anatomy in Chromium: every number is computed again, and everything has its place."""
+
+from __future__ import annotations
+
+import functools
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from tests.build import D_FF, D_MODEL, HEADS, tiny_model, tiny_tokenizer
+from transformer.analysis import anatomy
+from transformer.interventions import Interventions
+from transformer.pretrained import Pretrained
+from transformer.trace import Trace
+from transformer.view import bundle
+
+pytest.importorskip("playwright")
+from playwright.sync_api import Browser, Page
+
+MARKUP = "<b>ka {n}"
+TARGET = "nu re <i>"
+VARIANTS: dict[str, dict[str, Any]] = {
+    "paper": {},
+    "pre": {"norm": "pre", "activation": "gelu", "positions": "learned"},
+    "wide": {"d_k": 13, "scaling": False, "positions": "none"},
+}
+AREAS = [  # width, height, unit, narrow
+    (340, 460, 15, True), (340, 460, 20, True), (390, 700, 15, True), (700, 500, 20, True), (500, 480, 15, False),
+    (500, 480, 20, False), (660, 500, 15, False), (900, 560, 20, False), (990, 780, 15, False), (1500, 800, 15, False),
+    (1500, 800, 20, False),
+]  # fmt: skip
+SWITCHES = [  # each reaches what the others leave alone
+    "skip=encoder.1.self,decoder.2.ff zero=cross.1.2,encoder_self.2 neurons=decoder.1.5,encoder.2.1",
+    "weights=uniform@cross.1,argmax@encoder_self.1 scaling=0.7@decoder_self,off@cross.2 causal=off@decoder_self.1",
+    "pad=2 hide=source.2@cross padding=off@encoder_self positions=scale.2@source,shift.3@target",
+]  # fmt: skip
+
+
+def block(tensor: Tensor) -> dict[str, Any]:
+    return {"shape": list(tensor.shape), "numbers": tensor.double().flatten().tolist()}
+
+
+def plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, Tensor) else value
+
+
+@functools.cache
+def pretrained(variant: str) -> Pretrained:
+    tokenizer = tiny_tokenizer()
+    model = tiny_model(vocab_size=len(tokenizer), spread=0.25, **VARIANTS[variant])
+    return Pretrained("tiny", Path("tiny"), model, tokenizer, ("Invented", "Imagined"), {})
+
+
+@functools.cache
+def traced(variant: str, switches: str = "") -> Trace:
+    return pretrained(variant).trace(MARKUP, TARGET, interventions=Interventions.parse(switches))
+
+
+def tensors(trace: Trace, variant: str, name: str, t: int = 0) -> dict[str, Any]:
+    """Of a place of the trace: what stands in the browser's packs."""
+    model = pretrained(variant).model
+    found = vars(anatomy.steps(trace, model, name, t))
+    arrays = {key: block(value) for key, value in found.items() if isinstance(value, Tensor) and key != "mask"}
+    weights = {key: block(one) for key, one in anatomy.matrices(model, name).items()} if "." in name else {}
+    return {"matrices": arrays, "weights": weights, "about": {key: plain(one) for key, one in found.items()}}
+
+
+@functools.cache
+def given(variant: str, switches: str = "") -> dict[str, Any]:
+    trace, model = traced(variant, switches), pretrained(variant)
+    config = model.config
+    words = anatomy.predictions(trace)
+    labels = {
+        "source": trace.source_labels, "target_in": trace.target_in_labels, "target_out": trace.target_out_labels
+    }  # fmt: skip
+    ids = {"source": trace.source_ids, "target_in": trace.target_in_ids, "target_out": trace.target_out_ids}
+    places = [one for one in anatomy.places((config.encoder_layers, config.decoder_layers)) if one != "output"]
+    steps = range(len(trace.target_in))
+    about = {**config.to_dict(), "d_k": config.d_k or config.d_head, "d_head": config.d_head}
+    return {
+        "name": f"{variant} {switches}",
+        "config": about,
+        "header": {"labels": labels, "ids": ids, "complete": trace.complete},
+        "outputs": {
+            "labels": [[f"«{one}»" for one in row] for row in words.ids.tolist()],
+            **{key: value.tolist() for key, value in vars(words).items() if key in ("ids", "chosen", "chosen_rank")},
+            **{key: block(value) for key, value in vars(words).items() if value.is_floating_point()},
+        },
+        "places": {
+            **{name: tensors(trace, variant, name) for name in places},
+            **{f"output.{t}": tensors(trace, variant, "output", t) for t in steps},
+        },
+    }
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser) -> Iterator[Page]:
+    page = browser.new_page()
+    page.set_content("<!doctype html><body></body>")
+    page.add_script_tag(content=bundle.script("anatomy_number.js") + bundle.script("anatomy_number_texts.js"))
+    page.add_script_tag(path=Path(__file__).parent / "anatomy_number_page.js")
+    yield page
+    page.close()
+
+
+def hold(page: Page, data: dict[str, Any]) -> None:
+    """Keep the data in the page; arrays of outputs are flat there."""
+    if page.evaluate("window.given && window.given.name") == data["name"]:
+        return
+    page.evaluate(
+        """(given) => {
+          for (const [key, value] of Object.entries(given.outputs))
+            if (value.numbers) given.outputs[key] = Float32Array.from(value.numbers);
+          for (const place of Object.values(given.places))
+            if (place.matrices.ids) delete place.matrices.ids;
+          window.given = given;
+        }""",
+        data,
+    )
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_number_of_every_step_is_the_trace_s(page: Page, variant: str) -> None:
+    hold(page, given(variant))
+    rows = page.evaluate("window.numbersOfAll()")
+    seen = set()
+    for place, step, made, value, stored, checked, agrees, tolerance, row, col in rows:
+        where = f"{place} {step} [{row}, {col}]: {value} and {stored}"
+        assert value == stored or abs(value - stored) <= 1e-5 * max(1, abs(stored)), where
+        assert checked == (made not in ("given", "lookup")) and agrees == checked, where
+        assert tolerance is None or tolerance <= 1e-4 * max(1, abs(stored)) or math.isinf(stored), where
+        seen.add((place, step))
+    config = pretrained(variant).config
+    attention = {
+        "x",
+        "project",
+        "split",
+        "dot",
+        "scale",
+        "mask",
+        "softmax",
+        "values",
+        "concat",
+        "output",
+        "add",
+        "norm",
+    }
+    assert {step for place, step in seen if place == "decoder.1.cross"} == attention
+    assert {place for place, _ in seen} == set(anatomy.places((config.encoder_layers, config.decoder_layers)))
+    assert {step for place, step in seen if place == "output"} == {
+        "hidden", "logits", "probabilities", "choose", "back"
+    }  # fmt: skip
+
+
+STATE = {"zoom": "number", "encoder": 0, "decoder": 0, "matrix": "queries", "head": 0, "t": 0, "row": 0, "col": 0}
+
+
+def ask(page: Page, variant: str, switches: str = "", **state: Any) -> dict[str, Any]:
+    """numberOf of one state."""
+    hold(page, given(variant, switches))
+    return page.evaluate(
+        """(state) => {
+          const found = numberOf({ state, data: window.dataOf(window.given, state) });
+          const back = found.from && found.from(found.col);
+          const { matrix, from, ...rest } = found;
+          return { ...rest, back };
+        }""",
+        {**STATE, **state},
+    )
+
+
+def test_each_cell_is_the_one_of_the_trace_by_an_independent_reading(page: Page) -> None:
+    trace = traced("paper")
+    layer, head, row, key = 1, 2, 3, 1
+    at = {"decoder": layer, "head": head, "row": row, "col": key}
+    cross, self_ = trace.cross, trace.decoder_self
+    found = ask(page, "paper", place="decoder.cross", step="softmax", **at)
+    assert found["value"] == pytest.approx(cross.weights[layer, head, row, key].item(), abs=1e-6)
+    assert sum(found["weights"]) == pytest.approx(1) and found["of"]["name"] == "weights"
+    assert found["key"] == "m:decoder.1.cross.weights.h2" and found["back"] == {"step": "mask", "row": 3, "col": 1}
+    found = ask(page, "paper", place="decoder.cross", step="values", **at)
+    wanted = sum(
+        cross.weights[layer, head, row, k] * cross.values[layer, head, k, key] for k in range(len(trace.source_ids))
+    )
+    assert (
+        found["value"] == pytest.approx(wanted.item(), abs=1e-5) and found["key"] == "m:decoder.1.cross.head_outputs.h2"
+    )
+    found = ask(page, "paper", place="decoder.self", step="dot", **at)
+    assert found["value"] == pytest.approx(
+        (self_.queries[layer, head, row] @ self_.keys[layer, head, key]).item(), abs=1e-4
+    )
+    assert found["key"] == "m:decoder.1.self.scores.h2" and len(found["a"]) == D_MODEL // HEADS
+    found = ask(page, "paper", place="decoder.self", step="project", matrix="values", decoder=1, row=3, col=45)
+    assert found["value"] == pytest.approx(self_.values[layer, 2, row, 1].item(), abs=1e-5)
+    assert (
+        found["key"] == "m:decoder.1.self.values"
+        and found["back"]["step"] == "x"
+        and found["of"]["cols"] == "heads_d_head"
+    )
+    found = ask(page, "paper", place="decoder.cross", step="project", matrix="keys", decoder=1, row=2, col=45)
+    assert found["value"] == pytest.approx(cross.keys[layer, 2, 2, 1].item(), abs=1e-5)
+    assert found["back"] == {"step": "x", "matrix": "memory", "row": 2, "col": 45}
+    found = ask(page, "paper", place="decoder.self", step="mask", row=1, col=3)
+    assert found["value"] == -math.inf and found["why"] == "future" and found["agrees"]
+    found = ask(page, "paper", place="encoder.ff", step="outer", encoder=1, row=2, col=40)
+    assert (
+        found["value"] == pytest.approx(trace.encoder_ff.update[1, 2, 40].item(), abs=1e-5) and len(found["a"]) == D_FF
+    )
+    found = ask(page, "paper", place="output", step="probabilities", t=2, row=4)
+    assert found["value"] == pytest.approx(trace.logits[2].softmax(-1).sort(descending=True).values[4].item(), rel=1e-5)
+    found = ask(page, "paper", place="output", step="choose", t=2, row=4)
+    assert found["value"] == pytest.approx(trace.probabilities[2].item(), rel=1e-5)
+    found = ask(page, "paper", place="source", step="plus", row=1, col=9)
+    assert found["wave"]["sort"] == "cos" and found["b"] == pytest.approx(math.cos(10000 ** (-8 / D_MODEL)), abs=1e-6)
+
+
+@pytest.mark.parametrize("switches", SWITCHES)
+def test_under_switches_too(page: Page, switches: str) -> None:
+    hold(page, given("paper", switches))
+    assert [row for row in page.evaluate("window.numbersOfAll()") if row[5] and not row[6]] == []
+    assert page.evaluate("window.faultsOfAll([[340, 460, 15, true], [990, 780, 15, false]])") == []
+
+
+def test_what_a_switch_put_in_the_place_of_a_number_is_said(page: Page) -> None:
+    out, rules, masks = SWITCHES
+    skip = ask(page, "paper", out, place="encoder.self", step="output", row=1, col=5)
+    assert skip["value"] == 0 == skip["stored"] and skip["skipped"] and abs(skip["free"]) > 0
+    zero = ask(page, "paper", out, place="decoder.cross", step="values", head=1, row=1, col=5)
+    assert zero["value"] == 0 and zero["skipped"] and zero["free"] != 0
+    silent = ask(page, "paper", out, place="decoder.ff", step="activation", row=1, col=4)
+    assert silent["silenced"] and silent["value"] == 0
+    level = ask(page, "paper", rules, place="decoder.cross", step="softmax", row=1, col=2)
+    assert level["rule"] == 1 and level["value"] == pytest.approx(1 / len(traced("paper").source_ids))
+    best = ask(page, "paper", rules, place="encoder.self", step="softmax", row=1, col=2)
+    assert best["rule"] == 2 and best["value"] in (0, 1) and best["agrees"]
+    scale = ask(page, "paper", rules, place="decoder.self", step="scale", row=1)
+    assert (scale["made"], scale["factor"]) == ("times", 0.7)
+    assert ask(page, "paper", place="decoder.self", step="scale", row=1)["made"] == "divide"
+    opened = ask(page, "paper", rules, place="decoder.self", step="mask", row=1, col=3)
+    assert opened["why"] == "open_future" and math.isfinite(opened["value"])
+    last = len(traced("paper", masks).source_ids) - 1
+    assert ask(page, "paper", masks, place="decoder.cross", step="mask", row=1, col=1)["why"] == "switch"
+    assert ask(page, "paper", masks, place="decoder.cross", step="mask", row=1, col=last)["why"] == "padding"
+    assert ask(page, "paper", masks, place="encoder.self", step="mask", row=1, col=last)["why"] == "open_padding"
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_everything_has_its_place_at_every_size(page: Page, variant: str) -> None:
+    hold(page, given(variant))
+    first = "(areas) => window.faultsOfAll(areas, (stop) => !stop.encoder && !stop.decoder)"
+    assert page.evaluate(first, AREAS) == []
+
+
+@pytest.mark.parametrize(("n", "m"), [(1, 1), (2, 33), (64, 64), (2048, 1500)])
+def test_sequences_from_one_token_to_two_thousand(page: Page, n: int, m: int) -> None:
+    sizes = {"d_model": 1024, "d_ff": 4096, "d_k": 64, "d_head": 64, "heads": 16}
+    layers = {"encoder_layers": 1, "decoder_layers": 1}
+    more = {"norm": "post", "activation": "gelu", "positions": "sinusoidal", "layer_norm_eps": 1e-5, "pad_id": 0}
+    areas = [(340, 460, 20, True), (990, 620, 15, False), (700, 520, 20, False)]
+    assert page.evaluate("window.faultsOfMadeUp", [n, m, {**sizes, **layers, **more}, areas]) == []
+
+
+def test_a_cell_is_bounded_and_moves_by_arrows(page: Page) -> None:
+    hold(page, given("paper"))
+    trace = traced("paper")
+    steps, sources = len(trace.target_in), len(trace.source_ids)
+    ask_cell = "([state, more]) => window.%s(state, window.dataOf(window.given, state), ...more)"
+    base = {"zoom": "number", "encoder": 0, "decoder": 0, "matrix": "queries", "head": 1, "t": 3, "row": 0, "col": -1}
+
+    def cell(**state: Any) -> dict[str, int]:
+        return page.evaluate(ask_cell % "numberCell", [{**base, **state}, []])
+
+    def moved(down: int, on: int, **state: Any) -> dict[str, int]:
+        return page.evaluate(ask_cell % "numberMove", [{**base, **state}, [down, on]])
+
+    weights = trace.cross.weights[0, 1]
+    best = {"row": 3, "col": int(weights[3].argmax())}
+    for step in ("dot", "scale", "mask", "softmax"):
+        assert cell(place="decoder.cross", step=step) == best, "one cell from products to weights"
+    assert cell(place="decoder.self", step="dot")["col"] <= 3, "what is masked is no default"
+    assert cell(place="encoder.self", step="dot", row=2)["row"] == 2, "the encoder has no step of decoding"
+    assert cell(place="decoder.cross", step="project", matrix="keys", row=99, col=0) == {"row": sources - 1, "col": 0}
+    assert cell(place="decoder.cross", step="values", row=99, col=999) == {
+        "row": steps - 1,
+        "col": D_MODEL // HEADS - 1,
+    }
+    assert cell(place="decoder.ff", step="inner", row=-4, col=999) == {"row": 0, "col": D_FF - 1}
+    assert cell(place="encoder.ff", step="x", row=1.5, col=0) == {"row": 0, "col": 0}
+    assert cell(place="output", step="logits", row=7, col=0) == {"row": 7, "col": 0}
+    assert moved(1, 1, place="decoder.ff", step="inner", row=0, col=0) == {"row": 1, "col": 1}
+    assert moved(-1, -1, place="decoder.ff", step="inner", row=0, col=0) == {"row": 0, "col": 0}
+    assert moved(1, 0, place="output", step="probabilities", row=9, col=0) == {"row": 9, "col": 0}
+
+
+def test_a_click_leads_to_the_number_of_the_cell(page: Page) -> None:
+    hold(page, given("paper"))
+    pick = "([item, row, col]) => numberPick(item, row, col)"
+    assert page.evaluate(pick, [{"pick": True}, 1, 3]) == {"zoom": "number", "row": 1, "col": 3}
+    part = {"pick": {"matrix": "keys"}, "colFrom": 44}
+    assert page.evaluate(pick, [part, 1, 3]) == {"zoom": "number", "matrix": "keys", "row": 1, "col": 47}
+    # What a product used leads to where it comes from: here the 21st number of k of token 5.
+    leads = page.evaluate(
+        """(state) => {
+          const ctx = window.contextOf(window.dataOf(window.given, state), state, [990, 780, 15, false]);
+          return numberPick(numberBoard(ctx).find((one) => one.key === "number:cells.1.16"), 0, 4);
+        }""",
+        {**STATE, "place": "encoder.self", "step": "dot", "head": 2, "row": 1, "col": 4},
+    )
+    assert leads == {"zoom": "number", "step": "split", "matrix": "keys", "row": 4, "col": 20}
+
+
+def test_the_cell_grows_out_of_its_matrix_and_text_stays_text(page: Page) -> None:
+    hold(page, given("paper"))
+    state = {
+        "zoom": "number",
+        "place": "encoder.self",
+        "encoder": 1,
+        "step": "softmax",
+        "head": 1,
+        "t": 0,
+        "row": 0,
+        "col": 2,
+    }
+    items = page.evaluate(
+        """(state) => numberBoard(window.contextOf(window.dataOf(window.given, state), state, [990, 780, 15, false]))
+             .map(({ matrix, pick, says, ...item }) => ({ ...item, value: matrix ? matrix.at(0, 0) : null }))""",
+        state,
+    )
+    key = "m:encoder.1.self.weights.h1"
+    cell = next(item for item in items if item["key"] == key + ":cell")
+    assert cell["parent"] == key and cell["parentCell"] == {"key": key, "row": 0, "col": 2}
+    assert cell["value"] == pytest.approx(traced("paper").encoder_self.weights[1, 1, 0, 2].item())
+    assert next(item for item in items if item["key"] == key)["chosen"] == [0, 2]
+    texts = {item.get("text") for item in items}
+    assert set(traced("paper").source_labels) <= texts, "every key of the row, as it was typed"
+    check = next(item for item in items if item["key"] == "number:check.0")
+    assert check["colour"] == "good" and check["text"].startswith("computed here ")
+
+
+@pytest.mark.parametrize("missing", [["W_q"], ["place.queries"], ["place.b_q"]])
+def test_until_the_numbers_are_there_it_says_so(page: Page, missing: list[str]) -> None:
+    hold(page, given("paper"))
+    state = {
+        "zoom": "number",
+        "place": "encoder.self",
+        "encoder": 0,
+        "step": "project",
+        "head": 1,
+        "t": 0,
+        "row": 0,
+        "col": 2,
+    }
+    for area in ([340, 460, 20, True], [990, 780, 15, False]):
+        texts, faults = page.evaluate(
+            """([state, missing, area]) => {
+              const ctx = window.contextOf(window.dataOf(window.given, state, missing), state, area);
+              return [numberBoard(ctx).map((item) => item.text || ""), window.faults(ctx)];
+            }""",
+            [state, missing, area],
+        )
+        assert "Fetching the exact numbers …" in texts and faults == []
+
+
+def test_arithmetic_against_torch_and_by_hand(page: Page) -> None:
+    ask_all = "(cases) => cases.map(([name, args]) => window[name](...args))"
+    points = [-7.0, -3.0, -1.25, -0.5, -1e-9, 0.0, 0.1, 0.5, 1.0, 2.75, 5.9, 6.5]
+    found = page.evaluate(ask_all, [["arithmeticErf", [x]] for x in points])
+    wanted = torch.erf(torch.tensor(points, dtype=torch.float64)).tolist()
+    assert found == pytest.approx(wanted, abs=1e-15, rel=1e-14)
+    found = page.evaluate(ask_all, [["arithmeticActivate", [x, "gelu"]] for x in points])
+    wanted = torch.nn.functional.gelu(torch.tensor(points, dtype=torch.float64)).tolist()
+    assert found == pytest.approx(wanted, abs=1e-15, rel=1e-12)
+    assert page.evaluate(ask_all, [["arithmeticActivate", [x, "relu"]] for x in (-2, 3)]) == [0, 3]
+    # 1 2 3 4 with one masked: e^0, e^-1 and e^-3 over their sum.
+    row = [3.0, -math.inf, 4.0, 1.0]
+    total = 1 + math.exp(-1) + math.exp(-3)
+    soft, level, best = page.evaluate(ask_all, [["arithmeticSoftmax", [row, 0, rule]] for rule in (0, 1, 2)])
+    assert soft["value"] == pytest.approx(math.exp(-1) / total) and soft["total"] == pytest.approx(total)
+    assert (level["value"], level["visible"], best["value"], best["best"]) == (1 / 3, 3, 0, 2)
+    # mean 2, variance 2, (4 - 2) / sqrt(2 + 0.25) * 3 + 1
+    norm = page.evaluate(ask_all, [["arithmeticNorm", [[0, 2, 4, 1, 3], 2, 3, 1, 0.25]]])[0]
+    assert (norm["mean"], norm["deviation"], norm["value"]) == (2, 1.5, pytest.approx(5))
+    dot = page.evaluate(ask_all, [["arithmeticDot", [[1, 2, 3], [4, -5, 6], 0.5]]])[0]
+    assert (list(dot["products"]), dot["sum"], dot["value"]) == ([4, -10, 18], 12, 12.5)
+    assert page.evaluate(ask_all, [["arithmeticLargest", [[4, -10, 18, 10], 3]]])[0] == [2, 1, 3]
+    assert list(page.evaluate(ask_all, [["arithmeticRunning", [[4, -10, 18]]]])[0]) == [0, 4, -6, 12]
+    word = page.evaluate(ask_all, [["arithmeticProbability", [[1, 2, 3], 1]]])[0]
+    assert word["value"] == pytest.approx(math.exp(2) / (math.exp(1) + math.exp(2) + math.exp(3)))
+    wave = page.evaluate(ask_all, [["arithmeticWave", [3, 5, 8]]])[0]
+    assert (wave["sort"], wave["even"], wave["value"]) == ("cos", 4, pytest.approx(math.cos(3 / 100)))
+    ways = [{"value": value, "tolerance": 1e-6} for value in (1.0, 1.0 + 1e-6, 1.0 + 3e-6, -math.inf)]
+    assert page.evaluate(ask_all, [["arithmeticAgrees", [way, 1.0]] for way in ways]) == [True, True, False, False]
+    assert page.evaluate(ask_all, [["arithmeticAgrees", [ways[3], -math.inf]]]) == [True]
+
+
+def test_every_text_is_used_and_can_be_translated() -> None:
+    files = {path.name: path.read_text(encoding="utf-8") for path in bundle.FOLDER.glob("anatomy_number*.js")}
+    table = files.pop("anatomy_number_texts.js")
+    keys = re.findall(r"^  (\w+):", table, re.MULTILINE)
+    code = "\n".join(files.values())
+    families = ("name", "why", "card", "from", "col", "a")  # `number_${...}` with the rest made of a name
+    assert len(keys) == len(set(keys)) > 100
+    assert [key for key in keys if f'"{key}"' not in code and key.split("_")[1] not in families] == []
+    assert "innerHTML" not in code and all(len(text.splitlines()) <= 400 for text in files.values())

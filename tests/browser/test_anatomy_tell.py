@@ -1,0 +1,327 @@
+"""What stands around the anatomy's drawing, in Chromium: equations, shapes, colours and parameters are the model's,
+what a person typed stays text, and nothing moves from step to step."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from torch import Tensor
+
+from tests.build import D_FF, D_MODEL, HEADS, tiny_model, tiny_tokenizer
+from transformer.analysis import anatomy
+from transformer.interventions import Interventions
+from transformer.pretrained import Pretrained
+from transformer.trace import Trace
+from transformer.view import bundle
+from transformer.view.anatomy_pack import open_pack, place_pack, trace_pack, weights_pack
+
+pytest.importorskip("playwright")
+from playwright.sync_api import Browser, Page, expect
+
+MARKUP = "<b>ka</b> lo {token} <math>mi</math> d_k"
+TARGET = "nu re <i>sta</i>"
+VARIANTS: dict[str, dict[str, Any]] = {
+    "paper": {},
+    "pre": {"norm": "pre", "activation": "gelu", "positions": "learned"},
+    "wide": {"d_k": 13, "scaling": False, "positions": "none"},
+}
+# Of each place the field of transformer.analysis.anatomy that a step makes, one head of it where it has heads
+INNER = {"dot": "dot", "scale": "scaled", "mask": "scores", "softmax": "weights", "values": "head_outputs",
+         "concat": "concat", "output": "update", "add": "sum", "x": "x"}  # fmt: skip
+FEED = {"x": "x", "inner": "pre", "activation": "activation", "outer": "update", "add": "sum"}
+ENDS = {"row": "rows", "times": "embedding", "plus": "x"}
+STEPS: dict[str, dict[str, str]] = {
+    "source": ENDS, "encoder.self": INNER, "encoder.ff": FEED, "target": ENDS, "decoder.self": INNER,
+    "decoder.cross": INNER, "decoder.ff": FEED, "output": {"hidden": "hidden", "logits": "logits"},
+}  # fmt: skip
+HEAD, STEP = 2, 1
+LEAVES = {"post": "leaves", "pre": "normed"}
+
+GLUE = """
+const unpack = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+window.said = [];
+const view = new AnatomyView(document.getElementById("here"), (state) => window.said.push(state));
+window.view = view;
+for (const text of PACKS) view.take(unpack(text));
+window.at = (state) => {
+  const weights = WEIGHTS[`${state.place}/${state.step}`];
+  if (weights) view.take(unpack(weights));
+  view.go(state);
+  return view.state;
+};
+"""
+
+
+def pretrained(**changes: Any) -> Pretrained:
+    tokenizer = tiny_tokenizer()
+    return Pretrained("tiny", Path("tiny"), tiny_model(vocab_size=len(tokenizer), **changes), tokenizer, ("A", "B"), {})
+
+
+def layered(place: str) -> str:
+    return place.replace(".", ".0.")
+
+
+def packs(model: Pretrained, trace: Trace, before: Trace | None, switches: dict[str, str]) -> list[str]:
+    state = {"revision": 1, "t": STEP, "head": HEAD}
+    made = [trace_pack(model, trace, before=before, switches=switches, state=state), open_pack(trace, 0, 0)]
+    made += [place_pack(model, trace, layered(place), STEP, before) for place in STEPS]
+    return [base64.b64encode(one).decode("ascii") for one in made]
+
+
+def weights(model: Pretrained) -> dict[str, str]:
+    """ "encoder.self/project" -> the matrices of that step."""
+    steps = {**dict.fromkeys(("project", "output"), INNER), **dict.fromkeys(("inner", "outer"), FEED)}
+    return {
+        f"{place}/{step}": base64.b64encode(weights_pack(model, layered(place), step)).decode("ascii")
+        for step, sort in steps.items()
+        for place in STEPS
+        if STEPS[place] is sort
+    }
+
+
+class Panel:
+    """A page with the anatomy of a tiny model, without a server."""
+
+    def __init__(self, page: Page, model: Pretrained, text: str = "") -> None:
+        plain = model.trace(MARKUP, TARGET)
+        self.trace = model.trace(MARKUP, TARGET, interventions=Interventions.parse(text)) if text else plain
+        self.page, self.model = page, model
+        self.problems: list[str] = []
+        page.on("pageerror", lambda error: self.problems.append(str(error)))
+        params = Interventions.parse(text).to_params() if text else {}
+        found = json.dumps(packs(model, self.trace, plain if text else None, params))
+        style = bundle.style("lab.css", "anatomy.css", "anatomy_tell.css")
+        page.set_content(
+            f"<meta charset=utf-8><style>{style}</style><body style='margin:60px 20px'><div id=here></div>"
+        )
+        given = f"const PACKS = {found};\nconst WEIGHTS = {json.dumps(weights(model))};"
+        page.add_script_tag(content=f"{bundle.script('anatomy_view.js')}\n{given}\n{GLUE}")
+        self.element = page.get_by_test_id("anatomy")
+
+    def go(self, **state: object) -> dict[str, Any]:
+        return self.page.evaluate("(state) => window.at(state)", {"head": HEAD, "t": STEP, **state})
+
+    def tensor(self, place: str, name: str) -> Tensor:
+        return getattr(anatomy.steps(self.trace, self.model.model, layered(place), STEP), name)
+
+    def lit(self) -> list[list[str]]:
+        """Part, text and width of what is lit in the equation."""
+        return self.page.evaluate(
+            """() => [...document.querySelectorAll(".hs-an-lit")].map((one) =>
+              [one.dataset.part || "", one.textContent, one.getBoundingClientRect().width])"""
+        )
+
+    def part(self, name: str) -> str:
+        return self.page.get_by_test_id("tell-" + name).inner_text()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
+    yield context.new_page()
+    context.close()
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_step_shows_its_equation_shape_and_range(page: Page, variant: str) -> None:
+    panel = Panel(page, pretrained(**VARIANTS[variant]))
+    norm = panel.model.config.norm
+    for place, steps in STEPS.items():
+        names = {**steps, **({"norm": LEAVES[norm]} if "." in place else {})}
+        for step, name in names.items():
+            state = panel.go(zoom="sub", place=place, step=step)
+            assert (state["place"], state["step"]) == (place, step)
+            lit = panel.lit()
+            nothing = step == "plus" and variant == "wide"  # a model without positions adds nothing
+            assert bool(lit) != nothing and all(width > 4 and text for _, text, width in lit), (place, step)
+            expected = panel.tensor(place, name)
+            whole = [1, *expected.shape]
+            assert panel.part("shape").replace("\n", " ").split("=")[0].endswith(f"[{', '.join(map(str, whole))}] ")
+            numbers = expected[HEAD] if expected.dim() == 3 else expected
+            numbers = numbers[numbers.isfinite()]
+            low, high = float(numbers.min()), float(numbers.max())
+            legend = page.get_by_test_id("tell-legend")
+            given = [float(legend.get_attribute(f"data-{end}") or "nan") for end in ("low", "high")]
+            assert given == ([0, 1] if name == "weights" else pytest.approx([low, high], rel=1e-6, abs=1e-9))
+            assert (legend.locator(".hs-an-hatch").count() == 1) == bool((~expected.isfinite()).any()), (place, step)
+            assert panel.part("explanation") and panel.part("title") and "{" not in panel.part("explanation")
+    assert not panel.problems
+
+
+@pytest.mark.parametrize(
+    ("variant", "place", "step", "part", "text"),
+    [
+        ("paper", "encoder.self", "scale", "scale", "22"),  # d_k = 66 / 3
+        ("paper", "encoder.self", "dot", "dot", "QKT"),
+        ("paper", "decoder.self", "mask", "mask", "+M"),
+        ("paper", "decoder.cross", "values", "values", "V"),
+        ("paper", "encoder.self", "output", "output", "WO+bO"),
+        ("paper", "encoder.self", "concat", "concat", f"Concat\u2061(head1,…,head{HEADS})"),
+        ("paper", "encoder.ff", "activation", "activation", "max"),
+        ("pre", "encoder.ff", "activation", "activation", "GELU"),
+        ("pre", "encoder.self", "norm", "norm", "z=LayerNorm\u2061(x)"),
+        ("paper", "encoder.self", "norm", "norm", "LayerNorm"),
+        ("wide", "encoder.self", "scale", "scale", "QKT"),  # not scaled: the scores stay as they are
+        ("paper", "source", "times", "times", str(D_MODEL)),
+        ("paper", "output", "probabilities", "probabilities", "softmax"),
+    ],
+)
+def test_the_part_that_is_computed_is_lit(
+    page: Page, variant: str, place: str, step: str, part: str, text: str
+) -> None:
+    panel = Panel(page, pretrained(**VARIANTS[variant]))
+    panel.go(zoom="sub", place=place, step=step)
+    assert [(name, found) for name, found, _ in panel.lit()] == [(part, text)]
+    assert page.locator(".hs-an-math").first.get_attribute("aria-label")
+
+
+def test_the_equation_fits_the_panel(page: Page) -> None:
+    panel = Panel(page, pretrained())
+    for width, big in ((1440, False), (1280, True), (390, False)):
+        page.set_viewport_size({"width": width, "height": 800})
+        for place in STEPS:
+            panel.go(zoom="sub", place=place, big=big)
+            room = page.get_by_test_id("tell-equation").evaluate("(one) => one.scrollWidth - one.clientWidth")
+            assert room <= 1, (width, place)
+
+
+def test_parameters_add_up(page: Page) -> None:
+    panel = Panel(page, pretrained())
+    parameters = dict(panel.model.model.named_parameters())
+
+    def count(*ends: str) -> int:
+        return sum(
+            one.numel() for name, one in parameters.items() if name.startswith("encoder.0.") and name.endswith(ends)
+        )
+
+    both = [f"_attention.{name}.{sort}" for name in ("query", "key", "value") for sort in ("weight", "bias")]
+    for place, step, expected in (
+        ("encoder.self", "project", count(*both)),
+        ("encoder.self", "output", count("_attention.output.weight", "_attention.output.bias")),
+        ("encoder.self", "norm", 2 * D_MODEL),
+        ("encoder.ff", "inner", D_MODEL * D_FF + D_FF),
+        ("source", "row", panel.model.config.vocab_size * D_MODEL),
+    ):
+        panel.go(zoom="sub", place=place, step=step)
+        share = expected / sum(one.numel() for one in parameters.values())
+        line = panel.part("parameters-line")
+        assert line.startswith(f"Parameters: {expected:,} (") and f"{100 * share:.0f}" in line.replace(".", " "), line
+    page.get_by_test_id("tell-parameters-line").click()
+    assert f"{sum(one.numel() for one in parameters.values()):,}" in panel.part("tensors")
+
+
+def test_what_was_typed_stays_text(page: Page) -> None:
+    panel = Panel(page, pretrained(), "hide=source.2 zero=cross.1.3 scaling=off@encoder_self.1")
+    for place in STEPS:
+        for zoom in ("model", "layer", "sub", "head", "number"):
+            panel.go(zoom=zoom, place=place, row=1, col=1)
+            assert page.locator(".hs-an i b, .hs-an p b b, .hs-an output b, .hs-an math math").count() == 0
+    labels = panel.trace.target_in_labels
+    panel.go(zoom="sub", place="output", step="hidden")
+    assert f"“{labels[STEP]}”" in panel.part("explanation")
+    fed, predicted = labels[STEP], panel.trace.target_out_labels[STEP]
+    said = page.get_by_test_id("anatomy-t-text").inner_text()
+    assert said == f"Step {STEP + 1} of {len(labels)}: fed “{fed}”, predicts “{predicted}”"
+    assert not panel.problems
+
+
+def test_under_switches_it_says_what_changed(page: Page) -> None:
+    text = "scaling=off@encoder_self.1"
+    panel = Panel(page, pretrained(), text)
+    plain = panel.model.trace(MARKUP, TARGET)
+    panel.go(zoom="sub", place="encoder.self", step="scale")
+    was = anatomy.steps(plain, panel.model.model, "encoder.0.self", 0).scaled[HEAD]
+    most = float((panel.tensor("encoder.self", "scaled")[HEAD] - was).abs().max())
+    said = panel.part("changed").removeprefix("Largest change here: ")
+    assert float(said) == pytest.approx(most, rel=0.005)
+    assert [text for _, text, _ in panel.lit()] == ["QKT"] and panel.part("title").startswith("Not divided")
+    assert page.get_by_test_id("tell-switched").inner_text() == "no scaling of scores, encoder self-attention layer 1"
+    panel.go(zoom="sub", place="encoder.self", step="dot")
+    assert panel.part("changed") == "The switches change nothing here."
+    assert not Panel(page.context.new_page(), pretrained()).page.get_by_test_id("tell-off").is_visible()
+
+
+def test_bars_go_where_they_say(page: Page) -> None:
+    panel = Panel(page, pretrained())
+    state = lambda: page.evaluate("view.state")  # noqa: E731
+    panel.go(zoom="sub", place="encoder.self", step="dot")
+    expect(page.get_by_test_id("anatomy-position")).to_have_text("4 of 12")
+    page.get_by_test_id("chip-softmax").click()
+    expect(page.get_by_test_id("chip-softmax")).to_have_attribute("aria-current", "step")
+    assert state()["step"] == "softmax" and page.locator("[aria-current=step]").count() == 1
+    page.get_by_test_id("anatomy-next").click()
+    page.get_by_test_id("heads-1").click()
+    page.get_by_test_id("layers-encoder-2").click()
+    assert (state()["step"], state()["head"], state()["encoder"]) == ("values", 0, 1)
+    page.get_by_test_id("zoom-head").click()
+    expect(page.get_by_test_id("zoom-head")).to_have_attribute("aria-current", "location")
+    page.get_by_test_id("zoom-model").click()
+    assert state()["zoom"] == "model"
+    page.get_by_test_id("chip-decoder.ff").click()
+    assert state()["place"] == "decoder.ff" and not page.get_by_test_id("zoom-head").is_visible()
+    expect(page.get_by_test_id("heads")).to_be_hidden()
+    slider = page.get_by_test_id("anatomy-t")
+    slider.focus()
+    page.keyboard.press("ArrowRight")
+    assert state()["t"] == STEP + 1
+    text = slider.get_attribute("aria-valuetext")
+    assert text == page.get_by_test_id("anatomy-t-text").inner_text()
+    page.get_by_test_id("anatomy-play").click()
+    expect(page.get_by_test_id("anatomy-play")).to_have_attribute("aria-label", "Pause (space)")
+    page.get_by_test_id("anatomy-play").click()
+    page.get_by_test_id("anatomy-speed").select_option("fast")
+    assert page.evaluate("view.tempo") == "fast"
+    panel.go(zoom="model", place="source", t=0)
+    assert page.get_by_test_id("anatomy-previous").get_attribute("aria-disabled") == "true"
+    assert not panel.problems
+
+
+@pytest.mark.parametrize(("width", "height", "big"), [(1440, 900, False), (1280, 720, True), (390, 844, False)])
+def test_nothing_jumps_from_step_to_step(page: Page, width: int, height: int, big: bool) -> None:
+    page.set_viewport_size({"width": width, "height": height})
+    panel = Panel(page, pretrained())
+    seen: dict[str, set[str]] = {}
+    for zoom in ("sub", "head", "model"):
+        for place in ("encoder.self", "decoder.cross", "encoder.ff", "source", "output"):
+            state = panel.go(zoom=zoom, place=place, big=big)
+            for _ in range(13 if zoom == "sub" else 1):
+                boxes: dict[str, list[int]] = page.evaluate(
+                    """() => { const found = {};
+                      for (const part of ["top", "work", "moves", "layers", "heads"]) {
+                        const name = ".hs-an-" + part;
+                        const { left, top, width } = document.querySelector(name).getBoundingClientRect();
+                        found[name] = [left, top + scrollY, width].map(Math.round);
+                      }
+                      const bar = document.querySelector(".hs-an-steps").getBoundingClientRect();
+                      const work = document.querySelector(".hs-an-work").getBoundingClientRect();
+                      found.bar = [bar.left, bar.height, innerWidth > 900 ? bar.top - work.bottom : 0].map(Math.round);
+                      return found; }"""
+                )
+                for name, box in boxes.items():
+                    seen.setdefault(name, set()).add(str(box))
+                page.get_by_test_id("anatomy-next").click()
+                if page.evaluate("view.state.place") != state["place"]:
+                    break
+    assert {name: boxes for name, boxes in seen.items() if len(boxes) > 1} == {}
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_on_a_phone_everything_can_be_touched(page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    panel = Panel(page, pretrained())
+    for zoom, place in (("sub", "encoder.self"), ("model", "output"), ("number", "decoder.cross")):
+        panel.go(zoom=zoom, place=place)
+        small = page.evaluate(
+            """() => [...document.querySelectorAll(":is(.hs-an-top, .hs-an-steps) :is(button, select, input)")]
+              .map((one) => [one.dataset.testid, one.getBoundingClientRect()])
+              .filter(([, { width, height }]) => width && (width < 32 || height < 32)).map(([name]) => name)"""
+        )
+        assert small == []
+    assert page.get_by_test_id("heads-list").is_visible() and not page.get_by_test_id("heads-1").is_visible()
+    page.get_by_test_id("heads-list").select_option(index=1)
+    assert page.evaluate("view.state.head") == 1

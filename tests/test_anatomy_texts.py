@@ -1,0 +1,261 @@
+"""What the anatomy explains: a text for every place, step and kind of model, and no text without a use."""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import math
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.browser.find import FLAGS, NoBrowser, find_browser
+from transformer.interventions import Interventions
+from transformer.view import bundle
+
+NODE = shutil.which("node")
+pytestmark = [] if NODE else [pytest.mark.browser]
+Run = Callable[[str], Any]
+
+# A model of every kind, far enough for the texts; every state of it; and what the panel says there.
+GLUE = """
+const t = makeTexts({}, ANATOMY_TEXTS);
+const sizes = {
+  d_model: 256, d_ff: 1024, d_k: 32, d_head: 32, heads: 8, encoder_layers: 2, decoder_layers: 3, vocab_size: 4000,
+  norm: "post", activation: "relu", positions: "sinusoidal", scaling: true, layer_norm_eps: 1e-5, max_positions: 512,
+  parameters: 8396800,
+};
+const tensor = (symbol, ...shape) => ({ symbol, shape, count: shape.reduce((a, b) => a * b, 1) });
+const box = (count, tensors, shared_with = null) => ({ count, share: 0, tensors, shared_with });
+const table = (...others) => box(1024000, [tensor("E", 4000, 256)], others);
+const boxes = {
+  "source.embedding": table("target.embedding", "output"), "target.embedding": table("source.embedding", "output"),
+  output: table("source.embedding", "target.embedding"),
+  "encoder.0.self": box(65792, [tensor("W^O", 256, 256), tensor("b^O", 256)]),
+  "encoder.0.self.norm": box(512, [tensor("γ", 256), tensor("β", 256)]),
+};
+const made = (config = {}, more = {}) => ({
+  id: "x", config: { ...sizes, ...config }, steps: 4, about: null,
+  header: { own: true, switches: {}, changed: {}, boxes }, plain: () => null,
+  labels: (side) => (side === "source" ? ["The", "cat", "</s>"] : side === "target_in" ? ["<s>", "Die", "Kat", "ze"]
+    : ["Die", "Kat", "ze", "</s>"]),
+  outputs: {
+    labels: [["Die", "Der"], ["Kat", "Hund"], ["ze", "zen"], ["</s>", "."]], chosen_rank: [0, 0, 1, 0],
+    probability: Float32Array.from([0.9, 0.05, 0.8, 0.1, 0.6, 0.4, 0.7, 0.2]),
+    logit: Float32Array.from([9, 5, 8, 6, 7, 6, 9, 8]),
+    chosen_probability: Float32Array.from([0.9, 0.8, 0.4, 0.7]),
+  },
+  ...more,
+});
+const at = (more) => ({
+  zoom: "sub", place: "encoder.self", encoder: 0, decoder: 0, head: 2, step: "x", row: 0, col: -1, t: 0, ...more,
+});
+const scores = (hidden) => {
+  const data = Float32Array.from([1, 2, hidden ? -Infinity : 3, 4]);
+  const shape = [1, 1, 2, 2];
+  const axes = ["batch", "head", "query", "key"];
+  return { name: "scores", rows: 2, cols: 2, data, shape, axes, masked: hidden, at: (i, j) => data[2 * i + j] };
+};
+const every = [];
+for (const norm of ["post", "pre"])
+  for (const activation of ["relu", "gelu"])
+    for (const positions of ["sinusoidal", "learned", "none"])
+      for (const scaling of [true, false])
+        for (const d_k of [32, 16]) every.push({ norm, activation, positions, scaling, d_k });
+const abouts = [null, { skipped: true }];
+for (const [factor, rule] of [[0.5, 0], [1, 1], [32 ** -0.5, 2]]) {
+  const eight = (value) => Array(8).fill(value);
+  abouts.push({ scale: eight(factor), rule: eight(rule), zero: eight(rule > 0) });
+}
+// {keys: every key that a state calls for, left: texts with a {name} that nothing fills}
+const reached = () => {
+  const keys = new Set();
+  const left = [];
+  const say = (key, values) => {
+    keys.add(key);
+    const text = t(key, values);
+    if (/\\{\\w+\\}/.test(text) || text === key) left.push([key, text]);
+  };
+  for (const config of every)
+    for (const about of abouts)
+      for (const place of ANATOMY_PLACES)
+        for (const zoom of zoomsOf(place).filter((one) => one !== "head" && one !== "number"))
+          for (const step of zoom === "sub" ? stepsOf(place, config.norm) : ["x"])
+            for (const [layer, row, own] of [[0, 0, true], [1, 3, false]])
+              for (const matrix of step === "mask" ? [null, scores(true), scores(false)] : [null]) {
+                const data = made(config, { about });
+                data.header = { ...data.header, own };
+                const state = at({ place, step, zoom, encoder: layer, decoder: layer, t: row });
+                const values = tellValues(state, data);
+                const found = tellKeys(state, data, matrix);
+                for (const name of ["title", "text", "more"]) say(found[name], values);
+              }
+  return { keys: [...keys], left };
+};
+"""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Runs an expression of JavaScript behind the panel's code, in node or in a browser; the answer comes as JSON."""
+    folder = tmp_path_factory.mktemp("script")
+    # what is not imported along the way, in the same one script
+    order: list[str] = []
+    for name in ("anatomy_tell.js", "anatomy_texts.js", "texts.js"):
+        bundle._order(name, order)
+    parts = [(bundle.FOLDER / name).read_text(encoding="utf-8") for name in order]
+    code = "\n".join(bundle._EXPORT.sub("", bundle._IMPORT.sub("", part)) for part in parts) + GLUE
+
+    def in_node(expression: str) -> Any:
+        file = folder / "run.cjs"
+        file.write_text(f"{code}console.log(JSON.stringify({expression}));", encoding="utf-8")
+        done = subprocess.run([NODE or "", str(file)], capture_output=True, timeout=120, encoding="utf-8")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    def in_browser(expression: str) -> Any:
+        file = folder / "run.html"
+        script = base64.b64encode(f"{code}\nanswer = JSON.stringify({expression});".encode()).decode()
+        run_it = f"const bytes = Uint8Array.from(atob('{script}'), (c) => c.charCodeAt(0)); let answer;"
+        run_it += "document.querySelector('pre').textContent = Function('let answer;' + new TextDecoder().decode(bytes)"
+        run_it += " + ';return answer')();"
+        file.write_text(f"<!doctype html><meta charset=utf-8><pre></pre><script>{run_it}</script>", encoding="utf-8")
+        command = [path, *FLAGS, "--dump-dom", file.as_uri()]
+        page = subprocess.run(command, capture_output=True, timeout=120, encoding="utf-8").stdout
+        return json.loads(html.unescape(re.findall(r"<pre>(.*?)</pre>", page, re.DOTALL)[0]))
+
+    if NODE:
+        return in_node
+    try:
+        path = find_browser()
+    except NoBrowser as error:
+        pytest.skip(f"neither node nor a browser: {error}")
+    return in_browser
+
+
+def keys_of(name: str) -> list[str]:
+    return re.findall(r"^  (\w+):", (bundle.FOLDER / name).read_text(encoding="utf-8"), re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def reached(run: Run) -> dict[str, Any]:
+    return run("reached()")
+
+
+def test_every_state_of_every_model_has_its_texts_and_none_is_idle(reached: dict[str, Any]) -> None:
+    assert reached["left"] == []
+    tells = keys_of("anatomy_tells.js")
+    assert len(tells) == len(set(tells))
+    places = {key for key in keys_of("anatomy_texts.js") if re.fullmatch(r"place_(?!chip_|at_)\w+", key)}
+    assert set(reached["keys"]) == set(tells) | places
+
+
+def test_every_text_of_the_panel_and_the_bars_is_used() -> None:
+    keys = keys_of("anatomy_texts.js")
+    assert len(keys) == len(set(keys)) and not set(keys) & set(keys_of("anatomy_tells.js"))
+    names = ("tell", "facts", "spoken", "bars", "math")
+    code = "\n".join((bundle.FOLDER / f"anatomy_{name}.js").read_text(encoding="utf-8") for name in names)
+    used = set(re.findall(r'"([a-z_0-9]+)"', code))
+    # put together from a name of the model's: of a place, a step, a matrix, an axis, a box, ...
+    built = tuple(one for one in re.findall(r'"([a-z_]+_)" \+', code))
+    assert {key for key in keys if key not in used and not key.startswith(built)} == set()
+
+
+def test_explanations_name_the_paper(run: Run) -> None:
+    texts: dict[str, str] = run("ANATOMY_TELLS")
+    for key, text in texts.items():
+        if key.startswith(("tell_title_", "tell_more_")):
+            continue
+        assert re.search(r"\((?:equation \d, )?sections? \d|section 3|Figure 1|Table 3", text), key
+        assert 1 <= len(re.findall(r"[.:?”)](?: |$)", text)) <= 8 and len(text) < 420, key
+    for section in re.findall(r"\b(\d\.\d(?:\.\d)?)\b", " ".join(texts.values())):
+        assert section in {"3.1", "3.2.1", "3.2.2", "3.2.3", "3.3", "3.4", "3.5", "5.4", "6.1", "6.2", "0.9", "0.1",
+                           "0.6", "2.72"}  # fmt: skip
+    assert len({text for key, text in texts.items() if not key.startswith("tell_model_")}) > len(texts) - 20
+
+
+def test_chips_are_short(run: Run) -> None:
+    texts: dict[str, str] = run("ANATOMY_TEXTS")
+    chips = [text for key, text in texts.items() if key.startswith(("step_", "place_chip_"))]
+    assert len(chips) > 30 and all(0 < len(text) <= 12 for text in chips)
+
+
+def test_numbers_in_the_texts_are_the_models(run: Run) -> None:
+    found = run("tellValues(at({place: 'decoder.cross', t: 2}), made())")
+    assert found["root"] == f"{math.sqrt(32):.3f}" and found["root_model"] == "16" and found["ratio"] == "4"
+    assert (found["n"], found["m"], found["layers"], found["steps"]) == (4, 3, 3, 4)
+    assert found["products"] == str(4 * 3 * 32) and found["rank"] == "2" and found["token"] == "ze"
+    assert found["share"] == "100.0%" and found["fed"] == "Kat" and found["switched"] is None
+    two = "{about: {scale: [1, 1, 0.5, 1, 1, 1, 1, 1]}}"
+    assert run(f"tellValues(at({{}}), made({{}}, {two})).factor") == "0.5"
+    assert run(f"tellKeys(at({{step: 'scale', head: 1}}), made({{}}, {two})).text") == "tell_scale_removed"
+    assert run(f"tellKeys(at({{step: 'scale', head: 1}}), made({{scaling: false}}, {two})).text") == "tell_scale_off"
+
+
+def test_parameters_of_a_step_are_those_it_multiplies_with(run: Run) -> None:
+    def said(**state: str) -> tuple[int, str, list[Any]]:
+        found = run(f"tellBoxes(at({json.dumps(state)}), made())")
+        return found["count"], found["key"], [[one["symbol"], one["shape"]] for one in found["tensors"]]
+
+    both = [["W^O", [256, 256]], ["b^O", [256]], ["γ", [256]], ["β", [256]]]
+    assert said(step="output") == (256 * 256 + 256, "tell_parameters", both[:2])
+    assert said(step="norm") == (512, "tell_parameters", both[2:])
+    assert said(step="softmax") == (256 * 256 + 768, "tell_parameters_not", both)
+    assert said(zoom="layer") == (256 * 256 + 768, "tell_parameters", both)
+    assert said(place="output", step="logits")[:2] == (1_024_000, "tell_parameters_shared")
+    assert said(place="target", step="row")[:2] == (1_024_000, "tell_parameters_shared")
+    assert said(place="source", step="times")[:2] == (0, "tell_parameters_none")
+    assert said(place="source", step="plus")[1] == "tell_parameters_fixed"
+
+
+@pytest.mark.parametrize(
+    ("text", "phrases"),
+    [
+        ("scaling=off@encoder_self.1", ["no scaling of scores, encoder self-attention layer 1"]),
+        ("scaling=0.5", ["scores × 0.5, everywhere"]),
+        ("zero=cross.1.3,encoder_self.*.2", ["head knocked out, cross-attention layer 1, head 3",
+                                             "head knocked out, encoder self-attention, head 2 of every layer"]),
+        ("weights=uniform@cross,argmax@decoder_self.2", ["uniform weights, cross-attention",
+                                                        "all weight on the best key, decoder self-attention layer 2"]),
+        ("causal=off padding=off pad=4", ["no causal mask, everywhere", "no padding mask, everywhere",
+                                         "4 <pad> behind the source"]),
+        ("hide=source.3,target.2@decoder_self", ["source token 3 hidden, everywhere",
+                                         "target token 2 hidden, decoder self-attention"]),
+        ("positions=shift.5@source,remove@target", ["positions shifted by 5, source", "no positions, target"]),
+        ("positions=scale.0.5", ["positions × 0.5, everywhere"]),
+        ("skip=decoder.2.ff neurons=encoder.1.17", ["left out: decoder feed-forward layer 2",
+                                                   "neuron 17 silenced, encoder layer 1"]),
+    ],
+)  # fmt: skip
+def test_switches_in_words(run: Run, text: str, phrases: list[str]) -> None:
+    params = Interventions.parse(text).to_params()
+    assert sorted(run(f"switchWords(t, {json.dumps(params)})")) == sorted(phrases)
+
+
+def test_what_is_said_for_a_picture(run: Run) -> None:
+    state = "at({step: 'mask', place: 'decoder.self', head: 2})"
+    said = run(f"spokenState(t, {state}, made(), scores(true), 'decoder_self', false)")
+    assert said.startswith("Step 6 of 12, mask, masked self-attention of decoder layer 1: head 3 of 8, scores of 2 ")
+    assert said.endswith(
+        "queries by 2 keys, hidden cells: 1, the rest from 1 to 4, largest at row “Die”, column “Die”."
+    )
+    said = run("spokenState(t, at({place: 'output', step: 'choose', t: 2}), made(), null, 'output', false)")
+    assert (
+        said
+        == "Step 4 of 5, the token chosen, output. Step 3 of decoding, fed “Kat”: “ze”, probability 0.4000, "
+        + ("rank 2 of 4000.")
+    )
+    said = run("spokenState(t, at({step: 'dot'}), made(), null, 'encoder_self', true)")
+    assert said == "Step 4 of 12, dot products, self-attention of encoder layer 1: the numbers are on their way."
+
+
+def test_the_modules_are_plain() -> None:
+    for name in ("tell", "tells", "texts", "facts", "math", "spoken", "bars"):
+        code = (bundle.FOLDER / f"anatomy_{name}.js").read_text(encoding="utf-8")
+        assert "innerHTML" not in code and "eval(" not in code, name
+        assert len(code.splitlines()) <= 400 and max(map(len, code.splitlines())) <= 120, name

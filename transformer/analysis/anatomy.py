@@ -1,0 +1,368 @@
+"""Every tensor of every step inside the sub-layers of one pass: what a Trace recorded, and what lies in between.
+
+Places go by the names of `transformer.tap`: "source", "encoder.L.self", "encoder.L.ff", "target", "decoder.L.self",
+"decoder.L.cross", "decoder.L.ff" and "output", L = 0, 1, ... What the trace recorded is taken from it to the bit; the
+rest is worked out from that and the model's parameters, under whatever was switched (`Trace.interventions`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from transformer.attention import MultiHeadAttention
+from transformer.feedforward import FeedForward
+from transformer.layers import SubLayer
+from transformer.model import Transformer
+from transformer.switches import SUB_LAYERS, Silence, Skip
+from transformer.tap import SIDES, STACKS
+from transformer.trace import AttentionTrace, FeedForwardTrace, Trace
+
+LIKELIEST = 10  # tokens named at every step of decoding
+
+
+@dataclass(frozen=True)
+class AttentionSteps:
+    """One attention sub-layer (sections 3.2.1 and 3.2.2), in the order of its computation.
+
+    field                     shape                  what it is
+    ------------------------  ---------------------  ---------------------------------------------------------------
+    x                         [query, d_model]       what enters
+    memory                    [key, d_model], None   the encoder's output, which K and V are made of; cross only
+    normed                    [query, d_model], None LayerNorm(x), what Q is made of in a pre-norm model (and K and V,
+                                                     but for cross); None with post-norm
+    queries, keys             [head, token, d_k]     Q = x W^Q + b^Q, K = x W^K + b^K, split into heads
+    values                    [head, key, d_head]    V = x W^V + b^V
+    dot                       [head, query, key]     Q K^T
+    scaled                    [head, query, key]     Q K^T times scale
+    mask                      [head, query, key]     True = may attend
+    scores                    [head, query, key]     scaled, hidden cells -inf
+    weights                   [head, query, key]     softmax of the scores over keys, or what `rule` put in its place
+    head_outputs              [head, query, d_head]  weights times V; 0 in a head that is knocked out
+    concat                    [query, d_model]       the heads' outputs side by side
+    update                    [query, d_model]       concat W^O + b^O; 0 where the sub-layer is skipped
+    sum                       [query, d_model]       x + update
+    leaves                    [query, d_model]       LayerNorm(sum); with pre-norm the sum itself
+    mean, deviation           [query]                of each row that LayerNorm reads (the sum; with pre-norm x):
+                                                     sqrt(var + eps), var over d_model without Bessel's correction
+    gamma, beta               [d_model]              LayerNorm's: it returns gamma (row - mean) / deviation + beta
+    b_q, b_k, b_v, b_o        [h d_k] x 2, [d_model] x 2
+    scale, rule, zero         [head]                 as in `AttentionTrace`
+    skipped                   bool                   the whole sub-layer is switched off
+    """
+
+    x: Tensor
+    memory: Tensor | None
+    normed: Tensor | None
+    queries: Tensor
+    keys: Tensor
+    values: Tensor
+    dot: Tensor
+    scaled: Tensor
+    mask: Tensor
+    scores: Tensor
+    weights: Tensor
+    head_outputs: Tensor
+    concat: Tensor
+    update: Tensor
+    sum: Tensor
+    leaves: Tensor
+    mean: Tensor
+    deviation: Tensor
+    gamma: Tensor
+    beta: Tensor
+    b_q: Tensor
+    b_k: Tensor
+    b_v: Tensor
+    b_o: Tensor
+    scale: Tensor
+    rule: Tensor
+    zero: Tensor
+    skipped: bool
+
+
+@dataclass(frozen=True)
+class FeedForwardSteps:
+    """One feed-forward sub-layer (section 3.3). Fields not named here are as in `AttentionSteps`.
+
+    field              shape          what it is
+    -----------------  -------------  --------------------------------------------------------------------------
+    pre, activation    [token, d_ff]  x W_1 + b_1, and what the non-linearity leaves of it; 0 in silenced neurons
+    update             [..., d_model] activation W_2 + b_2
+    b_1, b_2           [d_ff], [d_model]
+    silenced           whole numbers  neurons that are switched off
+    """
+
+    x: Tensor
+    normed: Tensor | None
+    pre: Tensor
+    activation: Tensor
+    update: Tensor
+    sum: Tensor
+    leaves: Tensor
+    mean: Tensor
+    deviation: Tensor
+    gamma: Tensor
+    beta: Tensor
+    b_1: Tensor
+    b_2: Tensor
+    silenced: tuple[int, ...]
+    skipped: bool
+
+
+@dataclass(frozen=True)
+class EmbeddingSteps:
+    """What enters a stack (sections 3.4 and 3.5).
+
+    field         shape             what it is
+    ------------  ----------------  ----------------------------------------------------------
+    rows          [token, d_model]  the rows of the embedding table, E[id]
+    factor        float             sqrt(d_model)
+    embedding     [token, d_model]  rows times factor
+    positions     [token, d_model]  what is added
+    position_ids  [token]           which position each token is given, from 0
+    x             [token, d_model]  their sum, which enters the first layer
+    """
+
+    rows: Tensor
+    factor: float
+    embedding: Tensor
+    positions: Tensor
+    position_ids: Tensor
+    x: Tensor
+
+
+@dataclass(frozen=True)
+class OutputSteps:
+    """One step of decoding (section 3.4): logits are the decoder's output times the embedding table, transposed.
+
+    field   shape              what it is
+    ------  -----------------  -------------------------------------------------------------
+    t       whole              the step, a row of the decoder, from 0
+    hidden  [target, d_model]  the decoder's output at every step
+    logits  [vocab]            hidden[t] E^T
+    ids     [likeliest]        the tokens of the largest logits, as in `Predictions`
+    rows    [likeliest, d_model]  their rows of the table
+    """
+
+    t: int
+    hidden: Tensor
+    logits: Tensor
+    ids: Tensor
+    rows: Tensor
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """Which tokens follow, at every step of decoding; K = LIKELIEST, or the whole of a smaller vocabulary.
+
+    field                         shape        what it is
+    ----------------------------  -----------  ------------------------------------------------------------------
+    ids, logit, probability       [target, K]  the likeliest tokens, in falling order; probability = softmax(logits)
+    chosen                        [target]     id of the token of the trace, target_out
+    chosen_rank                   [target]     how many are likelier; within K its place in `ids`
+    chosen_logit, -_probability   [target]     its logit, and `Trace.probabilities`
+    log_sum                       [target]     ln of the sum of e^logit, so that probability = e^(logit - log_sum)
+    """
+
+    ids: Tensor
+    logit: Tensor
+    probability: Tensor
+    chosen: Tensor
+    chosen_rank: Tensor
+    chosen_logit: Tensor
+    chosen_probability: Tensor
+    log_sum: Tensor
+
+
+Steps = AttentionSteps | FeedForwardSteps | EmbeddingSteps | OutputSteps
+
+
+def places(layers: tuple[int, int]) -> tuple[str, ...]:
+    """Names of all places in the order of a pass. layers: of the encoder and of the decoder."""
+    found: list[str] = []
+    for side, stack, count in zip(SIDES, STACKS, layers, strict=True):
+        found += [side, *(f"{stack}.{layer}.{part}" for layer in range(count) for part in SUB_LAYERS[stack])]
+    return (*found, "output")
+
+
+def _at(model: Transformer, name: str) -> tuple[str, int, str]:
+    """Stack, layer and part of a sub-layer's name. Raises ValueError for a place that is none."""
+    config = model.config
+    if name not in places((config.encoder_layers, config.decoder_layers)) or name.count(".") != 2:
+        raise ValueError(f"{name!r} is no sub-layer; write e.g. encoder.0.self, decoder.1.cross or decoder.0.ff")
+    stack, layer, part = name.split(".")
+    return stack, int(layer), part
+
+
+def _modules(model: Transformer, name: str) -> tuple[nn.Module, SubLayer]:
+    """The sub-layer and the residual connection around it."""
+    stack, layer, part = _at(model, name)
+    inside, around = {"self": ("self_attention", "self_residual"), "cross": ("cross_attention", "cross_residual"),
+                      "ff": ("feed_forward", "feed_forward_residual")}[part]  # fmt: skip
+    block = getattr(model, stack)[layer]
+    return getattr(block, inside), getattr(block, around)
+
+
+def _numbers(tensor: Tensor) -> Tensor:
+    return tensor.detach().cpu()
+
+
+def _normed(around: SubLayer, x: Tensor, total: Tensor) -> dict[str, Tensor | None]:
+    """What LayerNorm does in this sub-layer. x, total: before and behind the residual connection, [token, d_model]."""
+    norm, read = around.norm, x if around.pre else total
+    gamma, beta = _numbers(norm.weight), _numbers(norm.bias)
+    variance, mean = torch.var_mean(read, -1, correction=0)
+    # By the kernel of the pass itself: what follows of it was computed from the same bits.
+    normed = torch.layer_norm(read, read.shape[-1:], gamma, beta, norm.eps) if around.pre else None
+    return {"normed": normed, "mean": mean, "deviation": (variance + norm.eps).sqrt(), "gamma": gamma, "beta": beta}
+
+
+def _skipped(trace: Trace, stack: str, layer: int, part: str) -> bool:
+    return Skip(stack, layer, part) in trace.interventions.switches
+
+
+@torch.inference_mode()
+def attention_steps(trace: Trace, model: Transformer, name: str) -> AttentionSteps:
+    """The steps of an attention sub-layer. Raises ValueError for a name that is none."""
+    inside, around = _modules(model, name)
+    stack, layer, part = _at(model, name)
+    if not isinstance(inside, MultiHeadAttention):
+        raise ValueError(f"{name!r} is no attention sub-layer")
+    found: AttentionTrace = trace.cross if part == "cross" else trace.attention(f"{stack}_self")
+    queries, keys, mask, scores = (getattr(found, one)[layer] for one in ("queries", "keys", "mask", "scores"))
+    dot = queries @ keys.transpose(-2, -1)
+    scale = found.scale[layer]
+    heads = found.head_outputs[layer]
+    x, total = found.enters[layer], found.sum[layer]
+    return AttentionSteps(
+        x=x,
+        memory=trace.encoder_output if part == "cross" else None,
+        queries=queries,
+        keys=keys,
+        values=found.values[layer],
+        dot=dot,
+        scaled=torch.where(mask, scores, dot * scale[:, None, None].to(dot.dtype)),
+        mask=mask,
+        scores=scores,
+        weights=found.weights[layer],
+        head_outputs=heads,
+        concat=heads.transpose(0, 1).flatten(1),
+        update=found.update[layer],
+        sum=total,
+        leaves=found.leaves[layer],
+        b_q=_numbers(inside.query.bias),
+        b_k=_numbers(inside.key.bias),
+        b_v=_numbers(inside.value.bias),
+        b_o=_numbers(inside.output.bias),
+        scale=scale,
+        rule=found.rule[layer],
+        zero=found.zero[layer],
+        skipped=_skipped(trace, stack, layer, part),
+        **_normed(around, x, total),  # type: ignore[arg-type]
+    )
+
+
+@torch.inference_mode()
+def feed_forward_steps(trace: Trace, model: Transformer, name: str) -> FeedForwardSteps:
+    """The steps of a feed-forward sub-layer. Raises ValueError for a name that is none."""
+    inside, around = _modules(model, name)
+    stack, layer, part = _at(model, name)
+    if not isinstance(inside, FeedForward):
+        raise ValueError(f"{name!r} is no feed-forward sub-layer")
+    found: FeedForwardTrace = getattr(trace, f"{stack}_ff")
+    x, total = found.enters[layer], found.sum[layer]
+    off = [one for one in trace.interventions.switches if isinstance(one, Silence)]
+    return FeedForwardSteps(
+        x=x,
+        pre=found.pre_activation[layer],
+        activation=found.activation[layer],
+        update=found.update[layer],
+        sum=total,
+        leaves=found.leaves[layer],
+        b_1=_numbers(inside.inner.bias),
+        b_2=_numbers(inside.outer.bias),
+        silenced=tuple(one.neuron for one in off if (one.stack, one.layer) == (stack, layer)),
+        skipped=_skipped(trace, stack, layer, part),
+        **_normed(around, x, total),  # type: ignore[arg-type]
+    )
+
+
+@torch.inference_mode()
+def embedding_steps(trace: Trace, model: Transformer, side: str) -> EmbeddingSteps:
+    """How the tokens of a side become vectors. Raises ValueError for its name."""
+    if side not in SIDES:
+        raise ValueError(f"{side!r} is no side; there are {' and '.join(SIDES)}")
+    ids = trace.source_ids if side == "source" else trace.target_in_ids
+    first = trace.encoder_self if side == "source" else trace.decoder_self
+    return EmbeddingSteps(
+        rows=_numbers(model.embedding.weight[torch.tensor(ids, device=model.device)]),
+        factor=math.sqrt(model.config.d_model),
+        embedding=getattr(trace, f"{side}_embedding"),
+        positions=getattr(trace, f"{side}_positions"),
+        position_ids=getattr(trace, f"{side}_position_ids"),
+        x=first.enters[0],
+    )
+
+
+@torch.inference_mode()
+def predictions(trace: Trace, ids: Tensor | None = None) -> Predictions:
+    """The likeliest tokens of every step of decoding.
+
+    ids: [target, K], asked for in place of the likeliest, e.g. those of another pass.
+    """
+    logits = trace.logits
+    if ids is None:
+        ids = logits.topk(min(LIKELIEST, logits.shape[-1])).indices
+    chosen = torch.tensor(trace.target_out_ids)
+    logit = logits.gather(1, chosen[:, None])
+    named = ids == chosen[:, None]
+    likelier = (logits > logit).sum(-1)
+    return Predictions(
+        ids=ids,
+        logit=logits.gather(1, ids),
+        probability=logits.softmax(-1).gather(1, ids),
+        chosen=chosen,
+        chosen_rank=torch.where(named.any(-1), named.byte().argmax(-1), likelier),  # of equal ones the one named first
+        chosen_logit=logit[:, 0],
+        chosen_probability=trace.probabilities,
+        log_sum=logits.logsumexp(-1),
+    )
+
+
+@torch.inference_mode()
+def output_steps(trace: Trace, model: Transformer, t: int) -> OutputSteps:
+    """From the decoder's output to logits at step t. Raises ValueError for a step that is not there."""
+    if not 0 <= t < len(trace.target_in):
+        raise ValueError(f"step {t} of decoding; there are 0 to {len(trace.target_in) - 1}")
+    logits = trace.logits[t]
+    ids = logits.topk(min(LIKELIEST, len(logits))).indices
+    rows = _numbers(model.embedding.weight[ids.to(model.device)])
+    return OutputSteps(t, trace.decoder_output, logits, ids, rows)
+
+
+def steps(trace: Trace, model: Transformer, name: str, t: int = 0) -> Steps:
+    """The steps of any place by its name. t: the step of decoding, for "output". Raises ValueError."""
+    if name in SIDES:
+        return embedding_steps(trace, model, name)
+    if name == "output":
+        return output_steps(trace, model, t)
+    return (feed_forward_steps if name.endswith(".ff") else attention_steps)(trace, model, name)
+
+
+@torch.inference_mode()
+def matrices(model: Transformer, name: str) -> dict[str, Tensor]:
+    """The weight matrices of a sub-layer as the paper multiplies with them, x W: [in, out], the transpose of torch's.
+
+    W_q, W_k, W_v, W_o of attention, W_1 and W_2 of feed-forward. Raises ValueError for a name that is no sub-layer.
+    """
+    inside, _ = _modules(model, name)
+    if isinstance(inside, MultiHeadAttention):
+        linear = {"W_q": inside.query, "W_k": inside.key, "W_v": inside.value, "W_o": inside.output}
+    else:
+        assert isinstance(inside, FeedForward)
+        linear = {"W_1": inside.inner, "W_2": inside.outer}
+    return {name: _numbers(one.weight).t() for name, one in linear.items()}

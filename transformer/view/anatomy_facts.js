@@ -1,0 +1,239 @@
+import { formatNumber, formatCount } from "./anatomy_format.js";
+import { traceName, stackOf, isAttention, isFeedForward, isEmbedding } from "./anatomy_walk.js";
+
+// What the panel of the anatomy says of a state: which of its texts, and the numbers that stand in them.
+
+export const isNear = ({ zoom }) => zoom !== "model" && zoom !== "layer";
+
+// Whether a matrix is one head's part of a tensor of heads.
+export function oneHead(matrix) {
+  const { shape, axes, rows, cols } = matrix;
+  return axes[1] === "head" && shape.length === 4 && rows === shape[2] && cols === shape[3];
+}
+
+const FACTS_RULES = ["", "_uniform", "_argmax"];
+const FACTS_TENSORS = {
+  project: ["W^Q", "b^Q", "W^K", "b^K", "W^V", "b^V"],
+  output: ["W^O", "b^O"],
+  inner: ["W_1", "b_1"],
+  outer: ["W_2", "b_2"],
+};
+
+// The factor of the scores where a switch has changed it, else null.
+function factsFactor(state, data) {
+  const scale = isAttention(state.place) && data.about && data.about.scale;
+  if (!scale) return null;
+  const { config } = data;
+  const trained = config.scaling ? config.d_k ** -0.5 : 1;
+  const factor = scale[state.head];
+  return Math.abs(factor - trained) > 1e-6 * trained ? factor : null;
+}
+
+// Which text of a step a state calls for, by the step's name.
+const FACTS_VARIANTS = {
+  x: ({ place, encoder, decoder }) => {
+    if (place === "decoder.cross") return "x_cross";
+    if (isFeedForward(place)) return "x_ff";
+    if (place === "encoder.self") return encoder === 0 ? "x_first" : "x";
+    return decoder === 0 ? "x_fed" : "x";
+  },
+  norm: (state, { config }) => (config.norm === "pre" ? "norm_pre" : "norm"),
+  project: ({ place }) => (place === "decoder.cross" ? "project_cross" : "project"),
+  split: (state, { config }) => (config.d_k === config.d_head ? "split" : "split_own"),
+  dot: ({ place }) => (place === "decoder.cross" ? "dot_cross" : "dot"),
+  scale: (state, data) => {
+    const factor = factsFactor(state, data);
+    if (factor === null) return data.config.scaling ? "scale" : "scale_off";
+    return factor === 1 ? "scale_removed" : "scale_switched";
+  },
+  mask: ({ place }, data, matrix) => {
+    const { hidden } = matrix && matrix.name === "scores" ? factsHidden(matrix) : { hidden: null };
+    const open = hidden === 0 && matrix.rows > 1; // a single row has nothing after it
+    if (place === "decoder.self") return open ? "mask_off" : "mask_decoder";
+    return (place === "decoder.cross" ? "mask_cross" : "mask_encoder") + (hidden ? "_some" : "");
+  },
+  softmax: (state, { about }) => "softmax" + FACTS_RULES[(about && about.rule && about.rule[state.head]) || 0],
+  values: (state, data) => {
+    if (data.about && data.about.zero && data.about.zero[state.head]) return "values_zero";
+    return state.place === "decoder.cross" ? "values_cross" : "values";
+  },
+  add: (state, data) => {
+    if (data.about && data.about.skipped) return "add_skipped";
+    return data.config.norm === "pre" ? "add_pre" : "add";
+  },
+  activation: (state, { config }) => "activation_" + config.activation,
+  row: ({ place }) => "row_" + place,
+  plus: (state, { config }) => "plus_" + config.positions,
+  hidden: (state, { config }) => (config.norm === "pre" ? "hidden_pre" : "hidden"),
+  choose: ({ t }, data) => (data.header.own && data.outputs.chosen_rank[t] === 0 ? "choose_own" : "choose_given"),
+  back: ({ t }, data) => (t + 1 < data.steps ? "back" : "back_end"),
+};
+const FACTS_TITLES = {
+  x_cross: "x_cross",
+  scale_off: "scale_off",
+  scale_removed: "scale_off",
+  scale_switched: "scale_switched",
+  softmax_uniform: "softmax_switched",
+  softmax_argmax: "softmax_switched",
+  activation_relu: "activation_relu",
+  activation_gelu: "activation_gelu",
+  plus_none: "plus_none",
+};
+
+// Keys of the title, the explanation and what folds behind it.
+export function tellKeys(state, data, matrix) {
+  const { place, step, zoom } = state;
+  const { config } = data;
+  const named = place.replace(".", "_");
+  if (!isNear(state)) {
+    const more = zoom === "model" ? "model" : config.norm === "pre" ? "layer_pre" : "layer";
+    return { title: "place_" + named, text: `tell_${zoom}_${named}`, more: "tell_more_" + more };
+  }
+  const text = FACTS_VARIANTS[step] ? FACTS_VARIANTS[step](state, data, matrix) : step;
+  const title = FACTS_TITLES[text] || step;
+  const more = step === "plus" ? text : step === "mask" && place === "decoder.self" ? "mask_decoder" : step;
+  return { title: "tell_title_" + title, text: "tell_" + text, more: "tell_more_" + more };
+}
+
+// Everything that the texts may name.
+export function tellValues(state, data) {
+  const { config, outputs, steps } = data;
+  const { place, t } = state;
+  const [source, target] = [data.labels("source").length, steps];
+  const n = stackOf(place) === "encoder" ? source : target;
+  const m = place === "decoder.self" ? target : source;
+  const stack = stackOf(place);
+  const factor = factsFactor(state, data);
+  const kept = outputs.labels[t].length;
+  const held = outputs.probability.subarray(t * kept, (t + 1) * kept).reduce((sum, p) => sum + p, 0);
+  return {
+    ...config,
+    ...{ n, m, t: t + 1, next: t + 2, steps, layer: state[stack] + 1, layers: config[stack + "_layers"] },
+    d_ff: formatCount(config.d_ff),
+    vocab: formatCount(config.vocab_size),
+    root: factsShort(Math.sqrt(config.d_k)),
+    root_model: factsShort(Math.sqrt(config.d_model)),
+    eps: String(config.layer_norm_eps).replace("-", "−"),
+    products: formatCount(n * m * config.d_k),
+    ratio: factsShort(config.d_ff / config.d_model),
+    trained: factsShort(config.scaling ? config.d_k ** -0.5 : 1),
+    factor: factsShort(factor ?? 1),
+    switched: factor === null ? null : Number(factor.toPrecision(4)),
+    fed: data.labels("target_in")[t],
+    token: data.labels("target_out")[t],
+    p: formatNumber(outputs.chosen_probability[t], "weights"),
+    rank: formatCount(outputs.chosen_rank[t] + 1),
+    share: `${(100 * held).toFixed(1)}%`,
+  };
+}
+
+const factsShort = (value) => String(Number(value.toPrecision(4)));
+
+function factsHidden(matrix) {
+  let hidden = 0;
+  for (const value of matrix.data) if (value === -Infinity) hidden++;
+  return { hidden, total: matrix.data.length };
+}
+
+// One line of what this step did to these numbers: {key, values} or null.
+export function tellFact(state, data, matrix) {
+  const { step, place, t } = state;
+  if (!isNear(state)) return null;
+  const { outputs, config } = data;
+  if (step === "mask" && matrix && matrix.masked) {
+    const { hidden, total } = factsHidden(matrix);
+    return { key: "tell_fact_hidden", values: { hidden: formatCount(hidden), total: formatCount(total) } };
+  }
+  if (step === "activation" && config.activation === "relu" && matrix) {
+    const alive = matrix.data.reduce((count, value) => count + (value > 0), 0);
+    const share = `${((100 * alive) / matrix.data.length).toFixed(1)}%`;
+    const total = formatCount(matrix.data.length);
+    return { key: "tell_fact_alive", values: { alive: formatCount(alive), total, share } };
+  }
+  if (step === "softmax" && matrix && oneHead(matrix)) {
+    const chosen = state.zoom !== "number" && stackOf(place) === "decoder" ? t : state.row;
+    const row = Math.min(matrix.rows - 1, Math.max(0, chosen));
+    let best = 0;
+    for (let col = 1; col < matrix.cols; col++) if (matrix.at(row, col) > matrix.at(row, best)) best = col;
+    const { rows, columns } = factsLabels(state, data, matrix);
+    const value = formatNumber(matrix.at(row, best), "weights");
+    return { key: "tell_fact_row", values: { row: rows[row], column: columns[best], value } };
+  }
+  if (place === "output" && (step === "probabilities" || step === "logits")) {
+    const kept = outputs.labels[t].length;
+    const [token] = outputs.labels[t];
+    const logit = formatNumber(outputs.logit[t * kept], "");
+    if (step === "logits") return { key: "tell_fact_logit", values: { token, value: logit } };
+    return { key: "tell_fact_top", values: { token, value: formatNumber(outputs.probability[t * kept], "weights") } };
+  }
+  return null;
+}
+
+// The tokens along the rows and, where they are keys, the columns of a matrix of a place.
+export function factsLabels(state, data, matrix) {
+  const { place } = state;
+  const own = data.labels(stackOf(place) === "encoder" ? "source" : "target_in");
+  const keys = data.labels(place === "decoder.self" ? "target_in" : "source");
+  const [rowAxis, colAxis] = matrix.axes.slice(-2);
+  return { rows: rowAxis === "key" ? keys : own, columns: colAxis === "key" ? keys : null };
+}
+
+// The boxes of parameters that a state is about: how many, what of, and the key of the text that says it.
+export function tellBoxes(state, data) {
+  const { boxes } = data.header;
+  const { config } = data;
+  const { place, step } = state;
+  const near = isNear(state);
+  const found = (name, tensors, key) => {
+    const box = boxes[name] || { tensors: [] };
+    const shown = tensors || box.tensors;
+    const count = tensors || !box.count ? factsCount(shown) : box.count;
+    const shared = box.shared_with || [];
+    const wanted = key || (shared.length ? "tell_parameters_shared" : "tell_parameters");
+    const share = count / config.parameters;
+    return { name, step: tensors && step, key: wanted, count, share, shared, tensors: shown.map(factsPaper) };
+  };
+  if (isEmbedding(place)) {
+    if (near && step === "times") return found("", [], "tell_parameters_none");
+    if (!near || step === "row") return found(place + ".embedding");
+    const fixed = { sinusoidal: "tell_parameters_fixed", none: "tell_parameters_none" };
+    return found(place + ".positions", null, fixed[config.positions]);
+  }
+  if (place === "output") {
+    if (!near || step === "logits") return found("output");
+    return step === "hidden" && config.norm === "pre" ? found("decoder.norm") : found("", [], "tell_parameters_none");
+  }
+  const at = traceName(state);
+  if (near && step === "norm") return found(at + ".norm");
+  const own = near && FACTS_TENSORS[step];
+  const sub = boxes[at] ? boxes[at].tensors : [];
+  if (own) return found(at, sub.filter(({ symbol }) => own.includes(symbol)));
+  const norm = boxes[at + ".norm"] ? boxes[at + ".norm"].tensors : [];
+  return found(at, [...sub, ...norm], near ? "tell_parameters_not" : null);
+}
+
+const factsCount = (tensors) => tensors.reduce((sum, { count }) => sum + count, 0);
+
+// A matrix as the paper multiplies with it, x W: torch stores the transpose.
+function factsPaper(tensor) {
+  return tensor.symbol.startsWith("W") ? { ...tensor, shape: [...tensor.shape].reverse() } : tensor;
+}
+
+// The largest change that the switches made to what is shown: 0 if none, null where it is not known.
+export function tellPlain(state, data, matrix) {
+  const at = traceName(state);
+  const { changed } = data.header;
+  if (!isNear(state)) {
+    const names = { source: "encoder.0.self.enters", target: "decoder.0.self.enters", output: "decoder.output" };
+    return (changed && changed[names[state.place] || (isAttention(state.place) ? at : at + ".enters")]) || 0;
+  }
+  if (!matrix || !data.about) return null;
+  const plain = data.plain("place." + matrix.name, oneHead(matrix) ? { head: state.head } : {});
+  if (!plain || plain.data.length !== matrix.data.length) return 0;
+  let most = 0;
+  matrix.data.forEach((value, i) => {
+    const change = Math.abs(value - plain.data[i]);
+    if (Number.isFinite(change)) most = Math.max(most, change);
+  });
+  return most;
+}

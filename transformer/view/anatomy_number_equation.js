@@ -1,0 +1,107 @@
+import { formatNumber } from "./anatomy_format.js";
+
+// The equation of a number with the numbers in it, in pieces between which a line may break; indices count from 1.
+
+const NUMBER_EQUATION_SHOWN = 3; // terms of a sum that are written: the first two and the last
+
+const numberBracketed = (value) => (value < 0 ? `(${formatNumber(value)})` : formatNumber(value));
+const numberIndexed = (sign, ...indices) => `${sign}_{${indices.join(",")}}`;
+
+const NUMBER_EQUATIONS = {
+  given: (found) => [`${numberSign(found)} = ${formatNumber(found.stored)}`],
+  lookup: (found) => [`${numberIndexed("E", found.id, found.col + 1)} = ${formatNumber(found.stored)}`],
+  dot: (found) => {
+    const { a, b, products, bias, skipped, free, of } = found;
+    const term = (m) => `${formatNumber(a[m])} × ${numberBracketed(b[m])}`;
+    const count = products.length;
+    const shown = count <= NUMBER_EQUATION_SHOWN ? products.map((_, m) => m) : [0, 1, count - 1];
+    const terms = Array.from(shown, (m, i) => {
+      const sign = i ? "+ " : "= ";
+      const gap = i === 2 && count > NUMBER_EQUATION_SHOWN ? "+ … " : "";
+      return `${gap}${sign}${i && a[m] < 0 ? `(${formatNumber(a[m])}) × ${numberBracketed(b[m])}` : term(m)}`;
+    });
+    const names =
+      of.name === "dot"
+        ? `${numberIndexed("q", found.row + 1)} · ${numberIndexed("k", found.col + 1)}`
+        : numberSign(found);
+    const more = bias === null ? [] : [`+ ${numberBracketed(bias)}`];
+    return [names, ...terms, ...more, `= ${formatNumber(skipped ? free : found.value)}`];
+  },
+  divide: (found) => {
+    const [dot, root] = [formatNumber(found.a), formatNumber(found.root)];
+    return [`${numberSign(found)} = ${dot} ÷ √${found.depth}`, `= ${dot} ÷ ${root}`, numberResult(found)];
+  },
+  times: (found) => {
+    const factor = found.depth && found.of.name === "embedding" ? [`× √${found.depth}`] : [];
+    return [
+      `${numberSign(found)} = ${formatNumber(found.a)} ${factor[0] || `× ${numberBracketed(found.factor)}`}`,
+      ...(factor[0] ? [`= ${formatNumber(found.a)} × ${formatNumber(found.factor)}`] : []),
+      numberResult(found),
+    ];
+  },
+  mask: (found) => [
+    `${numberSign(found)} = ${formatNumber(found.a)} + ${found.hidden ? "(−∞)" : "0"}`,
+    numberResult(found),
+  ],
+  softmax: (found) => {
+    const { rule, visible, scores, at, top, exps, total } = found;
+    if (rule === 1) return [`${numberSign(found)} = ${found.value ? `1 ÷ ${visible}` : "0"}`, numberResult(found)];
+    if (rule === 2) return [`${numberSign(found)} = ${found.value}`];
+    const power = `e^{${formatNumber(scores[at])} − ${numberBracketed(top)}}`;
+    return [
+      `${numberSign(found)} = ${power} ÷ ${formatNumber(total)}`,
+      `= ${formatNumber(exps[at])} ÷ ${formatNumber(total)}`,
+      numberResult(found),
+    ];
+  },
+  add: (found) => [
+    `${numberSign(found)} = ${formatNumber(found.a)} + ${numberBracketed(found.b)}`,
+    numberResult(found),
+  ],
+  plus: (found) => NUMBER_EQUATIONS.add(found),
+  norm: (found) => {
+    const { x, mean, deviation, gamma, beta } = found;
+    const centred = `(${formatNumber(x)} − ${numberBracketed(mean)}) ÷ ${formatNumber(deviation)}`;
+    return [
+      `${numberSign(found)} = ${centred}`,
+      `× ${numberBracketed(gamma)}`,
+      `+ ${numberBracketed(beta)}`,
+      numberResult(found),
+    ];
+  },
+  activation: (found) => {
+    const x = formatNumber(found.x);
+    const how = found.sort === "gelu" ? `${x} × Φ(${x})` : `max(0, ${x})`;
+    return [`${numberSign(found)} = ${how}`, `= ${formatNumber(found.free)}`];
+  },
+  split: (found) => [
+    `${numberIndexed(found.of.sign, found.row + 1, found.col + 1)}^{(${found.head + 1})} = ${numberIndexed(found.of.sign, found.row + 1, found.at + 1)}`,
+    numberResult(found),
+  ],
+  concat: (found) => [
+    `${numberSign(found)} = ${numberIndexed("o", found.row + 1, found.at.col + 1)}^{(${found.at.head + 1})}`,
+    numberResult(found),
+  ],
+  probability: (found) => {
+    const power = `e^{${formatNumber(found.logit)} − ${numberBracketed(found.logSum)}}`;
+    return [
+      `${numberSign(found)} = ${power}`,
+      `= e^{${formatNumber(found.logit - found.logSum)}}`,
+      numberResult(found),
+    ];
+  },
+  choose: (found) => NUMBER_EQUATIONS.probability(found),
+  back: (found) => NUMBER_EQUATIONS.probability(found),
+};
+
+// The sign of the number: of a word its place among the likeliest, else row and column.
+function numberSign(found) {
+  const { of, row, col } = found;
+  return of.rows === "word" ? numberIndexed(of.sign, row + 1) : numberIndexed(of.sign, row + 1, col + 1);
+}
+
+const numberResult = (found) => `= ${formatNumber(found.value)}`;
+
+export function numberEquation({ found }) {
+  return NUMBER_EQUATIONS[found.made](found);
+}

@@ -1,0 +1,314 @@
+import { formatCount, formatNumber } from "./anatomy_format.js";
+import { numberRow } from "./anatomy_number_of.js";
+import { numberCellsPart } from "./anatomy_number_cells.js";
+import { numberCardsPart, numberCurvePart, numberRowPart, numberStackedParts } from "./anatomy_number_cards.js";
+import { NUMBER_LINE } from "./anatomy_number_sheet.js";
+
+// What is drawn below a number that is made of a few others: a card for each, and the rows they stand in. tools: see
+// numberParts.
+
+// Cards, a sentence above them if there is one to say, and pictures below as far as there is room.
+function numberCardVariants({ sheet, w }, cards, pictures = [], said = null) {
+  const gap = 1.1 * sheet.unit;
+  const say = said ? [numberSentencePart(sheet, said, w)] : [];
+  const found = [];
+  for (const noted of [true, false]) {
+    const first = [...say, numberCardsPart(sheet, cards, w, noted)];
+    for (let kept = pictures.length; kept >= 0; kept--)
+      found.push(numberStackedParts([...first, ...pictures.slice(0, kept)], gap));
+  }
+  return found;
+}
+
+export function numberSentencePart(sheet, text, w) {
+  const high = sheet.paragraphHeight(text, w);
+  return { least: high, best: high, draw: (x, y, wide) => sheet.paragraph("said", text, x, y, wide) };
+}
+
+// A row of a matrix as a strip, the number that is meant outlined.
+function numberRowPart(tools, name, at, mark, title, { pick, options, heads } = {}) {
+  const { sheet, w, read } = tools;
+  const found = read(name, options);
+  const numbers = numberRow(found, at);
+  return numberRowPart(sheet, `row.${name}`, numbers, {
+    title,
+    at: mark,
+    origin: `${found.id}|row|${at}`,
+    pick,
+    heads,
+    w,
+  });
+}
+
+const numberStripTitle = ({ t, token }, name, count) =>
+  t("number_strip", { name: t(`number_name_${name}`), token, count: formatCount(count) });
+
+// -- a few numbers -----------------------------------------------------------------------------------------------------
+
+// A card that leads to where its number comes from.
+export function numberLinked({ found, t }, card, go = found.from(0)) {
+  return go ? { ...card, go, label: t("number_from", { name: card.name }) } : card;
+}
+
+export function numberGivenParts(tools) {
+  const { found, t, state, data } = tools;
+  const { before } = found;
+  const layer = (before.place.startsWith("encoder") ? before.encoder : before.decoder) + 1;
+  const place = t(`number_from_${before.place.replace(".", "_")}`, { layer });
+  const cards = [
+    numberLinked(tools, {
+      name: t("number_card_arrives"),
+      value: place,
+      note: found.normed ? t("number_card_normed") : "",
+    }),
+  ];
+  const from = (m) => ({ ...found.from(0), row: found.row, col: m });
+  const name = found.of.name;
+  return numberCardVariants(tools, cards, [
+    numberRowPart(tools, name, found.row, found.col, numberStripTitle(tools, name, data.config.d_model), {
+      pick: from,
+    }),
+  ]);
+}
+
+export function numberLookupParts(tools) {
+  const { found, t, token, config } = tools;
+  const cards = [
+    { name: t("number_card_id", { token }), value: formatCount(found.id) },
+    {
+      name: t("number_card_lookup", { id: formatCount(found.id), n: formatCount(found.col + 1) }),
+      value: formatNumber(found.stored),
+      sign: "→",
+    },
+  ];
+  return numberCardVariants(tools, cards, [
+    numberRowPart(tools, "rows", found.row, found.col, numberStripTitle(tools, "rows", config.d_model)),
+  ]);
+}
+
+export function numberScaleParts(tools) {
+  const { sheet, found, t } = tools;
+  const cards = [numberLinked(tools, { name: t("number_card_dot"), value: formatNumber(found.a) })];
+  if (found.made === "divide")
+    cards.push({
+      name: t("number_card_root", { depth: found.depth }),
+      kind: "math",
+      value: `√${found.depth} = ${formatNumber(found.root)}`,
+      sign: "÷",
+    });
+  else
+    cards.push({
+      name: t(found.plain ? "number_card_unscaled" : "number_card_factor"),
+      value: formatNumber(found.factor),
+      sign: "×",
+    });
+  cards.push({ name: t("number_card_scaled"), value: formatNumber(found.value), sign: "=", hue: sheet.ramp });
+  return numberCardVariants(tools, cards, numberKeyRows(tools, ["dot", "scaled"]));
+}
+
+// Rows of scores, key by key: their numbers where there is room for them, else strips.
+function numberKeyRows(tools, names) {
+  const { sheet, found, own, t, w, token, labels } = tools;
+  const step = { dot: "dot", scaled: "scale", scores: "mask" };
+  const picks = names.map((name) => (m) => ({ step: step[name], row: found.row, col: m }));
+  const rows = names.map((name, i) => {
+    const matrix = tools.read(name, own);
+    const text = t(`number_name_${name}`);
+    const numbers = numberRow(matrix, found.row);
+    const says = (m) => [text, labels("key")[m], formatNumber(numbers[m])];
+    const more = { origin: `${matrix.id}|row|${found.row}`, label: text, pick: picks[i], says, outline: "thin" };
+    return { numbers, text, more };
+  });
+  const cells = numberCellsPart(sheet, rows, labels("key"), w, found.col);
+  if (cells) return [numberTitled(tools, cells, t("number_row_of", { token }))];
+  return names.map((name, i) =>
+    numberRowPart(tools, name, found.row, found.col, numberStripTitle(tools, name, rows[i].numbers.length), {
+      options: own,
+      pick: picks[i],
+      heads: labels("key"),
+    }),
+  );
+}
+
+function numberTitled({ sheet, w }, part, text) {
+  const head = NUMBER_LINE * sheet.unit + 0.3 * sheet.unit;
+  const draw = (x, y, wide, h) => {
+    sheet.text("titled", text, x, y, w, { weight: 600 });
+    part.draw(x, y + head, wide, h - head);
+  };
+  return { least: part.least + head, best: part.best + head, draw };
+}
+
+export function numberMaskParts(tools) {
+  const { sheet, found, t } = tools;
+  const mask = {
+    name: t(found.hidden ? "number_card_hidden" : "number_card_visible"),
+    value: found.hidden ? "−∞" : "0",
+    note: t(`number_why_${found.why}`),
+    sign: "+",
+  };
+  const cards = [
+    numberLinked(tools, { name: t("number_card_scaled"), value: formatNumber(found.a) }),
+    mask,
+    { name: t("number_card_masked"), value: formatNumber(found.value), sign: "=", hue: sheet.ramp },
+  ];
+  return numberCardVariants(tools, cards, numberKeyRows(tools, ["scaled", "scores"]));
+}
+
+export function numberAddParts(tools) {
+  const { sheet, found, t, config } = tools;
+  const cards = [
+    numberLinked(tools, { name: t("number_card_x"), value: formatNumber(found.a) }),
+    numberLinked(
+      tools,
+      { name: t("number_card_update"), value: formatNumber(found.b), note: t("number_card_update_note"), sign: "+" },
+      found.from(1),
+    ),
+    { name: t("number_card_sum"), value: formatNumber(found.value), sign: "=", hue: sheet.ramp },
+  ];
+  const rows = ["x", "update", "sum"].map((name, i) => {
+    const pick = i < 2 ? (m) => ({ ...found.from(i), col: m }) : (m) => ({ row: found.row, col: m });
+    return numberRowPart(tools, name, found.row, found.col, numberStripTitle(tools, name, config.d_model), { pick });
+  });
+  return numberCardVariants(tools, cards, rows);
+}
+
+export function numberNormParts(tools) {
+  const { sheet, found, t, config } = tools;
+  const input = found.pre ? "x" : "sum";
+  const card = (name, value, sign, more) => ({
+    name: t(`number_card_${name}`),
+    value: formatNumber(value),
+    sign,
+    ...more,
+  });
+  const cards = [
+    numberLinked(tools, card(found.pre ? "x" : "input_sum", found.x, ""), found.from(found.col)),
+    card("mean", found.mean, "−"),
+    card("deviation", found.deviation, "÷"),
+    card("normal", found.normal, "="),
+    card("gamma", found.gamma, "×"),
+    card("beta", found.beta, "+"),
+    card("result", found.value, "=", { hue: sheet.ramp }),
+  ];
+  const pictures = [
+    numberRowPart(tools, input, found.row, found.col, numberStripTitle(tools, input, config.d_model), {
+      pick: (m) => found.from(m),
+    }),
+    numberRowPart(tools, found.of.name, found.row, found.col, numberStripTitle(tools, found.of.name, config.d_model), {
+      pick: (m) => ({ row: found.row, col: m }),
+    }),
+  ];
+  return numberCardVariants(tools, cards, pictures);
+}
+
+export function numberActivationParts(tools) {
+  const { sheet, found, t } = tools;
+  const phi = found.x ? found.free / found.x : 0.5;
+  const note =
+    found.sort === "gelu" ? t("number_card_gelu_note", { phi: formatNumber(phi) }) : t("number_card_relu_note");
+  const cards = [
+    numberLinked(tools, { name: t("number_card_input"), value: formatNumber(found.x) }),
+    {
+      name: t(`number_card_${found.sort}`),
+      value: formatNumber(found.free),
+      note,
+      sign: "→",
+      ...(found.silenced ? {} : { hue: sheet.ramp }),
+    },
+  ];
+  const said = found.silenced ? t("number_silenced", { value: formatNumber(found.free) }) : null;
+  const pick = (m) => ({ row: found.row, col: m });
+  const strip = numberRowPart(
+    tools,
+    "activation",
+    found.row,
+    found.col,
+    numberStripTitle(tools, "activation", tools.config.d_ff),
+    {
+      pick,
+    },
+  );
+  return numberCardVariants(tools, cards, [numberCurvePart(sheet), strip], said);
+}
+
+export function numberSplitParts(tools) {
+  const { sheet, found, t, state, data } = tools;
+  const { of, at, width } = found;
+  const count = data.config.heads * width;
+  const head = { n: found.col + 1, head: state.head + 1 };
+  const cards = [
+    numberLinked(tools, {
+      name: t("number_card_whole", { n: formatCount(at + 1), count: formatCount(count) }),
+      value: formatNumber(found.value),
+    }),
+    { name: t("number_card_in_head", head), value: formatNumber(found.value), sign: "→", hue: sheet.ramp },
+  ];
+  const pick = (m) => ({ ...found.from(0), col: m });
+  return numberCardVariants(tools, cards, [
+    numberRowPart(tools, of.name, found.row, at, numberStripTitle(tools, of.name, count), { pick }),
+  ]);
+}
+
+export function numberConcatParts(tools) {
+  const { sheet, found, t, config } = tools;
+  const { at } = found;
+  const cards = [
+    numberLinked(tools, {
+      name: t("number_card_in_head", { n: at.col + 1, head: at.head + 1 }),
+      value: formatNumber(found.value),
+    }),
+    {
+      name: t("number_card_together", { n: formatCount(found.col + 1), count: formatCount(config.d_model) }),
+      value: formatNumber(found.value),
+      sign: "→",
+      hue: sheet.ramp,
+    },
+  ];
+  const pick = (m) => ({ row: found.row, col: m });
+  return numberCardVariants(tools, cards, [
+    numberRowPart(tools, "concat", found.row, found.col, numberStripTitle(tools, "concat", config.d_model), { pick }),
+  ]);
+}
+
+export function numberTimesParts(tools) {
+  const { sheet, found, t, config } = tools;
+  const cards = [
+    numberLinked(tools, { name: t("number_card_row"), value: formatNumber(found.a) }),
+    {
+      name: t("number_card_model_root", { depth: found.depth }),
+      kind: "math",
+      value: formatNumber(found.factor),
+      sign: "×",
+    },
+    { name: t("number_card_embedding"), value: formatNumber(found.value), sign: "=", hue: sheet.ramp },
+  ];
+  const rows = ["rows", "embedding"].map((name, i) => {
+    const pick = (m) => ({ step: i ? "times" : "row", row: found.row, col: m });
+    return numberRowPart(tools, name, found.row, found.col, numberStripTitle(tools, name, config.d_model), { pick });
+  });
+  return numberCardVariants(tools, cards, rows);
+}
+
+export function numberPlusParts(tools) {
+  const { sheet, found, t, config } = tools;
+  const { wave, position } = found;
+  const note = wave
+    ? t("number_card_wave", { wave: wave.sort, angle: `${position} ÷ 10000^(${wave.even}/${config.d_model})` })
+    : t("number_card_learned");
+  const cards = [
+    numberLinked(tools, { name: t("number_card_embedding"), value: formatNumber(found.a) }),
+    {
+      name: t("number_card_position", { position: formatCount(position) }),
+      value: formatNumber(found.b),
+      note: config.positions === "none" ? "" : note,
+      sign: "+",
+    },
+    { name: t("number_card_x"), value: formatNumber(found.value), sign: "=", hue: sheet.ramp },
+  ];
+  const rows = ["embedding", "positions", "x"].map((name, i) => {
+    const pick = [(m) => ({ ...found.from(0), col: m }), null, (m) => ({ row: found.row, col: m })][i];
+    return numberRowPart(tools, name, found.row, found.col, numberStripTitle(tools, name, config.d_model), { pick });
+  });
+  return numberCardVariants(tools, cards, rows);
+}

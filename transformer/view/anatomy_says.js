@@ -1,0 +1,97 @@
+import { LAB_TEXTS } from "./lab_texts.js";
+import { ANATOMY_TEXTS } from "./anatomy_texts.js";
+import { ATTENTION_BOARD_TEXTS } from "./anatomy_attention_parts.js";
+import { ANATOMY_ENDS_TEXTS } from "./anatomy_ends_texts.js";
+import { NUMBER_TEXTS } from "./anatomy_number_texts.js";
+import { formatNumber } from "./anatomy_format.js";
+
+// What the anatomy says of what is under the pointer, and all of its texts together.
+
+export const FLOW_TEXTS = {
+  an_region: "Anatomy of the model",
+  an_encoder: "Encoder",
+  an_decoder: "Decoder",
+  an_switches: "Switch parts of the model",
+  an_switched: "({n} switched)",
+  flow_source: "Source",
+  flow_target: "Fed in",
+  flow_self: "Self-attention",
+  flow_masked: "Masked self-attention",
+  flow_cross: "Cross-attention",
+  flow_memory: "output",
+  flow_out: "output",
+  flow_leaves: "leaves",
+  flow_ff: "Feed-forward",
+  flow_self_short: "Self",
+  flow_masked_short: "Self, masked",
+  flow_cross_short: "Cross",
+  flow_ff_short: "Neurons",
+  flow_output: "Next word",
+  flow_count: "{n} parameters",
+  flow_shared: "shares the embeddings' table",
+  flow_table: "one table: {n}",
+  flow_layer: "{stack}, layer {layer} of {layers}",
+  flow_layer_count: "{stack}, layer {layer} of {layers} · {n} parameters",
+  flow_head: "head {head} of {heads}",
+  flow_go: "{name}: look inside",
+  flow_go_embedding: "How a token becomes a vector",
+  flow_go_parts: "How queries, keys and values are made",
+  flow_go_neurons: "Which neurons are active",
+  flow_go_head: "Head {head}: look inside",
+  flow_go_output: "How the next word is chosen",
+  say_cell: "{row}, {column}",
+  say_column: "{name} {n} of {total}",
+  say_name: "{name}, row {row} of {rows}, column {column} of {columns}",
+  say_norm: "length {value}",
+  say_masked: "masked: −∞ here, so its weight is 0",
+  say_changed: "changed by the switches, by {value} at most",
+  say_before: "without the switches {value}",
+  say_approximate: "≈ {value}",
+};
+
+export const ALL_ANATOMY_TEXTS = {
+  ...LAB_TEXTS,
+  ...ANATOMY_TEXTS,
+  ...ATTENTION_BOARD_TEXTS,
+  ...ANATOMY_ENDS_TEXTS,
+  ...NUMBER_TEXTS,
+  ...FLOW_TEXTS,
+  lab_zero_click: "Knock this head out",
+};
+
+const TOKEN_AXES = ["query", "key", "token", "step", "source", "target"];
+
+// The tokens along an axis of the place that is shown; null where it counts something else.
+function axisLabels({ data, state }, axis) {
+  if (!axis) return null;
+  const side = axis.split(":")[0];
+  if (side === "source") return data.labels("source");
+  if (side === "target") return data.labels("target_in");
+  if (!TOKEN_AXES.includes(axis)) return null;
+  const { place } = state;
+  if (axis === "key") return data.labels(place === "decoder.self" ? "target_in" : "source");
+  if (place === "source" || place.startsWith("encoder")) return data.labels("source");
+  return data.labels("target_in");
+}
+
+// The lines of the tooltip of a cell. view: {data, state, t}
+export function hoverLines(view, item, row, col) {
+  const { t } = view;
+  const { matrix } = item;
+  const rows = item.rowLabels || axisLabels(view, item.rowAxis);
+  const columns = item.colLabels || axisLabels(view, item.colAxis);
+  const name = (labels, axis, index, total) =>
+    labels ? labels[index] : axis ? t("say_column", { name: axis, n: index + 1, total }) : null;
+  const [first, second] = [name(rows, item.rowAxis, row, matrix.rows), name(columns, item.colAxis, col, matrix.cols)];
+  const lines = [first && second ? t("say_cell", { row: first, column: second }) : first || second || matrix.name];
+  const value = matrix.at(row, col);
+  const said = formatNumber(value, matrix.name);
+  // A strip of 8 bits shows a vector, not its numbers: its length is said instead.
+  if (matrix.exact || value === 0) lines.push({ text: said, class: "hs-tip-number" });
+  else if (matrix.norms) lines.push(t("say_norm", { value: formatNumber(matrix.norms[row], "") }));
+  else if (matrix.name === "weights") lines.push({ text: t("say_approximate", { value: value.toFixed(2) }), class: "hs-tip-number" });
+  if (value === -Infinity) lines.push(t("say_masked"));
+  const before = item.plain && item.plain.at(row, col);
+  if (item.plain && matrix.exact) lines.push({ text: t("say_before", { value: formatNumber(before, matrix.name) }), class: "hs-tip-dim" });
+  return lines;
+}

@@ -1,0 +1,102 @@
+import { isAttention, isFeedForward, isEmbedding } from "./anatomy_walk.js";
+import { modelFlow, layerFlow, flowHeight } from "./anatomy_flow.js";
+import { attentionBoard, attentionBoardHeight } from "./anatomy_attention.js";
+import { feedForwardBoard, feedForwardBoardHeight } from "./anatomy_ff.js";
+import { embeddingBoard, embeddingBoardHeight, outputBoard, outputBoardHeight } from "./anatomy_ends.js";
+import { formatNumber } from "./anatomy_format.js";
+import { numberBoard, numberBoardHeight } from "./anatomy_number.js";
+
+// Which layout draws a state, how high it needs to be on a narrow screen, and which matrix a step is about.
+
+function sceneLayout({ zoom, place }) {
+  if (zoom === "model") return [modelFlow, flowHeight];
+  if (zoom === "layer") return [layerFlow, flowHeight];
+  if (zoom === "number") return [numberBoard, numberBoardHeight];
+  if (isAttention(place)) return [attentionBoard, attentionBoardHeight];
+  if (isFeedForward(place)) return [feedForwardBoard, feedForwardBoardHeight];
+  return isEmbedding(place) ? [embeddingBoard, embeddingBoardHeight] : [outputBoard, outputBoardHeight];
+}
+
+export function anatomyScene(ctx) {
+  const items = sceneLayout(ctx.state)[0](ctx);
+  return [...items, ...sceneMarks(ctx, items)];
+}
+
+// Under switches: a bar over every matrix that is no longer what it was, which also learns its numbers of before.
+function sceneMarks({ data, unit, t }, items) {
+  const { changed, switches } = data.header;
+  if (!switches || !Object.keys(switches).length) return [];
+  const marks = [];
+  for (const item of items) {
+    if (item.kind !== "matrix" || !item.matrix.origin) continue;
+    const { name, options } = item.matrix.origin;
+    const near = name.startsWith("place.");
+    if (near) item.plain = data.plain(name, options);
+    const most = near ? item.plain && largestChange(item.matrix, item.plain) : changed[name.replace(/\.weights$/, "")] || changed[name];
+    if (!(most > 1e-6)) continue; // rounding
+    const high = Math.max(3, unit * 0.24);
+    const tip = [t("say_changed", { value: formatNumber(most, item.matrix.name) })];
+    marks.push({ key: `changed:${item.key}`, kind: "box", x: item.x, y: item.y - high - 1, w: item.w, h: high, fill: "changed", radius: 2, z: 2, parent: item.key, tip });
+  }
+  return marks;
+}
+
+function largestChange(after, before) {
+  let most = 0;
+  after.data.forEach((value, i) => {
+    const far = Math.abs(value - before.data[i]);
+    if (far > most) most = far; // of two masked cells it is NaN: no change; of one it is infinite
+  });
+  return most;
+}
+
+export function anatomySceneHeight(ctx) {
+  return sceneLayout(ctx.state)[1](ctx);
+}
+
+const MAIN_ATTENTION = {
+  dot: "dot",
+  scale: "scaled",
+  mask: "scores",
+  softmax: "weights",
+  values: "head_outputs",
+};
+const MAIN_REST = {
+  x: "x",
+  concat: "concat",
+  output: "update",
+  inner: "pre",
+  activation: "activation",
+  outer: "update",
+  add: "sum",
+  row: "rows",
+  times: "embedding",
+  plus: "x",
+  hidden: "hidden",
+  logits: "logits",
+  probabilities: "logits",
+  choose: "logits",
+  back: "logits",
+};
+
+// The name, in the place pack, of what a step makes; null for what a step makes no table of.
+export function stepMatrix({ step, matrix }, norm) {
+  if (step === "project" || step === "split") return matrix || "queries";
+  if (step === "norm") return norm === "pre" ? "normed" : "leaves";
+  return MAIN_ATTENTION[step] || MAIN_REST[step] || null;
+}
+
+// The matrix a state is about: of a step, what it makes; of the model and a layer, what its place shows.
+export function mainMatrix({ state, data }) {
+  const { place, zoom } = state;
+  if (zoom === "model" || zoom === "layer") {
+    const [stack, part] = place.split(".");
+    if (isAttention(place)) return data.matrix(`${stack}.${state[stack]}.${part}.weights`, { head: state.head });
+    if (isFeedForward(place)) return data.matrix(`${stack}.${state[stack]}.ff.activation`);
+    if (place === "output") return data.matrix("decoder.output");
+    return data.matrix(place === "source" ? "encoder.0.self.enters" : "decoder.0.self.enters");
+  }
+  const name = stepMatrix(state, data.config.norm);
+  const heads = isAttention(place) && (state.step in MAIN_ATTENTION || ((state.step === "split" || state.step === "project") && zoom === "head"));
+  return data.matrix("place." + name, heads ? { head: state.head } : {});
+}

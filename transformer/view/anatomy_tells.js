@@ -1,0 +1,358 @@
+// What the panel of the anatomy explains, with the sections of "Attention Is All You Need" (Vaswani et al. 2017).
+// tell_title_*: headings; tell_*: two or three sentences; tell_more_*: what folds. Used by anatomy_tell.js through
+// ANATOMY_TEXTS (anatomy_texts.js).
+export const ANATOMY_TELLS = {
+  tell_title_x: "What comes in: x",
+  tell_title_x_cross: "What comes in: x and memory",
+  tell_title_norm: "LayerNorm",
+  tell_title_project: "Queries, keys and values",
+  tell_title_split: "Dealt out to {heads} heads",
+  tell_title_dot: "Every query times every key",
+  tell_title_scale: "Divided by √{d_k}",
+  tell_title_scale_off: "Not divided by √{d_k}",
+  tell_title_scale_switched: "Times {factor}",
+  tell_title_mask: "The mask",
+  tell_title_softmax: "Softmax makes weights",
+  tell_title_softmax_switched: "Weights, replaced",
+  tell_title_values: "Weights times values",
+  tell_title_concat: "Heads side by side",
+  tell_title_output: "Times W^O",
+  tell_title_add: "Plus x",
+  tell_title_inner: "Out to {d_ff} neurons",
+  tell_title_activation_relu: "ReLU: which neurons stay",
+  tell_title_activation_gelu: "GELU: which neurons stay",
+  tell_title_outer: "Back to {d_model} numbers",
+  tell_title_row: "A row of the table for each token",
+  tell_title_times: "Times √{d_model}",
+  tell_title_plus: "Plus the position",
+  tell_title_plus_none: "No position is added",
+  tell_title_hidden: "The decoder's output: h_t",
+  tell_title_logits: "A logit for every token",
+  tell_title_probabilities: "Softmax makes probabilities",
+  tell_title_choose: "One token is chosen",
+  tell_title_back: "Back in as the next input",
+
+  // -- steps of attention --------------------------------------------------------------------------------------------
+  tell_x:
+    "One row of {d_model} numbers for each of {n} tokens, as the sub-layer before left them. Every sub-layer takes " +
+    "and gives rows of this width, so that they can be added (section 3.1).",
+  tell_x_first:
+    "One row of {d_model} numbers for each of {n} source tokens: its embedding plus its position (sections 3.4 and " +
+    "3.5). Every sub-layer takes and gives rows of this width, so that they can be added (section 3.1).",
+  tell_x_fed:
+    "One row of {d_model} numbers for each token the decoder is fed: the target shifted right by one, beginning with " +
+    "<s> (section 3.1). Row {t} belongs to the step shown; rows below it belong to later steps.",
+  tell_x_cross:
+    "Two things come in: x, the decoder's {n} rows, and memory, the encoder's output of {m} rows. Queries will be " +
+    "made of x, keys and values of memory (section 3.2.3).",
+  tell_x_ff:
+    "One row of {d_model} numbers for each of {n} tokens, as attention left them. From here no row sees another: the " +
+    "network works on “each position separately and identically” (section 3.3).",
+  tell_more_x:
+    "The paper's Figure 1 draws one arrow where {n} rows run side by side. What runs along these arrows is also " +
+    "called the residual stream: each sub-layer reads it and adds to it. The page shows one sentence, so batch is 1.",
+
+  tell_norm:
+    "Each row on its own: minus its mean, divided by its standard deviation, times γ, plus β. γ and β are learned, " +
+    "one number for each of the {d_model} columns. What leaves the sub-layer is LayerNorm(x + Sublayer(x)) (section " +
+    "3.1).",
+  tell_norm_pre:
+    "Each row on its own: minus its mean, divided by its standard deviation, times γ, plus β. The sub-layer works on " +
+    "the result, z; x goes around it unchanged. The paper normalises after the sum (section 3.1), this model before " +
+    "the sub-layer (pre-norm, Xiong et al. 2020).",
+  tell_more_norm:
+    "The standard deviation is √(variance + ε) with ε = {eps}; the variance is the mean of squares over the row's " +
+    "{d_model} numbers (Ba et al. 2016). Before γ and β every row has mean 0 and, but for ε, length √{d_model} ≈ " +
+    "{root_model}: LayerNorm takes away a row's mean and its length.",
+
+  tell_project:
+    "Three learned matrices make three vectors of every row: a query, what the token looks for; a key, what it is " +
+    "found by; a value, what it hands over (section 3.2.2). W^Q holds the W_i^Q of all heads side by side, W^K and " +
+    "W^V likewise. This model adds biases; the paper's formula has none.",
+  tell_project_cross:
+    "Queries are made of x, the decoder's rows; keys and values of memory, the encoder's output, so that every " +
+    "position of the decoder can attend to the whole source (section 3.2.3). W^Q holds the W_i^Q of all heads side " +
+    "by side. This model adds biases; the paper's formula has none (section 3.2.2).",
+  tell_more_project:
+    "Every number is a row times a column of the matrix, {d_model} products added up, plus the column's bias. Q and " +
+    "K have {heads} × {d_k} columns, V has {heads} × {d_head}. The bias of K adds the same to all scores of a query, " +
+    "which leaves the softmax as it was; that of Q does not.",
+
+  tell_split:
+    "No number changes: the columns are dealt out to {heads} heads, {d_k} each. Every head attends by itself, and " +
+    "all together cost about as much as one head of full width would (section 3.2.2).",
+  tell_split_own:
+    "No number changes: the columns are dealt out to {heads} heads, of queries and keys {d_k} each, of values " +
+    "{d_head}. The paper has d_k = d_v = d_model ÷ h (section 3.2.2); this model was given a d_k of its own (Table " +
+    "3, rows B).",
+  tell_more_split:
+    "“Multi-head attention allows the model to jointly attend to information from different representation subspaces " +
+    "at different positions. With a single attention head, averaging inhibits this” (section 3.2.2). In Table 3, " +
+    "rows A, one head is 0.9 BLEU worse than the best number of heads, and too many are worse again (section 6.2).",
+
+  tell_dot:
+    "The score of a query and a key is their dot product q·k: {d_k} products, added up. Q K^T holds all of them, a " +
+    "row for every query, a column for every key (section 3.2.1). A score is large where both vectors are long and " +
+    "point the same way.",
+  tell_dot_cross:
+    "The score of a query and a key is their dot product q·k: {d_k} products, added up. Q K^T holds all of them, a " +
+    "row for each of {n} decoder tokens, a column for each of {m} source tokens (sections 3.2.1 and 3.2.3).",
+  tell_more_dot:
+    "The paper weighs this against additive attention, a small network as the score: alike in theory, but the dot " +
+    "product is “much faster and more space-efficient in practice”, being matrix multiplication (section 3.2.1). " +
+    "Here it takes {n} × {m} × {d_k} = {products} multiplications a head.",
+
+  tell_scale:
+    "Every score is divided by √d_k = √{d_k} ≈ {root}. The authors suspect that for large d_k dot products grow " +
+    "large and push the softmax into regions of extremely small gradients (section 3.2.1).",
+  tell_scale_off:
+    "This model was made without the scaling of section 3.2.1: the scores stay as they are. The paper divides them " +
+    "by √d_k, here √{d_k} ≈ {root}.",
+  tell_scale_removed:
+    "A switch of the lab takes the division away: the scores stay as they are. The model was trained with a factor " +
+    "of {trained}; the paper's is 1 ÷ √d_k = 1 ÷ √{d_k} (section 3.2.1).",
+  tell_scale_switched:
+    "A switch of the lab is set: q·k is multiplied by {factor}. The model was trained with a factor of {trained}; " +
+    "the paper's is 1 ÷ √d_k = 1 ÷ √{d_k} (section 3.2.1).",
+  tell_more_scale:
+    "Footnote 4: if the components of q and k are independent, with mean 0 and variance 1, then q·k has mean 0 and " +
+    "variance d_k. Divided by √d_k it has variance 1, whatever d_k is. Trained queries and keys need not be of that " +
+    "kind; the lab measures this model's (Why scores are scaled).",
+
+  tell_mask_encoder:
+    "Every source token may attend to every other (section 3.2.3): in this sentence nothing is hidden, and M is 0. " +
+    "Only <pad>, which fills up the shorter sentences of a batch, would get −∞.",
+  tell_mask_encoder_some:
+    "Every source token may attend to every other (section 3.2.3), except to those that are hidden: <pad>, which " +
+    "fills up the shorter sentences of a batch, and what a switch hides. There M is −∞, and the weight will be " +
+    "exactly 0.",
+  tell_mask_decoder:
+    "What comes after the query is hidden: there M is −∞, and the weight will be exactly 0. Together with the shift " +
+    "by one position, the prediction at a position can depend only on the outputs before it (sections 3.1 and 3.2.3).",
+  tell_mask_off:
+    "A switch has taken the causal mask away: queries see the keys after them, which the paper prevents by −∞ " +
+    "(section 3.2.3). The model was not trained for this: what it should predict is among what it sees.",
+  tell_mask_cross:
+    "Every step of the decoder may attend to the whole source (section 3.2.3): here nothing is hidden, and M is 0. " +
+    "Only <pad>, which fills up the shorter sentences of a batch, would get −∞.",
+  tell_mask_cross_some:
+    "Every step of the decoder may attend to the whole source (section 3.2.3), except to what is hidden: <pad>, " +
+    "which fills up the shorter sentences of a batch, and what a switch hides. There M is −∞, and the weight will be " +
+    "0.",
+  tell_more_mask:
+    "A batch is one tensor, so its shorter sentences are filled up with <pad>; the padding mask keeps them out of " +
+    "every sum. Equation 1 has no M: the paper describes masking in words (section 3.2.3). Adding −∞ and setting to " +
+    "−∞ is the same, since e to the power of −∞ is 0.",
+  tell_more_mask_decoder:
+    "The paper: “We implement this inside of scaled dot-product attention by masking out (setting to −∞) all values " +
+    "in the input of the softmax which correspond to illegal connections” (section 3.2.3). So training predicts all " +
+    "{n} positions in one pass, each as if what follows did not exist yet.",
+
+  tell_softmax:
+    "Row by row: e to the power of every score, divided by the row's sum. Weights lie between 0 and 1, every row " +
+    "sums to 1, and hidden cells get exactly 0 (equation 1, section 3.2.1).",
+  tell_softmax_uniform:
+    "A switch of the lab puts equal weights in the softmax's place: 1 ÷ (visible keys) for each of them. Trained, " +
+    "the head takes the softmax of its scores (equation 1, section 3.2.1).",
+  tell_softmax_argmax:
+    "A switch of the lab puts all the weight of a row on its largest score. Trained, the head takes the softmax of " +
+    "its scores (equation 1, section 3.2.1).",
+  tell_more_softmax:
+    "Only differences count: the same number added to a whole row of scores changes nothing, and a key whose score " +
+    "is 1 higher gets e ≈ 2.72 times the weight. Code subtracts the row's largest score first, so that no power " +
+    "overflows.",
+
+  tell_values:
+    "The output for a query is a weighted sum of the rows of V: {d_head} numbers in this head (equation 1, section " +
+    "3.2.1). Here content passes from token to token; the steps before only settled how much of it.",
+  tell_values_cross:
+    "The output for a query is a weighted sum of the rows of V, which were made of the source: {d_head} numbers in " +
+    "this head (equation 1, section 3.2.1). Here the source's content passes over to the target.",
+  tell_values_zero:
+    "A switch of the lab has knocked this head out: its output is 0, whatever its weights are. Else it would be the " +
+    "weighted sum of the rows of V (equation 1, section 3.2.1).",
+  tell_more_values:
+    "With almost all the weight on one key its value is handed over nearly unchanged; with equal weights the values " +
+    "are averaged. A large weight on a short value hands over little: weights alone do not say what a head " +
+    "contributes.",
+
+  tell_concat:
+    "No number changes: the outputs of {heads} heads, {d_head} numbers each, stand side by side again, head 1 first: " +
+    "{d_model} numbers a token (section 3.2.2).",
+  tell_more_concat:
+    "In code this is a transpose and a reshape: [batch, head, query, d_v] becomes [batch, query, h · d_v]. Since h · " +
+    "d_v = d_model, W^O is square.",
+
+  tell_output:
+    "Times W^O, plus b^O: every column of the result draws on all {heads} heads (section 3.2.2). This is " +
+    "Sublayer(x), what the sub-layer will add to x.",
+  tell_more_output:
+    "W^O can be cut into {heads} blocks of {d_head} rows. Concat(head_1, …, head_h) W^O is then the sum of every " +
+    "head's output times its block: the heads add up, and each contributes a share that can be looked at alone.",
+
+  tell_add:
+    "The residual connection (section 3.1): what the sub-layer computed is added to the x that came in, number by " +
+    "number. In training dropout is applied to it first (section 5.4).",
+  tell_add_pre:
+    "The residual connection (section 3.1): what the sub-layer computed is added to the x that came in, number by " +
+    "number. With pre-norm this sum is what leaves; nothing normalises x before the end of the stack.",
+  tell_add_skipped:
+    "A switch of the lab leaves this sub-layer out: what it returns is set to 0, so the sum is x itself, carried " +
+    "past by the residual connection (section 3.1).",
+  tell_more_add:
+    "Sums need equal widths: that is why all sub-layers and the embeddings give d_model = {d_model} numbers (section " +
+    "3.1). The connection is that of residual networks (He et al. 2016): gradients pass by the sub-layer as well as " +
+    "through it, and a sub-layer that returns little changes little.",
+
+  // -- steps of feed-forward -----------------------------------------------------------------------------------------
+  tell_inner:
+    "Each row times W_1, plus b_1: from d_model = {d_model} to d_ff = {d_ff} numbers, the neurons (equation 2, " +
+    "section 3.3). The same matrices serve every position; every layer has its own.",
+  tell_more_inner:
+    "“Another way of describing this is as two convolutions with kernel size 1” (section 3.3). In the paper's base " +
+    "and big models d_ff is 4 times d_model; here it is {ratio} times.",
+  tell_activation_relu:
+    "max(0, ·): what is negative becomes 0, the rest stays as it is (equation 2, section 3.3). A neuron that is 0 " +
+    "adds nothing to its token.",
+  tell_activation_gelu:
+    "GELU, z · Φ(z), with Φ the distribution function of the normal distribution (Hendrycks and Gimpel 2016), in the " +
+    "place of the paper's max(0, ·) (equation 2, section 3.3): large numbers stay, very negative ones become 0, and " +
+    "there is no kink between.",
+  tell_more_activation:
+    "Without something non-linear between them W_1 and W_2 would be one matrix. The page “Feed-forward” shows which " +
+    "neurons of this model are active on which tokens.",
+  tell_outer:
+    "Times W_2, plus b_2: back from {d_ff} to {d_model} numbers (equation 2, section 3.3). Each neuron adds its row " +
+    "of W_2, times its activation. This is Sublayer(x), what the sub-layer will add to x.",
+  tell_more_outer:
+    "Read this way, a column of W_1 is what a neuron responds to and its row of W_2 what it adds when it does: Geva " +
+    "et al. (2021) call them keys and values of a memory.",
+
+  // -- steps of the embeddings ---------------------------------------------------------------------------------------
+  tell_row_source:
+    "A token's id picks one row of the embedding table: {vocab} rows of {d_model} learned numbers (section 3.4). The " +
+    "same token gets the same row wherever it stands.",
+  tell_row_target:
+    "The decoder is fed the target shifted right by one, beginning with <s> (section 3.1). Each id picks a row of " +
+    "the same table that the source uses, {vocab} rows of {d_model} learned numbers (section 3.4).",
+  tell_more_row:
+    "Picking a row is multiplying a one-hot row with the table. Source and target share one vocabulary, so they can " +
+    "share the table, and the output projection shares it too (section 3.4; Press and Wolf 2016).",
+  tell_times:
+    "Every number is multiplied by √d_model = √{d_model} ≈ {root_model} (section 3.4). The paper gives no reason.",
+  tell_more_times:
+    "One reading: the table is also the output projection, where large numbers would make large logits; here its " +
+    "rows stand beside sines and cosines that reach 1. Training in this project starts the table with variance 1 ÷ " +
+    "d_model, so that the factor brings it to 1.",
+  tell_plus_sinusoidal:
+    "Attention by itself does not see the order of its tokens. So every position adds a vector of its own: sines and " +
+    "cosines with wavelengths from 2π to 10000 · 2π (section 3.5).",
+  tell_plus_learned:
+    "Attention by itself does not see the order of its tokens. So every position adds a vector of its own, here a " +
+    "learned one for each of {max_positions} positions (section 3.5; Table 3, row E).",
+  tell_plus_none:
+    "This model adds no positions. Its encoder cannot see the order of the tokens (section 3.5 is there for that); " +
+    "its decoder can tell by its mask how many came before.",
+  tell_more_plus_sinusoidal:
+    "For any fixed offset k, PE(pos + k) is a linear function of PE(pos); the authors hoped that this makes it easy " +
+    "to attend by relative position. Learned vectors gave nearly the same results; sinusoids may carry over to " +
+    "sentences longer than those of training. In training dropout is applied to the sum (section 5.4).",
+  tell_more_plus_learned:
+    "The paper found “nearly identical results” with learned vectors and chose sinusoids because they may carry over " +
+    "to sentences longer than those of training (section 3.5). In training dropout is applied to the sum (section " +
+    "5.4).",
+  tell_more_plus_none:
+    "Without positions, a permutation of the source permutes the encoder's rows and changes nothing else. The page " +
+    "“Positions” shows it.",
+
+  // -- steps of the output -------------------------------------------------------------------------------------------
+  tell_hidden:
+    "Row {t} of the decoder's output: {d_model} numbers, all that the next token is chosen from (Figure 1). It was " +
+    "fed “{fed}”, has attended to what came before and to the source.",
+  tell_hidden_pre:
+    "Row {t} of the decoder's output, after the LayerNorm that ends a pre-norm stack: {d_model} numbers, all that " +
+    "the next token is chosen from (Figure 1). It was fed “{fed}”.",
+  tell_more_hidden:
+    "In training every row is used at once: row t is to predict the token that row t + 1 is fed. When decoding, only " +
+    "the newest row is needed; the keys and values of those before can be kept.",
+  tell_logits:
+    "The dot product of h_t with every row of the embedding table: {vocab} numbers, the logits, of which the ten " +
+    "largest are drawn. The pre-softmax linear transformation is the table of the inputs (section 3.4), without a " +
+    "bias.",
+  tell_more_logits:
+    "Sharing the three matrices saves 2 × {vocab} × {d_model} parameters. A logit means nothing alone: only " +
+    "differences between logits change the probabilities.",
+  tell_probabilities:
+    "e to the power of every logit, divided by the sum over all {vocab}: probabilities that sum to 1 (section 3.4). " +
+    "The ten drawn hold {share} of them.",
+  tell_more_probabilities:
+    "In training the paper smooths the labels with ε = 0.1 (section 5.4): the model learns to be less sure than it " +
+    "could be, and a model trained so seldom gives even an obvious token all of the probability.",
+  tell_choose_own:
+    "Greedy decoding takes the likeliest token: “{token}”, with probability {p}. The paper's translations come from " +
+    "beam search with a beam of 4, which compares whole sentences (section 6.1).",
+  tell_choose_given:
+    "The target is given here (teacher forcing): “{token}” comes next, whatever the model prefers. It gives it " +
+    "probability {p}, rank {rank} of {vocab}. Decoding freely, the paper uses beam search (section 6.1).",
+  tell_more_choose:
+    "Greedy decoding cannot take back a token. Beam search keeps the likeliest few beginnings; the paper uses 4 and " +
+    "divides their log-probabilities by a power of their length, α = 0.6, lest short sentences win (section 6.1).",
+  tell_back:
+    "“{token}” becomes the decoder's next input: “consuming the previously generated symbols as additional input " +
+    "when generating the next” (section 3). With it step {next} of {steps} begins.",
+  tell_back_end: "This is the last step: “{token}” ends the sentence, and nothing is fed back any more (section 3).",
+  tell_more_back:
+    "This makes the model auto-regressive (section 3). The encoder runs once; its output serves every step. What the " +
+    "earlier rows computed does not change either, because the mask hides the new token from them.",
+
+  // -- from afar -----------------------------------------------------------------------------------------------------
+  tell_model_source:
+    "Here the sentence goes in, as {n} tokens. Each becomes a row of {d_model} numbers, its embedding, and its " +
+    "position is added (sections 3.4 and 3.5).",
+  tell_model_encoder_self:
+    "Layer {layer} of {layers}. Each source token attends to all of them, in {heads} heads at once, and adds what it " +
+    "finds to its row (sections 3.1 and 3.2.3).",
+  tell_model_encoder_ff:
+    "Layer {layer} of {layers}. Each row passes through {d_ff} neurons by itself and adds the result (sections 3.1 " +
+    "and 3.3).",
+  tell_model_target:
+    "The decoder is fed what has been said so far: the target shifted right by one, beginning with <s> (section 3.1).",
+  tell_model_decoder_self:
+    "Layer {layer} of {layers}. Each token attends to itself and to those before it; the mask hides the ones after " +
+    "it (section 3.2.3).",
+  tell_model_decoder_cross:
+    "Layer {layer} of {layers}. Each target token attends to the encoder's output, {m} rows: here the source " +
+    "sentence comes over (section 3.2.3).",
+  tell_model_decoder_ff:
+    "Layer {layer} of {layers}. Each row passes through {d_ff} neurons by itself and adds the result (sections 3.1 " +
+    "and 3.3).",
+  tell_model_output:
+    "The row of the step shown is compared with every row of the embedding table, and a softmax makes a probability " +
+    "of each of the {vocab} tokens (section 3.4). The one chosen goes back in as the next input.",
+  tell_more_model:
+    "How to read it: a strip holds a row for each token, {d_model} numbers wide, coloured by value; bands carry the " +
+    "rows from box to box. The encoder runs along the bottom, the decoder along the top. The layers behind the open " +
+    "one have the same shape and weights of their own; the paper has N = 6 of each (section 3.1).",
+  tell_layer_encoder_self:
+    "The first of the two sub-layers of an encoder layer: self-attention with {heads} heads, in which queries, keys " +
+    "and values all come from the layer before (sections 3.1 and 3.2.3).",
+  tell_layer_encoder_ff:
+    "The second of the two sub-layers of an encoder layer: a network of {d_ff} neurons, the same for every token " +
+    "(sections 3.1 and 3.3).",
+  tell_layer_decoder_self:
+    "The first of the three sub-layers of a decoder layer: self-attention with {heads} heads, masked so that no " +
+    "token sees a later one (sections 3.1 and 3.2.3).",
+  tell_layer_decoder_cross:
+    "The second of the three sub-layers of a decoder layer: queries come from the decoder, keys and values from the " +
+    "encoder's output (sections 3.1 and 3.2.3). The encoder has no such sub-layer.",
+  tell_layer_decoder_ff:
+    "The last of the three sub-layers of a decoder layer: a network of {d_ff} neurons, the same for every token " +
+    "(sections 3.1 and 3.3).",
+  tell_more_layer:
+    "Around each sub-layer goes a residual connection with LayerNorm: LayerNorm(x + Sublayer(x)) (section 3.1). All " +
+    "layers of a stack are built alike and share nothing.",
+  tell_more_layer_pre:
+    "Around each sub-layer goes a residual connection; LayerNorm comes before the sub-layer here, x + " +
+    "Sublayer(LayerNorm(x)), where the paper has LayerNorm(x + Sublayer(x)) (section 3.1). All layers of a stack are " +
+    "built alike and share nothing.",
+};
