@@ -1,5 +1,5 @@
-// For tests/browser/test_anatomy_number.py: what the board asks of `data` (anatomy_data.js), made of plain arrays; every
-// stop of the way; everything that may be wrong with a scene.
+// For tests/browser/test_anatomy_number.py: what the board asks of `data` (anatomy_data.js), made of plain arrays;
+// every stop of the way; everything that may be wrong with a scene.
 
 const table = (id, tensor, { head, transposed } = {}) => {
   const { shape, numbers } = tensor;
@@ -102,7 +102,8 @@ window.faults = (ctx) => {
   return found;
 };
 
-// Every stop of the way at the zoom "number": both ends of the heads, the three matrices of a projection, both of cross.
+// Every stop of the way at the zoom "number": both ends of the heads, the three matrices of a projection, both of
+// cross.
 window.stopsOfAll = () => {
   const { config, header } = window.given;
   const several = {

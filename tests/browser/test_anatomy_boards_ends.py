@@ -176,7 +176,7 @@ def test_the_table_grows_by_the_root_on_one_scale(page: Page) -> None:
     learned = scene(page, {"positions": "learned"}, "source", "plus")
     none = scene(page, {"positions": "none"}, "source", "plus")
     assert learned["name:m:source.positions"]["text"] == "P" and third["name:m:target.positions"]["text"] == "PE"
-    assert "m:source.positions" not in none and "no positions" in none["emb:none"]["text"]
+    assert "m:source.positions" not in none and "no positions" in none["note:source"]["text"]
 
 
 def test_bars_are_as_long_as_their_numbers(page: Page) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import math
 import re
@@ -206,6 +207,7 @@ def test_each_cell_is_the_one_of_the_trace_by_an_independent_reading(page: Page)
     found = ask(page, "paper", place="decoder.cross", step="project", matrix="keys", decoder=1, row=2, col=45)
     assert found["value"] == pytest.approx(cross.keys[layer, 2, 2, 1].item(), abs=1e-5)
     assert found["back"] == {"step": "x", "matrix": "memory", "row": 2, "col": 45}
+    assert ask(page, "paper", place="decoder.self", step="scale", row=1)["made"] == "divide"
     found = ask(page, "paper", place="decoder.self", step="mask", row=1, col=3)
     assert found["value"] == -math.inf and found["why"] == "future" and found["agrees"]
     found = ask(page, "paper", place="encoder.ff", step="outer", encoder=1, row=2, col=40)
@@ -241,7 +243,6 @@ def test_what_a_switch_put_in_the_place_of_a_number_is_said(page: Page) -> None:
     assert best["rule"] == 2 and best["value"] in (0, 1) and best["agrees"]
     scale = ask(page, "paper", rules, place="decoder.self", step="scale", row=1)
     assert (scale["made"], scale["factor"]) == ("times", 0.7)
-    assert ask(page, "paper", place="decoder.self", step="scale", row=1)["made"] == "divide"
     opened = ask(page, "paper", rules, place="decoder.self", step="mask", row=1, col=3)
     assert opened["why"] == "open_future" and math.isfinite(opened["value"])
     last = len(traced("paper", masks).source_ids) - 1
@@ -271,7 +272,7 @@ def test_a_cell_is_bounded_and_moves_by_arrows(page: Page) -> None:
     trace = traced("paper")
     steps, sources = len(trace.target_in), len(trace.source_ids)
     ask_cell = "([state, more]) => window.%s(state, window.dataOf(window.given, state), ...more)"
-    base = {"zoom": "number", "encoder": 0, "decoder": 0, "matrix": "queries", "head": 1, "t": 3, "row": 0, "col": -1}
+    base = {**STATE, "head": 1, "t": 3, "col": -1}
 
     def cell(**state: Any) -> dict[str, int]:
         return page.evaluate(ask_cell % "numberCell", [{**base, **state}, []])
@@ -286,10 +287,8 @@ def test_a_cell_is_bounded_and_moves_by_arrows(page: Page) -> None:
     assert cell(place="decoder.self", step="dot")["col"] <= 3, "what is masked is no default"
     assert cell(place="encoder.self", step="dot", row=2)["row"] == 2, "the encoder has no step of decoding"
     assert cell(place="decoder.cross", step="project", matrix="keys", row=99, col=0) == {"row": sources - 1, "col": 0}
-    assert cell(place="decoder.cross", step="values", row=99, col=999) == {
-        "row": steps - 1,
-        "col": D_MODEL // HEADS - 1,
-    }
+    last = {"row": steps - 1, "col": D_MODEL // HEADS - 1}
+    assert cell(place="decoder.cross", step="values", row=99, col=999) == last
     assert cell(place="decoder.ff", step="inner", row=-4, col=999) == {"row": 0, "col": D_FF - 1}
     assert cell(place="encoder.ff", step="x", row=1.5, col=0) == {"row": 0, "col": 0}
     assert cell(place="output", step="logits", row=7, col=0) == {"row": 7, "col": 0}
@@ -317,16 +316,7 @@ def test_a_click_leads_to_the_number_of_the_cell(page: Page) -> None:
 
 def test_the_cell_grows_out_of_its_matrix_and_text_stays_text(page: Page) -> None:
     hold(page, given("paper"))
-    state = {
-        "zoom": "number",
-        "place": "encoder.self",
-        "encoder": 1,
-        "step": "softmax",
-        "head": 1,
-        "t": 0,
-        "row": 0,
-        "col": 2,
-    }
+    state = {**STATE, "place": "encoder.self", "encoder": 1, "step": "softmax", "head": 1, "col": 2}
     items = page.evaluate(
         """(state) => numberBoard(window.contextOf(window.dataOf(window.given, state), state, [990, 780, 15, false]))
              .map(({ matrix, pick, says, ...item }) => ({ ...item, value: matrix ? matrix.at(0, 0) : null }))""",
@@ -343,19 +333,25 @@ def test_the_cell_grows_out_of_its_matrix_and_text_stays_text(page: Page) -> Non
     assert check["colour"] == "good" and check["text"].startswith("computed here ")
 
 
+def test_a_number_that_is_not_what_was_computed_is_told(page: Page) -> None:
+    broken = copy.deepcopy(given("paper"))
+    broken["name"] = "broken"
+    broken["places"]["encoder.0.self"]["matrices"]["update"]["numbers"][5] += 1e-4
+    hold(page, broken)
+    state = {**STATE, "place": "encoder.self", "step": "output", "col": 5}
+    for col, agrees in ((5, False), (6, True)):
+        texts = page.evaluate(
+            """(state) => numberBoard(window.contextOf(window.dataOf(window.given, state), state, [990, 780, 15, false]))
+                 .filter((item) => item.key.startsWith("number:check")).map((item) => [item.text, item.colour])""",
+            {**state, "col": col},
+        )
+        assert texts[0][1] == ("good" if agrees else "ink") and ("they differ" in texts[0][0]) != agrees
+
+
 @pytest.mark.parametrize("missing", [["W_q"], ["place.queries"], ["place.b_q"]])
 def test_until_the_numbers_are_there_it_says_so(page: Page, missing: list[str]) -> None:
     hold(page, given("paper"))
-    state = {
-        "zoom": "number",
-        "place": "encoder.self",
-        "encoder": 0,
-        "step": "project",
-        "head": 1,
-        "t": 0,
-        "row": 0,
-        "col": 2,
-    }
+    state = {**STATE, "place": "encoder.self", "step": "project", "col": 2}
     for area in ([340, 460, 20, True], [990, 780, 15, False]):
         texts, faults = page.evaluate(
             """([state, missing, area]) => {

@@ -1,5 +1,5 @@
-// How single numbers of a Transformer come about: in double precision, from the trace's float32 numbers. Pure functions.
-// tolerance: how far float32 arithmetic in another order may lie from the result.
+// How single numbers of a Transformer come about: in double precision, from the trace's float32 numbers. Pure
+// functions. tolerance: how far float32 arithmetic in another order may lie from the result.
 
 const ARITHMETIC_STEP = 2 ** -23; // between 1 and the next float32
 const ARITHMETIC_WAVE = 10000; // section 3.5
@@ -27,8 +27,8 @@ export function arithmeticTimes(a, factor, made = "times") {
   return { made, a, factor, value, tolerance: 8 * ARITHMETIC_STEP * Math.abs(value) };
 }
 
-// The softmax of a row, -Infinity where it is masked, and what a switch puts in its place: rule 1, every visible key the
-// same; rule 2, all on the best one. at: the column in question.
+// The softmax of a row, -Infinity where it is masked, and what a switch puts in its place: rule 1, every visible key
+// the same; rule 2, all on the best one. at: the column in question.
 export function arithmeticSoftmax(scores, at, rule = 0) {
   let top = -Infinity;
   let visible = 0;

@@ -147,7 +147,8 @@ function embNumbers(board, key, numbers, { x, w }, rect, more = {}) {
 
 // The table, and a thin line from every token to its row at its true height, and on to where it is written.
 function embTable(board) {
-  const { pen, ctx, get, ids, table, rows, side, labels, n, d, vocab, unit, step, note, inside, line } = board;
+  const { pen, ctx, get, ids, table, rows, side, labels, n, d, vocab, unit, step, note, inside, line, positions } =
+    board;
   const numbers = ctx.data.ids(side);
   const idle = step === "row" ? 1 : ENDS_PALE;
   const count = formatCount(vocab);
@@ -187,14 +188,11 @@ function embTable(board) {
     else pen.box(`row:${side}:${numbers[i]}:wait`, strip, { fill: "dim", strength: 0.5, radius: 0, parent });
   }
   const box = ctx.data.header.boxes && ctx.data.header.boxes[`${ctx.state.place}.embedding`];
-  if (!box || !box.shared_with || !box.shared_with.length) return;
+  const shared = (box && box.shared_with && box.shared_with.length) || 0;
+  const texts = shared > 1 ? ["ends_one_table", "ends_one_table_short"] : shared ? ["ends_two_tables"] : [];
+  if (step === "plus" && positions === "none") texts.splice(0, 2, "ends_no_positions", "ends_no_positions_short");
   const where = { x: inside.x, y: inside.y + inside.h - note + 0.3 * unit, w: inside.w };
-  pen.note(
-    `note:${side}`,
-    box.shared_with.length > 1 ? ["ends_one_table", "ends_one_table_short"] : ["ends_two_tables"],
-    { rows: count },
-    where,
-  );
+  if (texts.length) pen.note(`note:${side}`, texts, { rows: count }, where);
 }
 
 function embRows(board) {
@@ -278,10 +276,7 @@ function embPlus(board) {
   const [embedding, added, x] = ["embedding", "positions", "x"].map(get);
   const top = embedding ? embedding.top : undefined;
   const more = { ...line, colAxis: "d_model", top };
-  if (none) {
-    const where = { x: positionsAt.x, y: positionsAt.y + positionsAt.h / 2 - 0.6 * unit, w: positionsAt.w };
-    pen.text("emb:none", ctx.t("ends_no_positions"), where, { size: 0.85, colour: "dim" });
-  } else {
+  if (!none) {
     pen.sign("emb:plus", "+", plus);
     const ids = (ctx.data.about && ctx.data.about.position_ids) || Array.from({ length: n }, (_, i) => i);
     if (number > unit) embNumbers(board, "pos", ids, numbers, positionsAt, { parent: key("positions") });

@@ -240,8 +240,8 @@ function outHeads(board, plain) {
   const words = { x: word.x, y: y + 0.1 * unit, w: word.w };
   if (!small && pen.wide(likeliest, 0.85) <= word.w)
     pen.text("out:head:words", likeliest, words, { ...head, align: "right" });
-  if (plain && all.h)
-    pen.text("out:plain", ctx.t("ends_plain"), { x: all.x, y: all.y + 1.6 * unit, w: all.w + number.w }, head);
+  const below = { x: all.x, y: all.y + 1.6 * unit, w: all.w + number.w };
+  if (plain && all.h) pen.note("out:plain", ["ends_plain", "ends_plain_short"], {}, below, { size: 0.85 });
 }
 
 // A word, its bar and its number in its line.

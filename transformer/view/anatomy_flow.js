@@ -183,6 +183,7 @@ export function layerFlow(ctx) {
     kind: "matrix",
     matrix: data.matrix("encoder.output"),
     ramp: "source",
+    sampling: "some",
     rowAxis: "source",
     colAxis: "",
     x: x + columns["self.heads"].w * 0.4,

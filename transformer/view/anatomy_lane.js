@@ -50,7 +50,7 @@ export function flowColumns(ctx, stack, x, width, single) {
     Array.isArray(one) ? one[1].split(" ").map((name) => [`${one[0]}.${name}`, name]) : [[one, one]],
   );
   const used = flat.filter(([, name]) => !((single || narrow) && LAYER_SKIPS.includes(name)));
-  const fixed = narrow ? unit * 4.6 : 0; // the tokens of a phone keep their width
+  const fixed = narrow ? unit * 4.9 : 0; // the tokens of a phone keep their width
   const base = ([, name]) => {
     const { px, unit: units } = FLOW_COLUMNS[name];
     return px !== undefined ? px : narrow ? fixed : units * unit;
@@ -103,10 +103,6 @@ export class FlowLane {
     return `m:${this.stack}.${this.layer}.${part}.${name}`;
   }
 
-  column(name) {
-    return this.columns[name];
-  }
-
   // A strip of vectors in a column: one row a token.
   strip(key, source, column, part, options = {}) {
     const { data } = this.ctx;
@@ -118,7 +114,7 @@ export class FlowLane {
       kind: "matrix",
       matrix,
       ramp: options.ramp || this.side,
-      signed: true,
+      sampling: "some",
       rowAxis: options.rowAxis || this.side,
       colAxis: "",
       ...room,
@@ -168,7 +164,7 @@ export class FlowLane {
       axis: side,
       x: tokens.x,
       y: this.top,
-      w: tokens.w - unit * (ctx.narrow ? 0.3 : this.single ? 1.15 : 0.5),
+      w: tokens.w - unit * (ctx.narrow ? 0.75 : this.single ? 1.15 : 0.5),
       size: ctx.narrow ? 0.8 : 1,
       h: this.high,
       ...(this.stack === "decoder" ? { current: ctx.state.t, dimAfter: ctx.state.t } : {}),

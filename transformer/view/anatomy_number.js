@@ -1,6 +1,6 @@
 import { stackOf } from "./anatomy_walk.js";
 import { formatCount, formatNumber } from "./anatomy_format.js";
-import { numberFound, numberKey, numberMade, numberMatrix, numberSide, numberSize } from "./anatomy_number_of.js";
+import { numberFound, numberMade, numberMatrix, numberSide, numberSize } from "./anatomy_number_of.js";
 import { NumberSheet, numberFitting, numberLines, numberRoom } from "./anatomy_number_sheet.js";
 import { NUMBER_LINE, NUMBER_SMALL } from "./anatomy_number_sheet.js";
 import { numberEquation } from "./anatomy_number_equation.js";
@@ -8,7 +8,7 @@ import { numberParts } from "./anatomy_number_parts.js";
 
 // The last zoom: one number of one step, and how it was computed.
 
-// -- which number ------------------------------------------------------------------------------------------------------
+// -- which number ----------------------------------------------------------------------------------------------------
 
 const numberBounded = (value, count) => Math.max(0, Math.min(count - 1, Number.isInteger(value) ? value : 0));
 
@@ -58,12 +58,12 @@ export function numberOf({ state, data }) {
   return numberFound(state, data, numberCell(state, data));
 }
 
-// -- the board ---------------------------------------------------------------------------------------------------------
+// -- the board -------------------------------------------------------------------------------------------------------
 
 const NUMBER_BOARD_MAP = 17; // units of width of the small matrix
 const NUMBER_BOARD_MAP_HIGH = 7.4;
 const NUMBER_BOARD_RESULT = 2.7; // size of the result
-const NUMBER_BOARD_EQUATION = [1.15, 1.05, 0.95]; // sizes of the equation: the first that needs one line, else the first
+const NUMBER_BOARD_EQUATION = [1.15, 1.05, 0.95]; // sizes: the first that needs one line, else the first
 const NUMBER_BOARD_GAP = 1.1;
 const NUMBER_BOARD_WIDE = 46; // units of width from which the matrix stands beside the number
 const NUMBER_BOARD_WIDEST = 84;
@@ -112,7 +112,7 @@ function numberDrawn(ctx) {
 
 // The best that fits of what is drawn below the number, as large as it may be.
 function numberBodyPart({ ctx, found, ramp, scale, items }, w, room) {
-  for (const one of [...BOARD_SCALES.filter((each) => each < scale - 0.04), scale].sort((a, b) => b - a)) {
+  for (const one of [...NUMBER_BOARD_SCALES.filter((each) => each < scale - 0.04), scale].sort((a, b) => b - a)) {
     const sheet = new NumberSheet(ctx, found, ramp, one);
     sheet.items = items;
     const variants = numberParts(sheet, w);
@@ -131,7 +131,7 @@ function numberRamp(state, made) {
   return ["x", "normed", "queries", "sum", "leaves"].includes(made.name) ? "target" : "cross";
 }
 
-// -- what it is: row and column, the number, the check ------------------------------------------------------------------
+// -- what it is: row and column, the number, the check ---------------------------------------------------------------
 
 function numberHeadPart(sheet, w, wide) {
   const { unit, found, t } = sheet;

@@ -2,8 +2,8 @@ import { formatCount, formatNumber } from "./anatomy_format.js";
 import { arithmeticActivate } from "./anatomy_arithmetic.js";
 import { numberRoom, NUMBER_LINE, NUMBER_SMALL } from "./anatomy_number_sheet.js";
 
-// Computations of a few numbers: a card a number with its name and what it is, signs between them; below it the row they
-// stand in, or the curve of the non-linearity. Parts are as in anatomy_number_dot.js.
+// Computations of a few numbers: a card a number with its name and what it is, signs between them; below it the row
+// they stand in, or the curve of the non-linearity. Parts are as in anatomy_number_dot.js.
 
 const NUMBER_CARD_VALUE = 1.35; // size of the number in a card
 const NUMBER_CARD_NOTE = 0.8;
@@ -169,13 +169,13 @@ export function numberStackedParts(parts, gap) {
   };
 }
 
-// -- tables ------------------------------------------------------------------------------------------------------------
+// -- tables ----------------------------------------------------------------------------------------------------------
 
 const NUMBER_TABLE_MOST = 40; // lines; the rest is one line, "the other 12 keys"
 
 // lines: [{cells: texts, weight: 0..1 or null, chosen, dim}], the first column left, the others right; columns: their
-// names. order: lines by importance, for when not all fit; rest(kept): the line for those left out (always: there are some
-// that have no line); foot: a last line; go(i), label(i): where line i leads; first: width of its texts in units.
+// names. order: lines by importance, for when not all fit; rest(kept): the line for those left out (always: there are
+// some that have no line); foot: a last line; go(i), label(i): where line i leads; first: width of its texts in units.
 export function numberTablePart(sheet, { title, columns, lines, order, rest, always, foot, first, go, label }, w) {
   const { unit, ctx, ramp, t } = sheet;
   const small = w < 34 * unit;

@@ -8,8 +8,8 @@ const NUMBER_CELL_WIDEST = 4.6;
 const NUMBER_CELL_HIGH = 1.5;
 const NUMBER_CELL_GAP = 0.15;
 
-// rows: [{numbers, text, kind, sign, more}]; heads: what stands over the columns (null: their numbers); mark: the column
-// that is outlined, or -1. A part as in anatomy_number_dot.js, or null where the numbers would not be legible.
+// rows: [{numbers, text, kind, sign, more}]; heads: what stands over the columns (null: their numbers); mark: the
+// column that is outlined, or -1. A part as in anatomy_number_dot.js, or null where the numbers would not be legible.
 export function numberCellsPart(sheet, rows, heads, w, mark = -1) {
   const { unit } = sheet;
   const count = rows[0].numbers.length;

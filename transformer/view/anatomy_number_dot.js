@@ -4,16 +4,17 @@ import { arithmeticLargest, arithmeticRunning } from "./anatomy_arithmetic.js";
 import { numberCellsPart } from "./anatomy_number_cells.js";
 import { numberRoom, NUMBER_LINE, NUMBER_SMALL } from "./anatomy_number_sheet.js";
 
-// How a product of a row and a column is drawn: short ones number by number, long ones as strips of colour, with the sum
-// of the first terms as a line and the largest terms written out. Every part is {least, best, draw}: heights in pixels,
-// and what draws it into a rectangle.
+// How a product of a row and a column is drawn: short ones number by number, long ones as strips of colour, with the
+// sum of the first terms as a line and the largest terms written out. Every part is {least, best, draw}: heights in
+// pixels, and what draws it into a rectangle.
 
 const NUMBER_DOT_LARGEST = 6;
 const NUMBER_DOT_POINTS = 256; // of the line of sums
 
 const numberDotFactor = (value) => (value < 0 ? `(${formatSmall(value)})` : formatSmall(value));
 
-// Variants for a width, the best first. names: {a, b: {text, kind, ramp, origin, parent}, terms: labels of the terms or null}
+// Variants for a width, the best first. names: {a, b: {text, kind, ramp, origin, parent}, terms: labels of the terms
+// or null}
 export function numberDotVariants(sheet, names, w) {
   const { unit, found, ctx } = sheet;
   const count = found.products.length;
@@ -41,7 +42,8 @@ export function numberDotVariants(sheet, names, w) {
   return count > 4 && !ctx.narrow ? [both, cells, ...long] : [cells, ...long];
 }
 
-// What all pictures of the a, the b and the products share: whose numbers they are, what they say and where they come from.
+// What all pictures of the a, the b and the products share: whose numbers they are, what they say and where they come
+// from.
 function numberOperand(sheet, names, i) {
   const { found, t } = sheet;
   const one = [names.a, names.b, { text: t("number_product"), ramp: sheet.ramp }][i];
@@ -53,12 +55,11 @@ function numberOperand(sheet, names, i) {
     names.terms ? names.terms[m] : t("number_feature", { n: m + 1, count: formatCount(numbers.length) }),
     formatNumber(numbers[m]),
   ];
-  const product = i === 2 ? numberTermText(sheet, names, -1) : null;
   return {
     origin: `${found.matrix.id}|${found.row},${found.col}|${"abp"[i]}`,
     label: one.text,
     ramp: one.ramp,
-    says: product ? (m) => [numberTermText(sheet, names, m)] : says,
+    says: i === 2 ? (m) => [numberTermText(sheet, names, m)] : says,
     ...(leads ? { pick: from } : {}),
     ...(one.parent ? { parent: one.parent } : {}),
     outline: "thin",
@@ -66,7 +67,6 @@ function numberOperand(sheet, names, i) {
 }
 
 function numberTermText({ found, t }, names, m) {
-  if (m < 0) return "";
   const [a, b] = [found.a[m], found.b[m]].map(numberDotFactor);
   const product = formatSmall(found.products[m]);
   return names.terms
@@ -74,7 +74,7 @@ function numberTermText({ found, t }, names, m) {
     : t("number_term", { n: formatCount(m + 1), a, b, product });
 }
 
-// -- long products -----------------------------------------------------------------------------------------------------
+// -- long products ---------------------------------------------------------------------------------------------------
 
 function numberLongVariants(sheet, names, w) {
   const { unit, ctx } = sheet;

@@ -4,6 +4,12 @@ import { formatNumber } from "./anatomy_format.js";
 
 const NUMBER_EQUATION_SHOWN = 3; // terms of a sum that are written: the first two and the last
 
+// A factor as it is: 16, 0.7, 5.6569.
+export const numberFactor = (value) => String(Number(value.toFixed(4))).replace("-", "−");
+
+// What a switch puts in the place of a number.
+const numberInstead = (switched) => (switched ? ["→ 0"] : []);
+
 const numberBracketed = (value) => (value < 0 ? `(${formatNumber(value)})` : formatNumber(value));
 const numberIndexed = (sign, ...indices) => `${sign}_{${indices.join(",")}}`;
 
@@ -25,19 +31,16 @@ const NUMBER_EQUATIONS = {
         ? `${numberIndexed("q", found.row + 1)} · ${numberIndexed("k", found.col + 1)}`
         : numberSign(found);
     const more = bias === null ? [] : [`+ ${numberBracketed(bias)}`];
-    return [names, ...terms, ...more, `= ${formatNumber(skipped ? free : found.value)}`];
+    return [names, ...terms, ...more, `= ${formatNumber(skipped ? free : found.value)}`, ...numberInstead(skipped)];
   },
   divide: (found) => {
     const [dot, root] = [formatNumber(found.a), formatNumber(found.root)];
     return [`${numberSign(found)} = ${dot} ÷ √${found.depth}`, `= ${dot} ÷ ${root}`, numberResult(found)];
   },
   times: (found) => {
-    const factor = found.depth && found.of.name === "embedding" ? [`× √${found.depth}`] : [];
-    return [
-      `${numberSign(found)} = ${formatNumber(found.a)} ${factor[0] || `× ${numberBracketed(found.factor)}`}`,
-      ...(factor[0] ? [`= ${formatNumber(found.a)} × ${formatNumber(found.factor)}`] : []),
-      numberResult(found),
-    ];
+    const product = `= ${formatNumber(found.a)} × ${numberFactor(found.factor)}`;
+    const root = found.of.name === "embedding" ? [`= ${formatNumber(found.a)} × √${found.depth}`] : [];
+    return [numberSign(found), ...root, product, numberResult(found)];
   },
   mask: (found) => [
     `${numberSign(found)} = ${formatNumber(found.a)} + ${found.hidden ? "(−∞)" : "0"}`,
@@ -72,12 +75,13 @@ const NUMBER_EQUATIONS = {
   activation: (found) => {
     const x = formatNumber(found.x);
     const how = found.sort === "gelu" ? `${x} × Φ(${x})` : `max(0, ${x})`;
-    return [`${numberSign(found)} = ${how}`, `= ${formatNumber(found.free)}`];
+    return [`${numberSign(found)} = ${how}`, `= ${formatNumber(found.free)}`, ...numberInstead(found.silenced)];
   },
-  split: (found) => [
-    `${numberIndexed(found.of.sign, found.row + 1, found.col + 1)}^{(${found.head + 1})} = ${numberIndexed(found.of.sign, found.row + 1, found.at + 1)}`,
-    numberResult(found),
-  ],
+  split: (found) => {
+    const { of, row, col, at, head } = found;
+    const whole = numberIndexed(of.sign, row + 1, at + 1);
+    return [`${numberIndexed(of.sign, row + 1, col + 1)}^{(${head + 1})} = ${whole}`, numberResult(found)];
+  },
   concat: (found) => [
     `${numberSign(found)} = ${numberIndexed("o", found.row + 1, found.at.col + 1)}^{(${found.at.head + 1})}`,
     numberResult(found),
@@ -96,7 +100,8 @@ const NUMBER_EQUATIONS = {
 
 // The sign of the number: of a word its place among the likeliest, else row and column.
 function numberSign(found) {
-  const { of, row, col } = found;
+  const { of, col } = found;
+  const row = found.made === "choose" || found.made === "back" ? found.words.rank : found.row;
   return of.rows === "word" ? numberIndexed(of.sign, row + 1) : numberIndexed(of.sign, row + 1, col + 1);
 }
 

@@ -1,4 +1,5 @@
 import { formatCount, formatNumber } from "./anatomy_format.js";
+import { numberFactor } from "./anatomy_number_equation.js";
 import { numberRow } from "./anatomy_number_of.js";
 import { numberCellsPart } from "./anatomy_number_cells.js";
 import { numberCardsPart, numberCurvePart, numberRowPart, numberStackedParts } from "./anatomy_number_cards.js";
@@ -6,6 +7,20 @@ import { NUMBER_LINE } from "./anatomy_number_sheet.js";
 
 // What is drawn below a number that is made of a few others: a card for each, and the rows they stand in. tools: see
 // numberParts.
+
+export const NUMBER_FEW = {
+  given: numberGivenParts,
+  lookup: numberLookupParts,
+  divide: numberScaleParts,
+  times: (tools) => (tools.found.of.name === "embedding" ? numberTimesParts(tools) : numberScaleParts(tools)),
+  mask: numberMaskParts,
+  add: numberAddParts,
+  plus: numberPlusParts,
+  norm: numberNormParts,
+  activation: numberActivationParts,
+  split: numberSplitParts,
+  concat: numberConcatParts,
+};
 
 // Cards, a sentence above them if there is one to say, and pictures below as far as there is room.
 function numberCardVariants({ sheet, w }, cards, pictures = [], said = null) {
@@ -25,33 +40,25 @@ export function numberSentencePart(sheet, text, w) {
   return { least: high, best: high, draw: (x, y, wide) => sheet.paragraph("said", text, x, y, wide) };
 }
 
-// A row of a matrix as a strip, the number that is meant outlined.
-function numberRowPart(tools, name, at, mark, title, { pick, options, heads } = {}) {
-  const { sheet, w, read } = tools;
-  const found = read(name, options);
-  const numbers = numberRow(found, at);
-  return numberRowPart(sheet, `row.${name}`, numbers, {
-    title,
-    at: mark,
-    origin: `${found.id}|row|${at}`,
-    pick,
-    heads,
-    w,
-  });
+// The row of a matrix that the number is in, as a strip; outlined is the number itself, or what stands at `mark`.
+function numberRowIn(tools, name, { mark = tools.found.col, pick, options, heads } = {}) {
+  const { sheet, w, t, read, token, found } = tools;
+  const matrix = read(name, options);
+  const numbers = numberRow(matrix, found.row);
+  const title = t("number_strip", { name: t(`number_name_${name}`), token, count: formatCount(matrix.cols) });
+  const origin = `${matrix.id}|row|${found.row}`;
+  return numberRowPart(sheet, `row.${name}`, numbers, { title, at: mark, origin, pick, heads, w });
 }
 
-const numberStripTitle = ({ t, token }, name, count) =>
-  t("number_strip", { name: t(`number_name_${name}`), token, count: formatCount(count) });
-
-// -- a few numbers -----------------------------------------------------------------------------------------------------
+// -- a few numbers ---------------------------------------------------------------------------------------------------
 
 // A card that leads to where its number comes from.
 export function numberLinked({ found, t }, card, go = found.from(0)) {
   return go ? { ...card, go, label: t("number_from", { name: card.name }) } : card;
 }
 
-export function numberGivenParts(tools) {
-  const { found, t, state, data } = tools;
+function numberGivenParts(tools) {
+  const { found, t } = tools;
   const { before } = found;
   const layer = (before.place.startsWith("encoder") ? before.encoder : before.decoder) + 1;
   const place = t(`number_from_${before.place.replace(".", "_")}`, { layer });
@@ -64,15 +71,11 @@ export function numberGivenParts(tools) {
   ];
   const from = (m) => ({ ...found.from(0), row: found.row, col: m });
   const name = found.of.name;
-  return numberCardVariants(tools, cards, [
-    numberRowPart(tools, name, found.row, found.col, numberStripTitle(tools, name, data.config.d_model), {
-      pick: from,
-    }),
-  ]);
+  return numberCardVariants(tools, cards, [numberRowIn(tools, name, { pick: from })]);
 }
 
-export function numberLookupParts(tools) {
-  const { found, t, token, config } = tools;
+function numberLookupParts(tools) {
+  const { found, t, token } = tools;
   const cards = [
     { name: t("number_card_id", { token }), value: formatCount(found.id) },
     {
@@ -81,12 +84,10 @@ export function numberLookupParts(tools) {
       sign: "→",
     },
   ];
-  return numberCardVariants(tools, cards, [
-    numberRowPart(tools, "rows", found.row, found.col, numberStripTitle(tools, "rows", config.d_model)),
-  ]);
+  return numberCardVariants(tools, cards, [numberRowIn(tools, "rows")]);
 }
 
-export function numberScaleParts(tools) {
+function numberScaleParts(tools) {
   const { sheet, found, t } = tools;
   const cards = [numberLinked(tools, { name: t("number_card_dot"), value: formatNumber(found.a) })];
   if (found.made === "divide")
@@ -99,7 +100,7 @@ export function numberScaleParts(tools) {
   else
     cards.push({
       name: t(found.plain ? "number_card_unscaled" : "number_card_factor"),
-      value: formatNumber(found.factor),
+      value: numberFactor(found.factor),
       sign: "×",
     });
   cards.push({ name: t("number_card_scaled"), value: formatNumber(found.value), sign: "=", hue: sheet.ramp });
@@ -121,13 +122,7 @@ function numberKeyRows(tools, names) {
   });
   const cells = numberCellsPart(sheet, rows, labels("key"), w, found.col);
   if (cells) return [numberTitled(tools, cells, t("number_row_of", { token }))];
-  return names.map((name, i) =>
-    numberRowPart(tools, name, found.row, found.col, numberStripTitle(tools, name, rows[i].numbers.length), {
-      options: own,
-      pick: picks[i],
-      heads: labels("key"),
-    }),
-  );
+  return names.map((name, i) => numberRowIn(tools, name, { options: own, pick: picks[i], heads: labels("key") }));
 }
 
 function numberTitled({ sheet, w }, part, text) {
@@ -139,7 +134,7 @@ function numberTitled({ sheet, w }, part, text) {
   return { least: part.least + head, best: part.best + head, draw };
 }
 
-export function numberMaskParts(tools) {
+function numberMaskParts(tools) {
   const { sheet, found, t } = tools;
   const mask = {
     name: t(found.hidden ? "number_card_hidden" : "number_card_visible"),
@@ -155,8 +150,8 @@ export function numberMaskParts(tools) {
   return numberCardVariants(tools, cards, numberKeyRows(tools, ["scaled", "scores"]));
 }
 
-export function numberAddParts(tools) {
-  const { sheet, found, t, config } = tools;
+function numberAddParts(tools) {
+  const { sheet, found, t } = tools;
   const cards = [
     numberLinked(tools, { name: t("number_card_x"), value: formatNumber(found.a) }),
     numberLinked(
@@ -168,13 +163,13 @@ export function numberAddParts(tools) {
   ];
   const rows = ["x", "update", "sum"].map((name, i) => {
     const pick = i < 2 ? (m) => ({ ...found.from(i), col: m }) : (m) => ({ row: found.row, col: m });
-    return numberRowPart(tools, name, found.row, found.col, numberStripTitle(tools, name, config.d_model), { pick });
+    return numberRowIn(tools, name, { pick });
   });
   return numberCardVariants(tools, cards, rows);
 }
 
-export function numberNormParts(tools) {
-  const { sheet, found, t, config } = tools;
+function numberNormParts(tools) {
+  const { sheet, found, t } = tools;
   const input = found.pre ? "x" : "sum";
   const card = (name, value, sign, more) => ({
     name: t(`number_card_${name}`),
@@ -192,17 +187,15 @@ export function numberNormParts(tools) {
     card("result", found.value, "=", { hue: sheet.ramp }),
   ];
   const pictures = [
-    numberRowPart(tools, input, found.row, found.col, numberStripTitle(tools, input, config.d_model), {
-      pick: (m) => found.from(m),
-    }),
-    numberRowPart(tools, found.of.name, found.row, found.col, numberStripTitle(tools, found.of.name, config.d_model), {
+    numberRowIn(tools, input, { pick: (m) => found.from(m) }),
+    numberRowIn(tools, found.of.name, {
       pick: (m) => ({ row: found.row, col: m }),
     }),
   ];
   return numberCardVariants(tools, cards, pictures);
 }
 
-export function numberActivationParts(tools) {
+function numberActivationParts(tools) {
   const { sheet, found, t } = tools;
   const phi = found.x ? found.free / found.x : 0.5;
   const note =
@@ -219,20 +212,13 @@ export function numberActivationParts(tools) {
   ];
   const said = found.silenced ? t("number_silenced", { value: formatNumber(found.free) }) : null;
   const pick = (m) => ({ row: found.row, col: m });
-  const strip = numberRowPart(
-    tools,
-    "activation",
-    found.row,
-    found.col,
-    numberStripTitle(tools, "activation", tools.config.d_ff),
-    {
-      pick,
-    },
-  );
+  const strip = numberRowIn(tools, "activation", {
+    pick,
+  });
   return numberCardVariants(tools, cards, [numberCurvePart(sheet), strip], said);
 }
 
-export function numberSplitParts(tools) {
+function numberSplitParts(tools) {
   const { sheet, found, t, state, data } = tools;
   const { of, at, width } = found;
   const count = data.config.heads * width;
@@ -245,12 +231,10 @@ export function numberSplitParts(tools) {
     { name: t("number_card_in_head", head), value: formatNumber(found.value), sign: "→", hue: sheet.ramp },
   ];
   const pick = (m) => ({ ...found.from(0), col: m });
-  return numberCardVariants(tools, cards, [
-    numberRowPart(tools, of.name, found.row, at, numberStripTitle(tools, of.name, count), { pick }),
-  ]);
+  return numberCardVariants(tools, cards, [numberRowIn(tools, of.name, { mark: at, pick })]);
 }
 
-export function numberConcatParts(tools) {
+function numberConcatParts(tools) {
   const { sheet, found, t, config } = tools;
   const { at } = found;
   const cards = [
@@ -266,31 +250,29 @@ export function numberConcatParts(tools) {
     },
   ];
   const pick = (m) => ({ row: found.row, col: m });
-  return numberCardVariants(tools, cards, [
-    numberRowPart(tools, "concat", found.row, found.col, numberStripTitle(tools, "concat", config.d_model), { pick }),
-  ]);
+  return numberCardVariants(tools, cards, [numberRowIn(tools, "concat", { pick })]);
 }
 
-export function numberTimesParts(tools) {
-  const { sheet, found, t, config } = tools;
+function numberTimesParts(tools) {
+  const { sheet, found, t } = tools;
   const cards = [
     numberLinked(tools, { name: t("number_card_row"), value: formatNumber(found.a) }),
     {
       name: t("number_card_model_root", { depth: found.depth }),
       kind: "math",
-      value: formatNumber(found.factor),
+      value: numberFactor(found.factor),
       sign: "×",
     },
     { name: t("number_card_embedding"), value: formatNumber(found.value), sign: "=", hue: sheet.ramp },
   ];
   const rows = ["rows", "embedding"].map((name, i) => {
     const pick = (m) => ({ step: i ? "times" : "row", row: found.row, col: m });
-    return numberRowPart(tools, name, found.row, found.col, numberStripTitle(tools, name, config.d_model), { pick });
+    return numberRowIn(tools, name, { pick });
   });
   return numberCardVariants(tools, cards, rows);
 }
 
-export function numberPlusParts(tools) {
+function numberPlusParts(tools) {
   const { sheet, found, t, config } = tools;
   const { wave, position } = found;
   const note = wave
@@ -308,7 +290,7 @@ export function numberPlusParts(tools) {
   ];
   const rows = ["embedding", "positions", "x"].map((name, i) => {
     const pick = [(m) => ({ ...found.from(0), col: m }), null, (m) => ({ row: found.row, col: m })][i];
-    return numberRowPart(tools, name, found.row, found.col, numberStripTitle(tools, name, config.d_model), { pick });
+    return numberRowIn(tools, name, { pick });
   });
   return numberCardVariants(tools, cards, rows);
 }

@@ -7,8 +7,8 @@ import { arithmeticActivation, arithmeticProbability, arithmeticWave, arithmetic
 
 const NUMBER_PROJECTED = { queries: ["W_q", "b_q", "Q"], keys: ["W_k", "b_k", "K"], values: ["W_v", "b_v", "V"] };
 
-// The matrix that a step makes. name: in the place's pack; file: the end of its key in the drawing; sign: the letter its
-// numbers go by; rows, cols: what they count; own: it is one head's.
+// The matrix that a step makes. name: in the place's pack; file: the end of its key in the drawing; sign: the letter
+// its numbers go by; rows, cols: what they count; own: it is one head's.
 export function numberMade(state, config) {
   const { place, step } = state;
   const made = (name, sign, rows, cols, more) => ({ name, file: name, sign, rows, cols, own: false, ...more });
@@ -106,9 +106,10 @@ export function numberTable(id, name, numbers, rows, cols, { top, axes = ["", ""
 export const numberRow = (matrix, row) => Float64Array.from({ length: matrix.cols }, (_, col) => matrix.at(row, col));
 const numberColumn = (matrix, col) => Float64Array.from({ length: matrix.rows }, (_, row) => matrix.at(row, col));
 
-// What the number in a cell is and how it comes about: the matrix (of: its description, key), the arithmetic of its step
-// (made: its sort; what it uses; value), the number in the trace (stored) and whether the two agree; {waiting: true} while
-// numbers are on their way. from(m): the state that shows where the m-th number used comes from; null: nowhere else.
+// What the number in a cell is and how it comes about: the matrix (of: its description, key), the arithmetic of its
+// step (made: its sort; what it uses; value), the number in the trace (stored) and whether the two agree; {waiting:
+// true} while numbers are on their way. from(m): the state that shows where the m-th number used comes from; null:
+// nowhere else.
 export function numberFound(state, data, { row, col }) {
   const made = numberMade(state, data.config);
   const matrix = numberMatrix(state, data, made);
@@ -149,7 +150,8 @@ function numberGiven({ state, data, row, col, made }) {
   else if (place === "decoder.ff") before = { place: "decoder.cross", step: last, decoder };
   else if (place === "decoder.self" && decoder > 0) before = { place: "decoder.ff", step: last, decoder: decoder - 1 };
   else if (place === "decoder.self") before = { place: "target", step: "plus" };
-  const normed = norm === "pre" && (made.name === "memory" || place === "output"); // each stack ends in one more LayerNorm
+  // With pre-norm each stack ends in one more LayerNorm.
+  const normed = norm === "pre" && (made.name === "memory" || place === "output");
   return { made: "given", before, normed, from: () => ({ ...before, row, col }) };
 }
 
@@ -355,7 +357,7 @@ function numberOfOutput(tell) {
     const rows = read("rows", { transposed: true });
     if (!numberAll(hidden, rows)) return null;
     const from = (m, second) => (second ? null : { step: "hidden", row: t, col: m });
-    return { ...dotNumber(hidden, t, rows, row, null, from), words };
+    return { ...numberProduct(hidden, t, rows, row, null, from), words };
   }
   const logits = read("logits");
   if (!logits) return null;

@@ -3,41 +3,15 @@ import { formatCount, formatNumber } from "./anatomy_format.js";
 import { numberRow, numberSide } from "./anatomy_number_of.js";
 import { numberDotVariants } from "./anatomy_number_dot.js";
 import { numberCardsPart, numberStackedParts, numberTablePart } from "./anatomy_number_cards.js";
-import {
-  numberActivationParts,
-  numberAddParts,
-  numberConcatParts,
-  numberGivenParts,
-  numberLinked,
-  numberLookupParts,
-} from "./anatomy_number_few.js";
-import {
-  numberMaskParts,
-  numberNormParts,
-  numberPlusParts,
-  numberScaleParts,
-  numberSentencePart,
-  numberSplitParts,
-  numberTimesParts,
-} from "./anatomy_number_few.js";
-import { NUMBER_SMALL, NUMBER_LINE, numberRoom } from "./anatomy_number_sheet.js";
+import { NUMBER_FEW, numberLinked, numberSentencePart } from "./anatomy_number_few.js";
+import { numberRoom } from "./anatomy_number_sheet.js";
 
 // What is drawn below a number, for every sort of computation: variants, the best first.
 
 const NUMBER_PARTS = {
+  ...NUMBER_FEW,
   dot: numberDotParts,
-  given: numberGivenParts,
-  lookup: numberLookupParts,
-  divide: numberScaleParts,
-  mask: numberMaskParts,
   softmax: numberSoftmaxParts,
-  add: numberAddParts,
-  plus: numberPlusParts,
-  norm: numberNormParts,
-  activation: numberActivationParts,
-  split: numberSplitParts,
-  concat: numberConcatParts,
-  times: (tools) => (tools.found.of.name === "embedding" ? numberTimesParts(tools) : numberScaleParts(tools)),
   probability: numberProbabilityParts,
   choose: numberProbabilityParts,
   back: numberBackParts,
@@ -52,13 +26,13 @@ export function numberParts(sheet, w) {
   const row = (name, at, options) => numberRow(read(name, options), at);
   const token = found.of.rows === "word" ? data.labels("target_in")[state.t] : labels(found.of.rows)[found.row];
   const tools = { sheet, found, w, t, state, data, config: data.config, labels, own, read, row, token };
-  return [...PARTS[found.made](tools), { least: 0, best: 0, draw: () => {} }]; // of a tiny area the equation is all
+  return [...NUMBER_PARTS[found.made](tools), { least: 0, best: 0, draw: () => {} }]; // in a tiny area
 }
 
-// -- products ----------------------------------------------------------------------------------------------------------
+// -- products --------------------------------------------------------------------------------------------------------
 
 function numberDotParts(tools) {
-  const { sheet, found, w, t, state, labels, token, data } = tools;
+  const { sheet, found, w, t, state, labels, token } = tools;
   const column = (letter, sign = "^") => ({
     text: t("number_b_column", { n: formatCount(found.col + 1), matrix: `W${sign}${letter}` }),
     kind: "math",
@@ -102,7 +76,7 @@ function numberDotParts(tools) {
   return variants.map((one) => numberStackedParts([numberSentencePart(sheet, text, w), one], 0.8 * sheet.unit));
 }
 
-// -- tables ------------------------------------------------------------------------------------------------------------
+// -- tables ----------------------------------------------------------------------------------------------------------
 
 function numberSoftmaxParts(tools) {
   const { sheet, found, w, t, labels } = tools;
@@ -193,7 +167,7 @@ function numberProbabilityTable(tools) {
 }
 
 function numberProbabilityParts(tools) {
-  const { sheet, found, w, t } = tools;
+  const { sheet, found, w } = tools;
   const table = numberProbabilityTable(tools);
   if (found.made === "probability") return [table];
   return [numberStackedParts([numberSentencePart(sheet, numberChosenText(tools), w), table], 0.6 * sheet.unit)];
@@ -206,7 +180,7 @@ function numberChosenText({ found, t }) {
 }
 
 function numberBackParts(tools) {
-  const { sheet, found, t, state, data, w } = tools;
+  const { sheet, t, state, data, w } = tools;
   const next = state.t + 1;
   const last = next >= data.steps;
   const word = data.labels("target_out")[state.t];

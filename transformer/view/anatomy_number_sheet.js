@@ -81,8 +81,8 @@ export class NumberSheet {
     this.add(name, { kind: "arrow", points, tip: false, round: 0, x, y, w, h, ...more });
   }
 
-  // Numbers as a picture. origin: names these very numbers; pick(index): where one comes from; says(index): the lines of
-  // its tooltip.
+  // Numbers as a picture. origin: names these very numbers; pick(index): where one comes from; says(index): the lines
+  // of its tooltip.
   matrix(name, numbers, rows, cols, x, y, w, h, { origin, label, top, axes, says, pick, ramp, first = 0, ...more }) {
     const id = `number|${origin}|${first}|${rows}x${cols}`;
     const matrix = numberTable(id, label, numbers, rows, cols, { top, axes });

@@ -75,7 +75,7 @@ export const NUMBER_TEXTS = {
   number_card_sum: "sum",
   number_card_dot: "dot product",
   number_card_root: "square root of d_k = {depth}",
-  number_card_unscaled: "a switch or the model divides by nothing",
+  number_card_unscaled: "not divided",
   number_card_factor: "a switch's factor",
   number_card_scaled: "scaled score",
   number_card_masked: "masked score",

@@ -39,7 +39,8 @@ export class PaintKit {
             ? mixColours(theme.background, middle, at / 0.72)
             : mixColours(middle, end, (at - 0.72) / 0.28);
         });
-      const grey = mixColours(theme.ink, theme.background, 0.42);
+      // Without a hue of its own a positive number is ink and a negative one purple, as in the figures.
+      const grey = name === "ink" ? theme.hues.cross : mixColours(theme.ink, theme.background, 0.42);
       if (this.ramps.size > 24) this.ramps.clear();
       this.ramps.set(key, { up: through(hue, far), down: through(grey, mixColours(theme.ink, theme.background, 0.1)) });
     }
@@ -57,12 +58,17 @@ export class PaintKit {
     return `${item.matrix.id}|${item.ramp}|${item.top || ""}`;
   }
 
-  picture(theme, item) {
-    const key = `${this.pictureKey(item)}|${theme.key}${theme.dark}`;
+  // across: pixels there are for its columns.
+  picture(theme, item, across) {
+    const { matrix } = item;
+    const sparse = matrix.name === "activation";
+    const half = item.sampling === "some" && !sparse ? 0 : halvings(matrix.cols, across, sparse ? 0 : 0.3);
+    const key = `${this.pictureKey(item)}|${theme.key}${theme.dark}|${half}`;
     let found = this.pictures.get(key);
     if (found) return found;
-    const { matrix } = item;
-    const { rows, cols, data } = matrix;
+    const { rows } = matrix;
+    const cols = Math.ceil(matrix.cols / 2 ** half);
+    const data = half ? pooled(matrix, cols, 2 ** half, sparse) : matrix.data;
     found = document.createElement("canvas");
     found.width = cols;
     found.height = rows;
@@ -113,6 +119,25 @@ export class PaintKit {
   }
 }
 
+// How often the columns are to be halved until there is about a pixel for each; slack: of an octave.
+function halvings(cols, across, slack) {
+  return Math.max(0, Math.ceil(Math.log2(cols / Math.max(8, across)) - slack - 0.01));
+}
+
+// Columns in groups: columns left out would make patterns that are not there. Each is the mean of its group; where few
+// numbers are not 0, as with neurons, the one furthest from 0, so that none is lost.
+function pooled(matrix, cols, width, sparse) {
+  const found = new Float32Array(matrix.rows * cols);
+  for (let row = 0; row < matrix.rows; row++)
+    for (let col = 0; col < matrix.cols; col++) {
+      const at = row * cols + Math.floor(col / width);
+      const value = matrix.at(row, col);
+      if (!sparse) found[at] += value / Math.min(width, matrix.cols - Math.floor(col / width) * width);
+      else if (Math.abs(value) > Math.abs(found[at])) found[at] = value;
+    }
+  return found;
+}
+
 // Paints one item where it is `now` ({x, y, w, h, alpha, more}); lit: what the pointer lights.
 export function paintItem(context, item, now, kit, theme, lit) {
   context.globalAlpha = Math.max(0, Math.min(1, now.alpha));
@@ -144,15 +169,16 @@ function paintMatrix(context, item, now, kit, theme, lit, unit) {
   const alpha = context.globalAlpha;
   context.fillStyle = matrix.masked ? kit.hatch(theme, context) : cssColour(theme.background);
   context.fillRect(x, y, w, h);
+  const ratio = Math.min(4, window.devicePixelRatio || 1);
+  const picture = kit.picture(theme, item, w * ratio);
   context.imageSmoothingEnabled = false;
-  const picture = kit.picture(theme, item);
   const pale = item.dimAfter !== undefined && item.dimAfter !== null && item.dimAfter + 1 < matrix.rows;
   if (pale) {
     const kept = item.dimAfter + 1;
     const cut = (h * kept) / matrix.rows;
-    context.drawImage(picture, 0, 0, matrix.cols, kept, x, y, w, cut);
+    context.drawImage(picture, 0, 0, picture.width, kept, x, y, w, cut);
     context.globalAlpha = alpha * PAINT_PALE;
-    context.drawImage(picture, 0, kept, matrix.cols, matrix.rows - kept, x, y + cut, w, h - cut);
+    context.drawImage(picture, 0, kept, picture.width, matrix.rows - kept, x, y + cut, w, h - cut);
     context.globalAlpha = alpha;
   } else context.drawImage(picture, x, y, w, h);
   if (item.numbers) paintNumbers(context, item, now, kit, theme, unit);

@@ -29,7 +29,7 @@ export function mathParts(text) {
   const pattern = /([_^])(\{[^}]*\}|.)|([^_^]+)/gu;
   for (const [, sign, group, plain] of text.matchAll(pattern)) {
     if (sign) parts.push({ text: group.replace(/^\{|\}$/g, ""), level: sign === "_" ? -1 : 1 });
-    else parts.push({ text: plain, level: 0 });
+    else for (const run of plain.split(/(?<![A-Za-z])([A-Za-z])(?![A-Za-z])/)) if (run) parts.push({ text: run, level: 0 });
   }
   return parts;
 }
@@ -70,7 +70,7 @@ export function paintTokens(context, item, now, kit, theme, lit, unit) {
   const { x, y, w, h } = now;
   const rows = item.orient !== "columns";
   const space = (rows ? h : w) / Math.max(1, labels.length);
-  const size = Math.min(unit * (item.size || 1), rows ? Math.max(unit * 0.72, space * 0.92) : unit * (item.size || 1));
+  const size = Math.min(unit * (item.size || 1), rows ? Math.max(unit * 0.82, space * 0.92) : unit * (item.size || 1));
   const lean = !rows && space < size * 4;
   // Where labels would touch, every second, third, ... is written.
   const every = Math.max(1, Math.ceil((rows || lean ? size * 1.02 : 0) / space));

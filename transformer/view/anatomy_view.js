@@ -15,7 +15,7 @@ import { numberCell, numberMove } from "./anatomy_number.js";
 import { fitState, walk, stepsOf, zoomsOf, stopIndex, stopsOf, isAttention, isEmbedding, stackOf } from "./anatomy_walk.js";
 
 const ANATOMY_NARROW = 900;
-const ANATOMY_LEAST = 500; // pixels of height, for a projector of 720
+const ANATOMY_LEAST = 560; // pixels of height, for a projector of 720
 const ANATOMY_PAUSE = 250; // milliseconds of rest before the server hears of a step
 const ANATOMY_GATHER = 20; // milliseconds in which packs are gathered
 const ANATOMY_PATIENCE = 260; // that a zoom waits for its numbers before it shows their outlines
@@ -49,6 +49,9 @@ export class AnatomyView {
     this.look = followLook(this.element, () => this.retheme(), () => this.draw("cut"));
     this.build();
     root.append(this.element);
+    // What was measured in another font stands wrong once the page's own is there.
+    this.lettered = () => this.draw("cut");
+    document.fonts.addEventListener("loadingdone", this.lettered);
   }
 
   build() {
@@ -88,6 +91,7 @@ export class AnatomyView {
 
   destroy() {
     this.look.stop();
+    document.fonts.removeEventListener("loadingdone", this.lettered);
     this.stop();
     clearTimeout(this.reporting);
     clearTimeout(this.patience);
