@@ -56,6 +56,9 @@ window.contextOf = (data, state, [w, h, unit, narrow]) => {
   if (narrow) ctx.area.h = Math.max(h, numberBoardHeight(ctx));
   return ctx;
 };
+window.boardOf = (state, area = [990, 780, 15, false]) =>
+  numberBoard(window.contextOf(window.dataOf(window.given, state), state, area));
+
 const pen = document.createElement("canvas").getContext("2d");
 // Where the ink of a text is; what is too wide for its room is shortened to it.
 const inked = (item, unit) => {

@@ -2,7 +2,8 @@ import { formatWeight } from "./format.js";
 
 // Numbers in and beside the cells of the anatomy.
 
-const minus = (text) => text.replace("-", "−");
+// With a real minus; a number that rounds to 0 has no sign.
+const minus = (text) => (Number(text) === 0 ? text.replace("-", "") : text.replace("-", "−"));
 
 // In a cell: two places, weights as the explorer writes them, masked cells as minus infinity.
 export function formatCell(value, name) {

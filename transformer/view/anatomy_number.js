@@ -62,6 +62,7 @@ export function numberOf({ state, data }) {
 
 const NUMBER_BOARD_MAP = 17; // units of width of the small matrix
 const NUMBER_BOARD_MAP_HIGH = 7.4;
+const NUMBER_BOARD_WORD = 0.9; // units of height that a word beside its cell needs: the stage writes 0.82 high
 const NUMBER_BOARD_RESULT = 2.7; // size of the result
 const NUMBER_BOARD_EQUATION = [1.15, 1.05, 0.95]; // sizes: the first that needs one line, else the first
 const NUMBER_BOARD_GAP = 1.1;
@@ -112,13 +113,14 @@ function numberDrawn(ctx) {
 
 // The best that fits of what is drawn below the number, as large as it may be.
 function numberBodyPart({ ctx, found, ramp, scale, items }, w, room) {
-  for (const one of [...NUMBER_BOARD_SCALES.filter((each) => each < scale - 0.04), scale].sort((a, b) => b - a)) {
+  const sizes = [...NUMBER_BOARD_SCALES.filter((each) => each < scale - 0.04), scale].sort((a, b) => b - a);
+  for (const one of sizes) {
     const sheet = new NumberSheet(ctx, found, ramp, one);
     sheet.items = items;
     const variants = numberParts(sheet, w);
     const part = numberFitting(variants, room);
     const high = Math.max(part.least, Math.min(part.best, room));
-    if (one === 1 || (part === variants[0] && part.best <= room)) return { high, draw: part.draw };
+    if (one === sizes.at(-1) || (part === variants[0] && part.best <= room)) return { high, draw: part.draw };
   }
   return null;
 }
@@ -266,13 +268,14 @@ function numberMapPart(sheet, w) {
   const { unit, found, ctx, t, ramp } = sheet;
   const { state, data } = ctx;
   const { matrix, of: made, row, col, key } = found;
-  const cell = Math.min(1.5 * unit, w / matrix.cols, (NUMBER_BOARD_MAP_HIGH * unit) / matrix.rows);
   const words = made.rows === "word" ? data.outputs.labels[state.t] : null;
+  // Words are written beside their cells.
+  const most =
+    (words ? Math.max(NUMBER_BOARD_MAP_HIGH, NUMBER_BOARD_WORD * words.length) : NUMBER_BOARD_MAP_HIGH) * unit;
+  const cell = Math.min(1.5 * unit, w / matrix.cols, most / matrix.rows);
   const long = matrix.cols > 2 * matrix.rows;
   const wide = long ? w : Math.max(cell * matrix.cols, (words ? 2.2 : 1.2) * unit);
-  const high = long
-    ? Math.min(NUMBER_BOARD_MAP_HIGH * unit, 1.2 * unit * matrix.rows)
-    : Math.max(cell * matrix.rows, 1.2 * unit);
+  const high = long ? Math.min(most, 1.2 * unit * matrix.rows) : Math.max(cell * matrix.rows, 1.2 * unit);
   const caption = NUMBER_SMALL * NUMBER_LINE * unit;
   const name = t(`number_name_${made.name}`);
   const sizes = { name, head: state.head + 1, rows: formatCount(matrix.rows), cols: formatCount(matrix.cols) };

@@ -6,12 +6,11 @@ import { makeTexts } from "./texts.js";
 import { AnatomyData } from "./anatomy_data.js";
 import { AnatomyStage } from "./anatomy_stage.js";
 import { AnatomySwitches } from "./anatomy_switches.js";
-import { ALL_ANATOMY_TEXTS } from "./anatomy_says.js";
-import { hoverLines } from "./anatomy_says.js";
+import { ALL_ANATOMY_TEXTS, hoverLines } from "./anatomy_says.js";
 import { Crumbs, StepBar, StepSlider, LayerTabs, HeadTabs } from "./anatomy_bars.js";
 import { Tell } from "./anatomy_tell.js";
 import { anatomyScene, anatomySceneHeight, mainMatrix } from "./anatomy_scene.js";
-import { numberCell, numberMove } from "./anatomy_number.js";
+import { numberCell, numberMove, numberPick } from "./anatomy_number.js";
 import { fitState, walk, stepsOf, zoomsOf, stopIndex, stopsOf, isAttention, isEmbedding, stackOf } from "./anatomy_walk.js";
 
 const ANATOMY_NARROW = 900;
@@ -207,7 +206,7 @@ export class AnatomyView {
   }
 
   pick(item, row, col) {
-    this.go({ zoom: "number", row, col: col + (item.colFrom || 0), ...(typeof item.pick === "object" ? item.pick : {}) });
+    this.go(numberPick(item, row, col));
   }
 
   onKey(event) {
@@ -240,7 +239,8 @@ export class AnatomyView {
 
   hover(item, row, col, event) {
     if (!item || !event) return this.tooltip.hide();
-    const lines = item.tip ? item.tip : item.kind === "matrix" ? hoverLines(this, item, row, col) : [];
+    const says = item.says || ((...at) => (item.kind === "matrix" ? hoverLines(this, item, ...at) : []));
+    const lines = item.tip || says(row, col);
     if (!lines.length) return this.tooltip.hide();
     return this.tooltip.show(lines, event.clientX, event.clientY);
   }
