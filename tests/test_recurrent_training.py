@@ -19,6 +19,7 @@ from transformer.commands.common import CommandError
 from transformer.commands.run_folder import Plan, open_run
 from transformer.commands.train import from_recipe, plan
 from transformer.config import ConfigError, ModelConfig
+from transformer.interventions import Interventions
 from transformer.pretrained import Pretrained
 from transformer.recurrent import Recurrent, RecurrentConfig, RecurrentModel
 from transformer.training.architecture import build, in_use, peak_rate, read_config
@@ -223,8 +224,9 @@ def test_loss_and_scores_are_those_of_the_logits() -> None:
     assert (count, measured) == (tokens, 3) and total == pytest.approx(wanted, rel=1e-5)
     scores = evaluate(found, pairs)
     assert scores.unmeasured == 1 and scores.untranslated == 1 and scores.sentences == 4
-    with pytest.raises(ValueError, match="2 beams arrived"):
-        evaluate(found, pairs, beams=2)
+    for asked in ({"beams": 2}, {"interventions": Interventions.parse({"causal": "off"})}):
+        with pytest.raises(ValueError, match="writes greedily, with 1 beam, and has no switches"):
+            evaluate(found, pairs, **asked)
 
 
 def test_options_of_a_transformer_are_refused_before_anything_is_written(recipe: str, tmp_path: Path) -> None:

@@ -338,8 +338,9 @@ def load(name: str | Path, device: torch.device | str = "cpu") -> Pretrained:
     """
     known = available()
     path = known.get(str(name), Path(name))
-    if not path.is_dir() and str(name) in {other.name for other in (PACKAGE / "recurrent" / "checkpoints").iterdir()}:
-        path = PACKAGE / "recurrent" / "checkpoints" / name  # `load_checkpoint` says what it is
+    recurrent = PACKAGE / "recurrent" / "checkpoints"
+    if not path.is_dir() and recurrent.is_dir() and str(name) in {other.name for other in recurrent.iterdir()}:
+        path = recurrent / name  # `load_checkpoint` says what it is
     if not path.is_dir():
         names = ", ".join(known) or "none found"
         raise CheckpointError(f"there is no checkpoint {str(name)!r}; bundled are {names}, or give a folder's path")

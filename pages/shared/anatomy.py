@@ -35,6 +35,7 @@ from transformer.view.bundle import script, style
 
 KEY = "anatomy"
 PACKS = "anatomy_packs"  # sort of pack -> the name of the one sent last, and its bytes
+MOST_WEIGHTS = 8_000_000  # numbers of a step's matrices that are sent to a browser, in 16 or 32 bits
 LONGEST = 64  # tokens a side: of more, rows get too thin to see
 
 
@@ -140,9 +141,15 @@ def _packed(sort: str, name: tuple[Any, ...], make: Callable[[], bytes]) -> byte
     return kept[sort][1]
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _weights(_model: Pretrained, name: str, path: str, place: str, step: str) -> bytes:
-    return anatomy_pack.weights_pack(_model, place, step)
+def _weights(model: Pretrained, stand: Stand) -> bytes | None:
+    """The matrices a step multiplies with: packed anew, in a millisecond, rather than kept for every place.
+    None, and a sentence, where they are too many for a browser."""
+    count = anatomy_pack.weights_count(model, stand.name, stand.step)
+    if count <= MOST_WEIGHTS:
+        return anatomy_pack.weights_pack(model, stand.name, stand.step)
+    sentence = _("The matrices of this step have {count} numbers, too many to be shown here (at most {most}).")
+    message(sentence.format(count=f"{count:,}", most=f"{MOST_WEIGHTS:,}"), "note")
+    return None
 
 
 def _packs(compared: Compared, stand: Stand) -> dict[str, bytes]:
@@ -171,7 +178,9 @@ def _packs(compared: Compared, stand: Stand) -> dict[str, bytes]:
             "place", (*sides, stand.name, t), lambda: anatomy_pack.place_pack(model, after, stand.name, t, before)
         )
         if "." in stand.place and stand.step in anatomy_pack.MATRICES:
-            found["weights"] = _weights(model, model.name, str(model.path), stand.name, stand.step)
+            weights = _weights(model, stand)
+            if weights is not None:
+                found["weights"] = weights
     return found
 
 

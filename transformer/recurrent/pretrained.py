@@ -132,7 +132,7 @@ def load(name: str | Path, device: torch.device | str = "cpu") -> Recurrent:
 
     device: where it computes; traces come back to the CPU. Raises CheckpointError with one sentence.
     """
-    bundled = {path.name: path for path in sorted(BUNDLED.iterdir()) if path.is_dir()}
+    bundled = {path.name: path for path in sorted(BUNDLED.glob("*")) if path.is_dir()}
     path = bundled.get(str(name), Path(name))
     if not path.is_dir():
         raise CheckpointError(

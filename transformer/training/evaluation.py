@@ -126,6 +126,8 @@ def evaluate(
 
     if not pairs:
         raise DataError("there is nothing to evaluate: no sentence pair arrived")
+    if isinstance(model, Recurrent) and (beams != 1 or interventions):
+        raise ValueError("a recurrent model writes greedily, with 1 beam, and has no switches")
     sources, typed = group_references(pairs)
     references = typed
     if preparation:
@@ -135,8 +137,6 @@ def evaluate(
     fitting = [source if fits(model, source, "source", interventions) else "" for source in sources]
     began = time.perf_counter()
     if isinstance(model, Recurrent):
-        if beams != 1:
-            raise ValueError(f"{beams} beams arrived; a recurrent model writes greedily, with 1")
         hypotheses = model.translate_all(fitting)
     else:
         hypotheses = model.translate_all(fitting, beams, alpha, interventions=interventions)

@@ -142,7 +142,8 @@ export class AnatomyData {
     if (this.answers?.of !== outputs) {
       const read = (name) => (outputs[name] ? this.trace.array(outputs[name]) : null);
       const arrays = ["probability", "logit", "chosen_probability", "chosen_logit", "log_sum", "plain_probability"];
-      this.answers = { of: outputs, ...outputs, ...Object.fromEntries(arrays.map((name) => [name, read(name)])) };
+      const labels = outputs.labels.map((step) => step.map(printable));
+      this.answers = { of: outputs, ...outputs, labels, ...Object.fromEntries(arrays.map((name) => [name, read(name)])) };
     }
     return this.answers;
   }
@@ -211,6 +212,8 @@ export class AnatomyData {
 
   axesOf(name, ref) {
     const { place } = this.state;
+    const bias = { b_q: "head·d_k", b_k: "head·d_k", b_v: "head·d_head", b_1: "d_ff" }[name];
+    if (bias) return [bias];
     if (isAttention(place)) return ATTENTION_AXES[name] || ["query", "d_model"].slice(2 - ref.shape.length);
     const wide = name === "pre" || name === "activation" ? "d_ff" : "d_model";
     if (name === "logits") return ["vocabulary"];
@@ -289,16 +292,6 @@ export class AnatomyData {
     const made = this.tensor(name, data, strip.picture.shape, options, key, ["token", wide], false, strip.top);
     if (strip.norms) made.norms = pack.array(strip.norms);
     return made;
-  }
-
-  // What the switches hide, 1 = hidden, of a head; null while nothing is.
-  hidden(at, head) {
-    const found = this.header.attention[at];
-    if (!found || !found.hidden) return null;
-    const [heads, rows, cols] = found.hidden.shape;
-    const bytes = this.trace.array(found.hidden);
-    const from = Math.min(head, heads - 1) * rows * cols;
-    return { rows, cols, at: (row, col) => bytes[from + row * cols + col] };
   }
 }
 

@@ -1,5 +1,5 @@
-import { formatNumber } from "./anatomy_format.js";
-import { FlowLane, flowColumns } from "./anatomy_lane.js";
+import { formatCount, formatNumber } from "./anatomy_format.js";
+import { FlowLane, flowColumns, parametersOf } from "./anatomy_lane.js";
 
 // The model and a layer as a flow. The encoder's lane runs below, the decoder's above it: a sentence goes in at the bottom
 // left and the next word comes out at the top right.
@@ -145,7 +145,28 @@ export function modelFlow(ctx) {
   const decoder = decoderFlow(ctx, above, false, encoder.leaves, { y: top, h: high });
   const { words } = decoder.lane.columns;
   flowWords(ctx, decoder.lane, decoder.leaves, { x: words.x, y: decoder.lane.top, w: words.w - unit * 0.4, h: decoder.lane.high });
-  return [...encoder.lane.items, ...decoder.lane.items];
+  const total = flowTotal(ctx, decoder.lane);
+  return [...encoder.lane.items, ...decoder.lane.items, total];
+}
+
+// How the counts on the boxes add up to the whole model.
+function flowTotal({ data, area, unit, t }, lane) {
+  const { boxes, config } = data.header;
+  const layer = (stack) => parametersOf(boxes, `${stack}.0`);
+  const table = config.parameters - config.encoder_layers * layer("encoder") - config.decoder_layers * layer("decoder");
+  const counts = {
+    total: config.parameters,
+    rest: table,
+    encoder_layers: config.encoder_layers,
+    encoder: layer("encoder"),
+    decoder_layers: config.decoder_layers,
+    decoder: layer("decoder"),
+  };
+  for (const [name, count] of Object.entries(counts)) counts[name] = formatCount(count);
+  const w = area.w * 0.5;
+  const y = lane.rect.y + unit * 0.35;
+  const text = t("flow_total", counts);
+  return { key: "total", kind: "text", text, x: area.x + area.w - w, y, w, h: 0, size: 0.85, align: "right", colour: "dim" };
 }
 
 // One below the other: the encoder, the decoder, the words.

@@ -70,7 +70,7 @@ export function flowColumns(ctx, stack, x, width, single) {
 }
 
 // Parameters of a part, its LayerNorm included: of a sub-layer or of a whole layer.
-function parametersOf(boxes, part) {
+export function parametersOf(boxes, part) {
   let sum = 0;
   for (const [key, box] of Object.entries(boxes)) if (key === part || key.startsWith(part + ".")) sum += box.count;
   return sum;

@@ -32,7 +32,7 @@ QUANTILE = 0.999
 MATRICES = {"project": ("W_q", "W_k", "W_v"), "output": ("W_o",), "inner": ("W_1",), "outer": ("W_2",)}
 _CONFIG = (
     "d_model", "d_ff", "d_head", "heads", "encoder_layers", "decoder_layers", "vocab_size", "norm", "activation",
-    "positions", "scaling", "layer_norm_eps", "max_positions", "scale", "pad_id", "unk_id", "start_id", "end_id",
+    "positions", "scaling", "layer_norm_eps", "max_positions", "scale",
 )  # fmt: skip
 
 
@@ -68,19 +68,6 @@ def _attentions(trace: Trace) -> dict[str, tuple[AttentionTrace, int]]:
     """ "encoder.0.self" -> its kind of attention and its layer."""
     kinds = ((kind, trace.attention(kind)) for kind in KINDS)
     return {scope(kind, layer)[:-1]: (found, layer) for kind, found in kinds for layer in range(found.layers)}
-
-
-def _hidden(writer: Writer, mask: Tensor, seen: list[tuple[Tensor, Any]]) -> dict[str, Any] | None:
-    """1 = masked: [head, query, key], or [1, query, key] where all heads hide the same; None if none hides. seen: what
-    was written before, with its reference: most layers hide the same."""
-    if bool(mask.all()):
-        return None
-    mask = mask[:1] if bool((mask == mask[:1]).all()) else mask
-    for other, reference in seen:
-        if torch.equal(other, mask):
-            return reference
-    seen.append((mask, writer.add((~mask).byte())))
-    return seen[-1][1]
 
 
 def boxes(model: Transformer) -> dict[str, Any]:
@@ -135,6 +122,22 @@ def _changed(trace: Trace, before: Trace) -> dict[str, float]:
     return {name: value for name, value in largest.items() if value > 0}
 
 
+def _changed_inside(trace: Trace, before: Trace) -> dict[str, list[float]]:
+    """What lies inside the sub-layers, by its name in the trace -> the largest |after - before| of each head, of a
+    feed-forward network of all neurons; of those that differ at all."""
+    other = _attentions(before)
+    largest: dict[str, list[float]] = {}
+    for name, (found, layer) in _attentions(trace).items():
+        for one in ("queries", "keys", "values", "weights"):
+            far = (getattr(found, one)[layer] - getattr(other[name][0], one)[layer]).abs()
+            largest[f"{name}.{one}"] = far.amax((1, 2)).tolist()
+    for stack in STACKS:
+        now, then = _part(trace, stack, "ff").activation, _part(before, stack, "ff").activation
+        for layer, far in enumerate((now - then).abs()):
+            largest[f"{stack}.{layer}.ff.activation"] = [float(far.max())]
+    return {name: values for name, values in largest.items() if max(values) > 0}
+
+
 def trace_pack(
     model: Pretrained,
     trace: Trace,
@@ -153,13 +156,11 @@ def trace_pack(
     labels = {
         "source": trace.source_labels, "target_in": trace.target_in_labels, "target_out": trace.target_out_labels
     }  # fmt: skip
-    seen: list[tuple[Tensor, Any]] = []
     header = {
         "format": 1,
         "sort": "trace",
         "id": trace.id,
         "checkpoint": trace.checkpoint,
-        "languages": trace.languages,
         "tokens": {"source": trace.source_tokens, "target_in": trace.target_in, "target_out": trace.target_out},
         "labels": labels,
         "ids": {"source": trace.source_ids, "target_in": trace.target_in_ids, "target_out": trace.target_out_ids},
@@ -169,15 +170,14 @@ def trace_pack(
         "boxes": boxes(model.model),
         "strips": {name: _strip(writer, one) for name, one in _streams(trace).items()},
         "attention": {
-            name: {
-                "picture": writer.add((found.weights[layer] * 255).round().byte()),
-                "hidden": _hidden(writer, found.mask[layer], seen),
-            }
+            name: {"picture": writer.add((found.weights[layer] * 255).round().byte())}
             for name, (found, layer) in _attentions(trace).items()
         },
         "outputs": _outputs(writer, model, trace, before),
         "changed": {} if before is None else _changed(trace, before),
+        "inside": {} if before is None else _changed_inside(trace, before),
         "switches": dict(switches or {}),
+        "holding": trace.interventions.to_params(),
         "state": dict(state or {}),
         "texts": dict(texts or {}),
     }
@@ -221,7 +221,7 @@ def _named(trace: Trace, model: Pretrained, name: str, t: int) -> tuple[dict[str
         about = {"position_ids": found.position_ids.tolist(), "factor": found.factor}
     elif isinstance(found, OutputSteps):
         names = ("hidden", "logits", "rows")
-        about = {"ids": found.ids.tolist()}
+        about = {}
     elif isinstance(found, AttentionSteps):
         names = _ATTENTION
         about = {
@@ -254,6 +254,12 @@ def place_pack(model: Pretrained, trace: Trace, name: str, t: int = 0, before: T
         "about": about,
     }  # fmt: skip
     return writer.finish(header)
+
+
+def weights_count(model: Pretrained, name: str, step: str) -> int:
+    """How many numbers `weights_pack` would hold."""
+    found = matrices(model.model, name)
+    return sum(found[one].numel() for one in MATRICES[step])
 
 
 def weights_pack(model: Pretrained, name: str, step: str) -> bytes:

@@ -62,7 +62,8 @@ export class PaintKit {
   picture(theme, item, across) {
     const { matrix } = item;
     const sparse = matrix.name === "activation";
-    const half = item.sampling === "some" && !sparse ? 0 : halvings(matrix.cols, across, sparse ? 0 : 0.3);
+    const whole = matrix.masked || (item.sampling === "some" && !sparse); // a hidden cell would hide its neighbours
+    const half = whole ? 0 : halvings(matrix.cols, across, sparse ? 0 : 0.3);
     const key = `${this.pictureKey(item)}|${theme.key}${theme.dark}|${half}`;
     let found = this.pictures.get(key);
     if (found) return found;

@@ -9,6 +9,7 @@ import { formatNumber } from "./anatomy_format.js";
 
 export const FLOW_TEXTS = {
   an_region: "Anatomy of the model",
+  an_broken: "This picture cannot be drawn: {reason}. Reload the page; if that does not help, choose another sentence.",
   an_encoder: "Encoder",
   an_decoder: "Decoder",
   an_switches: "Switch parts of the model",
@@ -32,6 +33,8 @@ export const FLOW_TEXTS = {
   flow_table: "one table: {n}",
   flow_layer: "{stack}, layer {layer} of {layers}",
   flow_layer_count: "{stack}, layer {layer} of {layers} · {n} parameters",
+  flow_total:
+    "{total} parameters = {rest} + {encoder_layers} × {encoder} (encoder) + {decoder_layers} × {decoder} (decoder)",
   flow_head: "head {head} of {heads}",
   flow_go: "{name}: look inside",
   flow_go_embedding: "How a token becomes a vector",

@@ -24,15 +24,20 @@ export function anatomyScene(ctx) {
 
 // Under switches: a bar over every matrix that is no longer what it was, which also learns its numbers of before.
 function sceneMarks({ data, unit, t }, items) {
-  const { changed, switches } = data.header;
-  if (!switches || !Object.keys(switches).length) return [];
+  const { changed, inside, switches } = data.header;
+  if (!Object.keys(switches).length) return [];
+  const far = (name, { head }) => {
+    const heads = inside[name];
+    if (!heads) return changed[name];
+    return head === undefined ? Math.max(...heads) : heads[head];
+  };
   const marks = [];
   for (const item of items) {
     if (item.kind !== "matrix" || !item.matrix.origin) continue;
     const { name, options } = item.matrix.origin;
     const near = name.startsWith("place.");
     if (near) item.plain = data.plain(name, options);
-    const most = near ? item.plain && largestChange(item.matrix, item.plain) : changed[name.replace(/\.weights$/, "")] || changed[name];
+    const most = near ? item.plain && largestChange(item.matrix, item.plain) : far(name, options);
     if (!(most > 1e-6)) continue; // rounding
     const high = Math.max(3, unit * 0.24);
     const tip = [t("say_changed", { value: formatNumber(most, item.matrix.name) })];

@@ -7,11 +7,11 @@ import { paintItem, PaintKit } from "./anatomy_paint.js";
 const STAGE_MOVE = 620; // milliseconds from zoom to zoom
 const STAGE_STEP = 420; // from step to step
 const STAGE_DEPTH = { box: 0, bands: 1, arrow: 2, matrix: 3, tokens: 4, text: 5, math: 5 };
-const NUMBERS_OF = ["x", "y", "w", "h", "alpha"];
+const STAGE_NUMBERS = ["x", "y", "w", "h", "alpha"];
 
-const eased = (at) => (at < 0.5 ? 4 * at ** 3 : 1 - (-2 * at + 2) ** 3 / 2);
-const between = (a, b, at) => a + (b - a) * at;
-const rectOf = ({ x, y, w, h }) => ({ x, y, w: w || 0, h: h || 0 });
+const stageEased = (at) => (at < 0.5 ? 4 * at ** 3 : 1 - (-2 * at + 2) ** 3 / 2);
+const stageBetween = (a, b, at) => a + (b - a) * at;
+const stageRect = ({ x, y, w, h }) => ({ x, y, w: w || 0, h: h || 0 });
 
 export class AnatomyStage {
   // hooks: go(partial state), pick(item, row, col), hover(item | null, row, col, event), theme()
@@ -23,7 +23,6 @@ export class AnatomyStage {
     this.kit = new PaintKit();
     this.items = [];
     this.moving = [];
-    this.pointer = null;
     this.frames = null;
     const { canvas } = this;
     canvas.addEventListener("pointermove", (event) => this.onPointer(event));
@@ -78,36 +77,36 @@ export class AnatomyStage {
       const stays = fresh.get(item.key);
       if (stays && stays.kind === item.kind) continue;
       const home = parentRect(item, (key) => fresh.get(key));
-      const rect = home || camera.forth(rectOf(now));
-      moves.push({ item, leaves: true, from: now, to: shape(item, { ...rect, alpha: 0 }, now) });
+      const rect = home || camera.forth(stageRect(now));
+      moves.push({ item, leaves: true, from: now, to: stageShape(item, { ...rect, alpha: 0 }, now) });
     }
     for (const item of items) {
-      const end = shape(item, { ...rectOf(item), alpha: item.alpha ?? 1 });
+      const end = stageShape(item, { ...stageRect(item), alpha: item.alpha ?? 1 });
       const was = old.get(item.key);
       if (was && was.item.kind === item.kind) {
         const changed = item.kind === "matrix" && this.kit.pictureKey(was.item) !== this.kit.pictureKey(item);
         moves.push({ item, from: was.now, to: end, old: changed ? was.item : null });
         continue;
       }
-      const home = parentRect(item, (key) => old.get(key) && { ...old.get(key).item, ...rectOf(old.get(key).now) });
-      const rect = home || camera.back(rectOf(item));
-      moves.push({ item, from: shape(item, { ...rect, alpha: 0 }, end), to: end });
+      const home = parentRect(item, (key) => old.get(key) && { ...old.get(key).item, ...stageRect(old.get(key).now) });
+      const rect = home || camera.back(stageRect(item));
+      moves.push({ item, from: stageShape(item, { ...rect, alpha: 0 }, end), to: end });
     }
     const depth = ({ item }) => (item.z || 0) * 10 + STAGE_DEPTH[item.kind];
     return moves.map((one, i) => ({ one, i })).sort((a, b) => depth(a.one) - depth(b.one) || a.i - b.i).map(({ one }) => one);
   }
 
   at(move, progress) {
-    const share = eased(progress);
+    const share = stageEased(progress);
     const now = {};
-    for (const name of NUMBERS_OF) now[name] = between(move.from[name], move.to[name], share);
+    for (const name of STAGE_NUMBERS) now[name] = stageBetween(move.from[name], move.to[name], share);
     // What goes makes room early, what comes is there late: two texts never lie over each other for long.
     const swift = move.item.kind === "bands" || move.item.kind === "arrow" ? 6 : 2.2;
     if (move.leaves) now.alpha = move.from.alpha * Math.max(0, 1 - progress * swift);
     else if (!move.from.alpha && progress < 1) now.alpha = move.to.alpha * Math.max(0, (share - 0.25) / 0.75);
     if (move.to.more) {
       const start = move.from.more && move.from.more.length === move.to.more.length ? move.from.more : move.to.more;
-      now.more = move.to.more.map((value, i) => between(start[i], value, share));
+      now.more = move.to.more.map((value, i) => stageBetween(start[i], value, share));
     }
     return now;
   }
@@ -135,7 +134,7 @@ export class AnatomyStage {
       if (now.alpha <= 0.004) continue;
       if (move.old && at < 1) {
         paintItem(context, move.old, now, this.kit, theme, null);
-        paintItem(context, move.item, { ...now, alpha: now.alpha * eased(at) }, this.kit, theme, this.lit);
+        paintItem(context, move.item, { ...now, alpha: now.alpha * stageEased(at) }, this.kit, theme, this.lit);
       } else paintItem(context, move.item, now, this.kit, theme, this.lit);
     }
     if (this.focused) this.kit.focus(context, this.focused, theme);
@@ -253,8 +252,8 @@ function cameraOf(before, fresh) {
   for (const { item, now } of before) {
     const after = fresh.get(item.key);
     if (!after || item.kind !== "matrix" || after.kind !== "matrix") continue;
-    frames[0] = grow(frames[0], rectOf(now));
-    frames[1] = grow(frames[1], rectOf(after));
+    frames[0] = grow(frames[0], stageRect(now));
+    frames[1] = grow(frames[1], stageRect(after));
   }
   if (!frames[0]) return { forth: (rect) => rect, back: (rect) => rect };
   const [a, b] = frames;
@@ -280,18 +279,18 @@ function parentRect(item, find) {
   }
   for (const key of [item.parent].flat()) {
     const found = key && find(key);
-    if (found && found.w !== undefined) return rectOf(found);
+    if (found && found.w !== undefined) return stageRect(found);
   }
   return null;
 }
 
 // The numbers of an item that move, in a rectangle other than its own if `now` says so.
-function shape(item, rect, like) {
+function stageShape(item, rect, like) {
   const made = { ...rect };
   if (item.kind === "bands") {
     const { from, to } = item;
     made.more = like && like.more ? like.more : [from.x, from.y, from.h, to.x, to.y, to.h];
   } else if (item.kind === "arrow") made.more = like && like.more ? like.more : [...item.points];
-  for (const name of NUMBERS_OF) made[name] ??= 0;
+  for (const name of STAGE_NUMBERS) made[name] ??= 0;
   return made;
 }

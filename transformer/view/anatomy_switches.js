@@ -84,7 +84,7 @@ export class AnatomySwitches {
 
   redraw() {
     if (!this.data || !this.data.trace) return;
-    const count = Object.keys(this.params()).length;
+    const count = Object.values(this.params()).flatMap((text) => text.split(",")).length;
     this.count.textContent = count ? this.t("an_switched", { n: count }) : "";
     this.reset.disabled = !count;
     this.cards.draw({ ...this.subject(), knocking: this.isOut() });

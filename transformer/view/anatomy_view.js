@@ -42,11 +42,14 @@ export class AnatomyView {
     this.data = new AnatomyData();
     this.state = { ...START_STATE };
     this.t = makeTexts(null, ALL_ANATOMY_TEXTS);
+    this.textsKey = "{}";
     this.tempo = "normal";
     this.element = el("section", { class: "hs hs-an", "data-testid": "anatomy", "aria-label": this.t("an_region") });
     this.element.anatomy = this; // for tests: what is drawn where
     this.look = followLook(this.element, () => this.retheme(), () => this.draw("cut"));
+    this.broken = el("p", { class: "hs-an-broken", role: "alert", hidden: true });
     this.build();
+    this.element.addEventListener("keydown", (event) => this.onKey(event));
     root.append(this.element);
     // What was measured in another font stands wrong once the page's own is there.
     this.lettered = () => this.draw("cut");
@@ -55,6 +58,7 @@ export class AnatomyView {
 
   build() {
     const { t } = this;
+    if (this.stage) this.stage.destroy();
     const hooks = {
       go: (partial) => this.go(partial),
       move: (delta) => this.move(delta),
@@ -79,13 +83,13 @@ export class AnatomyView {
     this.element.replaceChildren(
       this.look.sentinel,
       el("div", { class: "hs-an-top" }, ...this.bars.map((bar) => bar.element)),
+      this.broken,
       this.work,
       this.steps.element,
       this.switches.element,
       this.tooltip.box,
       this.spoken,
     );
-    this.element.addEventListener("keydown", (event) => this.onKey(event));
   }
 
   destroy() {
@@ -106,7 +110,23 @@ export class AnatomyView {
   // -- what the server brings ----------------------------------------------------------------------------------------
 
   take(bytes) {
-    const pack = readPack(bytes);
+    try {
+      this.accept(readPack(bytes));
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  // What cannot be read or drawn is said, never a blank stage; and reported, as any error of ours.
+  fail(error) {
+    this.broken.textContent = this.t("an_broken", { reason: error.message });
+    this.broken.hidden = false;
+    setTimeout(() => {
+      throw error;
+    });
+  }
+
+  accept(pack) {
     const { header } = pack;
     if (!this.data.take(pack)) return;
     if (header.sort === "trace") {
@@ -293,6 +313,15 @@ export class AnatomyView {
   }
 
   drawStage(how) {
+    try {
+      this.drawScene(how);
+      this.broken.hidden = true;
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  drawScene(how) {
     const size = this.measure();
     const ctx = this.context(size);
     if (size.narrow) ctx.area.h = size.height = Math.round(anatomySceneHeight(ctx));
@@ -314,7 +343,7 @@ export class AnatomyView {
 
   drawBars() {
     const { state, data } = this;
-    const info = { playing: Boolean(this.playing), tempo: this.tempo, canZoom: zoomsOf(state.place) };
+    const info = { playing: Boolean(this.playing), tempo: this.tempo };
     for (const bar of this.bars) bar.draw(state, data, info);
     this.steps.draw(state, data, info);
     this.switches.draw(state, data, this.theme || readTheme(this.element));
