@@ -14,6 +14,7 @@ PARTS = {
     "rendering": "click to drawn grid in a browser, beside BertViz",
     "lab": "a switched trace, and a switch on the screen",
     "pages": "the first picture of every page of figures, and its sliders",
+    "anatomy": "the anatomy's first picture, what travels for it, and the frames of its movements",
     "server": "a rerun on the server, and thirty viewers",
     "training": "tokens a second, beside torch.nn.Transformer",
     "decoding": "greedy decoding, beside MarianMTModel.generate",

@@ -2,6 +2,7 @@
 // a frame with it has been made: seen at one animation frame, timed at the next. The same for every page.
 window.stopwatch = {
   drawn: "",
+  unnamed: 0,
   root: null,
   first: null,
   patience: 120000,
@@ -50,7 +51,8 @@ window.stopwatch = {
 
 window.addEventListener("headscope:drawn", (event) => {
   window.stopwatch.root = event.composedPath()[0];
-  window.stopwatch.drawn = event.detail;
+  // The anatomy's drawing has no name: every one is another picture.
+  window.stopwatch.drawn = event.detail || `anatomy ${(window.stopwatch.unnamed += 1)}`;
 });
 window.stopwatch.watch(
   () => window.stopwatch.drawn || (window.expectedHeads && window.stopwatch.heads() === window.expectedHeads),

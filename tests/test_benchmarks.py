@@ -9,15 +9,19 @@ from typing import Any
 
 import pytest
 import torch
+from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from benchmarks import __main__, decoding, lab, peer, report, table3, timing, trace, training
+from benchmarks import __main__, anatomy, decoding, lab, peer, report, table3, timing, trace, training
 from benchmarks.plain import PlainAttention, plain_copy
 from benchmarks.sentences import GERMAN, of_length, pairs, typed
+from benchmarks.wire import Wire
 from tests.build import VARIANTS, padded_sources, random_ids, targets_in, tiny_model, tiny_pretrained, variant_name
 from transformer.decoding import greedy
 from transformer.training.loop import _Losses
 from transformer.training.recipe import read_recipe
 from transformer.training.settings import Settings
+from transformer.view.anatomy_pack import MATRICES
+from transformer.view.anatomy_state import steps_of
 
 
 @pytest.mark.parametrize("changes", [one for one in VARIANTS if "norm" not in one], ids=variant_name)
@@ -68,6 +72,61 @@ def test_switches_are_measured_on_the_same_tokens() -> None:
     for name, trace_of in found.items():
         assert trace_of.interventions and not torch.equal(trace_of.logits, plain.logits), name
         assert (trace_of.source_ids, trace_of.target_in_ids) == (plain.source_ids, plain.target_in_ids)
+
+
+def a_film(*frames: tuple[float, bool]) -> anatomy.Film:
+    painted = sum(moves for _, moves in frames)
+    return anatomy.Film(first=20.0, settled=frames[-1][0], frames=frames, painted=painted, busy=5.0 * painted)
+
+
+def test_gaps_between_frames_by_hand() -> None:
+    film = a_film((0, False), (16, True), (33, True), (66, True), (83, False), (400, True), (417, True), (434, False))
+    assert film.gaps == [17, 33, 17]  # neither the wait before a movement nor between two
+    table = report.Table("frames", ("",) * 12)
+    anatomy.add_frames(table, 20, {"a zoom": [film, a_film((0, True), (17, True), (31, True), (50, False))]})
+    anatomy.add_frames(table, 60, {"a zoom": [a_film((0, True), (40, True), (57, True), (97, True))]}, ", first time")
+    smooth, late = table.rows
+    assert smooth.cells == ("20", "a zoom", "2", "5", "100%", "17.0", "33.0", "20%", "33", "17", "242", "5.0")
+    assert smooth.good and not late.good
+    assert late.cells[1:9] == ("a zoom, first time", "1", "3", "100%", "40.0", "40.0", "67%", "40")
+
+
+def test_the_first_picture_has_a_limit_at_twenty_tokens() -> None:
+    table = report.Table("opening", ("",) * 4)
+    for tokens in (20, 60):
+        anatomy.add_opening(table, tokens, {"link again": [900.0, 1300.0, 800.0], "click on its name": [1001.0]})
+    assert [row.good for row in table.rows] == [True, False, None, None]
+    assert table.rows[0].cells == ("20", "link again", "900 / 800", "1000")
+
+
+def test_what_travels_is_told_apart() -> None:
+    wire = Wire()
+    script, pack, other, end = ForwardMsg(), ForwardMsg(), ForwardMsg(), ForwardMsg()
+    component = script.delta.new_element.bidi_component
+    component.component_name, component.js_content, component.css_content = "headscope.anatomy", "ä" * 300, "b" * 50
+    component = pack.delta.new_element.bidi_component
+    component.component_name, component.js_content, component.bytes = "headscope.anatomy_place", "c" * 9, b"d" * 4000
+    other.delta.new_element.markdown.body = "What am I looking at?"
+    end.script_finished = ForwardMsg.FINISHED_SUCCESSFULLY
+    messages = [one.SerializeToString() for one in (script, pack, other, end)]
+    wire.asked(2.0)
+    for number, message in enumerate(messages):
+        wire.take(message, 2.01 + number / 100)
+    assert wire.scripts == 600 + 50 + 9 and wire.packs == {"anatomy_place": 4000}
+    assert wire.received == sum(map(len, messages))
+    (run,) = wire.runs
+    assert run.milliseconds == pytest.approx(40) and run.received == wire.received
+    table = report.Table("travels", ("",) * 8)
+    anatomy.add_travels(table, 60, {"first": wire, "a sub-layer": wire})
+    assert table.rows[0].cells[:4] == ("60", "the first picture", "1", "4") and table.rows[0].good
+    assert table.rows[1].cells[5:] == (f"{wire.received / 1e3:.0f}", "", "") and table.rows[1].good is None
+
+
+def test_the_anatomy_is_walked_through_all_its_steps() -> None:
+    assert {place: len(steps_of(place, "post")) - 1 for place in anatomy.STEPS} == anatomy.STEPS
+    for place, steps in anatomy.NUMBERS.items():
+        assert set(steps) <= set(steps_of(place, "post"))
+    assert {step for steps in anatomy.NUMBERS.values() for step in steps} - {"hidden"} == set(MATRICES)
 
 
 def test_the_peer_of_training_is_the_same_model() -> None:
@@ -176,7 +235,7 @@ def test_an_unknown_part_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> No
     with pytest.raises(SystemExit):
         __main__.main(["speed"])
     assert (
-        "there is no benchmark 'speed'; there are trace, rendering, lab, pages, server, training, decoding"
+        "there is no benchmark 'speed'; there are trace, rendering, lab, pages, anatomy, server, training, decoding"
         in capsys.readouterr().err
     )
 

@@ -75,6 +75,44 @@ FIGURES: dict[str, dict[str, dict[str, str]]] = {
         "big": {"big": "1"},
     },
 }
+TOY = {"checkpoint": "reverse", "source": "headscope"}
+CROSS = {"place": "decoder.cross", "decoder": "3", "head": "5", "t": "7"}
+FIGURES["anatomy"] = {
+    "model": {},
+    "output": {"zoom": "model", "place": "output", "t": "9"},
+    "encoder": {"zoom": "layer", "place": "encoder.self", "encoder": "2"},
+    "decoder": {"zoom": "layer", **CROSS},
+    "x": {"zoom": "sub", "place": "encoder.self", "step": "x"},
+    "project": {"zoom": "sub", "place": "encoder.self", "step": "project"},
+    "split": {"zoom": "sub", **CROSS, "step": "split"},
+    "softmax": {"zoom": "sub", **CROSS, "step": "softmax"},
+    "concat": {"zoom": "sub", **CROSS, "step": "concat"},
+    "norm": {"zoom": "sub", "place": "decoder.self", "step": "norm", "t": "7"},
+    "inner": {"zoom": "sub", "place": "encoder.ff", "step": "inner"},
+    "activation": {"zoom": "sub", "place": "decoder.ff", "step": "activation", "t": "7"},
+    "plus": {"zoom": "sub", "place": "source", "step": "plus"},
+    "logits": {"zoom": "sub", "place": "output", "step": "logits", "t": "7"},
+    "back": {"zoom": "sub", "place": "output", "step": "back", "t": "7"},
+    "head": {"zoom": "head", **CROSS, "step": "softmax"},
+    "mask": {"zoom": "head", "place": "decoder.self", "step": "mask", "head": "2", "t": "7"},
+    "number": {"zoom": "number", **CROSS, "step": "dot", "row": "7", "col": "6"},
+    "sum": {"zoom": "number", "place": "encoder.ff", "step": "outer", "row": "3", "col": "5"},
+    "switched": {"scaling": "off@cross", "zero": "encoder_self.2.1", "zoom": "model"},
+    "changed": {"scaling": "off@cross", "zoom": "sub", **CROSS, "step": "softmax"},
+    "compare": {"part": "compare"},
+    "before": {"part": "before", **TOY},
+    "toy": TOY,
+    "toy-head": {"zoom": "head", "place": "decoder.cross", "step": "softmax", "decoder": "2", "head": "3", **TOY},
+    "refused": {"zoom": "head", "place": "output", "step": "none", "encoder": "99", "row": "x"},
+    "long": {"source": " ".join([SENTENCE] * 4)},
+    "too-long": {"source": " ".join([SENTENCE] * 9)},
+    "big": {"big": "1"},
+    "big-sub": {"zoom": "sub", **CROSS, "step": "dot", "big": "1"},
+    "big-head": {"zoom": "head", **CROSS, "step": "softmax", "big": "1"},
+    "big-number": {"zoom": "number", **CROSS, "step": "values", "row": "7", "col": "6", "big": "1"},
+    "big-compare": {"part": "compare", "big": "1"},
+}
+READY = {"knock": ".hs-tr-title", "too-long": ".hs-message"}
 HIGH = 3400  # Streamlit scrolls inside its page, so a whole one is taken in a high window
 
 
@@ -116,12 +154,14 @@ def main(folder: Path) -> None:
                             page.set_viewport_size({"width": width, "height": height})
                     for title, views in FIGURES.items():
                         for name, params in views.items():
-                            if size == "projector" and name != "big":
+                            if size == "projector" and not name.startswith("big"):
                                 continue
                             link = f"{address}/{title}?{urlencode({'source': SENTENCE, **params})}"
-                            ready = ".hs-tr-title" if name == "knock" else "[data-drawn]"
+                            ready = READY.get(name, "[data-drawn]")
                             take(page, link, ready, folder / f"{title}-{name}-{size}-{scheme}.png", False)
-                            if size != "projector":
+                            # On a wide screen the anatomy's drawing is as high as the window.
+                            fills = title == "anatomy" and "part" not in params and size != "phone"
+                            if size != "projector" and not fills:
                                 page.set_viewport_size({"width": width, "height": HIGH})
                                 page.wait_for_timeout(700)
                                 page.screenshot(path=folder / f"{title}-{name}-{size}-{scheme}-whole.png")

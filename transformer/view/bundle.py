@@ -1,7 +1,8 @@
 """The view's JavaScript modules as one script, for places that cannot load modules from files.
 
-Every home of the picture gets the same code: modules are put in the order of their imports, `import` lines dropped and
-`export` prefixes removed. No build step; top-level names are unique over all modules (a test checks it).
+Every home of the picture gets the same code: modules are put in the order of their imports, `import` lines, comments
+and indentation dropped (the latter two a sixth of what travels), and `export` prefixes removed. No build step; top-level
+names are unique over all modules (a test checks it).
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent
 _IMPORT = re.compile(r'^import\s+\{[^}]*\}\s+from\s+"\./([\w-]+\.js)";\s*$', re.MULTILINE)
+_COMMENT = re.compile(r"^[ \t]*//.*\n", re.MULTILINE)  # a line of its own; no module has a text of several lines
+_INDENT = re.compile(r"^[ \t]+", re.MULTILINE)
 _EXPORT = re.compile(r"^export (?!default)", re.MULTILINE)
 
 
@@ -31,6 +34,7 @@ def script(entry: str) -> str:
     parts = []
     for name in _order(entry, []):
         text = (FOLDER / name).read_text(encoding="utf-8")
+        text = _INDENT.sub("", _COMMENT.sub("", text))
         parts.append(_EXPORT.sub("", _IMPORT.sub("", text)).strip())
     return "\n\n".join(parts) + "\n"
 
