@@ -86,10 +86,10 @@ const reached = () => {
       for (const place of ANATOMY_PLACES)
         for (const zoom of zoomsOf(place).filter((one) => one !== "head" && one !== "number"))
           for (const step of zoom === "sub" ? stepsOf(place, config.norm) : ["x"])
-            for (const [layer, row, own] of [[0, 0, true], [1, 3, false]])
+            for (const [layer, row, own] of [[0, 2, true], [1, 3, true], [1, 2, false]])
               for (const matrix of step === "mask" ? [null, scores(true), scores(false)] : [null]) {
                 const data = made(config, { about });
-                data.header = { ...data.header, own };
+                data.header = { ...data.header, own, holding: layer ? { causal: "off@decoder_self.2" } : {} };
                 const state = at({ place, step, zoom, encoder: layer, decoder: layer, t: row });
                 const values = tellValues(state, data);
                 const found = tellKeys(state, data, matrix);
@@ -190,11 +190,122 @@ def test_numbers_in_the_texts_are_the_models(run: Run) -> None:
     assert found["root"] == f"{math.sqrt(32):.3f}" and found["root_model"] == "16" and found["ratio"] == "4"
     assert (found["n"], found["m"], found["layers"], found["steps"]) == (4, 3, 3, 4)
     assert found["products"] == str(4 * 3 * 32) and found["rank"] == "2" and found["token"] == "ze"
-    assert found["share"] == "100.0%" and found["fed"] == "Kat" and found["switched"] is None
+    assert found["share"] == "100.0%" and found["fed"] == "Kat" and "factor" not in run("factsSwitched(at({}), made())")
     two = "{about: {scale: [1, 1, 0.5, 1, 1, 1, 1, 1]}}"
     assert run(f"tellValues(at({{}}), made({{}}, {two})).factor") == "0.5"
     assert run(f"tellKeys(at({{step: 'scale', head: 1}}), made({{}}, {two})).text") == "tell_scale_removed"
     assert run(f"tellKeys(at({{step: 'scale', head: 1}}), made({{scaling: false}}, {two})).text") == "tell_scale_off"
+
+
+def test_the_chosen_word_is_told_as_on_the_board(run: Run) -> None:
+    """The board says "chosen" of the model's own sentence and "given" of another, whatever the rank."""
+    for own, t, key in (
+        (1, 0, "choose_own"),
+        (1, 2, "choose_own_rank"),
+        (0, 0, "choose_given"),
+        (0, 2, "choose_given"),
+    ):
+        data = f"{{header: {{own: {json.dumps(bool(own))}, switches: {{}}}}}}"
+        found = run(f"tellKeys(at({{place: 'output', step: 'choose', t: {t}}}), made({{}}, {data}))")
+        assert found["text"] == "tell_" + key
+    texts: dict[str, str] = run("ANATOMY_TEXTS")
+    assert "teacher forcing" in texts["tell_choose_given"]
+    assert "teacher forcing" not in texts["tell_choose_own_rank"] + texts["tell_choose_own"]
+
+
+def test_what_follows_is_predicted_only_where_the_model_prefers_it(run: Run) -> None:
+    for own, t, predicts in ((True, 0, True), (True, 2, False), (False, 0, False)):
+        data = f"made({{}}, {{header: {{own: {json.dumps(own)}, switches: {{}}, boxes: {{}}}}}})"
+        said = run(f"spokenState(t, at({{zoom: 'model', t: {t}}}), {data}, null, 'encoder_self', false)")
+        assert ("predicts “" in said) == predicts and ("next comes “" in said) != predicts, said
+
+
+@pytest.mark.parametrize(
+    ("causal", "here", "anywhere"),
+    [("off", 1, 1), ("off@all", 1, 1), ("off@decoder_self", 1, 1), ("off@decoder_self.2", 1, 1), ("", 0, 0),
+     ("off@decoder_self.1", 0, 1), ("off@all.1", 0, 1), ("off@decoder_self.1,off@decoder_self.2", 1, 1)],
+)  # fmt: skip
+def test_masked_attention_is_called_so_only_where_it_is_masked(run: Run, causal: str, here: int, anywhere: int) -> None:
+    holding = Interventions.parse(f"causal={causal}").to_params() if causal else {}
+    data = f"made({{}}, {{header: {{own: true, holding: {json.dumps(holding)}, switches: {{}}}}}})"
+    off = "_off" if here else ""
+    for zoom in ("model", "layer"):
+        keys = run(f"tellKeys(at({{zoom: '{zoom}', place: 'decoder.self', decoder: 1}}), {data})")
+        assert (keys["text"], keys["title"]) == (f"tell_{zoom}_decoder_self{off}", "place_decoder_self" + off)
+    assert run(f"tellKeys(at({{place: 'decoder.self', decoder: 1, step: 'mask'}}), {data})")["text"] == (
+        "tell_mask_off" if here else "tell_mask_decoder"
+    )
+    assert run(f"tellKeys(at({{place: 'output', step: 'back'}}), {data})")["more"] == (
+        "tell_more_back_off" if anywhere else "tell_more_back"
+    )
+    assert run(f"factsOff(at({{place: 'encoder.self', decoder: 1}}), {data})") == ""
+
+
+def test_changes_of_numbers_and_of_masks_are_told_apart(run: Run) -> None:
+    change = "factsChange({data: [1, -Infinity, -Infinity, 4]}, {data: [1.5, -Infinity, 2, 4]})"
+    assert run(change) == {"most": 0.5, "cells": 1}
+    assert run("factsChange({data: [1]}, {data: [1.0000005]})")["most"] == 0  # rounding
+    assert run("factsChange({data: [1]}, null)") == {"most": 0, "cells": 0}
+
+
+def test_probabilities_are_the_softmax_of_the_logits(run: Run) -> None:
+    logits = [1.0, 3.0, -2.0, 900.0, 899.0]
+    found = run(
+        f"((made) => [[...made.data], made.range, made.top, made.name, made.shape])(factsProbabilities("
+        f"{{id: 'a', name: 'logits', shape: [1, 5], data: Float32Array.from({logits})}}))"
+    )
+    expected = [math.exp(one - 900) / (1 + math.exp(-1) + math.exp(-897)) for one in logits]
+    assert found[0] == pytest.approx(expected) and found[1:] == [[0, 1], 1, "probabilities", [1, 5]]
+
+
+def test_a_root_is_equal_only_where_it_is_exact(run: Run) -> None:
+    for d_k, d_model, one, two in ((32, 256, "≈", "="), (16, 250, "=", "≈")):
+        found = run(f"tellValues(at({{}}), made({{d_k: {d_k}, d_model: {d_model}}}))")
+        assert (found["root_is"], found["root_model_is"]) == (one, two)
+
+
+def test_what_a_switch_puts_in_the_place_of_the_arithmetic(run: Run) -> None:
+    about = "{about: {scale: [1, 1, 0.5], rule: [0, 1, 2], zero: [false, true, false], skipped: true}}"
+    one, two = (run(f"factsSwitched(at({{head: {head}}}), made({{}}, {about}))") for head in (1, 2))
+    assert one == {"factor": 1, "rule": 1, "zero": True, "skipped": True, "silenced": []}
+    assert (two["factor"], two["rule"], two["zero"]) == (0.5, 2, False)
+    assert run("factsSwitched(at({place: 'encoder.ff'}), made({}, {about: {silenced: [4]}}))")["silenced"] == [4]
+    # times the root of d_model at the embeddings is no switch
+    assert "factor" not in run("factsSwitched(at({place: 'source'}), made({}, {about: {factor: 16}}))")
+
+
+@pytest.mark.parametrize(
+    ("config", "state", "about", "words"),
+    [
+        ("{}", "{}", "{}", ["Q, K and V are x times", "divided by the square root of 32", "8 heads"]),
+        ("{norm: 'pre'}", "{}", "{}", ["z is LayerNorm of x. Q, K and V are z times"]),
+        ("{norm: 'pre'}", "{place: 'decoder.cross'}", "{}", ["Q is z times W Q, K and V are memory times"]),
+        ("{}", "{}", "{factor: 1}", ["not divided by the square root of 32"]),
+        ("{scaling: false}", "{}", "{}", ["not divided by the square root of 32", "Q, K and V are x times"]),
+        ("{}", "{}", "{factor: 0.5}", ["softmax of 0.5 times Q times K transposed, plus"]),
+        ("{}", "{}", "{rule: 1}", ["equal weights on all visible keys"]),
+        ("{}", "{}", "{rule: 2}", ["all weight on the best key"]),
+        ("{norm: 'pre'}", "{place: 'encoder.ff'}", "{}", ["FFN of z is the larger of 0 and z times W 1"]),
+        ("{}", "{place: 'output'}", "{}", ["softmax of h t times the embedding table transposed"]),
+    ],
+)
+def test_the_equation_that_is_read_out(run: Run, config: str, state: str, about: str, words: list[str]) -> None:
+    sort = "output" if "output" in state else "ff" if "ff" in state else "attention"
+    said = run(f"spokenEquation('{sort}', at({state}), made({config}).config, true, t, {about})")
+    assert all(one in said for one in words) and "{" not in said, said
+    assert ("divided by" in said) == (sort == "attention" and about in ("{}", "{factor: 1}"))
+
+
+def test_a_matrix_has_one_side_on_the_board_and_in_the_panel(run: Run) -> None:
+    sides = {
+        "encoder.self": {"x": "source", "keys": "source", "weights": "source", "sum": "source"},
+        "decoder.self": {"x": "target", "keys": "target", "weights": "target", "update": "target"},
+        "decoder.cross": {"x": "target", "memory": "source", "queries": "target", "keys": "source", "values": "source",
+                          "weights": "cross", "head_outputs": "cross", "update": "cross", "sum": "target"},
+        "source": {"x": "source"}, "target": {"x": "target"}, "output": {"hidden": "target", "logits": "target"},
+    }  # fmt: skip
+    for place, names in sides.items():
+        assert run(f"{json.dumps(list(names))}.map((name) => factsSide('{place}', name))") == list(names.values())
 
 
 def test_parameters_of_a_step_are_those_it_multiplies_with(run: Run) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.shared import lab
+from pages.shared import cache, lab
 from pages.shared.begin import Begun, message
 from pages.shared.compared import Compared, compare
 from pages.shared.explorer import renewed
@@ -112,6 +112,15 @@ def _stand(begun: Begun, options: Options, source: int, target: int) -> Stand:
     )
 
 
+def _begun(begun: Begun, trace: Trace) -> Trace:
+    """The trace, or, where the model itself wrote more than can be drawn, that of the beginning of what it wrote."""
+    if not trace.own or len(trace.source_ids) > LONGEST or len(trace.target_in_ids) <= LONGEST:
+        return trace
+    sentence = _("The translation has {target} tokens; this drawing shows the first {limit}.")
+    message(sentence.format(target=len(trace.target_in_ids), limit=LONGEST), "note")
+    return cache.trace(begun.model, begun.model.name, trace.source_text, "", LONGEST)
+
+
 def _long(trace: Trace) -> bool:
     """Whether a side is too long to be drawn; a sentence says so."""
     source, target = len(trace.source_ids), len(trace.target_in_ids)
@@ -187,6 +196,7 @@ def _packs(compared: Compared, stand: Stand) -> dict[str, bytes]:
 def draw(begun: Begun, options: Options, trace: Trace) -> None:
     """The drawing of a trace under all switches. What a person does in it stays in the browser; only the numbers of the
     place they look at travel, and what was switched."""
+    trace = _begun(begun, trace)
     if _long(trace):
         forget()
         return

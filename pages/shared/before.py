@@ -202,11 +202,11 @@ def _says(model: Pretrained, old: RecurrentTrace) -> None:
     say(
         _(
             "The recurrent model reads token by token, in both directions, each state made from the one before: "
-            "{tokens} steps, each waiting for the one before it, and a path of length {path} between the first letter "
-            "and the last. The Transformer's encoder looks at all {tokens} tokens at once, in {layers} layers, and any "
-            "two letters meet within one (section 4, Table 1). Both write one letter a step; in training the "
+            "{tokens} steps, each waiting for the one before it, and a path of length {tokens} from the first to the "
+            "last, as Table 1 counts. The Transformer's encoder looks at all {tokens} tokens at once, in {layers} "
+            "layers, and any two letters meet within one (section 4). Both write one letter a step; in training the "
             "Transformer's decoder does all of these at once too, the recurrent one cannot."
-        ).format(tokens=tokens, path=tokens - 2, layers=model.config.encoder_layers)
+        ).format(tokens=tokens, layers=model.config.encoder_layers)
     )
     say(
         _(

@@ -1,4 +1,5 @@
-// A model's numbers without a model, and what is wrong with a scene: for test_anatomy_boards_ends.py.
+// A model's numbers without a model, and what is wrong with a scene: for test_anatomy_boards_ends.py;
+// and what is wrong with a board of attention, for test_anatomy_boards_attention.py.
 
 function fakeMatrix(name, rows, cols, scale = 1, make = (value) => value) {
   const data = new Float32Array(rows * cols);
@@ -173,6 +174,7 @@ function wrongWith({ items, area, unit }) {
     keys.add(key);
     if (![item.x, item.y, item.w, item.h].every(Number.isFinite) || item.w < 0 || item.h < 0)
       found.push(`no size ${key}`);
+    if (!["box", "arrow"].includes(kind) && (item.w < 1 || item.h < 1)) found.push(`not to be seen ${key}`);
     const letters = kind === "text" || kind === "math";
     if (letters && item.size < 0.85) found.push(`too small ${key}`);
     const rect = letters ? written(item, unit) : item;
@@ -200,3 +202,72 @@ function wrongWith({ items, area, unit }) {
 
 // Items without their matrices, for comparisons outside the page; the matrices by what they are.
 const plainItems = (items) => items.map((item) => ({ ...item, matrix: item.matrix && item.matrix.id }));
+
+// -- attention --------------------------------------------------------------------------------------------------------
+
+const ruler = document.createElement("canvas").getContext("2d");
+
+// Where a text really is.
+function writtenAt(item, unit) {
+  const size = unit * (item.size || (item.kind === "math" ? 1.05 : 1));
+  const measure = (text, share = 1) => {
+    ruler.font = `${item.weight || 400} ${size * share}px sans-serif`;
+    return ruler.measureText(text).width;
+  };
+  let wide = 0;
+  if (item.kind === "text") wide = measure(item.text);
+  else {
+    let [stack, last] = [0, ""];
+    for (const [, sign = "", small, plain] of item.text.matchAll(/([_^])(\{[^}]*\}|.)|([^_^]+)/gu)) {
+      const start = sign && last && sign !== last ? stack : wide;
+      [stack, last] = [start, sign];
+      const more = measure(plain || small.replace(/[{}]/g, ""), sign ? 0.72 : 1) + (sign ? size * 0.06 : 0);
+      wide = Math.max(wide, start + more);
+    }
+  }
+  const shift = { left: 0, center: 0.5, right: 1 }[item.align || "left"];
+  return { x: item.x + (item.w - wide) * shift, w: wide, y: item.y + item.h / 2 - size * 0.55, h: size * 1.1, size };
+}
+
+const shared = (a, b, at, size) => Math.min(a[at] + a[size], b[at] + b[size]) - Math.max(a[at], b[at]);
+const meet = (a, b) => shared(a, b, "x", "w") > 1 && shared(a, b, "y", "h") > 1.5;
+
+// Everything that is wrong with a board.
+function wrongs(items, { area, unit }) {
+  const found = [];
+  const keys = new Set();
+  const texts = [];
+  for (const item of items) {
+    if (keys.has(item.key)) found.push(`twice: ${item.key}`);
+    keys.add(item.key);
+    const { x, y, w, h } = item;
+    if (![x, y, w, h].every(Number.isFinite) || w < 0 || h < 0) found.push(`no rectangle: ${item.key}`);
+    if (x < 0 || y < 0 || x + w > area.w + 0.01 || y + h > area.h + 0.01)
+      found.push(`outside: ${item.key} ${[x, y, x + w, y + h].map(Math.round)}`);
+    if (item.kind === "matrix" && (item.w < 1 || item.h < 1)) found.push(`not to be seen: ${item.key}`);
+    if (item.kind === "text" || item.kind === "math") {
+      const at = writtenAt(item, unit);
+      if (at.w > item.w + 1) found.push(`longer than its room: ${item.key} ${item.text}`);
+      if (at.size < 0.85 * unit) found.push(`small: ${item.key}`);
+      texts.push({ key: item.key, ...at });
+    } else if (item.kind === "tokens") {
+      const space = w / item.labels.length;
+      const lean = item.orient === "columns" && space < 4 * unit;
+      texts.push({ key: item.key, x: item.x + 2, y: item.y + 2, w: item.w - 2, h: item.h - 4 });
+      if (!lean) continue;
+      ruler.font = `${unit}px sans-serif`; // labels lean to the right by 60 degrees
+      const long = Math.min((h - unit * 0.5) / Math.sin(Math.PI / 3), ruler.measureText(item.labels.at(-1)).width);
+      if (x + w - space / 2 + long / 2 + 0.55 * unit > area.w + 1) found.push(`leans out: ${item.key}`);
+    }
+  }
+  const under = (item) => item.group === "under"; // the heads' parts of a matrix, hidden by the whole
+  const solid = items.filter((item) => (item.kind === "matrix" && !under(item)) || item.key.endsWith(":wait"));
+  texts.forEach((one, i) => {
+    for (const other of texts.slice(0, i)) if (meet(one, other)) found.push(`texts meet: ${one.key}, ${other.key}`);
+    for (const other of solid) if (meet(one, other)) found.push(`a text on numbers: ${one.key}, ${other.key}`);
+  });
+  solid.forEach((one, i) => {
+    for (const other of solid.slice(0, i)) if (meet(one, other)) found.push(`matrices meet: ${one.key}, ${other.key}`);
+  });
+  return found;
+}

@@ -1,49 +1,38 @@
-// For tests/browser/test_anatomy_number.py: what the board asks of `data` (anatomy_data.js), made of plain arrays;
-// every stop of the way; everything that may be wrong with a scene.
+// For tests/browser/test_anatomy_number.py: `data` (anatomy_data.js) of the packs that a server sends; every stop of the
+// way; everything that may be wrong with a scene.
 
-const table = (id, tensor, { head, transposed } = {}) => {
-  const { shape, numbers } = tensor;
-  let [rows, cols] = shape.length === 1 ? [1, shape[0]] : shape.slice(-2);
-  let at = (i, j) => numbers[i * cols + j];
-  if (shape.length === 3 && head !== undefined) at = (i, j) => numbers[(head * rows + i) * shape[2] + j];
-  else if (shape.length === 3) {
-    const wide = cols;
-    at = (i, j) => numbers[(Math.floor(j / wide) * rows + i) * wide + (j % wide)];
-    cols = wide * shape[0];
-  }
-  const made = { rows, cols, at };
-  if (transposed) Object.assign(made, { rows: cols, cols: rows, at: (i, j) => at(j, i) });
-  const all = [];
-  for (let i = 0; i < made.rows; i++) for (let j = 0; j < made.cols; j++) all.push(made.at(i, j));
-  const data = Float32Array.from(all);
-  const top = Math.max(...all.map((one) => (Number.isFinite(one) ? Math.abs(one) : 0))) || 1;
-  const masked = all.some((one) => !Number.isFinite(one));
-  return { ...made, id: [id, head, transposed].join("/"), data, top, masked, name: id.split(".").pop(), exact: true };
+// given: {name, trace, places, weights}: packs in base64, those of places by their name, of weights by name and step.
+window.hold = (given) => {
+  const read = (text) => readPack(Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)));
+  const all = (packs) => Object.fromEntries(Object.entries(packs).map(([name, text]) => [name, read(text)]));
+  window.given = { ...given, trace: read(given.trace), places: all(given.places), weights: all(given.weights) };
 };
-const kept = new Map();
-const once = (id, tensor, options = {}) => {
-  const key = [id, options.head, options.transposed].join("/");
-  if (!kept.has(key)) kept.set(key, table(id, tensor, options));
-  return kept.get(key);
-};
-window.dataOf = (given, state, missing = []) => {
-  const at = traceName(state);
-  const place = given.places[at === "output" ? `output.${state.t}` : at];
-  return {
-    id: "test",
-    header: given.header,
-    config: given.config,
-    about: place.about,
-    outputs: given.outputs,
-    state,
-    steps: given.header.labels.target_in.length,
-    labels: (side) => given.header.labels[side],
-    ids: (side) => given.header.ids[side],
-    matrix: (name, options) => {
-      const found = name.startsWith("place.") ? place.matrices[name.slice(6)] : place.weights[name];
-      return found && !missing.includes(name) ? once(`${given.name}/${at}/${state.t}.${name}`, found, options) : null;
-    },
+// A number in a pack of a place becomes another.
+window.breakOne = (place, name, index, by) => {
+  const { places } = window.given;
+  const { header, array } = places[place];
+  const broken = (ref) => {
+    const numbers = array(ref);
+    if (ref === header.matrices[name]) numbers[index] += by;
+    return numbers;
   };
+  places[place] = { header, array: broken };
+};
+const without = ({ header, array }, missing) => {
+  const left = Object.entries(header.matrices).filter(([name]) => !missing.includes(`place.${name}`));
+  return { header: { ...header, matrices: Object.fromEntries(left) }, array };
+};
+// missing: "W_q", "place.queries": what has not arrived.
+window.dataOf = (state, missing = []) => {
+  const { trace, places, weights } = window.given;
+  const data = new AnatomyData();
+  data.take(trace);
+  data.state = state;
+  const at = traceName(state);
+  data.take(without(places[at === "output" ? `output.${state.t}` : at], missing));
+  const pack = weights[`${at}/${state.step}`];
+  if (pack && !Object.keys(pack.header.matrices).some((name) => missing.includes(name))) data.take(pack);
+  return data;
 };
 window.said = (key, values) => {
   if (!(key in NUMBER_TEXTS)) throw new Error("no text " + key);
@@ -57,7 +46,7 @@ window.contextOf = (data, state, [w, h, unit, narrow]) => {
   return ctx;
 };
 window.boardOf = (state, area = [990, 780, 15, false]) =>
-  numberBoard(window.contextOf(window.dataOf(window.given, state), state, area));
+  numberBoard(window.contextOf(window.dataOf(state), state, area));
 
 const pen = document.createElement("canvas").getContext("2d");
 // Where the ink of a text is; what is too wide for its room is shortened to it.
@@ -108,16 +97,16 @@ window.faults = (ctx) => {
 // Every stop of the way at the zoom "number": both ends of the heads, the three matrices of a projection, both of
 // cross.
 window.stopsOfAll = () => {
-  const { config, header } = window.given;
+  const { config, labels } = window.given.trace.header;
   const several = {
-    project: ["queries", "keys", "values"],
-    split: ["queries", "keys", "values"],
+    project: ["queries", "keys", "values", "dot"],
+    split: ["queries", "keys", "values", "memory"],
     x: ["queries", "memory"],
   };
   return stopsOf(config, "number").flatMap((stop, i) =>
     (several[stop.step] || ["queries"]).map((matrix) => ({
       ...{ zoom: "number", encoder: 0, decoder: 0, matrix, head: i % config.heads, row: i % 3, col: -1 },
-      ...{ t: (i + 1) % header.labels.target_in.length },
+      ...{ t: (i + 1) % labels.target_in.length },
       ...stop,
     })),
   );
@@ -126,15 +115,39 @@ window.stopsOfAll = () => {
 // Every number of every stop: the default cell, both corners and one between.
 window.numbersOfAll = () =>
   window.stopsOfAll().flatMap((stop) => {
-    const data = window.dataOf(window.given, stop);
+    const data = window.dataOf(stop);
     return [numberCell(stop, data), { row: 0, col: 0 }, { row: 999, col: 999 }, { row: 2, col: 7 }].map((cell) => {
-      const { value, stored, made, checked, agrees, tolerance, row, col } = numberOf({
-        state: { ...stop, ...cell },
-        data,
-      });
+      const state = { ...stop, ...cell };
+      const found = numberOf({ state, data });
+      const { value, stored, made, checked, agrees, tolerance, row, col } = found;
+      const panel = mainMatrix({ state, data }); // what is said of it beside the board
+      const where = `${traceName(stop)} ${stop.step} of ${stop.matrix} [${row}, ${col}]`;
+      if (stop.place !== "output" || stop.step === "hidden")
+        if (!Object.is(panel.at(row, col), stored)) throw new Error(`the panel is about another number: ${where}`);
+      const equation = numberEquation({ found }).join(" ");
+      if (/\de[-−]\d|\{[^}]*\{/.test(equation)) throw new Error(`${where}: ${equation}`);
       return [traceName(stop), stop.step, made, value, stored, checked, agrees, tolerance, row, col];
     });
   });
+
+// Every cell of some steps of attention in all heads of all layers: how many, and those that do not agree.
+window.cellsOf = (steps) => {
+  const { config } = window.given.trace.header;
+  const found = { count: 0, differ: [] };
+  for (const stop of stopsOf(config, "number").filter((one) => isAttention(one.place) && steps.includes(one.step)))
+    for (let head = 0; head < config.heads; head++) {
+      const state = { zoom: "number", encoder: 0, decoder: 0, matrix: "queries", t: 0, ...stop, head };
+      const data = window.dataOf(state);
+      const { matrix } = numberOf({ state: { ...state, row: 0, col: 0 }, data });
+      for (let row = 0; row < matrix.rows; row++)
+        for (let col = 0; col < matrix.cols; col++) {
+          const { agrees, value, stored } = numberOf({ state: { ...state, row, col }, data });
+          found.count++;
+          if (!agrees) found.differ.push([traceName(state), state.step, head, row, col, value, stored]);
+        }
+    }
+  return found;
+};
 
 // What is wrong with every stop in every area.
 window.faultsOfAll = (areas, wanted = () => true) =>
@@ -142,7 +155,7 @@ window.faultsOfAll = (areas, wanted = () => true) =>
     .stopsOfAll()
     .filter(wanted)
     .flatMap((stop) => {
-      const data = window.dataOf(window.given, stop);
+      const data = window.dataOf(stop);
       const state = { ...stop, ...numberCell(stop, data) };
       return areas.flatMap((area) =>
         window

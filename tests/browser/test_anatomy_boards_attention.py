@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -89,71 +90,6 @@ const plainly = (items) =>
   items.map(({ matrix, plain, ...item }) => {
     return matrix ? { ...item, matrix: matrix.id, numbers: Array.from(matrix.data.slice(0, 400)) } : item;
   });
-const pen = document.createElement("canvas").getContext("2d");
-
-// Where a text really is.
-function written(item, unit) {
-  const size = unit * (item.size || (item.kind === "math" ? 1.05 : 1));
-  const measure = (text, share = 1) => {
-    pen.font = `${item.weight || 400} ${size * share}px sans-serif`;
-    return pen.measureText(text).width;
-  };
-  let wide = 0;
-  if (item.kind === "text") wide = measure(item.text);
-  else {
-    let [stack, last] = [0, ""];
-    for (const [, sign = "", small, plain] of item.text.matchAll(/([_^])(\\{[^}]*\\}|.)|([^_^]+)/gu)) {
-      const start = sign && last && sign !== last ? stack : wide;
-      [stack, last] = [start, sign];
-      const more = measure(plain || small.replace(/[{}]/g, ""), sign ? 0.72 : 1) + (sign ? size * 0.06 : 0);
-      wide = Math.max(wide, start + more);
-    }
-  }
-  const shift = { left: 0, center: 0.5, right: 1 }[item.align || "left"];
-  return { x: item.x + (item.w - wide) * shift, w: wide, y: item.y + item.h / 2 - size * 0.55, h: size * 1.1, size };
-}
-
-const shared = (a, b, at, size) => Math.min(a[at] + a[size], b[at] + b[size]) - Math.max(a[at], b[at]);
-const meet = (a, b) => shared(a, b, "x", "w") > 1 && shared(a, b, "y", "h") > 1.5;
-
-// Everything that is wrong with a board.
-function wrongs(items, { area, unit }) {
-  const found = [];
-  const keys = new Set();
-  const texts = [];
-  for (const item of items) {
-    if (keys.has(item.key)) found.push(`twice: ${item.key}`);
-    keys.add(item.key);
-    const { x, y, w, h } = item;
-    if (![x, y, w, h].every(Number.isFinite) || w < 0 || h < 0) found.push(`no rectangle: ${item.key}`);
-    if (x < 0 || y < 0 || x + w > area.w + 0.01 || y + h > area.h + 0.01)
-      found.push(`outside: ${item.key} ${[x, y, x + w, y + h].map(Math.round)}`);
-    if (item.kind === "matrix" && (item.w < 1 || item.h < 1)) found.push(`not to be seen: ${item.key}`);
-    if (item.kind === "text" || item.kind === "math") {
-      const at = written(item, unit);
-      if (at.w > item.w + 1) found.push(`longer than its room: ${item.key} ${item.text}`);
-      if (at.size < 0.85 * unit) found.push(`small: ${item.key}`);
-      texts.push({ key: item.key, ...at });
-    } else if (item.kind === "tokens") {
-      const space = w / item.labels.length;
-      const lean = item.orient === "columns" && space < 4 * unit;
-      texts.push({ key: item.key, x: item.x + 2, y: item.y + 2, w: item.w - 2, h: item.h - 4 });
-      if (!lean) continue;
-      pen.font = `${unit}px sans-serif`; // labels lean to the right by 60 degrees
-      const long = Math.min((h - unit * 0.5) / Math.sin(Math.PI / 3), pen.measureText(item.labels.at(-1)).width);
-      if (x + w - space / 2 + long / 2 + 0.55 * unit > area.w + 1) found.push(`leans out: ${item.key}`);
-    }
-  }
-  const solid = items.filter((item) => item.kind === "matrix" || item.key.endsWith(":wait"));
-  texts.forEach((one, i) => {
-    for (const other of texts.slice(0, i)) if (meet(one, other)) found.push(`texts meet: ${one.key}, ${other.key}`);
-    for (const other of solid) if (meet(one, other)) found.push(`a text on numbers: ${one.key}, ${other.key}`);
-  });
-  solid.forEach((one, i) => {
-    for (const other of solid.slice(0, i)) if (meet(one, other)) found.push(`matrices meet: ${one.key}, ${other.key}`);
-  });
-  return found;
-}
 
 function survey(area, sizes, norms, wait) {
   const found = [];
@@ -179,6 +115,7 @@ def page(browser: Browser) -> Iterator[Page]:
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.set_content("<html><body></body></html>")
     page.add_script_tag(content=bundle.script("anatomy_attention.js") + GLUE)
+    page.add_script_tag(content=(Path(__file__).parent / "anatomy_boards.js").read_text(encoding="utf-8"))
     yield page
     assert not errors
     context.close()
@@ -208,7 +145,8 @@ def test_outlines_stand_where_numbers_will_be(page: Page, area: tuple[int, int, 
             for step in SHOWN:
                 here = board(page, place, zoom, step, area, USUAL)
                 later = board(page, place, zoom, step, area, USUAL, "post", {"wait": True})
-                numbers = {key: item for key, item in here.items() if item["kind"] == "matrix"}
+                drawn = {key: item for key, item in here.items() if item["kind"] == "matrix"}
+                numbers = {key: item for key, item in drawn.items() if item.get("group") != "under"}
                 assert numbers and not [key for key, item in later.items() if item["kind"] == "matrix"]
                 for key, item in numbers.items():
                     outline = later[key + ":wait"]
@@ -232,6 +170,35 @@ def test_every_matrix_of_every_step_is_shown(page: Page, place: str, area: tuple
             assert one[f"m:{stack}.1.{part}.{each}"]["kind"] == "matrix", step
         if place == "decoder.cross" and step in ("x", "project"):
             assert {everyone["m:decoder.1.cross.memory"]["kind"], one["m:decoder.1.cross.memory"]["kind"]} == {"matrix"}
+
+
+@pytest.mark.parametrize("area", [WIDE, PHONE], ids=str)
+@pytest.mark.parametrize("zoom", ["sub", "head"])
+def test_memory_comes_in_before_the_layer_norm_too(page: Page, zoom: str, area: tuple[int, int, int, bool]) -> None:
+    seen = []
+    for step in ("x", "norm"):
+        items = board(page, "decoder.cross", zoom, step, area, USUAL, "pre")
+        x, memory = (items[f"m:decoder.1.cross.{name}"] for name in ("x", "memory"))
+        assert memory["h"] / 14 == pytest.approx(x["h"] / 11) and memory["w"] == x["w"] and memory["rowAxis"] == "key"
+        assert memory.get("pick") == ({"matrix": "memory"} if step == "x" else None)
+        assert (memory.get("alpha", 1) < 1) == (step == "norm")
+        seen.append([[one[k] for k in "xywh"] for one in (x, memory)])
+    assert seen[0] == seen[1]
+    self_attention = board(page, "decoder.self", zoom, "x", area, USUAL, "pre")
+    assert "m:decoder.1.self.memory" not in self_attention
+
+
+@pytest.mark.parametrize("zoom", ["sub", "head"])
+def test_what_memory_lights_is_not_what_x_lights(page: Page, zoom: str) -> None:
+    items = board(page, "decoder.cross", zoom, "project", WIDE, USUAL)
+    end = "" if zoom == "sub" else ".h2"
+    x, memory, q, k, v = (
+        items[f"m:decoder.1.cross.{name}"] for name in ("x", "memory", "W_q" + end, "W_k" + end, "W_v" + end)
+    )
+    assert x["colAxis"] == q["rowAxis"] != memory["colAxis"] == k["rowAxis"] == v["rowAxis"]
+    assert {axis.split(":")[0] for axis in (x["colAxis"], memory["colAxis"])} == {"d_model"}  # what is shown
+    alone = board(page, "decoder.self", zoom, "project", WIDE, USUAL)
+    assert {alone[f"m:decoder.1.self.W_{one}{end}"]["rowAxis"] for one in "qkv"} == {"d_model"}
 
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
@@ -278,8 +245,8 @@ def test_scores_stay_where_they_are_while_they_become_weights(page: Page, area: 
         role = "weights" if step == "softmax" else "scores"
         one = items[f"m:decoder.1.cross.{role}.h2"]
         seen.append([one[k] for k in "xywh"])
-        # One scale from the dot products on, that of the head with the largest: the division pales every head.
-        assert (one["top"], one["signed"]) == ((1, False) if role == "weights" else (8 + 7, True))
+        # Dot products and scores have one scale, that of the head with the largest: the division pales every head.
+        assert one["top"] == {"dot": 8 + 7, "scale": 8 + 7, "mask": 2, "softmax": 1}[step]
     assert all(one == seen[0] for one in seen)
 
 
@@ -356,3 +323,57 @@ def test_shapes_are_those_of_the_model(page: Page) -> None:
     dot = board(page, "decoder.cross", "head", "dot", WIDE, (13, 11, 8, 256))
     texts = [dot[f"shape:m:decoder.1.cross.{name}.h2"]["text"] for name in ("queries", "keys", "scores")]
     assert texts == ["[13, 32]", "[32, 11]", "[13, 11]"]
+
+
+def test_tiles_always_name_their_keys(page: Page) -> None:
+    for area in (*AREAS[5:], (640, 420, 20, False), (900, 400, 20, False), (340, 460, 20, True)):
+        for size in (USUAL, (64, 64, 8, 512), (13, 56, 8, 256)):
+            items = board(page, "encoder.self", "sub", "softmax", area, size)
+            columns = [item for item in items.values() if item.get("orient") == "columns"]
+            assert columns and all(item["h"] >= 1.5 * area[2] for item in columns), (area, size)
+
+
+def test_heads_are_dealt_out_of_their_columns_and_joined_in_them(page: Page) -> None:
+    project, split, concat = (
+        board(page, "encoder.self", "sub", s, WIDE, USUAL) for s in ("project", "split", "concat")
+    )
+    start = "m:encoder.1.self."
+    for role in ("queries", "keys", "values"):
+        whole = project[start + role]
+        for head in range(8):
+            under, block = (items[f"{start}{role}.h{head}"] for items in (project, split))
+            assert (under["x"], under["w"]) == pytest.approx((whole["x"] + head * whole["w"] / 8, whole["w"] / 8))
+            assert (under["y"], under["h"], under["z"]) == (whole["y"], whole["h"], -1)
+            assert under["matrix"] == block["matrix"] and under["top"] == block["top"]  # the same picture moves
+            assert (under["first"], block["first"]) == ("x", "y")
+            assert block["parentSlice"] == {"key": start + role, "from": 32 * head, "to": 32 * head + 32}
+    joined = concat[start + "head_outputs.h3"]["parentSlice"]
+    assert joined == {"key": start + "concat", "from": 96, "to": 128}
+
+
+def test_weights_have_the_colour_of_their_side_and_a_scale(page: Page) -> None:
+    items = board(page, "decoder.cross", "sub", "project", WIDE, USUAL)
+    weights = [items[f"m:decoder.1.cross.W_{one}"] for one in "qkv"]
+    assert [item["ramp"] for item in weights] == ["target", "source", "source"]
+    alone = board(page, "decoder.self", "sub", "project", (1100, 700, 15, False), USUAL)
+    assert {alone[f"scale:m:decoder.1.self.W_{one}"]["text"] for one in "qkv"} == {"±3.0"}
+    for step in SHOWN:
+        for item in board(page, "decoder.cross", "sub", step, WIDE, USUAL).values():
+            assert item.get("ramp") != "ink", item["key"]
+    ends = page.evaluate("[0.3149, 0.05, 1.26, 12.3, 140].map(measureScale)")
+    assert ends == ["±0.31", "±0.050", "±1.3", "±12", "±140"]
+
+
+@pytest.mark.parametrize("area", [WIDE, (1500, 800, 20, False), PHONE], ids=str)
+@pytest.mark.parametrize("step", ["softmax", "values"])
+def test_a_head_that_is_off_says_so_at_its_tile(page: Page, step: str, area: Any) -> None:
+    more = {"about": {"scale": [1.0] * 8, "zero": [head == 5 for head in range(8)]}}
+    items = board(page, "encoder.self", "sub", step, area, USUAL, "post", more)
+    asked = ["encoder.self", "sub", step, area, USUAL, "post", more]
+    check = "(asked) => { const ctx = contextOf(...asked); return wrongs(attentionBoard(ctx), ctx); }"
+    assert page.evaluate(check, asked) == []
+    frames = {key: item for key, item in items.items() if key.startswith("head:")}
+    assert [key for key, item in frames.items() if item["dash"]] == ["head:encoder.1.self.5"]
+    assert frames["head:encoder.1.self.5"]["stroke"] == "dim"
+    assert frames["head:encoder.1.self.5"]["tip"][1] == "switched off"
+    assert [key for key in items if key.startswith("off:")] == ["off:head:encoder.1.self.5"]

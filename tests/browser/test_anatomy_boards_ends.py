@@ -24,7 +24,16 @@ PLACES = {
 }
 # Width and height of the drawing, size of text; a height of 0 is the one that the board asks for on a narrow screen.
 WIDE = [(1500, 800, 15), (960, 620, 15), (980, 640, 20), (700, 500, 15), (476, 500, 15), (476, 625, 20)]
-NARROW = [(340, 0, 15), (340, 0, 20), (366, 0, 15), (600, 0, 20), (340, 460, 15)]
+NARROW = [
+    (256, 0, 15),
+    (256, 0, 20),
+    (280, 0, 20),
+    (340, 0, 15),
+    (340, 0, 20),
+    (366, 0, 15),
+    (600, 0, 20),
+    (340, 460, 15),
+]
 SIZES = [{"w": w, "h": h, "unit": unit, "narrow": wide is NARROW} for wide in (WIDE, NARROW) for w, h, unit in wide]
 NORMAL = {"w": 960, "h": 620, "unit": 15}
 MODELS: list[dict[str, Any]] = [
@@ -133,6 +142,20 @@ def test_rows_stand_beside_their_tokens_and_columns_below_their_columns(page: Pa
     assert tokens["current"] == update["current"] == update["dimAfter"] == 0
 
 
+def test_weights_have_the_colour_of_their_side_and_a_scale(page: Page) -> None:
+    for place, side in (("encoder.ff", "source"), ("decoder.ff", "target")):
+        for step in PLACES[place]:
+            found = scene(page, {}, place, step)
+            assert {item["ramp"] for item in found.values() if item["kind"] == "matrix"} == {side}
+            scales = {key: item["text"] for key, item in found.items() if key.startswith("scale:")}
+            weight = {"inner": "W_1", "outer": "W_2"}.get(step)
+            assert scales == ({f"scale:m:{place.replace('.', '.0.')}.{weight}": "±2.0"} if weight else {})
+    big = scene(page, {"d": 256, "ff": 1024}, "decoder.ff", "outer", w=820, h=560, unit=17)
+    name, shape, scale = (big[f"{part}:m:decoder.0.ff.W_2"] for part in ("name", "shape", "scale"))
+    assert name["x"] + name["w"] <= shape["x"] and shape["x"] + shape["w"] <= scale["x"] + 1
+    assert shape["size"] == scale["size"] == 0.9
+
+
 def test_staying_neurons_are_counted_and_drawn_to_scale(page: Page) -> None:
     for n in (9, 64):
         found = scene(page, {"n": n}, "encoder.ff", "activation")
@@ -177,6 +200,22 @@ def test_the_table_grows_by_the_root_on_one_scale(page: Page) -> None:
     none = scene(page, {"positions": "none"}, "source", "plus")
     assert learned["name:m:source.positions"]["text"] == "P" and third["name:m:target.positions"]["text"] == "PE"
     assert "m:source.positions" not in none and "no positions" in none["note:source"]["text"]
+
+
+def test_the_positions_have_a_pixel_a_column_where_there_is_room(page: Page) -> None:
+    model = {"d": 256, "n": 13, "vocab": 4000}
+    for step in ("row", "times", "plus"):
+        found = scene(page, model, "source", step)
+        wide = {
+            name: found[key if key in found else f"{key}:wait"]["w"]
+            for name in ("rows", "embedding", "positions", "x")
+            for key in [f"m:source.{name}"]
+        }
+        assert wide["positions"] == 256 and 60 < wide["rows"] == wide["embedding"] < wide["x"]
+    large = scene(page, model, "source", "plus", w=1440, h=800)
+    assert large["m:source.positions"]["w"] == large["m:source.x"]["w"] == 256
+    few = scene(page, {"d": 64}, "source", "plus")
+    assert len({few[f"m:source.{name}"]["w"] for name in ("rows", "embedding", "positions", "x")}) == 1
 
 
 def test_bars_are_as_long_as_their_numbers(page: Page) -> None:
@@ -259,7 +298,8 @@ def test_every_text_is_used_and_known(page: Page) -> None:
     )
     source = (bundle.FOLDER / "anatomy_ends_texts.js").read_text(encoding="utf-8")
     keys = re.findall(r"^  (\w+):", source, re.MULTILINE)
-    assert len(keys) == len(set(keys)) and set(keys) - set(page.evaluate("[...window.said]")) == set()
+    unused = set(keys) - set(page.evaluate("[...window.said]"))
+    assert len(keys) == len(set(keys)) and unused == set()
 
 
 def test_a_bar_leads_to_its_number(page: Page) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import copy
+import base64
 import functools
 import math
 import re
@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor
 
 from tests.build import D_FF, D_MODEL, HEADS, tiny_model, tiny_tokenizer
 from transformer.analysis import anatomy
@@ -20,6 +19,7 @@ from transformer.interventions import Interventions
 from transformer.pretrained import Pretrained
 from transformer.trace import Trace
 from transformer.view import bundle
+from transformer.view.anatomy_pack import place_pack, trace_pack, weights_pack
 
 pytest.importorskip("playwright")
 from playwright.sync_api import Browser, Page
@@ -31,10 +31,11 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "pre": {"norm": "pre", "activation": "gelu", "positions": "learned"},
     "wide": {"d_k": 13, "scaling": False, "positions": "none"},
 }
+DEPTHS: dict[str, dict[str, Any]] = {f"d_k {depth}": {"d_k": depth} for depth in (10, 22, 25)}
 AREAS = [  # width, height, unit, narrow
     (340, 460, 15, True), (340, 460, 20, True), (390, 700, 15, True), (700, 500, 20, True), (500, 480, 15, False),
     (500, 480, 20, False), (660, 500, 15, False), (900, 560, 20, False), (990, 780, 15, False), (1500, 800, 15, False),
-    (1500, 800, 20, False),
+    (1500, 800, 20, False), (970, 617, 16, False),
 ]  # fmt: skip
 SWITCHES = [  # each reaches what the others leave alone
     "skip=encoder.1.self,decoder.2.ff zero=cross.1.2,encoder_self.2 neurons=decoder.1.5,encoder.2.1",
@@ -43,14 +44,14 @@ SWITCHES = [  # each reaches what the others leave alone
 ]  # fmt: skip
 
 
-def block(tensor: Tensor) -> dict[str, Any]:
-    return {"shape": list(tensor.shape), "numbers": tensor.double().flatten().tolist()}
+def encoded(pack: bytes) -> str:
+    return base64.b64encode(pack).decode("ascii")
 
 
 @functools.cache
 def pretrained(variant: str) -> Pretrained:
     tokenizer = tiny_tokenizer()
-    model = tiny_model(vocab_size=len(tokenizer), spread=0.25, **VARIANTS[variant])
+    model = tiny_model(vocab_size=len(tokenizer), spread=0.25, **{**VARIANTS, **DEPTHS}[variant])
     return Pretrained("tiny", Path("tiny"), model, tokenizer, ("Invented", "Imagined"), {})
 
 
@@ -59,44 +60,22 @@ def traced(variant: str, switches: str = "") -> Trace:
     return pretrained(variant).trace(MARKUP, TARGET, interventions=Interventions.parse(switches))
 
 
-def tensors(trace: Trace, variant: str, name: str, t: int = 0) -> dict[str, Any]:
-    """Of a place of the trace: what stands in the browser's packs."""
-    model = pretrained(variant).model
-    found = vars(anatomy.steps(trace, model, name, t))
-    arrays = {key: one for key, one in found.items() if isinstance(one, Tensor) and key not in ("mask", "ids")}
-    weights = anatomy.matrices(model, name) if "." in name else {}
-    return {
-        "matrices": {key: block(one) for key, one in arrays.items()},
-        "weights": {key: block(one) for key, one in weights.items()},
-        "about": {key: one.tolist() if isinstance(one, Tensor) else one for key, one in found.items()},
-    }
-
-
 @functools.cache
 def given(variant: str, switches: str = "") -> dict[str, Any]:
+    """The packs of a sentence, as a server sends them."""
     trace, model = traced(variant, switches), pretrained(variant)
-    config = model.config
-    words = anatomy.predictions(trace)
-    labels = {
-        "source": trace.source_labels, "target_in": trace.target_in_labels, "target_out": trace.target_out_labels
-    }  # fmt: skip
-    ids = {"source": trace.source_ids, "target_in": trace.target_in_ids, "target_out": trace.target_out_ids}
-    places = [one for one in anatomy.places((config.encoder_layers, config.decoder_layers)) if one != "output"]
+    names = anatomy.places((model.config.encoder_layers, model.config.decoder_layers))[:-1]
     steps = range(len(trace.target_in))
-    about = {**config.to_dict(), "d_k": config.d_k or config.d_head, "d_head": config.d_head}
+    attention, feed = ("project", "output"), ("inner", "outer")
+    weights = [(name, step) for name in names if "." in name for step in (feed if name.endswith("ff") else attention)]
     return {
         "name": f"{variant} {switches}",
-        "config": about,
-        "header": {"labels": labels, "ids": ids, "complete": trace.complete},
-        "outputs": {
-            "labels": [[f"«{one}»" for one in row] for row in words.ids.tolist()],
-            **{key: value.tolist() for key, value in vars(words).items() if key in ("ids", "chosen", "chosen_rank")},
-            **{key: block(value) for key, value in vars(words).items() if value.is_floating_point()},
-        },
+        "trace": encoded(trace_pack(model, trace)),
         "places": {
-            **{name: tensors(trace, variant, name) for name in places},
-            **{f"output.{t}": tensors(trace, variant, "output", t) for t in steps},
+            **{name: encoded(place_pack(model, trace, name)) for name in names},
+            **{f"output.{t}": encoded(place_pack(model, trace, "output", t)) for t in steps},
         },
+        "weights": {f"{name}/{step}": encoded(weights_pack(model, name, step)) for name, step in weights},
     }
 
 
@@ -104,24 +83,20 @@ def given(variant: str, switches: str = "") -> dict[str, Any]:
 def page(browser: Browser) -> Iterator[Page]:
     page = browser.new_page()
     page.set_content("<!doctype html><body></body>")
-    page.add_script_tag(content=bundle.script("anatomy_number.js") + bundle.script("anatomy_number_texts.js"))
+    order: list[str] = []
+    for name in ("anatomy_scene.js", "anatomy_number_texts.js", "anatomy_data.js", "pack.js"):
+        bundle._order(name, order)
+    parts = [(bundle.FOLDER / name).read_text(encoding="utf-8") for name in order]
+    page.add_script_tag(content="\n".join(bundle._EXPORT.sub("", bundle._IMPORT.sub("", part)) for part in parts))
     page.add_script_tag(path=Path(__file__).parent / "anatomy_number_page.js")
     yield page
     page.close()
 
 
 def hold(page: Page, data: dict[str, Any]) -> None:
-    """Keep the data in the page; arrays of outputs are flat there."""
-    if page.evaluate("window.given && window.given.name") == data["name"]:
-        return
-    page.evaluate(
-        """(given) => {
-          for (const [key, value] of Object.entries(given.outputs))
-            if (value.numbers) given.outputs[key] = Float32Array.from(value.numbers);
-          window.given = given;
-        }""",
-        data,
-    )
+    """Keep the packs in the page."""
+    if page.evaluate("window.given && window.given.name") != data["name"]:
+        page.evaluate("(given) => window.hold(given)", data)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -135,24 +110,22 @@ def test_every_number_of_every_step_is_the_trace_s(page: Page, variant: str) -> 
         assert checked == (made not in ("given", "lookup")) and agrees == checked, where
         assert tolerance is None or tolerance <= 1e-4 * max(1, abs(stored)) or math.isinf(stored), where
         seen.add((place, step))
-    attention = {
-        "x",
-        "project",
-        "split",
-        "dot",
-        "scale",
-        "mask",
-        "softmax",
-        "values",
-        "concat",
-        "output",
-        "add",
-        "norm",
-    }
+    attention = {"x", "project", "split", "dot", "scale", "mask", "softmax", "values", "concat", "output", "add",
+                 "norm"}  # fmt: skip
     assert {step for place, step in seen if place == "decoder.1.cross"} == attention
     assert {place for place, _ in seen} == set(anatomy.places((2, 2)))
     ends = {"hidden", "logits", "probabilities", "choose", "back"}
     assert {step for place, step in seen if place == "output"} == ends
+
+
+@pytest.mark.parametrize("variant", DEPTHS)
+@pytest.mark.parametrize("switches", ["", "scaling=3@encoder_self,off@cross"])
+def test_every_score_is_the_trace_s_whatever_the_order_of_its_sum(page: Page, variant: str, switches: str) -> None:
+    hold(page, given(variant, switches))
+    found = page.evaluate('window.cellsOf(["dot", "scale", "mask"])')
+    n, m = len(traced(variant).source_ids), len(traced(variant).target_in)
+    assert found["count"] == 3 * HEADS * 2 * (n * n + m * m + m * n)
+    assert found["differ"] == []
 
 
 STATE = {"zoom": "number", "encoder": 0, "decoder": 0, "matrix": "queries", "head": 0, "t": 0, "row": 0, "col": 0}
@@ -163,7 +136,7 @@ def ask(page: Page, variant: str, switches: str = "", **state: Any) -> dict[str,
     hold(page, given(variant, switches))
     return page.evaluate(
         """(state) => {
-          const found = numberOf({ state, data: window.dataOf(window.given, state) });
+          const found = numberOf({ state, data: window.dataOf(state) });
           const back = found.from && found.from(found.col);
           const { matrix, from, ...rest } = found;
           return { ...rest, back };
@@ -247,6 +220,36 @@ def test_what_a_switch_put_in_the_place_of_a_number_is_said(page: Page) -> None:
     assert ask(page, "paper", masks, place="encoder.self", step="mask", row=1, col=last)["why"] == "open_padding"
 
 
+def test_a_word_beyond_the_likeliest_leads_nowhere(page: Page) -> None:
+    hold(page, {**given("paper"), "name": "ranked"})
+    set_rank = "(rank) => (window.given.trace.header.outputs.chosen_rank[1] = rank)"
+    back = "(state) => { const found = numberOf({ state, data: window.dataOf(state) }); return found.from(0); }"
+    for rank in (0, 4, anatomy.LIKELIEST - 1, anatomy.LIKELIEST, 50):
+        page.evaluate(set_rank, rank)
+        for step in ("choose", "back"):
+            found = page.evaluate(back, {**STATE, "place": "output", "step": step, "t": 1})
+            assert found == (None if rank >= anatomy.LIKELIEST else {"step": "logits", "row": rank, "col": 0})
+
+
+@pytest.mark.parametrize(
+    ("variant", "switches", "source", "target"),
+    [
+        ("pre", "", "from a table of positions", "from a table of positions"),
+        ("pre", "positions=remove@source", "changed by a switch", "from a table of positions"),
+        ("pre", "positions=shift.3", "from a table of positions", "from a table of positions"),
+        ("paper", "positions=scale.2.5@target", "sin of 1 ÷ 10000^(8/66)", "changed by a switch"),
+        ("paper", "positions=remove", "changed by a switch", "changed by a switch"),
+        ("wide", "", None, None),
+    ],
+)
+def test_where_a_position_comes_from(page: Page, variant: str, switches: str, source: str, target: str) -> None:
+    hold(page, given(variant, switches))
+    for place, expected in (("source", source), ("target", target)):
+        state = {**STATE, "place": place, "step": "plus", "row": 1, "col": 8}
+        note = "(state) => (window.boardOf(state).find((one) => one.key === 'number:card.1.note') || {}).text"
+        assert page.evaluate(note, state) == expected
+
+
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_everything_has_its_place_at_every_size(page: Page, variant: str) -> None:
     hold(page, given(variant))
@@ -259,7 +262,7 @@ def test_sequences_from_one_token_to_two_thousand(page: Page, n: int, m: int) ->
     sizes = {"d_model": 1024, "d_ff": 4096, "d_k": 64, "d_head": 64, "heads": 16}
     layers = {"encoder_layers": 1, "decoder_layers": 1}
     more = {"norm": "post", "activation": "gelu", "positions": "sinusoidal", "layer_norm_eps": 1e-5, "pad_id": 0}
-    areas = [(340, 460, 20, True), (990, 620, 15, False), (700, 520, 20, False)]
+    areas = [(340, 460, 20, True), (990, 620, 15, False), (700, 520, 20, False), (970, 617, 16, False)]
     assert page.evaluate("window.faultsOfMadeUp", [n, m, {**sizes, **layers, **more}, areas]) == []
 
 
@@ -267,7 +270,7 @@ def test_a_cell_is_bounded_and_moves_by_arrows(page: Page) -> None:
     hold(page, given("paper"))
     trace = traced("paper")
     steps, sources = len(trace.target_in), len(trace.source_ids)
-    ask_cell = "([state, more]) => window.%s(state, window.dataOf(window.given, state), ...more)"
+    ask_cell = "([state, more]) => window.%s(state, window.dataOf(state), ...more)"
     base = {**STATE, "head": 1, "t": 3, "col": -1}
 
     def cell(**state: Any) -> dict[str, int]:
@@ -327,10 +330,8 @@ def test_the_cell_grows_out_of_its_matrix_and_text_stays_text(page: Page) -> Non
 
 
 def test_a_number_that_is_not_what_was_computed_is_told(page: Page) -> None:
-    broken = copy.deepcopy(given("paper"))
-    broken["name"] = "broken"
-    broken["places"]["encoder.0.self"]["matrices"]["update"]["numbers"][5] += 1e-4
-    hold(page, broken)
+    hold(page, {**given("paper"), "name": "broken"})
+    page.evaluate('window.breakOne("encoder.0.self", "update", 5, 1e-4)')
     state = {**STATE, "place": "encoder.self", "step": "output", "col": 5}
     for col, agrees in ((5, False), (6, True)):
         texts = page.evaluate(
@@ -348,7 +349,7 @@ def test_until_the_numbers_are_there_it_says_so(page: Page, missing: list[str]) 
     for area in ([340, 460, 20, True], [990, 780, 15, False]):
         texts, faults = page.evaluate(
             """([state, missing, area]) => {
-              const ctx = window.contextOf(window.dataOf(window.given, state, missing), state, area);
+              const ctx = window.contextOf(window.dataOf(state, missing), state, area);
               return [numberBoard(ctx).map((item) => item.text || ""), window.faults(ctx)];
             }""",
             [state, missing, area],

@@ -142,8 +142,7 @@ def test_every_step_shows_its_equation_shape_and_range(page: Page, variant: str)
             expected = panel.tensor(place, name)
             whole = [1, *expected.shape]
             assert panel.part("shape").replace("\n", " ").split("=")[0].endswith(f"[{', '.join(map(str, whole))}] ")
-            numbers = expected[HEAD] if expected.dim() == 3 else expected
-            numbers = numbers[numbers.isfinite()]
+            numbers = expected[expected.isfinite()]  # of all heads: all are drawn
             low, high = float(numbers.min()), float(numbers.max())
             legend = page.get_by_test_id("tell-legend")
             given = [float(legend.get_attribute(f"data-{end}") or "nan") for end in ("low", "high")]
@@ -226,7 +225,7 @@ def test_what_was_typed_stays_text(page: Page) -> None:
     assert f"“{labels[STEP]}”" in panel.part("explanation")
     fed, predicted = labels[STEP], panel.trace.target_out_labels[STEP]
     said = page.get_by_test_id("anatomy-t-text").inner_text()
-    assert said == f"Step {STEP + 1} of {len(labels)}: fed “{fed}”, predicts “{predicted}”"
+    assert said == f"Step {STEP + 1} of {len(labels)}: fed “{fed}”, next: “{predicted}”"  # the target is given
     assert not panel.problems
 
 
@@ -235,8 +234,8 @@ def test_under_switches_it_says_what_changed(page: Page) -> None:
     panel = Panel(page, pretrained(), text)
     plain = panel.model.trace(MARKUP, TARGET)
     panel.go(zoom="sub", place="encoder.self", step="scale")
-    was = anatomy.steps(plain, panel.model.model, "encoder.0.self", 0).scaled[HEAD]
-    most = float((panel.tensor("encoder.self", "scaled")[HEAD] - was).abs().max())
+    was = anatomy.steps(plain, panel.model.model, "encoder.0.self", 0).scaled
+    most = float((panel.tensor("encoder.self", "scaled") - was).abs().max())
     said = panel.part("changed").removeprefix("Largest change here: ")
     assert float(said) == pytest.approx(most, rel=0.005)
     assert [text for _, text, _ in panel.lit()] == ["QKT"] and panel.part("title").startswith("Not divided")
@@ -244,6 +243,79 @@ def test_under_switches_it_says_what_changed(page: Page) -> None:
     panel.go(zoom="sub", place="encoder.self", step="dot")
     assert panel.part("changed") == "The switches change nothing here."
     assert not Panel(page.context.new_page(), pretrained()).page.get_by_test_id("tell-off").is_visible()
+
+
+def test_the_panel_is_of_what_is_drawn(page: Page) -> None:
+    panel = Panel(page, pretrained(), "causal=off@decoder_self.1")
+    n, m = len(panel.trace.target_in_labels), len(panel.trace.source_labels)
+    for step, said in (("mask", f"{n * (n - 1) // 2} cells opened or hidden"), ("scale", "The switches change noth")):
+        panel.go(zoom="sub", place="decoder.self", step=step)
+        assert panel.part("changed").startswith(said)
+    panel.go(zoom="model", place="decoder.self")
+    assert panel.part("title").endswith("(mask off)") and "hides the ones" not in panel.part("explanation")
+    panel.go(zoom="sub", place="encoder.self", step="project")
+    assert panel.part("shape").replace("\n", " ") == f"queries [1, {m}, {D_MODEL}] = [batch, query, h · dk]"
+    for step in ("probabilities", "choose", "back"):
+        panel.go(zoom="sub", place="output", step=step)
+        assert panel.part("shape").startswith("probabilities") and not panel.problems
+        assert page.get_by_test_id("tell-legend").get_attribute("data-high") == "1"
+
+
+def cell(panel: Panel, **state: object) -> str:
+    """The arithmetic of one number as the panel writes it; "" where it has none."""
+    panel.go(zoom="number", **{"row": 1, "col": 4, **state})
+    return panel.page.evaluate("(document.querySelector('.hs-an-cell-equation') || {textContent: ''}).textContent")
+
+
+def test_the_arithmetic_of_a_number_names_what_it_is_made_of(page: Page) -> None:
+    for norm, own, read in (("post", "x", "s"), ("pre", "z", "x")):
+        panel = Panel(page.context.new_page(), pretrained(norm=norm))
+        for place, matrix, letter in (
+            ("encoder.self", "queries", own), ("encoder.self", "values", own), ("decoder.cross", "queries", own),
+            ("decoder.cross", "keys", "m"), ("decoder.cross", "values", "m"),
+        ):  # fmt: skip
+            said = cell(panel, place=place, step="project", matrix=matrix)
+            assert f"{letter}2,jWj,5+b5=" in said, (norm, place, matrix, said)
+        assert f"{own}2,jWj,5+b5=" in cell(panel, place="encoder.ff", step="inner")
+        assert f"γ5{read}2,5−μ2σ2+β5=" in cell(panel, place="encoder.ff", step="norm")
+        assert "E[id]5" in cell(panel, place="source", step="times")
+
+
+def test_no_arithmetic_where_a_switch_puts_something_else_in_its_place(page: Page) -> None:
+    switched: list[tuple[str, dict[str, Any], str]] = [
+        ("weights=uniform@cross.1", {"place": "decoder.cross", "step": "softmax"}, "uniform"),
+        ("weights=argmax@cross.1", {"place": "decoder.cross", "step": "softmax"}, "argmax"),
+        (f"zero=encoder_self.1.{HEAD + 1}", {"place": "encoder.self", "step": "values"}, "→0"),
+        ("skip=encoder.1.self", {"place": "encoder.self", "step": "output"}, "x+0"),
+        ("skip=decoder.1.ff", {"place": "decoder.ff", "step": "outer"}, "x+0"),
+        ("neurons=decoder.1.5", {"place": "decoder.ff", "step": "activation"}, ""),
+    ]
+    plain = Panel(page, pretrained())
+    for _, state, _ in switched:
+        assert cell(plain, **state), state
+    for text, state, sign in switched:
+        panel = Panel(page.context.new_page(), plain.model, text)
+        assert cell(panel, **state) == "", text
+        said = panel.page.get_by_test_id("tell-equation").text_content() or ""
+        assert sign in said, (text, said)
+    assert cell(panel, place="decoder.ff", step="activation", col=5), "its neighbour is at work"
+    panel = Panel(page.context.new_page(), plain.model, "scaling=off@encoder_self.1")
+    panel.go(zoom="sub", place="encoder.self", step="scale")
+    assert "not divided" in (panel.page.locator(".hs-an-math").first.get_attribute("aria-label") or "")
+
+
+def test_a_scale_that_heads_share_is_told(page: Page) -> None:
+    panel = Panel(page, pretrained())
+    for step, name in (("dot", "dot"), ("scale", "scaled"), ("project", "queries")):
+        panel.go(zoom="sub", place="encoder.self", step=step, matrix="queries")
+        top = float(page.get_by_test_id("tell-legend").get_attribute("data-top") or "nan")
+        own = float(panel.tensor("encoder.self", name)[HEAD].abs().quantile(0.999))
+        page.locator(".hs-an-scale").hover()
+        said = page.locator(".hs-tip:visible").inner_text()
+        if name != "queries":
+            assert ("share one scale" in said) == (top > own * 1.01), (said, top, own)
+        else:
+            assert "share one scale" not in said
 
 
 def test_bars_go_where_they_say(page: Page) -> None:

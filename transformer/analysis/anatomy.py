@@ -91,7 +91,7 @@ class FeedForwardSteps:
     field              shape          what it is
     -----------------  -------------  --------------------------------------------------------------------------
     pre, activation    [token, d_ff]  x W_1 + b_1, and what the non-linearity leaves of it; 0 in silenced neurons
-    update             [..., d_model] activation W_2 + b_2
+    update             [token, d_model] activation W_2 + b_2
     b_1, b_2           [d_ff], [d_model]
     silenced           whole numbers  neurons that are switched off
     """

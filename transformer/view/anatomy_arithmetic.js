@@ -22,9 +22,10 @@ export function arithmeticSum(a, b, made = "add") {
   return { made, a, b, value: a + b, tolerance: ARITHMETIC_STEP * (Math.abs(a) + Math.abs(b)) };
 }
 
-export function arithmeticTimes(a, factor, made = "times") {
+// slack: how far `a` may lie from the number that the trace's result was made of.
+export function arithmeticTimes(a, factor, made = "times", slack = 0) {
   const value = a * factor;
-  return { made, a, factor, value, tolerance: 8 * ARITHMETIC_STEP * Math.abs(value) };
+  return { made, a, factor, value, tolerance: 8 * ARITHMETIC_STEP * Math.abs(value) + slack * Math.abs(factor) };
 }
 
 // The softmax of a row, -Infinity where it is masked, and what a switch puts in its place: rule 1, every visible key

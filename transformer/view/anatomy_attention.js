@@ -3,8 +3,8 @@ import { AttentionSheet, ATTENTION_PALE } from "./anatomy_attention_parts.js";
 import { attentionSplitBoard, attentionTileBoard, attentionConcatBoard } from "./anatomy_attention_heads.js";
 import { attentionHeadBoard } from "./anatomy_attention_head.js";
 
-// The boards of an attention sub-layer (sections 3.1 and 3.2): where every matrix of a step stands. A product C = A B
-// is drawn with A at the left, B on top and C in the corner, so that a row of A and a column of B meet in their cell of C.
+// The boards of an attention sub-layer (sections 3.1 and 3.2): where every matrix of a step stands. A product C = A B is
+// drawn with A at the left, B on top and C in the corner: a row of A and a column of B meet in their cell of C.
 
 const ATTENTION_BOARDS = {
   x: (sheet) => (sheet.pre ? attentionNormBoard(sheet) : attentionProjectBoard(sheet)),
@@ -35,6 +35,10 @@ export function attentionBoardHeight(ctx) {
   }
   return Math.ceil(tallest + unit);
 }
+
+const ATTENTION_ASIDE = 48; // units of width from which what is made of x and of memory stand beside each other
+// The columns of memory are counted apart from those of x: neither lights the other. Before the colon is what is shown.
+const ATTENTION_OF_MEMORY = "d_model:memory";
 
 const attentionInput = (sheet) => (sheet.pre ? "LN(x)" : "x");
 
@@ -80,14 +84,17 @@ function attentionProduct(sheet, block, { x, y, sizes, coming = false }) {
       return sheet.coming(key, corner, one.name, shape);
     }
     const more = { head, ramp, colAxis, group };
-    sheet.title(weight, one.weightName, weightShape, { x: at, y, w: wide });
+    const { top: end } = sheet.data.matrix(one.weight, head === null ? {} : { head }) || {};
+    sheet.title(weight, one.weightName, weightShape, { x: at, y, w: wide, top: end });
     sheet.matrix(one.weight, above, { ...more, rowAxis: left.axis });
     sheet.matrix("place.b" + one.weight.slice(1), { x: at, y: yBias, w: wide, h: bias }, { ...more, from });
     sheet.title(key, one.name, shape, { x: at, y: yRows - line, w: wide });
     // Where the heads are cut out of it in the next step.
-    if (one.slices) sheet.slices(one.role, corner);
     const { pick, colFrom } = one;
-    return sheet.matrix("place." + one.role, corner, { ...more, side, pick, colFrom, parent: [leftKey, weight] });
+    const parent = [leftKey, weight];
+    const first = one.slices ? "x" : undefined; // with the heads' parts, see slices
+    sheet.matrix("place." + one.role, corner, { ...more, side, pick, colFrom, parent, first });
+    if (one.slices) sheet.slices(one.role, corner, { ramp, side, top: sheet.whole(one.role), parent });
   });
   // A row of biases is added to every product: it is named once, where nothing else stands.
   const room = { x: xs, y: yBias + bias / 2 - 0.7 * u, w: a + gap - 0.45 * u };
@@ -118,7 +125,7 @@ function attentionProjectBoard(sheet) {
   const others = [product("K", "keys", dk, sheet.k.side), product("V", "values", dh, sheet.k.side)];
   const role = sheet.pre ? "normed" : "x";
   const left = { role, matrix: "queries", name: attentionInput(sheet), ramp: sheet.q.side, axis: "d_model" };
-  const memory = { role: "memory", matrix: "memory", name: "memory", ramp: sheet.k.side, axis: "d_model" };
+  const memory = { role: "memory", matrix: "memory", name: "memory", ramp: sheet.k.side, axis: ATTENTION_OF_MEMORY };
   const blocks = cross
     ? [
         { side: sheet.q, left, products: [queries] },
@@ -126,7 +133,7 @@ function attentionProjectBoard(sheet) {
       ]
     : [{ side: sheet.q, left, products: [queries, ...others] }];
   // Beside each other where there is room, else below each other.
-  const aside = cross && !slim && area.w >= 48 * u;
+  const aside = cross && !slim && area.w >= ATTENTION_ASIDE * u;
   const tops = near ? 0.62 : 1; // one head's part of the weights is narrower than all of them
   const gap = slim ? 0.5 * u : 1.4 * u;
   const label = sheet.tw + sheet.pad;
@@ -254,13 +261,17 @@ function attentionNormBoard(sheet) {
   const { u, slim, line, q, pre, area, d } = sheet;
   const [from, to] = pre ? ["x", "normed"] : ["sum", "leaves"];
   const stats = attentionStats(sheet);
+  const memory = pre && sheet.cross ? sheet.k : null; // comes in too, and is drawn where nothing else will be
   const count = slim ? 2 : 1;
   const between = slim ? u : 0;
-  const fixed = count * line + stats.above + between;
-  const row = Math.min(sheet.cap, sheet.most / 2 / q.n, (area.h - fixed) / (count * q.n));
+  const below = memory && (slim || area.w < ATTENTION_ASIDE * u);
+  const fixed = count * line + stats.above + between + (below ? u + line : 0);
+  const rows = below ? count * q.n + memory.n : Math.max(count * q.n, memory ? memory.n : 0);
+  const row = Math.min(sheet.cap, sheet.most / 2 / q.n, (area.h - fixed) / rows);
   const h = row * q.n;
-  const w = slim ? sheet.w0 - stats.room : (sheet.w0 - stats.room) / 2;
-  const top = sheet.top(fixed + count * h);
+  const apart = memory && !below ? 2.2 * u + sheet.tw + sheet.pad : 0;
+  const w = slim ? sheet.w0 - stats.room : (sheet.w0 - stats.room - apart) / (apart ? 3 : 2);
+  const top = sheet.top(fixed + rows * row);
   const first = { x: sheet.x0, y: top + line + (slim ? 0 : stats.above), w, h };
   const second = slim
     ? { ...first, y: first.y + h + between + line + stats.above }
@@ -272,8 +283,21 @@ function attentionNormBoard(sheet) {
   sheet.title(sheet.key(from), name, [q.n, d], { x: first.x, y: first.y - line, w });
   const pick = coming && { matrix: "queries" };
   sheet.matrix("place." + from, first, { ramp: q.side, side: q, colAxis: "d_model", pick });
+  if (memory) {
+    const at = below ? { ...first, y: second.y + h + u + line } : { ...first, x: second.x + w + apart };
+    attentionMemory(sheet, { ...at, h: row * memory.n }, coming ? 1 : ATTENTION_PALE);
+  }
   if (coming) sheet.coming(sheet.key(to), second, ["LayerNorm(x)", "LN(x)"], [q.n, d]);
   else attentionNormed(sheet, from, to, first, second);
+}
+
+// The encoder's output, pale where nothing is made of it.
+function attentionMemory(sheet, at, alpha) {
+  const { k, line, d } = sheet;
+  const more = alpha < 1 ? { alpha, group: "aside" } : { pick: { matrix: "memory" } };
+  sheet.rowTokens(k, at.y, at.h, { x: at.x - sheet.pad - sheet.tw });
+  sheet.title(sheet.key("memory"), "memory", [k.n, d], { x: at.x, y: at.y - line, w: at.w, alpha });
+  sheet.matrix("place.memory", at, { ramp: k.side, side: k, colAxis: ATTENTION_OF_MEMORY, ...more });
 }
 
 // Mean and deviation of every row, then what is left, times gamma plus beta.
@@ -288,7 +312,7 @@ function attentionNormed(sheet, from, to, first, second) {
     const key = sheet.key(role);
     if (!slim) sheet.sign(role, sign, x + stats.sign / 2, middle, { parent });
     sheet.title(key, letter, null, { x: at.x, y: at.y - line, w: at.w, align: "center" });
-    sheet.matrix("place." + role, at, { transposed: true, ramp: "ink", side: q, numbers: true, parent });
+    sheet.matrix("place." + role, at, { transposed: true, ramp: q.side, side: q, numbers: true, parent });
     x = at.x + at.w;
   });
   if (!slim) sheet.sign("norm", "→", x + stats.sign / 2, middle, { parent });
@@ -300,6 +324,6 @@ function attentionNormed(sheet, from, to, first, second) {
     const strip = { ...second, y: second.y - line - stats.above + i * (stats.strip + 0.35 * u), h: stats.strip };
     const room = { x: second.x - 2.6 * u, y: strip.y + strip.h / 2 - 0.7 * u, w: 2.25 * u };
     sheet.note(role, ["· γ", "+ β"][i], room, { align: "right", parent: [key] });
-    sheet.matrix("place." + role, strip, { ramp: "ink", colAxis: "d_model", parent: [key] });
+    sheet.matrix("place." + role, strip, { ramp: q.side, colAxis: "d_model", parent: [key] });
   });
 }

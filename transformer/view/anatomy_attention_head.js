@@ -1,6 +1,7 @@
 import { formatFactor } from "./format.js";
-import { attentionClamp, ATTENTION_PALE } from "./anatomy_attention_parts.js";
+import { ATTENTION_PALE } from "./anatomy_attention_parts.js";
 import { ATTENTION_MADE, attentionScores } from "./anatomy_attention_heads.js";
+import { measureClamp } from "./anatomy_measure.js";
 
 // The boards of one head of attention, large: Q K^T, divided, masked, softmax, times V (equation 1).
 
@@ -10,7 +11,7 @@ export function attentionHeadBoard(sheet) {
   const gap = slim ? 0.7 * u : 1.5 * u;
   // The operand is as wide at the left as the other is high above.
   const labels = sheet.columnRoom(0.5 * sheet.w0);
-  const strip = attentionClamp(Math.min(0.2 * sheet.w0, 0.3 * (area.h - 2 * line)), 3.4 * u, (slim ? 6 : 12) * u);
+  const strip = measureClamp(Math.min(0.2 * sheet.w0, 0.3 * (area.h - 2 * line)), 3.4 * u, (slim ? 6 : 12) * u);
   const fixed = labels.h + strip + 0.25 * u + line;
   const aside = slim ? labels.over : Math.max(labels.over, 8.5 * u); // at the right, for what the step does and for V
   let wide = Math.min(sheet.w0 - strip - gap - aside, 4.8 * u * m);

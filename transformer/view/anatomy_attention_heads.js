@@ -1,4 +1,5 @@
-import { attentionClamp, attentionWidth, ATTENTION_PALE } from "./anatomy_attention_parts.js";
+import { ATTENTION_PALE } from "./anatomy_attention_parts.js";
+import { measureClamp, measureMath } from "./anatomy_measure.js";
 
 // The boards of attention that show all heads: split into heads, Q K^T to V of every head as tiles, concatenated.
 
@@ -11,12 +12,16 @@ export const ATTENTION_MADE = {
   values: ["weights", "weights"],
 };
 
+const ATTENTION_LABEL = 2.9; // units of height in which a slanted label still says something
+
 const attentionHeads = (sheet) => Array.from({ length: sheet.heads }, (_, head) => head);
 
-// Dot products before and after the division share the end of their colour scale, over all heads: dividing pales them.
-function attentionScoreTop({ data, heads }) {
+// One end of the colour scale over all heads. Dot products before and after the division share it: dividing pales them.
+// Masked, they have a scale that shows them well.
+function attentionScoreTop({ data, heads, state }) {
+  const name = state.step === "mask" ? "place.scaled" : "place.dot";
   let top = 0;
-  for (let head = 0; head < heads; head++) top = Math.max(top, data.matrix("place.dot", { head })?.top || 0);
+  for (let head = 0; head < heads; head++) top = Math.max(top, data.matrix(name, { head })?.top || 0);
   return top || undefined;
 }
 
@@ -25,19 +30,28 @@ export function attentionScores(sheet, head, rect, more = {}) {
   const [name, role] = ATTENTION_MADE[sheet.state.step];
   const weights = role === "weights";
   const parent = [sheet.key(weights ? "scores" : "weights", head), sheet.key("keys", head), sheet.headKey(head)];
-  const look = weights ? { signed: false, top: 1 } : { signed: true, top: attentionScoreTop(sheet) };
+  const look = weights ? { top: 1 } : { top: attentionScoreTop(sheet) };
   const axes = { side: sheet.q, colAxis: "key", colLabels: sheet.k.labels, group: "h" + head };
   return sheet.matrix("place." + name, rect, { head, role, ...axes, ...look, parent, ...more });
 }
 
-const attentionBold = (text) => attentionWidth(text) * 1.14;
-
-// "head 3", or the number alone, or nothing, as the room is.
-function attentionHeadLabel(sheet, head, rect, more = {}) {
+// "head 3", or the number alone, or nothing, as the room is; off: what is said behind it, as far as `most`.
+function attentionHeadLabel(sheet, head, rect, { off = "", most = 0, ...more } = {}) {
+  const { u } = sheet;
   const chosen = head === sheet.head;
   const said = [sheet.t("attention_head", { n: head + 1 }), String(head + 1)];
-  const text = said.find((one) => attentionBold(one) * sheet.u <= rect.w);
+  const wide = (one) => measureMath(one, true) * u;
+  const rest = off ? (measureMath(off) + 0.5) * u : 0;
+  const short = wide(said[1]) + rest <= most ? said[1] : undefined;
+  const both = said.find((one) => wide(one) + rest <= rect.w) ?? short;
+  const text = both ?? said.find((one) => wide(one) <= rect.w);
   if (!text) return;
+  if (off && both) {
+    const at = { ...rect, x: rect.x + wide(text) + 0.45 * u, w: rest - 0.45 * u };
+    const key = `off:${sheet.headKey(head)}`;
+    sheet.add({ key, kind: "text", text: off, ...at, h: 1.4 * u, size: 1, colour: "dim" });
+    rect = { ...rect, w: wide(text) };
+  }
   const look = { text, h: 1.4 * sheet.u, size: 1, weight: chosen ? 600 : 400, colour: chosen ? "ink" : "dim" };
   sheet.add({ key: `name:${sheet.headKey(head)}`, kind: "text", ...rect, ...look, ...more });
 }
@@ -45,11 +59,11 @@ function attentionHeadLabel(sheet, head, rect, more = {}) {
 // Numbers above narrow columns of heads: every one, or every second, third, ...
 function attentionHeadRow(sheet, y, { x, width, step }) {
   const { u, heads } = sheet;
-  const one = attentionBold(String(heads)) * u;
+  const one = measureMath(String(heads), true) * u;
   const every = Math.max(1, Math.ceil((one + 0.3 * u) / step));
   for (let head = 0; head < heads; head += every) {
     const room = Math.max(width, one);
-    const left = attentionClamp(x + head * step + (width - room) / 2, sheet.area.x, sheet.area.x + sheet.area.w - room);
+    const left = measureClamp(x + head * step + (width - room) / 2, sheet.area.x, sheet.area.x + sheet.area.w - room);
     attentionHeadLabel(sheet, head, { x: left, y, w: room }, { align: "center" });
   }
 }
@@ -57,7 +71,7 @@ function attentionHeadRow(sheet, y, { x, width, step }) {
 // Widths of h parts of a row with gaps between them.
 function attentionColumns({ heads, u }, room) {
   const part = room / heads;
-  const gap = heads > 1 ? attentionClamp(0.14 * part, 2, 0.9 * u) : 0;
+  const gap = heads > 1 ? measureClamp(0.14 * part, 2, 0.9 * u) : 0;
   const width = (room - gap * (heads - 1)) / heads;
   return { gap, width, step: width + gap };
 }
@@ -102,9 +116,11 @@ function attentionSplitAll(sheet, { letter, role, side, cols, axis }, y, h) {
   sheet.unseen(whole + ":band", band);
   for (const head of attentionHeads(sheet)) {
     const at = { ...band, x: sheet.x0 + head * step, w: width };
-    const go = { zoom: "head", head };
-    sheet.matrix("place." + role, at, { head, ramp: side.side, side, colAxis: axis, group: "h" + head, go });
-    if (head === sheet.head) sheet.frame(role, { x: at.x - 1, y: at.y - 1, w: width + 2, h: h + 2 });
+    const more = { ramp: side.side, side, colAxis: axis, group: "h" + head, top: sheet.whole(role) };
+    // Down to its band first, then along it: no block crosses one of another matrix.
+    sheet.matrix("place." + role, at, { ...more, head, go: { zoom: "head", head }, first: "y" });
+    const around = { x: at.x - 1, y: at.y - 1, w: width + 2, h: h + 2 };
+    if (head === sheet.head) sheet.frame(role, around, { first: "y" });
   }
 }
 
@@ -136,13 +152,13 @@ function attentionTileSize(sheet, columns, labels) {
   const { u, heads, slim, area } = sheet;
   const [n, m] = [sheet.q.n, sheet.k.n];
   const rows = Math.ceil(heads / columns);
-  const gap = attentionClamp((0.1 * sheet.w0) / columns, 5, 1.3 * u);
-  const gapY = attentionClamp((0.06 * area.h) / rows, 5, slim ? 0.8 * u : 1.1 * u);
+  const gap = measureClamp((0.1 * sheet.w0) / columns, 5, 1.3 * u);
+  const gapY = measureClamp((0.06 * area.h) / rows, 5, slim ? 0.8 * u : 1.1 * u);
   const w = (sheet.w0 - labels.over - gap * (columns - 1)) / columns;
   const h = (area.h - labels.h - 6 - gapY * (rows - 1)) / rows;
   const title = w >= 1.5 * u && h >= 4 * u ? 1.45 * u : 0;
-  const strip = attentionClamp(0.17 * Math.min(w, h - title), 3, slim ? 1.7 * u : 2.6 * u);
-  const space = attentionClamp(0.03 * Math.min(w, h), 2, 0.35 * u);
+  const strip = measureClamp(0.17 * Math.min(w, h - title), 3, slim ? 1.7 * u : 2.6 * u);
+  const space = measureClamp(0.03 * Math.min(w, h), 2, 0.35 * u);
   let wide = Math.min(w - strip - space, 3.6 * u * m);
   let high = Math.min(h - title - strip - space, 2.4 * u * n, slim && sheet.natural ? 6.5 * u : Infinity);
   if (wide < 2 || high < 2) return null;
@@ -154,9 +170,8 @@ function attentionTileSize(sheet, columns, labels) {
 }
 
 // The columns of tiles with which the scores are largest; on a phone, where there is height, a few.
-function attentionTileSizes(sheet, tokens) {
+function attentionTileSizes(sheet, labels) {
   const { u, heads, slim } = sheet;
-  const labels = tokens ? sheet.columnRoom(1) : { h: 0, over: 0 };
   const few = Math.min(heads, heads <= 8 ? 2 : heads <= 18 ? 3 : 4);
   const narrow = slim && attentionTileSize(sheet, few, labels);
   if (narrow && narrow.high >= 3 * u) return narrow;
@@ -174,8 +189,10 @@ function attentionTileSizes(sheet, tokens) {
 }
 
 export function attentionTileBoard(sheet) {
-  let size = sheet.columnRoom(1).h < 0.12 * sheet.area.h ? attentionTileSizes(sheet, true) : null;
-  if (!size || size.wide < (sheet.slim ? 2 : 5) * sheet.u) size = attentionTileSizes(sheet, false);
+  // Where there is little height the labels are cut short, and where there is none left out.
+  const low = Math.max(0.12 * sheet.area.h, ATTENTION_LABEL * sheet.u);
+  const size =
+    attentionTileSizes(sheet, sheet.columnRoom(1, low)) || attentionTileSizes(sheet, { h: 0, over: 0 });
   if (!size) return;
   const { columns, rows, cell, gapY, labels } = size;
   // What is left over goes between the tiles, up to a limit, and around them.
@@ -189,12 +206,15 @@ export function attentionTileBoard(sheet) {
     const x = left + column * (cell.w + gap);
     const y = top + labels.h + row * (cell.h + gapY);
     sheet.opens(head, { x: x - 3, y: y - 3, w: cell.w + 6, h: cell.h + 6 });
-    if (size.title) attentionHeadLabel(sheet, head, { x, y, w: cell.w });
+    const most = Math.min(cell.w + 0.8 * gap, sheet.area.x + sheet.area.w - x);
+    if (size.title) attentionHeadLabel(sheet, head, { x, y, w: cell.w }, { off: sheet.off(head), most });
     const at = { x, y: y + size.title, size };
     const tile = sheet.state.step === "values" ? attentionValuesTile : attentionScoresTile;
     const inside = tile(sheet, head, at);
     if (column === 0) sheet.rowTokens(sheet.q, inside.y, inside.h, { x: left - sheet.pad - sheet.tw });
-    if (row === 0 && labels.h) sheet.columnTokens(sheet.k, { x: inside.x, y: top - 4, w: inside.w, h: labels.h });
+    // Above tiles of a few pixels the labels would be those of nothing: there the first tile's speak for all.
+    const named = row === 0 && labels.h && (column === 0 || size.wide >= 2 * sheet.u);
+    if (named) sheet.columnTokens(sheet.k, { x: inside.x, y: top - 4, w: inside.w, h: labels.h });
   }
 }
 
@@ -251,7 +271,7 @@ export function attentionConcatBoard(sheet) {
     const go = near && one === head ? {} : { go: { zoom: "head", head: one } };
     const parent = [sheet.headKey(one)];
     const more = { head: one, side: q, colAxis: "d_head", group: "h" + one, alpha, parent, ...go };
-    sheet.matrix("place.head_outputs", at, more);
+    sheet.matrix("place.head_outputs", at, { ...more, top: sheet.whole("concat") });
     if (!near) sheet.opens(one, { x: at.x - 2, y: top, w: width + 4, h: labels + h + 3 });
     const points = [at.x + width / 2, yTop + h + 0.4 * u, start + (one + 0.5) * width, yRows - line - 0.1 * u];
     const look = { colour: one === head ? "ink" : "dim", weight: one === head ? 1.8 : 1, tip: width > u, alpha };

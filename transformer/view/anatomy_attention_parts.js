@@ -1,11 +1,19 @@
 import { traceName } from "./anatomy_walk.js";
 import { formatCount } from "./anatomy_format.js";
+import { measureClamp, measureLetters, measureMath, measureScale } from "./anatomy_measure.js";
 
 // What the boards of attention are put together from: named matrices with their shapes, labels, signs. Lengths are in
 // pixels; one unit is the size of the text.
 
-const ATTENTION_LETTER = 0.62; // width of most letters and digits, in sizes of their text
 export const ATTENTION_PALE = 0.3; // strength of what a step does not use
+
+// What is cut into heads or joined of them: the matrix of all, and what a head has of its columns.
+const ATTENTION_JOINED = {
+  queries: ["queries", "dk"],
+  keys: ["keys", "dk"],
+  values: ["values", "dh"],
+  head_outputs: ["concat", "dh"],
+};
 
 // The texts of the boards of attention; a pack may bring translations.
 export const ATTENTION_BOARD_TEXTS = {
@@ -18,32 +26,6 @@ export const ATTENTION_BOARD_TEXTS = {
   attention_row_sum: "Σ row = 1",
   attention_off: "switched off",
 };
-
-export const attentionClamp = (value, low, high) => Math.max(low, Math.min(high, value));
-
-// Widths in sizes of the text, on the wide side: a layout has no canvas to measure with.
-function attentionLetters(text) {
-  let width = 0;
-  for (const one of text) {
-    if (one > "\u2e7f") width += 1.05; // Chinese, Japanese, Korean
-    else if (/[ .,:;()[\]'|ijlftr]/.test(one)) width += 0.38;
-    else width += /[MWmw@%√÷+−→]/.test(one) ? 1 : /[A-ZÀ-Þ]/.test(one) ? 0.8 : ATTENTION_LETTER;
-  }
-  return width;
-}
-
-// Width of a text with indices and powers, one above the other where both follow a letter.
-export function attentionWidth(text) {
-  let width = 0;
-  let stack = 0;
-  let last = "";
-  for (const [, sign = "", small, plain] of text.matchAll(/([_^])(\{[^}]*\}|.)|([^_^]+)/gu)) {
-    const start = sign && last && sign !== last ? stack : width;
-    const wide = plain ? attentionLetters(plain) : attentionLetters(small.replace(/[{}]/g, "")) * 0.72 + 0.06;
-    [stack, last, width] = [start, sign, Math.max(width, start + wide)];
-  }
-  return width;
-}
 
 // The sheet a board is drawn on: knows the sub-layer of the state, its sizes and its sides, and collects items.
 export class AttentionSheet {
@@ -63,7 +45,7 @@ export class AttentionSheet {
     this.dk = config.d_k || config.d_model / config.heads;
     this.dh = config.d_head || config.d_model / config.heads;
     this.near = state.zoom === "head";
-    this.head = attentionClamp(state.head, 0, this.heads - 1);
+    this.head = measureClamp(state.head, 0, this.heads - 1);
     const side = (name) => ({ side: name, labels: data.labels(name === "target" ? "target_in" : "source") });
     const own = decoder ? "target" : "source";
     // The two sides of attention: who asks, row after row, and who is asked. Rows after t are not decoded yet.
@@ -79,9 +61,9 @@ export class AttentionSheet {
     this.most = (this.slim ? (this.natural ? 24 : 34) : 1e6) * unit;
     this.line = 1.65 * unit; // of a name above a matrix
     // Room for the tokens at the left, and the left edge of what stands beside them.
-    this.longest = Math.max(...this.q.labels.concat(this.k.labels).map(attentionLetters)) * unit;
+    this.longest = Math.max(...this.q.labels.concat(this.k.labels).map(measureLetters)) * unit;
     const low = 2.9 * unit;
-    this.tw = attentionClamp(this.longest, low, Math.max(low, Math.min(6 * unit, 0.2 * area.w)));
+    this.tw = measureClamp(this.longest, low, Math.max(low, Math.min(6 * unit, 0.2 * area.w)));
     this.pad = 0.45 * unit;
     this.x0 = area.x + this.tw + this.pad;
     this.w0 = area.w - this.tw - this.pad;
@@ -109,15 +91,20 @@ export class AttentionSheet {
     const key = this.key(role, head);
     const wants = { ...(head === null || from ? {} : { head }), ...(transposed ? { transposed } : {}) };
     const whole = this.key(role);
-    const cut = head === null ? [] : [key + ":slice", whole];
+    const cut = head === null ? [] : [whole];
     const parents = [...[parent].flat(), ...cut, whole + ":band", ...this.home];
     let matrix = this.data.matrix(name, wants);
     if (!matrix) return this.outline(key, rect, { alpha: more.alpha, parent: parents });
     if (from) matrix = attentionPiece(matrix, ...from);
-    const plain = name.startsWith("place.") && !from && this.data.plain(name, wants);
     const rows = side ? { rowAxis: side.axis, rowLabels: side.labels, ...side.late } : {};
-    const shown = { ramp: this.own, signed: true, ...(plain ? { plain } : {}), ...rect, ...rows, ...more };
+    const shown = { ramp: this.own, ...rect, ...rows, ...more };
+    if (head !== null && ATTENTION_JOINED[role]) shown.parentSlice = this.slice(...ATTENTION_JOINED[role], head);
     return this.add({ kind: "matrix", matrix, ...shown, key, parent: [key + ":wait", ...parents] });
+  }
+
+  // A head's columns of a matrix of all heads side by side.
+  slice(role, size, head) {
+    return { key: this.key(role), from: head * this[size], to: (head + 1) * this[size] };
   }
 
   outline(key, rect, more = {}) {
@@ -132,24 +119,28 @@ export class AttentionSheet {
   }
 
   // Name (the longest that fits, of several) and shape (or what is said in its place) in one line above a matrix; the
-  // latter where there is room for both.
-  title(key, name, shape, { x, y, w, align = "left", alpha = 1, size = 1.1 }) {
+  // latter where there is room for both. top: the end of the matrix's scale, behind them.
+  title(key, name, shape, { x, y, w, align = "left", alpha = 1, size = 1.1, top = 0 }) {
     const { u } = this;
-    const room = (text) => attentionWidth(text) * size * u;
+    const room = (text) => measureMath(text) * size * u;
     const names = [name].flat();
     const text = names.find((one) => room(one) <= w) || names[names.length - 1];
     const wide = Math.min(room(text), w);
     const says = Array.isArray(shape) ? `[${shape.map(formatCount).join(", ")}]` : shape || "";
-    const more = (attentionLetters(says) * 0.92 + 0.1) * u;
+    const more = (measureLetters(says) * 0.92 + 0.1) * u;
     const both = says && wide + 0.4 * u + more <= w;
     const used = both ? wide + 0.4 * u + more : wide;
     const left = align === "right" ? x + w - used : align === "center" ? x + (w - used) / 2 : x;
     const line = { h: 1.4 * u, alpha, align: "left", parent: [key] };
-    const shrunk = attentionClamp((size * w) / room(text), 0.6, size);
+    const shrunk = measureClamp((size * w) / room(text), 0.6, size);
     this.add({ key: "name:" + key, kind: "math", text, x: left, y, w: wide, size: shrunk, colour: "ink", ...line });
     if (!both) return;
     const at = { x: left + wide + 0.4 * u, y, w: more };
     this.add({ key: "shape:" + key, kind: "text", text: says, ...at, size: 0.92, colour: "dim", ...line });
+    const scale = top ? measureScale(top) : "";
+    const end = { x: at.x + more + 0.3 * u, y, w: (measureLetters(scale) * 0.9 + 0.2) * u };
+    if (!scale || end.x + end.w > x + w) return;
+    this.add({ key: "scale:" + key, kind: "text", text: scale, ...end, size: 0.9, colour: "dim", ...line });
   }
 
   // Labels of rows; the first of a side are the ones that all zooms have.
@@ -171,12 +162,13 @@ export class AttentionSheet {
     return count > 1 ? `${key}:${count}` : key;
   }
 
-  // Height that the labels of the keys above `width` need, and how far the last leans out at the right (60 degrees).
-  columnRoom(width) {
+  // Height that the labels of the keys above `width` need, or as much as there is, and how far the last leans out at the
+  // right (60 degrees).
+  columnRoom(width, most = Infinity) {
     const { u } = this;
     const space = width / this.k.n;
     if (space >= 4 * u) return { h: 1.5 * u, over: 0 };
-    const high = attentionClamp(this.longest * 0.87 + 0.75 * u, 1.7 * u, 4.2 * u);
+    const high = Math.min(most, measureClamp(this.longest * 0.87 + 0.75 * u, 1.7 * u, 4.2 * u));
     return { h: high, over: Math.max(0, high * 0.62 - space / 2) + 0.3 * u };
   }
 
@@ -201,27 +193,42 @@ export class AttentionSheet {
   }
 
   // The frame around a head's part of something.
-  frame(name, rect) {
+  frame(name, rect, more = {}) {
     const look = { fill: null, stroke: "ink", radius: 2, weight: 2, z: 1 };
     const own = this.key(name, this.head);
-    const parent = [own + ":slice", own, this.key("head_outputs", this.head), this.key(name)];
-    this.add({ key: `frame:${this.name}.${name}`, kind: "box", ...rect, ...look, parent });
+    const parent = [own, this.key("head_outputs", this.head), this.key(name)];
+    this.add({ key: `frame:${this.name}.${name}`, kind: "box", ...rect, ...look, parent, ...more });
   }
 
   // A rectangle that stands for a head: a click looks inside. The head that was chosen last is framed.
   opens(head, rect, more = {}) {
     const label = this.t("attention_open_head", { n: head + 1, heads: this.heads });
-    const chosen = head === this.head;
-    const look = { fill: null, stroke: chosen ? "ink" : null, weight: 1.5, radius: 6, z: -1 };
-    const way = { go: { zoom: "head", head }, label, tip: [label] };
+    const [chosen, off] = [head === this.head, this.off(head)];
+    const stroke = chosen ? "ink" : off ? "dim" : null;
+    const look = { fill: null, stroke, dash: Boolean(off), weight: 1.5, radius: 6, z: -1 };
+    const way = { go: { zoom: "head", head }, label, tip: off ? [label, off] : [label] };
     this.add({ key: this.headKey(head), kind: "box", ...rect, ...look, ...way, ...more });
   }
 
-  // The parts of a matrix of all heads side by side, unseen: a head's own matrix comes out of its part and goes back.
-  slices(role, { x, y, w, h }) {
+  // The end of the scale of all heads together, so that a part has the colours of the whole.
+  whole(role) {
+    return this.data.matrix("place." + role)?.top;
+  }
+
+  // What is said of a head that a switch turns off.
+  off(head) {
+    return this.data.about?.zero?.[head] ? this.t("attention_off") : "";
+  }
+
+  // The heads' parts of a matrix of all heads, under it: from here they are dealt out, and here they come together.
+  slices(role, { x, y, w, h }, more) {
+    if (!this.data.matrix("place." + role)) return;
     const wide = w / this.heads;
-    for (let head = 0; head < this.heads; head++)
-      this.unseen(this.key(role, head) + ":slice", { x: x + head * wide, y, w: wide, h });
+    const look = { ...more, group: "under", outline: null, z: -1, first: "x" };
+    for (let head = 0; head < this.heads; head++) {
+      const at = { x: x + head * wide, y, w: wide, h };
+      this.matrix("place." + role, at, { ...look, head });
+    }
   }
 
   // A rectangle that only says where something is, for what comes out of it.

@@ -1,6 +1,7 @@
 import { el, svgEl } from "./dom.js";
 import { hint } from "./mount.js";
 import { anatomyRich } from "./anatomy_math.js";
+import { factsPredicted } from "./anatomy_facts.js";
 import { ANATOMY_PLACES, stepsOf, zoomsOf, stopsOf, stopIndex, walk, stackOf, isAttention } from "./anatomy_walk.js";
 
 // The bars around the drawing: where one is, which layer, head and step of decoding, and the steps one by one. Each has
@@ -187,7 +188,8 @@ export class StepSlider {
   draw(state, data) {
     const { steps } = data;
     const [fed, predicted] = [data.labels("target_in")[state.t], data.labels("target_out")[state.t]];
-    const text = this.t("slider_step", { n: state.t + 1, count: steps, fed, predicted });
+    const key = factsPredicted(data, state.t) ? "slider_step" : "slider_step_next";
+    const text = this.t(key, { n: state.t + 1, count: steps, fed, predicted });
     this.range.max = String(steps - 1);
     this.range.value = String(state.t);
     this.range.disabled = steps < 2;

@@ -290,6 +290,7 @@ export class AnatomyData {
     const data = Float32Array.from(pack.array(strip.picture), (v) => (v - 128) * scale);
     const wide = name.endsWith(".activation") ? "d_ff" : "d_model";
     const made = this.tensor(name, data, strip.picture.shape, options, key, ["token", wide], false, strip.top);
+    made.found = [strip.low, strip.high]; // of the numbers themselves, before they became 8 bits
     if (strip.norms) made.norms = pack.array(strip.norms);
     return made;
   }

@@ -1,14 +1,16 @@
-import { EndsPen, ENDS_NAME, ENDS_PALE, endsClamp, endsFitting, endsInside } from "./anatomy_ends_pen.js";
-import { endsLabelRoom, endsRim, endsRow, endsRows, endsWide, endsWritten } from "./anatomy_ends_pen.js";
+import { EndsPen, ENDS_NAME, ENDS_PALE, endsInside, endsLabelRoom } from "./anatomy_ends_pen.js";
+import { endsRim, endsRow, endsRows, endsWritten } from "./anatomy_ends_pen.js";
 import { outputScene } from "./anatomy_ends_output.js";
 import { outputSceneHeight } from "./anatomy_ends_room.js";
 import { formatCount } from "./anatomy_format.js";
+import { measureClamp, measureFitting, measureLetters } from "./anatomy_measure.js";
 
 // The ends of the model at the zoom "sub": embedding (sections 3.4 and 3.5) and, in a file of its own, output.
 
 const EMB_SIGN = 2.2; // units for a sign between two matrices
 const EMB_TIMES = 4.6; // units for "x 16" and its root
 const EMB_LEAST = 46; // units of width from which all matrices stand side by side
+const EMB_SLIM = 4.5; // units of width of a matrix that makes room for another
 
 export const outputBoard = (ctx) => outputScene(ctx);
 export const outputBoardHeight = (ctx) => outputSceneHeight(ctx);
@@ -21,7 +23,7 @@ function embPlan(ctx) {
   const small = ctx.narrow || area.w < EMB_LEAST * unit;
   const inside = endsInside(ctx);
   const label = endsLabelRoom(labels, unit, small ? Math.min(5.2 * unit, inside.w * 0.2) : 7 * unit);
-  const id = (endsWide(formatCount(vocab - 1), 0.85) + 0.3) * unit;
+  const id = (measureLetters(formatCount(vocab - 1)) * 0.9 + 0.3) * unit;
   const plan = { ctx, unit, inside, side, labels, small, label, id, d, vocab, positions, n: labels.length };
   plan.factor = (data.about && data.about.factor) ?? Math.sqrt(d);
   plan.note = 1.7 * unit; // the last line
@@ -29,13 +31,11 @@ function embPlan(ctx) {
 }
 
 // Everything in one line: tokens, ids, table, rows, times, embedding, plus, positions, equals, x.
-function embWide({ unit, inside, label, id, n, note, positions }) {
+function embWide({ unit, inside, label, id, n, d, note, positions }) {
   const number = positions === "none" ? 0 : 2.2 * unit;
   const ids = inside.x + label + 0.5 * unit;
-  const lines = 3.4 * unit;
-  const free = inside.w - label - 0.5 * unit - id - 2 * lines - (EMB_TIMES + 2 * EMB_SIGN) * unit - number - 0.4 * unit;
-  const table = endsClamp(free * 0.1, 4 * unit, 7 * unit);
-  const wide = Math.min((free - table) / 4, 22 * unit);
+  const free = inside.w - label - 0.9 * unit - id - (EMB_TIMES + 2 * EMB_SIGN) * unit - number;
+  const { wide, pe, x, table, lines } = embWidths(free, unit, d, positions);
   const high = inside.h - ENDS_NAME * unit - note;
   const rows = Math.min(high, n * 2 * unit);
   const top = inside.y + ENDS_NAME * unit;
@@ -45,20 +45,33 @@ function embWide({ unit, inside, label, id, n, note, positions }) {
   const line = (x, w = wide) => ({ x, y, w, h: rows });
   const second = first + wide + EMB_TIMES * unit;
   const third = second + wide + EMB_SIGN * unit + number;
-  const last = third + wide + EMB_SIGN * unit;
+  const last = third + pe + EMB_SIGN * unit;
   return {
     ids: { x: ids, w: id },
     table: { x: tableX, y: top, w: table, h: high },
     rows: line(first),
     tokens: [line(inside.x, label)],
     embedding: line(second),
-    positionsAt: line(third),
-    sum: line(last),
+    positionsAt: line(third, pe),
+    sum: line(last, x),
     times: { x: first + wide, y, w: EMB_TIMES * unit, h: rows },
     plus: { x: second + wide, y, w: EMB_SIGN * unit, h: rows },
     numbers: { x: second + wide + EMB_SIGN * unit, w: number - 0.3 * unit },
-    equals: { x: third + wide, y, w: EMB_SIGN * unit, h: rows },
+    equals: { x: third + pe, y, w: EMB_SIGN * unit, h: rows },
   };
+}
+
+// Widths in a line. The positions' waves need a pixel a column to be seen, x comes next, and the others make room.
+function embWidths(free, unit, d, positions) {
+  const roomy = { lines: 3.4 * unit, table: measureClamp((free - 6.8 * unit) * 0.1, 4 * unit, 7 * unit) };
+  const even = Math.min((free - 2 * roomy.lines - roomy.table) / 4, 22 * unit);
+  if (even >= d || positions === "none") return { ...roomy, wide: even, pe: even, x: even };
+  const tight = { lines: 2.9 * unit, table: 4 * unit };
+  const rest = free - 2 * tight.lines - tight.table;
+  const slim = Math.min(even, EMB_SLIM * unit);
+  const pe = Math.max(even, Math.min(d, rest - 3 * slim));
+  const wide = Math.min(even, Math.max(slim, (rest - pe - d) / 2));
+  return { ...tight, wide, pe, x: Math.min(rest - pe - 2 * wide, Math.max(d, even)) };
 }
 
 // Table and rows above; below them embedding + positions = x.
@@ -66,14 +79,16 @@ function embNarrow({ unit, inside, label, id, n, note, positions }) {
   const number = positions === "none" ? 0 : 1.7 * unit;
   const sign = 1.3 * unit;
   const ids = inside.x + label + 0.4 * unit;
-  const lines = 2 * unit;
+  const free = inside.w - label - id - 0.7 * unit;
+  // Very narrow: the rows keep the larger half, lines and table get thinner.
+  const fit = measureClamp((0.62 * free) / (7 * unit), 0.1, 1);
+  const [lines, table] = [2 * unit * fit, 3 * unit * fit];
   const between = 2 * ENDS_NAME * unit + 0.6 * unit;
   const high = (inside.h - ENDS_NAME * unit - between - note) / 2;
   const rows = Math.max(1, Math.min(high, endsRows(n, unit)));
   const top = inside.y + ENDS_NAME * unit;
   const below = top + rows + between;
   const tableX = ids + id + 0.3 * unit + lines;
-  const table = 3 * unit;
   const first = tableX + table + lines;
   const left = inside.x + label + 0.6 * unit;
   const wide = (inside.x + inside.w - left - 2 * sign - number) / 3;
@@ -132,7 +147,7 @@ function embTokens(board) {
 function embNumbers(board, key, numbers, { x, w }, rect, more = {}) {
   const { pen, unit, line } = board;
   const space = rect.h / numbers.length;
-  const size = 0.85;
+  const size = 0.9;
   for (const i of endsWritten(numbers.length, space, 1.02 * unit, line.current)) {
     const y = rect.y + (i + 0.5) * space - 0.65 * size * unit;
     const alpha = embPale(board, i) * (more.alpha ?? 1);
@@ -162,9 +177,10 @@ function embTable(board) {
   embNumbers(board, `id:${side}`, numbers, ids, rows);
   const matrix = get("rows");
   const cell = table.h / vocab;
-  const thick = endsClamp(cell - 1, 2, 1.2 * unit);
+  const thick = measureClamp(cell - 1, 2, 1.2 * unit);
   const space = rows.h / n;
-  const heightOf = (id) => endsClamp(table.y + (id + 0.5) * cell, table.y + thick / 2, table.y + table.h - thick / 2);
+  const [highest, lowest] = [table.y + thick / 2, table.y + table.h - thick / 2];
+  const heightOf = (id) => measureClamp(table.y + (id + 0.5) * cell, highest, lowest);
   const scale = matrix ? matrix.top : undefined;
   const seen = new Set();
   for (let i = 0; i < n; i++) {
@@ -189,7 +205,7 @@ function embTable(board) {
   }
   const box = ctx.data.header.boxes && ctx.data.header.boxes[`${ctx.state.place}.embedding`];
   const shared = (box && box.shared_with && box.shared_with.length) || 0;
-  const texts = shared > 1 ? ["ends_one_table", "ends_one_table_short"] : shared ? ["ends_two_tables"] : [];
+  const texts = shared > 1 ? ["ends_one_table", "ends_one_table_short"] : [];
   if (step === "plus" && positions === "none") texts.splice(0, 2, "ends_no_positions", "ends_no_positions_short");
   const where = { x: inside.x, y: inside.y + inside.h - note + 0.3 * unit, w: inside.w };
   if (texts.length) pen.note(`note:${side}`, texts, { rows: count }, where);
@@ -228,7 +244,7 @@ function embTimes(board) {
   const number = `× ${embFactor(factor)}`;
   const same = Math.abs(factor - Math.sqrt(d)) < 1e-6;
   if (small) {
-    const text = endsFitting(same ? [`${number}, ${root}`, number] : number, times.w, unit);
+    const text = measureFitting(same ? [`${number}, ${root}`, number] : number, times.w, unit);
     pen.math(
       "emb:times",
       text,
@@ -248,7 +264,7 @@ function embTimes(board) {
         "emb:root",
         `= ${root}`,
         { x: times.x, y: middle + 0.1 * unit, w: times.w },
-        { size: 0.85, align: "center", colour: "dim", alpha: idle },
+        { size: 0.9, align: "center", colour: "dim", alpha: idle },
       );
   }
   const more = { ...line, colAxis: "d_model", pick: step === "times", parent: key("rows") };

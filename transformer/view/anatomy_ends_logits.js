@@ -1,5 +1,5 @@
-import { endsClamp, endsWide } from "./anatomy_ends_pen.js";
 import { formatCell, formatCount } from "./anatomy_format.js";
+import { measureClamp, measureLetters } from "./anatomy_measure.js";
 
 // The axis of the bars of logits and probabilities, and all logits of the vocabulary on it.
 
@@ -25,7 +25,7 @@ export function outAll(board) {
   const { pen, ctx, all, get, ids, t, many, unit, vocab } = board;
   if (!all.h) return;
   const matrix = get("logits");
-  const head = { size: 0.85, colour: "dim" };
+  const head = { size: 0.9, colour: "dim" };
   const top = all.y + 0.5 * unit;
   pen.text("out:all", ctx.t("ends_all_logits", { n: formatCount(vocab) }), { x: all.x, y: top, w: all.w }, head);
   const base = all.y + all.h - 1.5 * unit;
@@ -35,7 +35,8 @@ export function outAll(board) {
   const span = high - low || 1;
   const toX = (value) => all.x + (all.w * (value - low)) / span;
   const counts = new Array(OUT_BINS).fill(0);
-  for (const value of matrix.data) counts[endsClamp(Math.floor(((value - low) / span) * OUT_BINS), 0, OUT_BINS - 1)]++;
+  for (const value of matrix.data)
+    counts[measureClamp(Math.floor(((value - low) / span) * OUT_BINS), 0, OUT_BINS - 1)]++;
   const most = Math.max(...counts);
   counts.forEach((count, i) => {
     if (!count) return;
@@ -59,7 +60,7 @@ export function outAll(board) {
   const y = base + 0.4 * unit;
   const third = all.w / 3;
   const said = [formatCell(low, "logit"), formatCell(high, "logit")];
-  const wide = Math.max(...said.map((text) => endsWide(text, 0.85) * unit));
+  const wide = Math.max(...said.map((text) => measureLetters(text) * 0.9 * unit));
   if (low < 0 && wide < third) pen.text("out:low", said[0], { x: all.x, y, w: third }, head);
   if (wide < third) pen.text("out:high", said[1], { x: all.x + 2 * third, y, w: third }, { ...head, align: "right" });
   const zero = toX(0);

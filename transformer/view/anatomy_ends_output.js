@@ -1,4 +1,5 @@
-import { EndsPen, ENDS_NAME, ENDS_PALE, endsClamp, endsFitting, endsRow, endsWide } from "./anatomy_ends_pen.js";
+import { EndsPen, ENDS_NAME, ENDS_PALE, endsRow } from "./anatomy_ends_pen.js";
+import { measureClamp, measureFitting, measureMath } from "./anatomy_measure.js";
 import { outAll, outScale } from "./anatomy_ends_logits.js";
 import { outPlan } from "./anatomy_ends_room.js";
 import { formatCell, formatCount, formatNumber } from "./anatomy_format.js";
@@ -48,7 +49,7 @@ function outHidden(board) {
   };
   const room = small ? hidden.w : board.table.x - hidden.x - 0.3 * unit;
   const words = ctx.t("ends_hidden");
-  const named = pen.wide(`${words} h`, 1, 600) + pen.wide(`[${m}, ${d}]`, 0.85) + unit < room ? `${words} h` : "h";
+  const named = pen.wide(`${words} h`, 1, 600) + pen.wide(`[${m}, ${d}]`, 0.9) + unit < room ? `${words} h` : "h";
   pen.full(key("hidden"), matrix, hidden, named, [m, d], { ...more, pick: step === "hidden", room, nameAlpha: 1 });
   const one = matrix && endsRow(matrix, t);
   pen.matrix(key("hidden.row"), one, strip, {
@@ -104,9 +105,9 @@ function outTable(board) {
   pen.named("out:table", "E", [vocab, d], named, { alpha });
   const matrix = get("rows");
   const cell = table.h / vocab;
-  const thick = endsClamp(cell - 1, 2, 1.2 * unit);
+  const thick = measureClamp(cell - 1, 2, 1.2 * unit);
   ids.forEach((id, i) => {
-    const y = endsClamp(table.y + (id + 0.5) * cell, table.y + thick / 2, table.y + table.h - thick / 2);
+    const y = measureClamp(table.y + (id + 0.5) * cell, table.y + thick / 2, table.y + table.h - thick / 2);
     const tip = [ctx.t("ends_row_tip", { token: words[i], id: formatCount(id), rows: count })];
     const place = { x: table.x + 1, y: y - thick / 2, w: table.w - 2, h: thick };
     const more = { outline: null, alpha, top: matrix ? matrix.top : undefined, tip, parent: "box:output.table" };
@@ -118,7 +119,6 @@ function outTable(board) {
     });
   });
   const more = {
-    plain: null,
     rowAxis: "word",
     colAxis: "d_model",
     rowLabels: words,
@@ -185,7 +185,6 @@ function outWords(board) {
       word: chosen.word,
       logit: outputs.chosen_logit[t],
       p: outputs.chosen_probability[t],
-      plain: null,
       i: many,
     });
   const zero = toX(0);
@@ -217,11 +216,11 @@ function outWords(board) {
 function outHeads(board, plain) {
   const { pen, ctx, rows, unit, word, bar, number, step, many, small, all } = board;
   const y = rows.y - ENDS_NAME * unit;
-  const head = { size: 0.85, colour: "dim" };
+  const head = { size: 0.9, colour: "dim" };
   const logits = step === "logits";
   const symbol = logits ? "h_t E^T" : ["softmax(h_t E^T)", "softmax"];
   const named = ctx.t(logits ? "ends_logit" : "ends_probability");
-  const wide = endsWide(named, 0.85) * unit;
+  const wide = measureMath(named) * 0.9 * unit;
   const right = number.x + number.w;
   pen.text(
     "out:head:number",
@@ -232,16 +231,16 @@ function outHeads(board, plain) {
   const left = bar.x - (small ? word.w + 0.4 * unit : 0);
   pen.math(
     "out:head",
-    endsFitting(symbol, Math.max(0, right - wide - 0.8 * unit - left), unit),
+    measureFitting(symbol, Math.max(0, right - wide - 0.8 * unit - left), unit),
     { x: left, y, w: Math.max(0, right - wide - 0.8 * unit - left) },
     { size: small ? 0.9 : 1 },
   );
   const likeliest = ctx.t("ends_likeliest", { n: many });
   const words = { x: word.x, y: y + 0.1 * unit, w: word.w };
-  if (!small && pen.wide(likeliest, 0.85) <= word.w)
+  if (!small && pen.wide(likeliest, 0.9) <= word.w)
     pen.text("out:head:words", likeliest, words, { ...head, align: "right" });
   const below = { x: all.x, y: all.y + 1.6 * unit, w: all.w + number.w };
-  if (plain && all.h) pen.note("out:plain", ["ends_plain", "ends_plain_short"], {}, below, { size: 0.85 });
+  if (plain && all.h) pen.note("out:plain", ["ends_plain", "ends_plain_short"], {}, below, { size: 0.9 });
 }
 
 // A word, its bar and its number in its line.
@@ -258,7 +257,7 @@ function outWord(board, line, toX) {
     probability: formatNumber(line.p, "probability"),
   };
   const tip = [ctx.t("ends_word_tip", about)];
-  const size = endsClamp((slot / unit) * 0.72, 0.85, 1);
+  const size = measureClamp((slot / unit) * 0.72, 0.9, 1);
   const home = { x: word.x, y: middle - (ENDS_NAME / 2.7) * size * unit, w: word.w };
   const more = { size, align: "right", alpha: pale, weight: picked ? 600 : 400, colour: picked ? "target" : "ink" };
   const gone = step === "back" && picked;
@@ -324,7 +323,7 @@ function outBack(board) {
   const next = t + 1;
   const end = next >= m;
   const y = end ? tokens.y + tokens.h + 0.65 * unit : tokens.y + (next + 0.5) * space;
-  const size = endsClamp((space / unit) * 0.92, 0.85, 1);
+  const size = measureClamp((space / unit) * 0.92, 0.9, 1);
   const home = { x: tokens.x, y: y - 0.65 * size * unit, w: tokens.w };
   pen.text(`word:${outName(board)}`, chosen.word, home, { size, align: "right", weight: 600, colour: "target", z: 1 });
   const at = rows.y + ((chosen.at < 0 ? many : chosen.at) + 0.5) * slot;

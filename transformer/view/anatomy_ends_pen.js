@@ -1,45 +1,15 @@
 import { formatCount } from "./anatomy_format.js";
+import { measureClamp, measureLetters, measureMath } from "./anatomy_measure.js";
+import { measurePainted, measureScale } from "./anatomy_measure.js";
 
 // What the boards of feed-forward, embedding and output draw with: items of a scene, collected in order.
 
 export const ENDS_LINE = 1.3; // height of a line of text, in its size
 export const ENDS_NAME = 1.75; // height of the line that names a matrix, in units
 export const ENDS_PALE = 0.3; // strength of what a step does not use
-const ENDS_BOLD = 1.1; // how much wider a bold text is
+export const ENDS_SMALL = 0.9; // size of small texts, in units
+const ENDS_LEAST = 0.85; // and where there is no room for that
 const ENDS_INSET = 0.45; // units around the whole, for outlines
-
-export const endsClamp = (value, low, high) => Math.max(low, Math.min(high, value));
-
-// Width of a text in units, rather too wide than too narrow: a layout has no canvas to measure with, and its font may be
-// as wide as DejaVu Sans.
-export function endsWide(text, size = 1) {
-  let wide = 0;
-  for (const letter of String(text).replace(/[_^{}]/g, "")) {
-    if (letter.codePointAt(0) > 0x2e80) wide += 1.02;
-    else if (" .,:;|!'()[]ijlftr".includes(letter)) wide += 0.4;
-    else wide += /[mwMW@%…<>+=]/u.test(letter) ? 0.96 : /[A-ZÀ-Þ√]/u.test(letter) ? 0.74 : 0.63;
-  }
-  return wide * size;
-}
-
-let endsRuler = null;
-
-// Width in pixels of a text with indices and powers, as it is painted.
-function endsMeasure(text, font, size, weight) {
-  endsRuler ??= document.createElement("canvas").getContext("2d");
-  let wide = 0;
-  for (const [, small, plain] of String(text).matchAll(/[_^](\{[^}]*\}|.)|([^_^]+)/gu)) {
-    endsRuler.font = `${weight} ${plain ? size : size * 0.72}px ${font}`;
-    wide += endsRuler.measureText(plain || small.replace(/[{}]/g, "")).width + (plain ? 0 : size * 0.06);
-  }
-  return wide;
-}
-
-// The first of several wordings that fits into a width, else the last; size: of the text, in pixels.
-export function endsFitting(texts, width, size) {
-  const some = [texts].flat();
-  return some.find((text) => endsWide(text) * size <= width) ?? some[some.length - 1];
-}
 
 // The area without the rim that outlines need.
 export function endsInside({ area, unit }) {
@@ -51,7 +21,7 @@ export const endsRim = (unit) => 2 * ENDS_INSET * unit;
 
 // Room for the labels of rows, in pixels.
 export function endsLabelRoom(labels, unit, most) {
-  return endsClamp((Math.max(...labels.map((label) => endsWide(label))) * 1.05 + 0.2) * unit, 1.6 * unit, most);
+  return measureClamp((Math.max(...labels.map(measureLetters)) * 1.05 + 0.2) * unit, 1.6 * unit, most);
 }
 
 // Height of n rows on a narrow screen: every label is written up to 24 of them, then they get thinner.
@@ -88,14 +58,13 @@ export class EndsPen {
     this.colour = colour;
     this.unit = ctx.unit;
     this.items = [];
-    this.rows = {}; // what all matrices with a row a token share
   }
 
   // Width of a text in pixels: as the stage's font has it, or where that is not known estimated.
   wide(text, size = 1, weight = 400) {
     const { font } = this.ctx.theme;
-    if (!font) return endsWide(text) * size * this.unit * (weight > 400 ? ENDS_BOLD : 1);
-    return endsMeasure(text, font, size * this.unit, weight);
+    if (!font) return measureMath(text, weight > 400) * size * this.unit;
+    return measurePainted(text, font, size * this.unit, weight);
   }
 
   add(item) {
@@ -170,34 +139,46 @@ export class EndsPen {
     const wait = `${key}:wait`;
     const parents = [wait, more.parent].flat().filter(Boolean);
     if (!matrix) return this.box(wait, rect, { stroke: "line", dash: true, parent: more.parent });
-    const before = this.ctx.data.plain(`place.${key.split(".").pop()}`);
-    const plain = before && before.rows === matrix.rows && before.cols === matrix.cols ? before : null;
-    const shown = { ramp: this.colour, signed: true, outline: "thin", plain, ...more, parent: parents };
+    const shown = { ramp: this.colour, outline: "thin", ...more, parent: parents };
     return this.add({ key, kind: "matrix", matrix, ...rect, ...shown });
   }
 
-  // Name (the first that fits, of several) and shape in the line above a matrix: "W_1 [256, 1,024]"; the shape only where
-  // there is room for both.
-  named(key, names, shape, { x, y, w }, more = {}) {
+  // Name (the first that fits, of several) and shape in the line above a matrix: "W_1 [256, 1,024]"; the shape only
+  // where there is room for both, and behind it `end`, that of the colour scale. before: how much is free at the left.
+  named(key, names, shape, { x, y, w }, { end, before = 0, ...more } = {}) {
     const { unit } = this;
     const top = y - ENDS_NAME * unit;
     const room = (name) => this.wide(name, 1, 600) + 0.1 * unit;
     const some = [names].flat();
     const symbol = some.find((name) => room(name) <= w) ?? some[some.length - 1];
     const wide = Math.min(w, room(symbol));
-    this.math(`name:${key}`, symbol, { x, y: top, w: wide }, { weight: 600, ...more });
     const text = typeof shape === "string" ? shape : `[${shape.map(formatCount).join(", ")}]`;
-    const left = w - wide - 0.35 * unit;
-    if (left < this.wide(text, 0.85)) return;
-    const where = { x: x + wide + 0.35 * unit, y: top + 0.12 * unit, w: left };
-    this.text(`shape:${key}`, text, where, { size: 0.85, colour: "dim", alpha: more.alpha, parent: more.parent });
+    const scale = end ? measureScale(end) : "";
+    const apart = 0.4 * unit;
+    const needs = (some, size) => some.reduce((sum, one) => sum + apart + this.wide(one, size), wide);
+    // Both, or the shape alone, small where there is no room for more.
+    const fits = ([said, size]) => needs(said, size) <= w + before;
+    const tries = [[[text], ENDS_SMALL], [[text], ENDS_LEAST], [[], 1]];
+    if (scale) tries.unshift([[text, scale], ENDS_SMALL]);
+    const [said, size] = tries.find(fits) || tries[tries.length - 1];
+    const start = x - Math.max(0, needs(said, size) - w);
+    this.math(`name:${key}`, symbol, { x: start, y: top, w: wide }, { weight: 600, ...more });
+    const look = { size, colour: "dim", alpha: more.alpha, parent: more.parent };
+    let at = start + wide + apart;
+    said.forEach((one, i) => {
+      const long = this.wide(one, size);
+      const where = { x: at, y: top + 0.1 * unit, w: long + 0.1 * unit };
+      this.text(`${["shape", "scale"][i]}:${key}`, one, where, look);
+      at += long + apart;
+    });
   }
 
   // A matrix with its name. room: how wide the name may be.
-  full(key, matrix, rect, symbol, shape, { room, nameAlpha, ...more } = {}) {
+  full(key, matrix, rect, symbol, shape, { room, nameAlpha, scale, before, ...more } = {}) {
     const made = this.matrix(key, matrix, rect, more);
     const alpha = nameAlpha ?? more.alpha;
-    this.named(key, symbol, shape, { x: rect.x, y: rect.y, w: room || rect.w }, { alpha, parent: more.parent });
+    const about = { alpha, parent: more.parent, end: scale && matrix ? matrix.top : 0, before };
+    this.named(key, symbol, shape, { x: rect.x, y: rect.y, w: room || rect.w }, about);
     return made;
   }
 

@@ -1,4 +1,5 @@
-import { ENDS_NAME, endsClamp, endsInside, endsLabelRoom, endsRim, endsRows } from "./anatomy_ends_pen.js";
+import { ENDS_NAME, endsInside, endsLabelRoom, endsRim, endsRows } from "./anatomy_ends_pen.js";
+import { measureClamp } from "./anatomy_measure.js";
 
 // Sizes of the output board, in pixels, that all of its steps share.
 
@@ -36,7 +37,7 @@ export function outPlan(ctx) {
 
 // Heights of a word's line and of the picture of all logits, in what is left for both.
 function outHeights({ unit, slots }, free, wanted) {
-  const picture = endsClamp(free - slots * wanted, OUT_PICTURE.least * unit, OUT_PICTURE.most * unit);
+  const picture = measureClamp(free - slots * wanted, OUT_PICTURE.least * unit, OUT_PICTURE.most * unit);
   const slot = Math.min(wanted, (free - picture) / slots);
   // The words come first: where there is no height for both, the picture is left out.
   return slot < OUT_SLOT.least * unit ? { picture: 0, slot: Math.min(wanted, free / slots) } : { picture, slot };

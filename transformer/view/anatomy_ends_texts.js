@@ -13,7 +13,6 @@ export const ANATOMY_ENDS_TEXTS = {
   ends_curve_tip: "The {n} numbers before the non-linearity, from {low} to {high}",
   ends_one_table: "One table: its {rows} rows serve source, target and output.",
   ends_one_table_short: "One table for three places.",
-  ends_two_tables: "One table serves two places; a third has its own.",
   ends_no_positions: "This model adds no positions: x is the embedding.",
   ends_no_positions_short: "No positions are added.",
   ends_table_tip: "The embedding table: {rows} rows, one a piece of the vocabulary",

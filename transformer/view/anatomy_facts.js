@@ -5,10 +5,72 @@ import { traceName, stackOf, isAttention, isFeedForward, isEmbedding } from "./a
 
 export const isNear = ({ zoom }) => zoom !== "model" && zoom !== "layer";
 
+// Which of the three projections a state is about.
+export const factsProjected = ({ matrix }) => (["keys", "values"].includes(matrix) ? matrix : "queries");
+
+// Whether the word that follows at a step of decoding is the model's own prediction: else it is given, or was chosen
+// without the switches.
+export const factsPredicted = ({ header, outputs }, t) => header.own && outputs.chosen_rank[t] === 0;
+
+// Whether a switch has taken the causal mask away: in the open layer of the decoder, or (anywhere) in any.
+export function factsOpen({ decoder }, { header, steps }, anywhere = false) {
+  const { causal = "" } = header.holding || {};
+  const opens = (one) => {
+    const [value, where = "all"] = one.split("@");
+    const [kind, layer = "*"] = where.split(".");
+    const here = anywhere || layer === "*" || Number(layer) === decoder + 1;
+    return value === "off" && (kind === "all" || kind === "decoder_self") && here;
+  };
+  return steps > 1 && causal.split(",").some(opens); // a single row has nothing after it
+}
+
+// The softmax of the logits, a row over the vocabulary.
+export function factsProbabilities(logits) {
+  const { data } = logits;
+  const top = data.reduce((most, one) => Math.max(most, one), -Infinity);
+  const numbers = Float64Array.from(data, (one) => Math.exp(one - top));
+  const total = numbers.reduce((sum, one) => sum + one, 0);
+  const made = { name: "probabilities", id: logits.id + "|softmax", data: numbers.map((one) => one / total) };
+  const found = Object.assign(Object.create(logits), made);
+  for (const [name, value] of Object.entries({ top: 1, range: [0, 1], masked: false }))
+    Object.defineProperty(found, name, { value });
+  return found;
+}
+
+const FACTS_ROUNDING = 1e-6;
+
+// How two matrices differ, but for rounding: the largest change of a number, and how many cells only one of them masks.
+export function factsChange(after, before) {
+  const found = { most: 0, cells: 0 };
+  if (!before || before.data.length !== after.data.length) return found;
+  after.data.forEach((value, i) => {
+    const far = Math.abs(value - before.data[i]); // NaN: both are masked
+    if (far === Infinity) found.cells++;
+    else if (far > found.most && far > FACTS_ROUNDING) found.most = far;
+  });
+  return found;
+}
+
+// Behind the name of a text about masked self-attention: another one where it is not masked.
+export const factsOff = (state, data) => (state.place === "decoder.self" && factsOpen(state, data) ? "_off" : "");
+
+// All heads of a tensor of which one is meant, where all are drawn.
+export function factsWhole({ zoom }, data, matrix) {
+  return (zoom === "sub" && oneHead(matrix) && data.matrix("place." + matrix.name)) || matrix;
+}
+
 // Whether a matrix is one head's part of a tensor of heads.
 export function oneHead(matrix) {
   const { shape, axes, rows, cols } = matrix;
   return axes[1] === "head" && shape.length === 4 && rows === shape[2] && cols === shape[3];
+}
+
+// The side whose colours a matrix of a place has: what comes from the encoder is blue, from the decoder orange, what
+// cross-attention makes of both purple.
+export function factsSide(place, name) {
+  if (place !== "decoder.cross") return stackOf(place) === "encoder" ? "source" : "target";
+  if (["keys", "values", "memory"].includes(name)) return "source";
+  return ["queries", "x", "normed", "sum", "leaves", "enters"].includes(name) ? "target" : "cross";
 }
 
 const FACTS_RULES = ["", "_uniform", "_argmax"];
@@ -29,6 +91,20 @@ function factsFactor(state, data) {
   return Math.abs(factor - trained) > 1e-6 * trained ? factor : null;
 }
 
+// What the switches put in the place of the model's arithmetic. factor: of the scores, not there where it is the
+// model's; rule: 1 uniform weights, 2 all on the best key; zero: the head is knocked out; skipped: the sub-layer is
+// left out; silenced: neurons.
+export function factsSwitched(state, data) {
+  const about = data.about || {};
+  const factor = factsFactor(state, data);
+  const own = (list) => (list && list[state.head]) || 0;
+  return {
+    ...(factor === null ? {} : { factor: Number(factor.toPrecision(4)) }),
+    ...{ rule: own(about.rule), zero: Boolean(own(about.zero)) },
+    ...{ skipped: Boolean(about.skipped), silenced: about.silenced || [] },
+  };
+}
+
 // Which text of a step a state calls for, by the step's name.
 const FACTS_VARIANTS = {
   x: ({ place, encoder, decoder }) => {
@@ -38,7 +114,8 @@ const FACTS_VARIANTS = {
     return decoder === 0 ? "x_fed" : "x";
   },
   norm: (state, { config }) => (config.norm === "pre" ? "norm_pre" : "norm"),
-  project: ({ place }) => (place === "decoder.cross" ? "project_cross" : "project"),
+  project: ({ place }, { config }) =>
+    (place === "decoder.cross" ? "project_cross" : "project") + (config.norm === "pre" ? "_pre" : ""),
   split: (state, { config }) => (config.d_k === config.d_head ? "split" : "split_own"),
   dot: ({ place }) => (place === "decoder.cross" ? "dot_cross" : "dot"),
   scale: (state, data) => {
@@ -46,10 +123,10 @@ const FACTS_VARIANTS = {
     if (factor === null) return data.config.scaling ? "scale" : "scale_off";
     return factor === 1 ? "scale_removed" : "scale_switched";
   },
-  mask: ({ place }, data, matrix) => {
+  mask: (state, data, matrix) => {
+    const { place } = state;
     const { hidden } = matrix && matrix.name === "scores" ? factsHidden(matrix) : { hidden: null };
-    const open = hidden === 0 && matrix.rows > 1; // a single row has nothing after it
-    if (place === "decoder.self") return open ? "mask_off" : "mask_decoder";
+    if (place === "decoder.self") return factsOpen(state, data) ? "mask_off" : "mask_decoder";
     return (place === "decoder.cross" ? "mask_cross" : "mask_encoder") + (hidden ? "_some" : "");
   },
   softmax: (state, { about }) => "softmax" + FACTS_RULES[(about && about.rule && about.rule[state.head]) || 0],
@@ -61,12 +138,14 @@ const FACTS_VARIANTS = {
     if (data.about && data.about.skipped) return "add_skipped";
     return data.config.norm === "pre" ? "add_pre" : "add";
   },
+  inner: (state, { config }) => (config.norm === "pre" ? "inner_pre" : "inner"),
   activation: (state, { config }) => "activation_" + config.activation,
   row: ({ place }) => "row_" + place,
   plus: (state, { config }) => "plus_" + config.positions,
   hidden: (state, { config }) => (config.norm === "pre" ? "hidden_pre" : "hidden"),
-  choose: ({ t }, data) => (data.header.own && data.outputs.chosen_rank[t] === 0 ? "choose_own" : "choose_given"),
-  back: ({ t }, data) => (t + 1 < data.steps ? "back" : "back_end"),
+  choose: ({ t }, { header, outputs }) =>
+    header.own ? (outputs.chosen_rank[t] ? "choose_own_rank" : "choose_own") : "choose_given",
+  back: ({ t }, { steps, header }) => (t + 1 < steps ? (header.own ? "back" : "back_given") : "back_end"),
 };
 const FACTS_TITLES = {
   x_cross: "x_cross",
@@ -87,11 +166,13 @@ export function tellKeys(state, data, matrix) {
   const named = place.replace(".", "_");
   if (!isNear(state)) {
     const more = zoom === "model" ? "model" : config.norm === "pre" ? "layer_pre" : "layer";
-    return { title: "place_" + named, text: `tell_${zoom}_${named}`, more: "tell_more_" + more };
+    const off = factsOff(state, data);
+    return { title: "place_" + named + off, text: `tell_${zoom}_${named}${off}`, more: "tell_more_" + more };
   }
   const text = FACTS_VARIANTS[step] ? FACTS_VARIANTS[step](state, data, matrix) : step;
   const title = FACTS_TITLES[text] || step;
-  const more = step === "plus" ? text : step === "mask" && place === "decoder.self" ? "mask_decoder" : step;
+  const fed = step === "back" && factsOpen(state, data, true) ? "back_off" : step;
+  const more = step === "plus" ? text : step === "mask" && place === "decoder.self" ? "mask_decoder" : fed;
   return { title: "tell_title_" + title, text: "tell_" + text, more: "tell_more_" + more };
 }
 
@@ -111,14 +192,13 @@ export function tellValues(state, data) {
     ...{ n, m, t: t + 1, next: t + 2, steps, layer: state[stack] + 1, layers: config[stack + "_layers"] },
     d_ff: formatCount(config.d_ff),
     vocab: formatCount(config.vocab_size),
-    root: factsShort(Math.sqrt(config.d_k)),
-    root_model: factsShort(Math.sqrt(config.d_model)),
+    ...{ root: factsShort(Math.sqrt(config.d_k)), root_is: factsRootIs(config.d_k) },
+    ...{ root_model: factsShort(Math.sqrt(config.d_model)), root_model_is: factsRootIs(config.d_model) },
     eps: String(config.layer_norm_eps).replace("-", "−"),
     products: formatCount(n * m * config.d_k),
     ratio: factsShort(config.d_ff / config.d_model),
     trained: factsShort(config.scaling ? config.d_k ** -0.5 : 1),
     factor: factsShort(factor ?? 1),
-    switched: factor === null ? null : Number(factor.toPrecision(4)),
     fed: data.labels("target_in")[t],
     token: data.labels("target_out")[t],
     p: formatNumber(outputs.chosen_probability[t], "weights"),
@@ -127,6 +207,7 @@ export function tellValues(state, data) {
   };
 }
 
+const factsRootIs = (value) => (Number.isInteger(Math.sqrt(value)) ? "=" : "≈");
 const factsShort = (value) => String(Number(value.toPrecision(4)));
 
 function factsHidden(matrix) {
@@ -219,21 +300,25 @@ function factsPaper(tensor) {
   return tensor.symbol.startsWith("W") ? { ...tensor, shape: [...tensor.shape].reverse() } : tensor;
 }
 
-// The largest change that the switches made to what is shown: 0 if none, null where it is not known.
+// What the switches changed in what is shown, {most, cells} as of factsChange; null where it is not known.
 export function tellPlain(state, data, matrix) {
   const at = traceName(state);
   const { changed } = data.header;
   if (!isNear(state)) {
     const names = { source: "encoder.0.self.enters", target: "decoder.0.self.enters", output: "decoder.output" };
-    return (changed && changed[names[state.place] || (isAttention(state.place) ? at : at + ".enters")]) || 0;
+    const name = names[state.place] || (isAttention(state.place) ? at : at + ".enters");
+    const most = (changed && changed[name]) || 0;
+    return { most: most > FACTS_ROUNDING ? most : 0, cells: 0 };
   }
   if (!matrix || !data.about) return null;
-  const plain = data.plain("place." + matrix.name, oneHead(matrix) ? { head: state.head } : {});
-  if (!plain || plain.data.length !== matrix.data.length) return 0;
-  let most = 0;
-  matrix.data.forEach((value, i) => {
-    const change = Math.abs(value - plain.data[i]);
-    if (Number.isFinite(change)) most = Math.max(most, change);
-  });
-  return most;
+  if (matrix.name === "probabilities") {
+    const plain = data.plain("place.logits");
+    return factsChange(matrix, plain && factsProbabilities(plain));
+  }
+  const plain = (options) => data.plain("place." + matrix.name, options);
+  const own = factsChange(matrix, plain(oneHead(matrix) ? { head: state.head } : {}));
+  const whole = factsWhole(state, data, matrix);
+  if (whole === matrix) return own;
+  const all = factsChange(whole, plain({}));
+  return { most: all.most, cells: own.cells || all.cells }; // masks are the same for every head but for a switch
 }

@@ -1,6 +1,6 @@
-import { EndsPen, ENDS_NAME, ENDS_PALE, endsClamp, endsInside, endsLabelRoom, endsRim } from "./anatomy_ends_pen.js";
-import { endsRows } from "./anatomy_ends_pen.js";
-import { ffCurve, ffKept } from "./anatomy_ff_neurons.js";
+import { EndsPen, ENDS_NAME, ENDS_PALE, endsInside, endsLabelRoom, endsRim, endsRows } from "./anatomy_ends_pen.js";
+import { FF_BIAS, ffCurve, ffKept } from "./anatomy_ff_neurons.js";
+import { measureClamp } from "./anatomy_measure.js";
 import { traceName } from "./anatomy_walk.js";
 
 // Feed-forward at the zoom "sub" (section 3.3). Two products in one scheme, left operand at the left, right one on top:
@@ -11,7 +11,6 @@ import { traceName } from "./anatomy_walk.js";
 // and for the steps behind them a row of its own: x + update = sum, (sum - mean) / deviation = leaves.
 
 const FF_HEAD = 3.5; // units for gamma and beta above what LayerNorm leaves
-const FF_BIAS = 1.5; // units for a row of biases below its matrix
 const FF_SIGN = 2.4; // units for a sign between two matrices
 const FF_LEAST = 44; // units of width from which both products stand side by side
 
@@ -55,7 +54,7 @@ function ffColumns({ small, room, gap, stats, unit, d, ff, pre }) {
     const wide = room * 0.27;
     return { wide, hidden: room - wide - gap, even: (room - 2 * FF_SIGN * 0.7 * unit) / 3 };
   }
-  const ratio = endsClamp(ff / d, 1.5, pre ? 3 : 4);
+  const ratio = measureClamp(ff / d, 1.5, pre ? 3 : 4);
   const even = Math.min((room - stats - 2 * FF_SIGN * unit) / 4, 22 * unit);
   if (pre) {
     const wide = Math.min(even, (room - stats - 2 * gap) / (3 + ratio));
@@ -67,7 +66,7 @@ function ffColumns({ small, room, gap, stats, unit, d, ff, pre }) {
 
 function ffWeightsHigh({ small, wide, unit, d, ff }) {
   const honest = (wide * ff) / d; // as many pixels a feature down as across
-  return small ? endsClamp(honest, 7 * unit, 12 * unit) : Math.max(honest, 6 * unit);
+  return small ? measureClamp(honest, 7 * unit, 12 * unit) : Math.max(honest, 6 * unit);
 }
 
 function ffHeights(plan) {
@@ -120,7 +119,7 @@ export function feedForwardBoard(ctx) {
   return pen.items;
 }
 
-// -- the two products --------------------------------------------------------------------------------------------------
+// -- the two products -------------------------------------------------------------------------------------------------
 
 function ffProducts(board, step) {
   const { left, wide, gap, hidden, stats, small, pre, rowsTop, rows, room } = board;
@@ -186,7 +185,7 @@ const ffUpdateNames = (board) => [`FFN(${ffOperand(board)})`, "FFN"];
 function ffInner(board, step, { middle }) {
   const { pen, key, get, line, ctx, weights, unit, n, d, ff, small, rowsTop } = board;
   if (small && (step === "outer" || step === "norm")) return;
-  const high = endsClamp((middle.w * d) / ff, 4 * unit, weights);
+  const high = measureClamp((middle.w * d) / ff, 4 * unit, weights);
   const foot = rowsTop - (ENDS_NAME + FF_BIAS) * unit;
   const top = { x: middle.x, y: foot - high, w: middle.w, h: high };
   const now = step === "inner";
@@ -198,7 +197,7 @@ function ffInner(board, step, { middle }) {
   if (!now) return;
   const parent = [key("pre"), board.frame];
   pen.full(key("W_1"), ctx.data.matrix("W_1"), top, "W_1", [d, ff], {
-    ramp: "ink",
+    scale: true,
     rowAxis: "d_model",
     colAxis: "d_ff",
     parent,
@@ -218,7 +217,7 @@ function ffBias(board, name, rect, axis) {
   const matrix = get(name);
   if (!matrix) return;
   const y = rowsTop - (ENDS_NAME + FF_BIAS * 0.62) * unit;
-  pen.matrix(key(name), matrix, { x: rect.x, y, w: rect.w, h: 0.6 * unit }, { colAxis: axis, ramp: "ink" });
+  pen.matrix(key(name), matrix, { x: rect.x, y, w: rect.w, h: 0.6 * unit }, { colAxis: axis });
   const wide = 2.6 * unit;
   const x = rect.x - wide - 0.3 * unit;
   if (x > board.inside.x)
@@ -263,11 +262,11 @@ function ffOuter(board, step, { middle, end }) {
   pen.full(key("activation"), get("activation"), middle, ffActivationNames(board), [n, ff], {
     ...line,
     colAxis: "d_ff",
-    room: middle.w + gap * 0.5,
     parent: key("pre"),
   });
   pen.full(key("W_2"), ctx.data.matrix("W_2"), top, "W_2", [ff, d], {
-    ramp: "ink",
+    scale: true,
+    before: gap + 3 * unit,
     rowAxis: "d_ff",
     colAxis: "d_model",
     parent: [key("update"), board.frame],
@@ -276,13 +275,14 @@ function ffOuter(board, step, { middle, end }) {
   const shape = ctx.data.about && ctx.data.about.skipped ? ctx.t("ends_skipped") : [n, d];
   pen.full(key("update"), get("update"), end, result, shape, {
     ...line,
+    before: gap * 0.9,
     colAxis: "d_model",
     pick: true,
     parent: [key("activation"), board.frame],
   });
 }
 
-// -- x + update = sum, and LayerNorm -----------------------------------------------------------------------------------
+// -- x + update = sum, and LayerNorm ----------------------------------------------------------------------------------
 
 const ffSumNames = (board) => [`x + FFN(${ffOperand(board)})`, "x + FFN", board.ctx.t("ends_sum")];
 
@@ -339,7 +339,7 @@ function ffNorm(board, from, to, { x, w }, sums) {
       key(one),
       matrix,
       { x: at, y, w: stat, h },
-      { ...line, ramp: "ink", top: scale ? scale.top : undefined, numbers, parent: key(from) },
+      { ...line, top: scale ? scale.top : undefined, numbers, parent: key(from) },
     );
     pen.math(
       `name:${key(one)}`,
@@ -362,7 +362,7 @@ function ffNorm(board, from, to, { x, w }, sums) {
   ].entries()) {
     const high = 0.9 * unit;
     const row = { x: end.x, y: y - (ENDS_NAME + FF_HEAD - 0.2 - i * 1.6) * unit, w, h: high };
-    pen.matrix(key(one), get(one), row, { colAxis: "d_model", ramp: "ink", parent: key(to) });
+    pen.matrix(key(one), get(one), row, { colAxis: "d_model", parent: key(to) });
     const wide = 2.2 * unit;
     pen.math(
       `name:${key(one)}`,

@@ -1,15 +1,17 @@
-import { ENDS_NAME, ENDS_PALE, endsClamp, endsFitting, endsWide, endsWritten } from "./anatomy_ends_pen.js";
+import { ENDS_NAME, ENDS_PALE, endsWritten } from "./anatomy_ends_pen.js";
 import { formatCell, formatCount } from "./anatomy_format.js";
 import { arithmeticActivate } from "./anatomy_arithmetic.js";
+import { measureClamp, measureFitting, measureLetters } from "./anatomy_measure.js";
 
 // What the non-linearity of feed-forward does: its curve over the numbers that enter, and how many neurons stay.
 
+export const FF_BIAS = 1.5; // units for a row of biases between a weight matrix and its product
 const FF_BINS = 30;
 
 // The non-linearity over the numbers it is applied to.
 export function ffCurve({ pen, ctx, unit, rowsTop, weights, relu }, { x, w }, matrix) {
   if (!matrix) return;
-  const high = endsClamp(w * 0.8, 4 * unit, Math.min(weights, 11 * unit));
+  const high = measureClamp(w * 0.8, 4 * unit, Math.min(weights, 11 * unit));
   const base = rowsTop - (ENDS_NAME + FF_BIAS) * unit - 1.2 * unit;
   const head = base + 1.2 * unit - high;
   const top = head + 1.6 * unit;
@@ -19,7 +21,7 @@ export function ffCurve({ pen, ctx, unit, rowsTop, weights, relu }, { x, w }, ma
   const toX = (value) => start + (wide * (value + reach)) / (2 * reach);
   const counts = new Array(FF_BINS).fill(0);
   for (const value of matrix.data)
-    counts[endsClamp(Math.floor(((value + reach) / (2 * reach)) * FF_BINS), 0, FF_BINS - 1)]++;
+    counts[measureClamp(Math.floor(((value + reach) / (2 * reach)) * FF_BINS), 0, FF_BINS - 1)]++;
   const most = Math.max(...counts);
   const [low, far] = matrix.range;
   const tip = [
@@ -57,7 +59,7 @@ export function ffCurve({ pen, ctx, unit, rowsTop, weights, relu }, { x, w }, ma
       `ff:axis:${align}`,
       text,
       { x: at, y: base + 0.1 * unit, w: third },
-      { size: 0.85, align, colour: "dim", parent: "ff:axis" },
+      { size: 0.9, align, colour: "dim", parent: "ff:axis" },
     );
 }
 
@@ -73,15 +75,15 @@ export function ffKept({ pen, ctx, labels, unit, n, ff, relu, line, small, rowsT
   const sort = relu ? "kept" : "above";
   const space = rows / n;
   const head = { x, y: rowsTop - ENDS_NAME * unit, w: w + (small ? 0.6 * unit : 0) };
-  pen.note("ff:kept:head", [`ends_${sort}_head`, `ends_${sort}_short`], {}, head, { size: 0.85 });
+  pen.note("ff:kept:head", [`ends_${sort}_head`, `ends_${sort}_short`], {}, head, { size: 0.9 });
   const written = new Set(endsWritten(n, space, 1.02 * unit, line.current));
   const counts = labels.map((_, i) => ffStaying(matrix, i));
   const most = Math.max(1, ...counts); // the longest bar is as wide as there is room
-  const size = 0.85;
+  const size = 0.9;
   // A bar lies under its number, or where rows are low beside it.
   const under = space >= 1.4 * unit;
   const thick = under ? 0.32 * unit : Math.min(space * 0.78, 0.9 * unit);
-  const number = under ? 0 : (endsWide(formatCount(most), size) + 0.5) * unit;
+  const number = under ? 0 : (measureLetters(formatCount(most)) * size + 0.5) * unit;
   for (let i = 0; i < n; i++) {
     const count = counts[i];
     const middle = rowsTop + (i + 0.5) * space;
@@ -97,7 +99,7 @@ export function ffKept({ pen, ctx, labels, unit, n, ff, relu, line, small, rowsT
     pen.box(`ff:kept:${i}`, bar, { fill: pen.colour, strength: 0.65, radius: 1, alpha: pale, tip });
     if (!written.has(i)) continue;
     const where = { x, y: middle - (under ? 0.78 : 0.65 * size) * unit, w };
-    const text = under ? endsFitting([ctx.t(`ends_${sort}`, about), about.n], w, size * unit) : about.n;
+    const text = under ? measureFitting([ctx.t(`ends_${sort}`, about), about.n], w, size * unit) : about.n;
     pen.text(`ff:kept:${i}:n`, text, where, {
       size,
       align: under ? "left" : "right",

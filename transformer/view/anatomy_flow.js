@@ -21,6 +21,7 @@ function encoderFlow(ctx, rect, single) {
   const name = single ? flowAfter("encoder", layer, layers) : "encoder.output";
   const leaves = lane.strip(single ? `m:encoder.${layer}.ff.leaves` : "m:encoder.output", name, last, "encoder", {
     go: { zoom: "sub", place: "encoder.ff", step: "norm" },
+    title: ctx.t("flow_memory_title"),
   });
   const ff = lane.feedForward(leaves);
   if (first) lane.flow("in:encoder", first, self.x);
@@ -43,7 +44,8 @@ function memoryParts(ctx, decoder, memory, column, rect) {
   ["keys", "values"].forEach((name, i) => {
     made[name] = decoder.strip(decoder.key("cross", name), `${at}.${name}`, column, "decoder.cross", {
       go: { zoom: "sub", place: "decoder.cross", step: "project", matrix: name },
-      label: t("flow_go_parts"),
+      title: t("flow_" + name),
+      label: t("flow_go_parts", { name: t("flow_cross") }),
       ramp: "cross",
       rowAxis: "source",
       late: false,
@@ -64,8 +66,11 @@ function decoderFlow(ctx, rect, single, memory, lower) {
   lane.frame(columns["self.x"].x, columns["ff.back"].x + columns["ff.back"].w);
   const self = lane.attention("self");
   const heads = columns["cross.heads"];
-  const right = memory ? memory.x + memory.w + unit * 3 : 0;
-  const under = { x: Math.max(right, heads.x + heads.w * 0.12), w: memory ? columns["cross.parts"].w : 0 };
+  // The column of K and V: right of the encoder's output and left of where the values are read.
+  const right = memory ? memory.x + memory.w + unit * 2.4 : 0;
+  const wide = memory ? columns["cross.parts"].w : 0;
+  const last = columns["ff.x"].x - wide - unit * 3;
+  const under = { x: Math.min(Math.max(right, heads.x + heads.w * 0.12), Math.max(last, right)), w: wide };
   const parts = memory && lower ? memoryParts(ctx, lane, memory, under, lower) : null;
   const cross = lane.attention("cross", parts);
   const name = single ? flowAfter("decoder", layer, layers) : "decoder.output";
@@ -87,7 +92,10 @@ function decoderFlow(ctx, rect, single, memory, lower) {
     // strongly as this head attends to them.
     const { keys, values } = parts;
     const middle = keys.x + keys.w / 2;
-    lane.add({ key: "under:decoder.cross", kind: "arrow", points: [middle, keys.y - 2, middle, lane.top + lane.high + 3], x: 0, y: 0, w: 0, h: 0, colour: "cross", weight: 2 });
+    const into = Math.max(heads.x + unit, Math.min(heads.x + heads.w - unit, middle));
+    const turn = keys.y - unit * 0.8;
+    const points = [middle, keys.y - 2, middle, turn, into, turn, into, lane.top + lane.high + 3];
+    lane.add({ key: "under:decoder.cross", kind: "arrow", points: middle === into ? [...points.slice(0, 2), ...points.slice(6)] : points, x: 0, y: 0, w: 0, h: 0, colour: "cross", weight: 2 });
     const weights = data.matrix(`decoder.${layer}.cross.weights`, { head: state.head });
     const row = lane.high / lane.rows;
     const target = { x: ff.x.x, y: lane.top + state.t * row, w: 0, h: row };
@@ -139,7 +147,10 @@ export function modelFlow(ctx) {
   if (narrow) return narrowFlow(ctx);
   const lanes = (area.h - FLOW_GAP) / 2;
   const above = { x: area.x + area.w * 0.06, y: area.y + unit * 0.6, w: area.w * 0.94 - unit, h: lanes };
-  const below = { x: area.x, y: area.y + lanes + FLOW_GAP + unit * 0.4, w: area.w * 0.5, h: lanes - unit * 0.4 };
+  // The encoder ends where the decoder's values can still come over from it.
+  const columns = flowColumns(ctx, "decoder", above.x, above.w, false);
+  const room = columns["ff.x"].x - columns["cross.parts"].w - unit * 5.4 - area.x;
+  const below = { x: area.x, y: area.y + lanes + FLOW_GAP + unit * 0.4, w: Math.min(area.w * 0.5, room), h: lanes - unit * 0.4 };
   const encoder = encoderFlow(ctx, below, false);
   const { top, high } = encoder.lane;
   const decoder = decoderFlow(ctx, above, false, encoder.leaves, { y: top, h: high });
@@ -163,10 +174,11 @@ function flowTotal({ data, area, unit, t }, lane) {
     decoder: layer("decoder"),
   };
   for (const [name, count] of Object.entries(counts)) counts[name] = formatCount(count);
-  const w = area.w * 0.5;
+  const w = area.w * 0.52;
+  const size = area.w < 75 * unit ? 0.82 : 0.9;
   const y = lane.rect.y + unit * 0.35;
   const text = t("flow_total", counts);
-  return { key: "total", kind: "text", text, x: area.x + area.w - w, y, w, h: 0, size: 0.85, align: "right", colour: "dim" };
+  return { key: "total", kind: "text", text, x: area.x + area.w - w, y, w, h: 0, size, align: "right", colour: "dim" };
 }
 
 // One below the other: the encoder, the decoder, the words.
@@ -213,7 +225,9 @@ export function layerFlow(ctx) {
   };
   const tokens = { key: "tokens:source", kind: "tokens", orient: "rows", align: "right", labels: data.labels("source"), colour: "source", axis: "source", x: strip.x - unit * 6.6, w: unit * 6.1, ...lower };
   const decoder = decoderFlow(ctx, rect, true, strip, lower);
-  return [tokens, strip, ...decoder.lane.items];
+  const title = ctx.t("flow_memory_title");
+  const name = { key: "name:memory", kind: "text", text: title, x: strip.x + strip.w / 2, y: lower.y - unit * 0.8, w: 0, h: 0, size: 0.9, weight: 600, align: "center", colour: "source" };
+  return [tokens, strip, name, ...decoder.lane.items];
 }
 
 export function flowHeight(ctx) {

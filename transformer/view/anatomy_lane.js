@@ -1,4 +1,5 @@
 import { formatCount } from "./anatomy_format.js";
+import { flowHeads } from "./anatomy_lane_heads.js";
 
 // A stack as a lane of the flow: tokens as rows, vectors as strips, bands between them, one layer open.
 
@@ -117,6 +118,7 @@ export class FlowLane {
       sampling: "some",
       rowAxis: options.rowAxis || this.side,
       colAxis: "",
+      title: options.title,
       ...room,
       ...(options.late === false ? {} : this.late),
       go: options.go,
@@ -178,6 +180,7 @@ export class FlowLane {
     });
     return this.strip(`m:${side}.x`, `${this.stack}.0.self.enters`, first, side, {
       go: { zoom: "sub", place: side, step: "plus" },
+      title: t("flow_x_first"),
       label: t("flow_go_embedding"),
       parent: box.key,
     });
@@ -207,8 +210,10 @@ export class FlowLane {
     });
     this.text(`name:${place}`, title, from, top - unit * 0.95, to - from, { weight: 600, colour, align: "center", size: 0.95 });
     if (count && !narrow) {
-      const said = shared ? t("flow_table", { n: formatCount(count) }) : t("flow_count", { n: formatCount(count) });
-      this.text(`count:${place}`, said, from, top + high + unit * 0.85, to - from, { colour: "dim", align: "center", size: 0.82 });
+      const n = formatCount(count);
+      const align = this.single && place === "decoder.cross" ? "left" : "center"; // K comes in below the middle
+      const said = to - from < unit * 8.2 ? n : t(shared ? "flow_table" : "flow_count", { n });
+      this.text(`count:${place}`, said, from, top + high + unit * 0.85, to - from, { colour: "dim", align, size: 0.88 });
     }
     return box;
   }
@@ -232,6 +237,8 @@ export class FlowLane {
         stroke: "line",
         radius: 10,
         z: -3,
+        go: { [stack]: (layer + i) % layers, place: `${stack}.self` },
+        label: t("flow_open", { stack: t(`an_${stack}`), layer: ((layer + i) % layers) + 1 }),
       });
     const total = parametersOf(data.header.boxes, `${stack}.${layer}`);
     const title = t(ctx.narrow ? "flow_layer" : "flow_layer_count", {
@@ -258,18 +265,24 @@ export class FlowLane {
   // One attention sub-layer: x, its queries, keys and values, the heads, and what they bring on. Returns its x.
   attention(part, memory) {
     const { ctx, columns, stack, layer } = this;
-    const { data, state, t, unit } = ctx;
+    const { data, t, unit } = ctx;
     const at = `${stack}.${layer}.${part}`;
     const place = `${stack}.${part}`;
     const ramp = part === "cross" ? "cross" : this.side;
     const column = (name) => columns[`${part}.${name}`];
+    const kind = part === "cross" ? "flow_cross" : stack === "encoder" ? "flow_self" : this.opened() ? "flow_opened" : "flow_masked";
+    const title = t(kind + (ctx.narrow ? "_short" : ""));
     const box = this.place(place, column("x").x, column("mix").x + column("mix").w * 0.35, {
-      title: t((part === "cross" ? "flow_cross" : stack === "encoder" ? "flow_self" : "flow_masked") + (ctx.narrow ? "_short" : "")),
+      title,
       count: parametersOf(data.header.boxes, at),
       go: { zoom: "sub", place, step: "x" },
     });
     const go = (step, zoom = "sub") => ({ zoom, place, step });
-    const x = this.strip(this.key(part, "x"), `${at}.enters`, column("x"), place, { go: go("x"), parent: box.key });
+    const x = this.strip(this.key(part, "x"), `${at}.enters`, column("x"), place, {
+      go: go("x"),
+      parent: box.key,
+      title: t("flow_x", { name: title }),
+    });
     const gap = unit * 0.4;
     const names = !column("parts") ? [] : part === "cross" ? ["queries"] : ["queries", "keys", "values"];
     const high = (this.high - gap * (names.length - 1)) / names.length;
@@ -279,7 +292,8 @@ export class FlowLane {
       made[name] = this.strip(this.key(part, name), `${at}.${name}`, column("parts"), place, {
         go: { ...go("project"), matrix: name },
         ramp: name === "queries" && part === "cross" ? "target" : ramp,
-        label: t("flow_go_parts"),
+        title: t("flow_" + name),
+        label: t("flow_go_parts", { name: title }),
         parent: x.key,
         room,
       });
@@ -287,82 +301,20 @@ export class FlowLane {
       this.letter(`letter:${at}.${name}`, name[0].toUpperCase(), made[name]);
     });
     if (memory) Object.assign(made, memory);
-    this.heads(part, at, place, column("heads"), made, ramp, x);
+    flowHeads(this, part, column("heads"), made, x);
     return { x, made, box };
+  }
+
+  // Whether a switch took the causal mask off this layer.
+  opened() {
+    const places = ((this.ctx.data.header.holding || {}).causal || "").split(",").map((one) => one.split("@")[1] || "all");
+    return this.ctx.data.header.holding?.causal && places.some((one) => ["all", "decoder_self", `decoder_self.${this.layer + 1}`].includes(one));
   }
 
   letter(key, text, beside) {
     const { unit, narrow } = this.ctx;
     if (narrow) return;
     this.add({ key, kind: "math", text, x: beside.x + beside.w + unit * 0.15, y: beside.y + unit * 0.6, w: 0, h: 0, size: 0.92, colour: "dim" });
-  }
-
-  // One head with the others behind it, or, in a layer by itself, all of them.
-  heads(part, at, place, column, made, ramp, x) {
-    const { ctx, single } = this;
-    const { state, data, t, unit } = ctx;
-    const { heads } = data.config;
-    const own = part !== "cross";
-    const room = { x: column.x, y: this.top, w: column.w, h: own && made.keys ? this.high * 0.64 : this.high };
-    const tile = (head, box, z) => {
-      const matrix = data.matrix(`${at}.weights`, { head });
-      const key = `m:${at}.weights.h${head}`;
-      if (!matrix) return this.add({ key: key + ":wait", kind: "box", ...box, stroke: "line", dash: true, radius: 2 });
-      return this.add({
-        key,
-        kind: "matrix",
-        matrix,
-        ramp,
-        top: 1,
-        rowAxis: this.side,
-        colAxis: part === "cross" ? "source" : this.side + ":key",
-        ...box,
-        z,
-        ...(this.stack === "decoder" ? this.late : {}),
-        outline: head === state.head ? "strong" : "thin",
-        go: { zoom: "head", place, step: "softmax", head },
-        label: t("flow_go_head", { head: head + 1 }),
-        parent: `m:${at}.weights.h${state.head}`,
-      });
-    };
-    let shown;
-    if (single && heads > 1) {
-      const across = room.w > room.h * 0.7 ? Math.ceil(Math.sqrt(heads)) : Math.min(2, heads);
-      const down = Math.ceil(heads / across);
-      const full = { ...room, h: this.high };
-      const gap = unit * 0.35;
-      const [w, h] = [(full.w - gap * (across - 1)) / across, (full.h - gap * (down - 1)) / down];
-      for (let head = 0; head < heads; head++) {
-        const [row, col] = [Math.floor(head / across), head % across];
-        const made = tile(head, { x: full.x + col * (w + gap), y: full.y + row * (h + gap), w, h }, 0);
-        if (head === state.head) shown = made;
-      }
-      shown = { ...shown, ...full };
-    } else {
-      const behind = Math.min(3, heads - 1);
-      for (let i = behind; i > 0; i--)
-        this.add({ key: `more:${at}.${i}`, kind: "box", x: room.x + i * 3, y: room.y - i * 3, w: room.w, h: room.h, fill: "ground", stroke: "line", radius: 1 });
-      shown = tile(state.head, room, 0);
-      if (!ctx.narrow)
-        this.text(`which:${at}`, t("flow_head", { head: state.head + 1, heads }), room.x, room.y + room.h + unit * (own ? 1.9 : -0.6), room.w, {
-          size: 0.78,
-          colour: "dim",
-          align: "center",
-          ...(own ? {} : { alpha: 0 }),
-        });
-    }
-    made.weights = shown;
-    this.flow(`meet:${at}`, made.queries || x, shown, { strength: 0.13 });
-    if (!made.keys) return;
-    if (own && !single) {
-      // K comes in from below: its tokens are the columns.
-      const { keys } = made;
-      const below = shown.y + shown.h + unit * 0.85;
-      const from = keys.y + keys.h * 0.8;
-      const [out, turn, end] = [keys.x + keys.w, (keys.x + keys.w + shown.x) / 2, shown.x + shown.w / 2];
-      const points = [out, from, turn, from, turn, below, end, below, end, shown.y + shown.h + 2];
-      this.add({ key: `under:${at}`, kind: "arrow", points, x: 0, y: 0, w: 0, h: 0, colour: "dim", weight: 1.5 });
-    } else if (own) this.flow(`under:${at}`, made.keys, shown, { strength: 0.08 });
   }
 
   feedForward(last) {
@@ -376,9 +328,14 @@ export class FlowLane {
       count: parametersOf(data.header.boxes, at),
       go: { zoom: "sub", place, step: "x" },
     });
-    const x = this.strip(this.key("ff", "x"), `${at}.enters`, column("x"), place, { go: { zoom: "sub", place, step: "x" }, parent: box.key });
+    const x = this.strip(this.key("ff", "x"), `${at}.enters`, column("x"), place, {
+      go: { zoom: "sub", place, step: "x" },
+      parent: box.key,
+      title: t("flow_x", { name: t("flow_ff") }),
+    });
     const wide = this.strip(this.key("ff", "activation"), `${at}.activation`, column("wide"), place, {
       go: { zoom: "sub", place, step: "activation" },
+      title: t("flow_neurons"),
       label: t("flow_go_neurons"),
       parent: x.key,
     });
@@ -387,13 +344,20 @@ export class FlowLane {
     return { x, wide, box };
   }
 
-  // The residual connection over a sub-layer, from one x to the next.
+  // The residual connection over a sub-layer, from one x to the next: added there, and normalised.
   around(key, from, to) {
-    const { unit, narrow } = this.ctx;
+    const { unit, narrow, t, data } = this.ctx;
     if (narrow) return;
     const y = this.top - unit * 0.28;
+    const none = { x: 0, y: 0, w: 0, h: 0 };
     const [left, right] = [from.x + from.w / 2, to.x + to.w / 2];
-    this.add({ key: `around:${key}`, kind: "arrow", points: [left, this.top, left, y, right, y, right, this.top], x: 0, y: 0, w: 0, h: 0, colour: "dim", weight: 1.25, round: 4, tip: false });
-    this.add({ key: `plus:${key}`, kind: "text", text: "+", x: right - unit * 0.95, y: y + unit * 0.05, w: 0, h: 0, size: 0.95, colour: "dim", align: "center", weight: 600 });
+    const points = [left, this.top, left, y, right, y, right, this.top];
+    this.add({ key: `around:${key}`, kind: "arrow", points, ...none, colour: "dim", weight: 1.25, round: 4, tip: false });
+    const room = this.columns["self.mix"].w > unit * 2.6;
+    const text = t(room && data.config.norm === "post" ? "flow_add_norm" : "flow_add");
+    const w = unit * (text.length * 0.46 + 0.5);
+    const x = right - to.w / 2 - unit * 0.2 - w;
+    this.add({ key: `pill:${key}`, kind: "box", x, y: y - unit * 0.55, w, h: unit * 1.1, fill: "ground", stroke: "line", radius: 6, z: 0.2 });
+    this.add({ key: `plus:${key}`, kind: "text", text, x, y: y + unit * 0.03, w, h: 0, size: 0.78, colour: "dim", align: "center", weight: 600 });
   }
 }

@@ -1,4 +1,5 @@
 import { el } from "./dom.js";
+import { factsProjected } from "./anatomy_facts.js";
 import { stepsOf, isAttention, isFeedForward, isEmbedding } from "./anatomy_walk.js";
 
 // The paper's equations in MathML, which browsers set by themselves. An equation is made of named parts, and the part
@@ -57,8 +58,9 @@ const projected = (name, input, letter) => [
 ];
 
 // LayerNorm(x + Sublayer(x)), or with pre-norm x + Sublayer(LayerNorm(x)) (section 3.1).
-function residual(part, config, sublayer) {
-  const sum = [part("x", mathName("x")), part("add", mathPlus(), sublayer)];
+function residual(part, config, sublayer, about) {
+  const added = about.skipped ? mathNumber(0) : sublayer;
+  const sum = [part("x", mathName("x")), part("add", mathPlus(), added)];
   return config.norm === "pre" ? sum : mathApplied(part, "norm", "LayerNorm", ...sum);
 }
 
@@ -80,12 +82,13 @@ function attentionRows(state, config, part, about) {
   const index = () => (state.zoom === "sub" ? mathName("i") : mathNumber(state.head + 1));
   const each = ["Q", "K", "V"].map((name) => mathSub(mathName(name), index()));
   const heads = part("split", mathIn(...mathList(each)));
-  rows.push([mathSub(mathName("head"), index()), mathEquals(), mathName("Attention"), heads]);
+  const out = about.zero && state.zoom !== "sub" ? [part("values", mathSign("→"), mathNumber(0))] : [];
+  rows.push([mathSub(mathName("head"), index()), mathEquals(), mathName("Attention"), heads, ...out]);
   const scores = scoresOf(config, part, about);
   const around = scores.some(({ localName }) => localName === "mfrac") ? mathInHigh : mathIn;
   rows.push([
     ...[mathName("Attention"), mathIn(...mathList(["Q", "K", "V"].map(mathName))), mathEquals()],
-    part("softmax", mathName("softmax")),
+    part("softmax", mathName(["softmax", "uniform", "argmax"][about.rule || 0])),
     around(...scores, part("mask", mathPlus(), mathName("M"))),
     part("values", mathName("V")),
   ]);
@@ -96,14 +99,14 @@ function attentionRows(state, config, part, about) {
     ...[mathName("MultiHead"), mathEquals(), part("concat", mathOf("Concat", ...joined))],
     part("output", mathSup(mathName("W"), mathName("O")), mathPlus(), mathSup(mathName("b"), mathName("O"))),
   ]);
-  rows.push(residual(part, config, mathName("MultiHead")));
+  rows.push(residual(part, config, mathName("MultiHead"), about));
   return rows;
 }
 
 // Q K^T, divided by the root of d_k, or what a switch puts in its place.
 function scoresOf(config, part, about) {
   const dot = () => part("dot", mathName("Q"), mathSup(mathName("K"), mathName("T")));
-  const factor = about ? about.factor : undefined;
+  const { factor } = about;
   if (factor === 1 || (factor === undefined && !config.scaling)) return [part("scale", dot())];
   if (factor !== undefined) return [part("scale", mathNumber(factor), mathSign("·")), dot()];
   const below = part("scale", mathRoot(mathNumber(config.d_k)));
@@ -111,7 +114,7 @@ function scoresOf(config, part, about) {
 }
 
 // Equation 2.
-function feedForwardRows(state, config, part) {
+function feedForwardRows(state, config, part, about) {
   const indexed = (letter, n) => mathSub(mathName(letter), mathNumber(n));
   const linear = (x, n) => [x, indexed("W", n), mathPlus(), indexed("b", n)];
   const pre = config.norm === "pre";
@@ -122,7 +125,7 @@ function feedForwardRows(state, config, part) {
   const rows = pre ? [[part("norm", mathName("z"), mathEquals(), mathOf("LayerNorm", mathName("x")))]] : [];
   const outer = part("outer", ...linear(null, 2));
   rows.push([mathOf("FFN", mathName(input)), mathEquals(), ...active, outer]);
-  rows.push(residual(part, config, mathOf("FFN", mathName(input))));
+  rows.push(residual(part, config, mathOf("FFN", mathName(input)), about));
   return rows;
 }
 
@@ -132,7 +135,8 @@ function embeddingRows(state, config, part) {
   const times = part("times", mathRoot(mathNumber(config.d_model)));
   const sum = [mathName("x"), mathEquals(), row, mathGap(0.15), times];
   if (config.positions === "none") return [[...sum]];
-  const rows = [[...sum, part("plus", mathPlus(), mathName("PE"), mathIn(mathName("pos")))]];
+  const table = config.positions === "learned" ? "P" : "PE";
+  const rows = [[...sum, part("plus", mathPlus(), mathName(table), mathIn(mathName("pos")))]];
   if (config.positions === "learned") return rows;
   const double = () => mathRow(mathNumber(2), mathName("i"));
   const power = () => mathRow(double(), mathSign("/"), mathNumber(config.d_model));
@@ -152,7 +156,8 @@ function outputRows(state, config, part) {
   const before = mathSub(mathName("y"), mathRow(mathSign("<", { lspace: 0, rspace: 0 }), t()));
   const next = part("choose", mathSub(mathName("y"), t()));
   const given = [mathFence("|"), part("back", before), mathComma(), mathName("x")];
-  const logits = part("logits", mathName("E"), part("hidden", mathSub(mathName("h"), t())));
+  const table = mathSup(mathName("E"), mathName("T"));
+  const logits = part("logits", part("hidden", mathSub(mathName("h"), t())), mathGap(0.15), table);
   const softmax = mathApplied(part, "probabilities", "softmax", logits);
   return [[mathName("P"), mathIn(next, ...given), mathEquals(), ...softmax]];
 }
@@ -172,8 +177,8 @@ function placeRows(state, config) {
 }
 
 // The equation of a place, the part that the step computes lit: a <math> element. t: the texts, for what is spoken;
-// about: {factor}, what a switch multiplies the scores by in place of 1 / sqrt(d_k), or nothing.
-export function equationOf(state, config, t, about) {
+// about: what the switches put in the place of the model's arithmetic, see factsSwitched.
+export function equationOf(state, config, t, about = {}) {
   const near = state.zoom !== "model" && state.zoom !== "layer";
   const part = partMaker(stepsOf(state.place, config.norm).includes(state.step) ? state.step : "");
   const sorts = [
@@ -183,17 +188,26 @@ export function equationOf(state, config, t, about) {
     [() => true, outputRows, "output"],
   ];
   const [, rows, sort] = sorts.find(([holds]) => holds(state.place));
-  const spoken = t(equationKey(sort, state, config, near), config);
+  const spoken = spokenEquation(sort, state, config, near, t, about);
   const made = near ? rows(state, config, part, about) : placeRows(state, config);
   return mathEl("math", { class: "hs-an-math", "aria-label": spoken, alttext: spoken }, mathTable(made));
 }
 
-function equationKey(sort, { place }, config, near) {
-  if (!near && (sort === "attention" || sort === "ff")) return "eq_place_" + config.norm;
-  if (sort === "attention" && !config.scaling) return "eq_attention_unscaled";
-  if (sort === "attention") return place === "decoder.cross" ? "eq_attention_cross" : "eq_attention";
-  if (sort === "ff") return "eq_ff_" + config.activation;
-  return sort === "embedding" ? "eq_embedding_" + config.positions : "eq_output";
+// The equation as it is read out, a sentence for each of its rows.
+function spokenEquation(sort, { place }, config, near, t, about) {
+  if (sort === "embedding") return t("eq_embedding_" + config.positions, config);
+  if (sort === "output") return t("eq_output");
+  if (!near) return t("eq_place_" + config.norm);
+  const values = { ...config, input: config.norm === "pre" ? "z" : "x", factor: about.factor };
+  const inputs = place === "decoder.cross" ? "eq_inputs_cross" : "eq_inputs";
+  const said = sort === "ff" ? ["eq_ff_" + config.activation] : [inputs, spokenScores(config, about), "eq_heads"];
+  return [...(config.norm === "pre" ? ["eq_normed"] : []), ...said].map((key) => t(key, values)).join(" ");
+}
+
+function spokenScores({ scaling }, { factor, rule }) {
+  if (rule) return rule === 1 ? "eq_scores_uniform" : "eq_scores_argmax";
+  if (factor === 1 || (factor === undefined && !scaling)) return "eq_scores_unscaled";
+  return factor === undefined ? "eq_scores" : "eq_scores_factor";
 }
 
 const mathAt = (name, ...indices) => mathSub(mathName(name), mathRow(...mathList(indices.map(mathIndex))));
@@ -206,36 +220,54 @@ const mathSum = (last, ...children) => [
 ];
 const mathPower = (...exponent) => mathSup(mathName("e"), mathRow(...exponent));
 
-// A row times a column, plus a bias.
+// A row times a column, plus a bias. name: of the matrix that the row is of, or a function that says it.
 function linearCell(name, width) {
   const bias = (c) => [mathPlus(), mathAt("b", c)];
-  return (r, c, config) => mathSum(config[width], mathAt(name, r, "j"), mathAt("W", "j", c), ...bias(c));
+  const letter = (config, state) => (typeof name === "string" ? name : name(config, state));
+  return (r, c, config, state) =>
+    mathSum(config[width], mathAt(letter(config, state), r, "j"), mathAt("W", "j", c), ...bias(c));
 }
+
+// What the first matrices of a sub-layer multiply: x, with pre-norm z = LayerNorm(x), for K and V of cross-attention
+// m, memory.
+const subInput = ({ norm }) => (norm === "pre" ? "z" : "x");
+const projectInput = (config, state) =>
+  state.place === "decoder.cross" && factsProjected(state) !== "queries" ? "m" : subInput(config);
 
 // How one number of a step is made. r, c: its row and column, counted from 1.
 const MATH_CELLS = {
-  norm: (r, c) => [
-    ...[mathAt("γ", c), mathOver(mathRow(mathAt("s", r, c), mathSign("−"), mathAt("μ", r)), mathAt("σ", r))],
-    ...[mathPlus(), mathAt("β", c)],
-  ],
-  project: linearCell("x", "d_model"),
+  norm: (r, c, config) => {
+    const read = mathAt(config.norm === "pre" ? "x" : "s", r, c);
+    const centred = mathOver(mathRow(read, mathSign("−"), mathAt("μ", r)), mathAt("σ", r));
+    return [mathAt("γ", c), centred, mathPlus(), mathAt("β", c)];
+  },
+  project: linearCell(projectInput, "d_model"),
   dot: (r, c, config) => mathSum(config.d_k, mathAt("q", r, "j"), mathAt("k", c, "j")),
-  scale: (r, c, config, factor) => scaledCell(mathRow(mathAt("q", r), mathSign("·"), mathAt("k", c)), config, factor),
+  scale: (r, c, config, state, { factor }) =>
+    scaledCell(mathRow(mathAt("q", r), mathSign("·"), mathAt("k", c)), config, factor),
   mask: (r, c) => [mathAt("s", r, c), mathPlus(), mathAt("M", r, c)],
   softmax: (r, c) => [mathOver(mathPower(mathAt("s", r, c)), mathRow(...mathSum("n", mathPower(mathAt("s", r, "j")))))],
   values: (r, c) => mathSum("n", mathAt("w", r, "j"), mathAt("v", "j", c)),
   output: linearCell("o", "d_model"),
   add: (r, c) => [mathAt("x", r, c), mathPlus(), mathAt("u", r, c)],
-  inner: linearCell("x", "d_model"),
+  inner: linearCell(subInput, "d_model"),
   activation: (r, c, config) =>
     config.activation === "gelu"
       ? [mathAt("p", r, c), mathSign("·"), mathName("Φ"), mathIn(mathAt("p", r, c))]
       : [mathName("max"), mathIn(mathNumber(0), mathComma(), mathAt("p", r, c))],
   outer: linearCell("a", "d_ff"),
-  times: (r, c, config) => [mathAt("E", "id", c), mathRoot(mathNumber(config.d_model))],
+  times: (r, c, config) => [mathSub(mathRowOf("E", "id"), mathNumber(c)), mathRoot(mathNumber(config.d_model))],
   plus: (r, c) => [mathAt("e", r, c), mathPlus(), mathAt("p", r, c)],
-  logits: (r, c, config) => mathSum(config.d_model, mathAt("E", c, "j"), mathAt("h", "j")),
-  probabilities: (r, c) => [mathOver(mathPower(mathAt("l", c)), mathRow(...mathSum("n", mathPower(mathAt("l", "j")))))],
+};
+const mathRowOf = (table, id) => mathRow(mathName(table), mathFence("["), mathName(id), mathFence("]"));
+
+// Where a switch puts something else in the place of what a step computes.
+const MATH_REPLACED = {
+  softmax: ({ rule }) => rule > 0,
+  values: ({ zero }) => zero,
+  output: ({ skipped }) => skipped,
+  outer: ({ skipped }) => skipped,
+  activation: ({ silenced = [] }, { col }) => silenced.includes(col),
 };
 
 function scaledCell(product, config, factor) {
@@ -243,13 +275,22 @@ function scaledCell(product, config, factor) {
   return factor === 1 || !config.scaling ? [product] : [mathOver(product, mathRoot(mathNumber(config.d_k)))];
 }
 
-// The arithmetic of the chosen number and what it comes to (a text); null where a step computes nothing.
-export function cellEquationOf(state, config, value, t, about) {
+// "2.32e-5" as 2.32 × 10^{-5}: an e would be read as that of e^x.
+function mathValue(text) {
+  const [digits, power] = text.split("e");
+  if (power === undefined) return [mathNumber(text)];
+  const ten = mathSup(mathNumber(10), mathNumber(power.replace("-", "−")));
+  return [mathNumber(digits), mathSign("×"), ten];
+}
+
+// The arithmetic of the chosen number and what it comes to (a text); null where a step computes nothing, or a switch
+// puts something else in its place. about: as in equationOf.
+export function cellEquationOf(state, config, value, t, about = {}) {
   const make = MATH_CELLS[state.step];
-  if (!make || state.col < 0) return null;
-  const parts = make(state.row + 1, state.col + 1, config, about ? about.factor : undefined);
+  if (!make || state.col < 0 || (MATH_REPLACED[state.step] && MATH_REPLACED[state.step](about, state))) return null;
+  const parts = make(state.row + 1, state.col + 1, config, state, about);
   const spoken = t("eq_cell", { row: state.row + 1, column: state.col + 1, value });
-  const made = [...parts, mathEquals(), mathEl("mrow", { class: "hs-an-lit" }, mathNumber(value))];
+  const made = [...parts, mathEquals(), mathEl("mrow", { class: "hs-an-lit" }, ...mathValue(value))];
   return mathEl("math", { class: "hs-an-math", display: "block", "aria-label": spoken, alttext: spoken }, ...made);
 }
 

@@ -1,4 +1,4 @@
-import { stackOf } from "./anatomy_walk.js";
+import { factsSide } from "./anatomy_facts.js";
 import { formatCount, formatNumber } from "./anatomy_format.js";
 import { numberFound, numberMade, numberMatrix, numberSide, numberSize } from "./anatomy_number_of.js";
 import { NumberSheet, numberFitting, numberLines, numberRoom } from "./anatomy_number_sheet.js";
@@ -92,7 +92,7 @@ function numberDrawn(ctx) {
     NUMBER_BOARD_LARGEST,
   );
   const scale = narrow ? 1 : Math.max(1, large);
-  const sheet = new NumberSheet(ctx, found, numberRamp(ctx.state, found.of), scale);
+  const sheet = new NumberSheet(ctx, found, factsSide(ctx.state.place, found.of.name), scale);
   const x = area.x + 0.2 * unit;
   const w = Math.min(area.w - 0.4 * unit, NUMBER_BOARD_WIDEST * unit);
   const gap = NUMBER_BOARD_GAP * sheet.unit;
@@ -123,14 +123,6 @@ function numberBodyPart({ ctx, found, ramp, scale, items }, w, room) {
     if (one === sizes.at(-1) || (part === variants[0] && part.best <= room)) return { high, draw: part.draw };
   }
   return null;
-}
-
-// The side whose colours a matrix has.
-function numberRamp(state, made) {
-  const own = state.place !== "output" && stackOf(state.place) === "encoder" ? "source" : "target";
-  if (state.place !== "decoder.cross") return own;
-  if (["memory", "keys", "values"].includes(made.name)) return "source";
-  return ["x", "normed", "queries", "sum", "leaves"].includes(made.name) ? "target" : "cross";
 }
 
 // -- what it is: row and column, the number, the check ---------------------------------------------------------------
@@ -290,7 +282,6 @@ function numberMapPart(sheet, w) {
       kind: "matrix",
       matrix,
       ramp,
-      signed: true,
       x: x + 2,
       y: y + 2,
       w: wide - 4,

@@ -1,6 +1,7 @@
 import { formatCount, formatNumber } from "./anatomy_format.js";
 import { numberFactor } from "./anatomy_number_equation.js";
 import { numberRow } from "./anatomy_number_of.js";
+import { factsSide } from "./anatomy_facts.js";
 import { numberCellsPart } from "./anatomy_number_cells.js";
 import { numberCardsPart, numberCurvePart, numberRowPart, numberStackedParts } from "./anatomy_number_cards.js";
 import { NUMBER_LINE } from "./anatomy_number_sheet.js";
@@ -42,12 +43,13 @@ export function numberSentencePart(sheet, text, w) {
 
 // The row of a matrix that the number is in, as a strip; outlined is the number itself, or what stands at `mark`.
 function numberRowIn(tools, name, { mark = tools.found.col, pick, options, heads } = {}) {
-  const { sheet, w, t, read, token, found } = tools;
+  const { sheet, w, t, read, token, found, state } = tools;
   const matrix = read(name, options);
   const numbers = numberRow(matrix, found.row);
   const title = t("number_strip", { name: t(`number_name_${name}`), token, count: formatCount(matrix.cols) });
   const origin = `${matrix.id}|row|${found.row}`;
-  return numberRowPart(sheet, `row.${name}`, numbers, { title, at: mark, origin, pick, heads, w });
+  const ramp = factsSide(state.place, name);
+  return numberRowPart(sheet, `row.${name}`, numbers, { title, at: mark, origin, pick, ramp, heads, w });
 }
 
 // -- a few numbers ---------------------------------------------------------------------------------------------------
@@ -274,10 +276,11 @@ function numberTimesParts(tools) {
 
 function numberPlusParts(tools) {
   const { sheet, found, t, config } = tools;
-  const { wave, position } = found;
-  const note = wave
-    ? t("number_card_wave", { wave: wave.sort, angle: `${position} ÷ 10000^(${wave.even}/${config.d_model})` })
-    : t("number_card_learned");
+  const { wave, position, switched } = found;
+  const angle = wave && `${position} ÷ 10000^(${wave.even}/${config.d_model})`;
+  const learned = config.positions === "learned" ? t("number_card_learned") : "";
+  const switches = switched ? t("number_card_switched") : null;
+  const note = switches || (wave ? t("number_card_wave", { wave: wave.sort, angle }) : learned);
   const cards = [
     numberLinked(tools, { name: t("number_card_embedding"), value: formatNumber(found.a) }),
     {

@@ -1,3 +1,4 @@
+import { factsProjected } from "./anatomy_facts.js";
 import { traceName, stepsOf, isAttention, isFeedForward, isEmbedding, stackOf } from "./anatomy_walk.js";
 import { arithmeticDot, arithmeticNorm, arithmeticSoftmax } from "./anatomy_arithmetic.js";
 import { arithmeticSum, arithmeticTimes } from "./anatomy_arithmetic.js";
@@ -25,7 +26,7 @@ export function numberMade(state, config) {
   if (step === "norm")
     return config.norm === "pre" ? made("normed", "z", "query", "d_model") : made("leaves", "y", "query", "d_model");
   if (step === "project" || step === "split") {
-    const name = state.matrix in NUMBER_PROJECTED ? state.matrix : "queries";
+    const name = factsProjected(state);
     const width = name === "values" ? "d_head" : "d_k";
     const own = step === "split";
     return made(name, name[0], name === "queries" ? "query" : "key", own ? width : `heads_${width}`, { own });
@@ -234,11 +235,13 @@ function numberOfAttention(tell) {
       return numberProduct(q, row, k, col, null, from);
     },
     scale: () => {
-      const dot = read("dot", own);
-      if (!dot) return null;
+      const [dot, q, k] = [read("dot", own), read("queries", own), read("keys", { head, transposed: true })];
+      if (!numberAll(dot, q, k)) return null;
       const factor = about.scale[head];
       const paper = Math.abs(factor * Math.sqrt(config.d_k) - 1) < 1e-6;
-      const found = arithmeticTimes(dot.at(row, col), factor, paper ? "divide" : "times");
+      // The pass and what is shown as `dot` added up the products in different orders.
+      const slack = arithmeticDot(numberRow(q, row), numberColumn(k, col)).tolerance;
+      const found = arithmeticTimes(dot.at(row, col), factor, paper ? "divide" : "times", slack);
       return {
         ...found,
         root: Math.sqrt(config.d_k),
@@ -291,7 +294,10 @@ function numberOfAttention(tell) {
 // Why a cell is masked, or what a switch took off a mask that would have hidden it.
 function numberHidden({ state, data, row, col }, hidden) {
   const future = state.place === "decoder.self" && col > row;
-  const padding = data.ids(numberSide(state, "key"))[col] === data.config.pad_id;
+  // <pad> stands behind the source where a switch has put it there.
+  const { pad = 0 } = data.header.holding || {};
+  const side = numberSide(state, "key");
+  const padding = side === "source" && col >= data.labels(side).length - Number(pad);
   if (hidden) return future ? "future" : padding ? "padding" : "switch";
   return future ? "open_future" : padding ? "open_padding" : "visible";
 }
@@ -341,9 +347,20 @@ function numberOfEmbedding({ state, data, read, row, col, about }) {
   const position = about.position_ids[row];
   const wave = arithmeticWave(position, col, config.d_model);
   // Learned positions and switched ones are no wave.
-  const waving = config.positions === "sinusoidal" && Math.abs(wave.value - positions) < 1e-6;
+  const switched = numberRepositioned(state, data);
+  const waving = !switched && config.positions === "sinusoidal" && Math.abs(wave.value - positions) < 1e-6;
   const from = (m) => (m ? null : { step: "times", row, col });
-  return { ...arithmeticSum(embedding, positions, "plus"), values, position, wave: waving ? wave : null, from };
+  const found = arithmeticSum(embedding, positions, "plus");
+  return { ...found, values, position, switched, wave: waving ? wave : null, from };
+}
+
+// Whether a switch changes the numbers of the side's positions; shifted and reordered ones keep theirs.
+function numberRepositioned({ place }, { header }) {
+  const { positions = "" } = header.holding || {};
+  return positions.split(",").some((one) => {
+    const [sort, side = place] = one.split("@");
+    return /^(remove|scale)\b/.test(sort) && (side === place || side === "all");
+  });
 }
 
 function numberOfOutput(tell) {
@@ -365,5 +382,7 @@ function numberOfOutput(tell) {
   const found = arithmeticProbability(logits.data, id);
   const probabilities = numberColumn(numberMatrix(state, data, made), col);
   const decided = step === "probabilities" ? {} : { made: step, stored: chosen_probability[t] };
-  return { ...found, ...decided, words, probabilities, from: () => ({ step: "logits", row, col: 0 }) };
+  const beyond = step !== "probabilities" && words.rank >= words.ids.length; // its logit is none of those drawn
+  const from = () => (beyond ? null : { step: "logits", row, col: 0 });
+  return { ...found, ...decided, words, probabilities, from };
 }

@@ -1,5 +1,6 @@
 import { traceName } from "./anatomy_walk.js";
 import { formatCount, formatNumber } from "./anatomy_format.js";
+import { factsSide } from "./anatomy_facts.js";
 import { numberRow, numberSide } from "./anatomy_number_of.js";
 import { numberDotVariants } from "./anatomy_number_dot.js";
 import { numberCardsPart, numberStackedParts, numberTablePart } from "./anatomy_number_cards.js";
@@ -38,32 +39,34 @@ function numberDotParts(tools) {
     kind: "math",
     ramp: "ink",
   });
-  const a = (key, ramp = sheet.ramp) => ({ text: t(key, { token }), kind: "text", ramp });
-  const sides = {
-    query: numberSide(state, "query") === "source" ? "source" : "target",
-    key: numberSide(state, "key") === "source" ? "source" : "target",
-  };
+  const side = (name) => factsSide(state.place, name);
+  const a = (key, name) => ({ text: t(key, { token }), kind: "text", ramp: side(name) });
   const inputs = { x: "number_a_x", normed: "number_a_normed", memory: "number_a_memory" };
   const named = {
-    project: () => [a(inputs[found.input], found.input === "memory" ? "source" : sides.query), column(found.letter)],
+    project: () => [a(inputs[found.input], found.input), column(found.letter)],
     dot: () => [
-      { ...a("number_a_query", sides.query), parent: parent("queries") },
+      { ...a("number_a_query", "queries"), parent: parent("queries") },
       {
         text: t("number_b_key", { token: labels("key")[found.col] }),
         kind: "text",
-        ramp: sides.key,
+        ramp: side("keys"),
         parent: parent("keys"),
       },
     ],
     values: () => [
-      { ...a("number_a_weights"), parent: parent("weights") },
-      { text: t("number_b_values", { n: found.col + 1 }), kind: "text", ramp: sides.key, parent: parent("values") },
+      { ...a("number_a_weights", "weights"), parent: parent("weights") },
+      {
+        text: t("number_b_values", { n: found.col + 1 }),
+        kind: "text",
+        ramp: side("values"),
+        parent: parent("values"),
+      },
     ],
-    output: () => [a("number_a_concat"), column("O")],
-    inner: () => [a(inputs[found.input]), column("1", "_")],
-    outer: () => [a("number_a_activation"), column("2", "_")],
+    output: () => [a("number_a_concat", "concat"), column("O")],
+    inner: () => [a(inputs[found.input], found.input), column("1", "_")],
+    outer: () => [a("number_a_activation", "activation"), column("2", "_")],
     logits: () => [
-      a("number_a_hidden"),
+      a("number_a_hidden", "hidden"),
       { text: t("number_b_word", { token: found.words.labels[found.row] }), kind: "text", ramp: "target" },
     ],
   };

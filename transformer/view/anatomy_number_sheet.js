@@ -11,6 +11,7 @@ const NUMBER_WIDTHS = [
   [/[ijlI.,:;'|!·]/, 0.32],
   [/[frt()[\]/\-" ]/, 0.4],
   [/[mwMW@%…—]/, 0.92],
+  [/[<>+=−→√÷×]/, 0.84],
   [/[A-Z]/, 0.68],
   [/[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\u{1f300}-\u{1faff}]/u, 1.1],
 ];
@@ -92,7 +93,6 @@ export class NumberSheet {
       kind: "matrix",
       matrix,
       ramp: ramp || this.ramp,
-      signed: true,
       x,
       y,
       w,

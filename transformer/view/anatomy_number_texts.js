@@ -107,6 +107,7 @@ export const NUMBER_TEXTS = {
   number_card_position: "position {position}",
   number_card_wave: "{wave} of {angle}",
   number_card_learned: "from a table of positions",
+  number_card_switched: "changed by a switch",
   number_card_whole: "number {n} of all heads' {count}",
   number_card_in_head: "number {n} of head {head}",
   number_card_together: "number {n} of {count}",
@@ -146,6 +147,6 @@ export const NUMBER_TEXTS = {
   number_rest_keys: "the other {count} keys",
   number_rest_key: "the one other key",
   number_rest_words: "the other {count} words",
-  number_likeliest: "The likeliest of {count} words is chosen.",
+  number_likeliest: "The sentence goes on with the likeliest of {count} words.",
   number_rank: "The sentence goes on with the word of rank {rank} of {count}.",
 };

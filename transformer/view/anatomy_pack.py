@@ -41,7 +41,8 @@ def _strip(writer: Writer, matrix: Tensor, norms: bool = True) -> dict[str, Any]
     size = matrix.abs().flatten()
     top = float(size.kthvalue(math.ceil(QUANTILE * len(size))).values) or float(size.max())
     bytes_ = (matrix * (127 / top if top else 0.0)).round().clamp(-127, 127).add(128).byte()
-    found = {"picture": writer.add(bytes_), "top": top}
+    low, high = matrix.aminmax()
+    found = {"picture": writer.add(bytes_), "top": top, "low": float(low), "high": float(high)}
     return {**found, "norms": writer.add(torch.linalg.vector_norm(matrix, dim=-1))} if norms else found
 
 
@@ -170,7 +171,10 @@ def trace_pack(
         "boxes": boxes(model.model),
         "strips": {name: _strip(writer, one) for name, one in _streams(trace).items()},
         "attention": {
-            name: {"picture": writer.add((found.weights[layer] * 255).round().byte())}
+            name: {
+                "picture": writer.add((found.weights[layer] * 255).round().byte()),
+                "zero": found.zero[layer].tolist(),
+            }
             for name, (found, layer) in _attentions(trace).items()
         },
         "outputs": _outputs(writer, model, trace, before),

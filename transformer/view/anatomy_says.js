@@ -1,3 +1,4 @@
+import { TEXTS } from "./texts.js";
 import { LAB_TEXTS } from "./lab_texts.js";
 import { ANATOMY_TEXTS } from "./anatomy_texts.js";
 import { ATTENTION_BOARD_TEXTS } from "./anatomy_attention_parts.js";
@@ -27,6 +28,23 @@ export const FLOW_TEXTS = {
   flow_masked_short: "Self, masked",
   flow_cross_short: "Cross",
   flow_ff_short: "Neurons",
+  flow_opened: "Self-attention, mask off",
+  flow_opened_short: "Self, open",
+  flow_self_encoder: "Encoder self-attention",
+  flow_self_decoder: "Decoder self-attention",
+  flow_x: "x, what enters {name}",
+  flow_x_first: "x, embedding plus position",
+  flow_queries: "Q, queries",
+  flow_keys: "K, keys",
+  flow_values: "V, values",
+  flow_neurons: "neurons, after the non-linearity",
+  flow_weights: "weights of head {head}",
+  flow_memory_title: "the encoder's output",
+  flow_add: "+",
+  flow_add_norm: "+ norm",
+  flow_open: "{stack}: open layer {layer}",
+  flow_head_name: "head {head}",
+  flow_out_head: "off",
   flow_output: "Next word",
   flow_count: "{n} parameters",
   flow_shared: "shares the embeddings' table",
@@ -38,11 +56,12 @@ export const FLOW_TEXTS = {
   flow_head: "head {head} of {heads}",
   flow_go: "{name}: look inside",
   flow_go_embedding: "How a token becomes a vector",
-  flow_go_parts: "How queries, keys and values are made",
+  flow_go_parts: "{name}: how queries, keys and values are made",
   flow_go_neurons: "Which neurons are active",
-  flow_go_head: "Head {head}: look inside",
+  flow_go_head: "{name}, head {head}: look inside",
   flow_go_output: "How the next word is chosen",
   say_cell: "{row}, {column}",
+  say_link: "query {row}, key {column}",
   say_column: "{name} {n} of {total}",
   say_name: "{name}, row {row} of {rows}, column {column} of {columns}",
   say_norm: "length {value}",
@@ -53,6 +72,7 @@ export const FLOW_TEXTS = {
 };
 
 export const ALL_ANATOMY_TEXTS = {
+  ...TEXTS,
   ...LAB_TEXTS,
   ...ANATOMY_TEXTS,
   ...ATTENTION_BOARD_TEXTS,
@@ -62,6 +82,7 @@ export const ALL_ANATOMY_TEXTS = {
   lab_zero_click: "Knock this head out",
 };
 
+const ATTENTION_CELLS = ["dot", "scaled", "scores", "weights"];
 const TOKEN_AXES = ["query", "key", "token", "step", "source", "target"];
 
 // The tokens along an axis of the place that is shown; null where it counts something else.
@@ -84,13 +105,15 @@ export function hoverLines(view, item, row, col) {
   const rows = item.rowLabels || axisLabels(view, item.rowAxis);
   const columns = item.colLabels || axisLabels(view, item.colAxis);
   const name = (labels, axis, index, total) =>
-    labels ? labels[index] : axis ? t("say_column", { name: axis, n: index + 1, total }) : null;
+    labels ? labels[index] : axis ? t("say_column", { name: axis.split(":")[0], n: index + 1, total }) : null;
   const [first, second] = [name(rows, item.rowAxis, row, matrix.rows), name(columns, item.colAxis, col, matrix.cols)];
-  const lines = [first && second ? t("say_cell", { row: first, column: second }) : first || second || matrix.name];
+  const cell = ATTENTION_CELLS.includes(matrix.name) ? "say_link" : "say_cell";
+  const where = first && second ? t(cell, { row: first, column: second }) : first || second || matrix.name;
+  const lines = item.title ? [item.title, where] : [where];
   const value = matrix.at(row, col);
   const said = formatNumber(value, matrix.name);
   // A strip of 8 bits shows a vector, not its numbers: its length is said instead.
-  if (matrix.exact || value === 0) lines.push({ text: said, class: "hs-tip-number" });
+  if (matrix.exact || (value === 0 && matrix.name === "weights")) lines.push({ text: said, class: "hs-tip-number" });
   else if (matrix.norms) lines.push(t("say_norm", { value: formatNumber(matrix.norms[row], "") }));
   else if (matrix.name === "weights") lines.push({ text: t("say_approximate", { value: value.toFixed(2) }), class: "hs-tip-number" });
   if (value === -Infinity) lines.push(t("say_masked"));

@@ -3,8 +3,10 @@ import { modelFlow, layerFlow, flowHeight } from "./anatomy_flow.js";
 import { attentionBoard, attentionBoardHeight } from "./anatomy_attention.js";
 import { feedForwardBoard, feedForwardBoardHeight } from "./anatomy_ff.js";
 import { embeddingBoard, embeddingBoardHeight, outputBoard, outputBoardHeight } from "./anatomy_ends.js";
-import { formatNumber } from "./anatomy_format.js";
+import { formatCount, formatNumber } from "./anatomy_format.js";
+import { factsProjected, factsChange, factsProbabilities } from "./anatomy_facts.js";
 import { numberBoard, numberBoardHeight } from "./anatomy_number.js";
+import { numberMade } from "./anatomy_number_of.js";
 
 // Which layout draws a state, how high it needs to be on a narrow screen, and which matrix a step is about.
 
@@ -37,22 +39,14 @@ function sceneMarks({ data, unit, t }, items) {
     const { name, options } = item.matrix.origin;
     const near = name.startsWith("place.");
     if (near) item.plain = data.plain(name, options);
-    const most = near ? item.plain && largestChange(item.matrix, item.plain) : far(name, options);
-    if (!(most > 1e-6)) continue; // rounding
+    const { most, cells } = near ? factsChange(item.matrix, item.plain) : { most: far(name, options), cells: 0 };
+    if (!(most > 1e-6 || cells)) continue; // rounding
     const high = Math.max(3, unit * 0.24);
-    const tip = [t("say_changed", { value: formatNumber(most, item.matrix.name) })];
+    const tip = most > 1e-6 ? [t("say_changed", { value: formatNumber(most, item.matrix.name) })] : [];
+    if (cells) tip.push(t("tell_changed_cells", { n: formatCount(cells) }));
     marks.push({ key: `changed:${item.key}`, kind: "box", x: item.x, y: item.y - high - 1, w: item.w, h: high, fill: "changed", radius: 2, z: 2, parent: item.key, tip });
   }
   return marks;
-}
-
-function largestChange(after, before) {
-  let most = 0;
-  after.data.forEach((value, i) => {
-    const far = Math.abs(value - before.data[i]);
-    if (far > most) most = far; // of two masked cells it is NaN: no change; of one it is infinite
-  });
-  return most;
 }
 
 export function anatomySceneHeight(ctx) {
@@ -85,10 +79,21 @@ const MAIN_REST = {
 };
 
 // The name, in the place pack, of what a step makes; null for what a step makes no table of.
-export function stepMatrix({ step, matrix }, norm) {
-  if (step === "project" || step === "split") return matrix || "queries";
+export function stepMatrix(state, norm) {
+  const { step } = state;
+  if (step === "project" || step === "split") return factsProjected(state);
   if (step === "norm") return norm === "pre" ? "normed" : "leaves";
   return MAIN_ATTENTION[step] || MAIN_REST[step] || null;
+}
+
+const SCENE_CHANCES = ["probabilities", "choose", "back"];
+
+// [batch, head, query, d_k] -> [batch, query, h · d_k], the same numbers.
+function sceneJoined(matrix) {
+  const [batch, , rows] = matrix.shape;
+  const [first, , row, width] = matrix.axes;
+  const joined = Object.create(matrix);
+  return Object.assign(joined, { shape: [batch, rows, matrix.cols], axes: [first, row, "head·" + width] });
 }
 
 // The matrix a state is about: of a step, what it makes; of the model and a layer, what its place shows.
@@ -101,7 +106,14 @@ export function mainMatrix({ state, data }) {
     if (place === "output") return data.matrix("decoder.output");
     return data.matrix(place === "source" ? "encoder.0.self.enters" : "decoder.0.self.enters");
   }
-  const name = stepMatrix(state, data.config.norm);
-  const heads = isAttention(place) && (state.step in MAIN_ATTENTION || ((state.step === "split" || state.step === "project") && zoom === "head"));
-  return data.matrix("place." + name, heads ? { head: state.head } : {});
+  const number = zoom === "number" && place !== "output" ? numberMade(state, data.config) : null;
+  const name = number ? number.name : stepMatrix(state, data.config.norm);
+  const cut = (state.step === "split" || state.step === "project") && zoom === "head";
+  const heads = number ? number.own : isAttention(place) && (state.step in MAIN_ATTENTION || cut);
+  const found = data.matrix("place." + name, heads ? { head: state.head } : {});
+  if (!found) return null;
+  if (place === "output" && SCENE_CHANCES.includes(state.step)) return factsProbabilities(found);
+  // Before the split no tensor of heads is there yet.
+  const whole = state.step === "project" && !heads && found.shape.length === 4;
+  return whole ? sceneJoined(found) : found;
 }

@@ -1,20 +1,21 @@
 import { formatNumber } from "./anatomy_format.js";
 import { stepsOf, stopsOf, stopIndex, isAttention, stackOf } from "./anatomy_walk.js";
-import { factsLabels, isNear, oneHead } from "./anatomy_facts.js";
+import { factsLabels, factsOff, factsPredicted, isNear, oneHead } from "./anatomy_facts.js";
 
 // What is said in place of the picture, and the lab's switches in words.
 
 export function spokenState(t, state, data, matrix, place, waiting) {
   const { config, outputs, steps } = data;
   const layer = state[stackOf(state.place)] + 1;
-  const at = t("place_at_" + place, { layer });
+  const at = t("place_at_" + place + factsOff(state, data), { layer });
   const [fed, token] = [data.labels("target_in")[state.t], data.labels("target_out")[state.t]];
   const p = formatNumber(outputs.chosen_probability[state.t], "weights");
   if (!isNear(state)) {
     const stops = stopsOf(config, state.zoom);
     const n = stopIndex(config, state, stops) + 1;
     const values = { n, count: stops.length, place: at, source: data.labels("source").length, t: state.t + 1, steps };
-    return t("said_place", { ...values, fed, predicted: token, p });
+    const key = factsPredicted(data, state.t) ? "said_place" : "said_place_next";
+    return t(key, { ...values, fed, predicted: token, p });
   }
   const list = stepsOf(state.place, config.norm);
   const step = t("said_step_" + state.step + (state.step === "activation" ? "_" + config.activation : ""));
@@ -31,7 +32,7 @@ function spokenMatrix(t, state, data, matrix, values) {
   const { config, outputs } = data;
   const found = spokenExtremes(matrix);
   const named = "matrix_" + matrix.name;
-  const what = t(named) === named ? matrix.name : t(named);
+  const what = (t(named) === named ? matrix.name : t(named)).replaceAll("_", " ");
   const [low, high] = [found.low, found.high].map((value) => spokenNumber(value));
   const more = { ...values, what, low, high, rows: matrix.rows, columns: matrix.cols };
   if (matrix.rows === 1 && state.place === "output") {

@@ -78,7 +78,7 @@ export class AnatomyStage {
       if (stays && stays.kind === item.kind) continue;
       const home = parentRect(item, (key) => fresh.get(key));
       const rect = home || camera.forth(stageRect(now));
-      moves.push({ item, leaves: true, from: now, to: stageShape(item, { ...rect, alpha: 0 }, now) });
+      moves.push({ item, leaves: true, from: now, to: stageShape(item, { ...rect, alpha: 0 }, now, camera.forth) });
     }
     for (const item of items) {
       const end = stageShape(item, { ...stageRect(item), alpha: item.alpha ?? 1 });
@@ -90,7 +90,7 @@ export class AnatomyStage {
       }
       const home = parentRect(item, (key) => old.get(key) && { ...old.get(key).item, ...stageRect(old.get(key).now) });
       const rect = home || camera.back(stageRect(item));
-      moves.push({ item, from: stageShape(item, { ...rect, alpha: 0 }, end), to: end });
+      moves.push({ item, from: stageShape(item, { ...rect, alpha: 0 }, end, camera.back), to: end });
     }
     const depth = ({ item }) => (item.z || 0) * 10 + STAGE_DEPTH[item.kind];
     return moves.map((one, i) => ({ one, i })).sort((a, b) => depth(a.one) - depth(b.one) || a.i - b.i).map(({ one }) => one);
@@ -99,9 +99,18 @@ export class AnatomyStage {
   at(move, progress) {
     const share = stageEased(progress);
     const now = {};
-    for (const name of STAGE_NUMBERS) now[name] = stageBetween(move.from[name], move.to[name], share);
+    // Some things go one way first and then the other, so that they do not cross each other.
+    const { first } = move.item;
+    for (const name of STAGE_NUMBERS) {
+      let part = share;
+      if (first && !move.leaves && name !== "alpha") {
+        const early = (name === "y" || name === "h") === (first === "y");
+        part = stageEased(Math.max(0, Math.min(1, early ? 2 * progress : 2 * progress - 1)));
+      }
+      now[name] = stageBetween(move.from[name], move.to[name], part);
+    }
     // What goes makes room early, what comes is there late: two texts never lie over each other for long.
-    const swift = move.item.kind === "bands" || move.item.kind === "arrow" ? 6 : 2.2;
+    const swift = move.item.kind === "bands" || move.item.kind === "arrow" ? 4 : 2.2;
     if (move.leaves) now.alpha = move.from.alpha * Math.max(0, 1 - progress * swift);
     else if (!move.from.alpha && progress < 1) now.alpha = move.to.alpha * Math.max(0, (share - 0.25) / 0.75);
     if (move.to.more) {
@@ -196,8 +205,12 @@ export class AnatomyStage {
     this.hooks.hover(null, -1, -1, null);
   }
 
+  // In the middle of a move a click means what will be there.
   onClick(event) {
-    if (this.progress() < 1) return;
+    if (this.progress() < 1) {
+      this.duration = 0;
+      this.tick();
+    }
     const found = this.find(event);
     if (!found) return;
     if (found.item.go) this.hooks.go(found.item.go);
@@ -271,6 +284,12 @@ function cameraOf(before, fresh) {
 
 // The rectangle an item grows out of: a cell, or its nearest parent that is in the other scene.
 function parentRect(item, find) {
+  const slice = item.parentSlice && find(item.parentSlice.key);
+  if (slice && slice.matrix) {
+    const { from, to } = item.parentSlice; // columns of a matrix
+    const wide = slice.w / slice.matrix.cols;
+    return { x: slice.x + from * wide, y: slice.y, w: (to - from) * wide, h: slice.h };
+  }
   const cell = item.parentCell && find(item.parentCell.key);
   if (cell && cell.matrix) {
     const { row, col } = item.parentCell;
@@ -284,13 +303,22 @@ function parentRect(item, find) {
   return null;
 }
 
-// The numbers of an item that move, in a rectangle other than its own if `now` says so.
-function stageShape(item, rect, like) {
+// The numbers of an item that move, in a rectangle other than its own if `rect` says so. now: where its lines are; carry: how
+// the camera moves them there.
+function stageShape(item, rect, now, carry) {
   const made = { ...rect };
-  if (item.kind === "bands") {
-    const { from, to } = item;
-    made.more = like && like.more ? like.more : [from.x, from.y, from.h, to.x, to.y, to.h];
-  } else if (item.kind === "arrow") made.more = like && like.more ? like.more : [...item.points];
   for (const name of STAGE_NUMBERS) made[name] ??= 0;
+  if (item.kind !== "bands" && item.kind !== "arrow") return made;
+  const { from, to } = item;
+  const lines = now && now.more ? now.more : item.kind === "arrow" ? item.points : [from.x, from.y, from.h, to.x, to.y, to.h];
+  made.more = [...lines];
+  if (!carry) return made;
+  const moved = (x, y, h) => carry({ x, y, w: 0, h });
+  if (item.kind === "bands")
+    for (const i of [0, 3]) {
+      const end = moved(lines[i], lines[i + 1], lines[i + 2]);
+      made.more.splice(i, 3, end.x, end.y, end.h);
+    }
+  else for (let i = 0; i < lines.length; i += 2) made.more.splice(i, 2, ...Object.values(moved(lines[i], lines[i + 1], 0)).slice(0, 2));
   return made;
 }

@@ -5,7 +5,8 @@ import { formatNumber, formatCount } from "./anatomy_format.js";
 import { PaintKit } from "./anatomy_paint.js";
 import { equationOf, cellEquationOf, anatomyRich } from "./anatomy_math.js";
 import { barPlace } from "./anatomy_bars.js";
-import { tellKeys, tellValues, tellFact, tellBoxes, tellPlain, isNear } from "./anatomy_facts.js";
+import { factsWhole, tellKeys, tellValues, tellFact, tellBoxes, tellPlain, isNear } from "./anatomy_facts.js";
+import { factsSide, factsSwitched } from "./anatomy_facts.js";
 import { spokenState, switchWords } from "./anatomy_spoken.js";
 import { stackOf } from "./anatomy_walk.js";
 
@@ -53,9 +54,9 @@ export class Tell {
     this.element.dataset.kind = state.place === "decoder.cross" ? "cross" : `${stackOf(state.place)}_self`;
     this.element.dataset.step = isNear(state) ? state.step : "";
     this.title.replaceChildren(...anatomyRich(t(keys.title), values));
-    this.drawEquation(state, data, matrix, values);
+    this.drawEquation(state, data, matrix);
     this.drawShape(matrix, info.waiting);
-    this.drawLegend(state, matrix, info);
+    this.drawLegend(state, matrix, matrix && factsWhole(state, data, matrix), info);
     this.explanation.replaceChildren(...anatomyRich(t(keys.text), values));
     this.moreText.replaceChildren(...anatomyRich(t(keys.more), values));
     const fact = tellFact(state, data, matrix);
@@ -71,14 +72,14 @@ export class Tell {
     this.stop = stop;
   }
 
-  drawEquation(state, data, matrix, values) {
+  drawEquation(state, data, matrix) {
     const { config } = data;
-    const about = values.switched === null ? null : { factor: values.switched };
+    const about = factsSwitched(state, data);
     const { zoom, place, step, row, col } = state;
     const chosen = zoom === "number" && place !== "output" && col >= 0;
     const cell = chosen && matrix && row < matrix.rows && col < matrix.cols;
     const value = cell ? formatNumber(matrix.at(row, col), matrix.name) : "";
-    const key = JSON.stringify([zoom, place, step, state.head, cell && [row, col, value], about, config]);
+    const key = JSON.stringify([zoom, place, step, state.head, cell && [matrix.name, row, col, value], about, config]);
     if (key === this.equationKey) return;
     this.equationKey = key;
     const made = [equationOf(state, config, this.t, about)];
@@ -107,27 +108,28 @@ export class Tell {
       return hint(el("span", attributes, ...children), this.tooltip, () => [text]);
     };
     const sizes = matrix.axes.map((axis, i) => term(axis, i, [formatCount(matrix.shape[i])], false));
-    const names = matrix.axes.map((axis, i) => term(axis, i, anatomyRich(axis), true));
+    const names = matrix.axes.map((axis, i) => term(axis, i, anatomyRich(axis.replace("head·", "h · ")), true));
     const name = "matrix_" + matrix.name;
     const said = t(name) === name ? matrix.name : t(name);
     return this.shape.replaceChildren(
-      el("b", null, said),
+      el("b", null, ...anatomyRich(said)),
       el("span", { class: "hs-an-sizes" }, ...list(sizes)),
       el("span", { class: "hs-an-names" }, "= ", ...list(names)),
     );
   }
 
-  // The colours between the smallest and the largest number, as the drawing has them.
-  drawLegend(state, matrix, info) {
+  // The colours between the smallest and the largest number, as the drawing has them. one: the head that is meant;
+  // matrix: all that are drawn.
+  drawLegend(state, one, matrix, info) {
     const { t } = this;
     this.legend.classList.toggle("hs-an-unseen", !matrix);
     if (!matrix) return;
     const theme = readTheme(this.element);
-    const weights = matrix.name === "weights";
+    const weights = matrix.name === "weights" || matrix.name === "probabilities";
     const { item } = info;
-    const top = (item && item.top) || matrix.top;
+    const top = (item && item.top) || one.top;
     const [low, high] = weights ? [0, 1] : matrix.range;
-    const name = (item && item.ramp) || tellRamp(state, matrix);
+    const name = (item && item.ramp) || factsSide(state.place, matrix.name);
     const key = [theme.key, matrix.id, name, top].join("|");
     if (key === this.legendKey) return;
     this.legendKey = key;
@@ -141,7 +143,8 @@ export class Tell {
     const end = (text) => el("span", { class: "hs-an-end" }, text);
     const shown = el("span", { class: "hs-an-scale" }, end(first), ramp, end(last));
     const says = [t("tell_legend", { low: first, high: last })];
-    if (Math.max(-low, high) > top) says.push(t("tell_legend_top", { top: tellEnd(top) }));
+    if (top !== one.top) says.push(t("tell_legend_top_shared", { top: tellEnd(top) }));
+    else if (Math.max(-low, high) > top) says.push(t("tell_legend_top", { top: tellEnd(top) }));
     hint(shown, this.tooltip, () => says);
     const hatch = [el("span", { class: "hs-an-hatch" }), el("span", null, t("tell_legend_hidden"))];
     this.legend.replaceChildren(shown, el("span", { class: "hs-an-hidden" }, ...(matrix.masked ? hatch : [])));
@@ -173,15 +176,17 @@ export class Tell {
 
   drawSwitches(state, data, matrix) {
     const { t } = this;
-    const { switches } = data.header;
+    const { holding: switches } = data.header;
     const on = switches && Object.keys(switches).length > 0;
     this.off.hidden = !on;
     if (!on) return;
-    const most = tellPlain(state, data, matrix);
-    const key = most > 0 ? "tell_changed" : "tell_changed_none";
-    this.changed.hidden = most === null;
-    this.changed.textContent = most === null ? "" : t(key, { value: tellEnd(most || 0) });
-    this.changed.toggleAttribute("data-none", most === 0);
+    const found = tellPlain(state, data, matrix);
+    const { most, cells } = found || { most: 0, cells: 0 };
+    const some = cells ? (most > 0 ? "tell_changed_both" : "tell_changed_cells") : "tell_changed";
+    const key = most > 0 || cells ? some : "tell_changed_none";
+    this.changed.hidden = !found;
+    this.changed.textContent = found ? t(key, { value: tellEnd(most), n: formatCount(cells) }) : "";
+    this.changed.toggleAttribute("data-none", key === "tell_changed_none");
     const words = switchWords(t, switches);
     const text = JSON.stringify(words);
     if (text === this.switchesText) return;
@@ -193,15 +198,6 @@ export class Tell {
   spoken(state, data, info) {
     return spokenState(this.t, state, data, info.matrix || null, barPlace(state.place), info.waiting);
   }
-}
-
-// The side whose colours a matrix has: what comes from the encoder is blue, from the decoder orange, what
-// cross-attention makes of both purple.
-function tellRamp({ place }, { name }) {
-  const own = stackOf(place) === "encoder" ? "source" : "target";
-  if (place !== "decoder.cross") return own;
-  if (["keys", "values", "memory"].includes(name)) return "source";
-  return ["queries", "x", "normed", "sum", "leaves", "enters"].includes(name) ? "target" : "cross";
 }
 
 function tellEnd(value, whole) {

@@ -62,17 +62,25 @@ export const ANATOMY_TELLS = {
     "the sub-layer (pre-norm, Xiong et al. 2020).",
   tell_more_norm:
     "The standard deviation is √(variance + ε) with ε = {eps}; the variance is the mean of squares over the row's " +
-    "{d_model} numbers (Ba et al. 2016). Before γ and β every row has mean 0 and, but for ε, length √{d_model} ≈ " +
-    "{root_model}: LayerNorm takes away a row's mean and its length.",
+    "{d_model} numbers (Ba et al. 2016). Before γ and β every row has mean 0 and, but for ε, length √{d_model} " +
+    "{root_model_is} {root_model}: LayerNorm takes away a row's mean and its length.",
 
   tell_project:
     "Three learned matrices make three vectors of every row: a query, what the token looks for; a key, what it is " +
     "found by; a value, what it hands over (section 3.2.2). W^Q holds the W_i^Q of all heads side by side, W^K and " +
     "W^V likewise. This model adds biases; the paper's formula has none.",
   tell_project_cross:
-    "Queries are made of x, the decoder's rows; keys and values of memory, the encoder's output, so that every " +
+    "Queries are made of x, the decoder's rows; keys and values of memory (m), the encoder's output, so that every " +
     "position of the decoder can attend to the whole source (section 3.2.3). W^Q holds the W_i^Q of all heads side " +
     "by side. This model adds biases; the paper's formula has none (section 3.2.2).",
+  tell_project_pre:
+    "Three learned matrices make three vectors of every row of z = LayerNorm(x): a query, what the token looks for; " +
+    "a key, what it is found by; a value, what it hands over (section 3.2.2). W^Q holds the W_i^Q of all heads side " +
+    "by side, W^K and W^V likewise. This model adds biases; the paper's formula has none.",
+  tell_project_cross_pre:
+    "Queries are made of z = LayerNorm(x), the decoder's rows; keys and values of memory (m), the encoder's output, " +
+    "so that every position of the decoder can attend to the whole source (section 3.2.3). W^Q holds the W_i^Q of " +
+    "all heads side by side. This model adds biases; the paper's formula has none (section 3.2.2).",
   tell_more_project:
     "Every number is a row times a column of the matrix, {d_model} products added up, plus the column's bias. Q and " +
     "K have {heads} × {d_k} columns, V has {heads} × {d_head}. The bias of K adds the same to all scores of a query, " +
@@ -103,11 +111,11 @@ export const ANATOMY_TELLS = {
     "Here it takes {n} × {m} × {d_k} = {products} multiplications a head.",
 
   tell_scale:
-    "Every score is divided by √d_k = √{d_k} ≈ {root}. The authors suspect that for large d_k dot products grow " +
-    "large and push the softmax into regions of extremely small gradients (section 3.2.1).",
+    "Every score is divided by √d_k = √{d_k} {root_is} {root}. The authors suspect that for large d_k dot " +
+    "products grow large and push the softmax into regions of extremely small gradients (section 3.2.1).",
   tell_scale_off:
     "This model was made without the scaling of section 3.2.1: the scores stay as they are. The paper divides them " +
-    "by √d_k, here √{d_k} ≈ {root}.",
+    "by √d_k, here √{d_k} {root_is} {root}.",
   tell_scale_removed:
     "A switch of the lab takes the division away: the scores stay as they are. The model was trained with a factor " +
     "of {trained}; the paper's is 1 ÷ √d_k = 1 ÷ √{d_k} (section 3.2.1).",
@@ -208,6 +216,9 @@ export const ANATOMY_TELLS = {
   tell_inner:
     "Each row times W_1, plus b_1: from d_model = {d_model} to d_ff = {d_ff} numbers, the neurons (equation 2, " +
     "section 3.3). The same matrices serve every position; every layer has its own.",
+  tell_inner_pre:
+    "Each row of z = LayerNorm(x) times W_1, plus b_1: from d_model = {d_model} to d_ff = {d_ff} numbers, the " +
+    "neurons (equation 2, section 3.3). The same matrices serve every position; every layer has its own.",
   tell_more_inner:
     "“Another way of describing this is as two convolutions with kernel size 1” (section 3.3). In the paper's base " +
     "and big models d_ff is 4 times d_model; here it is {ratio} times.",
@@ -239,7 +250,8 @@ export const ANATOMY_TELLS = {
     "Picking a row is multiplying a one-hot row with the table. Source and target share one vocabulary, so they can " +
     "share the table, and the output projection shares it too (section 3.4; Press and Wolf 2016).",
   tell_times:
-    "Every number is multiplied by √d_model = √{d_model} ≈ {root_model} (section 3.4). The paper gives no reason.",
+    "Every number is multiplied by √d_model = √{d_model} {root_model_is} {root_model} (section 3.4). The paper gives " +
+    "no reason.",
   tell_more_times:
     "One reading: the table is also the output projection, where large numbers would make large logits; here its " +
     "rows stand beside sines and cosines that reach 1. Training in this project starts the table with variance 1 ÷ " +
@@ -291,6 +303,9 @@ export const ANATOMY_TELLS = {
   tell_choose_own:
     "Greedy decoding takes the likeliest token: “{token}”, with probability {p}. The paper's translations come from " +
     "beam search with a beam of 4, which compares whole sentences (section 6.1).",
+  tell_choose_own_rank:
+    "The sentence stays what the model translated without the switches: “{token}” comes next. As the model is now, " +
+    "it gives it probability {p}, rank {rank} of {vocab}. Decoding freely, the paper uses beam search (section 6.1).",
   tell_choose_given:
     "The target is given here (teacher forcing): “{token}” comes next, whatever the model prefers. It gives it " +
     "probability {p}, rank {rank} of {vocab}. Decoding freely, the paper uses beam search (section 6.1).",
@@ -300,10 +315,17 @@ export const ANATOMY_TELLS = {
   tell_back:
     "“{token}” becomes the decoder's next input: “consuming the previously generated symbols as additional input " +
     "when generating the next” (section 3). With it step {next} of {steps} begins.",
+  tell_back_given:
+    "The target is given here (teacher forcing): “{token}” becomes the decoder's next input, whatever the model " +
+    "prefers. Decoding freely, it would be fed the token it chose itself (section 3). With it step {next} of {steps} " +
+    "begins.",
   tell_back_end: "This is the last step: “{token}” ends the sentence, and nothing is fed back any more (section 3).",
   tell_more_back:
     "This makes the model auto-regressive (section 3). The encoder runs once; its output serves every step. What the " +
     "earlier rows computed does not change either, because the mask hides the new token from them.",
+  tell_more_back_off:
+    "This makes the model auto-regressive (section 3). The encoder runs once; its output serves every step. A switch " +
+    "has taken the causal mask away, so that the earlier rows see the new token and what they computed changes.",
 
   // -- from afar -----------------------------------------------------------------------------------------------------
   tell_model_source:
@@ -320,6 +342,9 @@ export const ANATOMY_TELLS = {
   tell_model_decoder_self:
     "Layer {layer} of {layers}. Each token attends to itself and to those before it; the mask hides the ones after " +
     "it (section 3.2.3).",
+  tell_model_decoder_self_off:
+    "Layer {layer} of {layers}. A switch has taken the causal mask away: each token attends to all of them, also to " +
+    "those after it, which the paper's mask hides (section 3.2.3).",
   tell_model_decoder_cross:
     "Layer {layer} of {layers}. Each target token attends to the encoder's output, {m} rows: here the source " +
     "sentence comes over (section 3.2.3).",
@@ -342,6 +367,9 @@ export const ANATOMY_TELLS = {
   tell_layer_decoder_self:
     "The first of the three sub-layers of a decoder layer: self-attention with {heads} heads, masked so that no " +
     "token sees a later one (sections 3.1 and 3.2.3).",
+  tell_layer_decoder_self_off:
+    "The first of the three sub-layers of a decoder layer: self-attention with {heads} heads. A switch has taken its " +
+    "causal mask away: tokens see later ones (sections 3.1 and 3.2.3).",
   tell_layer_decoder_cross:
     "The second of the three sub-layers of a decoder layer: queries come from the decoder, keys and values from the " +
     "encoder's output (sections 3.1 and 3.2.3). The encoder has no such sub-layer.",

@@ -12,6 +12,7 @@ export const ANATOMY_TEXTS = {
   place_encoder_ff: "Encoder feed-forward",
   place_target: "Target embedding",
   place_decoder_self: "Decoder self-attention (masked)",
+  place_decoder_self_off: "Decoder self-attention (mask off)",
   place_decoder_cross: "Cross-attention",
   place_decoder_ff: "Decoder feed-forward",
   place_output: "Output",
@@ -28,6 +29,7 @@ export const ANATOMY_TEXTS = {
   place_at_encoder_ff: "feed-forward of encoder layer {layer}",
   place_at_target: "target embedding",
   place_at_decoder_self: "masked self-attention of decoder layer {layer}",
+  place_at_decoder_self_off: "self-attention, without its mask, of decoder layer {layer}",
   place_at_decoder_cross: "cross-attention of decoder layer {layer}",
   place_at_decoder_ff: "feed-forward of decoder layer {layer}",
   place_at_output: "output",
@@ -94,6 +96,7 @@ export const ANATOMY_TEXTS = {
   heads_hint: "Head {n} of {count}",
   slider_name: "Step of decoding",
   slider_step: "Step {n} of {count}: fed “{fed}”, predicts “{predicted}”",
+  slider_step_next: "Step {n} of {count}: fed “{fed}”, next: “{predicted}”",
 
   // the panel
   tell_region: "What is computed here",
@@ -101,6 +104,7 @@ export const ANATOMY_TEXTS = {
   tell_number_cell: "One number: row {row}, column {column}",
   tell_legend: "Colours from {low} to {high}",
   tell_legend_top: "Full colour from {top} on: all but one in a thousand numbers are smaller.",
+  tell_legend_top_shared: "Full colour from {top} on: the heads or matrices that are compared here share one scale.",
   tell_legend_hidden: "masked, −∞",
   tell_nothing: "This step makes no table of numbers.",
   tell_waiting: "The numbers are on their way.",
@@ -113,6 +117,8 @@ export const ANATOMY_TEXTS = {
   tell_total: "The model has {count}, each counted once.",
   tell_more_open: "More",
   tell_changed: "Largest change here: {value}",
+  tell_changed_cells: "{n} cells opened or hidden",
+  tell_changed_both: "Largest change here: {value}; {n} cells opened or hidden",
   tell_changed_none: "The switches change nothing here.",
   tell_switched: "Switched in the lab:",
   tell_fact_hidden: "{hidden} of {total} cells hidden",
@@ -166,6 +172,7 @@ export const ANATOMY_TEXTS = {
   matrix_positions: "position vectors",
   matrix_hidden: "the decoder's output",
   matrix_logits: "logits",
+  matrix_probabilities: "probabilities",
 
   // what is said of a picture, for those who do not see it
   said_head:
@@ -191,6 +198,9 @@ export const ANATOMY_TEXTS = {
   said_place:
     "Stop {n} of {count} on the way through the model, {place}. {source} source tokens go in; step {t} of {steps} of " +
     "decoding is fed “{fed}” and predicts “{predicted}”, probability {p}.",
+  said_place_next:
+    "Stop {n} of {count} on the way through the model, {place}. {source} source tokens go in; step {t} of {steps} of " +
+    "decoding is fed “{fed}”; next comes “{predicted}”, probability {p}.",
   said_step_x: "x",
   said_step_norm: "LayerNorm",
   said_step_project: "queries, keys and values",
@@ -218,27 +228,31 @@ export const ANATOMY_TEXTS = {
   said_quiet: "Step {n} of {count}, {step}, {place}.",
 
   // equations as they are read out
-  eq_attention:
-    "Q, K and V are x times W Q, W K and W V, each plus a bias. Attention of Q, K and V is the softmax of Q times K " +
-    "transposed, divided by the square root of {d_k}, plus the mask M, times V. MultiHead is the concatenation of " +
-    "{heads} heads times W O, plus a bias.",
-  eq_attention_cross:
-    "Q is x times W Q, K and V are memory times W K and W V, each plus a bias. Attention of Q, K and V is the " +
-    "softmax of Q times K transposed, divided by the square root of {d_k}, plus the mask M, times V. MultiHead is " +
-    "the concatenation of {heads} heads times W O, plus a bias.",
-  eq_attention_unscaled:
+  eq_normed: "z is LayerNorm of x.",
+  eq_inputs: "Q, K and V are {input} times W Q, W K and W V, each plus a bias.",
+  eq_inputs_cross: "Q is {input} times W Q, K and V are memory times W K and W V, each plus a bias.",
+  eq_scores:
+    "Attention of Q, K and V is the softmax of Q times K transposed, divided by the square root of {d_k}, plus the " +
+    "mask M, times V.",
+  eq_scores_unscaled:
     "Attention of Q, K and V is the softmax of Q times K transposed, not divided by the square root of {d_k}, plus " +
-    "the mask M, times V. MultiHead is the concatenation of {heads} heads times W O, plus a bias.",
-  eq_ff_relu: "FFN of x is the larger of 0 and x times W 1 plus b 1, times W 2, plus b 2.",
-  eq_ff_gelu: "FFN of x is GELU of x times W 1 plus b 1, times W 2, plus b 2.",
+    "the mask M, times V.",
+  eq_scores_factor:
+    "Attention of Q, K and V is the softmax of {factor} times Q times K transposed, plus the mask M, times V.",
+  eq_scores_uniform:
+    "A switch replaces the softmax: Attention of Q, K and V is equal weights on all visible keys, times V.",
+  eq_scores_argmax: "A switch replaces the softmax: Attention of Q, K and V is all weight on the best key, times V.",
+  eq_heads: "MultiHead is the concatenation of {heads} heads times W O, plus a bias.",
+  eq_ff_relu: "FFN of {input} is the larger of 0 and {input} times W 1 plus b 1, times W 2, plus b 2.",
+  eq_ff_gelu: "FFN of {input} is GELU of {input} times W 1 plus b 1, times W 2, plus b 2.",
   eq_embedding_sinusoidal:
     "x is the row of the embedding table times the square root of {d_model}, plus the position's sines and cosines.",
   eq_embedding_learned:
     "x is the row of the embedding table times the square root of {d_model}, plus the position's row.",
   eq_embedding_none: "x is the row of the embedding table times the square root of {d_model}; no position is added.",
   eq_output:
-    "The probability of y t, given the tokens before it and the source x, is the softmax of the embedding table " +
-    "times h t.",
+    "The probability of y t, given the tokens before it and the source x, is the softmax of h t times the embedding " +
+    "table transposed.",
   eq_place_post: "LayerNorm of x plus the sub-layer's result for x.",
   eq_place_pre: "x plus the sub-layer's result for LayerNorm of x.",
   eq_cell: "Row {row}, column {column}: {value}",

@@ -1,4 +1,4 @@
-import { el, makeTooltip, documentTop } from "./dom.js";
+import { el, makeTooltip } from "./dom.js";
 import { followLook } from "./look.js";
 import { readPack } from "./pack.js";
 import { readTheme } from "./colour.js";
@@ -15,10 +15,12 @@ import { fitState, walk, stepsOf, zoomsOf, stopIndex, stopsOf, isAttention, isEm
 
 const ANATOMY_NARROW = 900;
 const ANATOMY_LEAST = 560; // pixels of height, for a projector of 720
-const ANATOMY_PAUSE = 250; // milliseconds of rest before the server hears of a step
+const ANATOMY_PAUSE = 650; // milliseconds until the server hears of a step: it answers when the movement is over
 const ANATOMY_GATHER = 20; // milliseconds in which packs are gathered
 const ANATOMY_PATIENCE = 260; // that a zoom waits for its numbers before it shows their outlines
 const ANATOMY_TEMPO = { slow: 5200, normal: 3000, fast: 1400 };
+
+const ONE_CELL = ["dot", "scale", "mask", "softmax"]; // steps that make the same cell what it is, one after the other
 
 const START_STATE = {
   zoom: "model",
@@ -33,6 +35,13 @@ const START_STATE = {
   t: 0,
   big: false,
 };
+
+// Where an element lies in the page, whatever has been scrolled around it.
+function anatomyTop(element) {
+  let top = element.getBoundingClientRect().top;
+  for (let at = element; at; at = at.parentElement || at.getRootNode().host) top += at.scrollTop || 0;
+  return top;
+}
 
 // One sentence through the whole model: the stage, what stands around it, and the way from stop to stop.
 export class AnatomyView {
@@ -128,7 +137,10 @@ export class AnatomyView {
 
   accept(pack) {
     const { header } = pack;
+    const waited = !this.data.state || this.data.waiting;
     if (!this.data.take(pack)) return;
+    // Numbers that were here already come again with every answer: they would begin the movement anew.
+    if ((header.sort === "place" || header.sort === "weights") && this.shown && !waited) return;
     if (header.sort === "trace") {
       if (JSON.stringify(header.texts) !== this.textsKey) {
         this.textsKey = JSON.stringify(header.texts);
@@ -165,8 +177,11 @@ export class AnatomyView {
     const before = this.state;
     const moved = { ...before, ...partial };
     // A cell belongs to one matrix: elsewhere none is chosen yet.
-    const same = ["place", "encoder", "decoder", "step", "head"].every((key) => moved[key] === before[key]);
-    if (!same && partial.row === undefined) Object.assign(moved, { row: stackOf(moved.place) === "decoder" ? moved.t : 0, col: -1 });
+    const same = ["place", "encoder", "decoder", "head"].every((key) => moved[key] === before[key]);
+    const cell = same && (moved.step === before.step || [moved.step, before.step].every((step) => ONE_CELL.includes(step)));
+    const row = stackOf(moved.place) === "decoder" ? moved.t : 0;
+    if (!cell && partial.row === undefined) Object.assign(moved, { row, col: -1 });
+    if (partial.t !== undefined && partial.row === undefined && row === moved.t) moved.row = row;
     this.state = this.fit(moved);
     this.data.state = this.state;
     this.draw(before.zoom === this.state.zoom ? "step" : "move");
@@ -185,7 +200,16 @@ export class AnatomyView {
   }
 
   move(delta, playing = false) {
+    this.reveal();
     this.go(walk(this.data.config, this.state, delta, this.data.steps), playing);
+  }
+
+  // On a low screen the drawing begins below the fold: who walks through it sees it whole.
+  reveal() {
+    const { bottom } = this.steps.element.getBoundingClientRect();
+    const behavior = this.stage.still ? "auto" : "smooth";
+    if (bottom > window.innerHeight + 4 && !this.element.classList.contains("hs-an-narrow"))
+      this.element.scrollIntoView({ block: "start", behavior });
   }
 
   play() {
@@ -236,7 +260,6 @@ export class AnatomyView {
     const onButton = target.closest("button, summary, a");
     const { zoom, place, t } = this.state;
     const number = zoom === "number";
-    const rows = stackOf(place) === "decoder" || place === "output" || place === "target";
     const arrows = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] };
     const steps = stepsOf(place, this.data.config.norm);
     const act = () => {
@@ -244,10 +267,13 @@ export class AnatomyView {
       if (key === "ArrowRight" || key === "ArrowLeft") return this.move(arrows[key][1]);
       if (key === "ArrowDown" || key === "ArrowUp") {
         if (number) return this.go(numberMove(this.state, this.data, ...arrows[key]));
-        return rows ? this.go({ t: t + arrows[key][0] }) : undefined;
+        return this.go({ t: t + arrows[key][0] });
       }
-      if (key === "Home") return this.go({ step: steps[0] });
-      if (key === "End") return this.go({ step: steps[steps.length - 1] });
+      if (key === "Home" || key === "End") {
+        const stops = zoom === "model" || zoom === "layer" ? stopsOf(this.data.config, zoom) : steps.map((step) => ({ step }));
+        const { step, ...stop } = stops.at(key === "Home" ? 0 : -1);
+        return this.go(step ? { ...stop, step } : stop);
+      }
       if (key === "Escape" || key === "Backspace") return this.zoom(-1);
       if (key === "Enter" && !onButton) return this.zoom(1);
       if (key === " " && !onButton) return this.play();
@@ -274,7 +300,7 @@ export class AnatomyView {
     const narrow = element.classList.contains("hs-an-narrow");
     if (narrow) return { width, height: 0, unit, narrow };
     const host = this.root.host || this.root;
-    const above = Math.min(documentTop(host), window.innerHeight * 0.42) + this.work.offsetTop;
+    const above = Math.min(anatomyTop(host), window.innerHeight * 0.42) + this.work.offsetTop;
     const below = this.steps.element.offsetHeight + 18;
     const height = Math.max(ANATOMY_LEAST * (state.big ? 1.25 : 1), window.innerHeight - above - below);
     return { width, height: Math.round(height), unit, narrow };

@@ -1,8 +1,8 @@
 """The view's JavaScript modules as one script, for places that cannot load modules from files.
 
 Every home of the picture gets the same code: modules are put in the order of their imports, `import` lines, comments
-and indentation dropped (the latter two a sixth of what travels), and `export` prefixes removed. No build step; top-level
-names are unique over all modules (a test checks it).
+and indentation dropped (the latter two a sixth of what travels), and `export` prefixes removed. No build step; all
+top-level names are unique over all modules (a test checks it).
 """
 
 from __future__ import annotations
