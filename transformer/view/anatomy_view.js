@@ -206,7 +206,7 @@ export class AnatomyView {
 
   // On a low screen the drawing begins below the fold: who walks through it sees it whole.
   reveal() {
-    const { bottom } = this.steps.element.getBoundingClientRect();
+    const bottom = this.work.getBoundingClientRect().bottom + this.steps.element.offsetHeight; // the bar itself sticks
     const behavior = this.stage.still ? "auto" : "smooth";
     if (bottom > window.innerHeight + 4 && !this.element.classList.contains("hs-an-narrow"))
       this.element.scrollIntoView({ block: "start", behavior });
@@ -246,7 +246,9 @@ export class AnatomyView {
   zoom(delta) {
     const zooms = zoomsOf(this.state.place);
     const at = zooms.indexOf(this.state.zoom) + delta;
-    if (at >= 0 && at < zooms.length) this.go({ zoom: zooms[at] });
+    if (at < 0 || at >= zooms.length) return;
+    this.reveal();
+    this.go({ zoom: zooms[at] });
   }
 
   pick(item, row, col) {
