@@ -17,7 +17,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import complexity, complexity_words, layer_timing
+from pages.shared import complexity, complexity_words, layer_timing, measuring
 from pages.shared.complexity_words import as_built, by_table, paths, winners
 from pages.shared.layer_timing import POINTS, Desk, Measurement, key_of
 from tests.build import D_MODEL, HEADS, tiny_model, tiny_pretrained
@@ -25,8 +25,9 @@ from tests.test_complexity_words import SIZES, timed
 from transformer.complexity import COLUMNS, KINDS, Sizes, costs, fewest, multiply_adds, order, products
 from transformer.figures import complexity as figures
 from transformer.layer_timing import KINDS as MEASURED
-from transformer.layer_timing import LENGTHS, ROUNDS, Stopped, Timing
+from transformer.layer_timing import LENGTHS, ROUNDS, Timing
 from transformer.pretrained import Pretrained
+from transformer.stopping import Stopped
 
 MODELS: dict[str, Pretrained] = {}  # what the script draws with: AppTest runs its text, not this module
 SENTENCE = "ka lo mi nu"
@@ -344,7 +345,7 @@ def test_who_waits_is_told(slow: Slow) -> None:
 
 def test_who_does_not_look_any_more_is_not_worked_for(slow: Slow, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    monkeypatch.setattr(layer_timing.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(measuring.time, "monotonic", lambda: now[0])
     app = start()
     measurement = begun(app, slow)
     for _visit in range(3):
@@ -365,5 +366,5 @@ def test_the_desk_keeps_what_was_used_last() -> None:
     desk.keep(two, found)
     assert desk.get(one) == found
     desk.keep(three, found)
-    assert desk.get(two) == () and desk.get(one) == desk.get(three) == found
+    assert desk.get(two) is None and desk.get(one) == desk.get(three) == found
     assert key_of(SIZES) == key_of(dataclasses.replace(SIZES, n=99)) != key_of(dataclasses.replace(SIZES, d_k=3))

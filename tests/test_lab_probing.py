@@ -16,7 +16,7 @@ import pytest
 from sacrebleu.metrics import BLEU
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import probe_results, probing
+from pages.shared import measuring, probe_results, probing
 from pages.shared.probe_results import chance, moved, rows_of
 from pages.shared.probing import Desk, Measurement, key_of
 from pages.shared.translation import relative
@@ -24,6 +24,7 @@ from tests.test_lab_sections import cells, plain, prepared, raw, start
 from transformer.interventions import NONE, Interventions
 from transformer.pretrained import Pretrained, load
 from transformer.probing import ProbeScores, bleu_interval, probe, probe_pairs
+from transformer.stopping import Stopped
 from transformer.training.data import Pair
 
 
@@ -98,7 +99,7 @@ class Slow:
             time.sleep(0.005)
             going = progress(3, len(pairs))
         if not going:
-            raise probing.Stopped
+            raise Stopped
         if self.error:
             raise self.error
         texts = ("after" if interventions else "before",) * len(pairs)
@@ -188,7 +189,7 @@ def test_what_was_complete_is_kept_and_shown(slow: Slow) -> None:
 def test_a_measurement_goes_on_in_any_part_of_the_lab(slow: Slow, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
     app = start("probing", "scaling=off", "3142", model="sort")
-    monkeypatch.setattr(probing, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(measuring, "time", SimpleNamespace(monotonic=lambda: now[0]))
     app.button(key="hs-probe-start").click().run()
     assert slow.there.wait(30)
     measurement = app.session_state[probing.KEY]
@@ -293,7 +294,7 @@ def test_one_measurement_at_a_time(slow: Slow) -> None:
 
 def test_who_does_not_look_any_more_is_not_worked_for(slow: Slow, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    monkeypatch.setattr(probing.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(measuring.time, "monotonic", lambda: now[0])
     one = Measurement(Desk(), load("sort"), PAIRS, NONE)
     assert slow.there.wait(30)
     now[0] = probing.PATIENCE - 1

@@ -33,7 +33,6 @@ from transformer.layer_timing import (
     ROUNDS,
     SHARE,
     SLOWEST,
-    Stopped,
     Timing,
     fits,
     layers,
@@ -41,6 +40,7 @@ from transformer.layer_timing import (
     pass_bytes,
     weight_bytes,
 )
+from transformer.stopping import Stopped
 
 D, HEADS = 12, 3
 

@@ -13,7 +13,8 @@ from tests.build import sentences, tiny_model, tiny_pretrained
 from transformer.analysis.translation import perplexity, repetition
 from transformer.interventions import NONE, InterventionError, Interventions
 from transformer.pretrained import InputError, Pretrained, load
-from transformer.probing import COUNT, ProbeScores, Stopped, probe, probe_pairs, task_of
+from transformer.probing import COUNT, ProbeScores, probe, probe_pairs, task_of
+from transformer.stopping import Stopped
 from transformer.tokenizer import Tokenizer
 from transformer.training.evaluation import surprise
 from transformer.training.tasks import task_pairs

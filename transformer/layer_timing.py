@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from transformer.complexity import Sizes
 from transformer.layer_kinds import layer
+from transformer.stopping import Stopped
 
 KINDS = ("attention", "fused", "recurrent", "convolution", "restricted")
 LINEAR = ("recurrent", "convolution", "restricted")  # whose operations grow with n, not with n^2
@@ -27,10 +28,6 @@ SLOWEST = 0.5  # seconds of one pass: a kind that would take longer is left at t
 BUDGET = 25.0  # seconds of everything
 MEMORY = 640 * 2**20  # bytes of one pass, and of all weights together
 FLOAT = 4  # bytes
-
-
-class Stopped(Exception):
-    """Nobody wants the measurement any more."""
 
 
 @dataclass(frozen=True)

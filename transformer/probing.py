@@ -15,6 +15,7 @@ from transformer.analysis.translation import repetition
 from transformer.decoding import greedy
 from transformer.interventions import NONE, Interventions
 from transformer.pretrained import Pretrained
+from transformer.stopping import Stopped
 from transformer.training.data import Pair, read_pairs
 from transformer.training.evaluation import fits, surprise
 from transformer.training.tasks import TASKS, task_pairs
@@ -25,10 +26,6 @@ LENGTHS = (3, 14)  # symbols of a toy's inputs; the bundled toys were trained on
 SEED = 2017
 DRAWS, LEVEL = 1000, 0.95  # of the bootstrap
 GROUP = 8  # sentences between two looks at `progress`: 0.1 to 1.7 s of one core with en-de
-
-
-class Stopped(Exception):
-    """`progress` asked to stop: there are no scores."""
 
 
 @dataclass(frozen=True)

@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-import logging
-import threading
-import time
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 
 import streamlit as st
 import torch
 
-from pages.shared import figure
+from pages.shared import figure, measuring
 from pages.shared.begin import message
 from pages.shared.complexity_words import busy, crossing, growth, left_out, medians, names, nearest, overhead, rates
+from pages.shared.measuring import POLL
 from pages.shared.say import say
 from pages.shared.texts import _
 from transformer.complexity import Sizes
 from transformer.figures import complexity as figures
-from transformer.layer_timing import BUDGET, KINDS, LENGTHS, ROUNDS, Stopped, Timing, fits, layers, measure
+from transformer.layer_timing import BUDGET, KINDS, LENGTHS, ROUNDS, Timing, fits, layers, measure
 
 KEY = "headscope_layer_timing"
 PATIENCE = 10.0  # seconds without a look at the page, after which a measurement ends: the viewer has left
-POLL = 0.5  # seconds between two looks of a page
 SHORTEST = 5  # seconds that a measurement took with d = 64 and nobody else there; with d = 256 it was 8
 ROOM = 64  # measurements kept, 45 points each
 POINTS = len(KINDS) * len(LENGTHS)
 
 Key = tuple[int, int, int | None, int, int]
+Desk = measuring.Desk[Key, tuple[Timing, ...]]
 
 
 def key_of(sizes: Sizes) -> Key:
@@ -35,94 +32,32 @@ def key_of(sizes: Sizes) -> Key:
     return sizes.d, sizes.heads, sizes.d_k, sizes.kernel, sizes.window
 
 
-class Desk:
-    """What all viewers share: one measurement at a time, and those that were completed last.
+class Measurement(measuring.Measurement):
+    """One measurement of layers.
 
-    turn: held by the thread that measures.
-    """
-
-    def __init__(self, room: int = ROOM) -> None:
-        self.turn = threading.Lock()
-        self.room = room
-        self._kept: OrderedDict[Key, tuple[Timing, ...]] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, key: Key) -> tuple[Timing, ...]:
-        with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-            return self._kept.get(key, ())
-
-    def keep(self, key: Key, found: Sequence[Timing]) -> None:
-        with self._lock:
-            self._kept[key] = tuple(found)
-            self._kept.move_to_end(key)
-            while len(self._kept) > self.room:
-                self._kept.popitem(last=False)
-
-
-class Measurement:
-    """One measurement in a thread of its own, which never calls Streamlit; pages look at these fields.
-
-    stage: "waiting" for others, "measuring", "done", "stopped" or "failed"; found: the points so far, also once it was
-    stopped; done: how often one was measured, of POINTS in each of ROUNDS; error: what went wrong. PyTorch's number
-    of threads, which is everybody's, is left as it is.
+    found: the points so far, also once it was stopped; done: how often one was measured, of POINTS in each of ROUNDS.
+    PyTorch's number of threads, which is everybody's, is left as it is.
     """
 
     def __init__(self, desk: Desk, sizes: Sizes) -> None:
+        super().__init__(desk, "headscope-layers", PATIENCE)
         self.key, self.sizes = key_of(sizes), sizes
-        self.stage, self.error = "waiting", ""
         self.found: tuple[Timing, ...] = ()
         self.done = 0
-        self._desk = desk
-        self._stop, self._looked = threading.Event(), time.monotonic()
-        self.thread = threading.Thread(target=self._run, name="headscope-layers", daemon=True)
-        self.thread.start()
+        self.start()
 
-    @property
-    def running(self) -> bool:
-        return self.stage in ("waiting", "measuring")
-
-    @property
-    def stopping(self) -> bool:
-        return self._stop.is_set()
-
-    def look(self) -> None:
-        """Somebody still looks."""
-        self._looked = time.monotonic()
-
-    def stop(self) -> None:
-        self._stop.set()
-
-    def _wanted(self) -> bool:
-        return not self._stop.is_set() and time.monotonic() - self._looked < PATIENCE
-
-    def _run(self) -> None:
-        try:
-            while not self._desk.turn.acquire(timeout=0.2):
-                if not self._wanted():
-                    raise Stopped
-            try:
-                self.stage = "measuring"
-                points: dict[tuple[str, int], Timing] = {}
-                for one in measure(layers(self.sizes), self.sizes, wanted=self._wanted):
-                    points[one.kind, one.n] = one
-                    self.found = tuple(points.values())
-                    self.done += 1
-            finally:
-                self._desk.turn.release()
-            self._desk.keep(self.key, self.found)
-            self.stage = "done"
-        except Stopped:
-            self.stage = "stopped"
-        except Exception as error:  # whatever it is, the page must not wait for ever
-            logging.getLogger(__name__).exception("measuring layers failed")
-            self.error, self.stage = f"{type(error).__name__}: {error}", "failed"
+    def _measure(self) -> None:
+        points: dict[tuple[str, int], Timing] = {}
+        for one in measure(layers(self.sizes), self.sizes, wanted=self._wanted):
+            points[one.kind, one.n] = one
+            self.found = tuple(points.values())
+            self.done += 1
+        self._desk.keep(self.key, self.found)
 
 
 @st.cache_resource(show_spinner=False)
 def _desk() -> Desk:
-    return Desk()
+    return Desk(ROOM)
 
 
 def _start(sizes: Sizes) -> None:
@@ -195,7 +130,7 @@ def _body(sizes: Sizes, texts: Mapping[str, str], polling: bool) -> None:
     if running != polling:
         st.rerun()
     mine = measurement if measurement is not None and measurement.key == key_of(sizes) else None
-    kept = _desk().get(key_of(sizes))
+    kept = _desk().get(key_of(sizes)) or ()
     found = mine.found if mine is not None and (mine.running or not kept) else kept
     if measurement is not None and running:
         _progress(measurement)

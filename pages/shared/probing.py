@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-import logging
-import threading
-import time
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
 import streamlit as st
 
+from pages.shared import measuring
 from pages.shared.begin import message
 from pages.shared.compared import Compared
+from pages.shared.measuring import POLL
 from pages.shared.probe_results import results
 from pages.shared.texts import _
 from pages.shared.words import in_words
 from transformer.interventions import NONE, InterventionError, Interventions
 from transformer.pretrained import InputError, Pretrained
-from transformer.probing import ProbeScores, Stopped, probe, probe_pairs
+from transformer.probing import ProbeScores, probe, probe_pairs
 from transformer.training.data import Pair
 
 KEY = "headscope_probe"
 PATIENCE = 60.0  # seconds without anybody in the lab, after which a measurement ends: the viewer has left
-POLL = 0.5  # seconds between two looks of a page
 STAY = 15.0  # seconds between two signs of a person who is in the lab
-ROOM = 256  # results kept
 
 Key = tuple[str, str, str]
+Desk = measuring.Desk[Key, ProbeScores]
 
 
 def key_of(model: Pretrained, interventions: Interventions) -> Key:
@@ -34,86 +31,22 @@ def key_of(model: Pretrained, interventions: Interventions) -> Key:
     return model.name, str(model.path), str(interventions)
 
 
-class Desk:
-    """What all viewers share: one measurement at a time, and the scores measured last.
+class Measurement(measuring.Measurement):
+    """One evaluation.
 
-    turn: held by the thread that measures.
+    done, total: sentences; now: what they are measured with; switches: what it is all for, in words; scores: by what
+    they belong to.
     """
 
-    def __init__(self, room: int = ROOM) -> None:
-        self.turn = threading.Lock()
-        self.room = room
-        self._scores: OrderedDict[Key, ProbeScores] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, key: Key) -> ProbeScores | None:
-        with self._lock:
-            if key in self._scores:
-                self._scores.move_to_end(key)
-            return self._scores.get(key)
-
-    def keep(self, key: Key, scores: ProbeScores) -> None:
-        with self._lock:
-            self._scores[key] = scores
-            self._scores.move_to_end(key)
-            while len(self._scores) > self.room:
-                self._scores.popitem(last=False)
-
-
-class Measurement:
-    """One evaluation in a thread of its own, which never calls Streamlit; pages look at these fields.
-
-    stage: "waiting" for others, "measuring", "done", "stopped" or "failed"; done, total: sentences; now: what they are
-    measured with; switches: what it is all for, in words; error: what went wrong, said in the words of
-    `InterventionError` and `InputError`; scores: by what they belong to.
-    """
+    known = (InterventionError, InputError)
 
     def __init__(self, desk: Desk, model: Pretrained, pairs: Sequence[Pair], interventions: Interventions) -> None:
+        super().__init__(desk, "headscope-probe", PATIENCE)
         self.key, self.switches = key_of(model, interventions), in_words(interventions, model.config)
-        self.stage, self.error, self.now = "waiting", "", NONE
-        self.done, self.total = 0, len(pairs)
+        self.now, self.done, self.total = NONE, 0, len(pairs)
         self.scores: dict[Key, ProbeScores] = {}
-        self._desk, self._model, self._pairs, self._interventions = desk, model, pairs, interventions
-        self._stop, self._looked = threading.Event(), time.monotonic()
-        self.thread = threading.Thread(target=self._run, name="headscope-probe", daemon=True)
-        self.thread.start()
-
-    @property
-    def running(self) -> bool:
-        return self.stage in ("waiting", "measuring")
-
-    @property
-    def stopping(self) -> bool:
-        return self._stop.is_set()
-
-    def look(self) -> None:
-        """Somebody is still in the lab."""
-        self._looked = time.monotonic()
-
-    def stop(self) -> None:
-        self._stop.set()
-
-    def _wanted(self) -> bool:
-        return not self._stop.is_set() and time.monotonic() - self._looked < PATIENCE
-
-    def _run(self) -> None:
-        try:
-            while not self._desk.turn.acquire(timeout=0.2):
-                if not self._wanted():
-                    raise Stopped
-            try:
-                self.stage = "measuring"
-                self._measure()
-            finally:
-                self._desk.turn.release()
-            self.stage = "done"
-        except Stopped:
-            self.stage = "stopped"
-        except (InterventionError, InputError) as error:
-            self.error, self.stage = str(error), "failed"
-        except Exception as error:  # whatever it is, the page must not wait for ever
-            logging.getLogger(__name__).exception("a measurement failed")
-            self.error, self.stage = f"{type(error).__name__}: {error}", "failed"
+        self._model, self._pairs, self._interventions = model, pairs, interventions
+        self.start()
 
     def _measure(self) -> None:
         """Nothing switched, then the switches; whatever is known already is not measured again."""
