@@ -1,13 +1,13 @@
-# make app          start the app on http://localhost:8501 (PORT=8600 make app: elsewhere)
+# make app          start the app on http://localhost:8501, or the next port that is free (PORT=8600 make app: there)
 # make test         every test, those in a browser included (ARGS="-k attention" make test: some)
 # make bench        the ratios of benchmarks/
 # make screenshots  pictures of every page, light and dark
 # make texts        locale/headscope.pot, for translators
-# make lint         style
+# make lint         style and types
 #
 # Each makes .venv on its first run and installs the tested versions (constraints.txt) there; later runs start at once.
 
-PORT ?= 8501
+PORT ?=
 ARGS ?=
 PYTHON = .venv/bin/python
 INSTALL = $(PYTHON) -m pip install --disable-pip-version-check --quiet --constraint constraints.txt
@@ -23,7 +23,7 @@ FIND = for python in $$PYTHON3 python3.13 python3.12 python3.11 python3 python; 
 .PHONY: app test bench screenshots texts lint clean
 
 app: .venv/installed-app
-	$(PYTHON) -m transformer app --port $(PORT)
+	$(PYTHON) -m transformer app $(if $(PORT),--port $(PORT))
 
 test: .venv/installed-test
 	$(PYTHON) -m pytest $(ARGS)
@@ -40,6 +40,7 @@ texts: .venv/installed-test
 lint: .venv/installed-test
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m ruff format --check .
+	$(PYTHON) -m mypy
 
 clean:
 	rm -rf .venv

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ClientState_pb2 import ClientState
+from streamlit.proto.Common_pb2 import StringArray
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from websockets.asyncio.client import ClientConnection, connect
 
@@ -24,6 +26,11 @@ class ViewerError(RuntimeError):
     """The server answered something a viewer would see as an error."""
 
 
+def key_of(widget: str) -> str:
+    """The key the app gave a widget: Streamlit's id is $$ID-hash-key."""
+    return widget.split("-", 2)[-1]
+
+
 @dataclass(frozen=True)
 class Run:
     """One rerun, seen from outside: milliseconds from asking to `script finished`, and what travelled until then."""
@@ -34,13 +41,19 @@ class Run:
 
 
 class Viewer:
-    """One page, connected by `open`. Its texts and the state of its picture are those of a person's browser."""
+    """One page, connected by `open`. Its texts and the state of its picture are those of a person's browser.
 
-    def __init__(self, host: str) -> None:
-        self.host = host
+    name: of the page, as in its address; "" is the explorer's.
+    """
+
+    def __init__(self, host: str, name: str = "") -> None:
+        self.host, self.name = host, name
         self.query = ""
         self.page = ""
-        self.ids: dict[str, str] = {}
+        self.ids: dict[str, str] = {}  # a component's name or a widget's key -> the id of this run
+        self.options: dict[str, list[str]] = {}  # a widget's key -> what can be chosen in it
+        self.menus: set[str] = set()  # keys of the widgets that are menus
+        self.labels: dict[str, str] = {}  # a text field's key -> its label
         self.states: dict[str, dict[str, Any]] = {}
         self.runs = 0
         self.large: dict[str, tuple[ForwardMsg, int]] = {}  # hash -> a large message, and the run that last used it
@@ -49,21 +62,29 @@ class Viewer:
 
     async def open(self, **params: str) -> Run:
         """Follow a link."""
+        await self.connect(**params)
+        return await self._rerun()
+
+    async def connect(self, **params: str) -> None:
+        """The socket of a link, nothing asked for yet."""
         self.query = urlencode(params)
         self.socket = await connect(
             f"ws://{self.host}/_stcore/stream", subprotocols=["streamlit"], max_size=None, compression=None
         )
-        return await self._rerun()
 
     async def close(self) -> None:
         if self.socket is not None:
             await self.socket.close()
 
+    def vanish(self) -> None:
+        """A browser that is gone without a word."""
+        if self.socket is not None:
+            self.socket.transport.abort()
+
     async def pick(self, view: View) -> Run:
         """A click in the picture: the view's new state goes to the server."""
         value = {**view.to_browser(), "revision": 0}  # nothing that a viewer does here makes the server count on
-        self.states["headscope.explorer"] = {"json_value": json.dumps({"view": value})}
-        run = await self._rerun()
+        run = await self.report("headscope.explorer", "view", value)
         head = json.dumps({"kind": view.kind, "layer": view.layer, "head": view.head}, separators=(",", ":"))
         if head[1:-1].encode() not in self.numbers:
             raise ViewerError(f"asked for {head}, other numbers came: {self.numbers[8:200]!r}")
@@ -75,15 +96,41 @@ class Viewer:
             self.states[name] = {"string_value": text}
         return await self._rerun()
 
-    async def _rerun(self) -> Run:
-        assert self.socket is not None
-        state = ClientState(query_string=self.query, page_script_hash=self.page)
+    async def report(self, component: str, name: str, value: Mapping[str, Any]) -> Run:
+        """A component's new state goes to the server."""
+        self.states[component] = {"json_value": json.dumps({name: value})}
+        return await self._rerun()
+
+    async def choose(self, widget: str, number: int) -> Run:
+        """A click on one of a widget's options, in a row of buttons or in a menu; number: from 0, in a circle."""
+        options = self.options[widget]
+        text = options[number % len(options)]
+        menu = widget in self.menus
+        self.states[widget] = {"string_value": text} if menu else {"string_array_value": StringArray(data=[text])}
+        return await self._rerun()
+
+    def _asking(self) -> bytes:
+        """What a browser sends for a run."""
+        state = ClientState(
+            query_string=self.query, page_script_hash=self.page, page_name="" if self.page else self.name
+        )
         for name, value in self.states.items():
             if name in self.ids:
                 state.widget_states.widgets.add(id=self.ids[name], **value)
         state.cached_message_hashes.extend(self.large.keys())
         state.context_info.url = f"http://{self.host}/"
-        message = BackMsg(rerun_script=state).SerializeToString()
+        return BackMsg(rerun_script=state).SerializeToString()
+
+    async def ask(self, **texts: str) -> None:
+        """Enter in the fields of those names, without waiting for what comes of it, or reading it."""
+        assert self.socket is not None
+        for name, text in texts.items():
+            self.states[name] = {"string_value": text}
+        await self.socket.send(self._asking())
+
+    async def _rerun(self) -> Run:
+        assert self.socket is not None
+        message = self._asking()
         start = time.perf_counter()
         await self.socket.send(message)
         received = 0
@@ -112,14 +159,25 @@ class Viewer:
             element = message.delta.new_element
             if element.WhichOneof("type") == "exception":
                 raise ViewerError(f"{element.exception.type}: {element.exception.message}")
+            if element.WhichOneof("type") == "html" and "hs-message hs-error" in element.html.body:
+                raise ViewerError(element.html.body)
             if element.WhichOneof("type") == "bidi_component":
                 self.ids[element.bidi_component.component_name] = element.bidi_component.id
                 if element.bidi_component.component_name == "headscope.feed":
                     self.numbers = element.bidi_component.bytes
+            elif element.WhichOneof("type") in ("button_group", "selectbox"):
+                menu = element.WhichOneof("type") == "selectbox"
+                widget = element.selectbox if menu else element.button_group
+                name = key_of(widget.id)
+                self.ids[name] = widget.id
+                self.options[name] = list(widget.options) if menu else [one.content for one in widget.options]
+                self.menus |= {name} if menu else set()
+                if widget.set_value:  # Python's choice, which the browser takes over
+                    self.states.pop(name, None)
             elif element.WhichOneof("type") == "text_input":
                 field = element.text_input
-                name = field.id.rsplit("-", 1)[-1]  # Streamlit ends an id with the key the app gave
-                self.ids[name] = field.id
+                name = key_of(field.id)
+                self.ids[name], self.labels[name] = field.id, field.label
                 if field.set_value or name not in self.states:
                     self.states[name] = {"string_value": field.value if field.set_value else field.default}
         elif kind == "script_finished":

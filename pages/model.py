@@ -1,5 +1,7 @@
 """The checkpoint on the bench: how big, how good, trained on what, under which licence."""
 
+import html
+
 import streamlit as st
 
 from pages.shared import card
@@ -12,7 +14,7 @@ write_address(begun.state)
 card.sizes(begun.model)
 left, right = st.columns(2, gap="large")
 with left:
-    st.markdown("#### " + _("Training"))
+    st.html(f'<h2 class="hs-tr-title">{html.escape(_("Training"))}</h2>')
     card.curve(begun.model)
 with right:
     card.card(begun.model)

@@ -61,15 +61,17 @@ def _layer_norm(module: nn.Module, x: Tensor) -> Tensor:
     return (x - x.mean()) / (spread + module.eps).sqrt() * module.weight.double() + module.bias.double()
 
 
-def _position(model: Transformer, place: int) -> Tensor:
-    """PE(p, 2i) = sin(p / 10000^(2i/d)), PE(p, 2i+1) = cos(the same), section 3.5; or what was learned; or nothing."""
+def position(model: Transformer, place: int) -> Tensor:
+    """PE(p, 2i) = sin(p / 10000^(2i/d)), PE(p, 2i+1) = cos(the same), section 3.5, or first all sines and then all
+    cosines; or what was learned; or nothing."""
     wide = model.config.d_model
     if model.config.positions == "learned":
         return model.positions.table[place].double()  # type: ignore[index, union-attr]
     if model.config.positions == "none":
         return torch.zeros(wide, dtype=torch.float64)
     values = []
-    for number in range(wide):
+    order = [*range(0, wide, 2), *range(1, wide, 2)] if model.config.layout == "halves" else range(wide)
+    for number in order:
         angle = place / 10_000 ** ((number - number % 2) / wide)
         values.append(math.cos(angle) if number % 2 else math.sin(angle))
     return torch.tensor(values, dtype=torch.float64)
@@ -80,7 +82,8 @@ def _visible(place: Place, query: int, keys: Sequence[int], pad: int, switches: 
     kind = place[0]
     found = []
     for key, token in enumerate(keys):
-        future, padding, hidden = kind == "decoder_self" and key > query, token == pad, False
+        future, hidden = kind == "decoder_self" and key > query, False
+        padding = token == pad and not (kind == "decoder_self" and key == 0)  # what decoding begins with is no padding
         for one in switches.switches:
             if isinstance(one, Pad) or not _reaches(one.where, place):
                 continue
@@ -154,10 +157,12 @@ def _attention(
 
 
 def _feed_forward(model: Transformer, module: nn.Module, x: Tensor) -> Tensor:
-    """max(0, x W_1 + b_1) W_2 + b_2, equation 2; or x Phi(x) in place of max(0, x)."""
+    """max(0, x W_1 + b_1) W_2 + b_2, equation 2; or x Phi(x), or x / (1 + e^-x), in place of max(0, x)."""
     inner = _affine(module.inner, x)  # type: ignore[arg-type]
     if model.config.activation == "gelu":
         inner = inner * (1 + torch.erf(inner / math.sqrt(2))) / 2
+    elif model.config.activation == "swish":
+        inner = inner / (1 + (-inner).exp())
     else:
         inner = inner.clamp(min=0)
     return _affine(module.outer, inner)  # type: ignore[arg-type]
@@ -175,10 +180,10 @@ def reference(
         if isinstance(one, Pad):
             source = [*source, *[model.config.pad_id] * one.tokens]
     out, pre = Reference(), model.config.norm == "pre"
-    table = model.embedding.weight.double()
+    factor = math.sqrt(model.config.d_model) if model.config.embedding_scale else 1.0
 
-    def embed(ids: Sequence[int]) -> Rows:
-        return [table[one] * math.sqrt(model.config.d_model) + _position(model, at) for at, one in enumerate(ids)]
+    def embed(ids: Sequence[int], table: nn.Embedding) -> Rows:
+        return [table.weight[one].double() * factor + position(model, at) for at, one in enumerate(ids)]
 
     def residual(module: nn.Module, x: Rows, sub_layer: object) -> Rows:
         norm = module.norm
@@ -188,7 +193,7 @@ def reference(
         updates = sub_layer(x)  # type: ignore[operator]
         return [_layer_norm(norm, row + update) for row, update in zip(x, updates, strict=True)]  # type: ignore[arg-type]
 
-    x = embed(source)
+    x = embed(source, model.embedding)
     for number, layer in enumerate(model.encoder):
         x = residual(
             layer.self_residual,
@@ -201,7 +206,8 @@ def reference(
             lambda y, layer=layer: [_feed_forward(model, layer.feed_forward, row) for row in y],
         )
     memory = [_layer_norm(model.encoder_norm, row) for row in x]
-    x = embed(target)
+    of_target = model.target_embedding or model.embedding
+    x = embed(target, of_target)
     for number, layer in enumerate(model.decoder):
         x = residual(
             layer.self_residual,
@@ -218,7 +224,9 @@ def reference(
             x,
             lambda y, layer=layer: [_feed_forward(model, layer.feed_forward, row) for row in y],
         )
-    out.logits = [table @ _layer_norm(model.decoder_norm, row) for row in x]
+    matrix = of_target.weight if model.output_matrix is None else model.output_matrix
+    bias = torch.zeros(len(matrix)) if model.output_bias is None else model.output_bias
+    out.logits = [matrix.double() @ _layer_norm(model.decoder_norm, row) + bias.double() for row in x]
     return out
 
 

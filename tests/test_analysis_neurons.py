@@ -121,7 +121,7 @@ def test_histograms_of_odd_numbers() -> None:
 def test_functions_are_pytorchs_and_slopes_are_autograds(kind: str) -> None:
     z = torch.linspace(-6, 6, 41, dtype=torch.float64)
     z = z[z != 0].requires_grad_(True)
-    value = (F.relu if kind == "relu" else F.gelu)(z)
+    value = {"relu": F.relu, "gelu": F.gelu, "swish": F.silu}[kind](z)
     (slope,) = torch.autograd.grad(value.sum(), z)
     found = nonlinearity(kind, z.detach().numpy())
     assert np.allclose(found.value, value.detach().numpy(), atol=1e-12)
@@ -132,8 +132,10 @@ def test_the_non_linearities_at_0() -> None:
     assert math.isnan(nonlinearity("relu", [0.0]).slope[0]) and nonlinearity("relu", [0.0]).value[0] == 0
     gelu = nonlinearity("gelu", [0.0])
     assert gelu.value[0] == 0 and gelu.slope[0] == 0.5
-    with pytest.raises(ValueError, match="'swish'"):
-        nonlinearity("swish", [1.0])
+    swish = nonlinearity("swish", [0.0, 1.0])
+    assert swish.value[0] == 0 and swish.slope[0] == 0.5 and swish.value[1] == pytest.approx(1 / (1 + math.exp(-1)))
+    with pytest.raises(ValueError, match="'tanh'"):
+        nonlinearity("tanh", [1.0])
 
 
 def test_a_rug_keeps_both_ends_and_ranks() -> None:

@@ -465,13 +465,13 @@ def test_nothing_to_evaluate_is_said(trained: Path, tmp_path: Path, capsys: pyte
 
 
 def options(**given: Any) -> SimpleNamespace:
-    return SimpleNamespace(**{"checkpoint": None, "max_tokens": None, "port": 8501, **given})
+    return SimpleNamespace(**{"checkpoint": None, "max_tokens": None, "port": 8501, "address": None, **given})
 
 
 def test_the_app_is_handed_its_settings(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HEADSCOPE_CHECKPOINT", "HEADSCOPE_MAX_TOKENS", "HEADSCOPE_DEVICE"):
         monkeypatch.setenv(name, "before")
-    monkeypatch.setattr(serve, "taken", lambda port: False)
+    monkeypatch.setattr(serve, "taken", lambda port, address: False)
     monkeypatch.chdir(trained)
     given: Any = options(checkpoint="checkpoint", max_tokens=64, port=8600, device="cpu")
     assert serve.prepare(given) == ["run", str(ROOT / "app.py"), "--server.port=8600"]

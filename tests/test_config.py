@@ -44,8 +44,10 @@ def test_whole_numbers_within_limits(name, value):
         ("dropout", 1.0), ("dropout", -0.1), ("dropout", math.nan), ("dropout", math.inf), ("dropout", "0.1"),
         ("dropout", True), ("attention_dropout", 1), ("attention_dropout", None),
         ("layer_norm_eps", 0), ("layer_norm_eps", 1), ("layer_norm_eps", math.nan), ("layer_norm_eps", "tiny"),
-        ("activation", "swish"), ("activation", ["relu"]), ("norm", "both"), ("norm", None), ("positions", 3),
+        ("activation", "tanh"), ("activation", ["relu"]), ("norm", "both"), ("norm", None), ("positions", 3),
         ("d_k", 0), ("d_k", 8193), ("d_k", 2.0), ("d_k", True), ("scaling", 1), ("scaling", "off"), ("scaling", None),
+            ("target_vocab_size", 4), ("target_vocab_size", True), ("embedding_scale", 1), ("tied_output", None),
+            ("output_bias", "yes"), ("layout", "halved"), ("layout", None),
     ],
 )  # fmt: skip
 def test_other_fields_are_checked_and_named(field, value):

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import errno
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TextIO
 
+from transformer import starting
 from transformer.checkpoint import CheckpointError
 from transformer.commands import describe, evaluate, heads, record, serve, train, translate
-from transformer.commands.common import CommandError
+from transformer.commands.common import BROKEN_PIPE, CommandError, Parser, one_line
 from transformer.config import ConfigError
 from transformer.interventions import InterventionError
 from transformer.pretrained import InputError
@@ -20,6 +24,7 @@ from transformer.training.settings import TrainingError
 KNOWN = (
     CheckpointError, CommandError, ConfigError, DataError, InputError, InterventionError, TokenizerError, TrainingError
 )  # fmt: skip
+FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 COMMANDS = {
     "train": train,
     "translate": translate,
@@ -33,7 +38,7 @@ COMMANDS = {
 
 def parser() -> argparse.ArgumentParser:
     """All commands and their options."""
-    top = argparse.ArgumentParser(prog="python -m transformer", description="A Transformer with every number in view.")
+    top = Parser(prog="python -m transformer", description="A Transformer with every number in view.")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, module in COMMANDS.items():
         summary = (module.__doc__ or "").split("\n")[0]
@@ -41,32 +46,72 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
-def execute(options: argparse.Namespace) -> int:
-    """Run one command. Returns its exit status: 0 done, 1 done in part, 2 not done and why on stderr."""
+def _drop(stream: TextIO | None) -> None:
+    """Forget what a stream could not write; Python would try again at exit, and complain."""
+    if stream is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _written() -> None:
+    """Everything that was printed has arrived. Raises OSError."""
+    if sys.stdout is not None:
+        sys.stdout.flush()
+
+
+def guarded(work: Callable[[], int]) -> int:
+    """Do some work of the command line. Returns its exit status: 0 done, 1 done in part, 2 not done and why on stderr,
+    130 interrupted, 141 whoever read the output has seen enough."""
+    starting.done()
     try:
-        return COMMANDS[options.command].run(options)
+        status = work()
+        _written()
+        return status
+    except BrokenPipeError:
+        _drop(sys.stdout)
+        return BROKEN_PIPE
     except KNOWN as error:
         message = str(error)
     except OSError as error:
-        named = f"{error.filename}: " if error.filename else ""
-        message = f"{named}{error.strerror or error}"
+        message = f"{error.filename or ''}: {error.strerror or error}".removeprefix(": ")
+        if error.filename is None and error.errno in FULL:  # of files we write the name is known
+            _drop(sys.stdout)
+            message = f"standard output: {error.strerror}; make room there, or write elsewhere"
     except KeyboardInterrupt:
         print("\ninterrupted", file=sys.stderr)
         return 130
-    print(f"error: {message}", file=sys.stderr)
+    print(f"error: {one_line(message)}", file=sys.stderr)
     return 2
+
+
+def _parsed(top: argparse.ArgumentParser, arguments: Sequence[str] | None) -> argparse.Namespace:
+    try:
+        return top.parse_args(arguments)
+    except SystemExit:  # after --help, whose text may not have arrived
+        _written()
+        raise
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line. arguments: as after `python -m transformer`; None: those of this process."""
-    return execute(parser().parse_args(arguments))
+
+    def work() -> int:
+        options = _parsed(parser(), arguments)
+        if options.command != "app" and (sys.stdin is None or sys.stdout is None):
+            raise CommandError("standard input or output is closed; leave them open, or give /dev/null")
+        return COMMANDS[options.command].run(options)
+
+    return guarded(work)
 
 
 def app() -> int:
     """The console command `headscope`: starts the app."""
-    top = argparse.ArgumentParser(prog="headscope", description=serve.__doc__, allow_abbrev=False)
-    serve.add(top)
-    return execute(argparse.Namespace(command="app", **vars(top.parse_args())))
+
+    def work() -> int:
+        top = Parser(prog="headscope", description=serve.__doc__, allow_abbrev=False)
+        serve.add(top)
+        return serve.run(_parsed(top, None))
+
+    return guarded(work)
 
 
 if __name__ == "__main__":

@@ -14,22 +14,26 @@ Reading never runs code from a checkpoint: JSON, safetensors and a SentencePiece
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from reprlib import repr as shown
 from typing import Any, Generic, TypeVar
 
 import torch
-from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from transformer.config import ConfigError, ModelConfig
-from transformer.files import write_whole
+from transformer.decoding import ALPHA, PAPER, BeamRule
+from transformer.files import open_regular, read_bounded, write_whole
 from transformer.model import Transformer
-from transformer.tokenizer import Tokenizer, TokenizerError
+from transformer.tokenizer import LARGEST_TOKENIZER, AnyTokenizer, Tokenizer, TokenizerError, clean
+from transformer.weights import WeightsError, read_header, read_tensor
 
 CONFIG, WEIGHTS, TOKENIZER, METRICS = "config.json", "model.safetensors", "tokenizer.model", "metrics.json"
 RECORDING = "learning.npz"
@@ -42,7 +46,9 @@ OTHERS = {
 FORMAT = 1
 DTYPES = {torch.float32, torch.float16, torch.bfloat16}
 LARGEST_JSON = 1_000_000
-LARGEST_TOKENIZER = 50_000_000
+LARGEST_MODEL = 500_000_000  # parameters; as float32, and twice while it is read, 4 GB
+TOKENS = 128  # a side, what the app allows unless told otherwise
+LARGEST_TRACE = 2**30  # bytes that the trace of TOKENS may take; 42 MB of the bundled en-de
 
 
 Model = TypeVar("Model", bound=nn.Module)
@@ -54,21 +60,32 @@ class CheckpointError(ValueError):
 
 @dataclass(frozen=True)
 class Checkpoint(Generic[Model]):
-    """What a checkpoint directory holds. model: float32, eval mode, no gradients; shared by all viewers."""
+    """What a checkpoint directory holds. model: float32, eval mode, no gradients; shared by all viewers.
+
+    source_tokenizer: where the source is cut in another way than the target; rule, alpha: how it searches with beams.
+    """
 
     name: str
     path: Path
     model: Model
-    tokenizer: Tokenizer
+    tokenizer: AnyTokenizer
     languages: tuple[str, str] = ("source", "target")
     metrics: Mapping[str, Any] = field(default_factory=dict)
+    source_tokenizer: AnyTokenizer | None = None
+    rule: BeamRule = PAPER
+    alpha: float = ALPHA
 
 
-def _read_json(path: Path) -> Any:
+def read_json(path: Path, largest: int = LARGEST_JSON) -> Any:
+    """What a JSON file of at most `largest` bytes holds. Raises CheckpointError."""
     try:
-        if path.stat().st_size > LARGEST_JSON:
-            raise CheckpointError(f"{path.name} is {path.stat().st_size:,} bytes; at most {LARGEST_JSON:,} are read")
-        return json.loads(path.read_text(encoding="utf-8"))
+        if (size := path.stat().st_size) > largest:
+            raise CheckpointError(f"{path.name} is {size:,} bytes; at most {largest:,} are read")
+        text = read_bounded(path, largest).decode("utf-8")
+        value = json.loads(text)
+        if "\\u" in text:  # half a character, "\ud800", is JSON and no text: nothing that shows it could be sent
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
+        return value
     except OSError as error:
         raise CheckpointError(f"{path.name} cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
@@ -77,40 +94,87 @@ def _read_json(path: Path) -> Any:
         raise CheckpointError(f"{path.name} is not JSON in UTF-8; the file is damaged or something else") from error
 
 
+class _Unfilled(TorchFunctionMode):
+    """Leaves out the one way to fill a tensor for which torch, where the tensor has no memory, imports its compiler."""
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        return args[0] if function is torch.Tensor.normal_ else function(*args, **(kwargs or {}))
+
+
+@contextlib.contextmanager
+def shapes_only() -> Iterator[None]:
+    """Models built here have names and shapes and no numbers.
+
+    On `meta` alone `nn.init.normal_` would import torch's compiler: 1.7 s and 70 MB of a process that never compiles,
+    and a folder for temporary files, which a server without a disk has not.
+    """
+    with torch.device("meta"), _Unfilled():
+        yield
+
+
 def _read_weights(path: Path, model: nn.Module) -> dict[str, Tensor]:
     """The tensors of a safetensors file, float32, checked by name, shape and value against a model on `meta`."""
     wanted = {name: tuple(parameter.shape) for name, parameter in model.named_parameters()}
     try:
-        with safe_open(path, framework="pt") as file:
-            found = set(file.keys())
+        with open_regular(path) as file:
+            entries = read_header(file)
+            found = set(entries)
             if missing := sorted(set(wanted) - found):
                 raise CheckpointError(f"{path.name} has no tensor {missing[0]}, which config.json asks for")
             if extra := sorted(found - set(wanted)):
                 raise CheckpointError(f"{path.name} has a tensor {shown(extra[0])}, which config.json knows nothing of")
-            tensors = {}
             for name, shape in wanted.items():
-                arrived = tuple(file.get_slice(name).get_shape())
-                if arrived != shape:
-                    raise CheckpointError(f"{path.name}: {name} is {list(arrived)}, config.json asks for {list(shape)}")
-                tensor = file.get_tensor(name)
-                if tensor.dtype not in DTYPES:
+                entry = entries[name]
+                if entry.shape != shape:
+                    arrived = shown(list(entry.shape))
+                    raise CheckpointError(f"{path.name}: {name} is {arrived}, config.json asks for {list(shape)}")
+                if entry.dtype not in DTYPES:
                     raise CheckpointError(
-                        f"{path.name}: {name} is {tensor.dtype}; float16, bfloat16 or float32 is needed"
+                        f"{path.name}: {name} is {entry.dtype}; float16, bfloat16 or float32 is needed"
                     )
-                tensor = tensor.float()
+            if (count := sum(map(math.prod, wanted.values()))) > LARGEST_MODEL:
+                raise CheckpointError(f"{path.name} has {count:,} parameters; at most {LARGEST_MODEL:,} are read")
+            tensors = {}
+            for name in wanted:
+                tensor = read_tensor(file, entries[name]).float()
                 if not torch.isfinite(tensor).all():
                     raise CheckpointError(f"{path.name}: {name} holds values that are not finite numbers")
                 tensors[name] = tensor
             return tensors
     except OSError as error:
         raise CheckpointError(f"{path.name} cannot be read: {error.strerror or error}") from error
-    except SafetensorError as error:
+    except WeightsError as error:
         raise CheckpointError(f"{path.name} is no complete safetensors file; copy it again") from error
+
+
+def trace_bytes(config: ModelConfig, tokens: int = TOKENS) -> int:
+    """About what a trace takes with this many tokens a side, in bytes: as float32, masks as one byte a cell.
+
+    The parameters do not bound it: 64 layers of 128 heads, each one number wide, fit into 25 MB and make traces of 5 GB.
+    """
+    cells = config.heads * tokens**2 * (4 + 4 + 1)  # scores, weights, mask
+    states = 4 * tokens * config.d_model  # what enters, what a sub-layer adds, their sum, what leaves: four of them
+    vectors = 4 * tokens * config.heads * 2 * ((config.d_k or config.d_head) + config.d_head)
+    attentions = config.encoder_layers + 2 * config.decoder_layers
+    layers = config.encoder_layers + config.decoder_layers
+    inner = layers * (4 * tokens * 2 * config.d_ff + 4 * states)
+    vocabulary = getattr(config, "target_vocab_size", None) or config.vocab_size
+    return attentions * (cells + vectors + 4 * states) + inner + 4 * tokens * vocabulary
+
+
+def _configure(values: dict[str, Any]) -> ModelConfig:
+    config = ModelConfig.from_dict(values)
+    if (size := trace_bytes(config)) > LARGEST_TRACE:
+        raise ConfigError(
+            f"{config.encoder_layers} + {config.decoder_layers} layers of {config.heads} heads and {config.d_ff:,} "
+            f"neurons make traces of {size / 1e9:,.1f} GB; at most {LARGEST_TRACE / 1e9:.1f} GB are allowed"
+        )
+    return config
 
 
 def load_checkpoint(path: Path) -> Checkpoint[Transformer]:
     """Read a checkpoint directory. Raises CheckpointError with one sentence about the first thing that is wrong."""
-    found = read_checkpoint(path, ARCHITECTURE, ModelConfig.from_dict, Transformer)
+    found = read_checkpoint(path, ARCHITECTURE, _configure, Transformer)
     found.model.arrange()
     return found
 
@@ -122,13 +186,21 @@ def read_checkpoint(
 
     configure: the table "model" of config.json -> a configuration, or ConfigError; build: a configuration -> the model.
     """
-    path = Path(path)
+    try:
+        return _read_folder(Path(path), architecture, configure, build)
+    except OSError as error:  # a folder nobody may look into, or a name longer than the system has
+        raise CheckpointError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def _read_folder(
+    path: Path, architecture: str, configure: Callable[[dict[str, Any]], Any], build: Callable[[Any], Model]
+) -> Checkpoint[Model]:
     if not path.is_dir():
         raise CheckpointError(f"there is no checkpoint folder {path}")
     for name in (CONFIG, WEIGHTS, TOKENIZER):
         if not (path / name).is_file():
             raise CheckpointError(f"{path} is no checkpoint: it has no {name}")
-    about = _read_json(path / CONFIG)
+    about = read_json(path / CONFIG)
     if not isinstance(about, dict) or about.get("architecture") != architecture:
         arrived = str(about.get("architecture", about.get("model_type")) if isinstance(about, dict) else None)
         if arrived in OTHERS:
@@ -143,24 +215,36 @@ def read_checkpoint(
         if (path / TOKENIZER).stat().st_size > LARGEST_TOKENIZER:
             raise CheckpointError(f"{TOKENIZER} is larger than {LARGEST_TOKENIZER:,} bytes")
         tokenizer = Tokenizer.load(path / TOKENIZER)
-        with torch.device("meta"):
+        with shapes_only():
             model = build(config)
         weights = _read_weights(path / WEIGHTS, model)
     except (ConfigError, TokenizerError) as error:
         raise CheckpointError(f"{path}: {error}") from error
-    if len(tokenizer) != config.vocab_size:
-        raise CheckpointError(
-            f"{path}: the tokenizer knows {len(tokenizer)} pieces and the model {config.vocab_size}; they belong apart"
-        )
+    for size in (config.vocab_size, getattr(config, "target_vocab_size", None) or config.vocab_size):
+        if len(tokenizer) != size:
+            raise CheckpointError(
+                f"{path}: the tokenizer knows {len(tokenizer)} pieces and the model {size}; they belong apart"
+            )
     specials = (config.pad_id, config.unk_id, config.start_id, config.end_id)
     if specials != (0, 1, 2, 3):  # where `Tokenizer` has them
         raise CheckpointError(f"{path}: the special ids are {shown(specials)} in config.json, 0 to 3 in the tokenizer")
     model = build(config)
     model.load_state_dict(weights)
     model.requires_grad_(False).eval()
-    metrics = _read_json(path / METRICS) if (path / METRICS).is_file() else {}
-    languages = (str(about.get("source", "source"))[:40], str(about.get("target", "target"))[:40])
-    return Checkpoint(path.name, path, model, tokenizer, languages, metrics if isinstance(metrics, dict) else {})
+    metrics = read_json(path / METRICS) if (path / METRICS).is_file() else {}
+    metrics = {name: value for name, value in metrics.items() if _shows(value)} if isinstance(metrics, dict) else {}
+    languages = (_language(about.get("source"), "source"), _language(about.get("target"), "target"))
+    return Checkpoint(path.name, path, model, tokenizer, languages, metrics)
+
+
+def _shows(score: Any) -> bool:
+    """Whether a score can be shown; JSON may also hold NaN, and whole numbers of thousands of digits."""
+    return not isinstance(score, int | float) or -1e15 < score < 1e15
+
+
+def _language(value: Any, side: str) -> str:
+    """The name of a language as config.json has it, a short text that can be shown, or else the name of the side."""
+    return (clean(value[:200])[:40] if isinstance(value, str) else "") or side
 
 
 def save_checkpoint(

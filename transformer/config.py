@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass
 from reprlib import repr as shown  # a config.json may hold a megabyte where a number belongs; messages stay short
 from typing import Any
 
-ACTIVATIONS = ("relu", "gelu")
+ACTIVATIONS = ("relu", "gelu", "swish")
 NORMS = ("post", "pre")
 POSITIONS = ("sinusoidal", "learned", "none")
+LAYOUTS = ("interleaved", "halves")
 
 # Bounds for every whole number in a configuration. They are far above any model this project can show and keep a
 # hostile config.json from asking for more memory than a machine has.
@@ -33,6 +35,7 @@ class ModelConfig:
     """Sizes and choices of one encoder-decoder Transformer (Vaswani et al. 2017, section 3 and Table 3).
 
     vocab_size:      pieces known to the tokenizer, shared by source and target
+    target_vocab_size: pieces of the target where it has a vocabulary and a table of its own; None: shared, section 3.4
     d_model:         width of the residual stream
     d_ff:            inner width of the feed-forward sub-layer
     heads:           h; every head is d_head = d_model / h wide
@@ -40,13 +43,20 @@ class ModelConfig:
     decoder_layers:  N
     dropout:         P_drop of section 5.4, on each sub-layer's output and on the sums of embeddings and encodings
     attention_dropout: on the attention weights, an option the paper does not describe (its code has it)
-    activation:      "relu" (equation 2) or "gelu"
+    activation:      "relu" (equation 2), "gelu" (Hendrycks and Gimpel 2016) or "swish", z sigmoid(z) (Ramachandran et
+                     al. 2017), which is SiLU by another name
     norm:            "post", LayerNorm(x + Sublayer(x)) as in section 3.1; or "pre", x + Sublayer(LayerNorm(x))
     positions:       "sinusoidal" (section 3.5), "learned" (Table 3, row E), or "none"
+    layout:          of sinusoidal positions: "interleaved", sine and cosine by turns as in section 3.5; or "halves",
+                     all sines before all cosines, as in Marian: the same numbers in another order
     max_positions:   longest sequence, in tokens
     d_k:             width of a head's queries and keys; None: d_head, as in the paper but for rows B of Table 3
     scaling:         scores are divided by sqrt(d_k) (equation 1); False: not, as if section 3.2.1 had not been written
-    pad_id, unk_id, start_id, end_id: ids of the four special tokens <pad>, <unk>, <s>, </s>
+    embedding_scale: embeddings are multiplied by sqrt(d_model) (section 3.4); False: not
+    tied_output:     the target's embedding table makes the logits too (section 3.4); False: a matrix of its own does
+    output_bias:     a learned number is added to every logit; the paper has none
+    pad_id, unk_id, start_id, end_id: ids of the special tokens <pad>, <unk>, <s>, </s>; start_id may be pad_id, as in
+                     Marian, whose decoder is fed <pad> first
 
     Raises ConfigError, naming the field, what arrived and what is allowed.
     """
@@ -65,6 +75,11 @@ class ModelConfig:
     max_positions: int = 512
     d_k: int | None = None
     scaling: bool = True
+    target_vocab_size: int | None = None
+    layout: str = "interleaved"
+    embedding_scale: bool = True
+    tied_output: bool = True
+    output_bias: bool = False
     layer_norm_eps: float = 1e-5
     pad_id: int = 0
     unk_id: int = 1
@@ -80,8 +95,15 @@ class ModelConfig:
             raise ConfigError(
                 f"d_k is {shown(self.d_k)}; nothing, or a whole number from 1 to {LIMITS['d_model'][1]:,} is allowed"
             )
-        if type(self.scaling) is not bool:
-            raise ConfigError(f"scaling is {shown(self.scaling)}; true and false are allowed")
+        low, high = LIMITS["vocab_size"]
+        own = self.target_vocab_size
+        if own is not None and (type(own) is not int or not low <= own <= high):
+            raise ConfigError(
+                f"target_vocab_size is {shown(own)}; nothing, or a whole number from {low} to {high:,} is allowed"
+            )
+        for name in ("scaling", "embedding_scale", "tied_output", "output_bias"):
+            if type(getattr(self, name)) is not bool:
+                raise ConfigError(f"{name} is {shown(getattr(self, name))}; true and false are allowed")
         if self.d_model % self.heads:
             raise ConfigError(
                 f"d_model {self.d_model} cannot be split into {self.heads} heads of equal width; "
@@ -96,20 +118,33 @@ class ModelConfig:
         eps = self.layer_norm_eps
         if not isinstance(eps, int | float) or isinstance(eps, bool) or not 0 < eps < 1:
             raise ConfigError(f"layer_norm_eps is {shown(eps)}; a number between 0 and 1 is allowed")
-        for name, allowed in (("activation", ACTIVATIONS), ("norm", NORMS), ("positions", POSITIONS)):
+        choices = {"activation": ACTIVATIONS, "norm": NORMS, "positions": POSITIONS, "layout": LAYOUTS}
+        for name, allowed in choices.items():
             value = getattr(self, name)
             if value not in allowed:
                 raise ConfigError(f"{name} is {shown(value)}; allowed are {' and '.join(allowed)}")
         specials = (self.pad_id, self.unk_id, self.start_id, self.end_id)
-        if any(type(i) is not int or not 0 <= i < self.vocab_size for i in specials):
-            raise ConfigError(f"special ids {shown(specials)} must be whole numbers below vocab_size {self.vocab_size}")
-        if len(set(specials)) != len(specials):
-            raise ConfigError(f"special ids {specials} must differ from each other")
+        smaller = min(self.vocab_size, self.output_size)
+        if any(type(i) is not int or not 0 <= i < smaller for i in specials):
+            raise ConfigError(f"special ids {shown(specials)} must be whole numbers below vocab_size {smaller}")
+        others = (self.pad_id, self.unk_id, self.end_id)
+        if len(set(others)) != 3 or self.start_id in (self.unk_id, self.end_id):
+            raise ConfigError(f"special ids {specials} must differ from each other, but for <s>, which may be <pad>")
 
     @property
     def d_head(self) -> int:
         """Width of one head, d_v of section 3.2.2, and d_k unless the configuration names another."""
         return self.d_model // self.heads
+
+    @property
+    def output_size(self) -> int:
+        """Pieces that the decoder reads and writes."""
+        return self.target_vocab_size or self.vocab_size
+
+    @property
+    def embedding_factor(self) -> float:
+        """What embeddings are multiplied by: sqrt(d_model) of section 3.4, or 1."""
+        return math.sqrt(self.d_model) if self.embedding_scale else 1.0
 
     @property
     def scale(self) -> float:

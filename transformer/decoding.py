@@ -11,7 +11,35 @@ from transformer.model import Transformer
 from transformer.stepping import Replay, Stepper
 from transformer.tap import FUSED, OFF, AnyTap
 
+ALPHA = 0.6  # section 6.1: "beam search with a beam size of 4 and length penalty alpha = 0.6"
 EXTRA_LENGTH = 50  # section 6.1: "maximum output length during inference to input length + 50"
+
+
+@dataclass(frozen=True)
+class BeamRule:
+    """How beam search compares hypotheses and when it has found enough.
+
+    penalty: a sum of log-probabilities is divided by "wu", ((5 + length) / 6)^alpha (Wu et al. 2016, equation 14), or
+        by "length", length^alpha.
+    ends: with a sentence once "overtaken", no open hypothesis can still overtake its best finished one; "present", as
+        many hypotheses as beams are finished and the best open one, at its present length, is not above the worst of
+        them; or "full", as many as beams are finished.
+    renormalise: log-probabilities are those among the tokens that may be written, not under the full softmax.
+    cut: a hypothesis that the limit cuts off is compared with finished ones; else it counts only where there is none.
+
+    The defaults are section 6.1's. Hugging Face's `early_stopping` "never", False and True are the three ends.
+    """
+
+    penalty: str = "wu"
+    ends: str = "overtaken"
+    renormalise: bool = False
+    cut: bool = False
+
+    def divisor(self, length: int, alpha: float) -> float:
+        return length**alpha if self.penalty == "length" else length_penalty(length, alpha)
+
+
+PAPER = BeamRule()
 
 
 @dataclass(frozen=True)
@@ -112,18 +140,19 @@ def beam(
     model: Transformer,
     source: Tensor,
     beams: int = 4,
-    alpha: float = 0.6,
+    alpha: float = ALPHA,
     limit: int | None = None,
     tap: AnyTap = OFF,
+    rule: BeamRule = PAPER,
 ) -> list[Hypothesis]:
     """Beam search (section 6.1: beam 4, alpha 0.6): the hypothesis with the best score / length_penalty.
 
-    source: ids [batch, source] ending in </s>, padded; tap: as in `greedy`. A sentence is finished once no open
-    hypothesis can overtake its best finished one.
+    source: ids [batch, source] ending in </s>, padded; tap: as in `greedy`; rule: how hypotheses are compared and when
+    a sentence is finished.
     """
     config = model.config
     device = source.device
-    vocab = config.vocab_size
+    vocab = config.output_size
     count = len(source)
     limits = _limits(model, source, limit)
     # Row r of the batch is hypothesis r % beams of sentence owners[r // beams].
@@ -134,18 +163,33 @@ def beam(
     totals[:, 0] = 0.0  # all beams start equal, so only the first may branch
     history: list[list[tuple[int, ...]]] = [[()] * beams for _ in owners]
     probs: list[list[tuple[float, ...]]] = [[()] * beams for _ in owners]
-    best: list[Hypothesis | None] = [None] * count
+    finished: list[list[Hypothesis]] = [[] for _ in owners]  # of each sentence the best, at most `beams`, best first
+    exact = rule.ends == "overtaken"
 
     def value(hypothesis: Hypothesis) -> float:
-        return hypothesis.score / length_penalty(len(hypothesis.ids), alpha)
+        return hypothesis.score / rule.divisor(len(hypothesis.ids), alpha)
 
     def offer(owner: int, hypothesis: Hypothesis) -> None:
-        current = best[owner]
-        if current is None or value(hypothesis) > value(current):
-            best[owner] = hypothesis
+        found = finished[owner]
+        found.append(hypothesis)
+        found.sort(key=value, reverse=True)  # stable: of equals the first found stays first
+        del found[beams:]
+
+    def enough(owner: int, step: int, best_open: float) -> bool:
+        """Whether nothing better is looked for; best_open: the highest sum of log-probabilities that is still open."""
+        found = finished[owner]
+        if exact:
+            # Totals only fall and a positive penalty only grows: this bounds what any open hypothesis can still reach.
+            length = limits[owner] if alpha > 0 else step + 1
+            return bool(found) and value(found[0]) >= best_open / rule.divisor(length, alpha)
+        if len(found) < beams or rule.ends == "full":
+            return len(found) == beams
+        return best_open / rule.divisor(step, alpha) <= value(found[-1])
 
     for step in range(1, max(limits) + 1):
         log_probs = _candidates(model, _log_probs(model, stepper(fed)))
+        if rule.renormalise:
+            log_probs = log_probs.log_softmax(-1)
         joint = (totals.view(-1, 1) + log_probs).view(len(owners), beams * vocab)
         # 2 x beams candidates always hold at least `beams` that do not end.
         values, flat = joint.topk(2 * beams, dim=-1)
@@ -154,11 +198,12 @@ def beam(
         new_totals, new_history, new_probs, new_owners = [], [], [], []
         for i, owner in enumerate(owners):
             open_rows, open_tokens, open_totals = [], [], []
+            full = step == limits[owner]
             for rank, (total, place) in enumerate(zip(values[i].tolist(), flat[i].tolist(), strict=True)):
                 parent, token = divmod(place, vocab)
                 if total == -torch.inf:
                     continue
-                if token == config.end_id:
+                if token == config.end_id or (full and rule.cut):
                     if rank < beams:
                         last = total - totals[i, parent].item()
                         offer(owner, Hypothesis((*history[i][parent], token), (*probs[i][parent], last)))
@@ -166,15 +211,11 @@ def beam(
                     open_rows.append(parent)
                     open_tokens.append(token)
                     open_totals.append(total)
-            # Totals only fall and the penalty only grows: this bounds what any open hypothesis can still reach.
-            found = best[owner]
-            reach = max(open_totals) / length_penalty(limits[owner], alpha) if open_totals else -torch.inf
-            full = step == limits[owner]
-            if full and open_rows and found is None:
+            if full and open_rows and not finished[owner]:
                 parent, token = open_rows[0], open_tokens[0]
                 last = open_totals[0] - totals[i, parent].item()
                 offer(owner, Hypothesis((*history[i][parent], token), (*probs[i][parent], last)))
-            if full or not open_rows or (found is not None and value(found) >= reach):
+            if full or not open_rows or enough(owner, step, max(open_totals)):
                 continue
             while len(open_rows) < beams:  # fewer live hypotheses than beams: keep the shape, out of the running
                 open_rows.append(open_rows[0])
@@ -195,4 +236,4 @@ def beam(
         stepper.select(chosen)
         fed = torch.tensor(tokens, device=device)[:, None]
         totals = torch.tensor(new_totals, device=device)
-    return [hypothesis if hypothesis is not None else Hypothesis((), ()) for hypothesis in best]
+    return [found[0] if found else Hypothesis((), ()) for found in finished]

@@ -40,7 +40,8 @@ TENSORS: dict[str, tuple[str, tuple[str, ...]]] = {
     "inner.weight": ("W_1", ("d_ff", "d_model")), "inner.bias": ("b_1", ("d_ff",)),
     "outer.weight": ("W_2", ("d_model", "d_ff")), "outer.bias": ("b_2", ("d_model",)),
     "norm.weight": ("γ", ("d_model",)), "norm.bias": ("β", ("d_model",)),
-    "embedding.weight": ("E", ("vocab", "d_model")), "positions.table": ("PE", ("position", "d_model")),
+    "embedding.weight": ("E", ("vocab", "d_model")), "output_matrix": ("W", ("vocab", "d_model")),
+    "output_bias": ("b", ("vocab",)), "positions.table": ("PE", ("position", "d_model")),
 }  # fmt: skip
 # Sub-layer -> its module in a layer, and the module of the residual connection around it.
 SUBLAYERS = {
@@ -221,7 +222,7 @@ def _outside(model: Transformer, names: Mapping[int, str]) -> dict[str, list[str
     ids = torch.tensor([[model.config.start_id]], device=model.device)
     tap = Tap()
     with torch.no_grad(), _Reads(tap, names) as reads:
-        vectors = [calm.embed(ids, tap=tap.at(side)) for side in SIDES]
+        vectors = [calm.embed(ids, tap=tap.at(side), side=side) for side in SIDES]
         calm.project(vectors[-1], tap)
     born = ["output" if name == "logits" else name for name in tap.records]
     boxes: dict[str, list[str]] = {}
@@ -296,7 +297,8 @@ def describe(model: Transformer) -> Description:
     def box(key: str) -> Box:
         entries = tuple(entry(name) for name in read[key])
         shared_with = tuple(other for other in read if other != key and set(read[other]) & set(read[key]))
-        return Box(key, *_named(model.config, key), entries, *_sums(entries, total), shared_with)
+        (name, section), sums = _named(model.config, key), _sums(entries, total)
+        return Box(key, name, section, entries, *sums, shared_with)
 
     return Description(model.config, tuple(box(key) for key in read), total)
 

@@ -69,5 +69,6 @@ def npz(trace: Trace) -> bytes:
     """
     text = json.dumps(index(trace), ensure_ascii=False, indent=1).encode("utf-8", "replace")
     written = io.BytesIO()
-    np.savez_compressed(written, **{"index.json": np.frombuffer(text, np.uint8)}, **arrays(trace))
+    entries: dict[str, Any] = {"index.json": np.frombuffer(text, np.uint8), **arrays(trace)}
+    np.savez_compressed(written, **entries)
     return written.getvalue()

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from transformer.tap import OFF, AnyTap
 
+# Of `ModelConfig.activation`: max(0, z); z Phi(z), with the normal distribution's Phi; z sigmoid(z).
+ACTIVATION: dict[str, Callable[[Tensor], Tensor]] = {"relu": F.relu, "gelu": F.gelu, "swish": F.silu}
+
 
 class FeedForward(nn.Module):
-    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2, equation 2; GELU in place of max(0, .) as an option."""
+    """FFN(x) = max(0, x W_1 + b_1) W_2 + b_2, equation 2; GELU or swish in place of max(0, .) as an option."""
 
     def __init__(self, d_model: int, d_ff: int, activation: str = "relu") -> None:
         super().__init__()
         self.inner = nn.Linear(d_model, d_ff)
         self.outer = nn.Linear(d_ff, d_model)
-        self.activation = F.gelu if activation == "gelu" else F.relu
+        self.activation = ACTIVATION[activation]
 
     def forward(self, x: Tensor, tap: AnyTap = OFF) -> Tensor:
         """[batch, token, d_model] -> [batch, token, d_model], each token by itself."""

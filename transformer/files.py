@@ -1,11 +1,43 @@
-"""Files that are there whole or not at all."""
+"""Files: written whole or not at all, read within bounds."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import os
+import stat
 from pathlib import Path
+from typing import BinaryIO
+
+
+def _at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # a pipe of that name would be waited for
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """A file, open for reading. Raises OSError, also for what is none: a pipe or a device may never end."""
+    file = open(path, "rb", opener=_at_once)  # noqa: SIM115, the caller closes it
+    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "it is no ordinary file", str(path))
+    return file
+
+
+def read_bounded(path: Path, largest: int) -> bytes:
+    """A whole file of at most `largest` bytes. Raises OSError, also for a longer one, however long it says it is."""
+    with open_regular(path) as file:
+        data = file.read(largest + 1)
+    if len(data) > largest:
+        raise OSError(errno.EFBIG, f"it is larger than {largest:,} bytes", str(path))
+    return data
+
+
+def read_own(path: Path, largest: int) -> bytes:
+    """As `read_bounded`, for what a folder from anywhere has shown to others: not what a symbolic link in it leads to
+    outside of it, such as a password file. Raises OSError."""
+    if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(path.parent)):
+        raise OSError(errno.EACCES, "it is a link that leads out of its folder", str(path))
+    return read_bounded(path, largest)
 
 
 def write_whole(path: Path, data: bytes) -> None:
@@ -13,6 +45,8 @@ def write_whole(path: Path, data: bytes) -> None:
 
     Raises OSError with the file's name, which a full disk does not say.
     """
+    if not path.name:  # "." and "/": they have no neighbour to be written beside
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     partial = path.with_name(f".{path.name}.partial")  # no tempfile: that would leave it readable by its owner only
     try:
         with partial.open("wb") as file:

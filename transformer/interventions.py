@@ -147,7 +147,7 @@ class Interventions:
             if isinstance(one, Pad | Reposition | Skip | Silence):
                 continue
             where = one.where
-            kinds = (where.kind,) if where.kind else KINDS
+            kinds: tuple[str, ...] = (where.kind,) if where.kind else KINDS
             if isinstance(one, Unmask):
                 kinds = tuple(kind for kind in kinds if kind in MASKED[one.mask])
             elif isinstance(one, Hide):
@@ -220,7 +220,7 @@ def _read(name: str, text: str) -> list[Switch]:
     return [_one(name, part.strip()) for part in text.split(",")]
 
 
-_PLAIN = {Reposition: "positions", Skip: "skip", Silence: "neurons"}
+_PLAIN: dict[type[Reposition | Skip | Silence], str] = {Reposition: "positions", Skip: "skip", Silence: "neurons"}
 
 
 def _one(name: str, text: str) -> Switch:

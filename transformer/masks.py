@@ -14,6 +14,15 @@ def padding_mask(ids: Tensor, pad_id: int) -> Tensor:
     return (ids != pad_id)[:, None, None, :]
 
 
+def real_tokens(fed: Tensor, pad_id: int) -> Tensor:
+    """Which ids that a decoder is fed are no padding; the first never is, also where decoding starts with <pad>.
+
+    fed: [batch, target], integers. Returns the same shape, bool.
+    """
+    first = torch.arange(fed.shape[1], device=fed.device) == 0
+    return (fed != pad_id) | first
+
+
 def causal_mask(length: int, device: torch.device | None = None) -> Tensor:
     """Hide the future: position q sees keys 0..q (section 3.2.3, "prevent leftward information flow").
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping
 
 import torch
 import torch.nn.functional as F
@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from transformer.config import ModelConfig
 from transformer.dropout import dropout
 from transformer.layers import DecoderLayer, EncoderLayer
-from transformer.masks import causal_mask, padding_mask
-from transformer.positional import LearnedPositions, NoPositions, SinusoidalPositions
+from transformer.masks import causal_mask, padding_mask, real_tokens
+from transformer.positional import LearnedPositions, NoPositions, Positions, SinusoidalPositions
 from transformer.tap import OFF, AnyTap
 
 
@@ -20,24 +20,36 @@ class TooLongError(ValueError):
     """More tokens than the model has positions; the message gives both numbers."""
 
 
+def _positions(config: ModelConfig) -> Positions:
+    if config.positions == "sinusoidal":
+        return SinusoidalPositions(config.max_positions, config.d_model, config.layout)
+    kind = LearnedPositions if config.positions == "learned" else NoPositions
+    return kind(config.max_positions, config.d_model)
+
+
 class Transformer(nn.Module):
     """Encoder and decoder stacks over one shared embedding table.
 
     Section 3.4: the table serves the encoder's input, the decoder's input and the output projection; as input it is
-    multiplied by sqrt(d_model). With norm="pre" each stack ends in one more LayerNorm.
+    multiplied by sqrt(d_model). With norm="pre" each stack ends in one more LayerNorm. A configuration may ask for a
+    table of the target's own (`target_embedding`), an output matrix of its own (`output_matrix`) and a number added to
+    every logit (`output_bias`); what is not asked for is None.
     """
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.config = config
         self.embedding = nn.Embedding(config.vocab_size, config.d_model)
-        positions = {"sinusoidal": SinusoidalPositions, "learned": LearnedPositions, "none": NoPositions}
-        self.positions = positions[config.positions](config.max_positions, config.d_model)
+        self.positions = _positions(config)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
         pre = config.norm == "pre"
         self.encoder_norm = nn.LayerNorm(config.d_model, eps=config.layer_norm_eps) if pre else nn.Identity()
         self.decoder_norm = nn.LayerNorm(config.d_model, eps=config.layer_norm_eps) if pre else nn.Identity()
+        width, pieces = config.d_model, config.output_size
+        self.target_embedding = nn.Embedding(pieces, width) if config.target_vocab_size else None
+        self.output_matrix = None if config.tied_output else nn.Parameter(torch.empty(pieces, width))
+        self.output_bias = nn.Parameter(torch.zeros(pieces)) if config.output_bias else None
         self._initialise()
 
     def _initialise(self) -> None:
@@ -47,7 +59,29 @@ class Transformer(nn.Module):
             if isinstance(module, nn.Linear):
                 nn.init.xavier_uniform_(module.weight)
                 nn.init.zeros_(module.bias)
-        nn.init.normal_(self.embedding.weight, std=self.config.d_model**-0.5)
+        for name, table in self.named_parameters():
+            if name in ("embedding.weight", "target_embedding.weight", "output_matrix"):
+                nn.init.normal_(table, std=self.config.d_model**-0.5)
+
+    @classmethod
+    def holding(cls, config: ModelConfig, weights: Mapping[str, Tensor]) -> Transformer:
+        """A model of these tensors, one a parameter by its name; none is initialised or copied."""
+        with torch.device("meta"):
+            model = cls(config)
+        model.load_state_dict(dict(weights), assign=True)
+        if config.positions != "learned":  # a table that is computed, not kept with the weights
+            model.positions = _positions(config)
+        return model
+
+    def table(self, side: str) -> Tensor:
+        """The embeddings of the "source" or the "target": [vocab, d_model], one table unless the model has two."""
+        own = self.target_embedding if side == "target" else None
+        return (self.embedding if own is None else own).weight
+
+    @property
+    def output_table(self) -> Tensor:
+        """The matrix whose rows make the logits: the target's embeddings (section 3.4), or its own. [vocab, d_model]"""
+        return self.table("target") if self.output_matrix is None else self.output_matrix
 
     def shrink_branches(self, gain: float) -> None:
         """Multiply the initial W^V, W^O and feed-forward matrices by gain, so that what a sub-layer adds begins small.
@@ -74,7 +108,8 @@ class Transformer(nn.Module):
             own, cross, ff = layer.self_attention, layer.cross_attention, layer.feed_forward
             places.append(([own.query, own.key, own.value], own))
             places += [([one], None) for one in (own.output, cross.query, cross.output, ff.inner, ff.outer)]
-        places.append(([self.embedding], None))
+        if self.output_matrix is None:
+            places.append(([self.embedding if self.target_embedding is None else self.target_embedding], None))
         memory = self.embedding.weight.new_empty(sum(one.weight.numel() for modules, _ in places for one in modules))
         used = 0
         for modules, attention in places:
@@ -87,16 +122,16 @@ class Transformer(nn.Module):
             if attention is not None:
                 attention.shared = matrix
 
-    def embed(self, ids: Tensor, start: int = 0, tap: AnyTap = OFF) -> Tensor:
+    def embed(self, ids: Tensor, start: int = 0, tap: AnyTap = OFF, side: str = "source") -> Tensor:
         """Embeddings times sqrt(d_model), plus positions; dropout on the sum (section 5.4).
 
-        ids: [batch, token]; start: position of the first token. Returns [batch, token, d_model].
+        ids: [batch, token]; start: position of the first token; side: whose they are. Returns [batch, token, d_model].
         Raises TooLongError.
         """
         length = ids.shape[1]
         if start + length > self.config.max_positions:
             raise TooLongError(f"{start + length} tokens arrived; this model has {self.config.max_positions} positions")
-        vectors = tap("embedding", self.embedding(ids) * math.sqrt(self.config.d_model))
+        vectors = tap("embedding", F.embedding(ids, self.table(side)) * self.config.embedding_factor)
         if tap.off:
             positions = self.positions(start, length)
         else:
@@ -128,8 +163,9 @@ class Transformer(nn.Module):
         Returns [batch, target, d_model]; row q, fed token q, predicts token q + 1.
         """
         cross_mask = padding_mask(source, self.config.pad_id)
-        self_mask = causal_mask(target.shape[1], target.device) & padding_mask(target, self.config.pad_id)
-        x = self.embed(target, tap=tap.at("target"))
+        real = real_tokens(target, self.config.pad_id)[:, None, None, :]
+        self_mask = causal_mask(target.shape[1], target.device) & real
+        x = self.embed(target, tap=tap.at("target"), side="target")
         at = tap.at("decoder")
         for index, layer in enumerate(self.decoder):
             x = layer(x, memory, self_mask, cross_mask, at.at(str(index)))
@@ -137,7 +173,7 @@ class Transformer(nn.Module):
 
     def project(self, hidden: Tensor, tap: AnyTap = OFF) -> Tensor:
         """Logits over the vocabulary with the embedding table's rows: [..., d_model] -> [..., vocab]."""
-        return tap("logits", F.linear(hidden, self.embedding.weight))
+        return tap("logits", F.linear(hidden, self.output_table, self.output_bias))
 
     def forward(self, source: Tensor, target: Tensor, tap: AnyTap = OFF) -> Tensor:
         """Teacher forcing. source: ids [batch, source]; target: ids fed in, [batch, target].

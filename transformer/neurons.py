@@ -12,6 +12,7 @@ from torch import Tensor
 
 from transformer.analysis.activations import ACTIVE
 from transformer.interventions import layers_of
+from transformer.masks import real_tokens
 from transformer.pretrained import Pretrained, readable
 from transformer.probing import Stopped
 from transformer.tap import STACKS, EditingTap, check_stack
@@ -146,7 +147,7 @@ def neuron_statistics(
         batch = make_batch([numbered[row][0] for row in rows], [numbered[row][1] for row in rows], config)
         source, fed = batch.source.to(device), batch.target_in.to(device)
         sums["encoder"].begin(rows, source != config.pad_id)
-        sums["decoder"].begin(rows, fed != config.pad_id)
+        sums["decoder"].begin(rows, real_tokens(fed, config.pad_id))
         model.model.decode(fed, model.model.encode(source, tap), source, tap)
         done += len(rows)
         if not progress(done, len(pairs)):

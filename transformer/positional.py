@@ -6,14 +6,17 @@ import torch
 from torch import Tensor, nn
 
 
-def sinusoidal(length: int, d_model: int) -> Tensor:
+def sinusoidal(length: int, d_model: int, layout: str = "interleaved") -> Tensor:
     """The paper's encoding: PE(p, 2i) = sin(p / 10000^(2i/d_model)), PE(p, 2i+1) = cos(the same angle).
 
+    layout: "interleaved" like this; "halves": PE(p, i) = sin(...), PE(p, d_model/2 + i) = cos(...), as in Marian.
     Returns [position, d_model], float32, computed in float64. d_model must be even.
     """
     position = torch.arange(length, dtype=torch.float64)[:, None]
     even = torch.arange(0, d_model, 2, dtype=torch.float64)
     angle = position / 10000.0 ** (even / d_model)
+    if layout == "halves":
+        return torch.cat((angle.sin(), angle.cos()), dim=-1).float()
     encoding = torch.stack((angle.sin(), angle.cos()), dim=-1)  # [position, d_model / 2, 2]
     return encoding.reshape(length, d_model).float()
 
@@ -35,9 +38,9 @@ class Positions(nn.Module):
 class SinusoidalPositions(Positions):
     """A fixed table of `sinusoidal` encodings; it holds no parameters and is not saved with the weights."""
 
-    def __init__(self, max_positions: int, d_model: int) -> None:
+    def __init__(self, max_positions: int, d_model: int, layout: str = "interleaved") -> None:
         super().__init__()
-        self.register_buffer("table", sinusoidal(max_positions, d_model), persistent=False)
+        self.register_buffer("table", sinusoidal(max_positions, d_model, layout), persistent=False)
 
 
 class NoPositions(Positions):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,15 +11,16 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from transformer.checkpoint import CheckpointError, load_checkpoint
+from transformer.checkpoint import CheckpointError
 from transformer.config import ModelConfig
-from transformer.decoding import Hypothesis, beam, greedy, output_limit
+from transformer.decoding import ALPHA, PAPER, BeamRule, Hypothesis, beam, greedy, output_limit
+from transformer.importers import open_folder
 from transformer.interventions import NONE, Hide, InterventionError, Interventions
 from transformer.model import Transformer
 from transformer.places import PACKAGE, checkpoint_folders
 from transformer.switching import edits_of
 from transformer.tap import FUSED, OFF, AnyTap, Edit, EditingTap
-from transformer.tokenizer import PIECE_MARK, Tokenizer
+from transformer.tokenizer import PIECE_MARK, AnyTokenizer
 from transformer.trace import Trace, trace_pass
 
 
@@ -47,7 +49,7 @@ def readable(pieces: Sequence[str]) -> tuple[str, ...]:
     return tuple(piece.replace(PIECE_MARK, " ").strip() or "␣" for piece in pieces)
 
 
-def numbered(tokenizer: Tokenizer, text: str, side: str, allowed: int) -> list[int]:
+def numbered(tokenizer: AnyTokenizer, text: str, side: str, allowed: int) -> list[int]:
     """Ids of the text. Raises InputError if there are none, or with </s> more than `allowed`."""
     ids = tokenizer.encode(text)
     if not ids:
@@ -65,19 +67,27 @@ def numbered(tokenizer: Tokenizer, text: str, side: str, allowed: int) -> list[i
 class Pretrained:
     """A model with its tokenizer, shared and never changed.
 
-    name: folder name; languages: of source and target; metrics: scores the checkpoint reports.
+    name: folder name; languages: of source and target; metrics: scores the checkpoint reports; tokenizer: of the
+    target, and of the source unless that has its own, source_tokenizer; rule, alpha: how it searches with beams.
     """
 
     name: str
     path: Path
     model: Transformer
-    tokenizer: Tokenizer
+    tokenizer: AnyTokenizer
     languages: tuple[str, str]
     metrics: Mapping[str, Any]
+    source_tokenizer: AnyTokenizer | None = None
+    rule: BeamRule = PAPER
+    alpha: float = ALPHA
 
     @property
     def config(self) -> ModelConfig:
         return self.model.config
+
+    def tokenizer_of(self, side: str) -> AnyTokenizer:
+        """What reads the "source" or the "target"."""
+        return self.source_tokenizer if side == "source" and self.source_tokenizer is not None else self.tokenizer
 
     def token_limit(self, limit: int | None = None) -> int:
         """Tokens allowed a side, </s> included: the model's positions, or fewer if asked."""
@@ -85,7 +95,7 @@ class Pretrained:
 
     def encode(self, text: str, side: str = "source", limit: int | None = None) -> list[int]:
         """Ids of the text, ending in </s>. Raises InputError if it is blank or longer than `token_limit(limit)`."""
-        return [*numbered(self.tokenizer, text, side, self.token_limit(limit)), self.config.end_id]
+        return [*numbered(self.tokenizer_of(side), text, side, self.token_limit(limit)), self.config.end_id]
 
     def pad(self, source: list[int], interventions: Interventions, limit: int | None = None) -> list[int]:
         """The source's ids with as many <pad> behind them as were asked for. Raises InputError if they do not fit."""
@@ -116,24 +126,28 @@ class Pretrained:
         return min(self.token_limit(limit), self.config.max_positions - interventions.shift("target"))
 
     def _decode(
-        self, source: list[int], beams: int, alpha: float, limit: int | None, interventions: Interventions = NONE
+        self, source: list[int], beams: int, alpha: float | None, limit: int | None, interventions: Interventions = NONE
     ) -> Hypothesis:
         allowed = output_limit(self.model, len(source), self.output_limit(interventions, limit))
         batch = torch.tensor([self.pad(source, interventions, limit)], device=self.model.device)
         tap = self.tap(interventions)
         if beams == 1:
             return greedy(self.model, batch, allowed, tap=tap)[0]
-        return beam(self.model, batch, beams, alpha, allowed, tap)[0]
+        return self._beam(batch, beams, alpha, allowed, tap)[0]
+
+    def _beam(self, batch: torch.Tensor, beams: int, alpha: float | None, limit: int, tap: AnyTap) -> list[Hypothesis]:
+        return beam(self.model, batch, beams, self.alpha if alpha is None else alpha, limit, tap, self.rule)
 
     def translate(
         self,
         text: str,
         beams: int = 1,
-        alpha: float = 0.6,
+        alpha: float | None = None,
         limit: int | None = None,
         interventions: Interventions = NONE,
     ) -> Translation:
-        """The model's own translation: greedy, or beam search with length penalty alpha; with switches if any are set.
+        """The model's own translation: greedy, or beam search with length penalty alpha (None: the checkpoint's, 0.6 as
+        in section 6.1 unless it says another); with switches if any are set.
 
         Raises InputError, InterventionError.
         """
@@ -156,7 +170,7 @@ class Pretrained:
         self,
         texts: Sequence[str],
         beams: int = 1,
-        alpha: float = 0.6,
+        alpha: float | None = None,
         batch_tokens: int = 3000,
         interventions: Interventions = NONE,
     ) -> list[str]:
@@ -191,7 +205,7 @@ class Pretrained:
             if beams == 1:
                 found = greedy(self.model, batch, longest, tap=tap)
             else:
-                found = beam(self.model, batch, beams, alpha, longest, tap)
+                found = self._beam(batch, beams, alpha, longest, tap)
             for row, hypothesis in zip(rows, found, strict=True):
                 out[keys[row]] = self.tokenizer.decode(hypothesis.ids)
         return out
@@ -223,7 +237,7 @@ class Pretrained:
             target_text = target
             out_labels = readable([*self.tokenizer.surfaces(target), "</s>"])
         fed = [self.config.start_id, *out[:-1]]
-        labels = readable([*self.tokenizer.surfaces(source), "</s>"])
+        labels = readable([*self.tokenizer_of("source").surfaces(source), "</s>"])
         source_ids = self.pad(source_ids, interventions, limit)
         self._check_hidden(interventions, source=len(source_ids), **({} if own else {"target": len(fed)}))
         return Trace(
@@ -236,11 +250,11 @@ class Pretrained:
             source_ids=tuple(source_ids),
             target_in_ids=tuple(fed),
             target_out_ids=tuple(out),
-            source_tokens=tuple(self.tokenizer.pieces(source_ids)),
+            source_tokens=tuple(self.tokenizer_of("source").pieces(source_ids)),
             target_in=tuple(self.tokenizer.pieces(fed)),
             target_out=tuple(self.tokenizer.pieces(out)),
             source_labels=(*labels, *["<pad>"] * interventions.pads),
-            target_in_labels=("<s>", *out_labels[:-1]),
+            target_in_labels=(*readable(self.tokenizer.pieces(fed[:1])), *out_labels[:-1]),
             target_out_labels=out_labels,
             interventions=interventions,
             **self._pass(source_ids, fed, out, interventions, edits),
@@ -288,9 +302,9 @@ class Pretrained:
         source_ids = self.pad([trace.source_ids[place] for place in order], interventions, limit)
         target_in, tokens, labels = list(trace.target_in_ids), list(trace.target_in), list(trace.target_in_labels)
         for place, number in (fed or {}).items():
-            if not 0 <= place < len(target_in) or not 0 <= number < self.config.vocab_size:
+            if not 0 <= place < len(target_in) or not 0 <= number < self.config.output_size:
                 raise ValueError(
-                    f"id {number} at place {place}: there are {len(target_in)} places and {self.config.vocab_size} "
+                    f"id {number} at place {place}: there are {len(target_in)} places and {self.config.output_size} "
                     "ids, both counted from 0"
                 )
             (piece,) = self.tokenizer.pieces([number])
@@ -322,15 +336,24 @@ def available() -> dict[str, Path]:
     """Checkpoints that can be loaded by name, in order of the folders searched."""
     found: dict[str, Path] = {}
     for folder in checkpoint_folders():
-        if folder.is_dir():
-            for path in sorted(folder.iterdir()):
-                if (path / "config.json").is_file():
-                    found.setdefault(path.name, path)
+        with contextlib.suppress(OSError):  # a folder nobody may look into
+            for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+                with contextlib.suppress(OSError):
+                    if (path / "config.json").is_file():
+                        found.setdefault(path.name, path)
     return found
 
 
+def _is_folder(path: Path) -> bool:
+    """Whether there is a folder; a name longer than the system has is none either."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
 def load(name: str | Path, device: torch.device | str = "cpu") -> Pretrained:
-    """A bundled checkpoint by its name, or any checkpoint by the path of its folder.
+    """A bundled checkpoint by its name, or any checkpoint by the path of its folder, ours or a Marian model's.
 
     device: where it computes, "cpu", "cuda" or "mps"; traces come back to the CPU.
 
@@ -339,10 +362,18 @@ def load(name: str | Path, device: torch.device | str = "cpu") -> Pretrained:
     known = available()
     path = known.get(str(name), Path(name))
     recurrent = PACKAGE / "recurrent" / "checkpoints"
-    if not path.is_dir() and recurrent.is_dir() and str(name) in {other.name for other in recurrent.iterdir()}:
+    if not _is_folder(path) and recurrent.is_dir() and str(name) in {other.name for other in recurrent.iterdir()}:
         path = recurrent / name  # `load_checkpoint` says what it is
-    if not path.is_dir():
+    if not _is_folder(path):
         names = ", ".join(known) or "none found"
-        raise CheckpointError(f"there is no checkpoint {str(name)!r}; bundled are {names}, or give a folder's path")
-    found = load_checkpoint(path)
-    return Pretrained(found.name, found.path, found.model.to(device), found.tokenizer, found.languages, found.metrics)
+        raise CheckpointError(
+            f"there is no checkpoint {str(name)[:200]!r}; bundled are {names}, or give a folder's path"
+        )
+    try:
+        found = open_folder(path)
+    except OSError as error:
+        raise CheckpointError(f"{path} cannot be read: {error.strerror or error}") from error
+    return Pretrained(
+        found.name, found.path, found.model.to(device), found.tokenizer, found.languages, found.metrics,
+        found.source_tokenizer, found.rule, found.alpha,
+    )  # fmt: skip

@@ -100,7 +100,8 @@ def probe(
     for _, target in pairs:
         model.encode(target, "target")
     sources = [model.pad(model.encode(source), interventions) for source, _ in pairs]
-    texts, written = [""] * len(pairs), [()] * len(pairs)
+    texts = [""] * len(pairs)
+    written: list[tuple[int, ...]] = [()] * len(pairs)
     surprised, tokens, done = 0.0, 0, 0
     if not progress(0, len(pairs)):
         raise Stopped
@@ -141,9 +142,7 @@ def bleu_interval(before: tuple[str, ...], after: tuple[str, ...], references: t
     def bleu(sums: np.ndarray) -> float:
         numbers = sums.tolist()
         half = (len(numbers) - 2) // 2
-        return BLEU.compute_bleu(
-            numbers[:half], numbers[half:-2], *numbers[-2:], smooth_method=metric.smooth_method
-        ).score
+        return BLEU.compute_bleu(numbers[:half], numbers[half:-2], numbers[-2], numbers[-1], metric.smooth_method).score
 
     count = len(references)
     times = np.random.default_rng(0).multinomial(count, [1 / count] * count, DRAWS)  # how often each is drawn

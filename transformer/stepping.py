@@ -14,6 +14,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from transformer.attention import MultiHeadAttention, attend
+from transformer.feedforward import ACTIVATION
 from transformer.layers import DecoderLayer, SubLayer
 from transformer.masks import padding_mask
 from transformer.model import Transformer
@@ -57,7 +58,7 @@ class Stepper:
         self.model, self.heads, self.pre = model, config.heads, config.norm == "pre"
         self.tap, self.tap_input = tap.at("decoder"), tap.at("target")
         self.scale = None if config.scaling else 1.0
-        self.activation = F.gelu if config.activation == "gelu" else F.relu
+        self.activation = ACTIVATION[config.activation]
         mask = padding_mask(source, config.pad_id)
         self.mask = None if tap.off and bool(mask.all()) else mask
         self.length = 0
@@ -93,7 +94,7 @@ class Stepper:
 
     def __call__(self, newest: Tensor) -> Tensor:
         """newest: the id each row is fed, [batch, 1]. Returns what predicts the next, [batch, 1, d_model]."""
-        x = self.model.embed(newest, self.length, self.tap_input)[:, 0]
+        x = self.model.embed(newest, self.length, self.tap_input, "target")[:, 0]
         self.length += 1
         rows, pre = len(x), self.pre
         seen = None if self.tap.off else newest.new_ones(1, 1, 1, self.length, dtype=torch.bool)

@@ -104,10 +104,10 @@ def _edit_sub_layer(edits: dict[str, Edit], found: HeadPlan, config: ModelConfig
         elif opened:
             tensor = tensor | _column(found.padding, tensor)
         if hides:
-            keys = torch.ones(len(found.hidden), 1, tensor.shape[-1], dtype=torch.bool, device=tensor.device)
+            shown = torch.ones(len(found.hidden), 1, tensor.shape[-1], dtype=torch.bool, device=tensor.device)
             for head, positions in enumerate(found.hidden):
-                keys[head, :, [one for one in positions if one < keys.shape[-1]]] = False
-            tensor = tensor & keys
+                shown[head, :, [one for one in positions if one < shown.shape[-1]]] = False
+            tensor = tensor & shown
             blind = (~tensor.any(-1)).nonzero()
             if len(blind):
                 _, head, query = blind[0].tolist()

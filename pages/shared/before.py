@@ -13,6 +13,7 @@ from pages.shared.say import say
 from pages.shared.state import max_tokens
 from pages.shared.texts import _
 from pages.shared.translation import table
+from pages.shared.turns import TURNS
 from transformer import CheckpointError, recurrent
 from transformer.figures import recurrent as figures
 from transformer.pretrained import InputError, Pretrained
@@ -34,7 +35,8 @@ def _recurrent() -> Recurrent:
 @st.cache_resource(max_entries=64, show_spinner=False)
 def _read(letters: str, limit: int) -> RecurrentTrace:
     """What the recurrent model computes for the letters, up to `limit` tokens a side. Raises InputError."""
-    return _recurrent().trace(letters, limit=limit)
+    with TURNS.turn():
+        return _recurrent().trace(letters, limit=limit)
 
 
 def reverses(model: Pretrained | Recurrent) -> bool:

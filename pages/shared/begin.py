@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from pathlib import Path
 
 import streamlit as st
@@ -20,6 +21,7 @@ from transformer.trace import KINDS
 from transformer.view.state import View, view_from_params
 
 PAGE = "headscope_page"
+UNREAD = "headscope_unread"  # whether the link waits for a model that can be opened, to say what it asks for
 TYPED = "headscope_typed"  # languages -> source and target typed for them last
 STYLES = {path.stem: path.read_text(encoding="utf-8") for path in Path(__file__).parent.glob("*.css")}
 
@@ -27,17 +29,19 @@ STYLES = {path.stem: path.read_text(encoding="utf-8") for path in Path(__file__)
 @dataclass(frozen=True)
 class Begun:
     """model: the checkpoint chosen; state: as the session or the link has it; header: where a page adds its menus;
-    arrived: the session was on another page before this run."""
+    arrived: the session was on another page before this run; fresh: it is new, the page that shows it perhaps not."""
 
     model: Pretrained
     state: State
     header: st.delta_generator.DeltaGenerator
     arrived: bool = False
+    fresh: bool = False
 
 
 def message(sentence: str, kind: str = "warning") -> None:
     """A sentence in a box; what a person typed in it stays text, markup and Markdown included."""
-    st.html(f'<div class="hs-message hs-{kind}" role="status">{html.escape(sentence)}</div>')
+    sentence = html.escape(cache.readable_text(sentence))
+    st.html(f'<div class="hs-message hs-{kind}" role="status">{sentence}</div>')
 
 
 def capital(error: Exception) -> str:
@@ -120,6 +124,15 @@ def _read_part(params: Mapping[str, str]) -> tuple[str, list[str]]:
     return PARTS[0], [sentence.format(asked=part[:40], parts=", ".join(PARTS))]
 
 
+@st.fragment(run_every=timedelta(days=1))
+def _come_back() -> None:
+    """Nothing, once a day; but a page that holds such a part asks for a run as soon as it is connected again.
+
+    Without one Streamlit's page waits for the next click. If its server died and another answers now, that one has no
+    session: the click would meet a state fresh from the link, and be lost.
+    """
+
+
 def begin(title: str, page: str = "") -> Begun:
     """Draw the header and give the page what it shows. Stops the page, with a sentence, if no model can be opened.
 
@@ -129,11 +142,12 @@ def begin(title: str, page: str = "") -> Begun:
     state = current()
     big = state.view.big if state is not None else st.query_params.get("big") == "1"
     st.html(f"<style>{STYLES['style']}{STYLES.get(page, '')}{':root{--hs-scale:1.3}' if big else ''}</style>")
+    _come_back()
     found = cache.checkpoints()
     if not found:
         message(_("No checkpoint was found; start with headscope --checkpoint FOLDER, or train one."), "error")
         st.stop()
-    fresh = state is None
+    fresh = st.session_state.get(UNREAD, True)
     if state is None:
         state = keep(arrive(list(found)))
     elif st.session_state.get(PAGE) != title:
@@ -143,7 +157,10 @@ def begin(title: str, page: str = "") -> Begun:
     st.session_state[PAGE] = title
     header = st.container(horizontal=True, vertical_alignment="center", gap="small", key="hs-header")
     with header:
-        st.html('<div class="hs-brand">Head<span>scope</span></div>', width="content")
+        # Streamlit's own skip link leads to what holds this header too; the stylesheet hides it.
+        skip = f'<a class="hs-skip" href="#hs-content">{html.escape(_("Skip to the content"))}</a>'
+        h1 = f'<h1 class="hs-spoken">{html.escape(title)}</h1>'
+        st.html(f'{skip}{h1}<div class="hs-brand">Head<span>scope</span></div>', width="content")
         st.page_link("app.py", label=_("Heads"))
         st.page_link("pages/lab.py", label=_("Lab"))
         st.page_link("pages/positions.py", label=_("Positions"))
@@ -156,12 +173,17 @@ def begin(title: str, page: str = "") -> Begun:
             st.session_state[CHECKPOINT] = state.checkpoint
         st.selectbox(
             _("Checkpoint"),
-            list(found),
+            list(dict.fromkeys([*found, state.checkpoint])),  # what was chosen may be gone from its folder
             key=CHECKPOINT,
             on_change=_switch_checkpoint,
             label_visibility="collapsed",
             width=175,
         )
+    st.html('<div id="hs-content" tabindex="-1"></div>')
+    if state.checkpoint not in found:
+        sentence = _("The checkpoint {name!r} is gone from its folder; put it back and reload, or choose another.")
+        message(sentence.format(name=state.checkpoint), "error")
+        st.stop()
     try:
         model = cache.load(state.checkpoint, str(found[state.checkpoint]))
     except transformer.CheckpointError as error:
@@ -179,12 +201,13 @@ def begin(title: str, page: str = "") -> Begun:
         own = {name: text for name, text in params.items() if name in OPTIONS.get(page, ())}
         params = {name: text for name, text in params.items() if name not in own}
         begin_with = start[0] if start and not {"kind", "layer", "head"} & set(params) else None
-        view, notices = view_from_params(params, layers, config.heads, begin_with)
+        view, misread = view_from_params(params, layers, config.heads, begin_with)
         switches, wrong = read_switches(params, config)
         part, unknown = _read_part(params)
-        notices = (*state.notices, *notices, *wrong, *unknown)
+        notices = (*state.notices, *misread, *wrong, *unknown)
         chosen = {page: own} if own else {}
         state = keep(replace(state, view=view, switches=switches, part=part, chosen=chosen, notices=notices))
+        st.session_state[UNREAD] = False
     else:
         state = keep(replace(state, view=fitting(state.view, model)))
     kept = fitting_switches(state.switches, model)
@@ -196,4 +219,4 @@ def begin(title: str, page: str = "") -> Begun:
         message(notice)
     if state.notices:
         keep(replace(state, notices=()))
-    return Begun(model, current() or state, header, arrived)
+    return Begun(model, current() or state, header, arrived, fresh)

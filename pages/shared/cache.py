@@ -2,29 +2,48 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import gc
+import hashlib
+import itertools
 import os
+import sys
 import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from functools import cache
 from pathlib import Path
 
 import streamlit as st
 import torch
+from torch import nn
 
 import transformer
 from pages.shared.sockets import send_at_once
+from pages.shared.turns import TURNS
 from transformer.interventions import Interventions
 from transformer.pretrained import Pretrained, Translation
 from transformer.trace import Trace
 
 TRACE_ROOM = 512 * 2**20  # bytes
+SWITCH = 0.001  # seconds between two changes of the thread that computes, where several would
+MOST_FILES = 200  # of a checkpoint's folder; ours have eight
+_stamps: weakref.WeakKeyDictionary[nn.Module, str] = weakref.WeakKeyDictionary()
+
+
+def readable_text(text: str) -> str:
+    """The text as it can be sent: half a character, as file names and JSON may hold, becomes a question mark."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def checkpoints() -> dict[str, Path]:
-    """Name -> folder of what can be opened: HEADSCOPE_CHECKPOINT first if it is a path, then the bundled ones."""
-    found = transformer.available()
+    """Name -> folder of what can be opened: HEADSCOPE_CHECKPOINT first if it is a path, then the bundled ones.
+
+    A folder whose name is no text, bytes that are not UTF-8, is left out: no browser could be sent the menu.
+    """
+    found = {name: path for name, path in transformer.available().items() if name == readable_text(name)}
     extra = os.environ.get("HEADSCOPE_CHECKPOINT", "")
     if extra and extra not in found:
         path = Path(extra)
@@ -32,17 +51,63 @@ def checkpoints() -> dict[str, Path]:
     return found
 
 
-@st.cache_resource(max_entries=4, show_spinner=False)
-def load(name: str, path: str) -> Pretrained:
-    """A checkpoint by name. Raises CheckpointError."""
-    torch.set_num_threads(1)  # many viewers share few cores; one thread each keeps the slowest click short
-    model = transformer.load(path, os.environ.get("HEADSCOPE_DEVICE", "cpu"))
-    model.trace("a")  # first pass pays for lazy set-up; pay it now
-    send_at_once()
-    # Streamlit collects garbage after every rerun; with torch loaded that is 140 ms unless what lives on is frozen.
+def stamp(path: str) -> str:
+    """What tells one state of a checkpoint's folder from another: its files' names, sizes, times and places on the
+    disk, which takes 30 microseconds; "" if it cannot be read."""
+    try:
+        with os.scandir(path) as found:
+            files = sorted(
+                (one.name, about.st_size, about.st_mtime_ns, about.st_ctime_ns, about.st_ino)
+                for one in itertools.islice(found, MOST_FILES)
+                if not one.name.startswith(".") and one.is_file() and (about := one.stat())
+            )
+    except OSError:
+        return ""
+    return hashlib.sha256(repr(files).encode("utf-8", "replace")).hexdigest()[:16]
+
+
+@cache
+def _settle() -> None:
+    """Once a process, when all that lives on has been imported: make waiting for one another short.
+
+    A collection of garbage stops every viewer. With torch loaded it takes 140 ms unless what lives on is frozen, which
+    nothing that came later may be: what is frozen is never collected, neither the sessions of viewers who are here
+    when another model is opened nor a model that makes room for it. Streamlit's own collection after every run, a
+    quarter of a click's time, is off (.streamlit/config.toml): Python collects by itself once enough has changed.
+
+    A thread that computes gives Python's lock up when somebody has waited for it for the switch interval. A click's 40
+    messages are sent one by one, each by a thread that then waits again, so Python's own 5 ms are 200 ms of a click.
+    """
     gc.collect()
     gc.freeze()
+    sys.setswitchinterval(SWITCH)
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _load(name: str, path: str, state: str) -> Pretrained:
+    """The checkpoint in that state of its folder. Raises CheckpointError, also if the folder changed meanwhile: of two
+    checkpoints of one shape, the tokenizer of one and the weights of the other would go together."""
+    torch.set_num_threads(1)  # many viewers share few cores; one thread each keeps the slowest click short
+    model = transformer.load(path, os.environ.get("HEADSCOPE_DEVICE", "cpu"))
+    if stamp(path) != state:
+        raise transformer.CheckpointError(f"{name} was changed while it was read; reload the page when it is complete")
+    with contextlib.suppress(transformer.InputError):  # a tokenizer may make nothing of it
+        model.trace("a")  # first pass pays for lazy set-up; pay it now
+    _stamps[model.model] = state
+    send_at_once()
+    _settle()
     return model
+
+
+def load(name: str, path: str) -> Pretrained:
+    """A checkpoint by name, as its folder is now: replaced while the app runs, it is read anew. Raises
+    CheckpointError."""
+    return _load(name, path, stamp(path))
+
+
+def identity(model: Pretrained) -> str:
+    """What a model's numbers are kept under: where it came from, and in which state that was."""
+    return f"{model.path}|{_stamps.get(model.model, '')}"
 
 
 def size(value: object) -> int:
@@ -68,12 +133,22 @@ class Traces:
         self._lock = threading.Lock()
 
     def get(self, key: Hashable, make: Callable[[], Trace]) -> Trace:
-        """The trace kept under this key, or the one that `make` makes now. Whatever `make` raises is not kept."""
+        """The trace kept under this key, or the one that `make` makes now, in turn. What it raises is not kept."""
+        found = self._find(key)
+        if found is not None:
+            return found
+        with TURNS.turn():
+            found = self._find(key)  # who was before in the queue may have made the same
+            return found if found is not None else self._keep(key, make())
+
+    def _find(self, key: Hashable) -> Trace | None:
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)
-                return self._kept[key]
-        made = make()  # two viewers may make the same at once; one of the two is kept
+            return self._kept.get(key)
+
+    def _keep(self, key: Hashable, made: Trace) -> Trace:
+        """Keep it and make room; returns the one that is kept where somebody made the same at once."""
         with self._lock:
             if key not in self._kept:
                 self._kept[key] = made
@@ -91,7 +166,7 @@ def _traces() -> Traces:
 def trace(model: Pretrained, name: str, source: str, target: str, limit: int) -> Trace:
     """The trace of a sentence pair; blank target: the model's own translation. Raises InputError."""
     return _traces().get(
-        (name, str(model.path), source, target, limit), lambda: model.trace(source, target or None, limit=limit)
+        (name, identity(model), source, target, limit), lambda: model.trace(source, target or None, limit=limit)
     )
 
 
@@ -112,9 +187,10 @@ def retrace(
 
 @st.cache_resource(max_entries=1024, show_spinner=False)
 def _translation(_model: Pretrained, name: str, path: str, source: str, switches: str, limit: int) -> Translation:
-    return _model.translate(source, limit=limit, interventions=Interventions.parse(switches.split()))
+    with TURNS.turn():
+        return _model.translate(source, limit=limit, interventions=Interventions.parse(switches.split()))
 
 
 def translate(model: Pretrained, source: str, interventions: Interventions, limit: int) -> Translation:
     """The model's own greedy translation under switches. Raises InterventionError, InputError."""
-    return _translation(model, model.name, str(model.path), source, str(interventions) if interventions else "", limit)
+    return _translation(model, model.name, identity(model), source, str(interventions) if interventions else "", limit)

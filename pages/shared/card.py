@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import csv
+import io
+import re
 
 import streamlit as st
 
 from pages.shared import figure
 from pages.shared.texts import _
 from transformer.figures.training import training_curve
+from transformer.files import read_own
 from transformer.pretrained import Pretrained
+
+LARGEST = 100_000  # bytes of a card or a log; those of the bundled models take 5,000
 
 
 def _is_toy(model: Pretrained) -> bool:
@@ -44,8 +49,7 @@ def curve(model: Pretrained) -> None:
         st.caption(_("This checkpoint brought no training.csv."))
         return
     try:
-        with path.open(encoding="utf-8", newline="") as file:
-            rows = list(csv.DictReader(file))
+        rows = list(csv.DictReader(io.StringIO(read_own(path, LARGEST).decode("utf-8"), newline="")))
         if _is_toy(model):
             rows = [{**row, "validation_bleu": ""} for row in rows]
         labels = {
@@ -56,17 +60,33 @@ def curve(model: Pretrained) -> None:
             "axis": _("loss, nats per token"),
         }
         drawn = training_curve(rows, labels, figure.theme())
-    except (OSError, ValueError, KeyError, csv.Error):
+    except (OSError, ValueError, KeyError, TypeError, csv.Error):
         st.caption(_("The training.csv of this checkpoint cannot be read."))
         return
     figure.prepare()
     figure.draw(drawn, "training", "training")
 
 
+def tamed(markdown: str) -> str:
+    """The Markdown of a card as this page shows it: its headings one level below the page's own, but not the comments
+    in its code, and pictures as text. Those go everywhere: what looks like code here need not be code to Markdown."""
+    code = re.compile(r"(^ {0,3}(?:`{3,}|~{3,})[\s\S]*?(?:^ {0,3}(?:`{3,}|~{3,})|\Z)|`[^`\n]*`)", re.MULTILINE)
+    parts = code.split(markdown)
+    for at in range(0, len(parts), 2):  # between them: code
+        parts[at] = re.sub(r"^( {0,3}#{1,5})(?=[ \t])", r"\1#", parts[at], flags=re.MULTILINE)
+    return "".join(parts).replace("![", "!\\[")
+
+
 def card(model: Pretrained) -> None:
-    """The model card; Markdown without HTML, for a checkpoint may come from anywhere."""
+    """The model card; Markdown without HTML and without pictures, for a checkpoint may come from anywhere, and a
+    picture from elsewhere would tell that server who looks at it."""
     path = model.path / "README.md"
-    if path.is_file() and path.stat().st_size < 100_000:
-        st.markdown(path.read_text(encoding="utf-8", errors="replace"))
-    else:
+    if not path.is_file():
         st.caption(_("This checkpoint brought no model card (README.md)."))
+        return
+    try:
+        text = read_own(path, LARGEST).decode("utf-8", "replace")
+    except OSError as error:
+        st.caption(_("The model card (README.md) cannot be read: {reason}.").format(reason=error.strerror))
+        return
+    st.markdown(tamed(text))

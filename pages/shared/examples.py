@@ -9,12 +9,18 @@ from typing import Any
 
 import streamlit as st
 
+from pages.shared import cache
+from transformer.files import read_own
 from transformer.interventions import layers_of
 from transformer.pretrained import Pretrained
 from transformer.trace import KINDS
 from transformer.view.state import View, view_from_params
 
 EXAMPLES = "examples.json"
+LARGEST = 1_000_000  # bytes
+MOST = 100  # examples; those behind them are left out, as are those that are none
+LONGEST = 2_000  # characters of one text
+TEXTS = ("title", "look", "source", "target")
 
 
 @dataclass(frozen=True)
@@ -28,17 +34,32 @@ class Example:
     view: View
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
-def examples(_model: Pretrained, name: str) -> tuple[Example, ...]:
+def examples(model: Pretrained, name: str) -> tuple[Example, ...]:
     """The examples a checkpoint brings along; none if it brings none."""
+    return _examples(model, name, cache.identity(model))
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _examples(_model: Pretrained, name: str, identity: str) -> tuple[Example, ...]:
     path = Path(_model.path) / EXAMPLES
-    if not path.is_file():
+    try:
+        entries = json.loads(read_own(path, LARGEST).decode("utf-8")) if path.is_file() else []
+    except (OSError, ValueError, RecursionError):
         return ()
     config = _model.config
     layers = {kind: layers_of(config, kind) for kind in KINDS}
     found = []
-    entries: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
-    for entry in entries:
-        view = view_from_params({k: str(v) for k, v in entry.get("view", {}).items()}, layers, config.heads)[0]
-        found.append(Example(entry["title"], entry["look"], entry["source"], entry.get("target", ""), view))
+    for entry in entries[:MOST] if isinstance(entries, list) else ():
+        if not isinstance(entry, dict) or not all(_text(entry.get(name, "")) for name in TEXTS):
+            continue
+        title, look, source, target = (entry.get(name, "") for name in TEXTS)
+        asked = entry.get("view")
+        params = {name: str(value) for name, value in asked.items()} if isinstance(asked, dict) else {}
+        if title and source:
+            found.append(Example(title, look, source, target, view_from_params(params, layers, config.heads)[0]))
     return tuple(found)
+
+
+def _text(value: Any) -> bool:
+    """Whether it is a text short enough to show, of whole characters: JSON may hold half a one, "\\ud800"."""
+    return isinstance(value, str) and len(value) <= LONGEST and value == value.encode("utf-8", "replace").decode()

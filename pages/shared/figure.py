@@ -25,6 +25,8 @@ def texts() -> dict[str, str]:
         "save_csv": _("Its numbers (CSV)"),
         "failed": _("This figure cannot be drawn: {reason}"),
         "missing": _("the plotting library did not arrive; reload the page"),
+        "read": _("{title}: {count} numbers, from {low} to {high}. The arrow keys read them one by one."),
+        "read_none": _("{title}: nothing to read yet"),
     }
 
 

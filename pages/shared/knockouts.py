@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Callable
 from dataclasses import replace
 
 import streamlit as st
@@ -242,13 +243,16 @@ def _try(options: Options, trace: Trace, config: ModelConfig) -> None:
         options.report("layer", 1)
         _put("decoder", 0, leaders)
 
-    found = [
+    def skip(*left_out: Skip) -> None:
+        _set(Skip, NONE, list(left_out))
+
+    found: list[tuple[str, str, Callable[[], None]]] = [
         (
             _("FFN {layer} of the encoder").format(layer=ffn.layer + 1),
             _("one sub-layer of many"),
-            lambda: _set(Skip, NONE, [ffn]),
+            lambda: skip(ffn),
         ),
-        (_("All cross-attention"), _("the source out of sight"), lambda: _set(Skip, NONE, cross)),
+        (_("All cross-attention"), _("the source out of sight"), lambda: skip(*cross)),
         (
             _("The {count} most active neurons of decoder layer 1").format(count=len(leaders)),
             _("of {count} in the layer").format(count=f"{config.d_ff:,}"),

@@ -14,6 +14,7 @@ from pages.shared.begin import Begun, message
 from pages.shared.options import Options
 from pages.shared.say import say
 from pages.shared.texts import _
+from pages.shared.turns import TURNS
 from transformer.analysis.positions import neighbour_cosines, row_norms
 from transformer.figures import learned_positions as figures
 from transformer.positional import sinusoidal
@@ -97,13 +98,14 @@ def _exact(_model: Pretrained, name: str, path: str, task: str, length: int) -> 
     if length + 1 > _model.config.max_positions:  # with </s>
         return None
     pairs = task_pairs(task, COUNT, (length, length), SEED)
-    answers = _model.translate_all([source for source, _answer in pairs])
+    with TURNS.turn():
+        answers = _model.translate_all([source for source, _answer in pairs])
     return sum(found == right for found, (_source, right) in zip(answers, pairs, strict=True)) / len(pairs)
 
 
 def exact(model: Pretrained, task: str, length: int) -> float | None:
     """As `_exact`, measured once for all viewers."""
-    return _exact(model, model.name, str(model.path), task, length)
+    return _exact(model, model.name, cache.identity(model), task, length)
 
 
 def texts() -> dict[str, str]:

@@ -22,7 +22,7 @@ from transformer.pretrained import Pretrained
 from transformer.trace import Trace
 
 CANDIDATES = 8
-STRONG, FULL = 0.58, 0.85  # shading from which ink is read worse than the ground, on dark and on light ground
+STRONG, FULL = 0.61, 0.91  # shading from which black is read better than white on dark ground, white than black on light
 
 
 def _texts() -> dict[str, str]:

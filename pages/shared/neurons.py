@@ -10,7 +10,7 @@ from dataclasses import astuple, dataclass, field
 import numpy as np
 import streamlit as st
 
-from pages.shared import figure, probing
+from pages.shared import cache, figure, probing
 from pages.shared.activity import choose_layer, figure_texts, labels, percent, sides
 from pages.shared.begin import Begun, message
 from pages.shared.options import Options
@@ -46,7 +46,7 @@ def _shelf(_model: Pretrained, name: str, path: str) -> Shelf:
 
 
 def shelf(model: Pretrained) -> Shelf:
-    return _shelf(model, model.name, str(model.path))
+    return _shelf(model, model.name, cache.identity(model))
 
 
 # -- the token chosen ---------------------------------------------------------------------------------------------
@@ -73,7 +73,7 @@ def _leader(model: Pretrained, trace: Trace, stack: str, layer: int, token: int)
     """The neuron shown without a choice: of those with KEPT examples the strongest at the token, if the probe set was
     counted, else the strongest of all. While a person stays at this token it stays the same one."""
     activation = sides(trace)[stack].activation[layer, token]
-    place = (model.name, str(model.path), trace.source_text, trace.target_in, stack, layer, token)
+    place = (model.name, cache.identity(model), trace.source_text, trace.target_in, stack, layer, token)
     before = st.session_state.get(LED)
     if before is not None and before[0] == place:
         return int(before[1])
@@ -147,7 +147,7 @@ def _at_token(begun: Begun, trace: Trace, chosen: Chosen) -> None:
     value = activation[chosen.neuron]
     where = place_figures.place(chosen.stack, chosen.layer, texts=figure_texts())
     title = _("Neuron {neuron} of {place}").format(neuron=f"{chosen.neuron + 1:,}", place=where)
-    st.html(f'<h4 class="hs-ff-title">{html.escape(title)}</h4>')
+    st.html(f'<h2 class="hs-ff-title">{html.escape(title)}</h2>')
     label, value_text = labels(trace)[chosen.stack][chosen.token], f"{float(value):.3f}"
     if value == 0:
         say(_("At “{token}” it is silent: its activation is 0.").format(token=label))
@@ -217,7 +217,7 @@ def _vocabulary(model: Pretrained, chosen: Chosen) -> Promotion:
             readable(pieces), pieces, scores, deviations, chosen.neuron, chosen.stack, figure_texts(), figure.theme()
         )
 
-    kept = (str(model.path), chosen.stack, chosen.layer, chosen.neuron)
+    kept = (cache.identity(model), chosen.stack, chosen.layer, chosen.neuron)
     figure.draw(drawn, "feedforward_vocabulary", "feedforward-vocabulary", kept=kept)
     say(*_stands_out(model, found), _caution(model, chosen.stack, chosen.layer))
     _chance(model, found)
@@ -245,7 +245,7 @@ def _exciting(model: Pretrained, chosen: Chosen, found: NeuronStatistics, promot
     count = int(side.counts[chosen.layer, chosen.neuron])
     values = side.values[chosen.layer, chosen.neuron].tolist()
     kept = [at for at, value in enumerate(values) if value > found.threshold]
-    st.html(f'<h4 class="hs-ff-title">{html.escape(_("What excites it most in the probe set"))}</h4>')
+    st.html(f'<h2 class="hs-ff-title">{html.escape(_("What excites it most in the probe set"))}</h2>')
     if not kept:
         said = _("It fires on none of the {tokens} tokens of {pairs} sentences.")
         say(said.format(tokens=f"{side.tokens:,}", pairs=found.pairs))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from dataclasses import replace
+from typing import Any
 
 import streamlit as st
 
@@ -14,6 +15,7 @@ from pages.shared.options import Options
 from pages.shared.say import check, deviation, say
 from pages.shared.state import current, keep, max_tokens
 from pages.shared.texts import _
+from pages.shared.turns import TURNS
 from pages.shared.words import in_words
 from transformer.analysis.permutation import Equivariance, equivariance, permutation
 from transformer.figures.permutation import permutation_deviations
@@ -84,7 +86,7 @@ def _control(begun: Begun, side: str, switches: Interventions, tokens: int) -> N
     if rule not in DEFAULTS:
         return
     amount, key = moves[-1].amount, f"positions_amount_{side}_{rule}"
-    about = {"key": key, "on_change": _amount, "args": (side, rule, moves), "width": 260}
+    about: dict[str, Any] = {"key": key, "on_change": _amount, "args": (side, rule, moves), "width": 260}
     if rule == "scale":
         factors = sorted({*FACTORS, float(amount)})
         if begun.arrived or st.session_state.get(key) != float(amount):
@@ -137,10 +139,11 @@ def _found(_model: Pretrained, _trace: Trace, name: str, seed: int, limit: int) 
     order = permutation(len(_trace.source_ids), seed)
     without = Interventions((Reposition("remove", "source"),))
     found = {}
-    for side, switches in (("with", _trace.interventions), ("without", without)):
-        usual = cache.retrace(_model, _trace, switches, limit)
-        moved = _model.retrace(_trace, switches, order=order, limit=limit)
-        found[side] = equivariance(usual, moved, order)
+    with TURNS.turn():
+        for side, switches in (("with", _trace.interventions), ("without", without)):
+            usual = cache.retrace(_model, _trace, switches, limit)
+            moved = _model.retrace(_trace, switches, order=order, limit=limit)
+            found[side] = equivariance(usual, moved, order)
     return found
 
 
@@ -172,10 +175,11 @@ def draw_equivariance(begun: Begun, options: Options, trace: Trace) -> None:
         "x": _("encoder layer"),
         "y": _("largest deviation"),
     }
-    numbers = [found[side].outputs.tolist() for side in ("with", "without")]
-    numbers[0] = numbers[0] if positions else []
+    found_with = found["with"].outputs.tolist() if positions else []
     figure.draw(
-        permutation_deviations(*numbers, found["with"].size.tolist(), texts, figure.theme()),
+        permutation_deviations(
+            found_with, found["without"].outputs.tolist(), found["with"].size.tolist(), texts, figure.theme()
+        ),
         "permutation",
         "permutation",
     )

@@ -93,7 +93,7 @@ def results(compared: Compared, found: Sequence[ProbeScores]) -> None:
     if len(found) > 1:
         head.append(in_words(compared.interventions, model.config))
         sentences = [
-            " ".join(filter(None, (moved(*found, toy), "" if toy else chance(*found)))),
+            " ".join(filter(None, (moved(found[0], found[1], toy), "" if toy else chance(found[0], found[1])))),
             scaling_note(compared.interventions, model.config),
         ]
     st.html(table(head, rows_of(found, toy), "hs-probe-table"))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 import streamlit as st
 
-from pages.shared import measuring
+from pages.shared import cache, measuring
 from pages.shared.begin import message
 from pages.shared.compared import Compared
 from pages.shared.measuring import POLL
@@ -28,7 +28,7 @@ Desk = measuring.Desk[Key, ProbeScores]
 
 def key_of(model: Pretrained, interventions: Interventions) -> Key:
     """What scores belong to."""
-    return model.name, str(model.path), str(interventions)
+    return model.name, cache.identity(model), str(interventions)
 
 
 class Measurement(measuring.Measurement):
@@ -84,7 +84,7 @@ def _pairs(_model: Pretrained, name: str, path: str) -> tuple[Pair, ...]:
 
 def pairs_of(model: Pretrained) -> tuple[Pair, ...]:
     """The probe set of a model, empty where there is none for its languages."""
-    return _pairs(model, model.name, str(model.path))
+    return _pairs(model, model.name, cache.identity(model))
 
 
 def _start(compared: Compared, pairs: Sequence[Pair]) -> None:

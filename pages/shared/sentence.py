@@ -11,9 +11,11 @@ from pages.shared import cache
 from pages.shared.begin import Begun, capital, menu, message
 from pages.shared.examples import Example, examples
 from pages.shared.state import SOURCE, TARGET, State, change, current, keep, max_tokens
-from pages.shared.texts import _
+from pages.shared.texts import _, plain_markdown
 from transformer.pretrained import InputError, Pretrained
 from transformer.trace import Trace
+
+LONGEST = 100_000  # characters a side that are read; a browser may send 200 million, minutes of work for all
 
 
 def _typed() -> None:
@@ -28,8 +30,10 @@ def _show(example: Example) -> None:
 
 
 def _label(model: Pretrained, side: str, text: str, limit: int) -> str:
-    """Label of a field, with how many of the allowed tokens are used: said before the limit is hit."""
-    language = model.languages[0 if side == SOURCE else 1]
+    """Label of a field, with how many of the allowed tokens are used: said before the limit is hit. Of a text that is
+    too long to be read, those of its beginning."""
+    text = text[:LONGEST]
+    language = plain_markdown(model.languages[0 if side == SOURCE else 1])
     used = len(model.tokenizer.encode(text))
     if side == TARGET and not used:
         return _("Target · {language} · empty: the model writes it, up to {limit} tokens").format(
@@ -48,7 +52,13 @@ def example_menu(begun: Begun) -> None:
     if place is not None:
         with place:
             for number, example in enumerate(found):
-                st.button(example.title, key=f"example-{number}", on_click=_show, args=(example,), width="stretch")
+                st.button(
+                    plain_markdown(example.title),
+                    key=f"example-{number}",
+                    on_click=_show,
+                    args=(example,),
+                    width="stretch",
+                )
                 st.html(f'<p class="hs-look">{html.escape(example.source)}<br>{html.escape(example.look)}</p>')
 
 
@@ -57,15 +67,21 @@ def fields(begun: Begun) -> None:
     state, model = begun.state, begun.model
     limit = model.token_limit(max_tokens())
     left, right = st.columns(2, gap="small")
+    shown = {}
     for column, side, text in ((left, SOURCE, state.source), (right, TARGET, state.target)):
-        if begun.arrived or st.session_state.get(side) != text:
+        if not begun.fresh and (begun.arrived or st.session_state.get(side) != text):
             st.session_state[side] = text  # a widget of another page with this key is another widget
-        column.text_input(
+        shown[side] = column.text_input(
             _label(model, side, text, limit),
+            # Not set in a new session: its page may be an old one, that lost its server while a person typed.
+            text if begun.fresh else "",
             key=side,
             on_change=_typed,
             placeholder=_("type a sentence") if side == SOURCE else _("the model's own output"),
         )
+    if begun.fresh and shown != {SOURCE: state.source, TARGET: state.target}:
+        change(source=shown[SOURCE], target=shown[TARGET])
+        st.rerun()
 
 
 def _example_line(state: State, model: Pretrained) -> None:
@@ -80,6 +96,11 @@ def traced(begun: Begun, look: bool = True) -> Trace | None:
     look: say what to look for in an example; that is a place in the explorer.
     """
     state = begun.state
+    for side, text in ((_("source"), state.source), (_("target"), state.target)):
+        if len(text) > LONGEST:
+            sentence = _("The {side} text has {count:,} characters; at most {limit:,} are read, shorten it.")
+            message(sentence.format(side=side, count=len(text), limit=LONGEST), "error")
+            return None
     try:
         found = cache.trace(
             begun.model, begun.model.name, state.source, state.target.strip() and state.target, max_tokens()

@@ -81,7 +81,7 @@ def words_row(found: Sequence[Word], marks: Sequence[bool]) -> str:
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], sort: str = "") -> str:
     """HTML: a table of plain texts, the first column naming each row."""
-    titles = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in head)
+    titles = "".join(f'<th scope="col">{html.escape(text)}</th>' if text else "<td></td>" for text in head)
     body = "".join(
         f'<tr><th scope="row">{html.escape(row[0])}</th>'
         + "".join(f"<td>{html.escape(text)}</td>" for text in row[1:])
@@ -97,7 +97,7 @@ def apart(before: Sequence[Word], after: Sequence[Word]) -> tuple[tuple[bool, ..
 
 
 def _side(title: str, translation: Translation, marks: Sequence[bool]) -> None:
-    st.html(f'<h4 class="hs-tr-title">{html.escape(title)}</h4>' + words_row(words_of(translation), marks))
+    st.html(f'<h2 class="hs-tr-title">{html.escape(title)}</h2>' + words_row(words_of(translation), marks))
 
 
 def _metrics(compared: Compared, before: Translation, after: Translation, given: bool) -> str:

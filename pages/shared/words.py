@@ -205,7 +205,7 @@ def _phrases(alike: Sequence[Switch], config: ModelConfig | None) -> list[str]:
         return [_at(places, _("scores × {factor}"), _("scores × {factor} in {place}"), factor=factor)]
     if isinstance(first, Unmask):
         if first.mask == "causal":  # it is in one kind of attention only
-            places = [EVERYWHERE if one == Where(*MASKED["causal"]) else one for one in places]
+            places = [EVERYWHERE if one == Where(MASKED["causal"][0]) else one for one in places]
             return [_at(places, _("causal mask off"), _("causal mask off in {place}"))]
         return [_at(places, _("padding mask off"), _("padding mask off in {place}"))]
     if first.rule == "uniform":

@@ -12,12 +12,12 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
 import transformer
-from tests.browser.find import FLAGS, NoBrowser, find_browser
+from tests.browser.find import FLAGS, NoBrowser, NoNginx, find_browser, find_nginx
 from transformer.pretrained import Pretrained
 
 if TYPE_CHECKING:
@@ -34,15 +34,28 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.browser)
 
 
+def _do_without(what: str) -> NoReturn:
+    if os.environ.get("CI", "").lower() in ("1", "true"):
+        pytest.fail(f"CI needs {what}", pytrace=False)
+    pytest.skip(f"BROWSER TESTS NOT RUN for want of {what}")
+
+
 @pytest.fixture(scope="session")
 def browser_path() -> str:
     """The program file of the browser. Without one: skipped, said loudly; with CI=true a failure."""
     try:
         return find_browser()
     except NoBrowser as error:
-        if os.environ.get("CI", "").lower() in ("1", "true"):
-            pytest.fail(f"CI needs a browser: {error}", pytrace=False)
-        pytest.skip(f"BROWSER TESTS NOT RUN: {error}")
+        _do_without(f"a browser: {error}")
+
+
+@pytest.fixture(scope="session")
+def nginx_path() -> str:
+    """The program file of nginx. Without one: as without a browser."""
+    try:
+        return find_nginx()
+    except NoNginx as error:
+        _do_without(f"nginx: {error}")
 
 
 @pytest.fixture(scope="session")
@@ -93,9 +106,9 @@ def stop(process: subprocess.Popen[bytes]) -> None:
     process.wait(10)
 
 
-def start(log: Path, **environment: str) -> tuple[subprocess.Popen[bytes], str]:
-    """Start the app on a free port and wait until it answers. Returns the process and its address."""
-    port = free_port()
+def start(log: Path, port: int = 0, **environment: str) -> tuple[subprocess.Popen[bytes], str]:
+    """Start the app, on a free port unless one is given, and wait until it answers. Returns process and address."""
+    port = port or free_port()
     command = [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}", "--server.headless=true"]
     with log.open("wb") as output:
         process = subprocess.Popen(

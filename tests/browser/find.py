@@ -1,4 +1,4 @@
-"""Find a Chromium or Chrome to test in, or fetch one."""
+"""Find a Chromium or Chrome to test in, and an nginx to put before the app, or fetch one."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 VARIABLE = "HEADSCOPE_BROWSER"
+NGINX = "HEADSCOPE_NGINX"
+NGINX_PLACES = ("/usr/sbin", "/usr/local/sbin", "/opt/homebrew/bin")
 NAMES = (
     "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge",
     "microsoft-edge-stable", "msedge",
@@ -37,12 +39,16 @@ class NoBrowser(Exception):
     """No browser, and what was tried."""
 
 
-def _runs(path: str | Path) -> bool:
+class NoNginx(Exception):
+    """No nginx, and what was tried."""
+
+
+def _runs(path: str | Path, ask: str = "--version") -> bool:
     """Whether it can be executed; a distribution's stub that only asks for another package cannot."""
     if sys.platform == "win32":  # chrome.exe --version opens a window there
         return Path(path).is_file()
     try:
-        done = subprocess.run([str(path), "--version"], capture_output=True, timeout=30, check=False)
+        done = subprocess.run([str(path), ask], capture_output=True, timeout=30, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return False
     return done.returncode == 0
@@ -68,8 +74,8 @@ def _playwrights_own() -> Path:
 
 
 def _try(*command: str, seconds: int) -> str:
-    """Run a command that fetches a browser; returns "" or why it failed."""
-    print(f"looking for a browser: {' '.join(command)}", file=sys.stderr)
+    """Run a command that fetches a program; returns "" or why it failed."""
+    print(f"looking for a program: {' '.join(command)}", file=sys.stderr)
     try:
         done = subprocess.run(
             command,
@@ -85,6 +91,36 @@ def _try(*command: str, seconds: int) -> str:
     except OSError as error:
         return error.strerror or str(error)
     return "" if done.returncode == 0 else f"exit status {done.returncode}"
+
+
+def _from_debian(package: str) -> str | None:
+    """Install a package of Debian's. Returns "" or why it failed; None where nobody may try."""
+    if not shutil.which("apt-get") or not hasattr(os, "geteuid") or os.geteuid() != 0:
+        return None
+    install = ("apt-get", "install", "-y", "--no-install-recommends", package)
+    failed = _try(*install, seconds=300)
+    if failed:  # a fresh container has no package lists yet
+        failed = _try("apt-get", "update", seconds=120) or _try(*install, seconds=300)
+    return failed
+
+
+def find_nginx() -> str:
+    """The path of an nginx that runs. Raises NoNginx.
+
+    In this order: the one HEADSCOPE_NGINX names, the one installed, Debian's package (installed where we are root).
+    """
+    if named := os.environ.get(NGINX):
+        if _runs(named, "-v"):
+            return named
+        raise NoNginx(f"{NGINX} is {named!r}, which does not run; name the program file of an nginx")
+    where = os.pathsep.join([os.environ.get("PATH", ""), *NGINX_PLACES])  # sbin is on few people's path
+    if (path := shutil.which("nginx", path=where)) and _runs(path, "-v"):
+        return path
+    failed = _from_debian("nginx")
+    if failed == "" and (path := shutil.which("nginx", path=where)) and _runs(path, "-v"):
+        return path
+    tried = "" if failed is None else f", and 'apt-get install nginx' failed ({failed or 'it does not run'})"
+    raise NoNginx(f"no nginx is installed{tried}. Install one, or name its program file in {NGINX}")
 
 
 def find_browser() -> str:
@@ -107,12 +143,8 @@ def find_browser() -> str:
         tried.append(f"'playwright install chromium' failed ({failed})" if failed else "Playwright fetched one")
     if own.is_file() and _runs(own):
         return str(own)
-    if shutil.which("apt-get") and hasattr(os, "geteuid") and os.geteuid() == 0:
-        failed = _try("apt-get", "install", "-y", "--no-install-recommends", "chromium", seconds=300)
-        if failed:  # a fresh container has no package lists yet
-            failed = _try("apt-get", "update", seconds=120) or _try(
-                "apt-get", "install", "-y", "--no-install-recommends", "chromium", seconds=300
-            )
+    failed = _from_debian("chromium")
+    if failed is not None:
         if not failed and (path := shutil.which("chromium")) and _runs(path):
             return path
         tried.append(f"'apt-get install chromium' failed ({failed or 'it does not run'})")

@@ -12,8 +12,9 @@ import torch
 from torch import Tensor
 
 # A neuron is active where its activation is above this, unless a reader asks for another. ReLU: where it is not 0. GELU
-# is 0 at 0 alone and as far from it as 0.170 where it switches a neuron off: what is no larger counts as inactive.
-ACTIVE = {"relu": 0.0, "gelu": 0.2}
+# is 0 at 0 alone and as far from it as 0.170 where it switches a neuron off: what is no larger counts as inactive. So is
+# swish, as far as 0.278.
+ACTIVE = {"relu": 0.0, "gelu": 0.2, "swish": 0.3}
 STEP, MOST = 0.05, 2.0  # of the thresholds a reader may choose
 PUBLISHED = 0.030  # share of activations above 0 in T5-Base (Li et al. 2023, "The Lazy Neuron Phenomenon", abstract)
 BINS = 60
@@ -101,13 +102,18 @@ def nonlinearity(kind: str, z: Sequence[float] | np.ndarray) -> Curves:
 
     "relu": max(0, z), slope 0 left of 0 and 1 right of it; at 0 it has none: NaN, which breaks a drawn line there.
     "gelu": z Phi(z), slope Phi(z) + z phi(z), with the normal distribution's Phi and density phi (Hendrycks and Gimpel
-    2016, section 2). Raises ValueError for another kind.
+    2016, section 2).
+    "swish": z s(z), slope s(z) + z s(z) (1 - s(z)), s(z) = 1 / (1 + e^-z) (Ramachandran et al. 2017, section 4).
+    Raises ValueError for another kind.
     """
     points = np.asarray(z, dtype=np.float64)
     if kind not in ACTIVE:
         raise ValueError(f"{kind!r} is no non-linearity of the feed-forward sub-layer; there are {', '.join(ACTIVE)}")
     if kind == "relu":
         return Curves(points, np.maximum(points, 0.0), np.where(points == 0, np.nan, (points > 0).astype(np.float64)))
+    if kind == "swish":
+        share = torch.from_numpy(points).sigmoid().numpy()
+        return Curves(points, points * share, share + points * share * (1.0 - share))
     below = 0.5 * (1.0 + torch.erf(torch.from_numpy(points) / math.sqrt(2.0)).numpy())
     density = np.exp(-0.5 * points**2) / math.sqrt(2.0 * math.pi)
     return Curves(points, points * below, below + points * density)

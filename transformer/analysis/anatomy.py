@@ -7,7 +7,6 @@ rest is worked out from that and the model's parameters, under whatever was swit
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import torch
@@ -120,7 +119,7 @@ class EmbeddingSteps:
     field         shape             what it is
     ------------  ----------------  ----------------------------------------------------------
     rows          [token, d_model]  the rows of the embedding table, E[id]
-    factor        float             sqrt(d_model)
+    factor        float             sqrt(d_model), or 1 in a model that leaves embeddings as they are
     embedding     [token, d_model]  rows times factor
     positions     [token, d_model]  what is added
     position_ids  [token]           which position each token is given, from 0
@@ -143,9 +142,10 @@ class OutputSteps:
     ------  -----------------  -------------------------------------------------------------
     t       whole              the step, a row of the decoder, from 0
     hidden  [target, d_model]  the decoder's output at every step
-    logits  [vocab]            hidden[t] E^T
+    logits  [vocab]            hidden[t] E^T, plus a bias a token in a model that has one
     ids     [likeliest]        the tokens of the largest logits, as in `Predictions`
     rows    [likeliest, d_model]  their rows of the table
+    biases  [likeliest]        their biases; None without
     """
 
     t: int
@@ -153,6 +153,7 @@ class OutputSteps:
     logits: Tensor
     ids: Tensor
     rows: Tensor
+    biases: Tensor | None = None
 
 
 @dataclass(frozen=True)
@@ -299,8 +300,8 @@ def embedding_steps(trace: Trace, model: Transformer, side: str) -> EmbeddingSte
     ids = trace.source_ids if side == "source" else trace.target_in_ids
     first = trace.encoder_self if side == "source" else trace.decoder_self
     return EmbeddingSteps(
-        rows=_numbers(model.embedding.weight[torch.tensor(ids, device=model.device)]),
-        factor=math.sqrt(model.config.d_model),
+        rows=_numbers(model.table(side)[torch.tensor(ids, device=model.device)]),
+        factor=model.config.embedding_factor,
         embedding=getattr(trace, f"{side}_embedding"),
         positions=getattr(trace, f"{side}_positions"),
         position_ids=getattr(trace, f"{side}_position_ids"),
@@ -340,8 +341,9 @@ def output_steps(trace: Trace, model: Transformer, t: int) -> OutputSteps:
         raise ValueError(f"step {t} of decoding; there are 0 to {len(trace.target_in) - 1}")
     logits = trace.logits[t]
     ids = logits.topk(min(LIKELIEST, len(logits))).indices
-    rows = _numbers(model.embedding.weight[ids.to(model.device)])
-    return OutputSteps(t, trace.decoder_output, logits, ids, rows)
+    place = ids.to(model.device)
+    biases = None if model.output_bias is None else _numbers(model.output_bias[place])
+    return OutputSteps(t, trace.decoder_output, logits, ids, _numbers(model.output_table[place]), biases)
 
 
 def steps(trace: Trace, model: Transformer, name: str, t: int = 0) -> Steps:

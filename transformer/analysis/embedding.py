@@ -19,7 +19,7 @@ class Norms:
     """Lengths (Euclidean norms) of what is added at the input of a stack: [token], float64.
 
     row:        the token's row in the embedding table, as if section 3.4's factor were off
-    scaled:     the row times sqrt(d_model), which is what the model adds
+    scaled:     the row times sqrt(d_model), which is what the paper's model adds
     positions:  the encoding it is added to (section 3.5)
     """
 
@@ -47,13 +47,19 @@ class Norms:
         return self._ratio(self.positions, self.row)
 
 
-def norms(trace: Trace, side: str) -> Norms:
-    """Who drowns whom at the input of a stack. side: "source" or "target"; raises ValueError for any other."""
+def norms(trace: Trace, side: str, factor: float | None = None) -> Norms:
+    """Who drowns whom at the input of a stack.
+
+    side: "source" or "target"; raises ValueError for any other. factor: what the model multiplies embeddings by, None
+    for sqrt(d_model).
+    """
     if side not in SIDES:
         raise ValueError(f"{side!r} is no side; there are {' and '.join(SIDES)}")
-    scaled = torch.linalg.vector_norm(getattr(trace, f"{side}_embedding").double(), dim=-1)
+    embedding = getattr(trace, f"{side}_embedding")
+    root = math.sqrt(embedding.shape[-1])
+    row = torch.linalg.vector_norm(embedding.double(), dim=-1) / (factor or root)
     positions = torch.linalg.vector_norm(getattr(trace, f"{side}_positions").double(), dim=-1)
-    return Norms(scaled / math.sqrt(getattr(trace, f"{side}_embedding").shape[-1]), scaled, positions)
+    return Norms(row, row * root, positions)
 
 
 @dataclass(frozen=True)

@@ -88,17 +88,20 @@ def candidates(trace: Trace, step: int, top: int = 8) -> tuple[Tensor, Tensor]:
 class Sharing:
     """Whether one table serves as input and as output (section 3.4: "we share the same weight matrix").
 
-    entering:   [d_model], what the embedding looks up for a token, before the factor sqrt(d_model)
+    entering:   [d_model], what the decoder's embedding looks up for a token, before the factor sqrt(d_model)
     leaving:    [d_model], the row its logit is made with: the gradient of the logit by the decoder's output
     difference: largest |entering - leaving|; 0 exactly if they are the same numbers
-    deviation:  largest |decoder_output E^T - trace.logits|, the product in float64: the rounding of the pass
-    saved:      parameters that two further tables would have: 2 vocab d_model
+    deviation:  largest |decoder_output E^T - trace.logits|, the product in float64 (and with a bias on each logit, if
+                the model has them): the rounding of the pass
+    tables:     how many there are for source, target and output: 1 in the paper, 2 or 3 in models that share less
+    saved:      parameters that a table each would have beyond those: 2 vocab d_model in the paper's
     """
 
     entering: Tensor
     leaving: Tensor
     difference: float
     deviation: float
+    tables: int
     saved: int
 
 
@@ -108,18 +111,23 @@ def sharing(trace: Trace, model: Transformer, token: int) -> Sharing:
     token: an id of the vocabulary. Raises ValueError for any other.
     """
     config = model.config
-    if not 0 <= token < config.vocab_size:
-        raise ValueError(f"there is no token {token}; ids go from 0 to {config.vocab_size - 1}")
-    entering = model.embedding(torch.tensor([token], device=model.device))[0].detach()
+    if not 0 <= token < config.output_size:
+        raise ValueError(f"there is no token {token}; ids go from 0 to {config.output_size - 1}")
+    entering = model.table("target")[token].detach()
     with torch.inference_mode(False), torch.enable_grad():
         hidden = torch.zeros(1, config.d_model, device=model.device, requires_grad=True)
         (leaving,) = torch.autograd.grad(model.project(hidden)[0, token], hidden)
-    table = model.embedding.weight.detach().double().cpu()
-    deviation = (trace.decoder_output.double() @ table.T - trace.logits).abs().max().item()
+    product = trace.decoder_output.double() @ model.output_table.detach().double().cpu().T
+    if model.output_bias is not None:
+        product += model.output_bias.detach().double().cpu()
+    deviation = (product - trace.logits).abs().max().item()
+    needed = [model.table("source"), model.table("target"), model.output_table]
+    kept = {one.data_ptr(): one for one in needed}.values()
     return Sharing(
         entering.cpu(),
         leaving[0].cpu(),
         (entering - leaving[0]).abs().max().item(),
         deviation,
-        2 * config.vocab_size * config.d_model,
+        len(kept),
+        sum(one.numel() for one in needed) - sum(one.numel() for one in kept),
     )

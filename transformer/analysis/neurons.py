@@ -110,7 +110,7 @@ def promotion(model: Transformer, stack: str, layer: int, neuron: int, count: in
     rows = _outer(model, stack, layer)
     if not 0 <= neuron < len(rows):
         raise ValueError(f"neuron {neuron}, counted from 0: a layer has {len(rows)}")
-    scores = (model.embedding.weight.detach() @ rows[neuron]).cpu().double()
+    scores = (model.output_table.detach() @ rows[neuron]).cpu().double()
     count = min(count, len(scores))
     order = scores.argsort(descending=True, stable=True)
     top, bottom = order[:count], order.flip(0)[:count]

@@ -6,7 +6,8 @@ import argparse
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from reprlib import repr as shown
+from typing import Any, NoReturn
 
 import torch
 
@@ -15,10 +16,25 @@ from transformer.training.data import DataError, Pair, read_pairs
 from transformer.training.recipe import Table, read_recipe
 
 DEVICES = ("cpu", "cuda", "mps")
+BROKEN_PIPE = 141  # what a shell reports for a program ended by SIGPIPE
 
 
 class CommandError(ValueError):
     """Options that cannot be carried out; the message says what arrived and what to do."""
+
+
+def one_line(message: str, longest: int = 1_000) -> str:
+    """A message as a terminal is to show it: line breaks and control characters of what was typed as escapes, and of
+    what is longer the beginning and the end."""
+    said = "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in message)
+    return said if len(said) <= longest else f"{said[: longest // 2]} … {said[-longest // 3 :]}"
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse's own, that says in one line what was wrong."""
+
+    def error(self, message: str) -> NoReturn:
+        super().error(one_line(message))
 
 
 def whole(low: int, high: int = 2**31 - 1) -> Callable[[str], int]:
@@ -30,7 +46,7 @@ def whole(low: int, high: int = 2**31 - 1) -> Callable[[str], int]:
         except ValueError:
             value = low - 1
         if not low <= value <= high:
-            raise argparse.ArgumentTypeError(f"{text!r} arrived; a whole number from {low} to {high:,} is allowed")
+            raise argparse.ArgumentTypeError(f"{shown(text)} arrived; a whole number from {low} to {high:,} is allowed")
         return value
 
     return convert
@@ -43,7 +59,7 @@ def positive(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} arrived; a number of at least 0 is allowed")
+        raise argparse.ArgumentTypeError(f"{shown(text)} arrived; a number of at least 0 is allowed")
     return value
 
 
@@ -60,15 +76,15 @@ def add_search(parser: argparse.ArgumentParser) -> None:
         "--length-penalty",
         type=positive,
         metavar="A",
-        help="alpha of the length penalty, with two beams or more (default 0.6, the paper's)",
+        help="alpha of the length penalty, with two beams or more (default: the checkpoint's; 0.6, the paper's, for ours)",
     )
 
 
-def search(options: argparse.Namespace, recipe: Mapping[str, Any] | None = None) -> tuple[int, float]:
-    """Beams and length penalty: of the options, else of a recipe's [decoding], else greedy and 0.6."""
+def search(options: argparse.Namespace, recipe: Mapping[str, Any] | None = None) -> tuple[int, float | None]:
+    """Beams and length penalty: of the options, else of a recipe's [decoding], else greedy and None, the checkpoint's."""
     recipe = recipe or {}
     beams = options.beam if options.beam is not None else recipe.get("beam", 1)
-    alpha = options.length_penalty if options.length_penalty is not None else recipe.get("length_penalty", 0.6)
+    alpha = options.length_penalty if options.length_penalty is not None else recipe.get("length_penalty")
     return beams, alpha
 
 
@@ -116,7 +132,11 @@ def add_device(parser: argparse.ArgumentParser) -> None:
 
 def find_device(name: str) -> torch.device:
     """The device of a name in DEVICES; under torchrun, this worker's own GPU. Raises CommandError if it is missing."""
-    there = {"cpu": lambda: True, "cuda": torch.cuda.is_available, "mps": torch.backends.mps.is_available}
+    there: dict[str, Callable[[], bool]] = {
+        "cpu": lambda: True,
+        "cuda": torch.cuda.is_available,
+        "mps": torch.backends.mps.is_available,
+    }
     if not there[name]():
         raise CommandError(f"--device {name}: PyTorch finds no such device on this machine; use --device cpu")
     worker, workers = int(os.environ.get("LOCAL_RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
@@ -15,7 +14,6 @@ import torch
 from torch import Tensor
 
 from transformer.commands.common import CommandError, add_checkpoint
-from transformer.commands.translate import BROKEN_PIPE
 from transformer.describe import PARTS, describe
 from transformer.files import write_whole
 from transformer.pretrained import Pretrained, load
@@ -144,9 +142,5 @@ def run(options: argparse.Namespace) -> int:
     data = json.dumps(about)
     if options.json not in (None, "-"):
         write_whole(Path(options.json), f"{data}\n".encode())
-    try:
-        write(data if options.json == "-" else "\n".join(lines))
-    except BrokenPipeError:  # whoever read the table has seen enough, see `translate`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return BROKEN_PIPE
+    write(data if options.json == "-" else "\n".join(lines))
     return 0

@@ -168,7 +168,7 @@ def open_run(folder: Path, plan: Plan, device: torch.device | str = "cpu", worke
         _agree(folder, saved["settings"], asked, (*FREE, "steps") if longer else FREE)
         _agree(folder, saved, {name: value for name, value in (("preset", plan.preset),) if value})
     task = plan.task if plan.data is None and plan.task else saved.get("task") if plan.data is None else None
-    chosen = {
+    chosen: dict[str, Any] = {
         "preparation": plan.preparation or saved.get("preparation", "none"),
         "codes": list(plan.codes or saved.get("codes", ("en", "de"))),
         "tokenizer": plan.tokenizer or saved.get("tokenizer", "unigram"),

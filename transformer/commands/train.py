@@ -10,6 +10,7 @@ import dataclasses
 import importlib.util
 import sys
 from pathlib import Path
+from reprlib import repr as shown
 from typing import Any
 
 from transformer.commands.common import CommandError, add_device, add_recipe, find_device, positive, recipe_of, whole
@@ -73,7 +74,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     model.add_argument("--vocab-size", type=whole(5, 1_000_000), metavar="N", help="pieces (default 8000)")
     fields = {field.name: field for field in dataclasses.fields(ModelConfig)}
     for name in MODEL_FIELDS:
-        default = {None: "d_model / heads", True: "on", False: "off"}.get(fields[name].default, fields[name].default)
+        default: object = fields[name].default
+        if default is None or isinstance(default, bool):
+            default = {None: "d_model / heads", True: "on", False: "off"}[default]
         note = "the preset's" if name in PRESETS["small"] else default
         _option(model, name, fields[name].default, f"(default {note})")
     training = parser.add_argument_group("training", "defaults are the paper's where it says one")
@@ -104,7 +107,7 @@ def _option(group: Any, name: str, default: Any, text: str) -> None:
 def switch(text: str) -> bool:
     """An argparse type: on or off."""
     if text not in ("on", "off"):
-        raise argparse.ArgumentTypeError(f"{text!r} arrived; on and off are allowed")
+        raise argparse.ArgumentTypeError(f"{shown(text)} arrived; on and off are allowed")
     return text == "on"
 
 
@@ -116,7 +119,7 @@ def share(text: str) -> tuple[str, float]:
         Augmentation(**{name: number})
     except (ValueError, TypeError):
         raise argparse.ArgumentTypeError(
-            f"{text!r} arrived; NAME=SHARE is allowed, with one of {', '.join(SHARES)} and a number from 0 to 1"
+            f"{shown(text)} arrived; NAME=SHARE is allowed, with one of {', '.join(SHARES)} and a number from 0 to 1"
         ) from None
     return name, number
 

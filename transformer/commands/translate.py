@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import os
 import sys
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO
@@ -21,8 +20,6 @@ from transformer.commands.common import (
 )
 from transformer.interventions import NONE, InterventionError, Interventions
 from transformer.pretrained import InputError, Pretrained, load
-
-BROKEN_PIPE = 141  # what a shell reports for a program ended by SIGPIPE
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -60,7 +57,7 @@ def translations(
     texts: Iterable[str],
     batch: int = 256,
     beams: int = 1,
-    alpha: float = 0.6,
+    alpha: float | None = None,
     interventions: Interventions = NONE,
 ) -> Iterator[tuple[str, str | None]]:
     """A translation, and what was wrong or None, for every text, in order.
@@ -101,7 +98,7 @@ def write(
     target: BinaryIO,
     batch: int,
     beams: int,
-    alpha: float,
+    alpha: float | None,
     interventions: Interventions = NONE,
 ) -> int:
     """Translate source to target line by line. Returns 1 if a line could not be translated, else 0."""
@@ -123,9 +120,4 @@ def run(options: argparse.Namespace) -> int:
     model = load(options.checkpoint, find_device(options.device))
     interventions.check(model.config)
     batch = 1 if sys.stdin.isatty() else options.batch
-    try:
-        return write(model, sys.stdin.buffer, sys.stdout.buffer, batch, *search(options), interventions)
-    except BrokenPipeError:
-        # Whoever read the translations has seen enough. Python would complain again when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return BROKEN_PIPE
+    return write(model, sys.stdin.buffer, sys.stdout.buffer, batch, *search(options), interventions)

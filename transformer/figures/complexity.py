@@ -59,8 +59,8 @@ def _marks(values: Mapping[str, int], lengths: Sequence[int], theme: str, texts:
     """Lines at this n, named above, and at n = d, named below; those outside the figure are left out."""
     lines, notes = [], []
     for name, text, dash, colour, ends in (
-        ("n", "here", "solid", INK[theme], {"y": 1, "yanchor": "top"}),
-        ("d", "width", "dot", GREY[theme], {"y": 0, "yanchor": "bottom"}),
+        ("n", "here", "solid", INK[theme], dict[str, Any](y=1, yanchor="top")),
+        ("d", "width", "dot", GREY[theme], dict[str, Any](y=0, yanchor="bottom")),
     ):
         at = values[name]
         if lengths[0] <= at <= lengths[-1]:

@@ -102,7 +102,7 @@ def norm_figure(
 def neighbour_bars(
     token: str,
     labels: Sequence[str],
-    cosines: np.ndarray,
+    cosines: np.ndarray | Sequence[float],
     theme: str = "light",
     texts: Mapping[str, str] = LABELS,
 ) -> go.Figure:
@@ -146,7 +146,7 @@ def _beside(points: np.ndarray, labels: Sequence[str], unit: float, size: float)
     found = [(PLACES[0][0], False)] * len(labels)
     for number in np.argsort(-gaps.min(1), kind="stable"):
         width = 0.27 * size * max(2, len(labels[number]))
-        costs = []
+        costs: list[tuple[int, int, str, tuple[float, float], bool]] = []
         for name, right, up in PLACES:
             at = (x[number] + right * (2 * width + 14), y[number] + up * height)
             labelled = sum(abs(at[0] - a) < width + w and abs(at[1] - b) < height for a, b, w in placed)

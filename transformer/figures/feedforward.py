@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -96,7 +97,7 @@ def activity(
     rows = max(len(tokens[stack]) for stack in stacks)
     below = min(rows * ROW, ROOM)
     height = below + GAP + BARS
-    ends = {"y": [1 - BARS / height, 1], "x": {"encoder": [0, 0.485], "decoder": [0.515, 1]}}
+    ends: dict[str, Any] = {"y": [1 - BARS / height, 1], "x": {"encoder": [0, 0.485], "decoder": [0.515, 1]}}
     rows_are = {"encoder": "read", "decoder": "fed"}
     figure = go.Figure()
     layers = {stack: np.arange(1, shares[stack].shape[1] + 1) for stack in stacks}

@@ -7,12 +7,14 @@ import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from transformer.config import ModelConfig
+if TYPE_CHECKING:
+    from transformer.training.architecture import AnyConfig
 
 Pair = tuple[str, str]
 
@@ -86,7 +88,7 @@ def pad(rows: Sequence[Sequence[int]], pad_id: int) -> Tensor:
     return torch.from_numpy(padded)
 
 
-def make_batch(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], config: ModelConfig) -> Batch:
+def make_batch(sources: Sequence[Sequence[int]], targets: Sequence[Sequence[int]], config: AnyConfig) -> Batch:
     """A batch of sentence pairs given as ids without special tokens."""
     return Batch(
         pad([[*row, config.end_id] for row in sources], config.pad_id),

@@ -112,7 +112,7 @@ def evaluate(
     model: Pretrained | Recurrent,
     pairs: Sequence[Pair],
     beams: int = 1,
-    alpha: float = 0.6,
+    alpha: float | None = None,
     preparation: Preparation | None = None,
     interventions: Interventions = NONE,
 ) -> Evaluation:
@@ -128,6 +128,7 @@ def evaluate(
         raise DataError("there is nothing to evaluate: no sentence pair arrived")
     if isinstance(model, Recurrent) and (beams != 1 or interventions):
         raise ValueError("a recurrent model writes greedily, with 1 beam, and has no switches")
+    penalty = model.alpha if alpha is None and isinstance(model, Pretrained) else alpha
     sources, typed = group_references(pairs)
     references = typed
     if preparation:
@@ -164,7 +165,7 @@ def evaluate(
         perplexity=math.exp(total / tokens),
         target_tokens=tokens,
         beams=beams,
-        length_penalty=alpha if beams > 1 else None,
+        length_penalty=penalty if beams > 1 else None,
         untranslated=fitting.count(""),
         unmeasured=len(pairs) - measured,
         seconds=seconds,

@@ -24,7 +24,7 @@ def _two(value: Any, kind: Callable[[Any], bool]) -> bool:
 
 
 def _text(value: Any) -> bool:
-    return isinstance(value, str) and bool(value)
+    return isinstance(value, str) and bool(value) and "\0" not in value  # which no name of a file has
 
 
 def _any(value: Any) -> bool:
@@ -78,7 +78,7 @@ def _read(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise DataError(f"the recipe {path} cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # also of numbers of thousands of digits, and of ever deeper lists
         raise DataError(f"the recipe {path} is not TOML: {error}") from error
 
 
@@ -97,7 +97,7 @@ def read_recipe(path: Path, changes: Sequence[str] = ()) -> Table:
             raise DataError(f"{change!r} arrived; SECTION.NAME=VALUE is allowed, e.g. training.steps=100")
         try:
             value = tomllib.loads(f"value = {text}")["value"]
-        except tomllib.TOMLDecodeError:
+        except (ValueError, RecursionError):
             value = text.strip()
         for section in (name, *reversed(sections)):
             value = {section: value}

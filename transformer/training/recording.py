@@ -16,12 +16,19 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 
+from transformer.files import read_bounded
 from transformer.model import Transformer
 from transformer.pretrained import Pretrained
 from transformer.trace import KINDS
 from transformer.training.data import Pair
 from transformer.training.evaluation import evaluate
 from transformer.training.settings import TrainingError
+
+LARGEST, LARGEST_UNPACKED = 50_000_000, 500_000_000  # bytes; the recording of en-de takes 1 MB, unpacked 3
+DAMAGE = (  # what a file that is none, or says untrue things of itself, may raise while it is read
+    ValueError, KeyError, TypeError, AttributeError, EOFError, MemoryError, OverflowError, RecursionError,
+    NotImplementedError, RuntimeError, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -45,24 +52,30 @@ class Recording:
             "steps": self.steps, "sentences": self.sentences, "translations": self.translations, "scores": self.scores,
             "axes": ["step", "layer", "head", "query", "key"], "unit": "weight times 255",
         }  # fmt: skip
-        arrays = {f"{kind}.{n}": array for kind, found in self.weights.items() for n, array in enumerate(found)}
         text = json.dumps(about, ensure_ascii=False).encode()
+        arrays: dict[str, Any] = {"index.json": np.frombuffer(text, np.uint8)}
+        arrays |= {f"{kind}.{n}": array for kind, found in self.weights.items() for n, array in enumerate(found)}
         written = io.BytesIO()
-        np.savez_compressed(written, **{"index.json": np.frombuffer(text, np.uint8)}, **arrays)
+        np.savez_compressed(written, **arrays)
         return written.getvalue()
 
     @classmethod
     def from_file(cls, path: Path) -> Recording:
         """Raises OSError if the file cannot be read, ValueError if it is no recording."""
         try:
-            with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
+            data = read_bounded(path, LARGEST)
+            with zipfile.ZipFile(io.BytesIO(data)) as packed:
+                if (size := sum(entry.file_size for entry in packed.infolist())) > LARGEST_UNPACKED:
+                    raise ValueError(f"unpacked it takes {size:,} bytes; at most {LARGEST_UNPACKED:,} are read")
+            with np.load(io.BytesIO(data), allow_pickle=False) as file:
                 about: dict[str, Any] = json.loads(bytes(file["index.json"]).decode())
                 sentences = tuple((source, target) for source, target in about["sentences"])
                 weights = {kind: tuple(file[f"{kind}.{n}"] for n in range(len(sentences))) for kind in KINDS}
             translations = tuple(tuple(texts) for texts in about["translations"])
             return cls(tuple(about["steps"]), sentences, weights, translations, tuple(about["scores"]))
-        except (ValueError, KeyError, TypeError, AttributeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-            raise ValueError(f"{path} is no recording: {error}") from error
+        except DAMAGE as error:
+            # the first line: NumPy says many, and what an array may say of itself is as long as it likes
+            raise ValueError(f"{path} is no recording: {(str(error).splitlines() or ['it is damaged'])[0][:200]}") from error
 
 
 def states(run: Path, like: Pretrained) -> Iterator[tuple[int, Pretrained]]:

@@ -7,7 +7,7 @@ import { formatWeight, formatScore, formatSmall, formatFactor } from "./format.j
 export class CellLine {
   constructor(hooks) {
     this.hooks = hooks;
-    this.line = el("div", { class: "hs-cell-line", "data-testid": "cell", "aria-live": "polite" });
+    this.line = el("div", { class: "hs-cell-line", "data-testid": "cell" });
     this.more = el("details", { class: "hs-cell-more", "data-testid": "cell-more", toggle: () => this.fill() });
     this.summaryText = el("summary", null);
     this.body = el("div", { class: "hs-cell-body" });
@@ -217,7 +217,7 @@ export class CellLine {
     return el(
       "div",
       { class: "hs-row-table" },
-      el("h4", null, t("cell_row")),
+      el("h3", null, t("cell_row")),
       el("table", null, el("thead", null, head), el("tbody", null, ...lines)),
     );
   }
@@ -268,7 +268,7 @@ export class CellLine {
     return el(
       "div",
       { class: "hs-row-table" },
-      el("h4", null, title),
+      el("h3", null, title),
       el("table", null, el("thead", null, head), el("tbody", null, ...lines)),
     );
   }

@@ -105,7 +105,7 @@ export function packPixel(rgb) {
 
 // Text on a coloured cell: whichever of black and white stands out more.
 export function inkOn(rgb) {
-  return luminance(rgb) > 0.18 ? "#000" : "#fff";
+  return luminance(rgb) > 0.179 ? "#000" : "#fff";
 }
 
 export function rampGradient(ramp, top, threshold) {

@@ -27,7 +27,7 @@ function figureArray(value) {
 function figureNumber(value) {
   if (typeof value === "number") return Number.isFinite(value) ? String(Number(value.toPrecision(9))) : "";
   if (value === null || value === undefined) return "";
-  return figureQuoted(value instanceof FigureLabel ? value.text : figurePlain(String(value)));
+  return csvField(value instanceof FigureLabel ? value.text : figurePlain(String(value)));
 }
 
 // A token, which is no markup whatever it looks like.
@@ -41,12 +41,6 @@ class FigureLabel {
 function figurePlain(text) {
   const bare = text.replace(/<br>/g, " ").replace(/<\/?(?:i|b|sub|sup|extra)>/g, "");
   return bare.replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&amp;/g, "&");
-}
-
-// One that a spreadsheet would take for a formula is quoted.
-function figureQuoted(text) {
-  const formula = /^[=+@\t-]/.test(text) && !/^-?[\d.]+$/.test(text);
-  return csvField(formula ? "'" + text : text);
 }
 
 function figureAxisName(layout, trace, letter) {

@@ -2,6 +2,8 @@ import { el } from "./dom.js";
 import { saveFile, fileStem } from "./save.js";
 import { makeSaveMenu } from "./menu.js";
 import { figureCsv } from "./figure_csv.js";
+import { FigureReader, FIGURE_READER_TEXTS } from "./figure_reader.js";
+import { inkLabels } from "./figure_ink.js";
 import { readTheme } from "./colour.js";
 
 // A plotly figure as Python made it, {data, layout, frames}: title and equation as HTML above the plot, so that they wrap
@@ -9,6 +11,7 @@ import { readTheme } from "./colour.js";
 // the one that Streamlit brings: it is there once a chart of Streamlit's own is on the page, however small.
 
 export const FIGURE_TEXTS = {
+  ...FIGURE_READER_TEXTS,
   save: "Save",
   save_png: "Picture (PNG)",
   save_svg: "Picture (SVG)",
@@ -103,7 +106,7 @@ export class FigurePlot {
     this.t = t;
     this.onStep = onStep;
     this.onPick = onPick;
-    this.title = el("h3");
+    this.title = el("h2");
     this.equation = el("p", { class: "hs-fig-equation" });
     this.number = el("output");
     this.range = el("input", { type: "range", min: 0, step: 1, input: () => this.goTo(Number(this.range.value), true) });
@@ -114,7 +117,8 @@ export class FigurePlot {
     this.outside = (event) => this.menu.close(event.composedPath());
     document.addEventListener("pointerdown", this.outside);
     const head = el("div", { class: "hs-fig-head" }, el("div", {}, this.title, this.equation), this.menu.element);
-    this.element = el("figure", { class: "hs-fig" }, head, this.slide, this.box, this.error);
+    this.reader = new FigureReader(this.box, t, (row, column) => this.picked({ pointIndex: [row, column] }));
+    this.element = el("figure", { class: "hs-fig" }, head, this.slide, this.box, this.error, this.reader.spoken);
     this.at = 0;
   }
 
@@ -136,8 +140,9 @@ export class FigurePlot {
     this.big = big;
     const { title } = figure.layout;
     this.title.replaceChildren(...figureMarkup(title && title.text));
+    this.title.hidden = !this.title.textContent;
     this.equation.replaceChildren(...figureMarkup(title && title.subtitle && title.subtitle.text));
-    this.element.setAttribute("aria-label", `${this.title.textContent}. ${this.equation.textContent}`);
+    this.element.setAttribute("aria-label", `${this.title.textContent || this.name}. ${this.equation.textContent}`);
     const frames = figure.frames || [];
     const given = (figure.layout.sliders || [])[0];
     this.slide.hidden = frames.length < 2;
@@ -219,6 +224,8 @@ export class FigurePlot {
       this.error.hidden = true;
       if (!this.done && this.onPick) this.box.on("plotly_click", (event) => this.picked(event.points[0]));
       this.box.classList.toggle("hs-fig-picks", Boolean(this.picks));
+      inkLabels(this.box);
+      this.reader.describe(this.title.textContent || this.name);
       this.done = state;
       const drawn = (Number(this.element.dataset.drawn) || 0) + 1;
       this.element.dataset.drawn = String(drawn);

@@ -309,19 +309,19 @@ export class HeadPlot {
   }
 
   key(event) {
-    const steps = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
-    const step = steps[event.key];
-    if (!step || event.ctrlKey || event.metaKey || event.altKey || !this.plot) return;
-    event.preventDefault();
-    const { view } = this;
-    if (!view.queries || !view.keys) return;
-    const from = this.options.cell;
-    const clamp = (value, count) => Math.max(0, Math.min(count - 1, value));
-    this.hooks.choose(
-      view,
-      from ? [clamp(from[0] + step[0], view.queries), clamp(from[1] + step[1], view.keys)] : [0, 0],
-    );
+    if (this.plot) walkCells(event, this.view, this.options.cell, (cell) => this.hooks.choose(this.view, cell));
   }
+}
+
+// The arrow keys walk from cell to cell of a view. from: the cell chosen, or null; choose: told the next one.
+export function walkCells(event, view, from, choose) {
+  const steps = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
+  const step = steps[event.key];
+  if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  if (!view.queries || !view.keys) return;
+  const clamp = (value, count) => Math.max(0, Math.min(count - 1, value));
+  choose(from ? [clamp(from[0] + step[0], view.queries), clamp(from[1] + step[1], view.keys)] : [0, 0]);
 }
 
 function axisFont(unit, theme) {

@@ -1,6 +1,7 @@
 import { el, svgEl, shorten } from "./dom.js";
 import { cssColour } from "./colour.js";
 import { formatWeight } from "./format.js";
+import { walkCells } from "./head.js";
 
 // One head as lines between two columns of tokens: queries left, keys right; opacity and width follow the weight.
 // Lines fainter than this share of the scale cannot be seen; not drawing them keeps 128 x 128 tokens quick.
@@ -12,7 +13,8 @@ export class LinesPlot {
     this.kind = kind;
     this.hooks = hooks;
     this.svg = svgEl("svg", { class: "hs-lines", role: "img", "data-testid": "lines-" + kind });
-    this.element = el("div", { class: "hs-lines-box", tabindex: "0" }, this.svg);
+    const keydown = (event) => walkCells(event, this.view, this.options.cell, (cell) => hooks.choose(this.view, cell));
+    this.element = el("div", { class: "hs-lines-box", tabindex: "0", role: "application", keydown }, this.svg);
     this.svg.addEventListener("pointermove", (event) => this.pointer(event));
     this.svg.addEventListener("pointerleave", () => this.leave());
     this.svg.addEventListener("click", (event) => this.click(event));
@@ -59,6 +61,7 @@ export class LinesPlot {
     this.svg.setAttribute("width", this.width);
     this.svg.setAttribute("height", this.height);
     this.svg.setAttribute("aria-label", options.label);
+    this.element.setAttribute("aria-label", options.label);
     this.element.style.maxHeight = Math.max(160, options.height) + "px";
     this.svg.dataset.plot = JSON.stringify({
       left: this.plot.left,

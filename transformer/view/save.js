@@ -260,7 +260,12 @@ export function svgToPng(svg) {
   });
 }
 
-export function csvField(text) {
+// A text of a table. A token such as "=1+1" is text; a spreadsheet would compute it, or fetch what =HYPERLINK and =DDE
+// name. Those who open one get an apostrophe before it, which most spreadsheets take for "this is text"; those who read
+// the file with a program strip one. Numbers, "-0.5" among them, stay numbers.
+export function csvField(given) {
+  const formula = /^[=+@\t\r\uff1d\uff0b\uff20\uff0d-]/.test(given) && !/^-?[\d.]+$/.test(given);
+  const text = formula ? "'" + given : given;
   return /[",\r\n]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text;
 }
 

@@ -88,6 +88,11 @@ def layers_of(kind: str, layers: Mapping[str, int]) -> int:
     return max(layers.values()) if kind == "all" else layers[kind]
 
 
+def _changed(view: View, name: str, value: Any) -> View:
+    """The view with one field exchanged, by its name."""
+    return replace(view, **{name: value})
+
+
 def view_from_params(
     params: Mapping[str, str], layers: Mapping[str, int], heads: int, start: View | None = None
 ) -> tuple[View, list[str]]:
@@ -105,21 +110,21 @@ def view_from_params(
     for name, allowed in CHOICES.items():
         if name in params:
             if params[name] in allowed:
-                view = replace(view, **{name: params[name]})
+                view = _changed(view, name, params[name])
             else:
                 complain(name, ", ".join(allowed))
     for name, count in (("layer", layers_of(view.kind, layers)), ("head", heads)):
         if name in params:
             number = _number(params[name], 1, count)
             if params[name] == ALL:
-                view = replace(view, **{name: None})
+                view = _changed(view, name, None)
             elif number is not None:
-                view = replace(view, **{name: number - 1})
+                view = _changed(view, name, number - 1)
             else:
                 complain(name, f"1 to {count}, or {ALL}")
         value = getattr(view, name)
         if value is not None and value >= count:
-            view = replace(view, **{name: count - 1})
+            view = _changed(view, name, count - 1)
     if "threshold" in params:
         try:
             threshold = float(params["threshold"])
@@ -143,6 +148,11 @@ def view_from_params(
     return view, notices
 
 
+def _counted(index: int | float) -> str:
+    """An index from 0 as a link has it, counted from 1; none where it is no size that an index may be."""
+    return f"{index + 1:g}" if abs(index) < 1e9 else "none"
+
+
 def view_from_browser(values: Any, layers: Mapping[str, int], heads: int, start: View) -> View:
     """What the browser reports, checked like a link; what does not fit keeps its value in `start`."""
     if not isinstance(values, Mapping):
@@ -150,13 +160,13 @@ def view_from_browser(values: Any, layers: Mapping[str, int], heads: int, start:
     params: dict[str, str] = {}
     for name, value in values.items():
         if name in ("layer", "head") and type(value) in (int, float):
-            params[name] = f"{value + 1:g}"
+            params[name] = _counted(value)
         elif name == "cell" and isinstance(value, list | tuple) and len(value) == 2:
             if all(type(part) in (int, float) for part in value):
-                params["cell"] = ",".join(f"{part + 1:g}" for part in value)
+                params["cell"] = ",".join(map(_counted, value))
         elif name == "big":
             params[name] = "1" if value is True else "0"
-        elif isinstance(value, str | int | float):
+        elif isinstance(value, str) or (isinstance(value, int | float) and abs(value) < 1e9):
             params[str(name)] = str(value)
     if "cell" in values and values["cell"] is None:
         start = replace(start, cell=None)

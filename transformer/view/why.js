@@ -41,7 +41,7 @@ class WhyView extends PlainView {
   plot(name) {
     const box = el("div", { class: "why-box", "data-testid": `why-${name}` });
     const keys = el("div", { class: "why-keys" });
-    const head = el("h3", {}, this.term(name, name + "_term"));
+    const head = el("h2", {}, this.term(name, name + "_term"));
     return { box, keys, head, figure: el("div", { class: "why-plot" }, head, box, keys) };
   }
 

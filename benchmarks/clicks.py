@@ -1,0 +1,87 @@
+"""What viewers click on every page of figures, as the pages' own scripts report it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Awaitable, Callable
+
+from benchmarks.viewer import Run, Viewer, ViewerError
+from transformer.pretrained import Pretrained
+from transformer.view.anatomy_state import PLACES, ZOOMS, fitting_zoom, steps_of
+from transformer.view.state import View
+
+Click = Callable[[Viewer, Pretrained, random.Random], Awaitable[Run]]
+KINDS = ("encoder_self", "decoder_self", "cross")
+FAR = 0.3  # of the clicks on a page with parts: on another part
+
+
+def any_head(model: Pretrained, rng: random.Random) -> View:
+    kind = rng.choice(KINDS)
+    layers = model.config.encoder_layers if kind == "encoder_self" else model.config.decoder_layers
+    return View(kind, rng.randrange(layers), rng.randrange(model.config.heads))
+
+
+async def heads(viewer: Viewer, model: Pretrained, rng: random.Random) -> Run:
+    """Choose a head, any head of any kind."""
+    return await viewer.pick(any_head(model, rng))
+
+
+async def lab(viewer: Viewer, model: Pretrained, rng: random.Random) -> Run:
+    """A head, with the scaling on or off; or another part."""
+    if rng.random() < FAR:
+        return await viewer.choose("lab_part", rng.randrange(5))
+    view = any_head(model, rng)
+    switches = {"scale": "off"} if rng.random() < 0.5 else {}
+    told = {"kind": view.kind, "layer": view.layer, "head": view.head, "switches": switches, "revision": 0}
+    return await viewer.report("headscope.lab", "lab", told)
+
+
+async def positions(viewer: Viewer, model: Pretrained, rng: random.Random) -> Run:
+    """A slider of the encoding; or another part, the position lab excepted."""
+    if "headscope.positions" not in viewer.ids or rng.random() < FAR:
+        return await viewer.choose("positions_part", rng.randrange(4))
+    length = rng.randrange(16, 257)
+    told = {"d_model": rng.randrange(2, 513, 2), "length": length, "k": 3, "q": 5, "dims": None, "revision": 0}
+    return await viewer.report("headscope.positions", "values", told)
+
+
+async def embeddings(viewer: Viewer, model: Pretrained, rng: random.Random) -> Run:
+    """Another part: each is figures of the same trace."""
+    return await viewer.choose("embeddings_part", rng.randrange(6))
+
+
+async def feedforward(viewer: Viewer, model: Pretrained, rng: random.Random) -> Run:
+    """A layer, a stack, or another part but for the neurons, which are counted over a probe set at first."""
+    place = rng.random()
+    if place < FAR or "feedforward_layer" not in viewer.ids:
+        return await viewer.choose("feedforward_part", rng.choice((0, 2, 3)))
+    return await viewer.choose(*(("feedforward_stack", rng.randrange(2)) if place < 0.5 else
+                                 ("feedforward_layer", rng.randrange(model.config.encoder_layers))))  # fmt: skip
+
+
+async def anatomy(viewer: Viewer, model: Pretrained, rng: random.Random) -> Run:
+    """Any place at any distance, any step of it."""
+    place = rng.choice(PLACES)
+    told = {
+        "place": place, "zoom": fitting_zoom(rng.choice(ZOOMS), place),
+        "step": rng.choice(steps_of(place, model.config.norm)), "head": rng.randrange(model.config.heads),
+        "encoder": rng.randrange(model.config.encoder_layers), "decoder": rng.randrange(model.config.decoder_layers),
+        "matrix": "queries", "row": 0, "col": -1, "t": 0, "switches": {}, "revision": 0,
+    }  # fmt: skip
+    return await viewer.report("headscope.anatomy", "anatomy", told)
+
+
+PAGES: dict[str, Click] = {
+    "": heads, "lab": lab, "positions": positions, "embeddings": embeddings, "feedforward": feedforward,
+    "anatomy": anatomy,
+}  # fmt: skip
+NAMES = {"": "Heads", "lab": "Lab", "positions": "Positions", "embeddings": "Embeddings",
+         "feedforward": "Feed-forward", "anatomy": "Anatomy"}  # fmt: skip
+
+
+async def click(viewer: Viewer, model: Pretrained, rng: random.Random) -> Run:
+    """Whatever there is to click on the viewer's page."""
+    try:
+        return await PAGES[viewer.name](viewer, model, rng)
+    except KeyError as error:
+        raise ViewerError(f"the page {NAMES[viewer.name]} has no {error}") from error

@@ -1,0 +1,139 @@
+"""Known attack strings, and a checkpoint whose every text is one of them."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from pathlib import Path
+
+import sentencepiece
+
+from tests.build import sentences, tiny_model
+from transformer.checkpoint import save_checkpoint
+from transformer.tokenizer import SPECIALS, Tokenizer
+
+FOREIGN = "foreign.example"  # a name that no server has; asking for it fails the test
+# Without blanks: each is one token of the checkpoint below, and so one label of every axis, chip, cell and table.
+ATTACKS = (
+    "<script>attacked(1)</script>",
+    "<img/src=x/onerror=attacked(2)>",
+    "<svg/onload=attacked(3)>",
+    '"/onmouseover="attacked(4)"/x="',
+    "'/onfocus='attacked(5)'/autofocus='",
+    "javascript:attacked(6)",
+    "[link](javascript:attacked(7))",
+    f"![image](http://{FOREIGN}/8.png)",
+    f"<a/href='http://{FOREIGN}/9'>nine</a>",
+    "<b>bold</b>",
+    "<br>line<br/>",
+    "**strong**_em_`code`~~gone~~",
+    "$x^2$",
+    f"$\\href{{http://{FOREIGN}/14}}{{x}}$",
+    ":red[red]",
+    ":blue-background[blue]",
+    ":material/home:",
+    ":smile:",
+    "&lt;i&gt;entity&lt;/i&gt;",
+    "&#60;script&#62;attacked(20)&#60;/script&#62;",
+    "${attacked(21)}",
+    "{{attacked(22)}}",
+    "<style>*{background:url(http://foreign.example/23)}</style>",
+    "<div/style=width:expression(attacked(24))>",
+    "<![CDATA[<script>attacked(25)</script>]]>",
+    "--><script>attacked(26)</script>",
+    "</script><script>attacked(27)</script>",
+    "</textarea><img/src=x/onerror=attacked(28)>",
+    "</title></style><svg/onload=attacked(29)>",
+    "<noscript><p/title='</noscript><img/src=x/onerror=attacked(30)>'>",
+    "<math><mtext><table><mglyph><style><!--</style><img/title='--&gt;&lt;img/src=1/onerror=attacked(31)&gt;'>",
+    f"<iframe/srcdoc='<script>parent.attacked(32)</script>'/src='http://{FOREIGN}/32'></iframe>",
+    "<template><script>attacked(33)</script></template>",
+    "\u202ecba\u202c",
+    "a\u2028b\u2029c",
+    "=HYPERLINK(attacked)",
+    "+1+1",
+    "-1+1",
+    "@SUM(1)",
+    "%{y}%{customdata[0]}",
+    "#heading",
+    "|a|b|",
+    "]]>&quot;\\",
+)
+# With blanks and signs that a piece cannot have, for what is typed and what stands in a checkpoint's files.
+TYPED = (
+    "<img src=x onerror=attacked(50)> <svg onload = attacked(51)>",
+    "\" onmouseover=attacked(52) x=\" ' onfocus=attacked(53) autofocus '",
+    f"![i](http://{FOREIGN}/54.png) <http://{FOREIGN}/55> www.{FOREIGN} http://{FOREIGN}/56 -> <- --",
+    "**b** :red[x] :material/home: :streamlit: $a^2$ $$b$$ `c` &lt;b&gt; &copy;",
+)
+RECORD = (
+    "window.attackedBy = [];"
+    "for (const name of ['attacked', 'alert', 'prompt', 'confirm'])"
+    " window[name] = (...given) => window.attackedBy.push(name + given.join());"
+)
+# What no page of ours has, in the document, its shadow roots and its frames.
+FOUND = """() => {
+  const found = (window.attackedBy || []).map((one) => "ran: " + one);
+  const walk = (root) => {
+    for (const one of root.querySelectorAll("*")) {
+      for (const {name, value} of one.attributes) {
+        if (/^on/i.test(name)) found.push(one.tagName + " has " + name);
+        const leads = /^(href|src|action|formaction|xlink:href)$/i.test(name);
+        if (leads && /^\\s*(javascript|vbscript|data:text)/i.test(value))
+          found.push(one.tagName + " " + name + "=" + value);
+        if (/expression\\(|FOREIGN/.test(value) && /^(style|href|src|srcset|background)$/i.test(name))
+          found.push(one.tagName + " " + name + "=" + value);
+      }
+      if (/^(script|style)$/i.test(one.tagName) && /attacked\\(|FOREIGN/.test(one.textContent) && !one.dataset.ours)
+        found.push(one.tagName + ": " + one.textContent.slice(0, 80));
+      if (/^(object|embed|base|marquee|math|mglyph)$/i.test(one.tagName) && !one.closest(".katex"))
+        found.push(one.tagName);
+      if (one.shadowRoot) walk(one.shadowRoot);
+    }
+  };
+  walk(document);
+  return found;
+}""".replace("FOREIGN", FOREIGN)
+# Everything that is written or said anywhere, shadow roots included.
+WRITTEN = """() => {
+  const texts = [];
+  const walk = (node) => {
+    if (node.nodeType === Node.TEXT_NODE) texts.push(node.data);
+    if (node.shadowRoot) walk(node.shadowRoot);
+    for (const name of ["title", "aria-label", "value"])
+      if (node.getAttribute && node.getAttribute(name)) texts.push(node.getAttribute(name));
+    if (node.value) texts.push(String(node.value));
+    if (/^(style|script)$/i.test(node.nodeName)) return;
+    node.childNodes.forEach(walk);
+  };
+  walk(document.body);
+  return texts.join("\\n");
+}"""
+NAME = "evil" if os.name == "nt" else "<img src=x onerror=attacked(60)> **b** :red[x] $x$ &lt; '\""
+
+
+def _tokenizer() -> Tokenizer:
+    written = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.Train(
+        sentence_iterator=iter([*sentences(), *TYPED]), model_writer=written, vocab_size=400, hard_vocab_limit=False,
+        normalization_rule_name="identity", character_coverage=1.0, num_threads=1, minloglevel=2,
+        pad_id=0, unk_id=1, bos_id=2, eos_id=3, pad_piece=SPECIALS[0],
+        user_defined_symbols=["\u2581" + one for one in ATTACKS],
+    )  # fmt: skip
+    return Tokenizer(written.getvalue())
+
+
+def evil_checkpoint(parent: Path) -> Path:
+    """A tiny random model in a folder of `parent` whose name, languages, vocabulary, card, examples and log attack."""
+    tokenizer, folder = _tokenizer(), parent / NAME
+    model = tiny_model(vocab_size=len(tokenizer), max_positions=512)
+    save_checkpoint(folder, model, tokenizer, (f"{TYPED[3]}"[:40], ATTACKS[1]))
+    card = "\n\n".join([f"# {ATTACKS[1]}", *TYPED, *ATTACKS, f"[r]: http://{FOREIGN}/61\n![x][r]", "```\n# code\n```"])
+    mermaid = f'```mermaid\ngraph TD;A["{ATTACKS[1]}"];click A "javascript:attacked(62)"\n```'
+    (folder / "README.md").write_text(f"{card}\n\n{mermaid}\n", encoding="utf-8")
+    examples = [{"title": one, "look": one, "source": one, "target": one} for one in (*ATTACKS, *TYPED)]
+    (folder / "examples.json").write_text(json.dumps(examples), encoding="utf-8")
+    (folder / "training.csv").write_text(f"step,loss,{ATTACKS[0]}\n1,2,{ATTACKS[1]}\n2,1,x\n", encoding="utf-8")
+    (folder / "metrics.json").write_text(json.dumps({"bleu": 1.0, ATTACKS[1]: ATTACKS[1]}), encoding="utf-8")
+    return folder

@@ -1,0 +1,339 @@
+"""Markup in any text stays text: known attack strings in every field, link, checkpoint and file that is taken home."""
+
+from __future__ import annotations
+
+import csv
+import html
+import re
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+
+import transformer
+from tests.browser.attacks import ATTACKS, FOREIGN, FOUND, NAME, RECORD, TYPED, WRITTEN, evil_checkpoint
+from tests.browser.conftest import start, stop
+from transformer.pretrained import Pretrained
+
+pytest.importorskip("playwright")
+from playwright.sync_api import Browser, BrowserContext, Page, Request, expect
+
+ALL = " ".join(ATTACKS)
+PARTS = {
+    "": ("",),
+    "lab": ("compare", "measures", "leak", "scaling", "softmax"),
+    "positions": ("encoding", "distance", "learned", "order", "lab"),
+    "embeddings": ("norms", "neighbours", "map", "residual", "lens", "output"),
+    "feedforward": ("activity", "neurons", "nonlinearity", "knock"),
+    "anatomy": ("flow", "compare", "before"),
+    "model": ("",),
+}
+EVERY = [(page, part) for page, parts in PARTS.items() for part in parts]
+SILENT = {
+    ("lab", "scaling"),
+    ("lab", "softmax"),
+    ("positions", "encoding"),
+    ("positions", "distance"),
+    ("positions", "learned"),
+    ("anatomy", "compare"),
+    ("anatomy", "before"),
+}  # no word of the sentence in them
+SWITCHED = {"scaling": "off", "zero": "cross.1.2", "positions": "reverse@source"}
+OPEN = """() => {
+  const walk = (root) => {
+    root.querySelectorAll("details:not([open])").forEach((one) => { one.open = true; });
+    root.querySelectorAll("*").forEach((one) => one.shadowRoot && walk(one.shadowRoot));
+  };
+  walk(document);
+}"""
+
+
+def printable(label: str) -> str:
+    """As `printable` of dom.js and `plain` of figures write it: what turns or breaks a line is a dot."""
+    return re.sub("[\u2028-\u202e]", "·", label)
+
+
+@pytest.fixture(scope="module")
+def evil(browser_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of an app whose first checkpoint attacks."""
+    folder = tmp_path_factory.mktemp("evil")
+    evil_checkpoint(folder)
+    process, address = start(folder / "log.txt", HEADSCOPE_CHECKPOINTS=str(folder), HEADSCOPE_MAX_TOKENS="400")
+    yield address
+    stop(process)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Pretrained:
+    return transformer.load(evil_checkpoint(tmp_path_factory.mktemp("model")))
+
+
+@pytest.fixture(scope="module")
+def watched(browser: Browser) -> Iterator[BrowserContext]:
+    """A browser that records what ran, what asked another server for something, and what opened."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, accept_downloads=True)
+    context.set_default_timeout(30_000)
+    context.add_init_script(RECORD)
+    asked: list[str] = []
+
+    def request(one: Request) -> None:
+        if urlsplit(one.url).scheme not in ("data", "blob", "file") and urlsplit(one.url).hostname != "localhost":
+            asked.append(one.url)
+
+    context.on("request", request)
+    context.asked = asked  # type: ignore[attr-defined]
+    yield context
+    context.close()
+
+
+def safe(page: Page) -> None:
+    """Nothing ran, nothing was asked of others, and nothing is on the page that only markup puts there."""
+    assert page.evaluate(FOUND) == []
+    assert page.context.asked == []  # type: ignore[attr-defined]
+    assert len(page.context.pages) == 1 and not page.failures  # type: ignore[attr-defined]
+
+
+def opened(watched: BrowserContext, address: str) -> Page:
+    for old in watched.pages:
+        old.close()
+    page = watched.new_page()
+    page.failures = []  # type: ignore[attr-defined]
+    page.on("pageerror", lambda error: page.failures.append(str(error)))  # type: ignore[attr-defined]
+    page.on("dialog", lambda one: (page.failures.append(one.message), one.dismiss()))  # type: ignore[attr-defined]
+    page.goto(address)
+    page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning] .hs-brand")
+    return page
+
+
+def link(evil: str, name: str = "", **params: str) -> str:
+    return f"{evil}/{name}?{urlencode({'checkpoint': NAME, 'source': ALL, 'target': ALL, **params})}"
+
+
+def drawn(page: Page) -> None:
+    page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
+    page.wait_for_timeout(700)  # figures follow one another, exact numbers follow the picture
+    assert page.locator("[data-testid=stException]").count() == 0
+
+
+@pytest.mark.parametrize("name, part", EVERY, ids=[f"{page or 'heads'}-{part or 'whole'}" for page, part in EVERY])
+def test_on_every_page(watched: BrowserContext, evil: str, name: str, part: str) -> None:
+    switches = SWITCHED if name in ("lab", "anatomy") or part == "lab" else {}
+    page = opened(watched, link(evil, name, **({"part": part} if part else {}), **switches))
+    drawn(page)
+    page.evaluate(OPEN)
+    page.wait_for_timeout(300)
+    safe(page)
+    if name != "model":
+        expect(page.get_by_label(re.compile("^Source"))).to_have_value(ALL)
+    written = page.evaluate(WRITTEN).replace(ALL, "")
+    if (name, part) not in SILENT and name != "model":
+        seen = [one for one in ATTACKS if one in written or printable(one) in written]
+        assert len(seen) >= 5, f"only {seen} are to be read"
+    for bold in ("bold", "nine", "line"):  # words that stand between tags in the strings, and are never set apart
+        assert page.get_by_text(bold, exact=True).count() == 0
+
+
+def test_figures_say_tokens_letter_by_letter(watched: BrowserContext, evil: str) -> None:
+    page = opened(watched, link(evil, "embeddings", part="norms"))
+    drawn(page)
+    box = page.locator("[data-testid=figure] .hs-fig-plot").first
+    expect(box).to_have_attribute("role", "application")
+    page.wait_for_selector(".hs-fig[data-drawn]")
+    box.focus()
+    for number, attack in enumerate(ATTACKS, 1):  # the hover of plotly, which knows a little markup itself
+        page.keyboard.press("ArrowRight")
+        said = page.locator("[data-testid=figure] .hs-spoken").first
+        expect(said).to_contain_text(f"{number} · {printable(attack)}")
+    safe(page)
+    ticks = box.locator(".xtick text").all_text_contents()
+    shown = [f"{text[:17]}…" if len(text) > 18 else text for text in ATTACKS]
+    assert {printable(one) for one in shown} <= {tick.split(" · ", 1)[-1] for tick in ticks} | {"…"} or len(ticks) < 40
+    assert box.locator("a, .xtick tspan[style*=weight]").count() == 0
+    figure = page.locator("[data-testid=figure]").first
+    for kind in ("svg", "csv"):
+        figure.locator("summary").click()
+        with page.expect_download() as download:
+            figure.get_by_test_id(f"figure-save-{kind}").click()
+        content = Path(download.value.path()).read_text(encoding="utf-8")
+        (check_svg if kind == "svg" else check_csv)(content)
+
+
+def check_svg(content: str) -> None:
+    root = ElementTree.fromstring(content)
+    for one in root.iter():
+        assert one.tag.split("}")[-1] not in ("script", "a", "foreignObject", "iframe")
+        assert not [name for name in one.attrib if name.lower().startswith("on")]
+    assert "attacked(1)" in "".join(root.itertext())
+
+
+def check_csv(content: str) -> None:
+    cells = [cell for row in csv.reader(content.lstrip("\ufeff").splitlines()) for cell in row]
+    for cell in cells:
+        assert not re.match(r"[=+@\t\r-]", cell) or re.fullmatch(r"-?[\d.]+(e[+-]?\d+)?", cell), cell
+    assert "'=HYPERLINK(attacked)" in cells and "'+1+1" in cells and ATTACKS[0] in cells
+
+
+def test_the_explorer_and_what_is_taken_home_from_it(watched: BrowserContext, evil: str, tmp_path: Path) -> None:
+    page = opened(watched, link(evil, kind="cross", layer="1", head="1"))
+    drawn(page)
+    plot = page.get_by_test_id("head-cross")
+    place = plot.evaluate("one => JSON.parse(one.dataset.plot)")
+    at = plot.bounding_box()
+    assert at
+    for number in (0, 1, 3, 9, 31):
+        page.mouse.move(
+            at["x"] + place["left"] + (number + 0.5) * place["cw"],
+            at["y"] + place["top"] + (number + 0.5) * place["ch"],
+        )
+        attack = printable(ATTACKS[number])
+        expect(page.get_by_test_id("tooltip").locator("div").first).to_have_text(f"{attack} → {attack}")
+    chips = page.locator(".hs-chip")
+    assert chips.all_text_contents()[: len(ATTACKS)] == [printable(one) for one in ATTACKS]
+    chips.nth(1).hover()
+    expect(page.get_by_test_id("tooltip")).to_contain_text(ATTACKS[1])
+    safe(page)
+    taken = {}
+    for kind in ("svg", "csv"):
+        page.get_by_test_id("save").locator("summary").click()
+        with page.expect_download() as download:
+            page.get_by_test_id(f"save-{kind}").click()
+        assert not re.search(r"[<>\"'/\\]", download.value.suggested_filename)
+        taken[kind] = tmp_path / f"taken.{kind}"
+        download.value.save_as(taken[kind])
+    check_svg(taken["svg"].read_text(encoding="utf-8"))
+    check_csv(taken["csv"].read_text(encoding="utf-8"))
+    page.get_by_text("Download", exact=True).click()
+    with page.expect_download() as download:
+        page.get_by_text("This picture as an HTML page").click()
+    taken["html"] = tmp_path / "taken.html"
+    download.value.save_as(taken["html"])
+    for kind in ("svg", "html"):
+        alone = opened_file(watched, taken[kind])
+        if kind == "html":
+            assert alone.title().startswith(f"Headscope: {ATTACKS[0]}")
+            expect(alone.locator("header span")).to_have_text(f"{ALL} → {ALL}")
+            assert alone.locator(".hs-chip").all_text_contents()[1] == ATTACKS[1]
+            alone.locator(".hs-chip").nth(1).hover()
+            alone.locator("details").evaluate_all("all => all.forEach(one => { one.open = true; })")
+        safe(alone)
+
+
+def opened_file(watched: BrowserContext, path: Path) -> Page:
+    for old in watched.pages:
+        old.close()
+    page = watched.new_page()
+    page.failures = []  # type: ignore[attr-defined]
+    page.on("pageerror", lambda error: page.failures.append(str(error)))  # type: ignore[attr-defined]
+    page.goto(path.as_uri())
+    page.wait_for_timeout(500)
+    return page
+
+
+def test_in_a_notebook(watched: BrowserContext, model: Pretrained, tmp_path: Path) -> None:
+    cell = model.trace(ALL, ALL)._repr_html_()
+    page = tmp_path / "notebook.html"
+    page.write_text(f"<!doctype html><meta charset=utf-8><title>n</title><p>before</p>{cell}<p>after", encoding="utf-8")
+    shown = opened_file(watched, page)
+    frame = shown.frame_locator("iframe")
+    assert frame.locator(".hs-chip").all_text_contents()[1] == ATTACKS[1]
+    assert "allow-same-origin" not in (shown.locator("iframe").get_attribute("sandbox") or "")
+    for one in shown.frames[1:]:
+        assert one.evaluate(FOUND) == []
+    assert shown.locator("body > *").evaluate_all("all => all.map(one => one.tagName)") == ["P", "IFRAME", "P"]
+    safe_but_frame = shown.evaluate("window.attackedBy")
+    assert safe_but_frame == [] and watched.asked == []  # type: ignore[attr-defined]
+
+
+def test_checkpoints_say_who_they_are_as_text(watched: BrowserContext, evil: str, model: Pretrained) -> None:
+    page = opened(watched, link(evil, source="lo mi"))
+    label = page.locator("[data-testid=stTextInput] label").first.text_content() or ""
+    assert model.languages[0].replace("\u2060", "") in label.replace("\u2060", "")
+    assert page.locator("[data-testid=stTextInput] label :is(strong, em, a, img, code, [style*=color])").count() == 0
+    page.get_by_text("Examples", exact=True).click()
+    buttons = page.locator("[data-testid=stPopoverBody] button")
+    expect(buttons).to_have_count(len(ATTACKS) + len(TYPED))
+    shown = [text.replace("\u2060", "") for text in buttons.all_text_contents()]
+    assert shown == [" ".join(one.split()) for one in (*ATTACKS, *TYPED)]
+    notes = page.locator("[data-testid=stPopoverBody] .hs-look").all_text_contents()
+    for one, note in zip((*ATTACKS, *TYPED), notes, strict=True):
+        assert note.count(one) == 2
+    safe(page)
+    buttons.nth(1).click()
+    drawn(page)
+    expect(page.get_by_label(re.compile("^Source"))).to_have_value(ATTACKS[1])
+    safe(page)
+    page = opened(watched, link(evil, "model"))
+    drawn(page)
+    card = page.locator("[data-testid=stMarkdown]").last
+    assert card.locator("img, script, iframe, svg:not(.katex *), a[href^=javascript]").count() == 0
+    expect(card).to_contain_text("<script>attacked(1)</script>")
+    safe(page)
+
+
+NAMES = {
+    "": ("checkpoint", "kind", "layer", "head", "cell", "rows", "pieces", "special", "scale", "summary", "threshold",
+         "view", "big"),
+    "lab": ("part", "scaling", "causal", "padding", "weights", "zero", "hide", "pad"),
+    "positions": ("part", "d_model", "length", "dims", "k", "q", "seed", "positions"),
+    "embeddings": ("part", "side", "token", "word", "step", "stack", "layer"),
+    "feedforward": ("part", "stack", "layer", "token", "neuron", "threshold", "skip", "neurons"),
+    "anatomy": ("part", "zoom", "place", "encoder", "decoder", "head", "step", "matrix", "row", "col", "t"),
+    "model": ("checkpoint", "layer"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES, ids=[name or "heads" for name in NAMES])
+def test_links_are_quoted_as_text(watched: BrowserContext, evil: str, name: str) -> None:
+    for attacks in (ATTACKS, tuple(reversed(ATTACKS)), TYPED * 4):
+        asked = dict(zip(NAMES[name], attacks, strict=False))
+        asked["<svg/onload=attacked(70)>"] = attacks[0]
+        page = opened(watched, link(evil, name, source="lo mi", **asked))
+        drawn(page)
+        safe(page)
+        said = "\n".join(page.locator(".hs-message").all_text_contents())
+        quoted = [one for one in asked.values() if repr(one[:40])[1:20] in said or one[:20] in said]
+        assert len(quoted) >= min(2, len(asked) - 1), said
+        assert page.locator(".hs-message :is(b, i, a, img, br, strong, em, code)").count() == 0
+
+
+FIELDS = (  # page, link, label, and how many characters the field takes
+    ("", {}, "^Source", 10_000),
+    ("", {}, "^Target", 10_000),
+    ("lab", {"part": "leak", "causal": "off"}, "^Fed there instead", 100),
+    ("embeddings", {"part": "neighbours"}, "^or any word", 80),
+    ("feedforward", {"part": "knock"}, "[Nn]euron.*number|^Numbers|^Neurons", 80),
+)
+
+
+@pytest.mark.parametrize("name, params, label, longest", FIELDS, ids=[f"{one[0]}-{one[2][:7]}" for one in FIELDS])
+def test_what_is_typed_stays_as_it_was_typed(
+    watched: BrowserContext, evil: str, name: str, params: dict[str, str], label: str, longest: int
+) -> None:
+    page = opened(watched, link(evil, name, source="lo mi", **params))
+    drawn(page)
+    field = page.get_by_role("textbox", name=re.compile(label)).first
+    for text in (TYPED[0], TYPED[1], ALL):
+        field.fill(text[:longest])
+        field.press("Enter")
+        page.wait_for_timeout(300)
+        drawn(page)
+        expect(field).to_have_value(text[:longest])
+        safe(page)
+
+
+def test_too_long_says_so_without_markup(watched: BrowserContext, evil: str) -> None:
+    page = opened(watched, link(evil, source=f"{ALL} " * 12))
+    drawn(page)
+    expect(page.locator(".hs-error")).to_contain_text("shorten it")
+    safe(page)
+
+
+def test_the_page_is_told_apart_from_text_by_escaping_alone(model: Pretrained) -> None:
+    """A pack in a page is base64, so no text of it can end its element; title and heading are escaped."""
+    from transformer.view.page import html_page
+
+    page = html_page(model.trace(ALL, ALL))
+    assert page.count("<script") == 2 and page.count("</script") == 2
+    assert html.escape(ALL) in page and FOREIGN not in re.sub(r"<header>.*?</header>|<title>.*?</title>", "", page)

@@ -1,0 +1,83 @@
+"""A server that can write no file at all starts, serves every download, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.browser.conftest import ROOT, START, free_port, stop
+
+pytest.importorskip("playwright")
+pytest.importorskip("resource", reason="a system without limits on files")
+from playwright.sync_api import BrowserContext
+
+from tests.browser.test_explorer import exact, opened
+
+# No file may grow beyond nothing, which is what a full disk does to every writer (as root, permissions would not). The
+# folder for temporary files and the home folder are not there either.
+BARE = (
+    "import os, resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)); os.execv(sys.argv[1], sys.argv[1:])"
+)
+
+
+@pytest.fixture(scope="module")
+def homeless(browser_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """Address of a running app that cannot write, and a folder that stands for everything it might write to."""
+    folder, port = tmp_path_factory.mktemp("homeless"), free_port()
+    places = {name: str(folder / "gone" / name) for name in ("HOME", "TMPDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")}
+    process = subprocess.Popen(
+        [sys.executable, "-c", BARE, sys.executable, "-m", "transformer", "app", "--port", str(port)],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1", **places},
+    )
+    address, until = f"http://localhost:{port}", time.monotonic() + START
+    try:
+        while True:
+            assert process.poll() is None and time.monotonic() < until
+            try:
+                with urllib.request.urlopen(f"{address}/_stcore/health", timeout=5) as answer:
+                    assert answer.status == 200
+                break
+            except OSError:
+                time.sleep(0.2)
+        yield address, folder
+    finally:
+        stop(process)
+
+
+def test_every_download_of_a_server_that_cannot_write(
+    context: BrowserContext, homeless: tuple[str, Path], tmp_path: Path
+) -> None:
+    address, folder = homeless
+    page = opened(context, address, kind="cross", layer="3", head="2")
+    exact(page)
+    saved = {}
+    for name in ("png", "svg", "csv"):
+        page.get_by_test_id("save").locator("summary").click()
+        with page.expect_download() as download:
+            page.get_by_test_id(f"save-{name}").click()
+        saved[name] = Path(download.value.path()).read_bytes()
+    page.get_by_role("button", name="Download").click()
+    for name, label in (("html", "This picture as an HTML page"), ("npz", "The whole trace (.npz)")):
+        with page.expect_download() as download:
+            page.get_by_role("button", name=label).click()
+        saved[name] = Path(download.value.path()).read_bytes()
+    begins = {"png": b"\x89PNG\r\n", "svg": b"<svg", "csv": b"", "html": b"<!doctype html", "npz": b"PK"}
+    for name, begin in begins.items():
+        assert len(saved[name]) > 100 and saved[name].lstrip().lower().startswith(begin.lower()), name
+    for name in ("lab", "anatomy", "model"):
+        page.goto(f"{address}/{name}")
+        page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
+        assert page.locator("[data-testid=stException], .hs-error").count() == 0
+    assert not list(folder.rglob("*"))

@@ -1,0 +1,345 @@
+"""Two processes behind nginx as deploy/ ships it: one link, one picture; a viewer stays; a killed replica costs nobody
+what they see. Only ports differ from the shipped files."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import pytest
+
+from tests.browser.conftest import START, free_port, start, stop
+from transformer.pretrained import Pretrained
+
+pytest.importorskip("playwright")
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+from tests.browser.test_explorer import click_head, exact, hover, params_of, plot, wait_for_params
+
+DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="nginx.conf names the files of a POSIX system")
+
+SENTENCE = "The dog sees the cat."
+LINK = {"source": SENTENCE, "kind": "cross", "layer": "2", "head": "3", "cell": "3,2"}
+LAB = {"source": SENTENCE, "kind": "cross", "layer": "3", "head": "5", "scaling": "off", "zero": "cross.2.5"}
+
+
+def placed(folder: Path, listen: int, replicas: list[int]) -> Path:
+    """The shipped configuration in a folder, at these ports. Returns its nginx.conf."""
+    for name in ("nginx.conf", "replicas.conf", "listen.conf"):
+        text = (DEPLOY / name).read_text(encoding="utf-8")
+        for old, new in zip((8080, 8501, 8502), (listen, *replicas), strict=True):
+            text = re.sub(rf"(?m)^((?:listen |server 127\.0\.0\.1:)){old}\b", rf"\g<1>{new}", text)
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder / "nginx.conf"
+
+
+@dataclass
+class Replicas:
+    """address: of nginx; log: its access log; ports: of the replicas; processes: port -> process."""
+
+    address: str
+    log: Path
+    ports: list[int]
+    processes: dict[int, subprocess.Popen[bytes]]
+    folder: Path
+
+    def served(self) -> list[tuple[str, int]]:
+        """(path, port of the replica that answered last) of every request that nginx has logged."""
+        lines = [line.split() for line in self.log.read_text().splitlines() if line.startswith("127.0.0.1 [")]
+        ports = [re.findall(r"127\.0\.0\.1:(\d+)", " ".join(words[8:])) for words in lines]  # all that were tried
+        return [(words[4], int(found[-1])) for words, found in zip(lines, ports, strict=True) if found]
+
+    def of(self, context: BrowserContext) -> int:
+        """The port of the replica that a viewer's cookie leads to."""
+        assert context.request.get(f"{self.address}/_stcore/health").text() == "ok"
+        return next(port for path, port in reversed(self.served()) if path == "/_stcore/health")
+
+    def revive(self, port: int) -> None:
+        """Start a killed replica again, as a supervisor would, and wait until nginx tries it again."""
+        self.processes[port], _ = start(self.folder / f"{port}.again.txt", port)
+        time.sleep(5.5)  # fail_timeout
+
+
+@pytest.fixture(scope="module")
+def replicas(browser_path: str, nginx_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Replicas]:
+    folder = tmp_path_factory.mktemp("replicas")
+    processes, proxy = {}, None
+    try:
+        for number in range(2):
+            process, address = start(folder / f"{number}.txt")
+            processes[int(urlsplit(address).port or 0)] = process
+        ports, listen = list(processes), free_port()
+        command = [nginx_path, "-e", "stderr", "-p", str(folder), "-c", str(placed(folder, listen, ports))]
+        log = folder / "nginx.txt"
+        with log.open("wb") as output:
+            proxy = subprocess.Popen(command, stdout=output, stderr=output, start_new_session=True)
+        running = Replicas(f"http://localhost:{listen}", log, ports, processes, folder)
+        until = time.monotonic() + START
+        while status(f"{running.address}/_stcore/health") != 200:
+            assert time.monotonic() < until and proxy.poll() is None, log.read_text()
+            time.sleep(0.1)
+        yield running
+    finally:
+        for one in (*processes.values(), *([proxy] if proxy else [])):
+            stop(one)
+
+
+def asked(address: str, method: str = "GET", **headers: str) -> Any:
+    """The answer to one request, whatever its status; None where nobody listens."""
+    request = urllib.request.Request(address, headers=headers, method=method)
+    try:
+        return urllib.request.urlopen(request, timeout=20)
+    except urllib.error.HTTPError as error:
+        return error
+    except OSError:
+        return None
+
+
+def status(address: str, method: str = "GET", **headers: str) -> int:
+    answer = asked(address, method, **headers)
+    if answer is None:
+        return 0
+    with answer:
+        return int(answer.status)
+
+
+def viewer(browser: Browser, address: str, page: str = "", **params: str) -> Page:
+    """The page a new viewer sees who follows a link."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, accept_downloads=True)
+    context.set_default_timeout(60_000)
+    opened = context.new_page()
+    opened.goto(f"{address}/{page}?{urlencode(params)}")
+    opened.wait_for_selector("[data-drawn]")
+    return opened
+
+
+def settled(page: Page) -> None:
+    page.wait_for_selector(
+        "[data-testid=stApp][data-test-connection-state=CONNECTED][data-test-script-state=notRunning]"
+    )
+
+
+# -- one link, one picture --------------------------------------------------------------------------------------------
+
+
+def test_a_link_shows_the_same_on_either_replica(browser: Browser, replicas: Replicas, model: Pretrained) -> None:
+    pages = [viewer(browser, f"http://localhost:{port}", **LINK) for port in replicas.ports]
+    seen = []
+    for page in pages:
+        exact(page)
+        expect(page.get_by_test_id("cell").get_by_test_id("cell-check")).to_have_class(re.compile("hs-ok"))
+        drawn = page.locator("[data-drawn]").first.get_attribute("data-drawn")
+        numbers = [hover(page, "cross", row, row) for row in range(4)]
+        texts = [page.get_by_test_id(name).inner_text() for name in ("cell", "explorer")]
+        seen.append((drawn, params_of(page), plot(page.get_by_test_id("head-cross")), numbers, texts))
+    assert seen[0] == seen[1] and seen[0][0] == f"{model.trace(SENTENCE).id}:cross"
+    assert {name: seen[0][1][name] for name in LINK} == LINK
+    for page in pages:
+        page.context.close()
+
+
+def test_a_link_to_the_lab_shows_the_same_switches(browser: Browser, replicas: Replicas) -> None:
+    pages = [viewer(browser, f"http://localhost:{port}", "lab", **LAB) for port in replicas.ports]
+    for page in pages:
+        settled(page)
+    first, second = ((params_of(page), page.locator(".st-key-hs-says").inner_text()) for page in pages)
+    assert first == second and {name: first[0][name] for name in LAB} == LAB and "Switched" in first[1]
+    for page in pages:
+        page.context.close()
+
+
+# -- who goes where ---------------------------------------------------------------------------------------------------
+
+
+def test_a_viewer_keeps_to_one_replica_and_two_from_one_address_may_part(browser: Browser, replicas: Replicas) -> None:
+    found: dict[int, list[Page]] = {port: [] for port in replicas.ports}
+    for _ in range(20):  # all of them on one: once in a million runs
+        page = viewer(browser, replicas.address, **LINK)
+        found[replicas.of(page.context)].append(page)
+        if all(found.values()):
+            break
+    assert all(found.values())
+    for port, pages in found.items():
+        before = len(replicas.served())
+        assert {replicas.of(pages[0].context) for _ in range(20)} == {port}
+        pages[0].reload()
+        pages[0].wait_for_selector("[data-drawn]")
+        click_head(pages[0], "cross", 0, 1)
+        wait_for_params(pages[0], layer="1", head="2")
+        assert {other for _, other in replicas.served()[before:]} == {port}
+    for pages in found.values():
+        for page in pages:
+            page.context.close()
+
+
+def test_newcomers_are_spread_and_a_cookie_of_ones_own_making_is_replaced(replicas: Replicas) -> None:
+    before = len(replicas.served())
+    for _ in range(100):
+        assert status(f"{replicas.address}/_stcore/health") == 200
+    counts = Counter(port for _, port in replicas.served()[before:])
+    assert min(counts[port] for port in replicas.ports) >= 20  # 100 throws of a fair coin: never in a lifetime
+    for cookie in ("", "headscope=1", "headscope=" + "f" * 33, "headscope=; x=y"):
+        with asked(replicas.address, Cookie=cookie) as answer:
+            handed = [one for one in answer.headers.get_all("Set-Cookie") if one.startswith("headscope=")]
+        assert len(handed) == 1 and re.fullmatch(r"headscope=[0-9a-f]{32}; Path=/; HttpOnly; SameSite=Lax", handed[0])
+    with asked(replicas.address, Cookie=handed[0].split(";")[0]) as answer:
+        assert not [one for one in answer.headers.get_all("Set-Cookie") or [] if one.startswith("headscope=")]
+
+
+# -- what nginx lets through ------------------------------------------------------------------------------------------
+
+
+def test_only_what_a_page_needs_is_answered(replicas: Replicas) -> None:
+    address = replicas.address
+    for path in ("metrics", "agent/openapi.json", "upload_file/a/b", "script-health-check"):
+        assert status(f"{address}/_stcore/{path}") == 404, path
+    assert status(f"http://localhost:{replicas.ports[0]}/_stcore/metrics") == 200  # what nginx keeps from visitors
+    for method in ("POST", "PUT", "DELETE", "OPTIONS"):
+        assert status(f"{address}/_stcore/upload_file/a/b", method) == 405
+    assert status(f"{address}/_stcore/host-config") == status(f"{address}/lab") == 200
+    assert status(f"{address}/?source={'a' * 100_000}") == 414
+    with asked(address) as answer:
+        assert "frame-ancestors 'self'" in answer.headers["Content-Security-Policy"]
+        assert (answer.headers["X-Content-Type-Options"], answer.headers["Referrer-Policy"]) == (
+            "nosniff",
+            "no-referrer",
+        )
+        assert answer.headers["Server"] == "nginx"
+
+
+def test_scripts_arrive_compressed(replicas: Replicas) -> None:
+    with asked(replicas.address) as answer:
+        script = re.search(r'src="\./(static/js/index\.[^"]+)"', answer.read().decode())
+    assert script
+    sizes = []
+    for headers in ({}, {"Accept-Encoding": "gzip"}):
+        with asked(f"{replicas.address}/{script[1]}", **headers) as answer:
+            sizes.append(len(answer.read()))
+    assert sizes[1] < 0.45 * sizes[0]
+
+
+def test_every_page_works_under_the_policy_and_the_log_holds_no_word(browser: Browser, replicas: Replicas) -> None:
+    context = browser.new_context(viewport={"width": 1440, "height": 900})
+    context.set_default_timeout(60_000)
+    page, complaints = context.new_page(), []
+    page.on("console", lambda message: complaints.append(message.text) if "Content Security" in message.text else None)
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    word = "Zwiebelkuchen"
+    for name in ("", "lab", "positions", "embeddings", "feedforward", "anatomy", "model"):
+        page.goto(f"{replicas.address}/{name}?{urlencode({'source': f'I like {word}.'})}")
+        page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
+        page.wait_for_selector("canvas, [data-drawn], .js-plotly-plot", state="attached")
+    context.close()
+    assert not complaints and word not in replicas.log.read_text()
+
+
+# -- one of them dies -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def killed(replicas: Replicas) -> Iterator[Callable[[int], None]]:
+    """What kills a replica; it is started again after the test."""
+    dead: list[int] = []
+
+    def kill(port: int) -> None:
+        os.killpg(replicas.processes[port].pid, signal.SIGKILL)
+        replicas.processes[port].wait(10)
+        dead.append(port)
+
+    yield kill
+    for port in dead:
+        if replicas.processes[port].poll() is not None:
+            replicas.revive(port)
+
+
+def test_a_killed_replica_moves_its_viewers_with_all_they_see(
+    browser: Browser, replicas: Replicas, killed: Callable[[int], None], model: Pretrained
+) -> None:
+    page = viewer(browser, replicas.address, **LINK)
+    exact(page)
+    # The server counts what it changed of its own accord; a new one begins to count again.
+    page.get_by_role("button", name="Aa").click()
+    wait_for_params(page, big="1")
+    settled(page)
+    page.wait_for_timeout(1000)  # everything has grown to its new size
+    click_head(page, "cross", 3, 1)
+    wait_for_params(page, layer="4", head="2")
+    exact(page)
+    settled(page)
+    before = (params_of(page), plot(page.get_by_test_id("head-cross")), hover(page, "cross", 1, 1))
+    field = page.get_by_label(re.compile("Source · English"))
+    field.fill("I am not sent yet.")
+    home = replicas.of(page.context)
+    with page.expect_event("websocket", timeout=60_000):
+        killed(home)
+    settled(page)
+    page.wait_for_timeout(1000)  # a run that was asked for has begun by now
+    settled(page)
+    assert replicas.of(page.context) != home
+    assert field.input_value() == "I am not sent yet."
+    after = (params_of(page), plot(page.get_by_test_id("head-cross")), hover(page, "cross", 1, 1))
+    assert after == before
+    click_head(page, "cross", 0, 6)  # the very first click counts
+    wait_for_params(page, layer="1", head="7", source=SENTENCE)
+    exact(page)
+    field.press("Enter")
+    wait_for_params(page, source="I am not sent yet.", layer="1", head="7", big="1")
+    page.wait_for_selector(f'[data-drawn^="{model.trace("I am not sent yet.").id}"]')
+    page.context.close()
+
+
+def test_switches_of_the_lab_survive_and_a_download_is_found_after_the_return(
+    browser: Browser, replicas: Replicas, killed: Callable[[int], None]
+) -> None:
+    page = viewer(browser, replicas.address, "lab", **LAB)
+    settled(page)
+    says, before = page.locator(".st-key-hs-says"), params_of(page)
+    text = says.inner_text()
+    home = replicas.of(page.context)
+    with page.expect_event("websocket", timeout=60_000):
+        killed(home)
+    settled(page)
+    page.wait_for_timeout(1000)
+    settled(page)
+    assert params_of(page) == before and says.inner_text() == text
+    assert page.locator("[data-testid=stException]").count() == 0
+    page.get_by_role("link", name="Heads").click()
+    page.wait_for_selector("[data-testid=explorer]")
+    replicas.revive(home)
+    assert replicas.of(page.context) == home  # the cookie leads back; the websocket and its files are elsewhere
+    page.get_by_role("button", name="Download").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="The whole trace (.npz)").click()
+    assert Path(download.value.path()).read_bytes()[:2] == b"PK"
+    page.context.close()
+
+
+def test_viewers_of_the_other_replica_notice_nothing(
+    browser: Browser, replicas: Replicas, killed: Callable[[int], None]
+) -> None:
+    page = viewer(browser, replicas.address, **LINK)
+    exact(page)
+    home = replicas.of(page.context)
+    lost: list[str] = []
+    page.on("console", lambda message: lost.append(message.text) if "WebSocket onclose" in message.text else None)
+    killed(next(port for port in replicas.ports if port != home))
+    for head in (1, 2):
+        click_head(page, "cross", 2, head)
+        wait_for_params(page, layer="3", head=str(head + 1))
+        exact(page)
+    newcomer = viewer(browser, replicas.address, **LINK)  # while one is down, everyone is served by the other
+    assert replicas.of(newcomer.context) == home == replicas.of(page.context) and not lost
+    for one in (page, newcomer):
+        one.context.close()

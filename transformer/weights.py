@@ -1,0 +1,97 @@
+"""Tensors of a safetensors file, read without trusting its header.
+
+The file is read, not mapped into memory: one that is cut off while a mapping of it is in use ends the whole process.
+Format: https://huggingface.co/docs/safetensors, eight bytes with the length of the header, a JSON table of names, and
+behind it the numbers, one tensor after the other without a gap.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+import torch
+from torch import Tensor
+
+LARGEST_HEADER = 2_000_000  # bytes; the 3,000 tensors of the deepest model a configuration allows take 400,000
+DTYPES = {
+    "BOOL": torch.bool, "U8": torch.uint8, "I8": torch.int8, "I16": torch.int16, "U16": torch.uint16,
+    "I32": torch.int32, "U32": torch.uint32, "I64": torch.int64, "U64": torch.uint64, "F16": torch.float16,
+    "BF16": torch.bfloat16, "F32": torch.float32, "F64": torch.float64, "F8_E4M3": torch.float8_e4m3fn,
+    "F8_E5M2": torch.float8_e5m2, "C64": torch.complex64,
+}  # fmt: skip
+
+
+class WeightsError(ValueError):
+    """A file that is no complete safetensors file."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Where a tensor lies in its file, and what it is. start, end: bytes from the beginning of the file."""
+
+    dtype: torch.dtype
+    shape: tuple[int, ...]
+    start: int
+    end: int
+
+
+def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len({name for name, _ in pairs}) != len(pairs):
+        raise ValueError("a name stands twice")
+    return dict(pairs)
+
+
+def _whole(values: Any) -> bool:
+    return isinstance(values, list) and all(type(value) is int and 0 <= value < 2**63 for value in values)
+
+
+def read_header(file: BinaryIO) -> dict[str, Entry]:
+    """Name -> entry of all tensors; the numbers are where the header says, or nothing is. Raises WeightsError."""
+    size = os.fstat(file.fileno()).st_size
+    length = int.from_bytes(file.read(8), "little")
+    if not 2 <= length <= min(LARGEST_HEADER, size - 8):
+        raise WeightsError("the header does not fit")
+    try:
+        text = file.read(length).decode("utf-8")
+        table = json.loads(text, object_pairs_hook=_table)
+        if "\\u" in text:  # half a character, "\ud800", is no name
+            json.dumps(table, ensure_ascii=False).encode("utf-8")
+    except (ValueError, RecursionError) as error:
+        raise WeightsError("the header is no JSON") from error
+    if not isinstance(table, dict):
+        raise WeightsError("the header is no table")
+    about = table.pop("__metadata__", {})
+    if not isinstance(about, dict) or not all(isinstance(value, str) for value in about.values()):
+        raise WeightsError("what is said about the tensors is no text")
+    found = {}
+    for name, about in table.items():
+        if not isinstance(about, dict) or about.keys() != {"dtype", "shape", "data_offsets"}:
+            raise WeightsError(f"{name[:60]!r} is not described")
+        kind, shape, places = about["dtype"], about["shape"], about["data_offsets"]
+        dtype = DTYPES.get(kind) if isinstance(kind, str) else None
+        if dtype is None or not _whole(shape) or len(shape) > 8 or not _whole(places) or len(places) != 2:
+            raise WeightsError(f"{name[:60]!r} is not described")
+        if math.prod(shape) * dtype.itemsize != places[1] - places[0]:
+            raise WeightsError(f"{name[:60]!r} is not as long as its shape")
+        found[name] = Entry(dtype, tuple(shape), 8 + length + places[0], 8 + length + places[1])
+    end = 8 + length
+    for entry in sorted(found.values(), key=lambda entry: (entry.start, entry.end)):
+        if entry.start != end:
+            raise WeightsError("tensors overlap, or something lies between them")
+        end = entry.end
+    if end != size:
+        raise WeightsError("the file is longer or shorter than its tensors")
+    return found
+
+
+def read_tensor(file: BinaryIO, entry: Entry) -> Tensor:
+    """The numbers of one tensor. Raises WeightsError if the file has become shorter since its header was read."""
+    data = bytearray(entry.end - entry.start)
+    file.seek(entry.start)
+    if file.readinto(data) != len(data):  # type: ignore[attr-defined]
+        raise WeightsError("the file became shorter while it was read")
+    return torch.frombuffer(data, dtype=entry.dtype).reshape(entry.shape)
