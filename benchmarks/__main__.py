@@ -25,6 +25,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="name", help="; ".join(f"{k}: {v}" for k, v in PARTS.items()))
     parser.add_argument("--quick", action="store_true", help="a few repetitions, printed and not written: does it run?")
+    parser.add_argument("--minutes", type=float, metavar="N", help="how long `server` runs with viewers on all pages")
     parser.add_argument("--checkpoint", default="en-de", help="a bundled name or a folder (default: en-de)")
     options = parser.parse_args(arguments)
     unknown = [name for name in options.names if name not in PARTS]
@@ -36,9 +37,10 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error(str(error))
     for name in options.names or PARTS:
         part = importlib.import_module(f"benchmarks.{name}")
-        tables = part.measure(model, quick=options.quick)
+        more = {"minutes": options.minutes} if name == "server" and options.minutes else {}
+        tables = part.measure(model, quick=options.quick, **more)
         browser = getattr(part, "browser_version", lambda: "")()
-        again = f"python -m benchmarks {name}"
+        again = " ".join([f"python -m benchmarks {name}", *(f"--{key} {value:g}" for key, value in more.items())])
         text = "\n".join([f"`{again}` on {report.machine(browser)}", "", *(table.markdown() for table in tables)])
         print(text, flush=True)
         if not options.quick:

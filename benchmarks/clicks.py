@@ -31,14 +31,14 @@ async def lab(viewer: Viewer, model: Pretrained, rng: random.Random) -> Run:
     if rng.random() < FAR:
         return await viewer.choose("lab_part", rng.randrange(5))
     view = any_head(model, rng)
-    switches = {"scale": "off"} if rng.random() < 0.5 else {}
+    switches = {"scaling": "off"} if rng.random() < 0.5 else {}
     told = {"kind": view.kind, "layer": view.layer, "head": view.head, "switches": switches, "revision": 0}
     return await viewer.report("headscope.lab", "lab", told)
 
 
 async def positions(viewer: Viewer, model: Pretrained, rng: random.Random) -> Run:
     """A slider of the encoding; or another part, the position lab excepted."""
-    if "headscope.positions" not in viewer.ids or rng.random() < FAR:
+    if "headscope.positions" not in viewer.seen or rng.random() < FAR:
         return await viewer.choose("positions_part", rng.randrange(4))
     length = rng.randrange(16, 257)
     told = {"d_model": rng.randrange(2, 513, 2), "length": length, "k": 3, "q": 5, "dims": None, "revision": 0}
@@ -53,7 +53,7 @@ async def embeddings(viewer: Viewer, model: Pretrained, rng: random.Random) -> R
 async def feedforward(viewer: Viewer, model: Pretrained, rng: random.Random) -> Run:
     """A layer, a stack, or another part but for the neurons, which are counted over a probe set at first."""
     place = rng.random()
-    if place < FAR or "feedforward_layer" not in viewer.ids:
+    if place < FAR or "feedforward_layer" not in viewer.seen:
         return await viewer.choose("feedforward_part", rng.choice((0, 2, 3)))
     return await viewer.choose(*(("feedforward_stack", rng.randrange(2)) if place < 0.5 else
                                  ("feedforward_layer", rng.randrange(model.config.encoder_layers))))  # fmt: skip
@@ -81,7 +81,8 @@ NAMES = {"": "Heads", "lab": "Lab", "positions": "Positions", "embeddings": "Emb
 
 async def click(viewer: Viewer, model: Pretrained, rng: random.Random) -> Run:
     """Whatever there is to click on the viewer's page."""
-    try:
-        return await PAGES[viewer.name](viewer, model, rng)
-    except KeyError as error:
-        raise ViewerError(f"the page {NAMES[viewer.name]} has no {error}") from error
+    run = await PAGES[viewer.name](viewer, model, rng)
+    own = f"{viewer.name}_part" if viewer.name else "headscope.explorer"
+    if own not in viewer.seen:
+        raise ViewerError(f"a click on {NAMES[viewer.name]} led to a page with {', '.join(sorted(viewer.seen))}")
+    return run

@@ -1,4 +1,4 @@
-"""What a rerun of the page costs on the server, for one viewer and for thirty who share one process."""
+"""What a rerun of the page costs on the server, for one viewer and for thirty who share one process (`load.py`)."""
 
 from __future__ import annotations
 
@@ -10,25 +10,19 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 
 from benchmarks.app import running
+from benchmarks.clicks import heads
+from benchmarks.load import TARGET
+from benchmarks.load import measure as on_all_pages
 from benchmarks.report import Table, load
 from benchmarks.sentences import pairs, typed
 from benchmarks.timing import percentile
 from benchmarks.viewer import Run, Viewer
 from transformer.pretrained import Pretrained
-from transformer.view.state import View
 
-TARGET = 100  # milliseconds that 95% of the clicks may take
 VIEWERS = 30
 PAUSE = 2.0  # seconds between a viewer's clicks, on average
 LENGTHS = (12, 64, 128)
-KINDS = ("encoder_self", "decoder_self", "cross")
-
-
-async def click(viewer: Viewer, model: Pretrained, rng: random.Random) -> Run:
-    """Choose a head, any head of any kind."""
-    kind = rng.choice(KINDS)
-    layers = model.config.encoder_layers if kind == "encoder_self" else model.config.decoder_layers
-    return await viewer.pick(View(kind, rng.randrange(layers), rng.randrange(model.config.heads)))
+MINUTES = 3.0  # of the run on all pages; --minutes 10 is what the app promises
 
 
 async def alone(host: str, model: Pretrained, tokens: int, rounds: int) -> dict[str, list[Run]]:
@@ -43,7 +37,7 @@ async def alone(host: str, model: Pretrained, tokens: int, rounds: int) -> dict[
     for number, source in enumerate(new):
         runs["a new sentence"].append(await viewer.type(source=source))
         runs["a sentence seen before"].append(await viewer.type(source=known[number % 2][0]))
-        runs["a head"] += [await click(viewer, model, rng) for _ in range(2)]
+        runs["a head"] += [await heads(viewer, model, rng) for _ in range(2)]
     await viewer.close()
     return runs
 
@@ -71,7 +65,7 @@ async def together(
             if left and rng.random() < typing:
                 runs["a new sentence"].append(await viewer.type(source=left.pop()))
             else:
-                runs["a head"].append(await click(viewer, model, rng))
+                runs["a head"].append(await heads(viewer, model, rng))
 
     async with asyncio.TaskGroup() as group:
         for number, viewer in enumerate(everyone):
@@ -99,7 +93,8 @@ def _add(table: Table, who: str, what: str, runs: Sequence[Run], base: float | N
     )  # fmt: skip
 
 
-def measure(model: Pretrained, quick: bool = False) -> list[Table]:
+def measure(model: Pretrained, quick: bool = False, minutes: float | None = None) -> list[Table]:
+    """minutes: of the run on all pages, a quarter of which is warm-up."""
     gc.collect()
     gc.freeze()  # the viewers share a process too; its collector must not be what they wait for
     table = Table(
@@ -135,4 +130,6 @@ def measure(model: Pretrained, quick: bool = False) -> list[Table]:
         "average (exponential pauses), on any head of any kind; a quarter of the clicks of the last two rows are Enter "
         "after a sentence nobody typed before, which the model first translates. The viewers run on the same cores."
     )
-    return [table]
+    if quick:
+        return [table, *on_all_pages(model, 6, minutes or 0.2, PAUSE / 4, quick=True)]
+    return [table, *on_all_pages(model, VIEWERS, minutes or MINUTES, PAUSE)]

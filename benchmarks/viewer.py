@@ -51,6 +51,7 @@ class Viewer:
         self.query = ""
         self.page = ""
         self.ids: dict[str, str] = {}  # a component's name or a widget's key -> the id of this run
+        self.seen: set[str] = set()  # of these, what the last run drew
         self.options: dict[str, list[str]] = {}  # a widget's key -> what can be chosen in it
         self.menus: set[str] = set()  # keys of the widgets that are menus
         self.labels: dict[str, str] = {}  # a text field's key -> its label
@@ -76,10 +77,17 @@ class Viewer:
         if self.socket is not None:
             await self.socket.close()
 
-    def vanish(self) -> None:
+    async def vanish(self) -> None:
         """A browser that is gone without a word."""
         if self.socket is not None:
             self.socket.transport.abort()
+            await self.socket.wait_closed()
+
+    async def __aenter__(self) -> Viewer:
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.close()
 
     async def pick(self, view: View) -> Run:
         """A click in the picture: the view's new state goes to the server."""
@@ -152,7 +160,9 @@ class Viewer:
             self.large[message.hash] = (message, self.runs)
         kind = message.WhichOneof("type")
         if kind == "new_session":
-            self.page = message.new_session.page_script_hash
+            self.seen.clear()
+        elif kind == "navigation":
+            self.page = message.navigation.page_script_hash
         elif kind == "page_info_changed":
             self.query = message.page_info_changed.query_string
         elif kind == "delta" and message.delta.WhichOneof("type") == "new_element":
@@ -163,6 +173,7 @@ class Viewer:
                 raise ViewerError(element.html.body)
             if element.WhichOneof("type") == "bidi_component":
                 self.ids[element.bidi_component.component_name] = element.bidi_component.id
+                self.seen.add(element.bidi_component.component_name)
                 if element.bidi_component.component_name == "headscope.feed":
                     self.numbers = element.bidi_component.bytes
             elif element.WhichOneof("type") in ("button_group", "selectbox"):
@@ -170,6 +181,7 @@ class Viewer:
                 widget = element.selectbox if menu else element.button_group
                 name = key_of(widget.id)
                 self.ids[name] = widget.id
+                self.seen.add(name)
                 self.options[name] = list(widget.options) if menu else [one.content for one in widget.options]
                 self.menus |= {name} if menu else set()
                 if widget.set_value:  # Python's choice, which the browser takes over

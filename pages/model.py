@@ -12,6 +12,7 @@ from pages.shared.texts import _
 begun = begin(_("Model"))
 write_address(begun.state)
 card.sizes(begun.model)
+card.architecture(begun.model)
 left, right = st.columns(2, gap="large")
 with left:
     st.html(f'<h2 class="hs-tr-title">{html.escape(_("Training"))}</h2>')

@@ -28,7 +28,8 @@ const t = makeTexts({}, ANATOMY_TEXTS);
 const sizes = {
   d_model: 256, d_ff: 1024, d_k: 32, d_head: 32, heads: 8, encoder_layers: 2, decoder_layers: 3, vocab_size: 4000,
   norm: "post", activation: "relu", positions: "sinusoidal", scaling: true, layer_norm_eps: 1e-5, max_positions: 512,
-  parameters: 8396800,
+  parameters: 8396800, output_size: 4000, target_vocab_size: null, layout: "interleaved", embedding_scale: true,
+  tied_output: true, output_bias: false,
 };
 const tensor = (symbol, ...shape) => ({ symbol, shape, count: shape.reduce((a, b) => a * b, 1) });
 const box = (count, tensors, shared_with = null) => ({ count, share: 0, tensors, shared_with });
@@ -63,10 +64,15 @@ const scores = (hidden) => {
 };
 const every = [];
 for (const norm of ["post", "pre"])
-  for (const activation of ["relu", "gelu"])
+  for (const activation of ["relu", "gelu", "swish"])
     for (const positions of ["sinusoidal", "learned", "none"])
       for (const scaling of [true, false])
         for (const d_k of [32, 16]) every.push({ norm, activation, positions, scaling, d_k });
+for (const embedding_scale of [true, false])
+  for (const tied_output of [true, false])
+    for (const output_bias of [true, false])
+      for (const target_vocab_size of [null, 5000])
+        every.push({ embedding_scale, tied_output, output_bias, target_vocab_size, output_size: target_vocab_size || 4000 });
 const abouts = [null, { skipped: true }];
 for (const [factor, rule] of [[0.5, 0], [1, 1], [32 ** -0.5, 2]]) {
   const eight = (value) => Array(8).fill(value);
@@ -149,7 +155,7 @@ def reached(run: Run) -> dict[str, Any]:
 
 def test_every_state_of_every_model_has_its_texts_and_none_is_idle(reached: dict[str, Any]) -> None:
     assert reached["left"] == []
-    tells = keys_of("anatomy_tells.js")
+    tells = keys_of("anatomy_tells.js") + keys_of("anatomy_tells_ends.js")
     assert len(tells) == len(set(tells))
     places = {key for key in keys_of("anatomy_texts.js") if re.fullmatch(r"place_(?!chip_|at_)\w+", key)}
     assert set(reached["keys"]) == set(tells) | places
@@ -157,7 +163,7 @@ def test_every_state_of_every_model_has_its_texts_and_none_is_idle(reached: dict
 
 def test_every_text_of_the_panel_and_the_bars_is_used() -> None:
     keys = keys_of("anatomy_texts.js")
-    assert len(keys) == len(set(keys)) and not set(keys) & set(keys_of("anatomy_tells.js"))
+    assert len(keys) == len(set(keys)) and not set(keys) & set(keys_of("anatomy_tells.js") + keys_of("anatomy_tells_ends.js"))
     names = ("tell", "facts", "spoken", "bars", "math")
     code = "\n".join((bundle.FOLDER / f"anatomy_{name}.js").read_text(encoding="utf-8") for name in names)
     used = set(re.findall(r'"([a-z_0-9]+)"', code))
@@ -286,11 +292,17 @@ def test_what_a_switch_puts_in_the_place_of_the_arithmetic(run: Run) -> None:
         ("{}", "{}", "{rule: 1}", ["equal weights on all visible keys"]),
         ("{}", "{}", "{rule: 2}", ["all weight on the best key"]),
         ("{norm: 'pre'}", "{place: 'encoder.ff'}", "{}", ["FFN of z is the larger of 0 and z times W 1"]),
-        ("{}", "{place: 'output'}", "{}", ["softmax of h t times the embedding table transposed"]),
+        ("{}", "{place: 'output'}", "{}", ["softmax of h t times the embedding table transposed."]),
+        ("{output_bias: true}", "{place: 'output'}", "{}", ["times the embedding table transposed, plus a bias."]),
+        ("{tied_output: false}", "{place: 'output'}", "{}", ["softmax of h t times the output matrix transposed."]),
+        ("{activation: 'swish'}", "{place: 'encoder.ff'}", "{}", ["FFN of x is swish of x times W 1 plus b 1, times"]),
+        ("{}", "{place: 'source'}", "{}", ["row of the embedding table times the square root of 256, plus the"]),
+        ("{embedding_scale: false}", "{place: 'source'}", "{}", ["row of the embedding table, plus the position's"]),
     ],
 )
 def test_the_equation_that_is_read_out(run: Run, config: str, state: str, about: str, words: list[str]) -> None:
-    sort = "output" if "output" in state else "ff" if "ff" in state else "attention"
+    places = {"output": "output", "ff": "ff", "source": "embedding"}
+    sort = next((sort for place, sort in places.items() if place in state), "attention")
     said = run(f"spokenEquation('{sort}', at({state}), made({config}).config, true, t, {about})")
     assert all(one in said for one in words) and "{" not in said, said
     assert ("divided by" in said) == (sort == "attention" and about in ("{}", "{factor: 1}"))
@@ -366,7 +378,7 @@ def test_what_is_said_for_a_picture(run: Run) -> None:
 
 
 def test_the_modules_are_plain() -> None:
-    for name in ("tell", "tells", "texts", "facts", "math", "spoken", "bars"):
+    for name in ("tell", "tells", "tells_ends", "texts", "facts", "math", "spoken", "bars"):
         code = (bundle.FOLDER / f"anatomy_{name}.js").read_text(encoding="utf-8")
         assert "innerHTML" not in code and "eval(" not in code, name
         assert len(code.splitlines()) <= 400 and max(map(len, code.splitlines())) <= 120, name

@@ -1,10 +1,13 @@
 import json
 import resource
+import subprocess
+import sys
 
 import pytest
 import torch
 
-from tests.build import refusal, saved_checkpoint, tiny_model, tiny_tokenizer
+from pages.shared.cache import size
+from tests.build import refusal, saved_checkpoint, tiny_model, tiny_pretrained, tiny_tokenizer
 from transformer.checkpoint import (
     CONFIG,
     METRICS,
@@ -13,6 +16,7 @@ from transformer.checkpoint import (
     WEIGHTS,
     load_checkpoint,
     save_checkpoint,
+    trace_bytes,
     write_whole,
 )
 
@@ -211,6 +215,48 @@ def test_big_numbers_are_refused_before_memory_is_taken(folder, model):
 
 def test_reading_one_needs_no_compiler() -> None:
     """Importing torch's takes 1.7 s and 70 MB of every server, and a folder for temporary files."""
-    code = "import sys, transformer; transformer.load('reverse-learned').trace('a'); print('torch._dynamo' in sys.modules)"
+    code = "import sys, transformer as t\nfor name in t.available(): t.load(name).trace('1')\nprint(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "False\n"
+    assert "torch" in done.stdout.split() and "torch._dynamo" not in done.stdout.split()
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [("x" * 99, "x" * 40), (" a\x1b\n b ", "a b"), ("", "source"), (7, "source"), (["x"], "source"), (None, "source")],
+)
+def test_a_language_is_a_short_text(folder, value, shown):
+    _change(folder, source=value)
+    assert load_checkpoint(folder).languages == (shown, "Imagined")
+
+
+def test_half_a_character_is_no_text(folder):
+    """JSON may hold it, and nothing that shows it could be sent to a browser."""
+    _change(folder, source="\ud800")
+    refusal(folder, CONFIG, "not JSON in UTF-8")
+    _change(folder, source="\U0001f600")  # json.dumps writes two halves, which are one character
+    assert load_checkpoint(folder).languages[0] == "\U0001f600"
+
+
+def test_scores_that_cannot_be_shown_are_left_out(folder):
+    (folder / METRICS).write_text('{"bleu": 1%s, "chrf": NaN, "perplexity": -Infinity, "exact": 0.5}' % ("0" * 400))
+    assert load_checkpoint(folder).metrics == {"exact": 0.5}
+
+
+def test_a_target_vocabulary_of_another_size_belongs_to_another_tokenizer(folder):
+    model = tiny_model(vocab_size=67, target_vocab_size=90)
+    save_checkpoint(folder, model, tiny_tokenizer())
+    refusal(folder, "the tokenizer knows 67 pieces and the model 90")
+
+
+def test_what_traces_take_is_bounded(folder):
+    _change(folder, {"d_model": 128, "heads": 128, "encoder_layers": 64, "decoder_layers": 64})
+    refusal(folder, "64 + 64 layers of 128 heads", "make traces of 3.8 GB; at most 1.1 GB are allowed")
+
+
+@pytest.mark.parametrize("count", [3, 20])
+def test_the_estimate_of_a_trace_is_near_what_one_takes(count):
+    model = tiny_pretrained()
+    text = " ".join(["ka"] * count)
+    trace = model.trace(text, text)
+    assert len(trace.source_ids) == len(trace.target_in)
+    assert 0.7 * size(trace) < trace_bytes(model.config, len(trace.source_ids)) < 1.3 * size(trace)

@@ -260,6 +260,10 @@ def folder(good: Path, tmp_path: Path) -> Path:
         ({"encoder_layers": 1}, ["model.safetensors", "rs.1.fc1.bias", "knows nothing of"]),
         ({"tie_word_embeddings": False}, ["lm_head.weight"]),
         ({"scale_embedding": "yes"}, ["embedding_scale", "yes"]),
+        (
+            {"encoder_layers": 64, "encoder_attention_heads": 66, "decoder_layers": 64, "decoder_attention_heads": 66},
+            ["traces of", "GB"],
+        ),
     ],
 )
 def test_a_configuration_that_cannot_be_is_refused(folder: Path, changes: dict, words: list[str]) -> None:

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -216,6 +217,66 @@ def test_ctrl_c_while_somebody_looks(hits: int, tmp_path: Path) -> None:
             process.send_signal(signal.SIGINT)
             time.sleep(0.02)
         ended_cleanly(process, log)
+
+
+@pytest.fixture(scope="module")
+def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Path]]:
+    """Port and log of a running app."""
+    log, port = tmp_path_factory.mktemp("serving") / "log.txt", free()
+    process = started(log, "--port", str(port), "--address", "127.0.0.1")
+    until(lambda: answers(port), process, log)
+    yield port, log
+    process.send_signal(signal.SIGINT)
+    process.wait(60)
+
+
+@POSIX
+def test_a_page_of_another_host_gets_no_session_and_nobody_is_asked(serving: tuple[int, Path]) -> None:
+    """Streamlit would look for the machine's public address on the web, and keep everybody waiting meanwhile."""
+    websockets = pytest.importorskip("websockets.sync.client")
+    from websockets.exceptions import InvalidStatus
+
+    port, log = serving
+    address = f"ws://127.0.0.1:{port}/_stcore/stream"
+    with pytest.raises(InvalidStatus, match="403"):
+        websockets.connect(address, subprotocols=["streamlit"], origin="http://evil.example")
+    with websockets.connect(address, subprotocols=["streamlit"], origin=f"http://127.0.0.1:{port}"):
+        pass
+    text = log.read_text()
+    assert "Rejecting WebSocket connection" in text and "external IP" not in text
+
+
+@POSIX
+def test_nothing_can_be_uploaded(serving: tuple[int, Path]) -> None:
+    """Not even by a visitor with a session of its own, through the address Streamlit keeps open for it."""
+    websockets = pytest.importorskip("websockets.sync.client")
+    from streamlit.proto.BackMsg_pb2 import BackMsg
+    from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+    host = f"127.0.0.1:{serving[0]}"
+    with urllib.request.urlopen(f"http://{host}/_stcore/health", timeout=20) as answer:
+        cookie = answer.headers["Set-Cookie"].split(";")[0]
+    with websockets.connect(f"ws://{host}/_stcore/stream", subprotocols=["streamlit"], max_size=None) as viewer:
+        asked = BackMsg()
+        asked.rerun_script.query_string = ""
+        viewer.send(asked.SerializeToString())
+        message = ForwardMsg()
+        while message.WhichOneof("type") != "new_session":
+            message = ForwardMsg.FromString(viewer.recv(timeout=60))
+        session = message.new_session.initialize.session_id
+        form = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nabc\r\n--x--\r\n'
+        request = urllib.request.Request(
+            f"http://{host}/_stcore/upload_file/{session}/1",
+            data=form,
+            headers={
+                "Cookie": cookie,
+                "X-Xsrftoken": cookie.split("=", 1)[1],
+                "Content-Type": "multipart/form-data; boundary=x",
+            },
+            method="PUT",
+        )
+        with pytest.raises(urllib.error.HTTPError, match="413"):
+            urllib.request.urlopen(request, timeout=20)
 
 
 @POSIX

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.build import sentences, tiny_tokenizer
-from transformer.tokenizer import PIECE_MARK, SPECIALS, Tokenizer, TokenizerError, clean
+from transformer.tokenizer import MARKS, PIECE_MARK, SPECIALS, Tokenizer, TokenizerError, clean
 
 MARKUP = ("</s>", "<s>", "<pad>", "<unk>", "<script>alert(1)</script>", "ka </s> lo", "</s></s>")
 
@@ -216,3 +216,20 @@ def test_other_special_ids_are_said():
     )
     with pytest.raises(TokenizerError, match=r"ids 0 to 3 .* must be"):
         Tokenizer(written.getvalue())
+
+
+def test_marks_on_one_letter_are_put_in_order_in_bounded_runs():
+    """Putting n marks in order takes n squared steps: 100,000 of them would hold up everybody for 8 seconds."""
+    marks = "\u0315\u0300\u0323" * 40
+    cleaned = clean(f"a{marks}b")
+    runs, longest = 0, 0
+    for character in cleaned:
+        runs = runs + 1 if unicodedata.combining(character) else 0
+        longest = max(longest, runs)
+    assert longest <= MARKS and cleaned[-1] == "b"
+    assert Counter(unicodedata.normalize("NFD", cleaned).replace("\u034f", "")) == Counter(f"a{marks}b")  # none is lost
+    for few in ("e\u0301", "a\u0323\u0302" + "\u0301" * 25, "\u1e69" * 40, "Z\u0351\u036b\u0343\u036a\u0302\u036b"):
+        assert clean(few) == unicodedata.normalize("NFC", few)
+    assert len(clean("a" + "\u0315\u0300" * 100_000)) > 200_000
+    tokenizer = tiny_tokenizer()
+    assert len(tokenizer.surfaces(f"ka{marks} lo")) == len(tokenizer.encode(f"ka{marks} lo"))

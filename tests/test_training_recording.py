@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ import torch
 from tests.build import sentences, tiny_config, tiny_tokenizer
 from transformer.__main__ import main
 from transformer.pretrained import Pretrained, load
+from transformer.training import recording
 from transformer.training.loop import Trainer
 from transformer.training.recording import Recording, record, states
 from transformer.training.settings import Settings, TrainingError
@@ -96,3 +98,27 @@ def test_runs_without_snapshots_or_of_other_models_are_said(run: Path, final: Pr
     (tmp_path / "snapshots" / "00000001.safetensors").write_bytes(b"x")
     with pytest.raises(TrainingError, match="holds no state of checkpoint"):
         list(states(tmp_path, final))
+
+
+def test_a_recording_that_lies_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small archives: one that unpacks to more than is read, shapes no memory holds, an object that is a pickle."""
+    monkeypatch.setattr(recording, "LARGEST_UNPACKED", 10_000)
+    header = "{'descr': '|u1', 'fortran_order': False, 'shape': (%s,), }"
+    objects = "{'descr': '|O', 'fortran_order': False, 'shape': (1,), }"
+    entries = {
+        "unpacked it takes": b"\x93NUMPY\x01\x00" + bytes(10_000),
+        "is no recording": b"\x93NUMPY\x01\x00\x76\x00" + (header % (10**30)).ljust(118).encode() + bytes(9),
+        "learning.npz": b"\x93NUMPY\x01\x00\x76\x00" + (header % (10**13)).ljust(118).encode() + bytes(9),
+        "allow_pickle": b"\x93NUMPY\x01\x00\x76\x00" + objects.ljust(118).encode() + bytes(9),
+    }
+    for words, data in entries.items():
+        with zipfile.ZipFile(tmp_path / "learning.npz", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as file:
+            file.writestr("index.json.npy", data)
+        with pytest.raises(ValueError, match=r"learning\.npz is no recording") as error:
+            Recording.from_file(tmp_path / "learning.npz")
+        assert words in str(error.value) and "\n" not in str(error.value) and len(str(error.value)) < 500
+    (tmp_path / "learning.npz").unlink()
+    with (tmp_path / "learning.npz").open("wb") as file:
+        file.truncate(recording.LARGEST + 1)
+    with pytest.raises(OSError, match="larger than 50,000,000 bytes"):
+        Recording.from_file(tmp_path / "learning.npz")

@@ -26,10 +26,13 @@ def test_types_hold(cache: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_who_imports_the_package_gets_its_types(cache: Path) -> None:
+def test_who_imports_the_package_gets_its_types(cache: Path, tmp_path: Path) -> None:
     """py.typed says that they are there; a check that finds no mistake anywhere would prove nothing."""
     assert (ROOT / "transformer" / "py.typed").is_file()
-    code = "import transformer\nreveal_type(transformer.load('en-de').translate('A.').text)\ntransformer.load(3)\n"
-    done = mypy(cache, "-c", code)
+    user = tmp_path / "user.py"
+    user.write_text(
+        "import transformer\nreveal_type(transformer.load('en-de').translate('A.').text)\ntransformer.load(3)\n"
+    )
+    done = mypy(cache, str(user))
     assert done.returncode == 1 and 'Revealed type is "str"' in done.stdout, done.stdout + done.stderr
-    assert done.stdout.count("error:") == 1 and "<string>:3: error: Argument 1" in done.stdout
+    assert done.stdout.count("error:") == 1 and "user.py:3: error: Argument 1" in done.stdout

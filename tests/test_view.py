@@ -80,6 +80,13 @@ def test_the_browser_is_checked_like_a_link() -> None:
         assert view_from_browser(bad, LAYERS, 3, start) == start
 
 
+@pytest.mark.parametrize("number", [10**400, -(10**400), 10**9, float("inf"), float("nan")])
+def test_the_browser_may_name_numbers_of_any_size(number: float) -> None:
+    start = View(layer=1, head=2, threshold=0.5, cell=(1, 1))
+    values = {"layer": number, "head": number, "cell": [number, 0], "threshold": number}
+    assert view_from_browser(values, LAYERS, 3, start) == start
+
+
 def test_a_cell_outside_the_picture_is_forgotten() -> None:
     assert fit_cell(View(cell=(4, 6)), 5, 7).cell == (4, 6)
     assert fit_cell(View(cell=(5, 0)), 5, 7).cell is fit_cell(View(cell=(0, 7)), 5, 7).cell is None

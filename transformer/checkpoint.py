@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from reprlib import repr as shown
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import torch
 from safetensors.torch import save
@@ -34,6 +34,9 @@ from transformer.files import open_regular, read_bounded, write_whole
 from transformer.model import Transformer
 from transformer.tokenizer import LARGEST_TOKENIZER, AnyTokenizer, Tokenizer, TokenizerError, clean
 from transformer.weights import WeightsError, read_header, read_tensor
+
+if TYPE_CHECKING:
+    from transformer.recurrent.model import RecurrentModel
 
 CONFIG, WEIGHTS, TOKENIZER, METRICS = "config.json", "model.safetensors", "tokenizer.model", "metrics.json"
 RECORDING = "learning.npz"
@@ -95,18 +98,21 @@ def read_json(path: Path, largest: int = LARGEST_JSON) -> Any:
 
 
 class _Unfilled(TorchFunctionMode):
-    """Leaves out the one way to fill a tensor for which torch, where the tensor has no memory, imports its compiler."""
+    """Leaves `normal_` out, as `nn.init` calls it."""
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        return args[0] if function is torch.Tensor.normal_ else function(*args, **(kwargs or {}))
+        kwargs = kwargs or {}
+        if getattr(function, "__name__", "") == "normal_":
+            return args[0] if args else kwargs["tensor"]
+        return function(*args, **kwargs)
 
 
 @contextlib.contextmanager
 def shapes_only() -> Iterator[None]:
     """Models built here have names and shapes and no numbers.
 
-    On `meta` alone `nn.init.normal_` would import torch's compiler: 1.7 s and 70 MB of a process that never compiles,
-    and a folder for temporary files, which a server without a disk has not.
+    On `meta` torch imports its compiler for random numbers and for arithmetic: 1.7 s and 70 MB of a process that never
+    compiles, and it asks for a folder for temporary files, which a server with a full disk has not.
     """
     with torch.device("meta"), _Unfilled():
         yield
@@ -150,7 +156,7 @@ def _read_weights(path: Path, model: nn.Module) -> dict[str, Tensor]:
 def trace_bytes(config: ModelConfig, tokens: int = TOKENS) -> int:
     """About what a trace takes with this many tokens a side, in bytes: as float32, masks as one byte a cell.
 
-    The parameters do not bound it: 64 layers of 128 heads, each one number wide, fit into 25 MB and make traces of 5 GB.
+    The parameters do not bound it: 64 layers of 128 heads, each one number wide, take 25 MB and make traces of 5 GB.
     """
     cells = config.heads * tokens**2 * (4 + 4 + 1)  # scores, weights, mask
     states = 4 * tokens * config.d_model  # what enters, what a sub-layer adds, their sum, what leaves: four of them
@@ -158,12 +164,12 @@ def trace_bytes(config: ModelConfig, tokens: int = TOKENS) -> int:
     attentions = config.encoder_layers + 2 * config.decoder_layers
     layers = config.encoder_layers + config.decoder_layers
     inner = layers * (4 * tokens * 2 * config.d_ff + 4 * states)
-    vocabulary = getattr(config, "target_vocab_size", None) or config.vocab_size
+    vocabulary = config.output_size
     return attentions * (cells + vectors + 4 * states) + inner + 4 * tokens * vocabulary
 
 
-def _configure(values: dict[str, Any]) -> ModelConfig:
-    config = ModelConfig.from_dict(values)
+def bounded(config: ModelConfig) -> ModelConfig:
+    """The same, if its traces fit into memory. Raises ConfigError."""
     if (size := trace_bytes(config)) > LARGEST_TRACE:
         raise ConfigError(
             f"{config.encoder_layers} + {config.decoder_layers} layers of {config.heads} heads and {config.d_ff:,} "
@@ -174,7 +180,7 @@ def _configure(values: dict[str, Any]) -> ModelConfig:
 
 def load_checkpoint(path: Path) -> Checkpoint[Transformer]:
     """Read a checkpoint directory. Raises CheckpointError with one sentence about the first thing that is wrong."""
-    found = read_checkpoint(path, ARCHITECTURE, _configure, Transformer)
+    found = read_checkpoint(path, ARCHITECTURE, lambda values: bounded(ModelConfig.from_dict(values)), Transformer)
     found.model.arrange()
     return found
 
@@ -249,7 +255,7 @@ def _language(value: Any, side: str) -> str:
 
 def save_checkpoint(
     path: Path,
-    model: nn.Module,
+    model: Transformer | RecurrentModel,
     tokenizer: Tokenizer,
     languages: tuple[str, str] = ("source", "target"),
     dtype: torch.dtype = torch.float16,

@@ -197,7 +197,9 @@ def beam(
         tokens: list[int] = []
         new_totals, new_history, new_probs, new_owners = [], [], [], []
         for i, owner in enumerate(owners):
-            open_rows, open_tokens, open_totals = [], [], []
+            open_rows: list[int] = []
+            open_tokens: list[int] = []
+            open_totals: list[float] = []
             full = step == limits[owner]
             for rank, (total, place) in enumerate(zip(values[i].tolist(), flat[i].tolist(), strict=True)):
                 parent, token = divmod(place, vocab)

@@ -369,8 +369,12 @@ def _sizes(config: ModelConfig) -> str:
     positions = f"{config.max_positions:,} {config.positions} positions"
     if config.positions == "none":
         positions = f"no positions, {config.max_positions:,} tokens at most"
-    parts = [f"d_model {config.d_model:,}", f"d_ff {config.d_ff:,}", heads, layers, f"{config.vocab_size:,} pieces"]
-    parts += [config.activation, f"{config.norm}-norm", positions, *([] if config.scaling else ["no scaling"])]
+    positions += " with sines before cosines" if (config.positions, config.layout) == ("sinusoidal", "halves") else ""
+    target = f" of the source, {config.target_vocab_size:,} of the target" if config.target_vocab_size else ""
+    parts = [f"d_model {config.d_model:,}", f"d_ff {config.d_ff:,}", heads, layers]
+    parts += [f"{config.vocab_size:,} pieces{target}", config.activation, f"{config.norm}-norm", positions]
+    parts += ["no scaling"] * (not config.scaling) + ["embeddings unscaled"] * (not config.embedding_scale)
+    parts += ["output matrix apart"] * (not config.tied_output) + ["a bias a logit"] * config.output_bias
     return ", ".join(parts)
 
 

@@ -32,6 +32,15 @@ def read_bounded(path: Path, largest: int) -> bytes:
     return data
 
 
+def read_text(path: Path, largest: int) -> str:
+    """A text in UTF-8 of at most `largest` bytes, from whatever can be read, a pipe included. Raises OSError, ValueError."""
+    with open(path, "rb") as file:
+        data = file.read(largest + 1)
+    if len(data) > largest:
+        raise OSError(errno.EFBIG, f"it is larger than {largest:,} bytes", str(path))
+    return data.decode("utf-8")
+
+
 def read_own(path: Path, largest: int) -> bytes:
     """As `read_bounded`, for what a folder from anywhere has shown to others: not what a symbolic link in it leads to
     outside of it, such as a password file. Raises OSError."""

@@ -170,14 +170,14 @@ class Reading:
 
 
 def reading(model: Pretrained, pair: Pair, stack: str) -> Reading:
-    """What the encoder reads of a pair's source, or the decoder of its target: <s> first, and </s> is not fed.
+    """What the encoder reads of a pair's source, or the decoder of its target: its start token first; </s> is not fed.
 
     For the encoder `following` is the next token of the source, and </s> after the last. Raises ValueError, InputError.
     """
     text, side = (pair[0], "source") if check_stack(stack) == "encoder" else (pair[1], "target")
-    ids, pieces = model.encode(text, side), [*model.tokenizer.surfaces(text), "</s>"]
+    ids, pieces = model.encode(text, side), [*model.tokenizer_of(side).surfaces(text), "</s>"]
     if stack == "decoder":
-        return Reading(
-            ("<s>", *pieces[:-1]), ("<s>", *readable(pieces[:-1])), (model.config.start_id, *ids[:-1]), tuple(ids)
-        )
+        start = model.config.start_id
+        fed = (*model.tokenizer.pieces([start]), *pieces[:-1])
+        return Reading(fed, readable(fed), (start, *ids[:-1]), tuple(ids))
     return Reading(tuple(pieces), readable(pieces), tuple(ids), (*ids[1:], model.config.end_id))

@@ -16,6 +16,7 @@ PIECES, TRAINER, NORMALIZER, SELF_TEST, DENORMALIZER = 1, 2, 3, 4, 5
 PIECE, SCORE = 1, 2
 CHARSMAP, RULES = 2, 6
 MOST_PIECES = 1_000_000  # as in `config.LIMITS`
+MOST_SETTINGS = 100_000  # the names of languages, and pieces that somebody chose, among them
 LARGEST = {TRAINER: 1_000_000, NORMALIZER: 4_000_000, SELF_TEST: 100_000, DENORMALIZER: 4_000_000}  # bytes together
 LONGEST_PIECE = 1_000  # bytes; SentencePiece learns 16 characters at most unless told otherwise
 LONGEST_RULE = 200  # bytes written for one character; the most in Unicode, of U+FDFA, are 33
@@ -87,7 +88,9 @@ def _check_piece(data: memoryview) -> None:
 
 
 def _check_settings(data: memoryview, normalizer: bool) -> None:
-    for number, wire, value in _fields(data):
+    for count, (number, wire, value) in enumerate(_fields(data)):
+        if count > MOST_SETTINGS:
+            raise PieceFileError("the settings of the tokenizer are more than those of any real one")
         if normalizer and number == CHARSMAP and wire == BYTES:
             _check_charsmap(bytes(value))
         elif not (normalizer and number == RULES) and len(value) > LONGEST_NAME:
@@ -114,7 +117,9 @@ def _check_charsmap(data: bytes) -> None:
 def check_pieces(data: bytes) -> None:
     """Look over the bytes of a SentencePiece file. Raises PieceFileError if the library should not be given them."""
     pieces, sizes = 0, dict.fromkeys(LARGEST, 0)
-    for number, wire, value in _fields(memoryview(data)):
+    for count, (number, wire, value) in enumerate(_fields(memoryview(data))):
+        if count > MOST_PIECES + MOST_SETTINGS:
+            raise PieceFileError(DAMAGED)
         if wire != BYTES or number not in (PIECES, *LARGEST):
             raise PieceFileError(DAMAGED)
         if number == PIECES:

@@ -12,6 +12,8 @@ def sinusoidal(length: int, d_model: int, layout: str = "interleaved") -> Tensor
     layout: "interleaved" like this; "halves": PE(p, i) = sin(...), PE(p, d_model/2 + i) = cos(...), as in Marian.
     Returns [position, d_model], float32, computed in float64. d_model must be even.
     """
+    if torch.get_default_device().type == "meta":  # shapes alone are wanted, see `checkpoint.shapes_only`
+        return torch.empty(length, d_model)
     position = torch.arange(length, dtype=torch.float64)[:, None]
     even = torch.arange(0, d_model, 2, dtype=torch.float64)
     angle = position / 10000.0 ** (even / d_model)

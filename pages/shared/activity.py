@@ -38,6 +38,7 @@ def figure_texts() -> dict[str, str]:
     return {
         "equation": _("{formula}, equation 2"),
         "equation_gelu": _("{formula}, equation 2 with GELU for max(0, ·)"),
+        "equation_swish": _("{formula}, equation 2 with swish for max(0, ·)"),
         "active": _("Active neurons per layer and token"),
         "active_equation": _("{equation}; active: activation &gt; threshold; numbers: %"),
         "active_axis": _("mean, %"),
@@ -66,7 +67,10 @@ def figure_texts() -> dict[str, str]:
         "neurons_log": _("neurons, log"),
         "spread_hover": _("active on %{x} tokens<br>%{y:,} neurons"),
         "curves": _("The non-linearity and its derivative"),
-        "curves_equation": _("ReLU(<i>z</i>) = max(0, <i>z</i>), GELU(<i>z</i>) = <i>z</i>Φ(<i>z</i>); {equation}"),
+        "curves_equation": _(
+            "ReLU(<i>z</i>) = max(0, <i>z</i>), GELU(<i>z</i>) = <i>z</i>Φ(<i>z</i>), swish(<i>z</i>) = "
+            "<i>z</i>σ(<i>z</i>); {equation}"
+        ),
         "this": _("{name}, this model"),
         "derivative": _("derivative"),
         "pre_activation": _("pre-activation z"),
@@ -168,13 +172,13 @@ def _explain(kind: str, d_ff: int) -> None:
                 "line gives a size to compare with, not a target."
             ).format(share=percent(PUBLISHED))
         )
-        if kind == "gelu":
+        if kind != "relu":
             st.markdown(
                 _(
-                    "This model has GELU in place of max(0, ·). Its activations are small rather than 0, so a "
+                    "This model has {name} in place of max(0, ·). Its activations are small rather than 0, so a "
                     "threshold above 0, here {threshold} at first, says which of them count as active. The published "
                     "share is of a ReLU and compares with care."
-                ).format(threshold=f"{ACTIVE[kind]:.2f}")
+                ).format(name=figures.NAMES[kind], threshold=f"{ACTIVE[kind]:.2f}")
             )
 
 

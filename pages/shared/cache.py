@@ -8,7 +8,6 @@ import gc
 import hashlib
 import itertools
 import os
-import sys
 import threading
 import weakref
 from collections import OrderedDict
@@ -28,7 +27,6 @@ from transformer.pretrained import Pretrained, Translation
 from transformer.trace import Trace
 
 TRACE_ROOM = 512 * 2**20  # bytes
-SWITCH = 0.001  # seconds between two changes of the thread that computes, where several would
 MOST_FILES = 200  # of a checkpoint's folder; ours have eight
 _stamps: weakref.WeakKeyDictionary[nn.Module, str] = weakref.WeakKeyDictionary()
 
@@ -68,19 +66,15 @@ def stamp(path: str) -> str:
 
 @cache
 def _settle() -> None:
-    """Once a process, when all that lives on has been imported: make waiting for one another short.
+    """Once a process, when all that lives on has been imported: make collections of garbage short.
 
-    A collection of garbage stops every viewer. With torch loaded it takes 140 ms unless what lives on is frozen, which
-    nothing that came later may be: what is frozen is never collected, neither the sessions of viewers who are here
-    when another model is opened nor a model that makes room for it. Streamlit's own collection after every run, a
-    quarter of a click's time, is off (.streamlit/config.toml): Python collects by itself once enough has changed.
-
-    A thread that computes gives Python's lock up when somebody has waited for it for the switch interval. A click's 40
-    messages are sent one by one, each by a thread that then waits again, so Python's own 5 ms are 200 ms of a click.
+    They stop every viewer. With torch loaded one takes 140 ms unless what lives on is frozen; nothing that comes later
+    may be: what is frozen is never collected, neither the session of a viewer who is here when another model is opened
+    nor a model that makes room for it. Streamlit's own collection after every run, a quarter of a click's time, is
+    switched off (.streamlit/config.toml): Python collects by itself once enough has changed.
     """
     gc.collect()
     gc.freeze()
-    sys.setswitchinterval(SWITCH)
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)

@@ -9,9 +9,12 @@ import re
 import streamlit as st
 
 from pages.shared import figure
+from pages.shared.begin import message
 from pages.shared.texts import _
+from transformer.config import ModelConfig
 from transformer.figures.training import training_curve
 from transformer.files import read_own
+from transformer.importers.vocabulary import VocabularyTokenizer
 from transformer.pretrained import Pretrained
 
 LARGEST = 100_000  # bytes of a card or a log; those of the bundled models take 5,000
@@ -32,6 +35,11 @@ def sizes(model: Pretrained) -> None:
         ("d_model · d_ff", f"{config.d_model} · {config.d_ff}"),
         (_("vocabulary"), f"{config.vocab_size:,}"),
     ]
+    if config.target_vocab_size is not None:
+        numbers[-1:] = [
+            (_("vocabulary of the source"), f"{config.vocab_size:,}"),
+            (_("of the target"), f"{config.target_vocab_size:,}"),
+        ]
     for name, key in (("sacreBLEU", "bleu"), ("chrF", "chrf"), (_("perplexity"), "perplexity")):
         if isinstance(metrics.get(key), int | float):
             numbers.append((name, f"{metrics[key]:.1f}"))
@@ -40,6 +48,45 @@ def sizes(model: Pretrained) -> None:
     with st.container(horizontal=True, gap="large", key="hs-sizes"):
         for name, value in numbers:
             st.metric(name, value, width="content")
+
+
+def differences(config: ModelConfig) -> list[str]:
+    """What this architecture has differently from the paper's, each in a few words."""
+    found = [
+        (config.activation == "gelu", _("GELU in place of max(0, ·)")),
+        (config.activation == "swish", _("swish in place of max(0, ·)")),
+        (config.norm == "pre", _("LayerNorm before each sub-layer")),
+        (config.positions == "learned", _("learned positions")),
+        (config.positions == "none", _("no positions")),
+        (
+            config.positions == "sinusoidal" and config.layout == "halves",
+            _("sinusoidal positions with all sines before all cosines"),
+        ),
+        (not config.scaling, _("scores that are not divided by √d_k")),
+        (not config.embedding_scale, _("embeddings that are not multiplied by √d_model")),
+        (config.target_vocab_size is not None, _("an embedding table for each side")),
+        (not config.tied_output, _("an output matrix of its own")),
+        (config.output_bias, _("a bias on every logit")),
+        (config.start_id == config.pad_id, _("decoding that starts with the padding token")),
+    ]
+    return [text for holds, text in found if holds]
+
+
+def architecture(model: Pretrained) -> None:
+    """Its languages and what it has differently from the paper; of a Marian folder, what that says and what not."""
+    languages = _("From {source} to {target}.").format(source=model.languages[0], target=model.languages[1])
+    other = differences(model.config)
+    paper = _("As in the paper otherwise, but for: {differences}.").format(differences="; ".join(other))
+    message(f"{languages} {paper if other else _('Built as in the paper.')}", "note")
+    if isinstance(model.tokenizer, VocabularyTokenizer):
+        message(
+            _(
+                "A folder of Marian's, opened as it is: configuration, weights, vocabulary and SentencePiece models. "
+                "Who trained it on what, how well it translates and under which licence it may be used is not part of "
+                "those files and not known here, unless its README.md says so; Headscope's licence does not cover it."
+            ),
+            "note",
+        )
 
 
 def curve(model: Pretrained) -> None:
@@ -71,6 +118,10 @@ def tamed(markdown: str) -> str:
     """The Markdown of a card as this page shows it: its headings one level below the page's own, but not the comments
     in its code, and pictures as text. Those go everywhere: what looks like code here need not be code to Markdown."""
     code = re.compile(r"(^ {0,3}(?:`{3,}|~{3,})[\s\S]*?(?:^ {0,3}(?:`{3,}|~{3,})|\Z)|`[^`\n]*`)", re.MULTILINE)
+    # The front matter with licence and languages would be a heading to Markdown: it stays as code.
+    front = re.match(r"---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|\Z)", markdown)
+    if front and "```" not in front[1]:
+        markdown = f"```yaml\n{front[1]}\n```\n\n{markdown[front.end() :]}"
     parts = code.split(markdown)
     for at in range(0, len(parts), 2):  # between them: code
         parts[at] = re.sub(r"^( {0,3}#{1,5})(?=[ \t])", r"\1#", parts[at], flags=re.MULTILINE)

@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 import torch
 
-from pages.shared import figure
+from pages.shared import cache, figure
 from pages.shared.begin import Begun, message
 from pages.shared.options import Options
 from pages.shared.say import say
@@ -32,13 +32,14 @@ DROWNS = 2  # times as long
 SEVERAL = 3  # single characters among the nearest, from which on a sentence explains them
 
 
-def shown(model: Pretrained, ids: Sequence[int]) -> tuple[str, ...]:
-    """Tokens of the vocabulary as a person reads them; "…" stands before one that continues a word.
+def shown(model: Pretrained, ids: Sequence[int], side: str = "target") -> tuple[str, ...]:
+    """Tokens of a side's vocabulary as a person reads them; "…" stands before one that continues a word.
 
     Without it "man" at the start of a word and in "Mailman" could not be told apart.
     """
-    pieces = model.tokenizer.pieces(ids)
-    marked = model.tokenizer.pieces(model.tokenizer.encode("a"))[:1]
+    tokenizer = model.tokenizer_of(side)
+    pieces = tokenizer.pieces(ids)
+    marked = tokenizer.surfaces("a")[:1]
     if not marked or not marked[0].startswith(PIECE_MARK):  # a vocabulary of letters
         return readable(pieces)
     return tuple(
@@ -85,7 +86,13 @@ def choose_stack(options: Options) -> str:
     return str(options.segment("stack", _("Stack"), STACKS, STACKS[0], stack_name))
 
 
-def _texts() -> dict[str, str]:
+def _texts(scaled: bool = True) -> dict[str, str]:
+    """scaled: whether the model multiplies its embeddings by sqrt(d_model)."""
+    unscaled = {
+        "row": _("embedding E(<i>t</i>), as this model adds it"),
+        "scaled": _("√<i>d</i><sub>model</sub> · E(<i>t</i>), with the paper's factor"),
+        "norms_equation": "<i>x</i><sub>p</sub> = E(<i>t</i>) + PE(<i>p</i>)",
+    }
     return {
         **embedding.LABELS,
         "token": _("token"),
@@ -102,15 +109,23 @@ def _texts() -> dict[str, str]:
         "second": _("along v₂"),
         "place": _("where"),
         "trail": _("from the place before"),
+        **({} if scaled else unscaled),
     }
 
 
-def _who(found: Sequence[Norms]) -> str:
-    """Who drowns whom, in numbers: of the source and of the target."""
+def _who(found: Sequence[Norms], scaled: bool = True) -> str:
+    """Who drowns whom, in numbers: of the source and of the target. scaled: as in `_texts`."""
     if not all(math.isfinite(one.ratio) for one in found):
         return _("This model adds no positions: the embedding stands alone.")
     source, target = found
-    if all(one.ratio_off >= 1 for one in found):
+    if not scaled:
+        sentence = _(
+            "This model adds its embeddings as they are: the words are {off} times as long as the positions in the "
+            "source, {off_target} times in the target. With the paper's factor they would be {ratio} and "
+            "{ratio_target} times as long."
+        )
+        off = [one.ratio_off for one in found]
+    elif all(one.ratio_off >= 1 for one in found):
         sentence = _(
             "The words are longer than the positions, with and without the factor: without it {off} times as long in "
             "the source and {off_target} in the target, with it {ratio} and {ratio_target} times."
@@ -139,17 +154,24 @@ def _times(ratio: float) -> str:
 
 def draw_norms(begun: Begun, trace: Trace, options: Options) -> None:
     """Length of embedding and encoding at the input of both stacks, the factor sqrt(d_model) on and off."""
-    d_model = begun.model.config.d_model
-    both = [norms(trace, side) for side in SIDES]
-    st.html(f'<p class="hs-emb-headline">{html.escape(_who(both))}</p>')
-    say(
+    config = begun.model.config
+    d_model, is_scaled = config.d_model, config.embedding_scale
+    both = [norms(trace, side, config.embedding_factor) for side in SIDES]
+    st.html(f'<p class="hs-emb-headline">{html.escape(_who(both, is_scaled))}</p>')
+    said = (
         _(
             "Section 3.4 multiplies every embedding by √{d_model} = {factor}, the root of its {d_model} dimensions, "
             "before the position encoding of section 3.5 is added. Where one of the two is much longer, the sum says "
             "little of the other. “Times as long” is the median over the tokens."
-        ).format(d_model=d_model, factor=f"{math.sqrt(d_model):.4g}"),
-        quiet=True,
+        )
+        if is_scaled
+        else _(
+            "Section 3.4 multiplies every embedding by √d_model, here √{d_model} = {factor}, before the position "
+            "encoding of section 3.5 is added; this model was made without that factor. Where one of the two is much "
+            "longer, the sum says little of the other. “Times as long” is the median over the tokens."
+        )
     )
+    say(said.format(d_model=d_model, factor=f"{math.sqrt(d_model):.4g}"), quiet=True)
     most = max(float(torch.cat((found.scaled, found.positions)).max()) for found in both)
     for column, side, found in zip(st.columns(2, gap="medium"), SIDES, both, strict=True):
         labels = trace.source_labels if side == "source" else trace.target_in_labels
@@ -160,7 +182,7 @@ def draw_norms(begun: Begun, trace: Trace, options: Options) -> None:
             found.positions.numpy(),
             side,
             figure.theme(),
-            _texts(),
+            _texts(is_scaled),
             most,
         )
         with column:
@@ -170,57 +192,78 @@ def draw_norms(begun: Begun, trace: Trace, options: Options) -> None:
         st.markdown(
             _(
                 "The paper gives no reason. One table serves as input and as output projection, and as an output its "
-                "rows must be short, or the logits would be too large: here they begin with variance 1/d_model, which "
-                "is length 1. A sinusoidal encoding has length √(d_model / 2) at every position, since each pair of "
-                "sine and cosine has length 1: beside it a row of length 1 would hardly be seen. **Factor off** only "
-                "leaves the multiplication out of these numbers. The model was trained with it; one trained without "
-                "could have learned longer rows."
+                "rows must be short, or the logits would be too large: Headscope's training begins with variance "
+                "1/d_model, which is length 1. A sinusoidal encoding has length √(d_model / 2) at every position, "
+                "since each pair of sine and cosine has length 1: beside it a row of length 1 would hardly be seen."
+            )
+        )
+        st.markdown(
+            _(
+                "**Factor off** only leaves the multiplication out of these numbers. The model was trained with it; "
+                "one trained without could have learned longer rows."
+            )
+            if is_scaled
+            else _(
+                "**With the paper's factor** only puts the multiplication into these numbers. The model was trained "
+                "without it, and could learn rows as long as it needed."
             )
         )
 
 
-def _word(begun: Begun, word: str) -> tuple[int, ...]:
+def _word(begun: Begun, word: str, side: str) -> tuple[int, ...]:
     """Ids of a typed word, or none and a sentence saying why."""
-    ids = tuple(begun.model.tokenizer.encode(word))
+    ids = tuple(begun.model.tokenizer_of(side).encode(word))
     if not ids:
         text = _("What was typed as a word has no character that can be read; the tokens of the sentence are shown.")
         message(text)
     return ids
 
 
-def _typed(model: Pretrained, word: str, ids: Sequence[int]) -> tuple[str, ...]:
+def _typed(model: Pretrained, word: str, ids: Sequence[int], side: str) -> tuple[str, ...]:
     """Labels of a typed word's pieces; one that the vocabulary has not is shown as it was typed."""
-    covered = (one.removeprefix(PIECE_MARK) for one in model.tokenizer.surfaces(word))
-    pairs = zip(shown(model, ids), ids, covered, strict=True)
+    covered = (one.removeprefix(PIECE_MARK) for one in model.tokenizer_of(side).surfaces(word))
+    pairs = zip(shown(model, ids, side), ids, covered, strict=True)
     return tuple(text or label if one == model.config.unk_id else label for label, one, text in pairs)
 
 
-def _chosen(begun: Begun, trace: Trace, options: Options) -> tuple[int, str]:
-    """The token whose neighbours are asked for, one of the sentence or of a word that was typed: id and label."""
+def _specials(model: Pretrained) -> tuple[int, ...]:
+    config = model.config
+    return config.pad_id, config.unk_id, config.start_id, config.end_id
+
+
+def _chosen(begun: Begun, trace: Trace, options: Options) -> tuple[int, str, str]:
+    """The token whose neighbours are asked for, one of the sentence or of a word that was typed: id, label, side."""
     left, middle, right = st.columns((1, 1.4, 1.4), gap="small", vertical_alignment="bottom")
     with right:
         word = options.text("word", _("or any word"), 80, placeholder=_("type a word"))
-    ids: tuple[int, ...] = _word(begun, word) if word else ()
     with left:
         side = str(options.segment("side", _("Side"), SIDES, SIDES[0], side_name))
+    ids: tuple[int, ...] = _word(begun, word, side) if word else ()
     unknown = begun.model.config.unk_id
     if ids:
-        labels, name = _typed(begun.model, word, ids), _("Piece of the word")
+        labels, name = _typed(begun.model, word, ids, side), _("Piece of the word")
         start = max(range(len(ids)), key=lambda place: (ids[place] == unknown, len(labels[place])))
     else:
         ids, labels = tokens(trace, side)
         name = _("Token of the sentence")
         # The longest word of the sentence: a word of content, as a rule.
-        start = max(range(len(ids)), key=lambda place: (ids[place] > 3) * len(labels[place]))
+        none = _specials(begun.model)
+        start = max(range(len(ids)), key=lambda place: (ids[place] not in none) * len(labels[place]))
     choices = numbered(labels)
     with middle:
         token = int(options.choose("token", name, range(1, len(ids) + 1), start + 1, lambda one: choices[one - 1]))
-    return ids[token - 1], labels[token - 1]
+    return ids[token - 1], labels[token - 1], side
 
 
-def _single(model: Pretrained) -> tuple[int, ...]:
+def _single(model: Pretrained, side: str = "target") -> tuple[int, ...]:
     """Pieces of one character; none of a vocabulary that has only those."""
-    pieces = model.tokenizer.pieces(range(len(model.tokenizer)))
+    return _kept(model, cache.identity(model), side)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _kept(_model: Pretrained, identity: str, side: str) -> tuple[int, ...]:
+    tokenizer = _model.tokenizer_of(side)
+    pieces = tokenizer.pieces(range(len(tokenizer)))
     sizes = [0 if one in SPECIALS else len(one.removeprefix(PIECE_MARK)) for one in pieces]
     return tuple(number for number, size in enumerate(sizes) if size == 1) if max(sizes, default=0) > 1 else ()
 
@@ -228,15 +271,25 @@ def _single(model: Pretrained) -> tuple[int, ...]:
 def draw_neighbours(begun: Begun, trace: Trace, options: Options) -> None:
     """The tokens nearest to one token by the cosine of their rows."""
     model, config = begun.model, begun.model.config
-    say(
+    about = st.container()
+    number, label, side = _chosen(begun, trace, options)
+    rows_of = model.model.table(side)
+    said = (
         _(
             "Every token of the vocabulary is one row of the embedding table (section 3.4). The cosine compares the "
             "directions of two rows, 1 the same and 0 at right angles. Of the {count} rows those of special tokens are "
             "left out."
-        ).format(count=f"{config.vocab_size:,}"),
-        quiet=True,
+        )
+        if config.target_vocab_size is None
+        else _(
+            "Every token of a vocabulary is one row of its embedding table (section 3.4). In this model source and "
+            "target have a table each, and words of one are not compared with words of the other: this is the table "
+            "of the {side}. The cosine compares the directions of two rows, 1 the same and 0 at right angles. Of the "
+            "{count} rows those of special tokens are left out."
+        )
     )
-    number, label = _chosen(begun, trace, options)
+    with about:
+        say(said.format(count=f"{len(rows_of):,}", side=side_name(side)), quiet=True)
     if number == config.unk_id:
         message(
             _("“{token}” is not in this model's vocabulary and is read as <unk>, whose row is shown.").format(
@@ -244,16 +297,15 @@ def draw_neighbours(begun: Begun, trace: Trace, options: Options) -> None:
             ),
             "note",
         )
-        label = SPECIALS[1]
+        (label,) = model.tokenizer_of(side).pieces([number])
     left, right = st.columns((1.7, 1), gap="medium")
-    single = _single(model)
+    single = _single(model, side)
     with right:
         words = bool(single) and st.toggle(
             _("Words only"), key="embeddings_words", help=_("leaves out the pieces that are a single character")
         )
-    specials = (config.pad_id, config.unk_id, config.start_id, config.end_id)
-    found = neighbours(model.model.embedding.weight, number, NEAREST, (*specials, *(single if words else ())))
-    labels = shown(model, found.ids)
+    found = neighbours(rows_of, number, NEAREST, (*_specials(model), *(single if words else ())))
+    labels = shown(model, found.ids, side)
     drawn = embedding.neighbour_bars(label, labels, found.cosines, figure.theme(), _texts())
     with left:
         figure.draw(drawn, "emb_neighbours", "embedding-neighbours")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 
+import pandas  # noqa: F401 (first of all: plotly fails on one that another viewer's run has half imported)
 import streamlit as st
 
 from pages.shared.state import current

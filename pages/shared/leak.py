@@ -219,7 +219,9 @@ def draw(compared: Compared) -> None:
     """Exchange a token, look at what moved, and at what peeking does to the target and the translation."""
     trace, model = compared.before, compared.model
     if len(trace.target_in) < 2:
-        message(_("Nothing but <s> is fed to the decoder here, so there is no later token to exchange."), "note")
+        message(
+            _("Nothing but the start token is fed to the decoder here, so there is no later token to exchange."), "note"
+        )
         return
     exchange = _exchange(model, trace)
     fed = ((exchange.position, exchange.token),)

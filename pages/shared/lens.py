@@ -10,23 +10,29 @@ from collections.abc import Callable, Mapping, Sequence
 import streamlit as st
 from torch import Tensor
 
-from pages.shared import figure
+from pages.shared import cache, figure
 from pages.shared.begin import Begun
 from pages.shared.embeddings import place_name, shown, thinned
 from pages.shared.options import Options
 from pages.shared.say import check, deviation, say
 from pages.shared.texts import _
-from transformer.analysis.lens import Lens, candidates, logit_lens, sharing
+from pages.shared.turns import TURNS
+from pages.shared.words import with_table
+from transformer.analysis.lens import Lens, Sharing, candidates, logit_lens, sharing
+from transformer.config import ModelConfig
 from transformer.figures import output
 from transformer.pretrained import Pretrained
 from transformer.trace import Trace
 
 CANDIDATES = 8
-STRONG, FULL = 0.61, 0.91  # shading from which black is read better than white on dark ground, white than black on light
+STRONG, FULL = (
+    0.61,
+    0.91,
+)  # shading from which black is read better than white on dark ground, white than black on light
 
 
-def _texts() -> dict[str, str]:
-    return {
+def _texts(config: ModelConfig) -> dict[str, str]:
+    texts = {
         **output.LABELS,
         "token": _("token"),
         "step": _("step"),
@@ -59,6 +65,40 @@ def _texts() -> dict[str, str]:
         "dimension": _("dimension"),
         "value": _("value"),
     }
+    return {name: with_table(text, config) for name, text in texts.items()}
+
+
+def projection(config: ModelConfig) -> str:
+    """One sentence: what makes logits of a vector in this model, and how that differs from the paper."""
+    if config.tied_output and not config.output_bias:
+        return _("The projection is the shared table of section 3.4.")
+    if config.tied_output and config.target_vocab_size is None:
+        return _(
+            "The projection is the shared table of section 3.4, and a learned bias for every token, which the paper "
+            "does not have."
+        )
+    if config.tied_output:
+        said = _("The projection is the table of the target's embeddings, which the source does not share{bias}.")
+    else:
+        said = _("The projection is a matrix W of its own, where the paper shares the table (section 3.4){bias}.")
+    return said.format(bias=_(", and a learned bias for every token") if config.output_bias else "")
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _kept(_model: Pretrained, _trace: Trace, trace_id: str, identity: str) -> Lens:
+    with TURNS.turn():
+        return logit_lens(_trace, _model.model)
+
+
+@st.cache_resource(max_entries=256, show_spinner=False)
+def _shared(_model: Pretrained, _trace: Trace, trace_id: str, identity: str, token: int) -> Sharing:
+    with TURNS.turn():
+        return sharing(_trace, _model.model, token)
+
+
+def lens_of(model: Pretrained, trace: Trace) -> Lens:
+    """As `logit_lens`; kept, for with 60,000 words it takes a tenth of a second and more."""
+    return _kept(model, trace, trace.id, cache.identity(model))
 
 
 def _choose_step(trace: Trace, options: Options) -> int:
@@ -131,13 +171,23 @@ def _scrolled(head: str, body: str) -> str:
     return f'<div class="hs-emb-scroll" tabindex="0">{table}</div>'
 
 
-def _story(lens: Lens, steps: int) -> str:
-    """What the table shows, counted."""
-    return _(
-        "Right after the embedding, the likeliest token is the one just fed in {echoes} of {steps} steps: the table is "
-        "read with the same rows it was written with. In {early} of {steps} steps the final token leads already before "
-        "the last layer."
-    ).format(echoes=int(lens.echoes[0].sum()), steps=steps, early=int((lens.settled < len(lens.rank) - 1).sum()))
+def _story(lens: Lens, steps: int, tied: bool = True) -> str:
+    """What the table shows, counted. tied: it is read with the rows that it was written with."""
+    said = (
+        _(
+            "Right after the embedding, the likeliest token is the one just fed in {echoes} of {steps} steps: the "
+            "table is read with the same rows it was written with. In {early} of {steps} steps the final token leads "
+            "already before the last layer."
+        )
+        if tied
+        else _(
+            "Right after the embedding, the likeliest token is the one just fed in {echoes} of {steps} steps. In "
+            "{early} of {steps} steps the final token leads already before the last layer."
+        )
+    )
+    return said.format(
+        echoes=int(lens.echoes[0].sum()), steps=steps, early=int((lens.settled < len(lens.rank) - 1).sum())
+    )
 
 
 def lens_csv(lens: Lens, trace: Trace, labels: Mapping[int, str]) -> str:
@@ -161,17 +211,16 @@ def lens_csv(lens: Lens, trace: Trace, labels: Mapping[int, str]) -> str:
 def draw_lens(begun: Begun, trace: Trace, options: Options) -> None:
     """What the decoder would say if it stopped after each layer."""
     model = begun.model
-    lens = logit_lens(trace, model.model)
+    lens = lens_of(model, trace)
     labels = _labels(model, lens.ids)
     pre = model.config.norm == "pre"
     say(
         _(
             "After every layer the residual stream is projected onto the vocabulary as if the decoder ended there "
-            "(logit lens, nostalgebraist 2020). The projection is the shared table of section 3.4. Columns are steps, "
-            "fed → finally predicted; rows go down through the layers. A cell names the likeliest token; the number "
-            "is its probability, and so is the shading, from 0 to 1 in full orange. Framed: the final token, which the "
-            "last layer finds likeliest."
-        ),
+            "(logit lens, nostalgebraist 2020). {projection} Columns are steps, fed → finally predicted; rows go down "
+            "through the layers. A cell names the likeliest token; the number is its probability, and so is the "
+            "shading, from 0 to 1 in full orange. Framed: the final token, which the last layer finds likeliest."
+        ).format(projection=projection(model.config)),
         quiet=True,
     )
     place = st.container()
@@ -181,7 +230,7 @@ def draw_lens(begun: Begun, trace: Trace, options: Options) -> None:
         st.html(step_table(lens, labels, step))
     with place:
         st.html(steps_table(lens, trace, labels, step))
-        say(_story(lens, len(trace.target_out)))
+        say(_story(lens, len(trace.target_out), model.config.tied_output))
         check(
             _("Last row = the model's own output: largest deviation of the logits {deviation}").format(
                 deviation=deviation(lens.deviation)
@@ -192,7 +241,7 @@ def draw_lens(begun: Begun, trace: Trace, options: Options) -> None:
         places = [place_name(place) for place in range(len(lens.rank))]
         steps = [labels[one] for one in lens.final.tolist()]
         drawn = output.lens_heatmap(
-            lens.probability.numpy(), lens.rank.numpy(), places, steps, pre, figure.theme(), _texts()
+            lens.probability.numpy(), lens.rank.numpy(), places, steps, pre, figure.theme(), _texts(model.config)
         )
         figure.draw(drawn, "emb_lens", "logit-lens", on_pick=_pick(options))
         say(_("A click on a column chooses its step."), quiet=True)
@@ -211,10 +260,16 @@ def draw_lens(begun: Begun, trace: Trace, options: Options) -> None:
                 "The projection was trained to read the last layer, no other: an early layer may hold the answer in "
                 "directions it cannot read, and a token it names early need not be what the model “thinks”. In a model "
                 "with LayerNorm after each sub-layer (section 3.1) x is read as it leaves the layer; with LayerNorm "
-                "before it, x passes the final LayerNorm first, as the last layer's does. Right after the embedding "
-                "the token just fed often leads for no better reason than that its row is multiplied with itself."
+                "before it, x passes the final LayerNorm first, as the last layer's does."
             )
         )
+        if model.config.tied_output:
+            st.markdown(
+                _(
+                    "Right after the embedding the token just fed often leads for no better reason than that its row "
+                    "is multiplied with itself."
+                )
+            )
 
 
 def draw_output(begun: Begun, trace: Trace, options: Options) -> None:
@@ -224,9 +279,9 @@ def draw_output(begun: Begun, trace: Trace, options: Options) -> None:
     with left:
         say(
             _(
-                "The last vector of each step times the embedding table's {count} rows gives the logits, and their "
-                "softmax the probability of every token to come next (section 3.4)."
-            ).format(count=f"{config.vocab_size:,}"),
+                "The last vector of each step times the {count} rows of a table gives the logits, and their softmax "
+                "the probability of every token to come next (section 3.4). {projection}"
+            ).format(count=f"{config.output_size:,}", projection=projection(config)),
             quiet=True,
         )
     with right:
@@ -238,13 +293,13 @@ def draw_output(begun: Begun, trace: Trace, options: Options) -> None:
         own = trace.target_out_ids[step]
         drawn = output.candidate_bars(
             trace.target_in_labels[step], shown(model, numbers), values.numpy(),
-            numbers.index(own) if own in numbers else None, figure.theme(), _texts(),
+            numbers.index(own) if own in numbers else None, figure.theme(), _texts(config),
         )  # fmt: skip
         figure.draw(drawn, "emb_candidates", "output-candidates")
     with left:
         likeliest = trace.logits.softmax(-1).amax(-1)
         drawn = output.step_bars(
-            trace.target_out_labels, trace.probabilities.numpy(), likeliest.numpy(), figure.theme(), _texts()
+            trace.target_out_labels, trace.probabilities.numpy(), likeliest.numpy(), figure.theme(), _texts(config)
         )
         figure.draw(drawn, "emb_steps", "output-steps", on_pick=_pick(options))
         thinned(drawn)
@@ -259,34 +314,58 @@ def draw_output(begun: Begun, trace: Trace, options: Options) -> None:
     _sharing(begun, trace, own, shown(model, (own,)))
 
 
+def _tables(found: Sharing, config: ModelConfig, parameters: int) -> str:
+    """Which tables serve source, target and output, and what a table each would cost."""
+    one = _(
+        "One table of {vocabulary} × {d_model} numbers is the input of the encoder, the input of the decoder and the "
+        "output projection (section 3.4). Three tables would cost {saved} parameters more; the whole model has {all}."
+    )
+    inputs = _(
+        "One table of {vocabulary} × {d_model} numbers is the input of the encoder and the input of the decoder; the "
+        "output projection has another of its own, where the paper shares one among all three (section 3.4). Three "
+        "tables would cost {saved} parameters more; the whole model has {all}."
+    )
+    target = _(
+        "The source has a table of {vocabulary} × {d_model} numbers; another, of {output} × {d_model}, is the input of "
+        "the decoder and the output projection. The paper shares one among all three (section 3.4), which needs one "
+        "vocabulary for both languages. Three tables would cost {saved} parameters more; the whole model has {all}."
+    )
+    three = _(
+        "The source has a table of {vocabulary} × {d_model} numbers, the target one of {output} × {d_model}, and the "
+        "output projection another of that size. The paper shares one among all three (section 3.4); the whole model "
+        "has {all} parameters."
+    )
+    said = {1: one, 2: target if config.tied_output else inputs, 3: three}[found.tables]
+    return said.format(
+        vocabulary=f"{config.vocab_size:,}",
+        output=f"{config.output_size:,}",
+        d_model=config.d_model,
+        saved=f"{found.saved:,}",
+        all=f"{parameters:,}",
+    )
+
+
 def _sharing(begun: Begun, trace: Trace, token: int, label: Sequence[str]) -> None:
     """The row of a token where it enters and where it leaves."""
-    found = sharing(trace, begun.model.model, token)
+    found = _shared(begun.model, trace, trace.id, cache.identity(begun.model), token)
     config = begun.model.config
     figure.draw(
-        output.row_strip(label[0], found.entering.numpy(), found.leaving.numpy(), figure.theme(), _texts()),
+        output.row_strip(label[0], found.entering.numpy(), found.leaving.numpy(), figure.theme(), _texts(config)),
         "emb_row",
         "output-row",
     )
-    say(
-        _(
-            "One table of {vocabulary} × {d_model} numbers is the input of the encoder, the input of the decoder and "
-            "the output projection (section 3.4). Three tables would cost {saved} parameters more; the whole model has "
-            "{all}."
-        ).format(
-            vocabulary=f"{config.vocab_size:,}", d_model=config.d_model, saved=f"{found.saved:,}",
-            all=f"{begun.model.model.parameter_count():,}",
-        )
-    )  # fmt: skip
-    check(
-        _("Input row and output row of this token: largest difference {difference}").format(
-            difference=deviation(found.difference)
-        ),
-        found.difference == 0,
+    say(_tables(found, config, begun.model.model.parameter_count()))
+    difference = _("Input row and output row of this token: largest difference {difference}").format(
+        difference=deviation(found.difference)
     )
+    if config.tied_output:
+        check(difference, found.difference == 0)
+    else:
+        say(difference, quiet=True)
+    product = f"{'E' if config.tied_output else 'W'}ᵀ{' + b' if config.output_bias else ''}"
     check(
-        _("decoder output × Eᵀ in 64-bit arithmetic against the model's logits: largest deviation {deviation}").format(
-            deviation=deviation(found.deviation)
-        ),
+        _(
+            "decoder output × {product} in 64-bit arithmetic against the model's logits: largest deviation {deviation}"
+        ).format(product=product, deviation=deviation(found.deviation)),
         found.deviation < 1e-4 * max(1.0, float(trace.logits.abs().max())),
     )

@@ -16,6 +16,7 @@ from pages.shared.begin import Begun, message
 from pages.shared.options import Options
 from pages.shared.say import say
 from pages.shared.texts import _
+from pages.shared.words import with_table
 from transformer.analysis.neurons import FEW, PIECES, Promotion, most_common, output_norms, promotion, strongest
 from transformer.analysis.tokens import is_special
 from transformer.figures import feedforward as place_figures
@@ -63,7 +64,7 @@ class Chosen:
 
 
 def _longest(trace: Trace, stack: str) -> int:
-    """The token with the longest text, the first of several, from 0; <s> and </s> only where there is no other."""
+    """The token with the longest text, the first of several, from 0; special ones only where there is no other."""
     pieces = trace.source_tokens if stack == "encoder" else trace.target_in
     ordinary = [at for at, special in enumerate(is_special(pieces)) if not special]
     return max(ordinary or range(len(pieces)), key=lambda at: len(labels(trace)[stack][at]))
@@ -167,7 +168,7 @@ def _stands_out(model: Pretrained, found: Promotion) -> tuple[str, str]:
     said = _(
         "“{piece}” lies {above} standard deviations above the mean of all {count} pieces and “{last}” {below} below it."
     )
-    numbers = {"above": f"{found.above:.2f}", "below": f"{found.below:.2f}", "count": f"{model.config.vocab_size:,}"}
+    numbers = {"above": f"{found.above:.2f}", "below": f"{found.below:.2f}", "count": f"{model.config.output_size:,}"}
     text = said.format(piece=first, last=last, **numbers)
     chance = {
         (True, True): _("Chance alone would reach about {expected}: both stand out."),
@@ -185,7 +186,7 @@ def _chance(model: Pretrained, found: Promotion) -> None:
                 "Of {count} independent normal numbers, as many as there are pieces, the largest lies {expected} "
                 "standard deviations above their mean on average (Blom 1958). A row whose ends lie no farther out is "
                 "no more selective than such numbers."
-            ).format(count=f"{model.config.vocab_size:,}", expected=f"{found.expected:.2f}")
+            ).format(count=f"{model.config.output_size:,}", expected=f"{found.expected:.2f}")
         )
 
 
@@ -205,16 +206,17 @@ def _caution(model: Pretrained, stack: str, layer: int) -> str:
 
 
 def _vocabulary(model: Pretrained, chosen: Chosen) -> Promotion:
-    most = max(1, min(PIECES, model.config.vocab_size // 4))  # of a small vocabulary both ends would meet
+    most = max(1, min(PIECES, model.config.output_size // 4))  # of a small vocabulary both ends would meet
     found = promotion(model.model, chosen.stack, chosen.layer, chosen.neuron, most)
     ids = [*found.top, *reversed(found.bottom)]
     scores = np.array([*found.top_scores, *reversed(found.bottom_scores)])
     pieces = model.tokenizer.pieces(ids)
     deviations = (scores - found.mean) / (found.deviation or 1.0)
+    texts = {one: with_table(text, model.config) for one, text in figure_texts().items()}
 
     def drawn() -> figure.Figure:
         return figures.vocabulary(
-            readable(pieces), pieces, scores, deviations, chosen.neuron, chosen.stack, figure_texts(), figure.theme()
+            readable(pieces), pieces, scores, deviations, chosen.neuron, chosen.stack, texts, figure.theme()
         )
 
     kept = (cache.identity(model), chosen.stack, chosen.layer, chosen.neuron)
@@ -233,7 +235,7 @@ def in_context(read: Reading, place: int) -> str:
     for at, piece in enumerate(read.pieces):
         text = piece.replace(PIECE_MARK, " ").lstrip() or "␣"
         gap = " " if at and (piece.startswith(PIECE_MARK) or "</s>" in (piece, read.pieces[at - 1])) else ""
-        gap = " " if at and read.pieces[at - 1] == "<s>" else gap
+        gap = " " if at == 1 and is_special(read.pieces[:1])[0] else gap
         shown = html.escape(text)
         parts.append(gap + (f"<mark>{shown}</mark>" if at == place else shown))
     return "".join(parts)
@@ -251,12 +253,13 @@ def _exciting(model: Pretrained, chosen: Chosen, found: NeuronStatistics, promot
         say(said.format(tokens=f"{side.tokens:,}", pairs=found.pairs))
         return
     rows, ids, next_ids = [], [], []
+    reads = model.tokenizer_of("source" if chosen.stack == "encoder" else "target")
     for at in kept:
         sentence, place = (int(one[chosen.layer, chosen.neuron, at]) for one in (side.sentences, side.places))
         read = reading(model, shelf(model).pairs[sentence], chosen.stack)
         ids.append(read.ids[place])
         next_ids.append(read.following[place])
-        (following,) = readable(model.tokenizer.pieces([read.following[place]]))
+        (following,) = readable(reads.pieces([read.following[place]]))
         after = _("then comes “{piece}”").format(piece=following) if chosen.stack == "decoder" else ""
         small = f"<small>{html.escape(after)}</small>" if after else ""
         text = in_context(read, place)
@@ -265,7 +268,7 @@ def _exciting(model: Pretrained, chosen: Chosen, found: NeuronStatistics, promot
     said = _("It is active on {count} of {tokens} tokens ({share}).")
     sentences = [said.format(count=f"{count:,}", tokens=f"{side.tokens:,}", share=percent(count / side.tokens))]
     number, times = most_common(ids)
-    (piece,) = readable(model.tokenizer.pieces([number]))
+    (piece,) = readable(reads.pieces([number]))
     if len(ids) > 1 and times > 1:
         said = _("Of these {count} strongest, {times} are the piece “{piece}”.")
         sentences.append(said.format(count=len(ids), times=times, piece=piece))
@@ -278,7 +281,7 @@ def _exciting(model: Pretrained, chosen: Chosen, found: NeuronStatistics, promot
             "are {share} of the vocabulary."
         )
         most = len(promoted.top)
-        share = percent(most / model.config.vocab_size)
+        share = percent(most / model.config.output_size)
         sentences.append(said.format(hits=hits, count=len(ids), most=most, share=share))
     say(*sentences)
 

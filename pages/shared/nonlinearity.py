@@ -1,4 +1,4 @@
-"""ReLU and GELU with their derivatives, over the sentence's own pre-activations."""
+"""ReLU, GELU and swish with their derivatives, over the sentence's own pre-activations."""
 
 from __future__ import annotations
 
@@ -33,17 +33,20 @@ def _grid(values: Tensor) -> np.ndarray:
 
 
 def _says(kind: str, left: float, smallest: float, total: int) -> str:
-    said = (
-        _(
+    said = {
+        "relu": _(
             "{left} of these {total} pre-activations lie left of 0: there ReLU gives exactly 0 and its derivative is "
             "0, so that no gradient passes; right of 0 the derivative is 1."
-        )
-        if kind == "relu"
-        else _(
+        ),
+        "gelu": _(
             "{left} of these {total} pre-activations lie left of 0: there GELU gives numbers from −0.170 to 0, the "
             "smallest here {smallest}, and its derivative is 0 at −0.752 alone, so that some gradient passes."
-        )
-    )
+        ),
+        "swish": _(
+            "{left} of these {total} pre-activations lie left of 0: there swish gives numbers from −0.278 to 0, the "
+            "smallest here {smallest}, and its derivative is 0 at −1.278 alone, so that some gradient passes."
+        ),
+    }[kind]
     return said.format(left=percent(left), total=f"{total:,}", smallest=f"{smallest:.3f}".replace("-", "−"))
 
 
@@ -51,8 +54,8 @@ def draw(begun: Begun, options: Options, trace: Trace) -> None:
     kind = begun.model.config.activation
     say(
         _(
-            "Between the two matrices of equation 2 (section 3.3) stands max(0, z), the ReLU; GELU is what many later "
-            "models put there. Bold is the one this model was trained with; each tick below is a pre-activation "
+            "Between the two matrices of equation 2 (section 3.3) stands max(0, z), the ReLU; GELU and swish are what "
+            "later models put there. Bold is the one this model was trained with; each tick below is a pre-activation "
             "z = xW₁ + b₁ of this sentence."
         )
     )
@@ -88,15 +91,21 @@ def draw(begun: Begun, options: Options, trace: Trace) -> None:
     )
     said = _says(kind, left_of_zero(before), float(after.min()), before.numel())
     say(said, few if len(own) + outside < before.numel() else "", far if outside else "")
-    with st.expander(_("The two functions")):
+    with st.expander(_("The three functions")):
         st.latex(
             r"\mathrm{ReLU}(z) = \max(0, z) \qquad \mathrm{GELU}(z) = z\,\Phi(z), \quad "
             r"\mathrm{GELU}'(z) = \Phi(z) + z\,\varphi(z)"
+        )
+        st.latex(
+            r"\mathrm{swish}(z) = z\,\sigma(z), \quad \sigma(z) = \frac{1}{1 + e^{-z}}, \quad "
+            r"\mathrm{swish}'(z) = \sigma(z) + z\,\sigma(z)\,(1 - \sigma(z))"
         )
         st.markdown(
             _(
                 "Φ is the distribution function of the standard normal distribution and φ its density (Hendrycks and "
                 "Gimpel 2016, *Gaussian Error Linear Units*). At 0 the ReLU has a corner and no derivative; PyTorch "
-                "takes 0 there. GELU is smooth, slightly negative left of 0 and lowest at z = −0.752."
+                "takes 0 there. GELU is smooth, slightly negative left of 0 and lowest at z = −0.752. Swish "
+                "(Ramachandran et al. 2017, *Searching for Activation Functions*), also called SiLU, has the logistic "
+                "function σ in the place of Φ and is lowest at z = −1.278."
             )
         )

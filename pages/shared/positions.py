@@ -235,7 +235,22 @@ def payload(begun: Begun, trace: Trace, part: str, values: Values) -> dict[str, 
     }
 
 
+def _order(begun: Begun) -> None:
+    """Where the loaded model has the same numbers in another order than the paper's, which the sliders draw."""
+    if begun.model.config.positions == "sinusoidal" and begun.model.config.layout == "halves":
+        message(
+            _(
+                "{name} has these numbers in another order, as Marian's models do: all sines stand before all cosines, "
+                "PE(p, i) = sin(p / 10000^(2i/d_model)) and PE(p, {half} + i) the cosine of the same angle. Here they "
+                "are drawn in the paper's order; wavelengths, lengths and dot products are the same in both, and so "
+                "are the map’s blocks, for dimensions i and {half} + i in place of 2i and 2i + 1."
+            ).format(name=begun.model.name, half=begun.model.config.d_model // 2),
+            "note",
+        )
+
+
 def _draw(begun: Begun, options: Options, trace: Trace, part: str) -> None:
+    _order(begun)
     values = chosen(begun, options, trace, part)
     _component(key=KEY, data=payload(begun, trace, part, values), on_values_change=lambda: None)
 

@@ -34,7 +34,7 @@ def _label(model: Pretrained, side: str, text: str, limit: int) -> str:
     too long to be read, those of its beginning."""
     text = text[:LONGEST]
     language = plain_markdown(model.languages[0 if side == SOURCE else 1])
-    used = len(model.tokenizer.encode(text))
+    used = len(model.tokenizer_of(side).encode(text))
     if side == TARGET and not used:
         return _("Target · {language} · empty: the model writes it, up to {limit} tokens").format(
             language=language, limit=limit

@@ -123,7 +123,7 @@ def refusal(error: InterventionError | InputError, interventions: Interventions,
     if isinstance(error, InputError) or not hidden:
         return said  # says itself what to do
     more = _(
-        "The first step of writing sees <s> alone, and so does the first row under the causal mask; to go on, show "
+        "The first step of writing sees the start token alone, and so does the first row under the causal mask; to go on, show "
         "again what is hidden: {hidden}."
     )
     return f"{said} {more.format(hidden=in_words(hidden, config))}"

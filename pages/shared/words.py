@@ -31,6 +31,14 @@ LISTED = 8  # hidden tokens that are listed, and phrases of one text
 EXACT = {"scaled": 98.0, "unscaled": 93.1, "least": 90.4, "most": 97.2}  # %, of docs/table3.md: base and no-scaling
 
 
+def with_table(text: str, config: ModelConfig) -> str:
+    """A figure's text with this model's output in it: W for E where it has a matrix of its own, and the bias if there
+    is one."""
+    table, bias = "E" if config.tied_output else "W", " + <i>b</i>" if config.output_bias else ""
+    text = text.replace("E<sup>⊤</sup>", f"{table}<sup>⊤</sup>{bias}")
+    return text.replace("E<i>w<sub>i</sub></i>", f"{table}<i>w<sub>i</sub></i>")
+
+
 def placed(where: Where) -> str:
     """A place that is not everywhere, e.g. "cross-attention, layer 1, head 3"."""
     kind = {

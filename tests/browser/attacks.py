@@ -50,7 +50,7 @@ ATTACKS = (
     f"<iframe/srcdoc='<script>parent.attacked(32)</script>'/src='http://{FOREIGN}/32'></iframe>",
     "<template><script>attacked(33)</script></template>",
     "\u202ecba\u202c",
-    "a\u2028b\u2029c",
+    "\u2066isolated\u2069\ufeff",
     "=HYPERLINK(attacked)",
     "+1+1",
     "-1+1",
@@ -66,6 +66,7 @@ TYPED = (
     "\" onmouseover=attacked(52) x=\" ' onfocus=attacked(53) autofocus '",
     f"![i](http://{FOREIGN}/54.png) <http://{FOREIGN}/55> www.{FOREIGN} http://{FOREIGN}/56 -> <- --",
     "**b** :red[x] :material/home: :streamlit: $a^2$ $$b$$ `c` &lt;b&gt; &copy;",
+    "one\u2028two\u2029three\u0085four\x0bfive",
 )
 RECORD = (
     "window.attackedBy = [];"
@@ -82,12 +83,13 @@ FOUND = """() => {
         const leads = /^(href|src|action|formaction|xlink:href)$/i.test(name);
         if (leads && /^\\s*(javascript|vbscript|data:text)/i.test(value))
           found.push(one.tagName + " " + name + "=" + value);
-        if (/expression\\(|FOREIGN/.test(value) && /^(style|href|src|srcset|background)$/i.test(name))
+        const link = one.tagName === "A" && one.closest("[data-testid=stMarkdown]"); // a card may have links
+        if (!link && /expression\\(|FOREIGN/.test(value) && /^(style|href|src|srcset|background)$/i.test(name))
           found.push(one.tagName + " " + name + "=" + value);
       }
       if (/^(script|style)$/i.test(one.tagName) && /attacked\\(|FOREIGN/.test(one.textContent) && !one.dataset.ours)
         found.push(one.tagName + ": " + one.textContent.slice(0, 80));
-      if (/^(object|embed|base|marquee|math|mglyph)$/i.test(one.tagName) && !one.closest(".katex"))
+      if (/^(object|embed|base|marquee|mglyph|iframe)$/i.test(one.tagName))
         found.push(one.tagName);
       if (one.shadowRoot) walk(one.shadowRoot);
     }

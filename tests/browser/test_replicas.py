@@ -343,3 +343,17 @@ def test_viewers_of_the_other_replica_notice_nothing(
     assert replicas.of(newcomer.context) == home == replicas.of(page.context) and not lost
     for one in (page, newcomer):
         one.context.close()
+
+
+def test_a_replica_that_hangs_is_set_aside(browser: Browser, replicas: Replicas) -> None:
+    """It accepts connections, as its system does for it, and never answers."""
+    context = browser.new_context()
+    home = replicas.of(context)
+    os.killpg(replicas.processes[home].pid, signal.SIGSTOP)
+    try:
+        assert replicas.of(context) != home
+    finally:
+        os.killpg(replicas.processes[home].pid, signal.SIGCONT)
+    time.sleep(5.5)  # fail_timeout
+    assert replicas.of(context) == home
+    context.close()

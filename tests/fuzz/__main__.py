@@ -1,7 +1,7 @@
 """The long run: python -m tests.fuzz --seconds 1800 --seed 7
 
-Every way in by turns, each case from its own seed. A failure is printed with the command that repeats it; at the end the
-number of cases and failures of each way, and the largest memory of the process. Exit status 1 if anything failed.
+Every way in by turns, each case from its own seed. A failure is printed with the command that repeats it; at the end
+the number of cases and failures of each way, and the largest memory of the process. Exit status 1 if anything failed.
 """
 
 from __future__ import annotations
@@ -65,6 +65,7 @@ def main() -> int:
     asked = parser.parse_args()
     logging.disable(logging.WARNING)  # Streamlit's, of pages that are run without a server
     warnings.simplefilter("error")
+    warnings.filterwarnings("ignore", message="Implicitly cleaning up")  # what AppTest leaves to the end
     if asked.case is not None:
         if asked.way is None:
             parser.error("--case needs its --way")

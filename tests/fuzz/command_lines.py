@@ -1,4 +1,4 @@
-"""The command line: lists of arguments nobody should give, run in this process. Nothing is trained and no server started."""
+"""The command line: arguments nobody should give, run in this process. Nothing is trained and no server started."""
 
 from __future__ import annotations
 
@@ -18,36 +18,38 @@ from typing import Any
 from unittest import mock
 
 from tests.fuzz import switches
-from tests.fuzz.common import NUMBERS, PATHS, mutated, one_sentence, text
+from tests.fuzz.common import NUMBERS, PATHS, kept_folder, mutated, one_sentence, text
 from tests.fuzz.folders import Bomb, base, write
+from tests.fuzz.guard import watched
 from transformer.__main__ import main, parser
 from transformer.commands import serve
 from transformer.commands.run_folder import Run
 
 BIND = serve._bind
+ENDING = tuple(path for path in PATHS if path != "/dev/zero")  # sentence pairs may come from a pipe, of any length
 RECIPES = (
     '[data]\ntask = "reverse"\ncount = 40\nlengths = [1, 3]\nseed = 1\n',
     '[data]\ntrain = "train.tsv"\nvalidation = "train.tsv"\n[model]\npreset = "tiny"\n[training]\nsteps = 1\n',
     '[decoding]\nbeam = 2\n', "like = 7\n", 'like = "good.toml"\n[model]\nheads = 3\n', "[data]\ntrain = 3\n",
-    '[data]\ntest = "a\\u0000b"\n', "x = " + "[" * 2_000, "x = " + "9" * 5_000, "[training]\nsteps = 99999999999999999999\n",
-    "[model]\nd_model = 1e400\n", "[nowhere]\nx = 1\n", "data = 7\n", "\0", '[data]\ntest = ["train.tsv", "short.txt"]\n',
+    '[data]\ntest = "a\\u0000b"\n', "x = " + "[" * 2_000, "x = " + "9" * 5_000, "[model]\nd_model = 1e400\n",
+    "[training]\nsteps = 999999999999999999\n", "[nowhere]\nx = 1\n", "data = 7\n", "\0",
+    '[data]\ntest = ["train.tsv", "short.txt"]\n',
 )  # fmt: skip
 
 
 @functools.cache
 def place() -> Path:
     """A folder with good and bad files for the arguments to name; it goes when the process ends."""
-    kept = tempfile.TemporaryDirectory(prefix="headscope-fuzz-")
-    globals()["_KEPT"] = kept
-    folder = Path(kept.name)
+    folder = kept_folder()
     write(folder / "good", dict(base()))
     write(folder / "bad", {**base(), "config.json": b"{"})
     write(folder / "recurrent", {**base(), "config.json": b'{"architecture": "headscope-recurrent", "format": 1}'})
+    packed = gzip.compress(b"ka\tlo\n")
     files: dict[str, bytes] = {
         "train.tsv": b"ka lo\tmi\nmi nu\tka\n", "short.txt": b"ka\n", "notab.tsv": b"ka lo\n", "empty.tsv": b"",
-        "latin.tsv": b"f\xfcr\tx\n", "blank.tsv": b"\t\n", "nul.tsv": b"\0\t\0\n", "long.tsv": b"ka " * 4_000 + b"\tmi\n",
-        "bad.gz": b"\x1f\x8b" + bytes(9), "good.tsv.gz": gzip.compress(b"ka\tlo\n"), "cut.gz": gzip.compress(b"ka\tlo\n")[:-9],
-        "pickle.tsv": pickle.dumps(Bomb(folder / "mark")), "words.tsv": b"cat\tKatze\n",
+        "latin.tsv": b"f\xfcr\tx\n", "blank.tsv": b"\t\n", "nul.tsv": b"\0\t\0\n", "words.tsv": b"cat\tKatze\n",
+        "bad.gz": b"\x1f\x8b" + bytes(9), "good.tsv.gz": packed, "cut.gz": packed[:-9],
+        "pickle.tsv": pickle.dumps(Bomb(folder / "mark")), "long.tsv": b"ka " * 4_000 + b"\tmi\n",
     }  # fmt: skip
     for number, recipe in enumerate(RECIPES):
         files[f"{number}.toml"] = recipe.encode()
@@ -60,7 +62,8 @@ def place() -> Path:
 
 def _file(rng: random.Random) -> str:
     names = [path.name for path in sorted(place().iterdir())]
-    return rng.choice((str(place() / rng.choice(names)), str(place() / rng.choice(names)), rng.choice(PATHS), text(rng, 0)))
+    there = str(place() / rng.choice(names))
+    return rng.choice((there, there, rng.choice(ENDING), text(rng, 0)))
 
 
 def _value(rng: random.Random, option: Any) -> str:
@@ -73,11 +76,15 @@ def _value(rng: random.Random, option: Any) -> str:
     if option.dest == "checkpoint" and rng.random() < 0.8:
         return str(place() / rng.choice(("good", "good", "good", "bad", "recurrent", "folder", "none")))
     if option.dest == "device" or option.dest == "set":
-        return rng.choice(("cuda", "mps", "data.count=3", "model.heads=0", "x=y", "training.steps=[", "a.b.c.d=1", "data=3"))
+        return rng.choice(
+            ("cuda", "mps", "data.count=3", "model.heads=0", "x=y", "training.steps=[", "a.b.c=1", "data=3")
+        )
     if option.metavar in ("N", "A", "X") or option.dest == "lengths":
         return rng.choice(("1", "2", "3", rng.choice(NUMBERS)))
+    if option.dest in ("json", "output", "export"):  # written: `watched` lets nobody write elsewhere
+        return rng.choice(("out", "out", "folder/out", ".", text(rng, 0)))
     if option.metavar in ("FILE", "FOLDER"):
-        return _file(rng)
+        return "/dev/zero" if option.dest in ("recipe", "words") and rng.random() < 0.1 else _file(rng)
     return rng.choice((text(rng, 0), rng.choice(NUMBERS), _file(rng)))
 
 
@@ -140,7 +147,7 @@ def case(seed: int) -> None:
     rng = random.Random(f"commands {seed}")
     given = arguments(rng)
     typed = "\n".join(text(rng, 0.01) for _ in range(rng.randint(0, 3))).encode("utf-8", "surrogatepass")
-    with tempfile.TemporaryDirectory(prefix="headscope-fuzz-") as there, contextlib.chdir(there):
+    with tempfile.TemporaryDirectory(prefix="headscope-fuzz-") as there, contextlib.chdir(there), watched(Path(there)):
         status, out, wrong = run(given, typed)
     assert status in (0, 1, 2, 130), (status, given)
     assert "Traceback" not in out + wrong, wrong[-2_000:]

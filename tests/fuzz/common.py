@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import json
+import atexit
 import random
+import shutil
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 LONGEST_SENTENCE = 700  # characters of one message; a path in it comes on top
@@ -32,7 +35,9 @@ BLOCKS = (
     (0xD800, 0xE000), (0xE000, 0xE100), (0xF900, 0x10000), (0x1D400, 0x1D800), (0x1F000, 0x1FB00), (0xE0000, 0xE0080),
     (0, 0x20), (0x7F, 0xA0), (0x10FFF0, 0x110000), (0, 0x110000),
 )  # fmt: skip
-SPECIAL = "\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202d\u202e\u2066\u2069\ufeff\u00ad\u2060\u180e\u2581\u034f\ufdfa\x00"
+SPECIAL = (  # zero width, bidirectional, joining, and what becomes long
+    "\u200b\u200c\u200d\u200e\u200f\u202a\u202b\u202d\u202e\u2066\u2069\ufeff\u00ad\u2060\u180e\u2581\u034f\ufdfa\x00"
+)
 
 
 def _part(rng: random.Random) -> str:
@@ -96,10 +101,11 @@ def one_sentence(message: str, room: int = LONGEST_SENTENCE) -> None:
     assert "\n" not in message and "\r" not in message, message[:500]
 
 
-def shortened(value: Any) -> str:
-    """A case as a report shows it."""
-    written = value if isinstance(value, str) else json.dumps(value, default=repr)
-    return ascii(written if len(written) < 600 else f"{written[:300]} ... {written[-200:]} ({len(written)} characters)")
+def kept_folder() -> Path:
+    """A new folder that goes when the process ends."""
+    folder = tempfile.mkdtemp(prefix="headscope-fuzz-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
 
 
 def repeat(way: str, case: Callable[[int], None], seeds: range) -> None:

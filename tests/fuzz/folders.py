@@ -8,7 +8,6 @@ import json
 import os
 import pickle
 import random
-import shutil
 import struct
 import tempfile
 import zipfile
@@ -23,7 +22,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save
 
 import transformer
-from tests.build import tiny_model, tiny_tokenizer
+from tests.build import tiny_tokenizer
 from tests.fuzz.common import anything, one_sentence, text
 from transformer.checkpoint import CONFIG, METRICS, RECORDING, TOKENIZER, WEIGHTS, CheckpointError, save_checkpoint
 from transformer.pretrained import InputError
@@ -84,7 +83,8 @@ def _config(rng: random.Random, data: bytes) -> bytes:
         if rng.random() < 0.15:
             table.pop(name, None)
         else:
-            table[name] = rng.choice((anything(rng), rng.choice((0, 1, 2, 3, 64, 66, 128, 8_192, 16_384, 65_536, 10**6, "pre"))))
+            size = rng.choice((0, 1, 2, 3, 64, 66, 128, 8_192, 16_384, 65_536, 10**6, "pre"))
+            table[name] = rng.choice((anything(rng), size))
     written = json.dumps(about)
     if rng.random() < 0.1:
         written = written.replace("{", '{"format": 1, "format": 2, "model": {"d_model": 4}, ', 1)
@@ -153,10 +153,12 @@ def _header(rng: random.Random, data: bytes) -> bytes:
     name = rng.choice(list(table))
     kind = rng.randrange(7)
     if kind == 0:
-        table[name]["data_offsets"] = rng.choice(([0, 2**63], [-4, 8], [8, 0], [0, 0], [1, 2, 3], "x", [0.0, 8.0], [0, True]))
+        places = ([0, 2**63], [-4, 8], [8, 0], [0, 0], [1, 2, 3], "x", [0.0, 8.0], [0, True])
+        table[name]["data_offsets"] = rng.choice(places)
     elif kind == 1:
         shape = table[name]["shape"]
-        table[name]["shape"] = rng.choice(([*shape, 1], shape[::-1], [2**40, 2**40], [-1, -8], [0, 2**60], [1] * 70, None, [True]))
+        shapes = ([*shape, 1], shape[::-1], [2**40, 2**40], [-1, -8], [0, 2**60], [1] * 70, None, [True])
+        table[name]["shape"] = rng.choice(shapes)
     elif kind == 2:
         table[name]["dtype"] = rng.choice(("F64", "I16", "BF16", "F8_E4M3", "X", None, 7, "U64"))
     elif kind == 3:
@@ -186,13 +188,15 @@ def _tensors(rng: random.Random, data: bytes) -> bytes:
     elif kind == 1:
         tensors[text(rng, 0).encode("utf-8", "replace").decode()] = torch.zeros(rng.choice((0, 2)))
     elif kind == 2:
-        tensors[name] = tensors[name].to(rng.choice((torch.int8, torch.int64, torch.bool, torch.float64, torch.bfloat16)))
+        kinds = (torch.int8, torch.int64, torch.bool, torch.float64, torch.bfloat16)
+        tensors[name] = tensors[name].to(rng.choice(kinds))
     elif kind == 3:
         tensors[name] = tensors[name].flatten()[: rng.randrange(tensors[name].numel())].clone()
     elif kind == 4:
         tensors[name].view(-1)[rng.randrange(tensors[name].numel())] = rng.choice((torch.nan, torch.inf, -torch.inf))
     elif kind == 5:  # finite, and no pass can add them up
-        tensors = {key: torch.full_like(value, rng.choice((3e38, -3e38, 1e30)), dtype=torch.float32) for key, value in tensors.items()}
+        for key, value in tensors.items():
+            tensors[key] = torch.full_like(value, rng.choice((3e38, -3e38, 1e30)), dtype=torch.float32)
     else:
         tensors[name] = torch.full_like(tensors[name], rng.choice((0.0, 65_504.0, -65_504.0)))
     return save(tensors)
@@ -249,7 +253,8 @@ def _piece(rng: random.Random, data: bytes) -> bytes:
     kind = rng.randrange(4)
     for place, (number, wire, value) in enumerate(found):
         if kind == 0 and number == 1:
-            value = rng.choice((b"", b"\xff\xfe", value * 9, value * 900, b"\0", b"<pad>", b"</s>", "▁".encode() * 9, b" "))
+            exchanged = (b"", b"\xff\xfe", value * 9, value * 900, b"\0", b"<pad>", b"</s>", "▁".encode() * 9, b" ")
+            value = rng.choice(exchanged)
         elif kind == 1 and number == 2:
             value = struct.pack("<f", rng.choice((float("nan"), float("inf"), -float("inf"), 3e38, -3e38, 0.0)))
         elif kind == 2 and number == 3:
@@ -265,7 +270,8 @@ def _charsmap(rng: random.Random, data: bytes) -> bytes:
     size, found = int.from_bytes(data[:4], "little"), bytearray(data)
     kind = rng.randrange(5)
     if kind == 0:
-        found[:4] = rng.choice((0, 1, 4, size - 4, size + 4, size - 1_024, 2**31, 2**32 - 1, len(data))).to_bytes(4, "little")
+        sizes = (0, 1, 4, size - 4, size + 4, size - 1_024, 2**31, 2**32 - 1, len(data))
+        found[:4] = rng.choice(sizes).to_bytes(4, "little")
     elif kind < 4:
         low, high = ((4, 4 + size), (4 + size, len(data)), (4, len(data)))[kind - 1]
         for _ in range(rng.choice((1, 1, 8, 500))):
@@ -293,16 +299,23 @@ def _model(rng: random.Random, data: bytes) -> bytes:
         found[place] = (3, 2, packed(inner))
     elif kind == 4:
         place = next(place for place, one in enumerate(found) if one[0] == 2)
-        setting = rng.choice(((3, 0, rng.randint(0, 9)), (4, 0, 2**62), (40, 0, rng.randint(0, 80)), (41, 0, 9), (24, 0, 1),
-                              (35, 0, 1), (44, 2, b"x" * 900), (44, 2, b"\xff"), (45, 2, b"<pad>"), (46, 2, b"")))  # fmt: skip
+        settings = (
+            (3, 0, rng.randint(0, 9)), (4, 0, 2**62), (40, 0, rng.randint(0, 80)), (41, 0, 9), (24, 0, 1), (35, 0, 1),
+            (44, 2, b"x" * 900), (44, 2, b"\xff"), (45, 2, b"<pad>"), (46, 2, b""),
+        )  # fmt: skip
+        setting = rng.choice(settings)
         found[place] = (2, 2, found[place][2] + packed([setting]))
     elif kind == 5:
         found.insert(rng.randrange(len(found)), rng.choice(found))
     elif kind == 6:
         del found[rng.randrange(len(found))]
     else:
-        found.append(rng.choice(((4, 2, packed([(1, 2, packed([(1, 2, b"ka"), (2, 2, b"lo")]))])), (5, 2, packed([(2, 2, b"\x01")])),
-                                 (6, 2, b"x"), (200, 2, b"x" * 99), (1, 0, 5), (0, 2, b""), (3, 5, b"abcd"))))  # fmt: skip
+        test = packed([(1, 2, packed([(1, 2, b"ka"), (2, 2, b"lo")]))])
+        others = (
+            (4, 2, test), (5, 2, packed([(2, 2, b"\x01")])), (6, 2, b"x"), (200, 2, b"x" * 99), (1, 0, 5), (0, 2, b""),
+            (3, 5, b"abcd"),
+        )  # fmt: skip
+        found.append(rng.choice(others))
         rng.shuffle(found)
     return packed(found)
 
@@ -323,7 +336,7 @@ def _bytes(rng: random.Random, data: bytes) -> bytes:
     if kind == 2:
         return data * 2
     if kind == 3:
-        return rng.choice((b"", b"\0", b"PK\x03\x04" + bytes(99), b"\xff\xfe" + "x".encode("utf-16"), b"\xef\xbb\xbf" + data))
+        return rng.choice((b"", b"\0", b"PK\x03\x04" + bytes(99), "x".encode("utf-16"), b"\xef\xbb\xbf" + data))
     if kind == 4:
         return b"[" * rng.choice((500, 990, 100_000)) + b"]" * rng.choice((0, 500, 990))
     return bytes(rng.randrange(256) for _ in range(rng.choice((7, 8, 9, 400))))
@@ -442,6 +455,3 @@ def damaged(seed: int) -> Iterator[tuple[Path, Path, list[str]]]:
 def case(seed: int) -> None:
     with damaged(seed) as (folder, mark, _changed):
         check(folder, mark)
-
-
-__all__ = ["base", "case", "check", "damage", "damaged", "fields", "packed", "shutil", "tiny_model", "varint", "write"]

@@ -6,7 +6,6 @@ import contextlib
 import functools
 import os
 import random
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from tests.fuzz import folders, links
-from tests.fuzz.common import anything, text
+from tests.fuzz.common import anything, kept_folder, text
 from tests.fuzz.folders import CARD
 from transformer.checkpoint import CONFIG, RECORDING
 
@@ -42,10 +41,9 @@ def surroundings(folder: Path) -> Iterator[None]:
 @functools.cache
 def good() -> Path:
     """A folder with one good checkpoint; it goes when the process ends."""
-    kept = tempfile.TemporaryDirectory(prefix="headscope-fuzz-")
-    globals()["_KEPT"] = kept
-    folders.write(Path(kept.name) / GOOD, dict(folders.base()))
-    return Path(kept.name)
+    folder = kept_folder()
+    folders.write(folder / GOOD, dict(folders.base()))
+    return folder
 
 
 def opened(page: str, asked: dict[str, str]) -> AppTest:
@@ -84,7 +82,7 @@ def _sent(said: str) -> str:
 
 def _type(rng: random.Random, app: AppTest) -> None:
     """Something typed, chosen, or reported by a browser that is none."""
-    state = app.session_state["headscope"] if "headscope" in app.session_state else None
+    state = app.session_state["headscope"] if "headscope" in app.session_state else None  # noqa: SIM401, it has no get
     kind = rng.randrange(4)
     if kind == 0 and app.text_input:
         rng.choice(app.text_input).set_value(_sent(text(rng)))
@@ -97,7 +95,8 @@ def _type(rng: random.Random, app: AppTest) -> None:
     elif state is not None:
         key, part = rng.choice((("explorer", "view"), ("lab", "lab"), ("anatomy", "anatomy")))
         names = ("kind", "layer", "head", "cell", "switches", "zoom", "place", "step", "row", "col", "t", "threshold")
-        values: Any = {"revision": state.revision, **{name: anything(rng) for name in rng.sample(names, rng.randint(0, 6))}}
+        values: dict[str, Any] = {name: anything(rng) for name in rng.sample(names, rng.randint(0, 6))}
+        values["revision"] = state.revision
         app.session_state[key] = {part: values if rng.random() < 0.9 else anything(rng)}
 
 
@@ -123,7 +122,7 @@ def case(seed: int) -> None:
 
 
 def damaged_case(seed: int) -> None:
-    """Beside a good checkpoint a damaged one: the page of the one says what is wrong, that of the other does not mind."""
+    """Beside a good checkpoint a damaged one: its page says what is wrong, and that of the good one does not mind."""
     rng = random.Random(f"damaged {seed}")
     with folders.damaged(seed) as (folder, mark, changed):
         folders.write(folder.parent / GOOD, dict(folders.base()))

@@ -7,13 +7,15 @@ import random
 from tests.fuzz.common import NUMBERS, mutated, one_sentence, text
 from tests.fuzz.texts import model
 from transformer.interventions import InterventionError, Interventions
+from transformer.pretrained import InputError
 
 KINDS = ("encoder_self", "decoder_self", "cross", "all", "encoder", "decoder", "source", "target", "Cross", "ｃross")
+STACKS = ("encoder", "decoder")
 
 
 def _place(rng: random.Random) -> str:
-    parts = [rng.choice(KINDS), *(rng.choice(("1", "2", "3", "*", rng.choice(NUMBERS))) for _ in range(rng.randint(0, 3)))]
-    return ".".join(parts)
+    numbers = [rng.choice(("1", "2", "3", "*", rng.choice(NUMBERS))) for _ in range(rng.randint(0, 3))]
+    return ".".join([rng.choice(KINDS), *numbers])
 
 
 def value(rng: random.Random, name: str) -> str:
@@ -26,10 +28,12 @@ def value(rng: random.Random, name: str) -> str:
         "hide": lambda: f"{rng.choice(('source', 'target', 'x'))}.{rng.choice(NUMBERS)}",
         "zero": lambda: _place(rng),
         "weights": lambda: rng.choice(("uniform", "argmax", "softmax")),
-        "positions": lambda: rng.choice(("remove", "reverse", "shift.5", "shuffle.7", "scale.2", "scale.1e400"))
-        + rng.choice(("", "@source", "@target", "@x")),
-        "skip": lambda: f"{rng.choice(('encoder', 'decoder'))}.{rng.choice(('1', '2', '9'))}.{rng.choice(('ff', 'cross'))}",
-        "neurons": lambda: f"{rng.choice(('encoder', 'decoder'))}.{rng.choice(('1', '2'))}.{rng.choice(NUMBERS)}",
+        "positions": lambda: (
+            rng.choice(("remove", "reverse", "shift.5", "shuffle.7", "scale.2", "scale.1e400"))
+            + rng.choice(("", "@source", "@target", "@x"))
+        ),
+        "skip": lambda: f"{rng.choice(STACKS)}.{rng.choice(('1', '2', '9'))}.{rng.choice(('ff', 'cross'))}",
+        "neurons": lambda: f"{rng.choice(STACKS)}.{rng.choice(('1', '2'))}.{rng.choice(NUMBERS)}",
     }
     made = values.get(name, lambda: text(rng, 0))()
     if name not in ("zero", "pad", "positions", "skip", "neurons") and rng.random() < 0.5:
@@ -40,8 +44,9 @@ def value(rng: random.Random, name: str) -> str:
 
 
 def params(rng: random.Random) -> dict[str, str]:
-    names = [rng.choice((*Interventions.PARAMS, *Interventions.PARAMS, "x", "", "scaling ")) for _ in range(rng.randint(0, 4))]
-    return {name: value(rng, name) for name in names}
+    """A few switches, name -> text."""
+    known = (*Interventions.PARAMS, *Interventions.PARAMS, "x", "", "scaling ")
+    return {name: value(rng, name) for name in rng.choices(known, k=rng.randint(0, 4))}
 
 
 def check(found: Interventions) -> None:
@@ -69,13 +74,7 @@ def case(seed: int) -> None:
         if rng.random() < 0.2:
             try:
                 one.trace("abc", limit=12, interventions=found)
-            except transformer_errors() as error:
+            except (InputError, InterventionError) as error:
                 one_sentence(str(error))
     except InterventionError as error:
         one_sentence(str(error))
-
-
-def transformer_errors() -> tuple[type[Exception], ...]:
-    from transformer.pretrained import InputError
-
-    return InputError, InterventionError

@@ -12,8 +12,8 @@ import torch
 from torch import Tensor
 
 # A neuron is active where its activation is above this, unless a reader asks for another. ReLU: where it is not 0. GELU
-# is 0 at 0 alone and as far from it as 0.170 where it switches a neuron off: what is no larger counts as inactive. So is
-# swish, as far as 0.278.
+# is 0 at 0 alone and as far from it as 0.170 where it switches a neuron off, swish as far as 0.278: what is no larger
+# counts as inactive.
 ACTIVE = {"relu": 0.0, "gelu": 0.2, "swish": 0.3}
 STEP, MOST = 0.05, 2.0  # of the thresholds a reader may choose
 PUBLISHED = 0.030  # share of activations above 0 in T5-Base (Li et al. 2023, "The Lazy Neuron Phenomenon", abstract)

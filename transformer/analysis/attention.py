@@ -116,4 +116,5 @@ def check(attention: AttentionTrace) -> Checks:
             recomputed = _ruled(recomputed, attention.scores[layer], mask, attention.rule[layer])
         found.append(torch.stack((row_sum, masked.double(), recomputed.sub_(weights).abs_().max())))
     tolerance = Checks.TOLERANCE * max(1.0, largest / 100)
-    return Checks(*torch.stack(found).amax(0).tolist(), tolerance)  # amax hands NaN on, as it must: max drops it
+    row_sum, masked, recomputed = torch.stack(found).amax(0)  # amax hands NaN on, as it must: max drops it
+    return Checks(row_sum.item(), masked.item(), recomputed.item(), tolerance)

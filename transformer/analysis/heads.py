@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -101,7 +102,7 @@ def head_statistics(traces: Iterable[Trace], words: WordList | None = None) -> d
     Raises ValueError if there is no trace.
     """
     sums: dict[str, dict[str, Tensor]] = {}
-    counts: dict[str, dict[str, int | Tensor]] = {}
+    counts: dict[str, dict[str, Any]] = {}  # whole numbers, or tensors of them
     for trace in traces:
         for kind in KINDS:
             attention: AttentionTrace = getattr(trace, kind)
@@ -110,14 +111,14 @@ def head_statistics(traces: Iterable[Trace], words: WordList | None = None) -> d
             wide = visible > 1
             spread = torch.where(wide, entropy(attention.weights.double()) / visible.log(), 0.0)
             found = {**hits, "entropy": spread.sum(-1)}
-            number = {**possible, "entropy": wide.sum(-1), "rows": attention.weights.shape[-2]}
+            number: dict[str, Any] = {**possible, "entropy": wide.sum(-1), "rows": attention.weights.shape[-2]}
             if words is not None and kind == "cross":
                 found["aligned"], number["aligned"] = _aligned(trace, words)
             into, count = sums.setdefault(kind, {}), counts.setdefault(kind, {})
             for name, value in found.items():
                 into[name] = into.get(name, 0) + value
-            for name, value in number.items():
-                count[name] = count.get(name, 0) + value
+            for name, more in number.items():
+                count[name] = count.get(name, 0) + more
     if not sums:
         raise ValueError("no trace arrived; at least one is needed")
 
@@ -129,7 +130,7 @@ def head_statistics(traces: Iterable[Trace], words: WordList | None = None) -> d
     return {
         kind: HeadStatistics(
             kind,
-            *(mean(kind, name) for name in (*OFFSETS, "entropy", "aligned")),
+            **{name: mean(kind, name) for name in (*OFFSETS, "entropy", "aligned")},
             rows=int(counts[kind]["rows"]),
             links=int(counts[kind].get("aligned", 0)),
         )

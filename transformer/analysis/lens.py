@@ -14,6 +14,8 @@ from transformer.analysis.residual import states
 from transformer.model import Transformer
 from transformer.trace import Trace
 
+BLOCK = 4096  # rows of a table that are converted at once
+
 
 @dataclass(frozen=True)
 class Lens:
@@ -54,21 +56,28 @@ def logit_lens(trace: Trace, model: Transformer, top: int = 5) -> Lens:
     """
     if top < 1:
         raise ValueError(f"top is {top}; at least one token is needed")
-    top = min(top, model.config.vocab_size)
-    # One place at a time, in the shape of the pass itself: the last is then trace.logits to the last bit.
-    places = [model.project(model.decoder_norm(x[None].to(model.device)))[0].cpu() for x in states(trace, "decoder")]
-    deviation = (places[-1] - trace.logits).abs().max().item()
-    logits = torch.stack(places)
-    best = logits.softmax(-1).topk(top, dim=-1)
-    final = best.indices[-1, :, 0]
-    chosen = final.expand(len(logits), -1)[..., None]
+    top = min(top, model.config.output_size)
+    found, final, deviation = [], None, 0.0
+    # One place at a time, the last first, in the shape of the pass itself: that one is trace.logits to the last bit.
+    # Of 128 tokens and 60,000 words each takes 30 MB, which is not kept.
+    for x in reversed(states(trace, "decoder")):
+        logits = model.project(model.decoder_norm(x[None].to(model.device)))[0].cpu()
+        probabilities = logits.softmax(-1)
+        best = probabilities.topk(top, dim=-1)
+        if final is None:
+            final, deviation = best.indices[:, 0], (logits - trace.logits).abs().max().item()
+        chosen = final[:, None]
+        rank = 1 + (logits > logits.gather(-1, chosen)).sum(-1)
+        found.append((best.indices, best.values, probabilities.gather(-1, chosen)[:, 0], rank))
+    assert final is not None
+    ids, values, probability, ranks = (torch.stack(one[::-1]) for one in zip(*found, strict=True))
     return Lens(
-        ids=best.indices,
-        probabilities=best.values,
+        ids=ids,
+        probabilities=values,
         final=final,
-        probability=logits.softmax(-1).gather(-1, chosen)[..., 0],
-        rank=1 + (logits > logits.gather(-1, chosen)).sum(-1),
-        echoes=best.indices[..., 0] == torch.tensor(trace.target_in_ids),
+        probability=probability,
+        rank=ranks,
+        echoes=ids[..., 0] == torch.tensor(trace.target_in_ids),
         deviation=deviation,
     )
 
@@ -117,7 +126,10 @@ def sharing(trace: Trace, model: Transformer, token: int) -> Sharing:
     with torch.inference_mode(False), torch.enable_grad():
         hidden = torch.zeros(1, config.d_model, device=model.device, requires_grad=True)
         (leaving,) = torch.autograd.grad(model.project(hidden)[0, token], hidden)
-    product = trace.decoder_output.double() @ model.output_table.detach().double().cpu().T
+    out = trace.decoder_output.double()
+    # A block of the table at a time: 60,000 rows of 512 numbers would be 240 MB in float64.
+    blocks = [out @ rows.double().cpu().T for rows in model.output_table.detach().split(BLOCK)]
+    product = torch.cat(blocks, -1)
     if model.output_bias is not None:
         product += model.output_bias.detach().double().cpu()
     deviation = (product - trace.logits).abs().max().item()

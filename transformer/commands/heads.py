@@ -12,12 +12,13 @@ from torch import Tensor
 
 from transformer.analysis.heads import OFFSETS, HeadStatistics, head_statistics, read_word_list
 from transformer.commands.common import CommandError, add_checkpoint, add_device, find_device, read
-from transformer.files import write_whole
+from transformer.files import read_text, write_whole
 from transformer.pretrained import InputError, load
 from transformer.trace import Trace
 
 PROBES = Path(__file__).parent.parent / "probes"
 POSITIONAL, ALIGNED = 0.9, 0.75
+LARGEST_WORDS = 50_000_000  # bytes
 TITLES = {
     "encoder_self": "encoder self-attention",
     "decoder_self": "decoder self-attention",
@@ -92,7 +93,7 @@ def run(options: argparse.Namespace) -> int:
     words = None
     if words_file:
         try:
-            words = read_word_list(words_file.read_text(encoding="utf-8"))
+            words = read_word_list(read_text(words_file, LARGEST_WORDS))
         except ValueError as error:
             raise CommandError(f"{words_file}: {error}; each line is SOURCE WORD<tab>TARGET WORDS") from error
     pairs = read(options.data or [PROBES / "en-de.tsv"])

@@ -11,6 +11,7 @@ import socket
 import sys
 from pathlib import Path
 from reprlib import repr as shown
+from typing import Any
 
 from transformer import starting
 from transformer.commands.common import CommandError, add_checkpoint, add_device, find_device, whole
@@ -110,7 +111,8 @@ def run(options: argparse.Namespace) -> int:
     starting.at_once()
     # A websocket from another origin would make Streamlit ask a web service for the machine's public address, and
     # everybody wait for the answer. With an address known to it, which no origin equals, it asks nobody.
-    importlib.import_module("streamlit.net_util")._external_ip = ""
+    net_util: Any = importlib.import_module("streamlit.net_util")
+    net_util._external_ip = ""
     # As `python -m streamlit` would, in this process: Ctrl+C and signals arrive where they should on every system.
     # Streamlit finds .streamlit/config.toml beside app.py.
     runpy.run_module("streamlit", run_name="__main__", alter_sys=True)

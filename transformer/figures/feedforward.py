@@ -19,6 +19,7 @@ NUMBERED = 26  # bars up to which each says its number
 LABELS = {
     "equation": "{formula}, equation 2",
     "equation_gelu": "{formula}, equation 2 with GELU for max(0, ·)",
+    "equation_swish": "{formula}, equation 2 with swish for max(0, ·)",
     "active": "Active neurons per layer and token",
     "active_equation": "{equation}; active: activation &gt; threshold; numbers: %",
     "active_axis": "mean, %",
@@ -47,26 +48,27 @@ LABELS = {
     "neurons_log": "neurons, log",
     "spread_hover": "active on %{x} tokens<br>%{y:,} neurons",
     "curves": "The non-linearity and its derivative",
-    "curves_equation": "ReLU(<i>z</i>) = max(0, <i>z</i>), GELU(<i>z</i>) = <i>z</i>Φ(<i>z</i>); {equation}",
+    "curves_equation": "ReLU(<i>z</i>) = max(0, <i>z</i>), GELU(<i>z</i>) = <i>z</i>Φ(<i>z</i>), swish(<i>z</i>) = "
+    "<i>z</i>σ(<i>z</i>); {equation}",
     "this": "{name}, this model",
     "derivative": "derivative",
     "pre_activation": "pre-activation z",
     "curve_hover": "z %{x:.2f}<br>%{y:.3f}",
     "own": "{drawn} of {total} pre-activations",
 }  # fmt: skip
-NAMES = {"relu": "ReLU", "gelu": "GELU"}
+NAMES = {"relu": "ReLU", "gelu": "GELU", "swish": "swish"}
 
 
 def function(kind: str, of: str = "<i>z</i>") -> str:
     """The non-linearity of a model in plotly's markup, "relu" as the paper writes it."""
-    return f"max(0, {of})" if kind == "relu" else f"GELU({of})"
+    return f"max(0, {of})" if kind == "relu" else f"{NAMES[kind]}({of})"
 
 
 def equation(kind: str, texts: Mapping[str, str] = LABELS) -> str:
     """Equation 2 in plotly's markup, with the model's own non-linearity."""
     inner = function(kind, "<i>x</i>W<sub>1</sub> + b<sub>1</sub>")
     formula = f"FFN(<i>x</i>) = {inner} W<sub>2</sub> + b<sub>2</sub>"
-    return texts["equation" if kind == "relu" else "equation_gelu"].format(formula=formula)
+    return texts["equation" if kind == "relu" else f"equation_{kind}"].format(formula=formula)
 
 
 def place(stack: str, layer: int, token: str | None = None, texts: Mapping[str, str] = LABELS) -> str:
@@ -243,8 +245,8 @@ def curves(
 ) -> go.Figure:
     """Functions over their derivatives over a rug of the sentence's own pre-activations.
 
-    z: [point]; value, slope: "relu" and "gelu" -> [point]; kind: the model's own, drawn boldly in its stack's colour;
-    own: the ticks, [tick]; total: of how many numbers they are.
+    z: [point]; value, slope: "relu", "gelu" and "swish" -> [point]; kind: the model's own, drawn boldly in its stack's
+    colour; own: the ticks, [tick]; total: of how many numbers they are.
     """
     figure = go.Figure()
     for name in sorted(value, key=lambda one: one != kind):

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import html
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import plotly.graph_objects as go
 
@@ -88,30 +89,44 @@ def slider(figure: go.Figure, label: str, start: int = 0) -> go.Figure:
     return figure
 
 
+def _merge(into: dict[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    """Put `more` into nested dictionaries, its own values before those there."""
+    for name, value in more.items():
+        if isinstance(value, dict) and isinstance(into.get(name), dict):
+            _merge(into[name], value)
+        else:
+            into[name] = value
+    return into
+
+
 def dressed(figure: go.Figure, theme: str = "light", height: int = 380) -> go.Figure:
     """The figure in the colours of a theme, "light" or "dark", on a transparent ground. Call it last.
 
     `layout.meta["palette"]` holds the same colours in both themes, so that a browser can exchange them when its own
-    theme changes.
+    theme changes. The layout is merged here and set once: `update_layout` and `update_xaxes` give the same in 13 ms,
+    most of what a figure takes.
     """
+    figure.layout.template = None  # plotly's own would be copied
+    layout = figure.layout.to_plotly_json()
     above = bool(figure.layout.title.text)
     below = 130 if "x" in (figure.layout.meta or {}).get("labels", {}) else 74  # pixels: ticks, which may slant; title
-    palette = {name: [colour[name] for colour in PALETTE] for name in ("light", "dark")}
-    figure.update_layout(meta={**dict(figure.layout.meta or {}), "palette": palette})
-    figure.update_layout(
-        template=None,
-        height=height + (64 if above else 0),
-        margin={"l": 60, "r": 60, "t": 80 if above else 16, "b": 50},
-        title={"x": 0, "xref": "paper", "xanchor": "left", "font": {"size": SIZE + 3},
-               "subtitle": {"font": {"size": SIZE, "color": GREY[theme]}}},
-        font={"size": SIZE, "color": INK[theme], "family": FONT},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        legend={"orientation": "h", "y": -below / max(120, height - 66), "x": 0, "yanchor": "top"},
-        hoverlabel={"bgcolor": LINE[theme], "font": {"color": INK[theme], "family": FONT}},
-    )  # fmt: skip
-    if figure.layout.hovermode is None:
-        figure.update_layout(hovermode="x unified")
-    figure.update_xaxes(gridcolor=LINE[theme], linecolor=LINE[theme], zeroline=False, automargin=True, title_standoff=8)
-    figure.update_yaxes(gridcolor=LINE[theme], linecolor=LINE[theme], zeroline=False, automargin=True)
+    more = {
+        "meta": {"palette": {name: [colour[name] for colour in PALETTE] for name in ("light", "dark")}},
+        "height": height + (64 if above else 0),
+        "margin": {"l": 60, "r": 60, "t": 80 if above else 16, "b": 50},
+        "title": {"x": 0, "xref": "paper", "xanchor": "left", "font": {"size": SIZE + 3},
+                  "subtitle": {"font": {"size": SIZE, "color": GREY[theme]}}},
+        "font": {"size": SIZE, "color": INK[theme], "family": FONT},
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "legend": {"orientation": "h", "y": -below / max(120, height - 66), "x": 0, "yanchor": "top"},
+        "hoverlabel": {"bgcolor": LINE[theme], "font": {"color": INK[theme], "family": FONT}},
+    }  # fmt: skip
+    axis = {"gridcolor": LINE[theme], "linecolor": LINE[theme], "zeroline": False, "automargin": True}
+    for name in {"xaxis", "yaxis", *layout}:
+        if name.startswith("xaxis"):
+            more[name] = {**axis, "title": {"standoff": 8}}
+        elif name.startswith("yaxis"):
+            more[name] = axis
+    figure.layout = {"hovermode": "x unified", "template": {}, **_merge(layout, more)}
     return figure

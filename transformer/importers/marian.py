@@ -30,6 +30,7 @@ from transformer.checkpoint import (
     WEIGHTS,
     Checkpoint,
     CheckpointError,
+    bounded,
     read_json,
     shapes_only,
 )
@@ -273,7 +274,7 @@ def load_marian(path: Path) -> Checkpoint[Transformer]:
         if (path / TARGET_VOCABULARY).is_file() and said.get("separate_vocabs", True):
             tables[1] = _vocabulary(path / TARGET_VOCABULARY)
         tensors = _Tensors(path)
-        config = configure(about, tables[0]["<unk>"], tensors.names())
+        config = bounded(configure(about, tables[0]["<unk>"], tensors.names()))
         if tables[1]["<unk>"] != config.unk_id:
             raise ConfigError("<unk> has one id in the source's vocabulary and another in the target's")
         with shapes_only():

@@ -17,7 +17,7 @@ from transformer.recurrent.config import RecurrentConfig
 from transformer.recurrent.decoding import greedy
 from transformer.recurrent.model import RecurrentModel
 from transformer.recurrent.trace import RecurrentTrace, trace_pass
-from transformer.tokenizer import Tokenizer
+from transformer.tokenizer import AnyTokenizer, Tokenizer
 
 ARCHITECTURE = "headscope-recurrent"
 # Not beside the Transformers' folders: whatever lies there can be chosen in the app.
@@ -34,7 +34,7 @@ class Recurrent:
     name: str
     path: Path
     model: RecurrentModel
-    tokenizer: Tokenizer
+    tokenizer: AnyTokenizer
     languages: tuple[str, str]
     metrics: Mapping[str, Any]
 

@@ -8,11 +8,13 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from transformer.files import read_text
 from transformer.recurrent.config import KIND as RECURRENT
 from transformer.training.data import DataError
 from transformer.training.settings import Settings
 
 Table = dict[str, dict[str, Any]]
+LARGEST = 1_000_000  # bytes
 
 
 def _whole(value: Any) -> bool:
@@ -75,7 +77,7 @@ SECTIONS: dict[str, dict[str, tuple[Callable[[Any], bool], str]]] = {
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(read_text(path, LARGEST).replace("\r\n", "\n"))
     except OSError as error:
         raise DataError(f"the recipe {path} cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:  # also of numbers of thousands of digits, and of ever deeper lists

@@ -74,8 +74,8 @@ class Recording:
             translations = tuple(tuple(texts) for texts in about["translations"])
             return cls(tuple(about["steps"]), sentences, weights, translations, tuple(about["scores"]))
         except DAMAGE as error:
-            # the first line: NumPy says many, and what an array may say of itself is as long as it likes
-            raise ValueError(f"{path} is no recording: {(str(error).splitlines() or ['it is damaged'])[0][:200]}") from error
+            said = (str(error).splitlines() or ["it is damaged"])[0]  # NumPy says many lines, of any length
+            raise ValueError(f"{path} is no recording: {said[:200]}") from error
 
 
 def states(run: Path, like: Pretrained) -> Iterator[tuple[int, Pretrained]]:

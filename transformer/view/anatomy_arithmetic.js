@@ -76,13 +76,16 @@ export function arithmeticErf(x) {
 }
 
 export function arithmeticActivate(x, sort) {
-  return sort === "gelu" ? 0.5 * x * (1 + arithmeticErf(x / Math.SQRT2)) : Math.max(0, x);
+  if (sort === "gelu") return 0.5 * x * (1 + arithmeticErf(x / Math.SQRT2));
+  return sort === "swish" ? x / (1 + Math.exp(-x)) : Math.max(0, x);
 }
 
 export function arithmeticActivation(x, sort, silenced) {
   const free = arithmeticActivate(x, sort);
   const value = silenced ? 0 : free;
-  const tolerance = sort === "gelu" ? 8 * ARITHMETIC_STEP * Math.abs(x) : 0; // 1 + erf loses what erf has near -1
+  // Of GELU 1 + erf loses what erf has near -1; swish divides, and loses nothing.
+  const size = { relu: 0, gelu: Math.abs(x), swish: Math.abs(free) }[sort];
+  const tolerance = 8 * ARITHMETIC_STEP * size;
   return { made: "activation", x, sort, silenced, free, value, tolerance };
 }
 
@@ -105,11 +108,15 @@ export function arithmeticProbability(logits, id) {
   };
 }
 
-// Section 3.5: PE(pos, 2i) = sin(pos / 10000^(2i / d_model)), PE(pos, 2i + 1) the cosine of the same angle.
-export function arithmeticWave(position, column, width) {
-  const even = column - (column % 2);
+// Section 3.5: PE(pos, 2i) = sin(pos / 10000^(2i / d_model)), PE(pos, 2i + 1) the cosine of the same angle. layout
+// "halves": PE(pos, i) and PE(pos, d_model / 2 + i) in their place.
+export function arithmeticWave(position, column, width, layout = "interleaved") {
+  const half = width / 2;
+  const halves = layout === "halves";
+  const even = halves ? 2 * (column % half) : column - (column % 2);
+  const cosine = halves ? column >= half : column % 2 === 1;
   const angle = position / ARITHMETIC_WAVE ** (even / width);
-  return { sort: column % 2 ? "cos" : "sin", even, angle, value: column % 2 ? Math.cos(angle) : Math.sin(angle) };
+  return { sort: cosine ? "cos" : "sin", even, angle, value: cosine ? Math.cos(angle) : Math.sin(angle) };
 }
 
 // Where the largest terms are, by absolute value, the largest first; of equal ones the first.

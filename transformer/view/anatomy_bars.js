@@ -236,7 +236,7 @@ export class StepBar {
   }
 
   // What the chips stand for: the steps of a place, or from afar the places of the way.
-  stops({ zoom, place }, { norm, activation }) {
+  stops({ zoom, place }, { norm, activation, embedding_scale }) {
     if (zoom === "model" || zoom === "layer")
       return ANATOMY_PLACES.filter((one) => zoom === "model" || one.includes(".")).map((one) => ({
         key: one,
@@ -244,7 +244,8 @@ export class StepBar {
         tip: "place_" + barPlace(one),
         go: { place: one },
       }));
-    const named = (step) => (step === "activation" ? `${step}_${activation}` : step);
+    const sorts = { activation: `_${activation}`, times: embedding_scale ? "" : "_off" };
+    const named = (step) => step + (sorts[step] || "");
     return stepsOf(place, norm).map((step) => ({ key: step, text: "step_" + named(step), go: { step } }));
   }
 

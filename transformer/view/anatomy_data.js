@@ -217,6 +217,7 @@ export class AnatomyData {
     if (isAttention(place)) return ATTENTION_AXES[name] || ["query", "d_model"].slice(2 - ref.shape.length);
     const wide = name === "pre" || name === "activation" ? "d_ff" : "d_model";
     if (name === "logits") return ["vocabulary"];
+    if (name === "biases") return ["word"];
     const long = place === "output" ? (name === "rows" ? "word" : "step") : "token";
     if (ref.shape.length === 1) return [isFeedForward(place) && (name === "mean" || name === "deviation") ? long : wide];
     return [long, wide];

@@ -17,15 +17,16 @@ export const outputBoardHeight = (ctx) => outputSceneHeight(ctx);
 
 function embPlan(ctx) {
   const { data, state, unit, area } = ctx;
-  const { d_model: d, vocab_size: vocab, positions } = data.config;
+  const { d_model: d, positions, embedding_scale: scaled } = data.config;
+  const vocab = data.config[state.place === "source" ? "vocab_size" : "output_size"];
   const side = state.place === "source" ? "source" : "target_in";
   const labels = data.labels(side);
   const small = ctx.narrow || area.w < EMB_LEAST * unit;
   const inside = endsInside(ctx);
   const label = endsLabelRoom(labels, unit, small ? Math.min(5.2 * unit, inside.w * 0.2) : 7 * unit);
   const id = (measureLetters(formatCount(vocab - 1)) * 0.9 + 0.3) * unit;
-  const plan = { ctx, unit, inside, side, labels, small, label, id, d, vocab, positions, n: labels.length };
-  plan.factor = (data.about && data.about.factor) ?? Math.sqrt(d);
+  const plan = { ctx, unit, inside, side, labels, small, label, id, d, vocab, positions, scaled, n: labels.length };
+  plan.factor = (data.about && data.about.factor) ?? (scaled ? Math.sqrt(d) : 1);
   plan.note = 1.7 * unit; // the last line
   return { ...plan, ...(small ? embNarrow(plan) : embWide(plan)) };
 }
@@ -233,16 +234,16 @@ function embRows(board) {
 }
 
 function embTimes(board) {
-  const { pen, key, get, embedding, times, line, n, d, step, factor, small, unit } = board;
+  const { pen, key, get, embedding, times, line, n, d, step, factor, scaled, small, unit } = board;
   const root = `√${formatCount(d)}`;
-  const name = [`${root} E[id]`, `${root} E`];
+  const name = scaled ? [`${root} E[id]`, `${root} E`] : ["E[id]", "E"];
   if (step === "row") {
     pen.coming(key("embedding"), embedding, name, [n, d], embedding.w + (small ? 1 : 3.4) * unit);
     return;
   }
   const idle = step === "plus" ? ENDS_PALE : 1;
   const number = `× ${embFactor(factor)}`;
-  const same = Math.abs(factor - Math.sqrt(d)) < 1e-6;
+  const same = scaled && Math.abs(factor - Math.sqrt(d)) < 1e-6;
   if (small) {
     const text = measureFitting(same ? [`${number}, ${root}`, number] : number, times.w, unit);
     pen.math(

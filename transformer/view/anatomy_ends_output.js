@@ -86,11 +86,13 @@ function outHidden(board) {
 // The embedding table once more, and out of it the rows of the likeliest words.
 function outTable(board) {
   const { pen, ctx, key, get, table, rows, ids, words, vocab, d, many, unit, slot, later, step, small, note } = board;
+  const letter = board.table_name;
+  const rowsNamed = [`${letter}[id]`, letter];
   const named = { ...table, w: rows.x - table.x - 0.2 * unit };
   const count = formatCount(vocab);
   if (!later("logits")) {
-    pen.coming("out:table", table, "E", [vocab, d], named.w);
-    pen.coming(key("rows"), rows, ["E[id]", "E"], [many, d], rows.w);
+    pen.coming("out:table", table, letter, [vocab, d], named.w);
+    pen.coming(key("rows"), rows, rowsNamed, [many, d], rows.w);
     return;
   }
   const alpha = step === "logits" ? 1 : ENDS_PALE;
@@ -98,11 +100,11 @@ function outTable(board) {
     fill: "panel",
     stroke: "line",
     alpha,
-    tip: [ctx.t("ends_table_tip", { rows: count })],
+    tip: [ctx.t(letter === "E" ? "ends_table_tip" : "ends_matrix_tip", { rows: count })],
     z: -1,
     parent: "out:table:wait",
   });
-  pen.named("out:table", "E", [vocab, d], named, { alpha });
+  pen.named("out:table", letter, [vocab, d], named, { alpha });
   const matrix = get("rows");
   const cell = table.h / vocab;
   const thick = measureClamp(cell - 1, 2, 1.2 * unit);
@@ -125,7 +127,7 @@ function outTable(board) {
     alpha,
     parent: "box:output.table",
   };
-  pen.full(key("rows"), matrix, rows, ["E[id]", "E"], [many, d], { ...more, room: rows.w + (small ? 0 : 0.6 * unit) });
+  pen.full(key("rows"), matrix, rows, rowsNamed, [many, d], { ...more, room: rows.w + (small ? 0 : 0.6 * unit) });
   const box = ctx.data.header.boxes && ctx.data.header.boxes.output;
   if (step !== "logits" || !box || !box.shared_with || box.shared_with.length < 2) return;
   pen.note(
@@ -218,7 +220,8 @@ function outHeads(board, plain) {
   const y = rows.y - ENDS_NAME * unit;
   const head = { size: 0.9, colour: "dim" };
   const logits = step === "logits";
-  const symbol = logits ? "h_t E^T" : ["softmax(h_t E^T)", "softmax"];
+  const product = `h_t ${board.table_name}^T${board.biased ? " + b" : ""}`;
+  const symbol = logits ? product : [`softmax(${product})`, "softmax"];
   const named = ctx.t(logits ? "ends_logit" : "ends_probability");
   const wide = measureMath(named) * 0.9 * unit;
   const right = number.x + number.w;

@@ -11,7 +11,7 @@ const OUT_PICTURE = { most: 10, small: 7, least: 4 }; // units of height of the 
 
 export function outPlan(ctx) {
   const { data, state, unit, area } = ctx;
-  const { d_model: d, vocab_size: vocab } = data.config;
+  const { d_model: d, output_size: vocab, tied_output: tied, output_bias: biased } = data.config;
   const labels = data.labels("target_in");
   const t = state.t;
   const small = ctx.narrow || area.w < OUT_LEAST * unit;
@@ -23,7 +23,8 @@ export function outPlan(ctx) {
   );
   const ids = data.outputs.ids[t];
   const words = data.outputs.labels[t];
-  const plan = { ctx, unit, inside, labels, small, label, ids, words, t, d, vocab, m: labels.length, many: ids.length };
+  const sizes = { d, vocab, m: labels.length, many: ids.length };
+  const plan = { ctx, unit, inside, labels, small, label, ids, words, t, ...sizes, table_name: tied ? "E" : "W", biased };
   const chosen = data.outputs.chosen[t];
   plan.chosen = {
     id: chosen,

@@ -16,6 +16,7 @@ export const ANATOMY_ENDS_TEXTS = {
   ends_no_positions: "This model adds no positions: x is the embedding.",
   ends_no_positions_short: "No positions are added.",
   ends_table_tip: "The embedding table: {rows} rows, one a piece of the vocabulary",
+  ends_matrix_tip: "The output matrix: {rows} rows, one a piece of the vocabulary",
   ends_row_tip: "{token}: row {id} of {rows}",
   ends_hidden: "decoder output",
   ends_likeliest: "the {n} likeliest",

@@ -140,7 +140,9 @@ const FACTS_VARIANTS = {
   },
   inner: (state, { config }) => (config.norm === "pre" ? "inner_pre" : "inner"),
   activation: (state, { config }) => "activation_" + config.activation,
-  row: ({ place }) => "row_" + place,
+  row: ({ place }, { config }) => "row_" + place + (place === "target" && config.target_vocab_size ? "_own" : ""),
+  times: (state, { config }) => (config.embedding_scale ? "times" : "times_off"),
+  logits: (state, { config }) => "logits" + (config.tied_output ? "" : "_own") + (config.output_bias ? "_bias" : ""),
   plus: (state, { config }) => "plus_" + config.positions,
   hidden: (state, { config }) => (config.norm === "pre" ? "hidden_pre" : "hidden"),
   choose: ({ t }, { header, outputs }) =>
@@ -156,8 +158,16 @@ const FACTS_TITLES = {
   softmax_argmax: "softmax_switched",
   activation_relu: "activation_relu",
   activation_gelu: "activation_gelu",
+  activation_swish: "activation_swish",
+  times_off: "times_off",
   plus_none: "plus_none",
 };
+
+// Which tables of section 3.4 are one: all three, those of both inputs, the target's and the output's, or none.
+function factsSharing({ target_vocab_size: apart, tied_output: tied }) {
+  if (apart) return tied ? "_target" : "_apart";
+  return tied ? "" : "_inputs";
+}
 
 // Keys of the title, the explanation and what folds behind it.
 export function tellKeys(state, data, matrix) {
@@ -167,12 +177,20 @@ export function tellKeys(state, data, matrix) {
   if (!isNear(state)) {
     const more = zoom === "model" ? "model" : config.norm === "pre" ? "layer_pre" : "layer";
     const off = factsOff(state, data);
-    return { title: "place_" + named + off, text: `tell_${zoom}_${named}${off}`, more: "tell_more_" + more };
+    const own = place === "output" && !config.tied_output ? "_own" : "";
+    return { title: "place_" + named + off, text: `tell_${zoom}_${named}${off}${own}`, more: "tell_more_" + more };
   }
   const text = FACTS_VARIANTS[step] ? FACTS_VARIANTS[step](state, data, matrix) : step;
   const title = FACTS_TITLES[text] || step;
   const fed = step === "back" && factsOpen(state, data, true) ? "back_off" : step;
-  const more = step === "plus" ? text : step === "mask" && place === "decoder.self" ? "mask_decoder" : fed;
+  const folded = {
+    plus: text,
+    times: text,
+    mask: place === "decoder.self" ? "mask_decoder" : "mask",
+    row: "row" + factsSharing(config),
+    logits: "logits" + factsSharing(config),
+  };
+  const more = folded[step] || fed;
   return { title: "tell_title_" + title, text: "tell_" + text, more: "tell_more_" + more };
 }
 
@@ -191,7 +209,9 @@ export function tellValues(state, data) {
     ...config,
     ...{ n, m, t: t + 1, next: t + 2, steps, layer: state[stack] + 1, layers: config[stack + "_layers"] },
     d_ff: formatCount(config.d_ff),
-    vocab: formatCount(config.vocab_size),
+    vocab: formatCount(place === "source" ? config.vocab_size : config.output_size),
+    vocab_source: formatCount(config.vocab_size),
+    start: data.labels("target_in")[0],
     ...{ root: factsShort(Math.sqrt(config.d_k)), root_is: factsRootIs(config.d_k) },
     ...{ root_model: factsShort(Math.sqrt(config.d_model)), root_model_is: factsRootIs(config.d_model) },
     eps: String(config.layer_norm_eps).replace("-", "−"),
@@ -270,9 +290,10 @@ export function tellBoxes(state, data) {
     const shown = tensors || box.tensors;
     const count = tensors || !box.count ? factsCount(shown) : box.count;
     const shared = box.shared_with || [];
-    const wanted = key || (shared.length ? "tell_parameters_shared" : "tell_parameters");
+    const own = shown.reduce((sum, one) => sum + (one.name === "output_bias" ? one.count : 0), 0);
+    const sort = shared.length ? (own ? "tell_parameters_shared_but" : "tell_parameters_shared") : "tell_parameters";
     const share = count / config.parameters;
-    return { name, step: tensors && step, key: wanted, count, share, shared, tensors: shown.map(factsPaper) };
+    return { name, step: tensors && step, key: key || sort, count, share, shared, own, tensors: shown.map(factsPaper) };
   };
   if (isEmbedding(place)) {
     if (near && step === "times") return found("", [], "tell_parameters_none");
@@ -295,9 +316,9 @@ export function tellBoxes(state, data) {
 
 const factsCount = (tensors) => tensors.reduce((sum, { count }) => sum + count, 0);
 
-// A matrix as the paper multiplies with it, x W: torch stores the transpose.
+// A matrix as the paper multiplies with it, x W: torch stores the transpose. The output's own W has a row a word, as E.
 function factsPaper(tensor) {
-  return tensor.symbol.startsWith("W") ? { ...tensor, shape: [...tensor.shape].reverse() } : tensor;
+  return /^W./.test(tensor.symbol) ? { ...tensor, shape: [...tensor.shape].reverse() } : tensor;
 }
 
 // What the switches changed in what is shown, {most, cells} as of factsChange; null where it is not known.

@@ -40,6 +40,7 @@ function ffPlan(ctx) {
     n: labels.length,
     pre: norm === "pre",
   };
+  plan.activation = activation;
   plan.relu = activation === "relu";
   plan.gap = (small ? 0.8 : 2) * unit;
   plan.stat = (small && room < 24 * unit ? 1 : 3.3) * unit;
@@ -174,8 +175,8 @@ const ffOperand = ({ pre }) => (pre ? "LN(x)" : "x");
 
 const ffPreNames = (board) => [`${ffOperand(board)} W_1 + b_1`, "· W_1 + b_1"];
 
-function ffActivationNames({ relu, ...board }) {
-  const sign = relu ? "max(0, " : "GELU(";
+function ffActivationNames({ activation, ...board }) {
+  const sign = { relu: "max(0, ", gelu: "GELU(", swish: "swish(" }[activation];
   return [...ffPreNames(board), "·"].map((name) => `${sign}${name})`);
 }
 

@@ -9,7 +9,7 @@ export const FF_BIAS = 1.5; // units for a row of biases between a weight matrix
 const FF_BINS = 30;
 
 // The non-linearity over the numbers it is applied to.
-export function ffCurve({ pen, ctx, unit, rowsTop, weights, relu }, { x, w }, matrix) {
+export function ffCurve({ pen, ctx, unit, rowsTop, weights, relu, activation }, { x, w }, matrix) {
   if (!matrix) return;
   const high = measureClamp(w * 0.8, 4 * unit, Math.min(weights, 11 * unit));
   const base = rowsTop - (ENDS_NAME + FF_BIAS) * unit - 1.2 * unit;
@@ -43,11 +43,12 @@ export function ffCurve({ pen, ctx, unit, rowsTop, weights, relu }, { x, w }, ma
   });
   pen.line("ff:axis", [start, base, start + wide, base], { colour: "line" });
   pen.line("ff:zero", [toX(0), top, toX(0), base], { colour: "line" });
-  const f = (value) => arithmeticActivate(value, relu ? "relu" : "gelu");
+  const f = (value) => arithmeticActivate(value, activation);
   const values = relu ? [-reach, 0, reach] : Array.from({ length: 41 }, (_, i) => (reach * (i - 20)) / 20);
   const points = values.flatMap((value) => [toX(value), base - ((base - top) * f(value)) / reach]);
   pen.line("ff:curve", points, { colour: pen.colour, weight: 2.5, z: 1 });
-  pen.math("ff:curve:name", relu ? "max(0, ·)" : "GELU", { x: start, y: head, w: wide }, { parent: "ff:curve" });
+  const name = { relu: "max(0, ·)", gelu: "GELU", swish: "swish" }[activation];
+  pen.math("ff:curve:name", name, { x: start, y: head, w: wide }, { parent: "ff:curve" });
   const third = wide / 3;
   const ends = [
     [`−${reach.toFixed(1)}`, start, "left"],

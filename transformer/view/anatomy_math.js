@@ -121,7 +121,8 @@ function feedForwardRows(state, config, part, about) {
   const input = pre ? "z" : "x";
   const inner = part("inner", ...linear(mathName(input), 1));
   const relu = config.activation === "relu" ? [mathNumber(0), mathComma()] : [];
-  const active = mathApplied(part, "activation", relu.length ? "max" : "GELU", ...relu, inner);
+  const word = { relu: "max", gelu: "GELU", swish: "swish" }[config.activation];
+  const active = mathApplied(part, "activation", word, ...relu, inner);
   const rows = pre ? [[part("norm", mathName("z"), mathEquals(), mathOf("LayerNorm", mathName("x")))]] : [];
   const outer = part("outer", ...linear(null, 2));
   rows.push([mathOf("FFN", mathName(input)), mathEquals(), ...active, outer]);
@@ -132,8 +133,8 @@ function feedForwardRows(state, config, part, about) {
 // Sections 3.4 and 3.5.
 function embeddingRows(state, config, part) {
   const row = part("row", mathName("E"), mathFence("["), mathName("id"), mathFence("]"));
-  const times = part("times", mathRoot(mathNumber(config.d_model)));
-  const sum = [mathName("x"), mathEquals(), row, mathGap(0.15), times];
+  const times = config.embedding_scale ? part("times", mathRoot(mathNumber(config.d_model))) : null;
+  const sum = [mathName("x"), mathEquals(), row, ...(times ? [mathGap(0.15), times] : [])];
   if (config.positions === "none") return [[...sum]];
   const table = config.positions === "learned" ? "P" : "PE";
   const rows = [[...sum, part("plus", mathPlus(), mathName(table), mathIn(mathName("pos")))]];
@@ -145,19 +146,22 @@ function embeddingRows(state, config, part) {
     ...[mathName("PE"), mathIn(mathName("pos"), mathComma(), ...column), mathEquals()],
     ...[mathName(wanted), angle()],
   ];
-  rows.push([...wave([double()], "sin")]);
-  rows.push([...wave([double(), mathPlus(), mathNumber(1)], "cos")]);
+  const halves = config.layout === "halves"; // all sines before all cosines
+  const [i, half] = [mathName("i"), mathNumber(config.d_model / 2)];
+  rows.push([...wave([halves ? i : double()], "sin")]);
+  rows.push([...wave(halves ? [half, mathPlus(), mathName("i")] : [double(), mathPlus(), mathNumber(1)], "cos")]);
   return rows;
 }
 
-// Section 3.4: the pre-softmax linear transformation is the embedding table.
+// Section 3.4: the pre-softmax linear transformation is the embedding table. E, or W where it is a matrix of its own.
 function outputRows(state, config, part) {
   const t = () => mathName("t");
   const before = mathSub(mathName("y"), mathRow(mathSign("<", { lspace: 0, rspace: 0 }), t()));
   const next = part("choose", mathSub(mathName("y"), t()));
   const given = [mathFence("|"), part("back", before), mathComma(), mathName("x")];
-  const table = mathSup(mathName("E"), mathName("T"));
-  const logits = part("logits", part("hidden", mathSub(mathName("h"), t())), mathGap(0.15), table);
+  const table = mathSup(mathName(config.tied_output ? "E" : "W"), mathName("T"));
+  const bias = config.output_bias ? [mathPlus(), mathName("b")] : [];
+  const logits = part("logits", part("hidden", mathSub(mathName("h"), t())), mathGap(0.15), table, ...bias);
   const softmax = mathApplied(part, "probabilities", "softmax", logits);
   return [[mathName("P"), mathIn(next, ...given), mathEquals(), ...softmax]];
 }
@@ -195,8 +199,12 @@ export function equationOf(state, config, t, about = {}) {
 
 // The equation as it is read out, a sentence for each of its rows.
 function spokenEquation(sort, { place }, config, near, t, about) {
-  if (sort === "embedding") return t("eq_embedding_" + config.positions, config);
-  if (sort === "output") return t("eq_output");
+  if (sort === "embedding")
+    return t(config.embedding_scale ? "eq_row" : "eq_row_off", config) + t("eq_plus_" + config.positions);
+  if (sort === "output") {
+    const table = t(config.tied_output ? "eq_table" : "eq_table_own");
+    return t("eq_output", { table, bias: config.output_bias ? t("eq_bias") : "" });
+  }
   if (!near) return t("eq_place_" + config.norm);
   const values = { ...config, input: config.norm === "pre" ? "z" : "x", factor: about.factor };
   const inputs = place === "decoder.cross" ? "eq_inputs_cross" : "eq_inputs";
@@ -252,11 +260,17 @@ const MATH_CELLS = {
   add: (r, c) => [mathAt("x", r, c), mathPlus(), mathAt("u", r, c)],
   inner: linearCell(subInput, "d_model"),
   activation: (r, c, config) =>
-    config.activation === "gelu"
-      ? [mathAt("p", r, c), mathSign("·"), mathName("Φ"), mathIn(mathAt("p", r, c))]
-      : [mathName("max"), mathIn(mathNumber(0), mathComma(), mathAt("p", r, c))],
+    config.activation === "relu"
+      ? [mathName("max"), mathIn(mathNumber(0), mathComma(), mathAt("p", r, c))]
+      : [
+          ...[mathAt("p", r, c), mathSign("·"), mathName(config.activation === "gelu" ? "Φ" : "σ")],
+          mathIn(mathAt("p", r, c)),
+        ],
   outer: linearCell("a", "d_ff"),
-  times: (r, c, config) => [mathSub(mathRowOf("E", "id"), mathNumber(c)), mathRoot(mathNumber(config.d_model))],
+  times: (r, c, config) => [
+    mathSub(mathRowOf("E", "id"), mathNumber(c)),
+    ...(config.embedding_scale ? [mathRoot(mathNumber(config.d_model))] : []),
+  ],
   plus: (r, c) => [mathAt("e", r, c), mathPlus(), mathAt("p", r, c)],
 };
 const mathRowOf = (table, id) => mathRow(mathName(table), mathFence("["), mathName(id), mathFence("]"));

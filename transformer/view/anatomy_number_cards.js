@@ -132,12 +132,12 @@ export function numberCurvePart(sheet) {
       sheet.box("curve", x, y, wide, high, { fill: "panel", radius: 4 });
       const pad = 0.7 * unit;
       const plot = { x: x + pad, y: y + pad, w: wide - 2 * pad, h: high - 2 * pad };
-      const low = found.sort === "gelu" ? -0.25 * (end / 3) : -0.12 * end;
+      const low = { relu: -0.12, gelu: -0.25 / 3, swish: -0.36 / 3 }[found.sort] * end;
       const across = (value) => plot.x + (plot.w * (value + end)) / (2 * end);
       const up = (value) => plot.y + plot.h * (1 - (value - low) / (end - low));
       sheet.line("curve.x", [plot.x, up(0), plot.x + plot.w, up(0)], { colour: "dim", weight: 1, dash: true });
       sheet.line("curve.y", [across(0), plot.y, across(0), plot.y + plot.h], { colour: "dim", weight: 1, dash: true });
-      const count = found.sort === "gelu" ? 120 : 2;
+      const count = found.sort === "relu" ? 2 : 120;
       const points = [];
       for (let i = 0; i <= count; i++) {
         const value = -end + (2 * end * i) / count;

@@ -52,7 +52,7 @@ const NUMBER_EQUATIONS = {
   },
   times: (found) => {
     const product = `= ${numberWritten(found.a)} × ${numberFactor(found.factor)}`;
-    const root = found.of.name === "embedding" ? [`= ${numberWritten(found.a)} × √${found.depth}`] : [];
+    const root = found.of.name === "embedding" && found.scaled ? [`= ${numberWritten(found.a)} × √${found.depth}`] : [];
     return [numberSign(found), ...root, product, numberResult(found)];
   },
   mask: (found) => [
@@ -87,7 +87,7 @@ const NUMBER_EQUATIONS = {
   },
   activation: (found) => {
     const x = numberWritten(found.x);
-    const how = found.sort === "gelu" ? `${x} × Φ(${x})` : `max(0, ${x})`;
+    const how = { relu: `max(0, ${x})`, gelu: `${x} × Φ(${x})`, swish: `${x} × σ(${x})` }[found.sort];
     return [`${numberSign(found)} = ${how}`, `= ${numberWritten(found.free)}`, ...numberInstead(found.silenced)];
   },
   split: (found) => {

@@ -199,9 +199,8 @@ function numberNormParts(tools) {
 
 function numberActivationParts(tools) {
   const { sheet, found, t } = tools;
-  const phi = found.x ? found.free / found.x : 0.5;
-  const note =
-    found.sort === "gelu" ? t("number_card_gelu_note", { phi: formatNumber(phi) }) : t("number_card_relu_note");
+  const share = formatNumber(found.x ? found.free / found.x : 0.5); // Φ(x) or σ(x)
+  const note = t(`number_card_${found.sort}_note`, { share });
   const cards = [
     numberLinked(tools, { name: t("number_card_input"), value: formatNumber(found.x) }),
     {
@@ -260,7 +259,7 @@ function numberTimesParts(tools) {
   const cards = [
     numberLinked(tools, { name: t("number_card_row"), value: formatNumber(found.a) }),
     {
-      name: t("number_card_model_root", { depth: found.depth }),
+      name: found.scaled ? t("number_card_model_root", { depth: found.depth }) : t("number_card_as_it_is"),
       kind: "math",
       value: numberFactor(found.factor),
       sign: "×",

@@ -341,11 +341,11 @@ function numberOfEmbedding({ state, data, read, row, col, about }) {
   if (state.step === "row") return { made: "lookup", id: data.ids(side)[row], values, tolerance: 0, from: () => null };
   if (state.step === "times") {
     const found = arithmeticTimes(rows.at(row, col), about.factor);
-    return { ...found, values, depth: config.d_model, from: () => ({ step: "row", row, col }) };
+    return { ...found, values, depth: config.d_model, scaled: config.embedding_scale, from: () => ({ step: "row", row, col }) };
   }
   const [embedding, positions] = [read("embedding").at(row, col), read("positions").at(row, col)];
   const position = about.position_ids[row];
-  const wave = arithmeticWave(position, col, config.d_model);
+  const wave = arithmeticWave(position, col, config.d_model, config.layout);
   // Learned positions and switched ones are no wave.
   const switched = numberRepositioned(state, data);
   const waving = !switched && config.positions === "sinusoidal" && Math.abs(wave.value - positions) < 1e-6;
@@ -372,9 +372,11 @@ function numberOfOutput(tell) {
   const hidden = read("hidden");
   if (step === "logits") {
     const rows = read("rows", { transposed: true });
-    if (!numberAll(hidden, rows)) return null;
+    const biases = read("biases");
+    if (!numberAll(hidden, rows) || (data.config.output_bias && !biases)) return null;
     const from = (m, second) => (second ? null : { step: "hidden", row: t, col: m });
-    return { ...numberProduct(hidden, t, rows, row, null, from), words };
+    const bias = biases ? biases.at(0, row) : null;
+    return { ...numberProduct(hidden, t, rows, row, bias, from), words };
   }
   const logits = read("logits");
   if (!logits) return null;

@@ -67,7 +67,13 @@ function numberDotParts(tools) {
     outer: () => [a("number_a_activation", "activation"), column("2", "_")],
     logits: () => [
       a("number_a_hidden", "hidden"),
-      { text: t("number_b_word", { token: found.words.labels[found.row] }), kind: "text", ramp: "target" },
+      {
+        text: t(data.config.tied_output ? "number_b_word" : "number_b_word_own", {
+          token: found.words.labels[found.row],
+        }),
+        kind: "text",
+        ramp: "target",
+      },
     ],
   };
   const parent = (name) => `m:${traceName(state)}.${name}.h${state.head}`;

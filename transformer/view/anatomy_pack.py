@@ -32,7 +32,8 @@ QUANTILE = 0.999
 MATRICES = {"project": ("W_q", "W_k", "W_v"), "output": ("W_o",), "inner": ("W_1",), "outer": ("W_2",)}
 _CONFIG = (
     "d_model", "d_ff", "d_head", "heads", "encoder_layers", "decoder_layers", "vocab_size", "norm", "activation",
-    "positions", "scaling", "layer_norm_eps", "max_positions", "scale",
+    "positions", "scaling", "layer_norm_eps", "max_positions", "scale", "layout", "embedding_scale", "output_size",
+    "target_vocab_size", "tied_output", "output_bias",
 )  # fmt: skip
 
 
@@ -224,7 +225,7 @@ def _named(trace: Trace, model: Pretrained, name: str, t: int) -> tuple[dict[str
         names: tuple[str, ...] = ("rows", "embedding", "positions", "x")
         about = {"position_ids": found.position_ids.tolist(), "factor": found.factor}
     elif isinstance(found, OutputSteps):
-        names = ("hidden", "logits", "rows")
+        names = ("hidden", "logits", "rows", "biases")
         about = {}
     elif isinstance(found, AttentionSteps):
         names = _ATTENTION
@@ -249,7 +250,8 @@ def place_pack(model: Pretrained, trace: Trace, name: str, t: int = 0, before: T
     plain: dict[str, Tensor] = {}
     if before is not None and before is not trace:
         other, _ = _named(before, model, name, t)
-        other.pop("rows", None)  # of the table: at the output those of other tokens, not other numbers of the same
+        for one in ("rows", "biases"):  # of the table: at the output those of other tokens, not others of the same
+            other.pop(one, None)
         plain = {one: other[one] for one in other if not torch.equal(arrays[one], other[one])}
     header = {
         "format": 1, "sort": "place", "id": trace.id, "place": name, "t": t if name == "output" else None,

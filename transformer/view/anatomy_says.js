@@ -10,6 +10,7 @@ import { formatNumber } from "./anatomy_format.js";
 
 export const FLOW_TEXTS = {
   an_region: "Anatomy of the model",
+  an_stage: "The drawing; the arrow keys go from step to step",
   an_broken: "This picture cannot be drawn: {reason}. Reload the page; if that does not help, choose another sentence.",
   an_encoder: "Encoder",
   an_decoder: "Decoder",

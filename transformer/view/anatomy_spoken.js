@@ -18,11 +18,12 @@ export function spokenState(t, state, data, matrix, place, waiting) {
     return t(key, { ...values, fed, predicted: token, p });
   }
   const list = stepsOf(state.place, config.norm);
-  const step = t("said_step_" + state.step + (state.step === "activation" ? "_" + config.activation : ""));
+  const sorts = { activation: "_" + config.activation, times: config.embedding_scale ? "" : "_off" };
+  const step = t("said_step_" + state.step + (sorts[state.step] || ""));
   const values = { n: list.indexOf(state.step) + 1, count: list.length, step, place: at, t: state.t + 1 };
   if (state.place === "output" && (state.step === "choose" || state.step === "back")) {
     const rank = outputs.chosen_rank[state.t] + 1;
-    return t("said_word", { ...values, fed, token, p, rank, vocab: config.vocab_size });
+    return t("said_word", { ...values, fed, token, p, rank, vocab: config.output_size });
   }
   if (!matrix) return t(waiting ? "said_waiting" : "said_quiet", values);
   return spokenMatrix(t, state, data, matrix, values);

@@ -96,7 +96,7 @@ def size_of(place: str, step: str, matrix: str, config: ModelConfig, source: int
     keys = target if place == "decoder.self" else source
     d_k = config.d_k or config.d_head
     if place == "output" and step != "hidden":
-        return min(LIKELIEST, config.vocab_size), 1
+        return min(LIKELIEST, config.output_size), 1
     if step in ("inner", "activation"):
         return rows, config.d_ff
     if step in ("dot", "scale", "mask", "softmax"):
@@ -133,6 +133,6 @@ def stand_from_browser(values: Mapping[str, Any], config: ModelConfig) -> Stand:
         step=choice("step", steps_of(place, config.norm)),
         matrix=choice("matrix", MATRICES),
         row=number("row", 0, config.max_positions - 1),
-        col=number("col", -1, max(config.vocab_size, config.d_ff, config.d_model) - 1),
+        col=number("col", -1, max(config.output_size, config.d_ff, config.d_model) - 1),
         t=number("t", 0, config.max_positions - 1),
     )

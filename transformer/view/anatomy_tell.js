@@ -163,7 +163,8 @@ export class Tell {
     const share = tellPercent(found.share);
     const boxes = found.shared.map((name) => t("box_" + name.replace(".", "_")));
     const joined = boxes.reduce((one, two) => (one ? t("box_two", { one, two }) : two), "");
-    const line = el("span", null, ...anatomyRich(t(found.key, { count, share, boxes: joined })));
+    const own = formatCount(found.own);
+    const line = el("span", null, ...anatomyRich(t(found.key, { count, share, boxes: joined, own })));
     this.parameters.replaceChildren(line);
     const rows = found.tensors.map(({ symbol, shape, count: numbers }) => {
       const size = shape.map(formatCount).join(" × ");

@@ -1,7 +1,11 @@
+import { ANATOMY_TELLS_ENDS } from "./anatomy_tells_ends.js";
+
 // What the panel of the anatomy explains, with the sections of "Attention Is All You Need" (Vaswani et al. 2017).
 // tell_title_*: headings; tell_*: two or three sentences; tell_more_*: what folds. Used by anatomy_tell.js through
 // ANATOMY_TEXTS (anatomy_texts.js).
 export const ANATOMY_TELLS = {
+  ...ANATOMY_TELLS_ENDS,
+
   tell_title_x: "What comes in: x",
   tell_title_x_cross: "What comes in: x and memory",
   tell_title_norm: "LayerNorm",
@@ -21,9 +25,11 @@ export const ANATOMY_TELLS = {
   tell_title_inner: "Out to {d_ff} neurons",
   tell_title_activation_relu: "ReLU: which neurons stay",
   tell_title_activation_gelu: "GELU: which neurons stay",
+  tell_title_activation_swish: "Swish: which neurons stay",
   tell_title_outer: "Back to {d_model} numbers",
   tell_title_row: "A row of the table for each token",
   tell_title_times: "Times √{d_model}",
+  tell_title_times_off: "Not multiplied",
   tell_title_plus: "Plus the position",
   tell_title_plus_none: "No position is added",
   tell_title_hidden: "The decoder's output: h_t",
@@ -41,7 +47,7 @@ export const ANATOMY_TELLS = {
     "3.5). Every sub-layer takes and gives rows of this width, so that they can be added (section 3.1).",
   tell_x_fed:
     "One row of {d_model} numbers for each token the decoder is fed: the target shifted right by one, beginning with " +
-    "<s> (section 3.1). Row {t} belongs to the step shown; rows below it belong to later steps.",
+    "{start} (section 3.1). Row {t} belongs to the step shown; rows below it belong to later steps.",
   tell_x_cross:
     "Two things come in: x, the decoder's {n} rows, and memory, the encoder's output of {m} rows. Queries will be " +
     "made of x, keys and values of memory (section 3.2.3).",
@@ -229,6 +235,10 @@ export const ANATOMY_TELLS = {
     "GELU, z · Φ(z), with Φ the distribution function of the normal distribution (Hendrycks and Gimpel 2016), in the " +
     "place of the paper's max(0, ·) (equation 2, section 3.3): large numbers stay, very negative ones become 0, and " +
     "there is no kink between.",
+  tell_activation_swish:
+    "Swish, z · σ(z), with σ(z) = 1 ÷ (1 + e to the power of −z), the logistic function (Ramachandran et al. 2017), in " +
+    "the place of the paper's max(0, ·) (equation 2, section 3.3): large numbers stay, very negative ones become 0, " +
+    "and there is no kink between.",
   tell_more_activation:
     "Without something non-linear between them W_1 and W_2 would be one matrix. The page “Feed-forward” shows which " +
     "neurons of this model are active on which tokens.",
@@ -238,94 +248,6 @@ export const ANATOMY_TELLS = {
   tell_more_outer:
     "Read this way, a column of W_1 is what a neuron responds to and its row of W_2 what it adds when it does: Geva " +
     "et al. (2021) call them keys and values of a memory.",
-
-  // -- steps of the embeddings ---------------------------------------------------------------------------------------
-  tell_row_source:
-    "A token's id picks one row of the embedding table: {vocab} rows of {d_model} learned numbers (section 3.4). The " +
-    "same token gets the same row wherever it stands.",
-  tell_row_target:
-    "The decoder is fed the target shifted right by one, beginning with <s> (section 3.1). Each id picks a row of " +
-    "the same table that the source uses, {vocab} rows of {d_model} learned numbers (section 3.4).",
-  tell_more_row:
-    "Picking a row is multiplying a one-hot row with the table. Source and target share one vocabulary, so they can " +
-    "share the table, and the output projection shares it too (section 3.4; Press and Wolf 2016).",
-  tell_times:
-    "Every number is multiplied by √d_model = √{d_model} {root_model_is} {root_model} (section 3.4). The paper gives " +
-    "no reason.",
-  tell_more_times:
-    "One reading: the table is also the output projection, where large numbers would make large logits; here its " +
-    "rows stand beside sines and cosines that reach 1. Training in this project starts the table with variance 1 ÷ " +
-    "d_model, so that the factor brings it to 1.",
-  tell_plus_sinusoidal:
-    "Attention by itself does not see the order of its tokens. So every position adds a vector of its own: sines and " +
-    "cosines with wavelengths from 2π to 10000 · 2π (section 3.5).",
-  tell_plus_learned:
-    "Attention by itself does not see the order of its tokens. So every position adds a vector of its own, here a " +
-    "learned one for each of {max_positions} positions (section 3.5; Table 3, row E).",
-  tell_plus_none:
-    "This model adds no positions. Its encoder cannot see the order of the tokens (section 3.5 is there for that); " +
-    "its decoder can tell by its mask how many came before.",
-  tell_more_plus_sinusoidal:
-    "For any fixed offset k, PE(pos + k) is a linear function of PE(pos); the authors hoped that this makes it easy " +
-    "to attend by relative position. Learned vectors gave nearly the same results; sinusoids may carry over to " +
-    "sentences longer than those of training. In training dropout is applied to the sum (section 5.4).",
-  tell_more_plus_learned:
-    "The paper found “nearly identical results” with learned vectors and chose sinusoids because they may carry over " +
-    "to sentences longer than those of training (section 3.5). In training dropout is applied to the sum (section " +
-    "5.4).",
-  tell_more_plus_none:
-    "Without positions, a permutation of the source permutes the encoder's rows and changes nothing else. The page " +
-    "“Positions” shows it.",
-
-  // -- steps of the output -------------------------------------------------------------------------------------------
-  tell_hidden:
-    "Row {t} of the decoder's output: {d_model} numbers, all that the next token is chosen from (Figure 1). It was " +
-    "fed “{fed}”, has attended to what came before and to the source.",
-  tell_hidden_pre:
-    "Row {t} of the decoder's output, after the LayerNorm that ends a pre-norm stack: {d_model} numbers, all that " +
-    "the next token is chosen from (Figure 1). It was fed “{fed}”.",
-  tell_more_hidden:
-    "In training every row is used at once: row t is to predict the token that row t + 1 is fed. When decoding, only " +
-    "the newest row is needed; the keys and values of those before can be kept.",
-  tell_logits:
-    "The dot product of h_t with every row of the embedding table: {vocab} numbers, the logits, of which the ten " +
-    "largest are drawn. The pre-softmax linear transformation is the table of the inputs (section 3.4), without a " +
-    "bias.",
-  tell_more_logits:
-    "Sharing the three matrices saves 2 × {vocab} × {d_model} parameters. A logit means nothing alone: only " +
-    "differences between logits change the probabilities.",
-  tell_probabilities:
-    "e to the power of every logit, divided by the sum over all {vocab}: probabilities that sum to 1 (section 3.4). " +
-    "The ten drawn hold {share} of them.",
-  tell_more_probabilities:
-    "In training the paper smooths the labels with ε = 0.1 (section 5.4): the model learns to be less sure than it " +
-    "could be, and a model trained so seldom gives even an obvious token all of the probability.",
-  tell_choose_own:
-    "Greedy decoding takes the likeliest token: “{token}”, with probability {p}. The paper's translations come from " +
-    "beam search with a beam of 4, which compares whole sentences (section 6.1).",
-  tell_choose_own_rank:
-    "The sentence stays what the model translated without the switches: “{token}” comes next. As the model is now, " +
-    "it gives it probability {p}, rank {rank} of {vocab}. Decoding freely, the paper uses beam search (section 6.1).",
-  tell_choose_given:
-    "The target is given here (teacher forcing): “{token}” comes next, whatever the model prefers. It gives it " +
-    "probability {p}, rank {rank} of {vocab}. Decoding freely, the paper uses beam search (section 6.1).",
-  tell_more_choose:
-    "Greedy decoding cannot take back a token. Beam search keeps the likeliest few beginnings; the paper uses 4 and " +
-    "divides their log-probabilities by a power of their length, α = 0.6, lest short sentences win (section 6.1).",
-  tell_back:
-    "“{token}” becomes the decoder's next input: “consuming the previously generated symbols as additional input " +
-    "when generating the next” (section 3). With it step {next} of {steps} begins.",
-  tell_back_given:
-    "The target is given here (teacher forcing): “{token}” becomes the decoder's next input, whatever the model " +
-    "prefers. Decoding freely, it would be fed the token it chose itself (section 3). With it step {next} of {steps} " +
-    "begins.",
-  tell_back_end: "This is the last step: “{token}” ends the sentence, and nothing is fed back any more (section 3).",
-  tell_more_back:
-    "This makes the model auto-regressive (section 3). The encoder runs once; its output serves every step. What the " +
-    "earlier rows computed does not change either, because the mask hides the new token from them.",
-  tell_more_back_off:
-    "This makes the model auto-regressive (section 3). The encoder runs once; its output serves every step. A switch " +
-    "has taken the causal mask away, so that the earlier rows see the new token and what they computed changes.",
 
   // -- from afar -----------------------------------------------------------------------------------------------------
   tell_model_source:
@@ -338,7 +260,8 @@ export const ANATOMY_TELLS = {
     "Layer {layer} of {layers}. Each row passes through {d_ff} neurons by itself and adds the result (sections 3.1 " +
     "and 3.3).",
   tell_model_target:
-    "The decoder is fed what has been said so far: the target shifted right by one, beginning with <s> (section 3.1).",
+    "The decoder is fed what has been said so far: the target shifted right by one, beginning with {start} (section " +
+    "3.1).",
   tell_model_decoder_self:
     "Layer {layer} of {layers}. Each token attends to itself and to those before it; the mask hides the ones after " +
     "it (section 3.2.3).",
@@ -354,6 +277,10 @@ export const ANATOMY_TELLS = {
   tell_model_output:
     "The row of the step shown is compared with every row of the embedding table, and a softmax makes a probability " +
     "of each of the {vocab} tokens (section 3.4). The one chosen goes back in as the next input.",
+  tell_model_output_own:
+    "The row of the step shown is compared with every row of the output matrix, and a softmax makes a probability of " +
+    "each of the {vocab} tokens; the paper compares with the embedding table (section 3.4). The one chosen goes back " +
+    "in as the next input.",
   tell_more_model:
     "How to read it: a strip holds a row for each token, {d_model} numbers wide, coloured by value; bands carry the " +
     "rows from box to box. The encoder runs along the bottom, the decoder along the top. The layers behind the open " +

@@ -86,6 +86,8 @@ export class AnatomyView {
       theme: () => this.theme,
     });
     this.stage.element.tabIndex = 0;
+    this.stage.element.setAttribute("role", "application");
+    this.stage.element.setAttribute("aria-label", this.t("an_stage"));
     this.switches = new AnatomySwitches({ t, tooltip: this.tooltip, changed: (pause) => this.told(pause) });
     this.spoken = el("div", { class: "hs-spoken", "aria-live": "polite", role: "status", "data-testid": "anatomy-spoken" });
     this.work = el("div", { class: "hs-an-work" }, this.stage.element, this.tell.element);

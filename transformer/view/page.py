@@ -22,7 +22,7 @@ style-src 'unsafe-inline'; img-src data: blob:">
 <style id="explorer-css" media="not all">{style}</style>
 </head>
 <body>
-<header><b>Head<i>scope</i></b> <span>{heading}</span></header>
+<header><h1>Head<i>scope</i></h1> <span>{heading}</span></header>
 <main id="explorer"></main>
 <noscript>This page draws with JavaScript; allow it to see the attention maps.</noscript>
 <script type="application/octet-stream;base64" id="pack">{pack}</script>
@@ -39,6 +39,7 @@ _PAGE_STYLE = """
 body{margin:0;background:var(--st-background-color);color:var(--st-text-color);
 font:15px/1.45 system-ui,"Segoe UI",sans-serif}
 header{padding:10px 16px;border-bottom:1px solid var(--st-border-color);overflow-wrap:anywhere}
+header h1{display:inline;font-size:1em;margin:0}
 header i{font-style:normal;color:light-dark(#7a2f8f,#d795ea)}header span{opacity:.75;margin-left:12px}
 main{padding:12px 16px}
 """

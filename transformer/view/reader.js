@@ -41,8 +41,10 @@ export class Reader {
     const latest = view.rows[row][view.rows[row].length - 1];
     const seen = view.columns.some((group, c) => group[0] > latest && !view.mask[row * view.keys + c]);
     if (view.kind === "decoder_self" && key > latest && !seen) return "masked_cell";
-    const { tokens } = this.explorer.model.header;
-    return tokens[view.sides.columns][key] === "<pad>" ? "masked_padding" : "masked_switch";
+    // A decoder may be fed <pad> first, which is no padding: only a source is padded.
+    const { sides } = view;
+    const padding = sides.columns === "source" && this.explorer.model.header.tokens.source[key] === "<pad>";
+    return padding ? "masked_padding" : "masked_switch";
   }
 
   step(index) {

@@ -1,0 +1,301 @@
+"""Every page by keyboard, to a screen reader, in both themes, zoomed and in forced colours: axe-core and more."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+pytest.importorskip("playwright")
+pytest.importorskip("axe_playwright_python")
+import axe_playwright_python
+from playwright.sync_api import Browser, Locator, Page, expect
+
+AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js").read_text(encoding="utf-8")  # no network, no npm
+SENTENCE, TARGET = "The dog sees the cat.", "Der Hund sieht die Katze."
+CROSS = {"place": "decoder.cross", "decoder": "3", "head": "5", "t": "5"}
+SWITCHED = {"scaling": "off", "zero": "cross.2.3"}
+# Every page, part and state that looks different: page, link.
+VIEWS: dict[str, tuple[str, dict[str, str]]] = {
+    "heads": ("", {"kind": "cross", "layer": "4", "head": "1", "cell": "2,2"}),
+    "heads-three": ("", {"kind": "all", "layer": "2", "head": "1", "special": "hidden"}),
+    "heads-lines": ("", {"view": "lines", "kind": "cross", "layer": "3", "head": "2", "big": "1"}),
+    "heads-error": ("", {"source": "word " * 200, "layer": "99"}),
+    "lab": ("lab", {**SWITCHED, "kind": "cross", "layer": "3", "head": "7"}),
+    "lab-leak": ("lab", {"part": "leak", "causal": "off", "kind": "decoder_self"}),
+    "lab-measures": ("lab", {"part": "measures", "scaling": "off"}),
+    "lab-why": ("lab", {"part": "scaling"}),
+    "lab-softmax": ("lab", {"part": "softmax"}),
+    "lab-refused": ("lab", {"hide": "target.1", "kind": "decoder_self"}),
+    "positions": ("positions", {"part": "encoding"}),
+    "positions-distance": ("positions", {"part": "distance"}),
+    "positions-learned": ("positions", {"part": "learned"}),
+    "positions-order": ("positions", {"part": "order"}),
+    "positions-lab": ("positions", {"part": "lab", "positions": "remove@source"}),
+    "positions-refused": ("positions", {"d_model": "9999", "length": "x", "part": "none", "scaling": "off"}),
+    "embeddings": ("embeddings", {"part": "norms"}),
+    "embeddings-neighbours": ("embeddings", {"part": "neighbours", "token": "2"}),
+    "embeddings-map": ("embeddings", {"part": "map"}),
+    "embeddings-residual": ("embeddings", {"part": "residual"}),
+    "embeddings-lens": ("embeddings", {"part": "lens", "step": "5"}),
+    "embeddings-output": ("embeddings", {"part": "output", "step": "5"}),
+    "feedforward": ("feedforward", {"part": "activity"}),
+    "feedforward-neurons": ("feedforward", {"part": "neurons", "layer": "99"}),
+    "feedforward-nonlinearity": ("feedforward", {"part": "nonlinearity"}),
+    "feedforward-knock": ("feedforward", {"part": "knock", "skip": "encoder.2.ff", "neurons": "decoder.1.5"}),
+    "anatomy": ("anatomy", dict(SWITCHED)),
+    "anatomy-sub": ("anatomy", {"zoom": "sub", **CROSS, "step": "softmax"}),
+    "anatomy-head": ("anatomy", {"zoom": "head", **CROSS, "step": "softmax"}),
+    "anatomy-number": ("anatomy", {"zoom": "number", **CROSS, "step": "dot", "row": "3", "col": "2"}),
+    "anatomy-compare": ("anatomy", {"part": "compare"}),
+    "anatomy-before": ("anatomy", {"part": "before", "checkpoint": "reverse", "source": "headscope", "target": ""}),
+    "model": ("model", {}),
+}
+WHOLE = ("heads", "lab", "positions", "embeddings", "feedforward", "anatomy", "model")  # a page each
+TITLES = dict(zip(WHOLE, ("Heads", "Lab", "Positions", "Embeddings", "Feed-forward", "Anatomy", "Model"), strict=True))
+DESK, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
+ZOOMED = {"width": 720, "height": 450}  # 1440x900 at 200 %
+# What axe finds in Streamlit's own markup and we cannot mend: rule and the start of the element, with the reason.
+EXCEPTIONS: dict[str, tuple[str, ...]] = {}
+# axe leaves this one out unless asked; WCAG 2.2 AA asks for 24 by 24 pixels, or as much room around.
+RULES = "{resultTypes: ['violations'], rules: {'target-size': {enabled: true}}}"
+RUN = f"async () => (await axe.run(document, {RULES})).violations"
+HELP = Path(__file__).with_name("accessibility.js").read_text(encoding="utf-8")
+OPEN = "hsOpenAll()"
+WIDER = "document.querySelector('main, body').scrollWidth - document.querySelector('main, body').clientWidth"
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser) -> Iterator[Page]:
+    """One page for all tests of this file: themes, sizes and forced colours change while a page is open."""
+    context = browser.new_context(viewport=DESK, color_scheme="light", reduced_motion="reduce")
+    context.set_default_timeout(40_000)
+    context.add_init_script(HELP)
+    yield context.new_page()
+    context.close()
+
+
+def look(page: Page, scheme: str, size: dict[str, int], forced: bool = False) -> None:
+    page.emulate_media(color_scheme=scheme, forced_colors="active" if forced else "none")  # type: ignore[arg-type]
+    page.set_viewport_size(size)  # type: ignore[arg-type]
+    page.wait_for_timeout(450)  # what is drawn follows
+
+
+def show(page: Page, server: str, view: str, opened: bool = True) -> Page:
+    name, params = VIEWS[view]
+    page.goto(f"{server}/{name}?{urlencode({'source': SENTENCE, 'target': TARGET, **params})}")
+    page.wait_for_selector(".hs-brand")
+    page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
+    if view not in ("heads-error", "lab-softmax", "lab-why", "feedforward-knock"):
+        page.wait_for_selector("[data-drawn], [data-testid=anatomy-stage], .hs-cx-table, [data-testid=measures]")
+    page.wait_for_timeout(500)
+    if opened:
+        page.evaluate(OPEN)
+        page.wait_for_timeout(150)
+    return page
+
+
+def findings(page: Page) -> list[str]:
+    """What axe finds: every serious and critical thing, and moderate ones too, but for the exceptions above."""
+    if not page.evaluate("typeof axe !== 'undefined'"):
+        page.evaluate(AXE)
+    found = []
+    for rule in page.evaluate(RUN):
+        for node in rule["nodes"]:
+            allowed = any(node["html"].startswith(start) for start in EXCEPTIONS.get(rule["id"], ()))
+            if rule["impact"] != "minor" and not allowed:
+                checks: list[dict[str, Any]] = [*node["any"], *node["all"], *node["none"]]
+                why = checks[0]["message"] if checks else rule["help"]
+                found.append(f"{rule['impact']} {rule['id']}: {node['html'][:160]}: {why}")
+    return found
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_axe_finds_nothing(page: Page, server: str, view: str) -> None:
+    """In both sizes, a theme each that take turns; the first part of every page in both themes and both sizes. Then
+    zoomed to 200 %, where nothing may be cut off, and in forced colours, where what is pressed must show."""
+    first, second = ("light", "dark") if len(view) % 2 else ("dark", "light")
+    look(page, first, DESK)
+    show(page, server, view)
+    structured(page, view)
+    assert findings(page) == []
+    looks = [(second, PHONE)] if view not in WHOLE else [(second, DESK), (first, PHONE), (second, PHONE)]
+    for scheme, size in looks:
+        look(page, scheme, size)
+        assert findings(page) == []
+        assert page.evaluate(WIDER) <= 0
+    look(page, first, ZOOMED)
+    assert page.evaluate(WIDER) <= 0
+    assert page.evaluate("hsOutside()") == []
+    look(page, first, DESK, forced=True)
+    assert page.evaluate("hsSameWhenPressed()") == []
+    look(page, "light", DESK)
+
+
+def structured(page: Page, view: str) -> None:
+    """Language, title, one h1 with the page's name, the landmark of its content, polite announcements, and few."""
+    assert page.evaluate("hsBare()") == []  # pictures without a word
+    assert page.evaluate("document.documentElement.lang") == "en"
+    name = VIEWS[view][0] or "heads"
+    assert page.title() == f"{TITLES[name]} · Headscope"
+    assert page.evaluate("hsEvery('h1').map((one) => one.textContent)") == [TITLES[name]]
+    assert page.evaluate("hsEvery('main, [role=main]').length") == 1
+    live = page.evaluate("hsEvery('[aria-live], [role=status]').map((one) => one.getAttribute('aria-live'))")
+    assert set(live) <= {None, "polite", "off"}
+    assert (
+        page.evaluate("hsEvery(HS_USE).filter((one) => hsSeen(one) && !hsName(one)).map((one) => one.outerHTML)") == []
+    )
+
+
+def walk(page: Page) -> tuple[list[dict[str, Any]], list[str]]:
+    """Tab from the top to the end: every stop, and what can be used but was not reached. A stop that does not look
+    different is marked."""
+    wanted, stops = page.evaluate("hsBegin()"), []
+    for _ in range(wanted + 20):
+        page.keyboard.press("Tab")
+        stop = page.evaluate("hsStop()")
+        if stop is None:
+            return stops, page.evaluate("hsMissed()")
+        if page.evaluate("hsUnseen()"):
+            page.wait_for_timeout(250)  # colours may take a moment
+            stop["unseen"] = page.evaluate("hsUnseen()")
+        stops.append(stop)
+    pytest.fail(f"Tab goes on and on: {stops[-3:]}")
+
+
+@pytest.mark.parametrize("view", [*WHOLE, "lab-measures", "lab-why", "anatomy-sub"])
+def test_the_tab_key_reaches_everything_and_shows_where_it_is(page: Page, server: str, view: str) -> None:
+    show(page, server, view)
+    stops, missed = walk(page)
+    assert missed == []
+    assert [stop["html"] for stop in stops if stop.get("unseen")] == []
+    names = [stop["name"] for stop in stops]
+    assert all(names), stops
+    # From the skip link over the pages to the content, in the order they are seen in.
+    skip = names.index("Skip to the content")
+    assert skip <= 1 and names[skip + 1 : skip + 8] == list(TITLES.values())
+    content = [stop for stop in stops[skip + 8 :] if stop["y"] > 60]
+    assert content and content[0]["y"] <= content[-1]["y"]
+
+
+def test_the_skip_link_skips_the_header(page: Page, server: str) -> None:
+    show(page, server, "heads")
+    skip = page.get_by_text("Skip to the content")
+    skip.focus()
+    expect(skip).to_be_in_viewport()
+    box = skip.bounding_box()
+    assert box and box["width"] > 100 and box["height"] >= 24
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    expect(page.get_by_label(re.compile("^Source"))).to_be_focused()
+
+
+def spoken(page: Page) -> Locator:
+    return page.locator("[role=status].hs-spoken")
+
+
+def test_arrow_keys_read_heads_and_cells_and_tab_leaves_them(page: Page, server: str) -> None:
+    show(page, server, "heads", opened=False)
+    page.get_by_test_id("grid-cross").focus()
+    page.keyboard.press("ArrowRight")
+    expect(spoken(page)).to_have_text("Layer 4, head 2")
+    page.get_by_test_id("head-cross").focus()
+    page.keyboard.press("ArrowLeft")
+    expect(spoken(page)).to_have_text(re.compile(r"^Hund to The, weight [\d.]+$"))
+    page.keyboard.press("Tab")
+    assert page.evaluate("hsDeep().tagName") == "SUMMARY"
+    show(page, server, "heads-lines", opened=False)
+    page.get_by_test_id("lines-cross").locator("..").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    expect(spoken(page)).to_have_text(re.compile(r"^Hund to The, weight [\d.]+$"))
+
+
+def test_arrow_keys_read_the_numbers_of_a_figure(page: Page, server: str) -> None:
+    show(page, server, "embeddings-lens", opened=False)
+    figure = page.locator("[data-testid=figure] .hs-fig")
+    box = figure.locator(".hs-fig-plot")
+    expect(box).to_have_attribute("aria-label", re.compile(r"^When the final token is found: \d+ numbers, from"))
+    box.focus()
+    for key, said in (
+        ("ArrowRight", r"after embedding, step 1 · Der, probability \d\.\d{4}, rank"),
+        ("ArrowDown", r"after layer 1, step 1 · Der"),
+        ("End", r"after layer 1, step 7 · </s>"),
+    ):
+        page.keyboard.press(key)
+        expect(figure.locator(".hs-spoken")).to_have_text(re.compile(said))
+    page.keyboard.press("Enter")  # as a click: the step is chosen
+    page.wait_for_url(re.compile("step=7"))
+    box.focus()
+    page.keyboard.press("Escape")
+    expect(figure.locator(".hoverlayer > *")).to_have_count(0)
+    page.keyboard.press("Tab")
+    expect(box).not_to_be_focused()
+    show(page, server, "positions-order", opened=False)
+    page.locator(".hs-fig-plot").focus()
+    page.keyboard.press("End")
+    expect(page.locator(".hs-fig .hs-spoken")).to_have_text(re.compile("^encoder layer 1: "))
+
+
+@pytest.mark.parametrize("name", ["Examples", "Download", "Link"])
+def test_menus_open_and_close_by_keyboard(page: Page, server: str, name: str) -> None:
+    show(page, server, "heads", opened=False)
+    button = page.get_by_test_id("stPopoverButton").filter(has_text=name)
+    button.focus()
+    page.keyboard.press("Enter")
+    body = page.get_by_test_id("stPopoverBody")
+    expect(body).to_be_visible()
+    page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
+    page.wait_for_timeout(300)
+    assert findings(page) == []
+    page.keyboard.press("Escape")
+    expect(body).to_have_count(0)
+    save = page.get_by_test_id("save").locator("summary")
+    save.focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_test_id("save-svg")).to_be_visible()
+    page.keyboard.press("Tab")
+    assert page.evaluate("getComputedStyle(hsDeep()).outlineStyle") != "none"
+    page.keyboard.press("Escape")
+    expect(page.get_by_test_id("save-svg")).not_to_be_visible()
+    expect(save).to_be_focused()
+
+
+def test_the_page_that_is_taken_home(browser: Browser, page: Page, server: str, tmp_path: Path) -> None:
+    show(page, server, "heads", opened=False)
+    page.get_by_text("Download", exact=True).click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="This picture as an HTML page").first.click()
+    taken = tmp_path / "taken.html"
+    download.value.save_as(taken)
+    for scheme, size in (("light", DESK), ("dark", PHONE)):
+        context = browser.new_context(viewport=size, color_scheme=scheme, bypass_csp=True, offline=True)
+        context.add_init_script(HELP)
+        alone = context.new_page()
+        alone.goto(taken.as_uri())
+        alone.wait_for_selector("[data-drawn]")
+        alone.evaluate(OPEN)
+        assert findings(alone) == []
+        assert alone.evaluate("hsEvery('h1').length") == 1 and alone.evaluate("document.documentElement.lang") == "en"
+        stops, missed = walk(alone)
+        assert missed == [] and [stop["html"] for stop in stops if stop.get("unseen")] == []
+        context.close()
+
+
+def test_motion_is_reduced_where_it_is_asked_for(browser: Browser, server: str) -> None:
+    context = browser.new_context(viewport=DESK, reduced_motion="reduce")
+    context.add_init_script(HELP)
+    page = show(context.new_page(), server, "anatomy", opened=False)
+    page.get_by_test_id("zoom-layer").click()
+    page.wait_for_timeout(50)
+    # Transitions of ours that last: only those by which a component notices another theme, of 1 ms.
+    lasting = page.evaluate(
+        """() => hsEvery(".hs, .hs *").filter((one) => parseFloat(getComputedStyle(one).transitionDuration) > 0.01 ||
+          (parseFloat(getComputedStyle(one).animationDuration) > 0.01)).map((one) => one.outerHTML.slice(0, 100))"""
+    )
+    assert lasting == []
+    context.close()
