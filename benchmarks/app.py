@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -37,7 +38,7 @@ class App:
 
 
 def free_port() -> int:
-    for port in PORTS:
+    for port in random.sample(PORTS, len(PORTS)):  # two that start at once seldom choose the same
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             with contextlib.suppress(OSError):

@@ -18,7 +18,7 @@ from websockets.asyncio.client import ClientConnection, connect
 
 from transformer.view.state import View
 
-PATIENCE = 60  # seconds a rerun may take
+PATIENCE = 60.0  # seconds a rerun may take
 REMEMBERED = 2  # runs that the page keeps a large message for, so that it need not travel again
 
 
@@ -43,11 +43,11 @@ class Run:
 class Viewer:
     """One page, connected by `open`. Its texts and the state of its picture are those of a person's browser.
 
-    name: of the page, as in its address; "" is the explorer's.
+    name: of the page, as in its address; "" is the explorer's. patience: seconds a rerun may take.
     """
 
-    def __init__(self, host: str, name: str = "") -> None:
-        self.host, self.name = host, name
+    def __init__(self, host: str, name: str = "", patience: float = PATIENCE) -> None:
+        self.host, self.name, self.patience = host, name, patience
         self.query = ""
         self.page = ""
         self.ids: dict[str, str] = {}  # a component's name or a widget's key -> the id of this run
@@ -142,7 +142,7 @@ class Viewer:
         start = time.perf_counter()
         await self.socket.send(message)
         received = 0
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(self.patience):
             while True:
                 data = await self.socket.recv()
                 received += len(data)

@@ -45,7 +45,10 @@ SWITCHES: dict[str, dict[str, str]] = {
     "silence": {"neurons": "encoder.1.5,decoder.2.7,decoder.2.3"},
 }
 SWITCHES["everything"] = {name: text for one in SWITCHES.values() for name, text in one.items()}
-every_model = pytest.mark.parametrize("changes", VARIANTS, ids=variant_name)
+MARIAN = {"activation": "swish", "layout": "halves", "output_bias": True}
+APART = {**MARIAN, "embedding_scale": False, "tied_output": False, "target_vocab_size": 67}
+every_model = pytest.mark.parametrize("changes", [*VARIANTS, MARIAN, APART], ids=variant_name)
+ACTIVE = {"relu": lambda x: x.clamp(min=0), "gelu": F.gelu, "swish": lambda x: x / (1 + (-x).exp())}
 every_switch = pytest.mark.parametrize("switched", SWITCHES)
 LAYERS = (3, 2)  # of encoder and decoder, so that neither passes for the other
 
@@ -132,7 +135,7 @@ def test_every_step_of_feed_forward_follows_from_the_one_before(changes: dict[st
         one, by = feed_forward_steps(trace, model.model, name), matrices(model.model, name)
         read = one.x if one.normed is None else one.normed
         same(read @ by["W_1"] + one.b_1, one.pre)
-        active = F.gelu(one.pre) if model.config.activation == "gelu" else one.pre.clamp(min=0)
+        active = ACTIVE[model.config.activation](one.pre)
         active[:, list(one.silenced)] = 0
         same(active, one.activation)
         same((one.activation @ by["W_2"] + one.b_2) * (not one.skipped), one.update)
@@ -147,9 +150,12 @@ def test_tokens_become_vectors(changes: dict[str, Any], switched: str) -> None:
     for side in SIDES:
         one = embedding_steps(trace, model.model, side)
         ids = trace.source_ids if side == "source" else trace.target_in_ids
-        assert torch.equal(one.rows, torch.stack([model.model.embedding.weight[number] for number in ids]))
-        same(one.rows * math.sqrt(model.config.d_model), one.embedding)
-        assert one.factor == pytest.approx(math.sqrt(model.config.d_model))
+        own = model.model.target_embedding if side == "target" else None
+        table = (own or model.model.embedding).weight
+        assert torch.equal(one.rows, torch.stack([table[number] for number in ids]))
+        scale = math.sqrt(model.config.d_model) if model.config.embedding_scale else 1
+        same(one.rows * scale, one.embedding)
+        assert one.factor == pytest.approx(scale)
         factor = 2.5 if switched in ("reposition", "everything") and side == "target" else 1
         same(model.model.positions.table[one.position_ids] * factor, one.positions)
         assert torch.equal(one.embedding + one.positions, one.x)
@@ -241,8 +247,9 @@ def test_a_masked_cell_keeps_its_number_until_the_mask() -> None:
     assert torch.equal(one.scaled[one.mask], one.scores[one.mask])  # the same bits: the mask changes nothing else
 
 
-def test_the_likeliest_tokens_are_those_of_the_logits() -> None:
-    model = tiny()
+@pytest.mark.parametrize("changes", [{}, MARIAN, APART], ids=variant_name)
+def test_the_likeliest_tokens_are_those_of_the_logits(changes: dict[str, Any]) -> None:
+    model = tiny(**changes)
     trace = traced(model)
     found = predictions(trace)
     for t, row in enumerate(trace.logits.double()):
@@ -257,7 +264,8 @@ def test_the_likeliest_tokens_are_those_of_the_logits() -> None:
         assert float(found.chosen_logit[t]) == trace.logits[t, trace.target_out_ids[t]]
         one = output_steps(trace, model.model, t)
         assert torch.equal(one.ids, found.ids[t]) and torch.equal(one.logits, trace.logits[t])
-        same(one.rows @ one.hidden[t], found.logit[t])
+        assert (one.biases is None) == (model.model.output_bias is None)
+        same(one.rows @ one.hidden[t] + (0 if one.biases is None else one.biases), found.logit[t])
     assert torch.equal(found.chosen_probability, trace.probabilities)
     assert found.chosen.tolist() == list(trace.target_out_ids)
 

@@ -103,7 +103,7 @@ def test_the_spread_has_a_bar_for_every_number_of_tokens() -> None:
     assert feedforward.spread(np.ones(130), "encoder", 0, 0.0).data[0].texttemplate is None
 
 
-@pytest.mark.parametrize(("kind", "word"), [("relu", "max(0, "), ("gelu", "GELU(")])
+@pytest.mark.parametrize(("kind", "word"), [("relu", "max(0, "), ("gelu", "GELU("), ("swish", "swish(")])
 def test_the_strongest_neurons_are_counted_from_1_and_the_chosen_one_stands_out(kind: str, word: str) -> None:
     activation, lengths = np.array([3.0, 2.0, 0.5]), np.array([1.5, 4.0, 0.25])
     figure = neurons.strongest([7, 0, 1023], activation, lengths, "decoder", "<b>", chosen=0, kind=kind)
@@ -151,17 +151,19 @@ def test_silent_neurons_per_layer() -> None:
 
 
 @pytest.mark.parametrize("kind", ACTIVE)
-def test_both_functions_are_drawn_and_the_models_own_boldly(kind: str) -> None:
+def test_all_functions_are_drawn_and_the_models_own_boldly(kind: str) -> None:
     z = np.linspace(-2, 2, 41)
     found = {name: nonlinearity(name, z) for name in ACTIVE}
     own = np.array([-1.5, -0.5, 1.0], dtype=np.float32)
     values, slopes = ({name: getattr(one, part) for name, one in found.items()} for part in ("value", "slope"))
     figure = feedforward.curves(z, values, slopes, kind, own, 1_280, "encoder")
-    first, derivative, other, _, rug = figure.data
+    first, derivative, other, _, third, _, rug = figure.data
     assert np.array_equal(first.y, found[kind].value) and np.array_equal(
         derivative.y, found[kind].slope, equal_nan=True
     )
     assert first.name.endswith(", this model") and not other.name.endswith(", this model")
+    assert {first.name.split(",")[0], other.name, third.name} == set(feedforward.NAMES.values())
+    assert len({first.line.dash, other.line.dash, third.line.dash}) == 3
     assert first.line.width > other.line.width and (first.line.color, other.line.color) == (BLUE["light"], INK["light"])
     assert (first.yaxis, derivative.yaxis, rug.yaxis) == ("y", "y2", "y3") and first.line.dash == "solid"
     assert list(rug.x) == [-1.5, -0.5, 1.0] and rug.name == "3 of 1,280 pre-activations"

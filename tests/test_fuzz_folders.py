@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import transformer
-from tests.fuzz import bombs, folders
+from tests.fuzz import bombs, folders, marian
 from tests.fuzz.common import one_sentence, repeat
 from transformer.checkpoint import CheckpointError
 
@@ -24,6 +24,12 @@ pytestmark = unix
 @pytest.mark.parametrize("part", range(4))
 def test_any_damage_is_read_or_refused_in_one_sentence(part: int) -> None:
     repeat("folders", folders.case, range(part * 200, part * 200 + 200))
+
+
+@pytest.mark.filterwarnings("ignore:Detected pickle protocol:UserWarning")
+@pytest.mark.parametrize("part", range(2))
+def test_any_damage_to_a_marian_folder_is_read_or_refused(part: int) -> None:
+    repeat("marian", marian.case, range(part * 250, part * 250 + 250))
 
 
 def test_damage_is_of_every_sort() -> None:

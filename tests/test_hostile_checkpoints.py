@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 import streamlit as st
+from safetensors.torch import save
 from streamlit.testing.v1 import AppTest
 
 import transformer
-from pages.shared import card, examples, sentence
-from tests.fuzz import folders, pages
+from pages.shared import card, examples, state
+from tests.fuzz import folders, marian, pages
 from transformer.checkpoint import METRICS
 
 GOOD = json.loads(folders.base()[folders.EXAMPLES])[0]
@@ -108,8 +109,22 @@ def test_a_folder_whose_name_is_no_text_leaves_the_menu_alone(tmp_path: Path) ->
 
 @pytest.mark.parametrize("side", ["source", "target"])
 def test_a_text_of_any_length_is_refused_before_it_is_read(side: str, tmp_path: Path) -> None:
-    long = "ka " * sentence.LONGEST
+    long = "ka " * state.LONGEST
     app = page_of(tmp_path, "app.py", {"source": "ka lo", side: long})
     (said,) = pages.messages(app)
     assert f"The {side} text has 300,000 characters; at most 100,000 are read, shorten it." in said
     assert app.text_input(key=side).value == long  # what was typed stays
+    assert len(pages.address(app)[side]) == state.LONGEST + 1
+
+
+def test_a_marian_folder_says_its_languages_in_short_and_its_pieces_too(tmp_path: Path) -> None:
+    files, tensors = marian.base()
+    weights = {"model.safetensors": save(tensors)}
+    said = json.dumps({"source_lang": "a\x1b\n" + "b" * 99, "target_lang": 7, "separate_vocabs": False}).encode()
+    folders.write(tmp_path / "mine", {**files, **weights, "tokenizer_config.json": said})
+    assert transformer.load(tmp_path / "mine").languages == ("a " + "b" * 38, "target")
+    table = json.loads(files["vocab.json"])
+    table["x" * 1_001] = table.pop("ka", table.pop("\u2581ka", 9))
+    folders.write(tmp_path / "long", {**files, **weights, "vocab.json": json.dumps(table).encode()})
+    with pytest.raises(transformer.CheckpointError, match="a piece of the vocabulary has 1,001 characters"):
+        transformer.load(tmp_path / "long")

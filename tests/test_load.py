@@ -13,10 +13,12 @@ from pathlib import Path
 import pytest
 
 import transformer
+from benchmarks import load
 from benchmarks.app import App, running
 from benchmarks.clicks import PAGES, click
+from benchmarks.crowd import NEW, Beside, Crowd, Left, Rush
 from benchmarks.process import Sample, sample, sessions, slope
-from benchmarks.viewer import Viewer, ViewerError
+from benchmarks.viewer import Run, Viewer, ViewerError
 from transformer.pretrained import Pretrained
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -164,3 +166,32 @@ def test_growth_by_hand() -> None:
 def test_a_process_is_read() -> None:
     found = sample(os.getpid())
     assert found.memory > 10 and found.threads >= 1 and found.files >= 3 and found.cpu > 0
+
+
+def a_crowd(times: dict[str, list[float]], sizes: list[float]) -> Crowd:
+    """A crowd that has clicked. times: page -> milliseconds; sizes: MB, one a second."""
+    found = Crowd(App("localhost:1", 1), transformer.load("reverse"), [], 2.0)
+    found.runs = {page: [Run(one, 20_000, 100) for one in many] for page, many in times.items()}
+    found.samples = [Sample(second, size, 5, 30, 0.1 * second) for second, size in enumerate(sizes)]
+    return found
+
+
+def test_the_tables_judge_by_hand() -> None:
+    crowd = a_crowd({NEW: [900.0], "": [10.0] * 19 + [500.0], "lab": [10.0, 101.0]}, [500.0, 530.0, 549.0, 560.0])
+    by_page = {row.cells[:2]: row for row in load.clicks(crowd, 10).rows}
+    assert by_page["Heads", "a click"].cells[2:6] == ("20", "10", "10", "500") and by_page["Heads", "a click"].good
+    assert by_page["Lab", "a click"].good is False and by_page["all", NEW].good is None
+    assert by_page["all", "a click"].cells[2] == "22" and by_page["all", "a click"].good is False
+    memory = load.holds(crowd.samples, crowd, 0).rows[0]
+    assert memory.good is False and memory.cells[1:5] == ("500", "560", "500", "560")
+    assert load.holds(a_crowd({NEW: []}, [500.0, 540.0, 500.0]).samples, crowd, 0).rows[0].good
+
+
+def test_what_happens_is_judged_by_hand() -> None:
+    rush = Rush([100.0, 200.0, 150.0, 400.0], 4.0, 0)
+    assert rush.overtaken == 0 and Rush([300.0, 310.0, 100.0], 4.0, 0).overtaken == 1
+    left, calm, late = Left([0.2] + [0.0] * 9, 0.0, 0, 1.0), Beside([10.0], 0.0), Beside([150.0], 0.0)
+    verdicts = [row.good for row in load.happenings(rush, left, calm, late, 30, 3).rows]
+    assert verdicts == [True, None, None, None, True, None, True, True, False]
+    lost = load.happenings(Rush([1.0], 4.0, 1), Left([2.0] * 10, 0.0, 3, 1.0), calm, calm, 30, 3)
+    assert [row.good for row in lost.rows] == [False, None, None, None, False, None, False, True, True]

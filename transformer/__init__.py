@@ -9,7 +9,7 @@ trace.encoder_self.scores                                # before softmax, scale
 trace.source_tokens, trace.target_in, trace.target_out   # fed in, predicted
 """
 
-from transformer import starting  # noqa: F401  first: Ctrl+C during the imports below is no traceback
+import transformer.starting  # noqa: F401  first: Ctrl+C during the imports below is no traceback
 from transformer.checkpoint import CheckpointError, save_checkpoint
 from transformer.config import PRESETS, ConfigError, ModelConfig, preset
 from transformer.decoding import Hypothesis, beam, greedy

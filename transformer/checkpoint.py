@@ -239,7 +239,7 @@ def _read_folder(
     model.requires_grad_(False).eval()
     metrics = read_json(path / METRICS) if (path / METRICS).is_file() else {}
     metrics = {name: value for name, value in metrics.items() if _shows(value)} if isinstance(metrics, dict) else {}
-    languages = (_language(about.get("source"), "source"), _language(about.get("target"), "target"))
+    languages = (language(about.get("source"), "source"), language(about.get("target"), "target"))
     return Checkpoint(path.name, path, model, tokenizer, languages, metrics)
 
 
@@ -248,7 +248,7 @@ def _shows(score: Any) -> bool:
     return not isinstance(score, int | float) or -1e15 < score < 1e15
 
 
-def _language(value: Any, side: str) -> str:
+def language(value: Any, side: str) -> str:
     """The name of a language as config.json has it, a short text that can be shown, or else the name of the side."""
     return (clean(value[:200])[:40] if isinstance(value, str) else "") or side
 

@@ -303,8 +303,6 @@ def describe(model: Transformer) -> Description:
     return Description(model.config, tuple(box(key) for key in read), total)
 
 
-# -- as text ----------------------------------------------------------------------------------------------------------
-
 HEAD = ("", "shape", "axes", "parameters ", "share")
 NOTES = (
     "Shapes as stored: a matrix is [out, in], the transpose of the paper's; h d_k is all heads side by side.",
@@ -365,17 +363,15 @@ def _sizes(config: ModelConfig) -> str:
     """The configuration in one line."""
     heads = f"{config.heads} head{'' if config.heads == 1 else 's'} of {config.d_head}"
     heads += f" (d_k {config.d_k})" if config.d_k not in (None, config.d_head) else ""
-    layers = f"{config.encoder_layers} + {config.decoder_layers} layers"
     positions = f"{config.max_positions:,} {config.positions} positions"
-    if config.positions == "none":
-        positions = f"no positions, {config.max_positions:,} tokens at most"
+    positions = f"no positions, {config.max_positions:,} tokens at most" if config.positions == "none" else positions
     positions += " with sines before cosines" if (config.positions, config.layout) == ("sinusoidal", "halves") else ""
-    target = f" of the source, {config.target_vocab_size:,} of the target" if config.target_vocab_size else ""
-    parts = [f"d_model {config.d_model:,}", f"d_ff {config.d_ff:,}", heads, layers]
-    parts += [f"{config.vocab_size:,} pieces{target}", config.activation, f"{config.norm}-norm", positions]
-    parts += ["no scaling"] * (not config.scaling) + ["embeddings unscaled"] * (not config.embedding_scale)
-    parts += ["output matrix apart"] * (not config.tied_output) + ["a bias a logit"] * config.output_bias
-    return ", ".join(parts)
+    layers = f"{config.encoder_layers} + {config.decoder_layers} layers"
+    pieces = f"{' + '.join(f'{one:,}' for one in (config.vocab_size, config.target_vocab_size) if one)} pieces"
+    parts = [f"d_model {config.d_model:,}", f"d_ff {config.d_ff:,}", heads, layers, pieces, config.activation]
+    parts += [f"{config.norm}-norm", positions, *["no scaling"] * (not config.scaling)]
+    parts += ["embeddings unscaled"] * (not config.embedding_scale) + ["output matrix apart"] * (not config.tied_output)
+    return ", ".join(parts + ["a bias a logit"] * config.output_bias)
 
 
 def _table(description: Description, every: bool) -> Iterator[str]:

@@ -76,8 +76,10 @@ def architecture(model: Pretrained) -> None:
     """Its languages and what it has differently from the paper; of a Marian folder, what that says and what not."""
     languages = _("From {source} to {target}.").format(source=model.languages[0], target=model.languages[1])
     other = differences(model.config)
-    paper = _("As in the paper otherwise, but for: {differences}.").format(differences="; ".join(other))
-    message(f"{languages} {paper if other else _('Built as in the paper.')}", "note")
+    paper = _("Built as in the paper.")
+    if other:
+        paper = _("Built as in the paper but for: {differences}.").format(differences="; ".join(other))
+    message(f"{languages} {paper}", "note")
     if isinstance(model.tokenizer, VocabularyTokenizer):
         message(
             _(

@@ -89,7 +89,7 @@ def draw(
 
     def picked() -> None:
         at = st.session_state[f"figure_{key}"].get("pick")
-        if on_pick is not None and isinstance(at, int | float) and at >= 0:
+        if on_pick is not None and isinstance(at, int | float) and 0 <= at < 1e9:
             on_pick(int(at))
 
     found = _figure(key=f"figure_{key}", data=data, on_frame_change=lambda: None, on_pick_change=picked)

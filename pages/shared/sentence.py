@@ -10,12 +10,10 @@ import streamlit as st
 from pages.shared import cache
 from pages.shared.begin import Begun, capital, menu, message
 from pages.shared.examples import Example, examples
-from pages.shared.state import SOURCE, TARGET, State, change, current, keep, max_tokens
+from pages.shared.state import LONGEST, SOURCE, TARGET, State, change, current, keep, max_tokens
 from pages.shared.texts import _, plain_markdown
 from transformer.pretrained import InputError, Pretrained
 from transformer.trace import Trace
-
-LONGEST = 100_000  # characters a side that are read; a browser may send 200 million, minutes of work for all
 
 
 def _typed() -> None:

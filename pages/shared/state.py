@@ -15,6 +15,7 @@ from transformer.interventions import NONE, InterventionError, Interventions
 from transformer.view.state import View
 
 KEY = "headscope"
+LONGEST = 100_000  # characters a side that are read; a browser may send 200 million, minutes of work for all
 START = "The man who called me yesterday is my brother."
 PARTS = ("compare", "measures", "leak", "scaling", "softmax")  # of the lab, as links name them
 SOURCE, TARGET, CHECKPOINT = "source", "target", "checkpoint"  # widget keys and names in the address bar alike
@@ -127,6 +128,7 @@ def write_address(state: State, page: str = "") -> None:
         params.update({name: str(value) for name, value in state.chosen.get(page, {}).items()})
     elif state.part != PARTS[0]:
         params["part"] = state.part
-    params = {name: text.encode("utf-8", "replace").decode() for name, text in params.items()}
+    # A text that is too long to be read is cut, and in the link too long still.
+    params = {name: text[: LONGEST + 1].encode("utf-8", "replace").decode() for name, text in params.items()}
     if st.query_params.to_dict() != params:
         st.query_params.from_dict(params)

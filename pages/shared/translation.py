@@ -123,8 +123,8 @@ def refusal(error: InterventionError | InputError, interventions: Interventions,
     if isinstance(error, InputError) or not hidden:
         return said  # says itself what to do
     more = _(
-        "The first step of writing sees the start token alone, and so does the first row under the causal mask; to go on, show "
-        "again what is hidden: {hidden}."
+        "The first step of writing sees the start token alone, and so does the first row under the causal mask; to go "
+        "on, show again what is hidden: {hidden}."
     )
     return f"{said} {more.format(hidden=in_words(hidden, config))}"
 

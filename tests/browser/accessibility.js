@@ -89,8 +89,11 @@ window.hsOutside = () => hsEvery(HS_USE).filter(hsSeen).filter((one) => {
 window.hsSameWhenPressed = () => {
   const names = ["backgroundColor", "outlineStyle", "borderColor", "fontWeight", "color", "textDecorationLine"];
   const look = (one) => names.map((name) => getComputedStyle(one)[name]).join();
-  return hsEvery("[aria-pressed=true]").filter(hsSeen).filter((one) => {
-    const other = [...one.parentElement.children].find((two) => two.getAttribute("aria-pressed") === "false");
+  const off = (one) => [one.getAttribute("aria-pressed"), one.getAttribute("aria-checked")].includes("false");
+  const same = hsEvery("[aria-pressed=true], [role=radio][aria-checked=true]").filter(hsSeen).filter((one) => {
+    const other = [...one.parentElement.children].find(off);
     return other && look(one) === look(other);
-  }).map((one) => one.outerHTML.slice(0, 100));
+  });
+  const bare = hsEvery(".hs-ramp").filter((one) => getComputedStyle(one).backgroundImage === "none"); // a scale of colours
+  return [...same, ...bare].map((one) => one.outerHTML.slice(0, 100));
 };

@@ -128,6 +128,7 @@ def test_axe_finds_nothing(page: Page, server: str, view: str) -> None:
         look(page, scheme, size)
         assert findings(page) == []
         assert page.evaluate(WIDER) <= 0
+        assert page.locator(".hs-fig-error:visible").count() == 0  # figures follow both, too
     look(page, first, ZOOMED)
     assert page.evaluate(WIDER) <= 0
     assert page.evaluate("hsOutside()") == []

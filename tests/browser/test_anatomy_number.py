@@ -30,7 +30,12 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "paper": {},
     "pre": {"norm": "pre", "activation": "gelu", "positions": "learned"},
     "wide": {"d_k": 13, "scaling": False, "positions": "none"},
-}
+    "marian": {"activation": "swish", "layout": "halves", "output_bias": True},
+    "apart": {
+        "activation": "swish", "layout": "halves", "output_bias": True, "embedding_scale": False, "tied_output": False,
+        "target_vocab_size": 67,
+    },
+}  # fmt: skip
 DEPTHS: dict[str, dict[str, Any]] = {f"d_k {depth}": {"d_k": depth} for depth in (10, 22, 25)}
 AREAS = [  # width, height, unit, narrow
     (340, 460, 15, True), (340, 460, 20, True), (390, 700, 15, True), (700, 500, 20, True), (500, 480, 15, False),
@@ -367,6 +372,10 @@ def test_arithmetic_against_torch_and_by_hand(page: Page) -> None:
     wanted = torch.nn.functional.gelu(torch.tensor(points, dtype=torch.float64)).tolist()
     assert found == pytest.approx(wanted, abs=1e-15, rel=1e-12)
     assert page.evaluate(ask_all, [["arithmeticActivate", [x, "relu"]] for x in (-2, 3)]) == [0, 3]
+    far = [*points, -800.0, 800.0]
+    found = page.evaluate(ask_all, [["arithmeticActivate", [x, "swish"]] for x in far])
+    wanted = torch.nn.functional.silu(torch.tensor(far, dtype=torch.float64)).tolist()
+    assert found == pytest.approx(wanted, abs=1e-300, rel=1e-14)
     # One of four is masked: e^0, e^-1 and e^-3 over their sum.
     row = [3.0, -math.inf, 4.0, 1.0]
     total = 1 + math.exp(-1) + math.exp(-3)
@@ -384,6 +393,9 @@ def test_arithmetic_against_torch_and_by_hand(page: Page) -> None:
     assert word["value"] == pytest.approx(math.exp(2) / (math.exp(1) + math.exp(2) + math.exp(3)))
     wave = page.evaluate(ask_all, [["arithmeticWave", [3, 5, 8]]])[0]
     assert (wave["sort"], wave["even"], wave["value"]) == ("cos", 4, pytest.approx(math.cos(3 / 100)))
+    halves = page.evaluate(ask_all, [["arithmeticWave", [3, column, 8, "halves"]] for column in (2, 6)])
+    assert [(one["sort"], one["even"]) for one in halves] == [("sin", 4), ("cos", 4)]
+    assert [one["value"] for one in halves] == pytest.approx([math.sin(3 / 100), math.cos(3 / 100)])
     ways = [{"value": value, "tolerance": 1e-6} for value in (1.0, 1.0 + 1e-6, 1.0 + 3e-6, -math.inf)]
     agrees = [["arithmeticAgrees", [way, 1.0]] for way in ways] + [["arithmeticAgrees", [ways[3], -math.inf]]]
     assert page.evaluate(ask_all, agrees) == [True, True, False, False, True]

@@ -249,10 +249,11 @@ def curves(
     colour; own: the ticks, [tick]; total: of how many numbers they are.
     """
     figure = go.Figure()
+    dashes = iter(("dot", "dash"))
     for name in sorted(value, key=lambda one: one != kind):
         is_own = name == kind
         line = {"color": (COLOURS[stack] if is_own else INK)[theme], "width": 5 if is_own else 2.5}
-        line["dash"] = "solid" if is_own else "dot"
+        line["dash"] = "solid" if is_own else next(dashes)
         said = texts["this"].format(name=NAMES[name]) if is_own else NAMES[name]
         for axis, heights in (("y", value[name]), ("y2", slope[name])):
             figure.add_scatter(x=z, y=heights, mode="lines", name=said, legendgroup=name, showlegend=axis == "y",

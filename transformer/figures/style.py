@@ -128,5 +128,6 @@ def dressed(figure: go.Figure, theme: str = "light", height: int = 380) -> go.Fi
             more[name] = {**axis, "title": {"standoff": 8}}
         elif name.startswith("yaxis"):
             more[name] = axis
-    figure.layout = {"hovermode": "x unified", "template": {}, **_merge(layout, more)}
+    figure.layout = {"hovermode": "x unified", **_merge(layout, more)}
+    figure.layout.template = None
     return figure

@@ -31,6 +31,7 @@ from transformer.checkpoint import (
     Checkpoint,
     CheckpointError,
     bounded,
+    language,
     read_json,
     shapes_only,
 )
@@ -292,7 +293,7 @@ def load_marian(path: Path) -> Checkpoint[Transformer]:
     rule, alpha = _search(path, about)
     model = Transformer.holding(config, weights).requires_grad_(False).eval()
     model.arrange()
-    languages = tuple(str(said.get(f"{side}_lang") or side)[:40] for side in ("source", "target"))
+    languages = tuple(language(said.get(f"{side}_lang"), side) for side in ("source", "target"))
     return Checkpoint(
         path.name, path, model, tokenizers[1], (languages[0], languages[1]), {},
         source_tokenizer=tokenizers[0], rule=rule, alpha=alpha,

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 import sentencepiece
 
+from transformer.piece_file import LONGEST_PIECE
 from transformer.tokenizer import PIECE_MARK, TokenizerError, clean
 
 UNKNOWN = "⁇"  # U+2047, SentencePiece's own sign for <unk> in decoded text
@@ -33,6 +34,10 @@ class VocabularyTokenizer:
         self._processor, self._vocabulary, self._unknown = processor, dict(vocabulary), unknown
         self._pieces: list[str | None] = [None] * size
         for piece, number in self._vocabulary.items():
+            if len(piece) > LONGEST_PIECE:
+                raise TokenizerError(
+                    f"a piece of the vocabulary has {len(piece):,} characters; at most {LONGEST_PIECE:,} are allowed"
+                )
             if type(number) is not int or not 0 <= number < size:
                 raise TokenizerError(
                     f"the vocabulary gives a piece the id {number!r:.40}; 0 to {size - 1:,} are allowed"

@@ -24,7 +24,8 @@ export function outPlan(ctx) {
   const ids = data.outputs.ids[t];
   const words = data.outputs.labels[t];
   const sizes = { d, vocab, m: labels.length, many: ids.length };
-  const plan = { ctx, unit, inside, labels, small, label, ids, words, t, ...sizes, table_name: tied ? "E" : "W", biased };
+  const named = { table_name: tied ? "E" : "W", biased };
+  const plan = { ctx, unit, inside, labels, small, label, ids, words, t, ...sizes, ...named };
   const chosen = data.outputs.chosen[t];
   plan.chosen = {
     id: chosen,

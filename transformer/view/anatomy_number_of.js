@@ -341,7 +341,8 @@ function numberOfEmbedding({ state, data, read, row, col, about }) {
   if (state.step === "row") return { made: "lookup", id: data.ids(side)[row], values, tolerance: 0, from: () => null };
   if (state.step === "times") {
     const found = arithmeticTimes(rows.at(row, col), about.factor);
-    return { ...found, values, depth: config.d_model, scaled: config.embedding_scale, from: () => ({ step: "row", row, col }) };
+    const root = { depth: config.d_model, scaled: config.embedding_scale };
+    return { ...found, values, ...root, from: () => ({ step: "row", row, col }) };
   }
   const [embedding, positions] = [read("embedding").at(row, col), read("positions").at(row, col)];
   const position = about.position_ids[row];

@@ -33,7 +33,7 @@ export function numberParts(sheet, w) {
 // -- products --------------------------------------------------------------------------------------------------------
 
 function numberDotParts(tools) {
-  const { sheet, found, w, t, state, labels, token } = tools;
+  const { sheet, found, w, t, state, config, labels, token } = tools;
   const column = (letter, sign = "^") => ({
     text: t("number_b_column", { n: formatCount(found.col + 1), matrix: `W${sign}${letter}` }),
     kind: "math",
@@ -68,9 +68,7 @@ function numberDotParts(tools) {
     logits: () => [
       a("number_a_hidden", "hidden"),
       {
-        text: t(data.config.tied_output ? "number_b_word" : "number_b_word_own", {
-          token: found.words.labels[found.row],
-        }),
+        text: t(config.tied_output ? "number_b_word" : "number_b_word_own", { token: found.words.labels[found.row] }),
         kind: "text",
         ramp: "target",
       },

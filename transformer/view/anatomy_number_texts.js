@@ -101,7 +101,7 @@ export const NUMBER_TEXTS = {
   number_card_swish: "x · σ(x)",
   number_card_relu_note: "negative numbers become 0",
   number_card_gelu_note: "Φ(x) = (1 + erf(x ÷ √2)) ÷ 2 = {share}",
-  number_card_swish_note: "σ(x) = 1 ÷ (1 + e^{−x}) = {share}",
+  number_card_swish_note: "σ(x) = 1 ÷ (1 + exp(−x)) = {share}",
   number_card_id: "id of “{token}”",
   number_card_lookup: "E, row {id}, number {n}",
   number_card_row: "number of the table",

@@ -236,9 +236,9 @@ export const ANATOMY_TELLS = {
     "place of the paper's max(0, ·) (equation 2, section 3.3): large numbers stay, very negative ones become 0, and " +
     "there is no kink between.",
   tell_activation_swish:
-    "Swish, z · σ(z), with σ(z) = 1 ÷ (1 + e to the power of −z), the logistic function (Ramachandran et al. 2017), in " +
-    "the place of the paper's max(0, ·) (equation 2, section 3.3): large numbers stay, very negative ones become 0, " +
-    "and there is no kink between.",
+    "Swish, z · σ(z), with σ(z) = 1 ÷ (1 + e to the power of −z), the logistic function (Ramachandran et al. 2017), " +
+    "in the place of the paper's max(0, ·) (equation 2, section 3.3): large numbers stay, very negative ones become " +
+    "0, and there is no kink between.",
   tell_more_activation:
     "Without something non-linear between them W_1 and W_2 would be one matrix. The page “Feed-forward” shows which " +
     "neurons of this model are active on which tokens.",
@@ -278,9 +278,9 @@ export const ANATOMY_TELLS = {
     "The row of the step shown is compared with every row of the embedding table, and a softmax makes a probability " +
     "of each of the {vocab} tokens (section 3.4). The one chosen goes back in as the next input.",
   tell_model_output_own:
-    "The row of the step shown is compared with every row of the output matrix, and a softmax makes a probability of " +
-    "each of the {vocab} tokens; the paper compares with the embedding table (section 3.4). The one chosen goes back " +
-    "in as the next input.",
+    "The row of the step shown is compared with every row of the output matrix, and a softmax makes a probability " +
+    "of each of the {vocab} tokens; the paper compares with the embedding table (section 3.4). The one chosen goes " +
+    "back in as the next input.",
   tell_more_model:
     "How to read it: a strip holds a row for each token, {d_model} numbers wide, coloured by value; bands carry the " +
     "rows from box to box. The encoder runs along the bottom, the decoder along the top. The layers behind the open " +

@@ -9,18 +9,18 @@ export const ANATOMY_TELLS_ENDS = {
     "of the same table that the source uses, {vocab} rows of {d_model} learned numbers (section 3.4).",
   tell_row_target_own:
     "The decoder is fed the target shifted right by one, beginning with {start} (section 3.1). Each id picks a row " +
-    "of the target's own table, {vocab} rows of {d_model} learned numbers; in the paper both sides share one (section " +
-    "3.4).",
+    "of the target's own table, {vocab} rows of {d_model} learned numbers; in the paper both sides share one " +
+    "(section 3.4).",
   tell_more_row:
     "Picking a row is multiplying a one-hot row with the table. Source and target share one vocabulary, so they can " +
     "share the table, and the output projection shares it too (section 3.4; Press and Wolf 2016).",
   tell_more_row_inputs:
-    "Picking a row is multiplying a one-hot row with the table. Source and target share one vocabulary and one table; " +
-    "the output projection has a matrix of its own here, where the paper shares it too (section 3.4).",
+    "Picking a row is multiplying a one-hot row with the table. Source and target share one vocabulary and one " +
+    "table; the output projection has a matrix of its own here, where the paper shares it too (section 3.4).",
   tell_more_row_target:
     "Picking a row is multiplying a one-hot row with the table. Source and target have a table each, {vocab_source} " +
-    "rows of the source; the output projection shares the target's (Press and Wolf 2016). The paper shares one among " +
-    "all three (section 3.4).",
+    "rows of the source; the output projection shares the target's (Press and Wolf 2016). The paper shares one " +
+    "among all three (section 3.4).",
   tell_more_row_apart:
     "Picking a row is multiplying a one-hot row with the table. Source, target and output projection have a table " +
     "each, {vocab_source} rows of the source; the paper shares one among all three (section 3.4).",
@@ -73,22 +73,22 @@ export const ANATOMY_TELLS_ENDS = {
     "largest are drawn. The pre-softmax linear transformation is the table of the inputs (section 3.4), without a " +
     "bias.",
   tell_logits_bias:
-    "The dot product of h_t with every row of the embedding table, plus a learned bias for each: {vocab} numbers, the " +
-    "logits, of which the ten largest are drawn. The table is that of the inputs (section 3.4); the paper adds no " +
-    "bias.",
+    "The dot product of h_t with every row of the embedding table, plus a learned bias for each: {vocab} numbers, " +
+    "the logits, of which the ten largest are drawn. The table is that of the inputs (section 3.4); the paper adds " +
+    "no bias.",
   tell_logits_own:
     "The dot product of h_t with every row of the output matrix W: {vocab} numbers, the logits, of which the ten " +
     "largest are drawn. In the paper the table of the inputs stands in its place (section 3.4).",
   tell_logits_own_bias:
-    "The dot product of h_t with every row of the output matrix W, plus a learned bias for each: {vocab} numbers, the " +
-    "logits, of which the ten largest are drawn. In the paper the table of the inputs stands in its place (section " +
-    "3.4), and no bias is added.",
+    "The dot product of h_t with every row of the output matrix W, plus a learned bias for each: {vocab} numbers, " +
+    "the logits, of which the ten largest are drawn. In the paper the table of the inputs stands in its place " +
+    "(section 3.4), and no bias is added.",
   tell_more_logits_inputs:
     "The paper's three tables are one; here the output has its own, {vocab} × {d_model} parameters. A logit means " +
     "nothing alone: only differences between logits change the probabilities.",
   tell_more_logits_target:
-    "The output shares the table of the target, which saves {vocab} × {d_model} parameters; the source has its own. A " +
-    "logit means nothing alone: only differences between logits change the probabilities.",
+    "The output shares the table of the target, which saves {vocab} × {d_model} parameters; the source has its own. " +
+    "A logit means nothing alone: only differences between logits change the probabilities.",
   tell_more_logits_apart:
     "Source, target and output have a table each; in the paper all three are one. A logit means nothing alone: only " +
     "differences between logits change the probabilities.",

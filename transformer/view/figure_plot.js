@@ -2,7 +2,7 @@ import { el } from "./dom.js";
 import { saveFile, fileStem } from "./save.js";
 import { makeSaveMenu } from "./menu.js";
 import { figureCsv } from "./figure_csv.js";
-import { FigureReader, FIGURE_READER_TEXTS } from "./figure_reader.js";
+import { FigureReader } from "./figure_reader.js";
 import { inkLabels } from "./figure_ink.js";
 import { readTheme } from "./colour.js";
 
@@ -11,13 +11,14 @@ import { readTheme } from "./colour.js";
 // the one that Streamlit brings: it is there once a chart of Streamlit's own is on the page, however small.
 
 export const FIGURE_TEXTS = {
-  ...FIGURE_READER_TEXTS,
   save: "Save",
   save_png: "Picture (PNG)",
   save_svg: "Picture (SVG)",
   save_csv: "Its numbers (CSV)",
   failed: "This figure cannot be drawn: {reason}",
   missing: "the plotting library did not arrive; reload the page",
+  read: "{title}: {count} numbers, from {low} to {high}. The arrow keys read them one by one.",
+  read_none: "{title}: nothing to read yet",
 };
 
 const FIGURE_NARROW = 560; // CSS pixels
@@ -220,9 +221,13 @@ export class FigurePlot {
       const { layout, narrow } = this.layout(figure, width);
       const grown = figure.data.map((trace) => figureScaledTrace(trace, this.big ? FIGURE_BIG : 1));
       const data = narrow ? grown.map(figureNarrow) : grown;
+      // plotly finds no room for a colour scale that lies down where it stood, or the other way round: begin anew
+      const turned = Boolean(this.done) && this.narrow !== narrow;
+      this.narrow = narrow;
+      if (turned) Plotly.purge(this.box);
       await Plotly.react(this.box, data, layout, { displayModeBar: false, displaylogo: false, responsive: false });
       this.error.hidden = true;
-      if (!this.done && this.onPick) this.box.on("plotly_click", (event) => this.picked(event.points[0]));
+      if ((turned || !this.done) && this.onPick) this.box.on("plotly_click", (event) => this.picked(event.points[0]));
       this.box.classList.toggle("hs-fig-picks", Boolean(this.picks));
       inkLabels(this.box);
       this.reader.describe(this.title.textContent || this.name);

@@ -3,11 +3,6 @@ import { el } from "./dom.js";
 // A plotly figure without a pointer and without eyes: one stop for the Tab key, where the arrow keys walk from number to
 // number. Each is shown as the pointer would show it, and what plotly writes there is spoken.
 
-export const FIGURE_READER_TEXTS = {
-  read: "{title}: {count} numbers, from {low} to {high}. The arrow keys read them one by one.",
-  read_none: "{title}: nothing to read yet",
-};
-
 const FIGURE_HOVER = 90; // milliseconds: plotly draws a hover at most every 50
 
 // What a figure has to read: {curve, rows, columns, at}; a heatmap is a matrix, everything else a row of points.
@@ -44,7 +39,7 @@ function figureRange(read) {
 }
 
 export class FigureReader {
-  // box: plotly's; t: of makeTexts, FIGURE_READER_TEXTS among its texts; choose: told (row, column) at Enter
+  // box: plotly's; t: of makeTexts, with read and read_none among its texts; choose: told (row, column) at Enter
   constructor(box, t, choose) {
     Object.assign(this, { box, t, choose, at: null });
     this.spoken = el("div", { class: "hs-spoken", role: "status", "aria-live": "polite" });

@@ -1,0 +1,78 @@
+"""A folder of Marian's in a real browser: a weight in the explorer, and numbers of the anatomy computed again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+
+import transformer
+from tests.browser.conftest import start, stop
+from tests.marian import marian_folder
+
+pytest.importorskip("playwright")
+from playwright.sync_api import BrowserContext, expect
+
+from tests.browser.test_anatomy import Anatomy
+from tests.browser.test_explorer import hover, weight_in
+
+SOURCE, TARGET = "ka lo minu", "zen pol"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Swish, embeddings left as they are, positions in halves, three tables and a bias on every logit."""
+    folder = tmp_path_factory.mktemp("marian") / "theirs"
+    marian_folder(folder, "apart-untied")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def marian_server(browser_path: str, folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    log = tmp_path_factory.mktemp("server") / "log.txt"
+    process, address = start(log, HEADSCOPE_CHECKPOINT=str(folder))
+    yield address
+    stop(process)
+
+
+def test_the_explorer_shows_its_weights(context: BrowserContext, marian_server: str, folder: Path) -> None:
+    trace = transformer.load(folder).trace(SOURCE, TARGET)
+    page = context.new_page()
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    for kind, rows in (("cross", "fed"), ("decoder_self", "fed")):
+        asked = {"source": SOURCE, "target": TARGET, "kind": kind, "layer": 1, "head": 2, "rows": rows}
+        page.goto(f"{marian_server}/?{urlencode(asked)}")
+        page.wait_for_selector("[data-drawn]")
+        weights = trace.attention(kind).weights[0, 1]
+        for row, column in ((0, 0), (2, 1)):
+            text = hover(page, kind, row, column)
+            assert weight_in(text) == pytest.approx(float(weights[row, column]), abs=0.5001e-4), text
+    assert "<pad>" in hover(page, "decoder_self", 0, 0).split("→")[0] and not problems
+    expect(page.get_by_text("Source · en")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("place", "step", "words"),
+    [
+        ("encoder.ff", "activation", ["x · σ(x)", "exp(−x)"]),
+        ("source", "times", ["left as it is"]),
+        ("target", "plus", ["cos of"]),
+        ("output", "logits", ["row of W", "bias"]),
+    ],
+)
+def test_the_number_panel_computes_again_what_the_trace_has(
+    context: BrowserContext, marian_server: str, place: str, step: str, words: list[str]
+) -> None:
+    column = 1 if place == "output" else 16  # of 24: in the second half, the cosines
+    asked = {"source": SOURCE, "target": TARGET, "zoom": "number", "place": place, "step": step, "row": 2}
+    drawing = Anatomy(context, marian_server, **asked, col=column, t=2)
+    assert (drawing.at["zoom"], drawing.at["row"], drawing.at["col"]) == ("number", 1, column - 1)
+    texts = drawing.element.evaluate(
+        "(one) => one.anatomy.scene.filter((item) => item.text).map((item) => item.text).join(' | ')"
+    )
+    assert "computed here" in texts and "they differ" not in texts
+    assert all(word in texts for word in words), texts
+    assert not drawing.problems
