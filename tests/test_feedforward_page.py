@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.shared import activity, neurons
+from pages.shared import activity, cache, neurons
 from tests.build import tiny_model, tiny_pretrained
 from tests.test_options import open_page as open_any
 from tests.test_pages import APP, address, folder, sentences
@@ -183,7 +183,7 @@ def test_once_counted_a_neuron_with_examples_comes_first_but_none_changes_under_
     first, second = activation.topk(2).indices.tolist()
     app = open_page(**params)
     assert f"Neuron {first + 1} of" in says(app)
-    kept = neurons.shelf(model)
+    kept = neurons.shelf(cache.load("sort", str(sort)))  # as the page has it, with the state of its folder
     assert kept.found is not None
 
     def seldom(*which: int) -> None:

@@ -10,7 +10,7 @@ import pytest
 import sentencepiece
 
 from tests.build import tiny_tokenizer
-from tests.fuzz.folders import fields, packed
+from tests.fuzz.pieces import fields, packed
 from transformer.piece_file import LONGEST_PIECE, LONGEST_RULE, PieceFileError, check_pieces
 from transformer.tokenizer import Tokenizer, TokenizerError
 

@@ -33,7 +33,7 @@ def read_bounded(path: Path, largest: int) -> bytes:
 
 
 def read_text(path: Path, largest: int) -> str:
-    """A text in UTF-8 of at most `largest` bytes, from whatever can be read, also a pipe. Raises OSError, ValueError."""
+    """A text in UTF-8 of at most `largest` bytes, from whatever can be read, pipes too. Raises OSError, ValueError."""
     with open(path, "rb") as file:
         data = file.read(largest + 1)
     if len(data) > largest:

@@ -55,13 +55,17 @@ def task_of(model: Pretrained) -> str | None:
     return next((name for name, task in TASKS.items() if task.languages == model.languages), None)
 
 
+def english_to_german(model: Pretrained) -> bool:
+    return model.languages[0] in ENGLISH and model.languages[1] in GERMAN
+
+
 def probe_pairs(model: Pretrained) -> list[Pair] | None:
     """The pairs to probe a model with, those that fit it: ours for English to German, drawn ones for a toy task, always
     the same. None for other languages, or if none fits."""
     task = task_of(model)
     if task:
         pairs = task_pairs(task, COUNT, LENGTHS, SEED)
-    elif model.languages[0] in ENGLISH and model.languages[1] in GERMAN:
+    elif english_to_german(model):
         pairs = read_pairs(PROBES / "en-de.tsv")
     else:
         return None

@@ -14,7 +14,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-from tests.fuzz.folders import base, fields, packed, write
+from tests.fuzz.folders import base, write
+from tests.fuzz.pieces import fields, packed
 from transformer.checkpoint import CONFIG, RECORDING, TOKENIZER, WEIGHTS
 
 # MB that opening a folder may take whose files are refused: a tokenizer of 50 MB, which is read whole, four times.

@@ -17,6 +17,7 @@ from safetensors.torch import save
 import transformer
 from tests.fuzz import folders
 from tests.fuzz.common import anything, one_sentence, text
+from tests.fuzz.pieces import damaged_model
 from tests.marian import pieces_of, splitter, vocabulary
 from transformer.checkpoint import CONFIG, WEIGHTS, CheckpointError
 from transformer.importers.marian import PICKLED, SPLITTERS, TARGET_VOCABULARY, VOCABULARY, configure, names
@@ -111,7 +112,7 @@ def damage(rng: random.Random, folder: Path, mark: Path) -> None:
         elif name == WEIGHTS:
             files[name] = rng.choice((folders._header, folders._tensors))(rng, data)
         elif name in SPLITTERS:
-            files[name] = folders._model(rng, data)
+            files[name] = damaged_model(rng, data)
         elif name == VOCABULARY:
             files[rng.choice((VOCABULARY, TARGET_VOCABULARY))] = _table(rng, data)
         elif name != PICKLED:

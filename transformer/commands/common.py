@@ -76,12 +76,12 @@ def add_search(parser: argparse.ArgumentParser) -> None:
         "--length-penalty",
         type=positive,
         metavar="A",
-        help="alpha of the length penalty, with two beams or more (default: the checkpoint's; 0.6, the paper's, for ours)",
+        help="alpha of the length penalty, with two beams or more (default the checkpoint's; of ours 0.6, the paper's)",
     )
 
 
 def search(options: argparse.Namespace, recipe: Mapping[str, Any] | None = None) -> tuple[int, float | None]:
-    """Beams and length penalty: of the options, else of a recipe's [decoding], else greedy and None, the checkpoint's."""
+    """Beams and length penalty: of the options, else a recipe's [decoding], else greedy and None, the checkpoint's."""
     recipe = recipe or {}
     beams = options.beam if options.beam is not None else recipe.get("beam", 1)
     alpha = options.length_penalty if options.length_penalty is not None else recipe.get("length_penalty")

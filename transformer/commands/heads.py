@@ -14,9 +14,9 @@ from transformer.analysis.heads import OFFSETS, HeadStatistics, head_statistics,
 from transformer.commands.common import CommandError, add_checkpoint, add_device, find_device, read
 from transformer.files import read_text, write_whole
 from transformer.pretrained import InputError, load
+from transformer.probing import PROBES, english_to_german
 from transformer.trace import Trace
 
-PROBES = Path(__file__).parent.parent / "probes"
 POSITIONAL, ALIGNED = 0.9, 0.75
 LARGEST_WORDS = 50_000_000  # bytes
 TITLES = {
@@ -84,7 +84,7 @@ def to_dict(found: HeadStatistics) -> dict[str, Any]:
 
 def run(options: argparse.Namespace) -> int:
     model = load(options.checkpoint, find_device(options.device))
-    if options.data is None and model.languages != ("English", "German"):
+    if options.data is None and not english_to_german(model):
         raise CommandError(
             f"{model.name} goes from {model.languages[0]} to {model.languages[1]}, and the sentences of ours from "
             "English to German; name a file of sentence pairs with --data"

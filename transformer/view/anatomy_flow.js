@@ -133,7 +133,9 @@ function flowWords(ctx, lane, leaves, rect) {
     lane.add({ key: `bar:${i}`, kind: "box", x: rect.x + names, y: y + high * 0.16, w: Math.max(1, room * p), h: high * 0.68, fill: "target", strength: chosen ? 0.95 : 0.5, radius: 2, tip: [label, formatNumber(p, "weights")] });
     lane.add({ key: `p:${i}`, kind: "text", text: formatNumber(p, "weights"), x: rect.x + names + Math.max(1, room * p) + unit * 0.3, y: y + high / 2, w: 0, h: 0, size: Math.min(0.88, (high * 0.85) / unit), colour: chosen ? "ink" : "dim", weight });
   });
-  if (!narrow) lane.text("count:output", t("flow_shared"), rect.x, rect.y + rect.h + unit * 0.85, rect.w, { colour: "dim", align: "center", size: 0.82 });
+  const own = data.config.tied_output ? null : formatCount(data.header.boxes.output.count);
+  const said = own ? t("flow_own", { n: own }) : t("flow_shared");
+  if (!narrow) lane.text("count:output", said, rect.x, rect.y + rect.h + unit * 0.85, rect.w, { colour: "dim", align: "center", size: 0.82 });
   if (leaves) {
     // Only the row of this step becomes a word.
     const row = lane.high / lane.rows;

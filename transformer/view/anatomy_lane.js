@@ -4,6 +4,7 @@ import { flowHeads } from "./anatomy_lane_heads.js";
 // A stack as a lane of the flow: tokens as rows, vectors as strips, bands between them, one layer open.
 
 const FLOW_BEHIND = 4; // outlines of layers behind the open one, at most
+const FLOW_DEEP = 12; // pixels that all of them rise above it; above them the title still has its line
 
 // Widths of the columns of a lane. Bands take what is left over, each its share.
 const FLOW_COLUMNS = {
@@ -172,10 +173,11 @@ export class FlowLane {
       ...(this.stack === "decoder" ? { current: ctx.state.t, dimAfter: ctx.state.t } : {}),
     });
     if (!first) return null;
+    const table = data.header.boxes[`${side}.embedding`] || {};
     const box = this.place(side, tokens.x, first.x + first.w, {
       title: t(side === "source" ? "flow_source" : "flow_target"),
-      count: (data.header.boxes.embedding || {}).count,
-      shared: true,
+      count: table.count,
+      shared: Boolean(table.shared_with),
       go,
     });
     return this.strip(`m:${side}.x`, `${this.stack}.0.self.enters`, first, side, {
@@ -225,12 +227,13 @@ export class FlowLane {
     const pad = unit * 0.7;
     const rect = { x: from - pad, y: top - unit * 2.15, w: to - from + 2 * pad, h: high + unit * (ctx.narrow ? 2.9 : 4.1) };
     const behind = single ? 0 : Math.min(FLOW_BEHIND, layers - 1);
+    const apart = Math.min(4, FLOW_DEEP / Math.max(1, behind));
     for (let i = behind; i > 0; i--)
       this.add({
         key: `behind:${stack}.${i}`,
         kind: "box",
-        x: rect.x + i * 4,
-        y: rect.y - i * 4,
+        x: rect.x + i * apart,
+        y: rect.y - i * apart,
         w: rect.w,
         h: rect.h,
         fill: "ground",
@@ -259,7 +262,7 @@ export class FlowLane {
       label: title,
     });
     if (single) return;
-    this.text(`layername:${stack}`, title, rect.x + behind * 4, rect.y - behind * 4 - unit * 0.75, rect.w, { weight: 600, colour: side });
+    this.text(`layername:${stack}`, title, rect.x + behind * apart, rect.y - behind * apart - unit * 0.75, rect.w, { weight: 600, colour: side });
   }
 
   // One attention sub-layer: x, its queries, keys and values, the heads, and what they bring on. Returns its x.

@@ -49,6 +49,7 @@ export const FLOW_TEXTS = {
   flow_output: "Next word",
   flow_count: "{n} parameters",
   flow_shared: "shares the embeddings' table",
+  flow_own: "{n} parameters of its own",
   flow_table: "one table: {n}",
   flow_layer: "{stack}, layer {layer} of {layers}",
   flow_layer_count: "{stack}, layer {layer} of {layers} · {n} parameters",
