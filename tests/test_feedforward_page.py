@@ -297,8 +297,8 @@ def test_counting_can_be_stopped_and_taken_up(open_page: Callable[..., AppTest],
 
 
 def test_who_comes_while_another_counts_gets_the_same_numbers(open_page: Callable[..., AppTest], sort: Path) -> None:
-    shelf = neurons.shelf(load(sort))
-    other = neurons.shelf(load(sort))
+    shelf = neurons.shelf(cache.load("sort", str(sort)))
+    other = neurons.shelf(cache.load("sort", str(sort)))
     assert shelf is other and shelf.found is None and len(shelf.pairs) == 120
     shelf.turn.acquire()
     threading.Timer(0.5, shelf.turn.release).start()

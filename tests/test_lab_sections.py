@@ -298,7 +298,8 @@ def test_a_target_of_one_token_has_nothing_to_exchange() -> None:
         leak.draw(Compared(tiny_pretrained(), trace, trace, NONE, 40))
 
     app = AppTest.from_function(only_start).run()
-    assert "Nothing but the start token is fed to the decoder here, so there is no later token to exchange." in plain(app)
+    said = "Nothing but the start token is fed to the decoder here, so there is no later token to exchange."
+    assert said in plain(app)
     assert not app.selectbox
 
 

@@ -190,14 +190,16 @@ def _distribution(options: Options, trace: Trace, kind: str, threshold: float) -
     counts = activations.spread(side.activation[layer : layer + 1], threshold)[0].numpy()
     left, right = st.columns(2, gap="medium")
     with left:
-        drawn = figures.histogram(found.edges, found.before, found.after, stack, layer, kind, texts, theme)
+        drawn = figure.built(
+            figures.histogram, found.edges, found.before, found.after, stack, layer, kind, texts, theme
+        )
         figure.draw(drawn, "feedforward_histogram", "feedforward-histogram")
         negative = float((side.pre_activation[layer] < 0).double().mean())
         said = _("{negative} of the {total} pre-activations are negative; {zero} of the activations are exactly 0.")
         zero = percent(found.zero / found.total)
         say(said.format(negative=percent(negative), total=f"{found.total:,}", zero=zero))
     with right:
-        drawn = figures.spread(counts, stack, layer, threshold, kind, texts, theme)
+        drawn = figure.built(figures.spread, counts, stack, layer, threshold, kind, texts, theme)
         figure.draw(drawn, "feedforward_spread", "feedforward-spread")
         said = _(
             "Of {neurons} neurons {none} are active on no token of this sentence, {one} on one token alone and {every} "

@@ -114,15 +114,31 @@ def _maps(chosen: str, model: Pretrained, old: RecurrentTrace, new: Trace) -> tu
     left, right = st.columns(2, gap="medium")
     with left:
         places = right_places(len(old.source_labels), len(old.target_out_labels))
-        drawn = figures.additive_map(
-            old.weights.numpy(), old.target_out_labels, old.source_labels, places, theme, texts, rows
+        drawn = figure.built(
+            figures.additive_map,
+            old.weights.numpy(),
+            old.target_out_labels,
+            old.source_labels,
+            places,
+            theme,
+            texts,
+            rows,
         )
         figure.draw(drawn, "before_recurrent", "before-additive-attention")
     with right:
         places = right_places(len(new.source_labels), len(new.target_out_labels))
         d_k = model.config.d_k or model.config.d_head
-        drawn = figures.cross_map(
-            weights.numpy(), new.target_out_labels, new.source_labels, places, d_k, shown, theme, texts, rows
+        drawn = figure.built(
+            figures.cross_map,
+            weights.numpy(),
+            new.target_out_labels,
+            new.source_labels,
+            places,
+            d_k,
+            shown,
+            theme,
+            texts,
+            rows,
         )
         figure.draw(drawn, "before_transformer", "before-cross-attention")
     framed = _("Framed: the letter that is to be written, the last one first.") if rows <= figures.MARKED else ""

@@ -8,9 +8,7 @@ import gc
 import hashlib
 import itertools
 import os
-import threading
 import weakref
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from functools import cache
 from pathlib import Path
@@ -20,6 +18,7 @@ import torch
 from torch import nn
 
 import transformer
+from pages.shared.kept import Kept
 from pages.shared.sockets import send_at_once
 from pages.shared.turns import TURNS
 from transformer.interventions import Interventions
@@ -113,43 +112,24 @@ def size(value: object) -> int:
     return 0
 
 
-class Traces:
-    """The traces used last, as many as fit into `room` bytes, and at least one.
+class Traces(Kept[Trace]):
+    """The traces used last.
 
     Bounded by bytes, not by number: a trace of 12 tokens a side takes 3 MB and one of 128 takes 42 MB. With room for 24
     of any size, thirty viewers with a sentence each pushed one another out, and every click traced anew.
     """
 
     def __init__(self, room: int) -> None:
-        self.room = room
-        self.used = 0
-        self._kept: OrderedDict[Hashable, Trace] = OrderedDict()
-        self._lock = threading.Lock()
+        super().__init__(room, size)
 
     def get(self, key: Hashable, make: Callable[[], Trace]) -> Trace:
         """The trace kept under this key, or the one that `make` makes now, in turn. What it raises is not kept."""
-        found = self._find(key)
+        found = self.find(key)
         if found is not None:
             return found
         with TURNS.turn():
-            found = self._find(key)  # who was before in the queue may have made the same
-            return found if found is not None else self._keep(key, make())
-
-    def _find(self, key: Hashable) -> Trace | None:
-        with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-            return self._kept.get(key)
-
-    def _keep(self, key: Hashable, made: Trace) -> Trace:
-        """Keep it and make room; returns the one that is kept where somebody made the same at once."""
-        with self._lock:
-            if key not in self._kept:
-                self._kept[key] = made
-                self.used += size(made)
-            while self.used > self.room and len(self._kept) > 1:
-                self.used -= size(self._kept.popitem(last=False)[1])
-            return self._kept.get(key, made)
+            found = self.find(key)  # who was before in the queue may have made the same
+            return found if found is not None else self.keep(key, make())
 
 
 @st.cache_resource(show_spinner=False)

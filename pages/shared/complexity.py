@@ -177,7 +177,7 @@ def _curves(sizes: Sizes) -> None:
         found = {kind: [count(kind, replace(sizes, n=n)) for n in lengths] for kind in KINDS}
         name = "anatomy-multiply-adds" if exact else "anatomy-orders"
         with column:
-            figure.draw(figures.counts(lengths, found, names(), values, exact, theme, labels), name, name)
+            figure.draw(figure.built(figures.counts, lengths, found, names(), values, exact, theme, labels), name, name)
 
 
 def _shape(one: Product) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import streamlit as st
 import torch
@@ -73,13 +72,11 @@ def place_name(layer: int) -> str:
     return _("layer {layer}").format(layer=layer) if layer else _("embedding")
 
 
-def thinned(drawn: Any) -> None:
+def thinned(drawn: figure.Built) -> None:
     """A sentence under a figure whose axis has room for some of its tokens only."""
-    for axis, labels in drawn.layout.meta["labels"].items():
-        ticks = drawn.layout[f"{axis[0]}axis{axis[1:]}"].tickvals
-        if len(ticks) < len(labels):
-            text = _("Of {count} tokens the axis names one in {step}; point at the figure to read any other.")
-            say(text.format(count=len(labels), step=ticks[1] - ticks[0]), quiet=True)
+    for count, step in drawn.thinned:
+        text = _("Of {count} tokens the axis names one in {step}; point at the figure to read any other.")
+        say(text.format(count=count, step=step), quiet=True)
 
 
 def choose_stack(options: Options) -> str:
@@ -175,7 +172,8 @@ def draw_norms(begun: Begun, trace: Trace, options: Options) -> None:
     most = max(float(torch.cat((found.scaled, found.positions)).max()) for found in both)
     for column, side, found in zip(st.columns(2, gap="medium"), SIDES, both, strict=True):
         labels = trace.source_labels if side == "source" else trace.target_in_labels
-        drawn = embedding.norm_figure(
+        drawn = figure.built(
+            embedding.norm_figure,
             labels,
             found.row.numpy(),
             found.scaled.numpy(),
@@ -306,7 +304,7 @@ def draw_neighbours(begun: Begun, trace: Trace, options: Options) -> None:
         )
     found = neighbours(rows_of, number, NEAREST, (*_specials(model), *(single if words else ())))
     labels = shown(model, found.ids, side)
-    drawn = embedding.neighbour_bars(label, labels, found.cosines, figure.theme(), _texts())
+    drawn = figure.built(embedding.neighbour_bars, label, labels, found.cosines, figure.theme(), _texts())
     with left:
         figure.draw(drawn, "emb_neighbours", "embedding-neighbours")
     with right:
@@ -338,7 +336,9 @@ def draw_map(begun: Begun, trace: Trace, options: Options) -> None:
     names = [_where(layer, share if several else None) for layer, share in enumerate(shares)]
     labels = stack_labels(trace, stack)
     grow = BIG if begun.state.view.big else 1.0
-    drawn = embedding.token_map(labels, found.points.numpy(), names, stack, figure.theme(), _texts(), grow)
+    drawn = figure.built(
+        embedding.token_map, labels, found.points.numpy(), names, stack, figure.theme(), _texts(), grow
+    )
     with left:
         moved = figure.draw(drawn, "emb_map", f"embedding-map-{stack}", start=place)
     if moved is not None:
@@ -354,7 +354,7 @@ def draw_map(begun: Begun, trace: Trace, options: Options) -> None:
             ).format(stack=stack_name(stack)),
             quiet=True,
         )
-        if any(embedding.HIDDEN in frame.data[1].textfont.color for frame in drawn.frames):
+        if embedding.HIDDEN in drawn.text:
             say(_("Labels that have no room are left out; point at a dot to read its token."), quiet=True)
         if not several:
             say(_("One token alone has no spread: its point is the mean."))

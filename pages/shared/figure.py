@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import ParamSpec
 
 import pandas  # noqa: F401 (first of all: plotly fails on one that another viewer's run has half imported)
 import streamlit as st
 
+from pages.shared.kept import Kept, named
 from pages.shared.state import current
 from pages.shared.texts import _
 from transformer.figures.style import Figure
 from transformer.view.bundle import script, style
+
+Arguments = ParamSpec("Arguments")
+ROOM = 48 * 2**20  # bytes of JSON; a figure takes 5 to 300 KB
 
 _figure = st.components.v2.component(
     "headscope.figure", js=script("figure.js"), css=style("figure.css"), isolate_styles=False
@@ -46,15 +52,47 @@ def prepare() -> None:
         )
 
 
-@st.cache_resource(max_entries=128, show_spinner=False)
-def _kept(kept: Hashable, _make: Callable[[], Figure]) -> tuple[str, int]:
-    """JSON of a figure, and how many frames it has."""
-    made = _make()
-    return made.to_json(), len(made.frames)
+@dataclass(frozen=True)
+class Built:
+    """A figure as it travels. text: JSON; frames: how many; thinned: (labels, step) of every axis that has room for a
+    tick at one label in `step` only."""
+
+    text: str
+    frames: int
+    thinned: tuple[tuple[int, int], ...]
+
+
+def _thinned(made: Figure) -> tuple[tuple[int, int], ...]:
+    found = []
+    for axis, labels in ((made.layout.meta or {}).get("labels") or {}).items():
+        ticks = made.layout[f"{axis[0]}axis{axis[1:]}"].tickvals
+        if len(ticks) < len(labels):
+            found.append((len(labels), ticks[1] - ticks[0]))
+    return tuple(found)
+
+
+@st.cache_resource(show_spinner=False)
+def _kept() -> Kept[Built]:
+    return Kept(ROOM, lambda one: len(one.text))
+
+
+def _build(key: Hashable, make: Callable[[], Figure]) -> Built:
+    found = _kept().find(key)
+    if found is None:
+        made = make()
+        found = _kept().keep(key, Built(made.to_json(), len(made.frames), _thinned(made)))
+    return found
+
+
+def built(make: Callable[Arguments, Figure], *arguments: Arguments.args, **options: Arguments.kwargs) -> Built:
+    """make(*arguments, **options), made once for all viewers who show the same numbers in the same words: plotly takes
+    8 to 20 ms for a figure, and to find one that is kept takes less than a tenth of one."""
+    key = named(make.__module__, make.__qualname__, arguments, options)
+    return _build(key, lambda: make(*arguments, **options))
 
 
 def draw(
-    figure: Figure | Callable[[], Figure],
+    figure: Figure | Built | Callable[[], Figure],
     key: str,
     name: str,
     *,
@@ -64,8 +102,8 @@ def draw(
 ) -> int | None:
     """Show a figure with its title, equation and Save menu; with a slider if it has frames.
 
-    figure: or how it is made, which is done once for all viewers with the same `kept`: for those that take long, one
-    with 41 frames 60 ms. key: unique in the app; name: stem of saved files; start: the frame to begin with, or where a
+    figure: best as `built`; or how it is made, which is done once for all viewers with the same `kept`: for those whose
+    numbers take long too. key: unique in the app; name: stem of saved files; start: the frame to begin with, or where a
     person left it. Once a person moved the slider, where it stands is the browser's to say: an answer that is older
     than the next move would throw it back. on_pick: told the index of the point or bar a person clicked, of a heatmap
     that of the column, before the page runs again. Returns the frame a person chose in the browser, None before.
@@ -74,12 +112,12 @@ def draw(
     reported = st.session_state.get(f"figure_{key}")
     if reported is not None and reported.get("frame") is not None:
         start = None
-    if callable(figure):
-        text, frames = _kept((key, kept, theme()), figure)
-    else:
-        text, frames = figure.to_json(), len(figure.frames)
+    if isinstance(figure, Figure):
+        figure = Built(figure.to_json(), len(figure.frames), ())
+    elif not isinstance(figure, Built):
+        figure = _build((key, kept, theme()), figure)
     data = {
-        "figure": text,
+        "figure": figure.text,
         "name": name,
         "big": bool(state and state.view.big),
         "start": start,
@@ -94,4 +132,4 @@ def draw(
 
     found = _figure(key=f"figure_{key}", data=data, on_frame_change=lambda: None, on_pick_change=picked)
     at = getattr(found, "frame", None)
-    return int(at) if isinstance(at, int | float) and 0 <= at < frames else None
+    return int(at) if isinstance(at, int | float) and 0 <= at < figure.frames else None

@@ -217,7 +217,9 @@ def _tables(pair: Pair) -> None:
         say(text.format(shown=shown, total=len(learned)), quiet=True)
     first, second = (table.numpy() for table in both.values())
     figure.draw(
-        figures.tables_beside(first, second, names, trained, theme, labels), "learned_tables", "positions_tables"
+        figure.built(figures.tables_beside, first, second, names, trained, theme, labels),
+        "learned_tables",
+        "positions_tables",
     )
     if known is not None:
         with st.expander(_("How is it known which rows were trained?")):
@@ -225,10 +227,14 @@ def _tables(pair: Pair) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
         norms = {name: row_norms(table).numpy() for name, table in both.items()}
-        figure.draw(figures.row_norms(norms, trained, theme, labels), "learned_norms", "positions_norms")
+        figure.draw(figure.built(figures.row_norms, norms, trained, theme, labels), "learned_norms", "positions_norms")
     with right:
         cosines = {name: neighbour_cosines(table).numpy() for name, table in both.items()}
-        figure.draw(figures.neighbour_cosines(cosines, trained, theme, labels), "learned_cosines", "positions_cosines")
+        figure.draw(
+            figure.built(figures.neighbour_cosines, cosines, trained, theme, labels),
+            "learned_cosines",
+            "positions_cosines",
+        )
 
 
 def _want(wanted: bool) -> None:
@@ -277,7 +283,7 @@ def _conclusion(models: tuple[Pretrained, ...], shares: dict[str, list[float | N
 def _results(models: tuple[Pretrained, ...], shares: dict[str, list[float | None]]) -> None:
     """The figure, and in words what happens where training ended."""
     trained = trained_lengths(models[-1])
-    drawn = figures.exact_by_length(list(LENGTHS), shares, trained, figure.theme(), texts())
+    drawn = figure.built(figures.exact_by_length, list(LENGTHS), shares, trained, figure.theme(), texts())
     figure.draw(drawn, "learned_exact", "positions_exact")
     said = []
     for model in models:

@@ -240,8 +240,15 @@ def draw_lens(begun: Begun, trace: Trace, options: Options) -> None:
     with right:
         places = [place_name(place) for place in range(len(lens.rank))]
         steps = [labels[one] for one in lens.final.tolist()]
-        drawn = output.lens_heatmap(
-            lens.probability.numpy(), lens.rank.numpy(), places, steps, pre, figure.theme(), _texts(model.config)
+        drawn = figure.built(
+            output.lens_heatmap,
+            lens.probability.numpy(),
+            lens.rank.numpy(),
+            places,
+            steps,
+            pre,
+            figure.theme(),
+            _texts(model.config),
         )
         figure.draw(drawn, "emb_lens", "logit-lens", on_pick=_pick(options))
         say(_("A click on a column chooses its step."), quiet=True)
@@ -291,15 +298,21 @@ def draw_output(begun: Begun, trace: Trace, options: Options) -> None:
         ids, values = candidates(trace, step, CANDIDATES)
         numbers = ids.tolist()
         own = trace.target_out_ids[step]
-        drawn = output.candidate_bars(
+        drawn = figure.built(
+            output.candidate_bars,
             trace.target_in_labels[step], shown(model, numbers), values.numpy(),
             numbers.index(own) if own in numbers else None, figure.theme(), _texts(config),
         )  # fmt: skip
         figure.draw(drawn, "emb_candidates", "output-candidates")
     with left:
         likeliest = trace.logits.softmax(-1).amax(-1)
-        drawn = output.step_bars(
-            trace.target_out_labels, trace.probabilities.numpy(), likeliest.numpy(), figure.theme(), _texts(config)
+        drawn = figure.built(
+            output.step_bars,
+            trace.target_out_labels,
+            trace.probabilities.numpy(),
+            likeliest.numpy(),
+            figure.theme(),
+            _texts(config),
         )
         figure.draw(drawn, "emb_steps", "output-steps", on_pick=_pick(options))
         thinned(drawn)
@@ -350,7 +363,9 @@ def _sharing(begun: Begun, trace: Trace, token: int, label: Sequence[str]) -> No
     found = _shared(begun.model, trace, trace.id, cache.identity(begun.model), token)
     config = begun.model.config
     figure.draw(
-        output.row_strip(label[0], found.entering.numpy(), found.leaving.numpy(), figure.theme(), _texts(config)),
+        figure.built(
+            output.row_strip, label[0], found.entering.numpy(), found.leaving.numpy(), figure.theme(), _texts(config)
+        ),
         "emb_row",
         "output-row",
     )

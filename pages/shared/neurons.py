@@ -293,7 +293,7 @@ def _silent(model: Pretrained, found: NeuronStatistics) -> None:
     d_ff = model.config.d_ff
     if any(one.any() for one in (*never.values(), *always.values())):
         over = _("{pairs} sentence pairs").format(pairs=found.pairs)
-        drawn = figures.silent(never, always, d_ff, found.threshold, over, figure_texts(), figure.theme())
+        drawn = figure.built(figures.silent, never, always, d_ff, found.threshold, over, figure_texts(), figure.theme())
         figure.draw(drawn, "feedforward_silent", "feedforward-silent")
     said = _(
         "On the probe set, {pairs} sentence pairs with {source} source tokens and {target} tokens fed to the decoder, "

@@ -72,7 +72,8 @@ def draw(begun: Begun, options: Options, trace: Trace) -> None:
     found = {name: nonlinearity(name, z) for name in ACTIVE}
     own = rug(before)
     own = own[(own >= z[0]) & (own <= z[-1])]
-    drawn = figures.curves(
+    drawn = figure.built(
+        figures.curves,
         z,
         {name: one.value for name, one in found.items()},
         {name: one.slope for name, one in found.items()},

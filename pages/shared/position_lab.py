@@ -177,8 +177,13 @@ def draw_equivariance(begun: Begun, options: Options, trace: Trace) -> None:
     }
     found_with = found["with"].outputs.tolist() if positions else []
     figure.draw(
-        permutation_deviations(
-            found_with, found["without"].outputs.tolist(), found["with"].size.tolist(), texts, figure.theme()
+        figure.built(
+            permutation_deviations,
+            found_with,
+            found["without"].outputs.tolist(),
+            found["with"].size.tolist(),
+            texts,
+            figure.theme(),
         ),
         "permutation",
         "permutation",

@@ -102,9 +102,9 @@ def _lengths(begun: Begun, trace: Trace, stack: str, token: int) -> None:
         for name, values in lengths.items()
     }
     pre = begun.model.config.norm == "pre"
-    drawn = residual.stream_figure(lines, names, stack, pre, figure.theme(), _texts())
+    drawn = figure.built(residual.stream_figure, lines, names, stack, pre, figure.theme(), _texts())
     cells = {name: values.numpy() for name, values in lengths.items()}
-    heatmap = residual.stream_heatmap(cells, labels, names, stack, figure.theme(), _texts())
+    heatmap = figure.built(residual.stream_heatmap, cells, labels, names, stack, figure.theme(), _texts())
     left, right = st.columns(2, gap="medium")
     with left:
         figure.draw(drawn, "emb_stream", f"residual-lengths-{stack}")
@@ -119,7 +119,7 @@ def _shares(begun: Begun, trace: Trace, options: Options, stack: str) -> None:
     parts = decompose(trace, begun.model.model, stack, through)
     names = (_("embedding"), _("positions"), *sublayer_names(parts.sublayers), _("biases β"))
     labels = stack_labels(trace, stack)
-    drawn = residual.share_heatmap(parts.shares.numpy(), labels, names, stack, figure.theme(), _texts())
+    drawn = figure.built(residual.share_heatmap, parts.shares.numpy(), labels, names, stack, figure.theme(), _texts())
     figure.draw(drawn, "emb_shares", f"residual-shares-{stack}")
     thinned(drawn)
     say(_made(parts, names))

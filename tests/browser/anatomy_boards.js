@@ -49,7 +49,10 @@ class FakeData {
     };
     const { n, d, ff, vocab, rank, skipped, shared } = this.o;
     const { norm, activation, positions, own } = this.o;
-    this.config = { d_model: d, d_ff: ff, vocab_size: vocab, norm, activation, positions };
+    const { own_table: apart, unscaled } = this.o; // as a Marian model may have it
+    const ends = { embedding_scale: !unscaled, tied_output: !apart, output_bias: Boolean(apart), target_vocab_size: null };
+    const sizes = { d_model: d, d_ff: ff, vocab_size: vocab, output_size: vocab };
+    this.config = { ...sizes, ...ends, norm, activation, positions };
     const count = (length, make) => Array.from({ length }, (_, i) => make(i));
     const word = (i) => "Donaudampfschiff".slice(0, 1 + ((i * 7) % this.o.longest));
     const target = count(n, (i) => (i ? word(i + 3) : "<s>"));

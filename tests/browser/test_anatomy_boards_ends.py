@@ -44,6 +44,7 @@ MODELS: list[dict[str, Any]] = [
     {"n": 25, "d": 128, "ff": 512, "vocab": 4000, "positions": "none", "rank": 99, "plain": True},
     {"n": 40, "d": 256, "ff": 1024, "vocab": 4000, "missing": True, "positions": "learned"},
     {"n": 64, "d": 512, "ff": 2048, "vocab": 37000, "plain": True},
+    {"n": 9, "d": 512, "ff": 2048, "vocab": 58101, "activation": "swish", "own_table": True, "unscaled": True},
 ]
 
 

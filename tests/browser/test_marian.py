@@ -57,9 +57,8 @@ def test_the_explorer_shows_its_weights(context: BrowserContext, marian_server: 
 def test_the_whole_model_says_whose_tables_they_are(context: BrowserContext, marian_server: str, folder: Path) -> None:
     model = transformer.load(folder).model
     drawing = Anatomy(context, marian_server, source=SOURCE, target=TARGET)
-    texts = drawing.element.evaluate(
-        "(one) => Object.fromEntries(one.anatomy.scene.filter((item) => item.text).map((item) => [item.key, item.text]))"
-    )
+    told = drawing.element.evaluate("(one) => one.anatomy.scene.map(({ key, text }) => [key, text])")
+    texts = {key: text for key, text in told if text}
     assert model.output_matrix is not None and model.output_bias is not None and model.target_embedding is not None
     own = model.output_matrix.numel() + model.output_bias.numel()
     assert texts["count:output"] == f"{own:,} parameters of its own"

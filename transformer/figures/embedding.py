@@ -24,7 +24,7 @@ from transformer.figures.style import (
 )
 
 SIDE = {"source": BLUE, "target": ORANGE, "encoder": BLUE, "decoder": ORANGE}
-HIDDEN = "rgba(0,0,0,0)"  # of a label that has no room: it stays in the figure's numbers
+HIDDEN = "rgba(1,1,1,0)"  # of a label that has no room: it stays in the figure's numbers
 _CENTRED = "(<i>x</i> − <i>x̄</i>)"
 LABELS = {
     "token": "token",
