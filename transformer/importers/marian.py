@@ -272,7 +272,8 @@ def load_marian(path: Path) -> Checkpoint[Transformer]:
         said = read_json(path / "tokenizer_config.json") if (path / "tokenizer_config.json").is_file() else {}
         said = said if isinstance(said, dict) else {}
         tables = [_vocabulary(path / VOCABULARY)] * 2
-        if (path / TARGET_VOCABULARY).is_file() and said.get("separate_vocabs", True):
+        shared = about.get("share_encoder_decoder_embeddings", True)
+        if (path / TARGET_VOCABULARY).is_file() and said.get("separate_vocabs", not shared):
             tables[1] = _vocabulary(path / TARGET_VOCABULARY)
         tensors = _Tensors(path)
         config = bounded(configure(about, tables[0]["<unk>"], tensors.names()))
