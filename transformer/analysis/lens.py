@@ -136,7 +136,7 @@ def sharing(trace: Trace, model: Transformer, token: int) -> Sharing:
     needed = [model.table("source"), model.table("target"), model.output_table]
     kept = {one.data_ptr(): one for one in needed}.values()
     return Sharing(
-        entering.cpu(),
+        entering.cpu().clone(),  # not a view: it would keep the whole table
         leaving[0].cpu(),
         (entering - leaving[0]).abs().max().item(),
         deviation,
