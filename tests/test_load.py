@@ -7,8 +7,10 @@ import asyncio
 import os
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any, TypeVar
 
 import pytest
 
@@ -21,6 +23,7 @@ from benchmarks.process import Sample, sample, sessions, slope
 from benchmarks.viewer import Run, Viewer, ViewerError
 from transformer.pretrained import Pretrained
 
+Answer = TypeVar("Answer")
 ROOT = Path(__file__).resolve().parent.parent
 VIEWERS, CLICKS = 30, 2
 LONGEST = 64  # tokens that the checkpoint reads
@@ -36,6 +39,12 @@ def model() -> Pretrained:
 def app(model: Pretrained) -> Iterator[App]:
     with running(model.path) as found:
         yield found
+
+
+def run(asked: Coroutine[Any, Any, Answer]) -> Answer:
+    """`asyncio.run` in a thread of its own: in this one Playwright, once used, has a loop of its own."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, asked).result()
 
 
 def word(number: int, length: int = 6) -> str:
@@ -66,8 +75,8 @@ def test_thirty_viewers_click_on_all_pages_at_once(app: App, model: Pretrained) 
     async def everybody() -> list[int]:
         return await asyncio.gather(*map(visit, range(VIEWERS)))
 
-    assert asyncio.run(everybody()) == [CLICKS + 1] * VIEWERS
-    assert asyncio.run(connected(app, 0)) == 0
+    assert run(everybody()) == [CLICKS + 1] * VIEWERS
+    assert run(connected(app, 0)) == 0
 
 
 def test_long_texts_from_all_at_once_are_all_answered(app: App) -> None:
@@ -80,7 +89,7 @@ def test_long_texts_from_all_at_once_are_all_answered(app: App) -> None:
     async def everybody() -> list[str]:
         return await asyncio.gather(*map(ask, range(VIEWERS)))
 
-    assert all(f"{LONGEST} of {LONGEST} tokens" in label for label in asyncio.run(everybody()))
+    assert all(f"{LONGEST} of {LONGEST} tokens" in label for label in run(everybody()))
 
 
 @PROC
@@ -100,8 +109,8 @@ def test_viewers_who_leave_in_the_midst_of_it_leave_no_work_behind(app: App) -> 
             await viewer.open(source="b")
             await viewer.type(source=word(400, LONGEST - 1))  # the queue is empty: this is answered
 
-    asyncio.run(leave())
-    asyncio.run(look())
+    run(leave())
+    run(look())
     end = time.monotonic() + 60
     while True:  # until nothing is computed for a second; it would be, if the thirty were still waiting
         before = sample(app.pid).cpu
@@ -123,7 +132,7 @@ def test_who_reads_nothing_stops_nobody(app: App) -> None:
                 await viewer.type(source=word(500 + number))
             await deaf.vanish()
 
-    asyncio.run(crowd())
+    run(crowd())
 
 
 def test_an_error_on_a_page_is_an_error_of_the_viewer(app: App) -> None:
@@ -133,7 +142,7 @@ def test_an_error_on_a_page_is_an_error_of_the_viewer(app: App) -> None:
             await viewer.type(source=word(1, LONGEST))
 
     with pytest.raises(ViewerError, match=f"{LONGEST + 1} tokens"):
-        asyncio.run(ask())
+        run(ask())
 
 
 def test_every_cache_is_bounded() -> None:
