@@ -327,8 +327,8 @@ def test_one_measurement_at_a_time(slow: Slow) -> None:
     for one in (first, second):
         one.thread.join(30)
     assert (first.stage, second.stage) == ("done", "done") and [one.kernel for one in slow.asked] == [3, 5]
-    assert desk.get(first.key) == first.found and len(first.found) == POINTS and first.done == ROUNDS * POINTS
-    assert not desk.get(third.key)
+    assert desk.find(first.key) == first.found and len(first.found) == POINTS and first.done == ROUNDS * POINTS
+    assert not desk.find(third.key)
 
 
 def test_who_waits_is_told(slow: Slow) -> None:
@@ -364,7 +364,7 @@ def test_the_desk_keeps_what_was_used_last() -> None:
     one, two, three = (key_of(dataclasses.replace(SIZES, kernel=kernel)) for kernel in (3, 5, 7))
     desk.keep(one, found)
     desk.keep(two, found)
-    assert desk.get(one) == found
+    assert desk.find(one) == found
     desk.keep(three, found)
-    assert desk.get(two) is None and desk.get(one) == desk.get(three) == found
+    assert desk.find(two) is None and desk.find(one) == desk.find(three) == found
     assert key_of(SIZES) == key_of(dataclasses.replace(SIZES, n=99)) != key_of(dataclasses.replace(SIZES, d_k=3))

@@ -312,7 +312,7 @@ def test_the_desk_keeps_what_was_used_last() -> None:
     other = dataclasses.replace(one, bleu=2.0)
     desk.keep(("m", "p", "a"), one)
     desk.keep(("m", "p", "b"), other)
-    assert desk.get(("m", "p", "a")) == one
+    assert desk.find(("m", "p", "a")) == one
     desk.keep(("m", "p", "c"), one)
-    assert desk.get(("m", "p", "b")) is None and desk.get(("m", "p", "a")) == one
+    assert desk.find(("m", "p", "b")) is None and desk.find(("m", "p", "a")) == one
     assert key_of(load("sort"), NONE) != key_of(dataclasses.replace(load("sort"), path=Path("other")), NONE)

@@ -21,6 +21,7 @@ from typing import Any
 
 import pytest
 
+from tests.browser.conftest import spawn
 from transformer import starting
 from transformer.__main__ import main
 from transformer.commands import serve
@@ -117,16 +118,7 @@ def test_the_address_reaches_streamlit(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def started(log: Path, *options: str, **environment: str) -> subprocess.Popen[bytes]:
     """The app as a person starts it, in a process group of its own."""
-    with log.open("wb") as output:
-        return subprocess.Popen(
-            [sys.executable, "-c", LISTENING, *APP, *options],
-            cwd=ROOT,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
-        )
+    return spawn(log, sys.executable, "-c", LISTENING, *APP, *options, **environment)
 
 
 def until(what: Callable[[], bool], process: subprocess.Popen[bytes], log: Path) -> None:

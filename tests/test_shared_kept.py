@@ -55,7 +55,8 @@ def test_the_last_used_stay_while_there_is_room() -> None:
     kept.keep("a", "aa")
     kept.keep("b", "bb")
     assert kept.find("a") == "aa" and kept.used == 4
-    assert kept.keep("a", "other") == "aa"  # who made the same at once gets the one that is kept
+    assert kept.keep("a", "a") == "a" == kept.find("a") and kept.used == 3  # the newest counts
+    kept.keep("a", "aa")
     kept.keep("c", "cc")
     assert kept.find("b") is None and kept.find("a") == "aa" and kept.find("c") == "cc" and kept.used == 4
     kept.keep("large", "l" * 9)

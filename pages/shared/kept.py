@@ -31,14 +31,15 @@ class Kept(Generic[Value]):
             return self._values.get(key)
 
     def keep(self, key: Hashable, made: Value) -> Value:
-        """Keep it and make room; returns the one that is kept where somebody made the same at once."""
+        """Keep it, in place of an older one, and make room. Returns it."""
         with self._lock:
-            if key not in self._values:
-                self._values[key] = made
-                self.used += self._weigh(made)
+            if key in self._values:
+                self.used -= self._weigh(self._values.pop(key))
+            self._values[key] = made
+            self.used += self._weigh(made)
             while self.used > self.room and len(self._values) > 1:
                 self.used -= self._weigh(self._values.popitem(last=False)[1])
-            return self._values.get(key, made)
+        return made
 
 
 def _add(found: Any, value: object) -> None:

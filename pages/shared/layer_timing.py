@@ -24,7 +24,7 @@ ROOM = 64  # measurements kept, 45 points each
 POINTS = len(KINDS) * len(LENGTHS)
 
 Key = tuple[int, int, int | None, int, int]
-Desk = measuring.Desk[Key, tuple[Timing, ...]]
+Desk = measuring.Desk[tuple[Timing, ...]]
 
 
 def key_of(sizes: Sizes) -> Key:
@@ -130,7 +130,7 @@ def _body(sizes: Sizes, texts: Mapping[str, str], polling: bool) -> None:
     if running != polling:
         st.rerun()
     mine = measurement if measurement is not None and measurement.key == key_of(sizes) else None
-    kept = _desk().get(key_of(sizes)) or ()
+    kept = _desk().find(key_of(sizes)) or ()
     found = mine.found if mine is not None and (mine.running or not kept) else kept
     if measurement is not None and running:
         _progress(measurement)

@@ -5,41 +5,24 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import OrderedDict
-from collections.abc import Hashable
-from typing import Generic, TypeVar
+from typing import TypeVar
 
+from pages.shared.kept import Kept
 from transformer.stopping import Stopped
 
-Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 POLL = 0.5  # seconds between two looks of a page
 
 
-class Desk(Generic[Key, Value]):
+class Desk(Kept[Value]):
     """What all viewers share: one measurement at a time, and what was measured last.
 
     room: results kept; turn: held by the thread that measures.
     """
 
     def __init__(self, room: int = 256) -> None:
+        super().__init__(room, lambda _: 1)
         self.turn = threading.Lock()
-        self.room = room
-        self._kept: OrderedDict[Key, Value] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, key: Key) -> Value | None:
-        with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-            return self._kept.get(key)
-
-    def keep(self, key: Key, found: Value) -> None:
-        with self._lock:
-            self._kept[key] = found
-            self._kept.move_to_end(key)
-            while len(self._kept) > self.room:
-                self._kept.popitem(last=False)
 
 
 class Measurement:

@@ -23,7 +23,7 @@ PATIENCE = 60.0  # seconds without anybody in the lab, after which a measurement
 STAY = 15.0  # seconds between two signs of a person who is in the lab
 
 Key = tuple[str, str, str]
-Desk = measuring.Desk[Key, ProbeScores]
+Desk = measuring.Desk[ProbeScores]
 
 
 def key_of(model: Pretrained, interventions: Interventions) -> Key:
@@ -53,7 +53,7 @@ class Measurement(measuring.Measurement):
         open_ = []
         for one in dict.fromkeys((NONE, self._interventions)):
             key = key_of(self._model, one)
-            known = self._desk.get(key)
+            known = self._desk.find(key)
             if known is None:
                 open_.append((key, one))
             else:
@@ -157,10 +157,10 @@ def _body(compared: Compared, pairs: Sequence[Pair], polling: bool) -> None:
         st.rerun()
     keys = [key_of(compared.model, one) for one in dict.fromkeys((NONE, compared.interventions))]
     own = measurement.scores if measurement is not None else {}
-    scores = [found for key in keys if (found := own.get(key) or _desk().get(key)) is not None]
+    scores = [found for key in keys if (found := own.get(key) or _desk().find(key)) is not None]
     mine = measurement is not None and measurement.key == keys[-1]
     ended = mine and not running  # where it left half of the numbers, those are shown
-    kept = own.get(keys[0]) or _desk().get(keys[0])
+    kept = own.get(keys[0]) or _desk().find(keys[0])
     if len(scores) == len(keys):
         results(compared, scores)
     elif ended and kept is not None:

@@ -106,12 +106,10 @@ def stop(process: subprocess.Popen[bytes]) -> None:
     process.wait(10)
 
 
-def start(log: Path, port: int = 0, **environment: str) -> tuple[subprocess.Popen[bytes], str]:
-    """Start the app, on a free port unless one is given, and wait until it answers. Returns process and address."""
-    port = port or free_port()
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}", "--server.headless=true"]
+def spawn(log: Path, *command: str, **environment: str) -> subprocess.Popen[bytes]:
+    """A command in a process group of its own, which `stop` ends, with what it writes in the log."""
     with log.open("wb") as output:
-        process = subprocess.Popen(
+        return subprocess.Popen(
             command,
             cwd=ROOT,
             stdin=subprocess.DEVNULL,
@@ -120,6 +118,13 @@ def start(log: Path, port: int = 0, **environment: str) -> tuple[subprocess.Pope
             start_new_session=True,
             env={**os.environ, "OMP_NUM_THREADS": "1", **environment},
         )
+
+
+def start(log: Path, port: int = 0, **environment: str) -> tuple[subprocess.Popen[bytes], str]:
+    """Start the app, on a free port unless one is given, and wait until it answers. Returns process and address."""
+    port = port or free_port()
+    command = [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}", "--server.headless=true"]
+    process = spawn(log, *command, **environment)
     address = f"http://localhost:{port}"
     until = time.monotonic() + START
     while time.monotonic() < until and process.poll() is None:

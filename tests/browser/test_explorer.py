@@ -223,8 +223,8 @@ def test_a_notebook_cell_shows_the_same_picture(context: BrowserContext, model: 
     assert not problems
 
 
-def test_pictures_and_numbers_can_be_saved(context: BrowserContext, server: str, model: Pretrained) -> None:
-    page = opened(context, server, kind="cross", layer="3", head="2")
+def saved_pictures(page: Page) -> dict[str, bytes]:
+    """What the Save menu of the explorer gives: "png", "svg", "csv"."""
     exact(page)
     saved = {}
     for name in ("png", "svg", "csv"):
@@ -232,6 +232,11 @@ def test_pictures_and_numbers_can_be_saved(context: BrowserContext, server: str,
         with page.expect_download() as download:
             page.get_by_test_id(f"save-{name}").click()
         saved[name] = Path(download.value.path()).read_bytes()
+    return saved
+
+
+def test_pictures_and_numbers_can_be_saved(context: BrowserContext, server: str, model: Pretrained) -> None:
+    saved = saved_pictures(opened(context, server, kind="cross", layer="3", head="2"))
     assert saved["png"].startswith(b"\x89PNG\r\n") and b"<svg" in saved["svg"]
     rows = [line.split(",") for line in saved["csv"].decode("utf-8-sig").strip().splitlines()]
     numbers = [float(value) for value in re.findall(r"(?<=,)\d\.?\d*(?:e-?\d+)?(?=,|\s|$)", saved["csv"].decode())]

@@ -95,13 +95,19 @@ def safe(page: Page) -> None:
     assert len(page.context.pages) == 1 and not page.failures  # type: ignore[attr-defined]
 
 
-def opened(watched: BrowserContext, address: str) -> Page:
+def lone_page(watched: BrowserContext) -> Page:
+    """A new page, the only one, that remembers what failed on it."""
     for old in watched.pages:
         old.close()
     page = watched.new_page()
     page.failures = []  # type: ignore[attr-defined]
     page.on("pageerror", lambda error: page.failures.append(str(error)))  # type: ignore[attr-defined]
     page.on("dialog", lambda one: (page.failures.append(one.message), one.dismiss()))  # type: ignore[attr-defined]
+    return page
+
+
+def opened(watched: BrowserContext, address: str) -> Page:
+    page = lone_page(watched)
     page.goto(address)
     page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning] .hs-brand")
     return page
@@ -221,11 +227,7 @@ def test_the_explorer_and_what_is_taken_home_from_it(watched: BrowserContext, ev
 
 
 def opened_file(watched: BrowserContext, path: Path) -> Page:
-    for old in watched.pages:
-        old.close()
-    page = watched.new_page()
-    page.failures = []  # type: ignore[attr-defined]
-    page.on("pageerror", lambda error: page.failures.append(str(error)))  # type: ignore[attr-defined]
+    page = lone_page(watched)
     page.goto(path.as_uri())
     page.wait_for_timeout(500)
     return page

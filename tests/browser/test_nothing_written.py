@@ -18,7 +18,7 @@ pytest.importorskip("playwright")
 pytest.importorskip("resource", reason="a system without limits on files")
 from playwright.sync_api import BrowserContext
 
-from tests.browser.test_explorer import exact, opened
+from tests.browser.test_explorer import opened, saved_pictures
 
 # No file may grow beyond nothing, which is what a full disk does to every writer (as root, permissions would not). The
 # folder for temporary files and the home folder are not there either.
@@ -61,13 +61,7 @@ def test_every_download_of_a_server_that_cannot_write(
 ) -> None:
     address, folder = homeless
     page = opened(context, address, kind="cross", layer="3", head="2")
-    exact(page)
-    saved = {}
-    for name in ("png", "svg", "csv"):
-        page.get_by_test_id("save").locator("summary").click()
-        with page.expect_download() as download:
-            page.get_by_test_id(f"save-{name}").click()
-        saved[name] = Path(download.value.path()).read_bytes()
+    saved = saved_pictures(page)
     page.get_by_role("button", name="Download").click()
     for name, label in (("html", "This picture as an HTML page"), ("npz", "The whole trace (.npz)")):
         with page.expect_download() as download:
