@@ -183,7 +183,7 @@ def test_the_model_page_says_what_differs_and_what_is_not_known(
         assert words in text
     assert ("vocabulary of the source", "71") in [(one.label, one.value) for one in app.metric]
     text = said(open_page("reverse", "model", source="abc", target=""))
-    assert "Built as in the paper." in text and "Marian" not in text
+    assert "Built as in the paper but for: a bias in every projection of attention." in text and "Marian" not in text
 
 
 def test_the_front_matter_of_a_card_stays_readable() -> None:

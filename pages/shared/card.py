@@ -53,6 +53,7 @@ def sizes(model: Pretrained) -> None:
 def differences(config: ModelConfig) -> list[str]:
     """What this architecture has differently from the paper's, each in a few words."""
     found = [
+        (True, _("a bias in every projection of attention")),  # whose formulas in section 3.2.2 have none
         (config.activation == "gelu", _("GELU in place of max(0, ·)")),
         (config.activation == "swish", _("swish in place of max(0, ·)")),
         (config.norm == "pre", _("LayerNorm before each sub-layer")),
@@ -75,10 +76,7 @@ def differences(config: ModelConfig) -> list[str]:
 def architecture(model: Pretrained) -> None:
     """Its languages and what it has differently from the paper; of a Marian folder, what that says and what not."""
     languages = _("From {source} to {target}.").format(source=model.languages[0], target=model.languages[1])
-    other = differences(model.config)
-    paper = _("Built as in the paper.")
-    if other:
-        paper = _("Built as in the paper but for: {differences}.").format(differences="; ".join(other))
+    paper = _("Built as in the paper but for: {differences}.").format(differences="; ".join(differences(model.config)))
     message(f"{languages} {paper}", "note")
     if isinstance(model.tokenizer, VocabularyTokenizer):
         message(
