@@ -32,6 +32,11 @@ VARIANTS: list[dict[str, Any]] = [
     {"positions": "none"},
     {"d_k": 13},
     {"scaling": False},
+    {"residual": False},
+    {"norm": "none"},
+    {"norm": "pre", "residual": False},
+    {"causal": False},
+    {"norm": "none", "residual": False, "causal": False, "positions": "none"},
 ]
 
 
@@ -54,6 +59,8 @@ def tiny_model(seed: int = 1, spread: float = 0.1, **changes: Any) -> Transforme
         with torch.no_grad():
             for parameter in model.parameters():
                 parameter += spread * torch.randn_like(parameter)
+        if model.config.norm == "none":  # nothing else keeps the numbers small, and large ones round coarsely
+            model.shrink_branches(min(1.0, 0.05 / spread if model.config.residual else 0.25 / spread**0.5))
     return model.requires_grad_(False).eval()
 
 

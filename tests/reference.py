@@ -77,12 +77,13 @@ def position(model: Transformer, place: int) -> Tensor:
     return torch.tensor(values, dtype=torch.float64)
 
 
-def _visible(place: Place, query: int, keys: Sequence[int], pad: int, switches: Interventions) -> list[int]:
+def _visible(model: Transformer, place: Place, query: int, keys: Sequence[int], switches: Interventions) -> list[int]:
     """Indices of the keys this query may attend to (section 3.2.3). keys: ids of the tokens they are made of."""
+    pad = model.config.pad_id
     kind = place[0]
     found = []
     for key, token in enumerate(keys):
-        future, hidden = kind == "decoder_self" and key > query, False
+        future, hidden = kind == "decoder_self" and key > query and model.config.causal, False
         padding = token == pad and not (kind == "decoder_self" and key == 0)  # what decoding begins with is no padding
         for one in switches.switches:
             if isinstance(one, Pad) or not _reaches(one.where, place):
@@ -143,7 +144,7 @@ def _attention(
         for query, row in enumerate(x):
             q = _affine(module.query, row)[head * d_k : (head + 1) * d_k]
             scores = [float(q @ k) * factor for k in keys]
-            weights = _row_of_weights(scores, _visible(place, query, ids, config.pad_id, switches), rule, out)
+            weights = _row_of_weights(scores, _visible(model, place, query, ids, switches), rule, out)
             mixed = torch.zeros(d_v, dtype=torch.float64)
             for weight, value in zip(weights, values, strict=True):
                 mixed = mixed + weight * value
@@ -179,19 +180,19 @@ def reference(
     for one in switches.switches:
         if isinstance(one, Pad):
             source = [*source, *[model.config.pad_id] * one.tokens]
-    out, pre = Reference(), model.config.norm == "pre"
+    out = Reference()
     factor = math.sqrt(model.config.d_model) if model.config.embedding_scale else 1.0
 
     def embed(ids: Sequence[int], table: nn.Embedding) -> Rows:
         return [table.weight[one].double() * factor + position(model, at) for at, one in enumerate(ids)]
 
     def residual(module: nn.Module, x: Rows, sub_layer: object) -> Rows:
-        norm = module.norm
-        if pre:
-            updates = sub_layer([_layer_norm(norm, row) for row in x])  # type: ignore[operator, arg-type]
-            return [row + update for row, update in zip(x, updates, strict=True)]
-        updates = sub_layer(x)  # type: ignore[operator]
-        return [_layer_norm(norm, row + update) for row, update in zip(x, updates, strict=True)]  # type: ignore[arg-type]
+        kind, norm = model.config.norm, module.norm
+        read = [_layer_norm(norm, row) for row in x] if kind == "pre" else x  # type: ignore[arg-type]
+        updates = sub_layer(read)  # type: ignore[operator]
+        past = 1 if model.config.residual else 0
+        sums = [past * row + update for row, update in zip(x, updates, strict=True)]
+        return [_layer_norm(norm, row) for row in sums] if kind == "post" else sums  # type: ignore[arg-type]
 
     x = embed(source, model.embedding)
     for number, layer in enumerate(model.encoder):

@@ -41,6 +41,8 @@ def models(draw: st.DrawFn, **fixed: Any) -> Transformer:
         "positions": draw(st.sampled_from(POSITIONS)),
         "d_k": draw(st.none() | st.sampled_from((3, 13))),
         "scaling": draw(st.booleans()),
+        "residual": draw(st.booleans()),
+        "causal": draw(st.booleans()),
         "target_vocab_size": draw(st.none() | st.sampled_from((11, 41))),
         "layout": draw(st.sampled_from(LAYOUTS)),
         "embedding_scale": draw(st.booleans()),

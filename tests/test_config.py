@@ -19,6 +19,14 @@ def test_a_dictionary_and_back():
     assert ModelConfig.from_dict(config.to_dict()) == config
 
 
+def test_what_an_older_config_does_not_say_is_the_papers():
+    config = ModelConfig.from_dict({"vocab_size": 41, "norm": "pre"})
+    assert config.residual and config.causal
+    without = tiny_config(norm="none", residual=False, causal=False)
+    assert ModelConfig.from_dict(without.to_dict()) == without
+    assert {**without.to_dict(), "norm": "post", "residual": True, "causal": True} == tiny_config().to_dict()
+
+
 def test_width_of_a_head():
     assert tiny_config(d_model=66, heads=3).d_head == 22
 
@@ -45,6 +53,7 @@ def test_whole_numbers_within_limits(name, value):
         ("dropout", True), ("attention_dropout", 1), ("attention_dropout", None),
         ("layer_norm_eps", 0), ("layer_norm_eps", 1), ("layer_norm_eps", math.nan), ("layer_norm_eps", "tiny"),
         ("activation", "tanh"), ("activation", ["relu"]), ("norm", "both"), ("norm", None), ("positions", 3),
+        ("norm", False), ("residual", "off"), ("residual", 0), ("residual", None), ("causal", 1), ("causal", []),
         ("d_k", 0), ("d_k", 8193), ("d_k", 2.0), ("d_k", True), ("scaling", 1), ("scaling", "off"), ("scaling", None),
             ("target_vocab_size", 4), ("target_vocab_size", True), ("embedding_scale", 1), ("tied_output", None),
             ("output_bias", "yes"), ("layout", "halved"), ("layout", None),

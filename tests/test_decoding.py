@@ -12,52 +12,57 @@ variants = pytest.mark.parametrize("changes", VARIANTS, ids=variant_name)
 END = 3
 
 
-def _model(seed, **changes):
+def lively_model(seed, **changes):
     """A random model that writes different pieces and ends at different steps.
 
-    Tied embeddings make a random model repeat what it is fed; a random last LayerNorm stops that. Positions and source
-    are made to matter more, and </s> likelier.
+    Tied embeddings make a random model repeat what it is fed; a random last LayerNorm stops that, or an output matrix
+    of its own where there is none. Positions and source are made to matter more, and </s> likelier.
     """
-    model = tiny_model(seed, **changes)
+    model = tiny_model(seed, tied_output=changes.get("norm") != "none", **changes)
     last = model.decoder_norm if model.config.norm == "pre" else model.decoder[-1].feed_forward_residual.norm
-    last.weight.copy_(torch.randn(last.weight.shape, generator=torch.Generator().manual_seed(seed)))
+    if isinstance(last, torch.nn.LayerNorm):
+        last.weight.copy_(torch.randn(last.weight.shape, generator=torch.Generator().manual_seed(seed)))
     model.positions.table *= 20 if model.config.positions == "learned" else 4
     for layer in model.decoder:
         layer.cross_attention.output.weight *= 3
-    model.embedding.weight[END] *= 3
+    model.output_table[END] *= 3
     return model
 
 
 def _forced(model, source, ids):
-    """Log-probabilities of ids by one teacher-forced pass, and those of all pieces: [target], [target, vocab]."""
+    """Log-probabilities of ids by one teacher-forced pass, and those of all pieces: [target], [target, vocab].
+
+    Without the causal mask by a pass a step, of what is fed up to it."""
     fed = torch.tensor([[model.config.start_id, *ids[:-1]]])
-    every = model(source, fed)[0].log_softmax(-1)
+    ends = [len(ids)] if model.config.causal else range(1, len(ids) + 1)
+    rows = [model(source, fed[:, :end])[0].log_softmax(-1) for end in ends]
+    every = rows[0] if model.config.causal else torch.stack([row[-1] for row in rows])
     return every.gather(1, torch.tensor(ids)[:, None])[:, 0], every
 
 
 @variants
 @pytest.mark.parametrize("seed", SEEDS)
 def test_cached_equals_uncached(changes, seed):
-    model, source = _model(seed, **changes), padded_sources(seed, (7, 4, 2, 5, 3))
+    model, source = lively_model(seed, **changes), padded_sources(seed, (7, 4, 2, 5, 3))
     cached, uncached = greedy(model, source, 20), greedy(model, source, 20, cached=False)
     for ours, plain in zip(cached, uncached, strict=True):
         assert ours.ids == plain.ids
-        assert ours.log_probs == pytest.approx(plain.log_probs, abs=1e-5)
+        assert ours.log_probs == pytest.approx(plain.log_probs, abs=5e-5)  # without LayerNorm numbers are larger
 
 
 def test_random_models_write_what_these_tests_need():
     sources = {seed: padded_sources(seed, (7, 4, 2, 5, 3)) for seed in SEEDS}
-    models = [(_model(seed, **changes), sources[seed]) for changes in VARIANTS for seed in SEEDS]
+    models = [(lively_model(seed, **changes), sources[seed]) for changes in VARIANTS for seed in SEEDS]
     found = [h.ids for model, source in models for h in greedy(model, source, 20)]
     lengths = {len(ids) for ids in found}
     assert 20 in lengths and len(lengths) > 6  # some cut off at the limit, others ended at different steps
-    assert len(set(found)) > len(found) / 3 and max(len(set(ids)) for ids in found) > 4
+    assert len(set(found)) > len(found) / 4 and max(len(set(ids)) for ids in found) > 4
 
 
 @variants
 @pytest.mark.parametrize("seed", SEEDS[:3])
 def test_greedy_is_the_argmax_of_teacher_forcing(changes, seed):
-    model, source = _model(seed, **changes), padded_sources(seed, (7,))
+    model, source = lively_model(seed, **changes), padded_sources(seed, (7,))
     (found,) = greedy(model, source, 12)
     probs, every = _forced(model, source, found.ids)
     every[:, [0, 2]] = -torch.inf  # <pad> and <s> are never written
@@ -70,7 +75,7 @@ def test_greedy_is_the_argmax_of_teacher_forcing(changes, seed):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_batch_equals_each_sentence_alone(write, seed):
     lengths = (7, 4, 2, 5, 3)
-    model, source = _model(seed), padded_sources(seed, lengths)
+    model, source = lively_model(seed), padded_sources(seed, lengths)
     for row, (length, ours) in enumerate(zip(lengths, write(model, source, limit=15), strict=True)):
         (alone,) = write(model, source[row : row + 1, :length], limit=15)
         assert ours.ids == alone.ids and ours.log_probs == pytest.approx(alone.log_probs, abs=1e-5)
@@ -79,7 +84,7 @@ def test_a_batch_equals_each_sentence_alone(write, seed):
 @pytest.mark.parametrize("write", [greedy, beam])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_an_output_ends_once_or_is_cut_off(write, seed):
-    for found in write(_model(seed), padded_sources(seed), limit=9):
+    for found in write(lively_model(seed), padded_sources(seed), limit=9):
         assert 0 < len(found.ids) == len(found.log_probs) <= 9
         assert END not in found.ids[:-1] and not {0, 2} & set(found.ids)
         assert found.ids[-1] == END or len(found.ids) == 9
@@ -87,7 +92,7 @@ def test_an_output_ends_once_or_is_cut_off(write, seed):
 
 @pytest.mark.parametrize("write", [greedy, beam])
 def test_start_and_pad_are_never_written(write):
-    model = _model(1)
+    model = lively_model(1)
     model.embedding.weight[[0, 2]] *= 50  # the two pieces the model would like best
     written = {i for seed in SEEDS for h in write(model, padded_sources(seed), limit=5) for i in h.ids}
     assert written and not written & {0, 2}
@@ -97,7 +102,7 @@ def test_start_and_pad_are_never_written(write):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_one_beam_is_greedy(changes, seed):
     # With alpha > 0 a longer hypothesis may still overtake one that has ended, so only without it are they the same.
-    model, source = _model(seed, **changes), padded_sources(seed, (7, 4, 2, 5))
+    model, source = lively_model(seed, **changes), padded_sources(seed, (7, 4, 2, 5))
     for ours, plain in zip(beam(model, source, 1, alpha=0.0, limit=15), greedy(model, source, 15), strict=True):
         assert ours.ids == plain.ids
         assert ours.log_probs == pytest.approx(plain.log_probs, abs=1e-4)
@@ -107,7 +112,7 @@ def test_one_beam_is_greedy(changes, seed):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_wide_beam_is_an_exhaustive_search(alpha, seed):
     vocab, steps = 7, 4
-    model = _model(seed, vocab_size=vocab)
+    model = lively_model(seed, vocab_size=vocab)
     source = padded_sources(seed, (5,), vocab=vocab)
     ordinary = [1, 4, 5, 6]
     finished = []
@@ -123,7 +128,7 @@ def test_a_wide_beam_is_an_exhaustive_search(alpha, seed):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_beam_reports_teacher_forced_probabilities(seed):
-    model, source = _model(seed), padded_sources(seed, (6,))
+    model, source = lively_model(seed), padded_sources(seed, (6,))
     (found,) = beam(model, source, 4, limit=12)
     probs, _ = _forced(model, source, found.ids)
     assert found.log_probs == pytest.approx(probs.tolist(), abs=1e-4)
@@ -132,7 +137,7 @@ def test_beam_reports_teacher_forced_probabilities(seed):
 def test_beam_finds_no_worse_than_greedy_on_average():
     gains = []
     for seed in SEEDS:
-        model, source = _model(seed), padded_sources(seed)
+        model, source = lively_model(seed), padded_sources(seed)
         for wide, plain in zip(beam(model, source, 8, 0.0, 15), greedy(model, source, 15), strict=True):
             if plain.ids[-1] == END:
                 gains.append(wide.score - plain.score)
@@ -147,7 +152,7 @@ def test_output_limit(length, limit, wanted):
 
 @pytest.mark.parametrize("write", [greedy, beam])
 def test_the_limit_of_a_row_is_that_of_its_own_length(write):
-    model = _model(1, max_positions=128)
+    model = lively_model(1, max_positions=128)
     model.embedding.weight[END] = -10 * model.embedding.weight[5]
     model.embedding.weight[5] *= 10  # one of the two is far ahead at every step; keep sources that never end
     found = write(model, padded_sources(3, (11, 2, 5)))
@@ -156,7 +161,7 @@ def test_the_limit_of_a_row_is_that_of_its_own_length(write):
 
 @pytest.mark.parametrize("write", [greedy, beam])
 def test_output_fills_the_positions_and_no_more(write):
-    model = _model(1, max_positions=8)
+    model = lively_model(1, max_positions=8)
     model.embedding.weight[END] = 0
     model.embedding.weight[5] *= 3
     (found,) = write(model, padded_sources(1, (7,)))
@@ -173,7 +178,7 @@ def test_score_is_the_sum():
     assert Hypothesis((5, 3), (-0.5, -0.25)).score == -0.75
 
 
-@variants
+@pytest.mark.parametrize("changes", [one for one in VARIANTS if one.get("causal", True)], ids=variant_name)
 @pytest.mark.parametrize("arranged", [False, True])
 @torch.inference_mode()
 def test_a_step_is_the_decoder_and_survives_a_choice_of_rows(changes, arranged):

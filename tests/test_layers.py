@@ -3,6 +3,7 @@ import torch
 from torch import nn
 
 from tests.build import D_MODEL, HEADS, tiny_config
+from transformer.config import NORMS
 from transformer.layers import DecoderLayer, EncoderLayer, SubLayer
 from transformer.masks import causal_mask
 from transformer.tap import Tap
@@ -24,36 +25,57 @@ def _copy_attention(ours, theirs):
     theirs.out_proj.load_state_dict(ours.output.state_dict())
 
 
-@pytest.mark.parametrize("norm", ["post", "pre"])
-def test_residual_by_hand(norm):
-    layer = SubLayer(tiny_config(d_model=2, heads=1, norm=norm, layer_norm_eps=1e-9)).eval()
+@pytest.mark.parametrize(
+    ("norm", "residual", "wanted"),
+    [
+        ("post", True, (1, -1)),  # LayerNorm(x - 5 x) = LayerNorm(-4, -12)
+        ("post", False, (1, -1)),  # LayerNorm(-5 x) = LayerNorm(-5, -15)
+        ("pre", True, (6, -2)),  # x - 5 LayerNorm(x) = (1 + 5, 3 - 5)
+        ("pre", False, (5, -5)),  # -5 LayerNorm(x)
+        ("none", True, (-4, -12)),  # x - 5 x
+        ("none", False, (-5, -15)),  # -5 x
+    ],
+)
+def test_residual_by_hand(norm, residual, wanted):
+    layer = SubLayer(tiny_config(d_model=2, heads=1, norm=norm, residual=residual, layer_norm_eps=1e-9)).eval()
     x = torch.tensor([[[1.0, 3.0]]])  # LayerNorm of it is (-1, 1)
-    output = layer(x, lambda y: 10 * y)
-    # post: LayerNorm(x + 10 x) = (-1, 1); pre: x + 10 LayerNorm(x) = (1 - 10, 3 + 10)
-    assert output.flatten().tolist() == pytest.approx([-1, 1] if norm == "post" else [-9, 13], abs=1e-5)
+    assert layer(x, lambda y: -5 * y).flatten().tolist() == pytest.approx(wanted, abs=1e-5)
 
 
-@pytest.mark.parametrize("norm", ["post", "pre"])
-def test_residual_identities(norm):
-    layer = _scatter(SubLayer(tiny_config(norm=norm)).eval(), 1)
+def test_norm_by_hand_with_and_without_x():
+    """What x is to LayerNorm of the sum: Sublayer(x) = (0, 2) and x = (4, 0) give LayerNorm(4, 2), or LayerNorm(0, 2)."""
+    x, update = torch.tensor([[[4.0, 0.0]]]), torch.tensor([[[0.0, 2.0]]])
+    for residual, wanted in ((True, [1, -1]), (False, [-1, 1])):
+        layer = SubLayer(tiny_config(d_model=2, heads=1, residual=residual, layer_norm_eps=1e-9)).eval()
+        assert layer(x, lambda y: update).flatten().tolist() == pytest.approx(wanted, abs=1e-5)
+
+
+@pytest.mark.parametrize("residual", [True, False])
+@pytest.mark.parametrize("norm", NORMS)
+def test_residual_identities(norm, residual):
+    layer = _scatter(SubLayer(tiny_config(norm=norm, residual=residual)).eval(), 1)
     x = torch.randn(BATCH, SOURCE, D_MODEL)
     tap = Tap()
     output = layer(x, torch.tanh, tap)
     records = tap.finish()
     assert list(records) == ["enters", "update", "sum", "leaves"]
     assert torch.equal(records["enters"], x) and torch.equal(records["leaves"], output)
-    assert torch.equal(records["enters"] + records["update"], records["sum"])
-    assert torch.equal(output, records["sum"] if norm == "pre" else layer.norm(records["sum"]))
+    assert torch.equal(records["enters"] * residual + records["update"], records["sum"])
+    assert torch.equal(output, layer.norm(records["sum"]) if norm == "post" else records["sum"])
+    assert bool(list(layer.parameters())) == (norm != "none")
     assert torch.equal(records["update"], torch.tanh(layer.norm(x) if norm == "pre" else x))
 
 
-def test_dropout_falls_on_the_update_only_and_only_in_training():
-    layer = SubLayer(tiny_config(norm="pre", dropout=0.5))
+@pytest.mark.parametrize("residual", [True, False])
+@pytest.mark.parametrize("norm", ["pre", "none"])
+def test_dropout_falls_on_the_update_only_and_only_in_training(norm, residual):
+    layer = SubLayer(tiny_config(norm=norm, residual=residual, dropout=0.5))
     x = torch.randn(BATCH, SOURCE, D_MODEL)
+    past = x * residual
     torch.manual_seed(3)
-    difference = layer.train()(x, torch.ones_like) - x
+    difference = layer.train()(x, torch.ones_like) - past
     torch.testing.assert_close(difference.round(decimals=4).unique(), torch.tensor([0.0, 2.0]))
-    assert torch.equal(layer.eval()(x, torch.ones_like), x + 1)
+    assert torch.equal(layer.eval()(x, torch.ones_like), past + 1)
 
 
 @pytest.mark.parametrize(("norm", "activation"), CHOICES)

@@ -13,12 +13,13 @@ from tests.build import (
     tiny_model,
     variant_name,
 )
-from transformer.config import preset
+from transformer.config import NORMS, preset
 from transformer.model import TooLongError, Transformer
 from transformer.stepping import Stepper
 from transformer.tap import FUSED, OFF, Tap
 
 variants = pytest.mark.parametrize("changes", VARIANTS, ids=variant_name)
+masked = pytest.mark.parametrize("changes", [one for one in VARIANTS if one.get("causal", True)], ids=variant_name)
 
 
 @variants
@@ -45,7 +46,7 @@ def test_one_table_serves_encoder_decoder_and_output():
     assert [name for name, p in model.named_parameters() if VOCAB in p.shape] == ["embedding.weight"]
 
 
-@variants
+@masked
 def test_the_future_is_invisible_at_every_position(changes):
     model, source, target = tiny_model(**changes), padded_sources(1), targets_in(2, 3)
     logits = model(source, target)
@@ -55,6 +56,23 @@ def test_the_future_is_invisible_at_every_position(changes):
         perturbed = model(source, changed)
         assert torch.equal(perturbed[:, :place], logits[:, :place])
         assert (perturbed[:, place:] != logits[:, place:]).any(-1).all()
+
+
+@pytest.mark.parametrize("changes", [{"causal": False, "norm": norm} for norm in NORMS], ids=variant_name)
+def test_without_the_mask_every_row_sees_every_token_and_no_padding(changes):
+    model, source, target = tiny_model(**changes), padded_sources(1), targets_in(2, 3)
+    target[1, 3:] = 0
+    logits = model(source, target)
+    for place in range(1, TARGET):
+        changed = target.clone()
+        changed[:, place] = (changed[:, place] - 4 + 1) % (VOCAB - 4) + 4
+        changed[1, 3:] = 0
+        moved = (model(source, changed) != logits).any(-1)
+        assert moved[[0, 2]].all() and bool(moved[1].all()) == (place < 3)
+    tap = Tap()
+    model(source, target, tap)
+    seen = tap.records["decoder.0.self.mask"]
+    assert seen[[0, 2]].all() and seen[1, ..., :3].all() and not seen[1, ..., 3:].any()
 
 
 @variants
@@ -86,7 +104,7 @@ def test_padded_targets_change_nothing_before_the_padding():
     torch.testing.assert_close(logits[:, :TARGET], model(source, target), rtol=0, atol=1e-5)
 
 
-@variants
+@masked
 @pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize("tap", [OFF, FUSED], ids=["plain", "fused"])
 def test_teacher_forcing_equals_decoding_step_by_step(changes, seed, tap):
@@ -105,6 +123,22 @@ def test_teacher_forcing_equals_decoding_step_by_step(changes, seed, tap):
 def test_fused_equals_plain(changes, seed):
     model, source, target = tiny_model(seed, **changes), padded_sources(seed), targets_in(seed, 3)
     torch.testing.assert_close(model(source, target, FUSED), model(source, target), rtol=0, atol=1e-5)
+
+
+def test_without_norm_there_is_none_anywhere():
+    model = tiny_model(norm="none")
+    assert not any(isinstance(module, torch.nn.LayerNorm) for module in model.modules())
+    assert not any("norm" in name for name in model.state_dict())
+    tap = Tap()
+    model(padded_sources(1), targets_in(2, 3), tap)
+    assert torch.equal(tap.records["encoder.output"], tap.records["encoder.1.ff.sum"])
+    assert torch.equal(tap.records["decoder.output"], tap.records["decoder.1.ff.sum"])
+
+
+def test_a_model_without_the_mask_is_not_decoded_with_a_cache():
+    model, source = tiny_model(causal=False), padded_sources(1)
+    with pytest.raises(ValueError, match=r"^this model has no causal mask, .*; use Replay$"):
+        Stepper(model, model.encode(source), source)
 
 
 def test_pre_norm_ends_in_a_norm_and_post_norm_does_not():
@@ -150,10 +184,10 @@ def test_initial_scale():
     assert model(padded_sources(1), targets_in(2, 3)).std().item() == pytest.approx(1, rel=0.2)
 
 
-def _count(vocab, d, d_ff, layers, pre=False, positions=0):
+def _count(vocab, d, d_ff, layers, pre=False, positions=0, normed=True):
     attention = 4 * (d * d + d)
     feed_forward = d * d_ff + d_ff + d_ff * d + d
-    norm = 2 * d
+    norm = 2 * d * normed
     encoder = attention + feed_forward + 2 * norm
     decoder = 2 * attention + feed_forward + 3 * norm
     return vocab * d + layers * (encoder + decoder) + pre * 2 * norm + positions * d
@@ -172,7 +206,12 @@ def test_parameter_counts_of_table_3(name, exact, million):
 
 
 @pytest.mark.parametrize(
-    ("changes", "extra"), [({}, {}), ({"norm": "pre"}, {"pre": True}), ({"positions": "learned"}, {"positions": 64})]
-)
+    ("changes", "extra"),
+    [
+        ({}, {}), ({"norm": "pre"}, {"pre": True}), ({"positions": "learned"}, {"positions": 64}),
+        ({"norm": "none"}, {"normed": False}), ({"residual": False}, {}), ({"causal": False}, {}),
+        ({"norm": "pre", "residual": False, "causal": False}, {"pre": True}),
+    ],
+)  # fmt: skip
 def test_parameter_count_of_options(changes, extra):
     assert tiny_model(**changes).parameter_count() == _count(VOCAB, 66, 37, 2, **extra)

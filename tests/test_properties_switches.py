@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import torch
@@ -171,7 +172,7 @@ def test_scaling_off_multiplies_by_the_root_of_d_k(data: st.DataObject) -> None:
 def test_the_causal_mask_off_changes_what_it_may(data: st.DataObject) -> None:
     """Of the head that is opened the rows that had no future to see stay, and the past keeps its shares; padding stays
     hidden; the encoder and the other heads never notice."""
-    model = data.draw(models())
+    model = data.draw(models(causal=True))
     batch = data.draw(batches(model))
     layer = data.draw(st.integers(0, model.config.decoder_layers - 1))
     head = data.draw(st.integers(0, model.config.heads - 1))
@@ -194,6 +195,20 @@ def test_the_causal_mask_off_changes_what_it_may(data: st.DataObject) -> None:
 
 @given(st.data())
 @properties(40)
+def test_the_causal_mask_off_is_a_model_without_it(data: st.DataObject) -> None:
+    """To the last bit, with whatever else is switched; and a model without it has nothing to take off."""
+    model = data.draw(models(causal=True))
+    batch = data.draw(batches(model, rows=1))
+    value, off = data.draw(many_switches(model, min(*batch.sources, *batch.targets))), Unmask("causal")
+    without = Transformer.holding(dataclasses.replace(model.config, causal=False), model.state_dict()).eval()
+    wanted = run(model, batch, value + off)
+    for found in (run(without, batch, value), run(without, batch, value + off)):
+        assert list(found) == list(wanted)
+        assert all(torch.equal(found[name], tensor) for name, tensor in wanted.items())
+
+
+@given(st.data())
+@properties(40)
 def test_what_is_skipped_or_silenced_is_not_there(data: st.DataObject) -> None:
     model = data.draw(models())
     batch = data.draw(batches(model))
@@ -202,7 +217,8 @@ def test_what_is_skipped_or_silenced_is_not_there(data: st.DataObject) -> None:
     plain, off = run(model, batch), run(model, batch, Interventions((switch,)))
     at = f"{switch.stack}.{switch.layer}.{part}."
     if isinstance(switch, Skip):
-        assert not off[at + "update"].any() and torch.equal(off[at + "sum"], off[at + "enters"])
+        left = off[at + "enters"] if model.config.residual else torch.zeros_like(off[at + "enters"])
+        assert not off[at + "update"].any() and torch.equal(off[at + "sum"], left)
     else:
         kept = torch.ones(model.config.d_ff, dtype=torch.bool)
         kept[switch.neuron] = False
@@ -239,7 +255,8 @@ def test_weights_stay_weights(data: st.DataObject) -> None:
     for name, total in records.items():
         if name.endswith(".sum"):
             at = name.removesuffix("sum")
-            assert torch.equal(total, records[at + "enters"] + records[at + "update"])
+            past = records[at + "enters"] if model.config.residual else 0
+            assert torch.equal(total, past + records[at + "update"])
 
 
 @given(st.data())
@@ -266,7 +283,7 @@ def test_any_switches_against_loops_in_any_model(data: st.DataObject) -> None:
 @properties(40)
 def test_decoding_with_what_came_before_kept_is_decoding_anew(data: st.DataObject) -> None:
     """Under any switches that let nothing of the future in: key-value cache and whole prefixes write the same."""
-    model = data.draw(models())
+    model = data.draw(models(causal=True))
     batch = data.draw(batches(model, rows=1))
     value = data.draw(many_switches(model, 1))
     assume(not value.replays)

@@ -17,6 +17,7 @@ import transformer
 from tests.build import HEADS, SOURCE, TARGET, padded_sources, targets_in, tiny_model
 from tests.reference import position
 from transformer.attention import MultiHeadAttention
+from transformer.config import NORMS
 from transformer.decoding import greedy
 from transformer.layers import DecoderLayer, EncoderLayer
 from transformer.model import Transformer
@@ -50,7 +51,7 @@ def copy_attention(ours: MultiHeadAttention, theirs: nn.MultiheadAttention) -> N
 
 
 def twin(model: Transformer) -> nn.Transformer:
-    """An nn.Transformer with the weights of ours, in eval mode.
+    """An nn.Transformer with the weights of ours, in eval mode; it always has residual connections.
 
     PyTorch's default ends both stacks in a LayerNorm, with post-norm too; the paper and our post-norm do not, so the
     stacks are built one by one.
@@ -82,7 +83,10 @@ def twin(model: Transformer) -> nn.Transformer:
         other.linear1.load_state_dict(mine.feed_forward.inner.state_dict())
         other.linear2.load_state_dict(mine.feed_forward.outer.state_dict())
         for number, residual in enumerate(norms, 1):
-            getattr(other, f"norm{number}").load_state_dict(residual.norm.state_dict())
+            if config.norm == "none":
+                setattr(other, f"norm{number}", nn.Identity())
+            else:
+                getattr(other, f"norm{number}").load_state_dict(residual.norm.state_dict())
     if pre:
         encoder.norm.load_state_dict(model.encoder_norm.state_dict())
         decoder.norm.load_state_dict(model.decoder_norm.state_dict())
@@ -140,11 +144,15 @@ def their_pass(model: Transformer, theirs: nn.Transformer, source: Tensor, targe
     """What leaves the encoder and the decoder, [batch, token, d_model] each."""
     padding, late = source == model.config.pad_id, target == model.config.pad_id
     late[:, 0] = False  # what decoding begins with is no padding, whatever its id
-    memory = theirs.encoder(embedded(model, source), src_key_padding_mask=padding)
+    torch.backends.mha.set_fastpath_enabled(model.config.norm != "none")  # the fast path asks for a LayerNorm
+    try:
+        memory = theirs.encoder(embedded(model, source), src_key_padding_mask=padding)
+    finally:
+        torch.backends.mha.set_fastpath_enabled(True)
     hidden = theirs.decoder(
         embedded(model, target, "target"),
         memory,
-        tgt_mask=future(target.shape[1]),
+        tgt_mask=future(target.shape[1]) if model.config.causal else None,
         tgt_key_padding_mask=late,
         memory_key_padding_mask=padding,
     )
@@ -198,6 +206,13 @@ def check(model: Transformer, source: Tensor, target: Tensor) -> None:
 @pytest.mark.parametrize(("norm", "activation"), CHOICES)
 def test_random_weights_in_a_padded_batch(norm: str, activation: str, positions: str, seed: int) -> None:
     check(*random_batch(seed, norm=norm, activation=activation, positions=positions, encoder_layers=3))
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("causal", [True, False])
+@pytest.mark.parametrize("norm", NORMS)
+def test_random_weights_without_norm_and_without_mask(norm: str, causal: bool, seed: int) -> None:
+    check(*random_batch(seed, norm=norm, causal=causal, activation="gelu", encoder_layers=3))
 
 
 @pytest.mark.parametrize("name", TRAINED)

@@ -9,7 +9,7 @@ from reprlib import repr as shown  # a config.json may hold a megabyte where a n
 from typing import Any
 
 ACTIVATIONS = ("relu", "gelu", "swish")
-NORMS = ("post", "pre")
+NORMS = ("post", "pre", "none")
 POSITIONS = ("sinusoidal", "learned", "none")
 LAYOUTS = ("interleaved", "halves")
 
@@ -45,7 +45,12 @@ class ModelConfig:
     attention_dropout: on the attention weights, an option the paper does not describe (its code has it)
     activation:      "relu" (equation 2), "gelu" (Hendrycks and Gimpel 2016) or "swish", z sigmoid(z) (Ramachandran et
                      al. 2017), which is SiLU by another name
-    norm:            "post", LayerNorm(x + Sublayer(x)) as in section 3.1; or "pre", x + Sublayer(LayerNorm(x))
+    norm:            "post", LayerNorm(x + Sublayer(x)) as in section 3.1; "pre", x + Sublayer(LayerNorm(x)), and one
+                     more LayerNorm at the end of each stack (Xiong et al. 2020); or "none", x + Sublayer(x)
+    residual:        the connection around each sub-layer (section 3.1), "x +" above; False: what leaves a sub-layer is
+                     Sublayer(x) alone, LayerNorm(Sublayer(x)) or Sublayer(LayerNorm(x)), as if there were none
+    causal:          the decoder's self-attention hides the future (section 3.2.3); False: every position sees all that
+                     the decoder is fed, in training and in use, as if that mask had been left out
     positions:       "sinusoidal" (section 3.5), "learned" (Table 3, row E), or "none"
     layout:          of sinusoidal positions: "interleaved", sine and cosine by turns as in section 3.5; or "halves",
                      all sines before all cosines, as in Marian: the same numbers in another order
@@ -80,6 +85,8 @@ class ModelConfig:
     embedding_scale: bool = True
     tied_output: bool = True
     output_bias: bool = False
+    residual: bool = True
+    causal: bool = True
     layer_norm_eps: float = 1e-5
     pad_id: int = 0
     unk_id: int = 1
@@ -101,7 +108,7 @@ class ModelConfig:
             raise ConfigError(
                 f"target_vocab_size is {shown(own)}; nothing, or a whole number from {low} to {high:,} is allowed"
             )
-        for name in ("scaling", "embedding_scale", "tied_output", "output_bias"):
+        for name in ("scaling", "embedding_scale", "tied_output", "output_bias", "residual", "causal"):
             if type(getattr(self, name)) is not bool:
                 raise ConfigError(f"{name} is {shown(getattr(self, name))}; true and false are allowed")
         if self.d_model % self.heads:

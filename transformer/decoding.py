@@ -73,9 +73,9 @@ def _limits(model: Transformer, source: Tensor, limit: int | None) -> list[int]:
 
 def _start(model: Transformer, source: Tensor, cached: bool, tap: AnyTap, repeat: int = 1) -> Stepper | Replay:
     """What decodes the sources step by step, each of them `repeat` times."""
-    if tap.off and cached:
+    plain = not (cached and model.config.causal) or tap.replays
+    if tap.off and not plain:
         tap = FUSED
-    plain = not cached or tap.replays
     memory = model.encode(source, tap).repeat_interleave(repeat, 0)
     source = source.repeat_interleave(repeat, 0)
     return Replay(model, memory, source, tap) if plain else Stepper(model, memory, source, tap)
@@ -102,7 +102,8 @@ def greedy(
     source: ids [batch, source] ending in </s>, padded. limit: tokens to write at most (see `output_limit`).
     cached: keep keys and values between steps; without, every step runs the whole prefix through the plain
     arithmetic. Both give the same tokens. tap: what edits every pass (`EditingTap`), with keys and values kept unless
-    an edit lets the future in; rows of a batch that are padded see what an edit of the mask lets them see.
+    an edit lets the future in; rows of a batch that are padded see what an edit of the mask lets them see. Of a model
+    without the causal mask nothing is ever kept.
     """
     config = model.config
     limits = torch.tensor(_limits(model, source, limit), device=source.device)

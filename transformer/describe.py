@@ -8,7 +8,7 @@ Boxes go by the names of `transformer.tap`, in the order of a pass (LayerNorm co
     source.embedding, source.positions          what enters the encoder; target.* likewise for the decoder
     encoder.L.self, encoder.L.ff                sub-layers, L = 0, 1, ...; decoder.L.self, .cross and .ff
     encoder.L.self.norm                         the LayerNorm of that sub-layer; likewise for the others
-    encoder.norm, decoder.norm                  the LayerNorm at the end of a pre-norm stack
+    encoder.norm, decoder.norm                  the LayerNorm at the end of a pre-norm stack; none with norm="none"
     output                                      the projection to logits
     other                                       parameters that belong to none of these, if a model has any
 """
@@ -219,8 +219,7 @@ def _outside(model: Transformer, names: Mapping[int, str]) -> dict[str, list[str
     which table the output projection multiplies with."""
     calm = copy.copy(model)  # the same tensors, but without dropout: it would draw the random numbers of a training
     calm.training = False
-    ids = torch.tensor([[model.config.start_id]], device=model.device)
-    tap = Tap()
+    ids, tap = torch.tensor([[model.config.start_id]], device=model.device), Tap()
     with torch.no_grad(), _Reads(tap, names) as reads:
         vectors = [calm.embed(ids, tap=tap.at(side), side=side) for side in SIDES]
         calm.project(vectors[-1], tap)
@@ -239,7 +238,7 @@ def _layers(model: Transformer, stack: str) -> Iterator[tuple[str, nn.Module]]:
                 key, residual = f"{stack}.{index}.{sub}", getattr(layer, around)
                 pair = [(key, getattr(layer, inner)), (f"{key}.norm", residual.norm)]
                 yield from reversed(pair) if residual.pre else pair
-    yield f"{stack}.norm", getattr(model, f"{stack}_norm")  # without tensors where the model is post-norm
+    yield f"{stack}.norm", getattr(model, f"{stack}_norm")  # without tensors but where the model is pre-norm
 
 
 def _read(model: Transformer, tensors: Mapping[str, Tensor]) -> dict[str, list[str]]:
@@ -269,7 +268,7 @@ def _named(config: ModelConfig, key: str) -> tuple[str, str | None]:
     name, section = KNOWN[words[-1]]
     if words[-1] == "positions":
         name = f"{'no' if config.positions == 'none' else config.positions} positions"
-    if words[0] == "decoder" and words[-1] == "self":
+    if words[0] == "decoder" and words[-1] == "self" and config.causal:
         name = "masked self-attention"
     if words[-1] == "norm" and len(words) == 2:
         name, section = "last LayerNorm", None
@@ -369,7 +368,9 @@ def _sizes(config: ModelConfig) -> str:
     layers = f"{config.encoder_layers} + {config.decoder_layers} layers"
     pieces = f"{' + '.join(f'{one:,}' for one in (config.vocab_size, config.target_vocab_size) if one)} pieces"
     parts = [f"d_model {config.d_model:,}", f"d_ff {config.d_ff:,}", heads, layers, pieces, config.activation]
-    parts += [f"{config.norm}-norm", positions, *["no scaling"] * (not config.scaling)]
+    parts += ["no LayerNorm" if config.norm == "none" else f"{config.norm}-norm", positions]
+    left_out = {"residual connections": config.residual, "causal mask": config.causal, "scaling": config.scaling}
+    parts += [f"no {name}" for name, there in left_out.items() if not there]
     parts += ["embeddings unscaled"] * (not config.embedding_scale) + ["output matrix apart"] * (not config.tied_output)
     return ", ".join(parts + ["a bias a logit"] * config.output_bias)
 

@@ -13,24 +13,31 @@ from transformer.feedforward import FeedForward
 from transformer.tap import OFF, AnyTap
 
 
-class SubLayer(nn.Module):
-    """The residual connection around a sub-layer: LayerNorm(x + Sublayer(x)), section 3.1.
+def layer_norm(config: ModelConfig) -> nn.LayerNorm:
+    """LayerNorm over the d_model numbers of a token (Ba et al. 2016), with gamma and beta."""
+    return nn.LayerNorm(config.d_model, eps=config.layer_norm_eps)
 
-    With norm="pre": x + Sublayer(LayerNorm(x)) (Xiong et al. 2020). Dropout on the sub-layer's output before it is
-    added (section 5.4).
+
+class SubLayer(nn.Module):
+    """The residual connection around a sub-layer, and its LayerNorm: LayerNorm(x + Sublayer(x)), section 3.1.
+
+    With norm="pre": x + Sublayer(LayerNorm(x)) (Xiong et al. 2020); with "none": x + Sublayer(x). With residual=False
+    each without its "x +". Dropout on the sub-layer's output before it is added (section 5.4).
     """
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
-        self.norm = nn.LayerNorm(config.d_model, eps=config.layer_norm_eps)
+        self.norm = layer_norm(config) if config.norm != "none" else nn.Identity()
         self.pre = config.norm == "pre"
+        self.residual = config.residual
         self.dropout = config.dropout
 
     def forward(self, x: Tensor, compute: Callable[[Tensor], Tensor], tap: AnyTap = OFF) -> Tensor:
         """x: [batch, token, d_model]; compute: the sub-layer, same shape in and out. Returns the same shape."""
         x = tap("enters", x)
         update = tap("update", compute(self.norm(x) if self.pre else x))
-        total = tap("sum", x + (dropout(update, self.dropout) if self.training else update))
+        kept = dropout(update, self.dropout) if self.training else update
+        total = tap("sum", x + kept if self.residual else kept)
         return tap("leaves", total if self.pre else self.norm(total))
 
 
@@ -57,7 +64,7 @@ class EncoderLayer(nn.Module):
 
 
 class DecoderLayer(nn.Module):
-    """Masked self-attention, attention to the encoder's output ("cross"), then feed-forward."""
+    """Self-attention, masked by what is handed in, attention to the encoder's output ("cross"), then feed-forward."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()

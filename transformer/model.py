@@ -11,8 +11,8 @@ from torch import Tensor, nn
 from transformer.attention import MultiHeadAttention
 from transformer.config import ModelConfig
 from transformer.dropout import dropout
-from transformer.layers import DecoderLayer, EncoderLayer
-from transformer.masks import causal_mask, padding_mask, real_tokens
+from transformer.layers import DecoderLayer, EncoderLayer, layer_norm
+from transformer.masks import causal_mask, needed, padding_mask, real_tokens
 from transformer.positional import LearnedPositions, NoPositions, Positions, SinusoidalPositions
 from transformer.tap import OFF, AnyTap
 
@@ -45,8 +45,8 @@ class Transformer(nn.Module):
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
         pre = config.norm == "pre"
-        self.encoder_norm = nn.LayerNorm(config.d_model, eps=config.layer_norm_eps) if pre else nn.Identity()
-        self.decoder_norm = nn.LayerNorm(config.d_model, eps=config.layer_norm_eps) if pre else nn.Identity()
+        self.encoder_norm = layer_norm(config) if pre else nn.Identity()
+        self.decoder_norm = layer_norm(config) if pre else nn.Identity()
         width, pieces = config.d_model, config.output_size
         self.target_embedding = nn.Embedding(pieces, width) if config.target_vocab_size else None
         self.output_matrix = None if config.tied_output else nn.Parameter(torch.empty(pieces, width))
@@ -144,7 +144,7 @@ class Transformer(nn.Module):
 
     def encode(self, source: Tensor, tap: AnyTap = OFF) -> Tensor:
         """source: ids [batch, source], padded with pad_id. Returns the memory, [batch, source, d_model]."""
-        mask = padding_mask(source, self.config.pad_id)
+        mask = needed(padding_mask(source, self.config.pad_id), tap.fused)
         x = self.embed(source, tap=tap.at("source"))
         at = tap.at("encoder")
         for index, layer in enumerate(self.encoder):
@@ -162,11 +162,14 @@ class Transformer(nn.Module):
 
         target: ids fed in, [batch, target], starting with <s>; memory: from `encode`; source: the ids memory came
         from, for its padding mask. One token at a time: `Stepper`.
-        Returns [batch, target, d_model]; row q, fed token q, predicts token q + 1.
+        Returns [batch, target, d_model]; row q, fed token q, predicts token q + 1. With causal=False it sees token
+        q + 1, where that is fed: what it predicts while decoding, where it is not, is another matter.
         """
-        cross_mask = padding_mask(source, self.config.pad_id)
-        real = real_tokens(target, self.config.pad_id)[:, None, None, :]
-        self_mask = causal_mask(target.shape[1], target.device) & real
+        cross_mask = needed(padding_mask(source, self.config.pad_id), tap.fused)
+        self_mask = needed(real_tokens(target, self.config.pad_id)[:, None, None, :], tap.fused)
+        if self.config.causal:
+            causal = causal_mask(target.shape[1], target.device)
+            self_mask = causal if self_mask is None else causal & self_mask
         x = self.embed(target, tap=tap.at("target"), side="target")
         at = tap.at("decoder")
         for index, layer in enumerate(self.decoder):

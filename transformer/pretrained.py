@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import torch.nn.functional as F
 from transformer.checkpoint import CheckpointError
 from transformer.config import ModelConfig
 from transformer.decoding import ALPHA, PAPER, BeamRule, Hypothesis, beam, greedy, output_limit
+from transformer.files import Packed, read_own
 from transformer.importers import open_folder
 from transformer.interventions import NONE, Hide, InterventionError, Interventions
 from transformer.model import Transformer
@@ -68,7 +69,8 @@ class Pretrained:
     """A model with its tokenizer, shared and never changed.
 
     name: folder name; languages: of source and target; metrics: scores the checkpoint reports; tokenizer: of the
-    target, and of the source unless that has its own, source_tokenizer; rule, alpha: how it searches with beams.
+    target, and of the source unless that has its own, source_tokenizer; rule, alpha: how it searches with beams;
+    packed: its files, if they are in memory and `path` is no folder.
     """
 
     name: str
@@ -80,10 +82,17 @@ class Pretrained:
     source_tokenizer: AnyTokenizer | None = None
     rule: BeamRule = PAPER
     alpha: float = ALPHA
+    packed: Packed | None = field(default=None, repr=False)
 
     @property
     def config(self) -> ModelConfig:
         return self.model.config
+
+    def beside(self, name: str, largest: int) -> bytes | None:
+        """The file of this name beside the weights, README.md or another; None if there is none. Raises OSError."""
+        if self.packed is not None:
+            return self.packed.read(name, largest) if self.packed.has(name) else None
+        return read_own(self.path / name, largest) if (self.path / name).is_file() else None
 
     def tokenizer_of(self, side: str) -> AnyTokenizer:
         """What reads the "source" or the "target"."""

@@ -21,6 +21,7 @@ from transformer.model import Transformer
 from transformer.tap import FUSED, OFF, AnyTap
 
 Affine = tuple[Tensor, Tensor]
+Norm = tuple[tuple[int], Tensor, Tensor, float]  # what F.layer_norm takes after x
 
 
 def _of(module: nn.Linear) -> Affine:
@@ -37,7 +38,7 @@ class _Layer:
     cross_output: Affine
     inner: Affine
     outer: Affine
-    norms: list[tuple[tuple[int], Tensor, Tensor, float]]
+    norms: list[Norm | None]
     widths: list[int]
     cross_keys: Tensor
     cross_values: Tensor
@@ -50,12 +51,16 @@ class Stepper:
 
     memory: [batch, source, d_model], from `encode`; source: the ids it came from, for its padding mask; tap: edits
     positions, attention, activations and what sub-layers return, one token at a time, so none that lets the future in.
-    Equal to `Transformer.decode` of all tokens fed so far, up to rounding.
+    Equal to `Transformer.decode` of all tokens fed so far, up to rounding. Raises ValueError for a model without the
+    causal mask: a token that is fed changes what all those before it are, keys and values of later layers too.
     """
 
     def __init__(self, model: Transformer, memory: Tensor, source: Tensor, tap: AnyTap = FUSED) -> None:
         config = model.config
-        self.model, self.heads, self.pre = model, config.heads, config.norm == "pre"
+        if not config.causal:
+            raise ValueError("this model has no causal mask, so nothing of a step can be kept for the next; use Replay")
+        self.model, self.heads = model, config.heads
+        self.pre, self.post, self.residual = config.norm == "pre", config.norm == "post", config.residual
         self.tap, self.tap_input = tap.at("decoder"), tap.at("target")
         self.scale = None if config.scaling else 1.0
         self.activation = ACTIVATION[config.activation]
@@ -80,8 +85,10 @@ class Stepper:
         return self._split(keys).contiguous(), self._split(values).contiguous()
 
     @staticmethod
-    def _norm(residual: SubLayer) -> tuple[tuple[int], Tensor, Tensor, float]:
-        norm = residual.norm
+    def _norm(around: SubLayer) -> Norm | None:
+        norm = around.norm
+        if not isinstance(norm, nn.LayerNorm):
+            return None
         return (norm.weight.shape[0],), norm.weight, norm.bias, norm.eps
 
     def _split(self, x: Tensor) -> Tensor:
@@ -92,38 +99,44 @@ class Stepper:
         """[batch, head * width] -> [batch, head, 1, width]"""
         return x.view(len(x), self.heads, 1, -1)
 
+    def _read(self, x: Tensor, norm: Norm | None) -> Tensor:
+        """What a sub-layer reads of x, [batch, d_model]."""
+        return F.layer_norm(x, *norm) if self.pre and norm else x
+
+    def _leaves(self, x: Tensor, update: Tensor, norm: Norm | None) -> Tensor:
+        """What leaves a sub-layer that x entered and that returned the update, [batch, d_model] each."""
+        total = x + update if self.residual else update
+        return F.layer_norm(total, *norm) if self.post and norm else total
+
     def __call__(self, newest: Tensor) -> Tensor:
         """newest: the id each row is fed, [batch, 1]. Returns what predicts the next, [batch, 1, d_model]."""
         x = self.model.embed(newest, self.length, self.tap_input, "target")[:, 0]
         self.length += 1
-        rows, pre = len(x), self.pre
+        rows = len(x)
         seen = None if self.tap.off else newest.new_ones(1, 1, 1, self.length, dtype=torch.bool)
         for number, layer in enumerate(self.layers):
             at = self.tap.at(str(number))
             first, second, third = layer.norms
-            y = F.layer_norm(x, *first) if pre else x
+            y = self._read(x, first)
             queries, keys, values = map(self._heads, F.linear(y, *layer.own).split(layer.widths, -1))
             if layer.keys is not None and layer.values is not None:
                 keys, values = torch.cat((layer.keys, keys), 2), torch.cat((layer.values, values), 2)
             layer.keys, layer.values = keys, values
             here = at.at("self")
             heads = attend(queries, keys, values, seen, scale=self.scale, tap=here)
-            x = x + here("update", F.linear(heads.reshape(rows, -1), *layer.own_output))
-            x = x if pre else F.layer_norm(x, *first)
+            x = self._leaves(x, here("update", F.linear(heads.reshape(rows, -1), *layer.own_output)), first)
 
-            y = F.layer_norm(x, *second) if pre else x
+            y = self._read(x, second)
             queries = self._heads(F.linear(y, *layer.cross_query))
             keys, values = layer.cross_keys, layer.cross_values
             here = at.at("cross")
             heads = attend(queries, keys, values, self.mask, scale=self.scale, tap=here)
-            x = x + here("update", F.linear(heads.reshape(rows, -1), *layer.cross_output))
-            x = x if pre else F.layer_norm(x, *second)
+            x = self._leaves(x, here("update", F.linear(heads.reshape(rows, -1), *layer.cross_output)), second)
 
-            y = F.layer_norm(x, *third) if pre else x
+            y = self._read(x, third)
             here = at.at("ff")
             inner = here("activation", self.activation(F.linear(y, *layer.inner)))
-            x = x + here("update", F.linear(inner, *layer.outer))
-            x = x if pre else F.layer_norm(x, *third)
+            x = self._leaves(x, here("update", F.linear(inner, *layer.outer)), third)
         return self.model.decoder_norm(x)[:, None]
 
     def select(self, rows: Tensor) -> None:
@@ -139,7 +152,8 @@ class Stepper:
 class Replay:
     """The plain twin of `Stepper`: every step runs the whole prefix through `Transformer.decode`, past a tap.
 
-    For switches that a tap makes: with the future in sight, what a step computed before is not what it computes now.
+    For models without the causal mask, and for switches that a tap makes: with the future in sight, what a step
+    computed before is not what it computes now.
     """
 
     def __init__(self, model: Transformer, memory: Tensor, source: Tensor, tap: AnyTap = OFF) -> None:

@@ -98,7 +98,9 @@ def _edit_sub_layer(edits: dict[str, Edit], found: HeadPlan, config: ModelConfig
     def mask(tensor: Tensor) -> Tensor:
         if opened and kind == "decoder_self":
             queries, keys = tensor.shape[-2:]  # one query, the last, while decoding with what came before kept
-            past = torch.ones_like(tensor[0, 0]).tril(keys - queries)
+            past = torch.ones_like(tensor[0, 0])
+            if config.causal:
+                past = past.tril(keys - queries)
             real = tensor[..., -1:, :]  # the last row hides no future
             tensor = (past | _column(found.causal, tensor)) & (real | _column(found.padding, tensor))
         elif opened:

@@ -22,8 +22,10 @@ never meet in it (hooks on shared modules do meet). What is recorded, with `batc
       .weights                              [head, query, key]             softmax of scores over keys; no dropout
       .head_outputs                         [head, query, d_head]          weights times V, before W^O
       .update                               [query, d_model]               what the sub-layer returns, Sublayer(x)
-      .sum                                  [query, d_model]               x + Sublayer(x)
-      .leaves                               [query, d_model]               LayerNorm(sum); with pre-norm the sum itself
+      .sum                                  [query, d_model]               x + Sublayer(x), or with residual=False the
+                                                                           update, after a training's dropout
+      .leaves                               [query, d_model]               LayerNorm(sum); with norm="pre" or "none" the
+                                                                           sum itself
 
     encoder.L.ff.* / decoder.L.ff.*                                        feed-forward sub-layers
       .enters, .update, .sum, .leaves       [token, d_model]               as above

@@ -35,8 +35,8 @@ class AttentionTrace:
     weights          [layer, head, query, key]      softmax of the scores over keys
     head_outputs     [layer, head, query, d_head]   weights times V
     update           [layer, query, d_model]        what the sub-layer returns, Sublayer(x)
-    sum              [layer, query, d_model]        x + Sublayer(x)
-    leaves           [layer, query, d_model]        LayerNorm(sum); with pre-norm the sum itself
+    sum              [layer, query, d_model]        x + Sublayer(x); with residual=False the update itself
+    leaves           [layer, query, d_model]        LayerNorm(sum); with norm="pre" or "none" the sum itself
     scale            [layer, head]                  1 / sqrt(d_k), equation 1; 1 in a model without scaling
     rule             [layer, head], whole           what made the weights, by number in `interventions.RULES`: 0 softmax
     zero             [layer, head], bool            True = knocked out: head_outputs are 0

@@ -40,7 +40,7 @@ FILES = (lambda value: _text(value) or TEXTS[0](value), "the name of a file, or 
 CHECKED = (_any, "")  # by ModelConfig, Settings and Augmentation, whose fields they are
 MODEL_FIELDS = (
     "d_model", "d_ff", "heads", "encoder_layers", "decoder_layers", "dropout", "attention_dropout", "activation",
-    "norm", "positions", "max_positions", "d_k", "scaling",
+    "norm", "positions", "max_positions", "d_k", "scaling", "causal", "residual",
 )  # fmt: skip
 KINDS = ("transformer", RECURRENT)  # the first unless a recipe says otherwise
 RECURRENT_FIELDS = ("d_embedding", "d_state", "d_align", "max_positions")
@@ -51,6 +51,9 @@ SECTIONS: dict[str, dict[str, tuple[Callable[[Any], bool], str]]] = {
         "count": WHOLE,
         "lengths": (lambda value: _two(value, _whole), "a list of two whole numbers above 0"),
         "seed": (lambda value: type(value) is int, "a whole number"),
+        "alphabet": TEXT,
+        "shift": WHOLE,
+        "held_out": WHOLE,
         "train": FILES,
         "validation": FILES,
         "test": FILES,
@@ -108,13 +111,15 @@ def read_recipe(path: Path, changes: Sequence[str] = ()) -> Table:
 
 
 def task_of(recipe: Table) -> dict[str, Any] | None:
-    """ "name", "count", "lengths" and "seed" of a recipe's toy task, if it has one. Raises DataError."""
+    """ "name", "count", "lengths" and "seed" of a recipe's toy task, and "alphabet", "shift" and "held_out" where it
+    says them; None if it has no task. Raises DataError."""
     data = recipe.get("data", {})
     if "task" not in data:
         return None
     if not data.keys() >= {"task", "count", "lengths", "seed"}:
         raise DataError("a task needs task, count, lengths = [LOW, HIGH] and seed in [data] of its recipe")
-    return {"name": data["task"], **{name: data[name] for name in ("count", "lengths", "seed")}}
+    names = ("count", "lengths", "seed", "alphabet", "shift", "held_out")
+    return {"name": data["task"], **{name: data[name] for name in names if name in data}}
 
 
 def files_of(recipe: Table, name: str) -> list[Path] | None:
