@@ -8,6 +8,7 @@
     learning.npz         how its heads formed, as `python -m transformer record` wrote it
     examples.json        sentences worth looking at, and what to look for
     README.md            the model card: data, licence, attribution, settings, scores
+    recipe.toml          what `python -m transformer train --recipe` makes it from, where it was trained on the page
 
 Reading never runs code from a checkpoint: JSON, safetensors and a SentencePiece model only.
 """
@@ -30,7 +31,7 @@ from torch.overrides import TorchFunctionMode
 
 from transformer.config import ConfigError, ModelConfig
 from transformer.decoding import ALPHA, PAPER, BeamRule
-from transformer.files import open_regular, read_bounded, write_whole
+from transformer.files import Files, Folder, Packed, write_whole
 from transformer.model import Transformer
 from transformer.tokenizer import LARGEST_TOKENIZER, AnyTokenizer, Tokenizer, TokenizerError, clean
 from transformer.weights import WeightsError, read_header, read_tensor
@@ -39,7 +40,9 @@ if TYPE_CHECKING:
     from transformer.recurrent.model import RecurrentModel
 
 CONFIG, WEIGHTS, TOKENIZER, METRICS = "config.json", "model.safetensors", "tokenizer.model", "metrics.json"
-RECORDING = "learning.npz"
+RECORDING, LOG, EXAMPLES, CARD, RECIPE = "learning.npz", "training.csv", "examples.json", "README.md", "recipe.toml"
+NEEDED = (CONFIG, WEIGHTS, TOKENIZER)
+FILES = (*NEEDED, METRICS, LOG, RECORDING, EXAMPLES, CARD, RECIPE)  # what a checkpoint may hold
 ARCHITECTURE = "headscope-transformer"
 # Folders of ours that hold something else: what it is, and how it is opened.
 OTHERS = {
@@ -81,20 +84,24 @@ class Checkpoint(Generic[Model]):
 
 def read_json(path: Path, largest: int = LARGEST_JSON) -> Any:
     """What a JSON file of at most `largest` bytes holds. Raises CheckpointError."""
+    return _read_json(Folder(path.parent), path.name, largest)
+
+
+def _read_json(files: Files, name: str, largest: int = LARGEST_JSON) -> Any:
     try:
-        if (size := path.stat().st_size) > largest:
-            raise CheckpointError(f"{path.name} is {size:,} bytes; at most {largest:,} are read")
-        text = read_bounded(path, largest).decode("utf-8")
+        if (size := files.size(name)) > largest:
+            raise CheckpointError(f"{name} is {size:,} bytes; at most {largest:,} are read")
+        text = files.read(name, largest).decode("utf-8")
         value = json.loads(text)
         if "\\u" in text:  # half a character, "\ud800", is JSON and no text: nothing that shows it could be sent
             json.dumps(value, ensure_ascii=False).encode("utf-8")
         return value
     except OSError as error:
-        raise CheckpointError(f"{path.name} cannot be read: {error.strerror}") from error
+        raise CheckpointError(f"{name} cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
         if isinstance(error, CheckpointError):
             raise
-        raise CheckpointError(f"{path.name} is not JSON in UTF-8; the file is damaged or something else") from error
+        raise CheckpointError(f"{name} is not JSON in UTF-8; the file is damaged or something else") from error
 
 
 class _Unfilled(TorchFunctionMode):
@@ -118,39 +125,37 @@ def shapes_only() -> Iterator[None]:
         yield
 
 
-def _read_weights(path: Path, model: nn.Module) -> dict[str, Tensor]:
+def _read_weights(files: Files, model: nn.Module) -> dict[str, Tensor]:
     """The tensors of a safetensors file, float32, checked by name, shape and value against a model on `meta`."""
     wanted = {name: tuple(parameter.shape) for name, parameter in model.named_parameters()}
     try:
-        with open_regular(path) as file:
+        with files.open(WEIGHTS) as file:
             entries = read_header(file)
             found = set(entries)
             if missing := sorted(set(wanted) - found):
-                raise CheckpointError(f"{path.name} has no tensor {missing[0]}, which config.json asks for")
+                raise CheckpointError(f"{WEIGHTS} has no tensor {missing[0]}, which config.json asks for")
             if extra := sorted(found - set(wanted)):
-                raise CheckpointError(f"{path.name} has a tensor {shown(extra[0])}, which config.json knows nothing of")
+                raise CheckpointError(f"{WEIGHTS} has a tensor {shown(extra[0])}, which config.json knows nothing of")
             for name, shape in wanted.items():
                 entry = entries[name]
                 if entry.shape != shape:
                     arrived = shown(list(entry.shape))
-                    raise CheckpointError(f"{path.name}: {name} is {arrived}, config.json asks for {list(shape)}")
+                    raise CheckpointError(f"{WEIGHTS}: {name} is {arrived}, config.json asks for {list(shape)}")
                 if entry.dtype not in DTYPES:
-                    raise CheckpointError(
-                        f"{path.name}: {name} is {entry.dtype}; float16, bfloat16 or float32 is needed"
-                    )
+                    raise CheckpointError(f"{WEIGHTS}: {name} is {entry.dtype}; float16, bfloat16 or float32 is needed")
             if (count := sum(map(math.prod, wanted.values()))) > LARGEST_MODEL:
-                raise CheckpointError(f"{path.name} has {count:,} parameters; at most {LARGEST_MODEL:,} are read")
+                raise CheckpointError(f"{WEIGHTS} has {count:,} parameters; at most {LARGEST_MODEL:,} are read")
             tensors = {}
             for name in wanted:
                 tensor = read_tensor(file, entries[name]).float()
                 if not torch.isfinite(tensor).all():
-                    raise CheckpointError(f"{path.name}: {name} holds values that are not finite numbers")
+                    raise CheckpointError(f"{WEIGHTS}: {name} holds values that are not finite numbers")
                 tensors[name] = tensor
             return tensors
     except OSError as error:
-        raise CheckpointError(f"{path.name} cannot be read: {error.strerror or error}") from error
+        raise CheckpointError(f"{WEIGHTS} cannot be read: {error.strerror or error}") from error
     except WeightsError as error:
-        raise CheckpointError(f"{path.name} is no complete safetensors file; copy it again") from error
+        raise CheckpointError(f"{WEIGHTS} is no complete safetensors file; copy it again") from error
 
 
 def trace_bytes(config: ModelConfig, tokens: int = TOKENS) -> int:
@@ -178,9 +183,20 @@ def bounded(config: ModelConfig) -> ModelConfig:
     return config
 
 
+def _configure(values: dict[str, Any]) -> ModelConfig:
+    return bounded(ModelConfig.from_dict(values))
+
+
 def load_checkpoint(path: Path) -> Checkpoint[Transformer]:
     """Read a checkpoint directory. Raises CheckpointError with one sentence about the first thing that is wrong."""
-    found = read_checkpoint(path, ARCHITECTURE, lambda values: bounded(ModelConfig.from_dict(values)), Transformer)
+    found = read_checkpoint(path, ARCHITECTURE, _configure, Transformer)
+    found.model.arrange()
+    return found
+
+
+def open_checkpoint(files: Mapping[str, bytes], name: str) -> Checkpoint[Transformer]:
+    """As `load_checkpoint`, of a checkpoint whose files are in memory under their names. Raises CheckpointError."""
+    found = _read(Packed(name, files), ARCHITECTURE, _configure, Transformer)
     found.model.arrange()
     return found
 
@@ -192,21 +208,32 @@ def read_checkpoint(
 
     configure: the table "model" of config.json -> a configuration, or ConfigError; build: a configuration -> the model.
     """
+    path = Path(path)
     try:
-        return _read_folder(Path(path), architecture, configure, build)
+        if not path.is_dir():
+            raise CheckpointError(f"there is no checkpoint folder {path}")
+        return _read(Folder(path), architecture, configure, build)
     except OSError as error:  # a folder nobody may look into, or a name longer than the system has
         raise CheckpointError(f"{path} cannot be read: {error.strerror or error}") from error
 
 
-def _read_folder(
-    path: Path, architecture: str, configure: Callable[[dict[str, Any]], Any], build: Callable[[Any], Model]
+def _tokenizer(files: Files) -> Tokenizer:
+    if files.size(TOKENIZER) > LARGEST_TOKENIZER:
+        raise CheckpointError(f"{TOKENIZER} is larger than {LARGEST_TOKENIZER:,} bytes")
+    try:
+        return Tokenizer(files.read(TOKENIZER, LARGEST_TOKENIZER))
+    except OSError as error:
+        raise TokenizerError(f"{TOKENIZER} cannot be read: {error.strerror}") from error
+
+
+def _read(
+    files: Files, architecture: str, configure: Callable[[dict[str, Any]], Any], build: Callable[[Any], Model]
 ) -> Checkpoint[Model]:
-    if not path.is_dir():
-        raise CheckpointError(f"there is no checkpoint folder {path}")
-    for name in (CONFIG, WEIGHTS, TOKENIZER):
-        if not (path / name).is_file():
+    path = files.path
+    for name in NEEDED:
+        if not files.has(name):
             raise CheckpointError(f"{path} is no checkpoint: it has no {name}")
-    about = read_json(path / CONFIG)
+    about = _read_json(files, CONFIG)
     if not isinstance(about, dict) or about.get("architecture") != architecture:
         arrived = str(about.get("architecture", about.get("model_type")) if isinstance(about, dict) else None)
         if arrived in OTHERS:
@@ -218,12 +245,10 @@ def _read_folder(
         raise CheckpointError(f"{path} has format {shown(about.get('format'))}; this version reads format {FORMAT}")
     try:
         config = configure(about.get("model", {}))
-        if (path / TOKENIZER).stat().st_size > LARGEST_TOKENIZER:
-            raise CheckpointError(f"{TOKENIZER} is larger than {LARGEST_TOKENIZER:,} bytes")
-        tokenizer = Tokenizer.load(path / TOKENIZER)
+        tokenizer = _tokenizer(files)
         with shapes_only():
             model = build(config)
-        weights = _read_weights(path / WEIGHTS, model)
+        weights = _read_weights(files, model)
     except (ConfigError, TokenizerError) as error:
         raise CheckpointError(f"{path}: {error}") from error
     for size in (config.vocab_size, getattr(config, "target_vocab_size", None) or config.vocab_size):
@@ -237,7 +262,7 @@ def _read_folder(
     model = build(config)
     model.load_state_dict(weights)
     model.requires_grad_(False).eval()
-    metrics = read_json(path / METRICS) if (path / METRICS).is_file() else {}
+    metrics = _read_json(files, METRICS) if files.has(METRICS) else {}
     metrics = {name: value for name, value in metrics.items() if _shows(value)} if isinstance(metrics, dict) else {}
     languages = (language(about.get("source"), "source"), language(about.get("target"), "target"))
     return Checkpoint(path.name, path, model, tokenizer, languages, metrics)
@@ -251,6 +276,26 @@ def _shows(score: Any) -> bool:
 def language(value: Any, side: str) -> str:
     """The name of a language as config.json has it, a short text that can be shown, or else the name of the side."""
     return (clean(value[:200])[:40] if isinstance(value, str) else "") or side
+
+
+def checkpoint_files(
+    model: Transformer | RecurrentModel,
+    tokenizer: Tokenizer,
+    languages: tuple[str, str] = ("source", "target"),
+    dtype: torch.dtype = torch.float16,
+    architecture: str = ARCHITECTURE,
+) -> dict[str, bytes]:
+    """Name -> bytes of config, weights and tokenizer, in the order in which they are written."""
+    weights = save({name: parameter.detach().to(dtype).contiguous() for name, parameter in model.named_parameters()})
+    about = {
+        "architecture": architecture,
+        "format": FORMAT,
+        "source": languages[0],
+        "target": languages[1],
+        "model": model.config.to_dict(),
+    }
+    config = (json.dumps(about, indent=2) + "\n").encode()
+    return {CONFIG: config, TOKENIZER: tokenizer.to_bytes(), WEIGHTS: weights}
 
 
 def save_checkpoint(
@@ -267,17 +312,9 @@ def save_checkpoint(
     leaves no tokenizer beside the weights of another.
     """
     path.mkdir(parents=True, exist_ok=True)
-    weights = save({name: parameter.detach().to(dtype).contiguous() for name, parameter in model.named_parameters()})
-    if (path / WEIGHTS).is_file() and (path / WEIGHTS).read_bytes() != weights:
+    files = checkpoint_files(model, tokenizer, languages, dtype, architecture)
+    if (path / WEIGHTS).is_file() and (path / WEIGHTS).read_bytes() != files[WEIGHTS]:
         for old in (WEIGHTS, METRICS, RECORDING):
             (path / old).unlink(missing_ok=True)
-    about = {
-        "architecture": architecture,
-        "format": FORMAT,
-        "source": languages[0],
-        "target": languages[1],
-        "model": model.config.to_dict(),
-    }
-    write_whole(path / CONFIG, (json.dumps(about, indent=2) + "\n").encode())
-    write_whole(path / TOKENIZER, tokenizer.to_bytes())
-    write_whole(path / WEIGHTS, weights)
+    for name, data in files.items():
+        write_whole(path / name, data)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import os
 import stat
+from collections.abc import Mapping
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
 
 def _at_once(path: str, flags: int) -> int:
@@ -47,6 +49,60 @@ def read_own(path: Path, largest: int) -> bytes:
     if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(path.parent)):
         raise OSError(errno.EACCES, "it is a link that leads out of its folder", str(path))
     return read_bounded(path, largest)
+
+
+class Files(Protocol):
+    """Files under plain names, on a disk or in memory. path: where they are, or what stands for it in sentences."""
+
+    path: Path
+
+    def has(self, name: str) -> bool: ...
+
+    def size(self, name: str) -> int: ...
+
+    def open(self, name: str) -> BinaryIO: ...
+
+    def read(self, name: str, largest: int) -> bytes: ...
+
+
+class Folder:
+    """The files of a folder. Everything raises OSError, as `open_regular` and `read_bounded` do."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def has(self, name: str) -> bool:
+        return (self.path / name).is_file()
+
+    def size(self, name: str) -> int:
+        return (self.path / name).stat().st_size
+
+    def open(self, name: str) -> BinaryIO:
+        return open_regular(self.path / name)
+
+    def read(self, name: str, largest: int) -> bytes:
+        return read_bounded(self.path / name, largest)
+
+
+class Packed:
+    """Files in memory. path: none on the disk; its last part is a name for them."""
+
+    def __init__(self, name: str, files: Mapping[str, bytes]) -> None:
+        self.path, self._files = Path(name), files
+
+    def has(self, name: str) -> bool:
+        return name in self._files
+
+    def size(self, name: str) -> int:
+        return len(self._files[name])
+
+    def open(self, name: str) -> BinaryIO:
+        return io.BytesIO(self._files[name])
+
+    def read(self, name: str, largest: int) -> bytes:
+        if self.size(name) > largest:
+            raise OSError(errno.EFBIG, f"it is larger than {largest:,} bytes", name)
+        return self._files[name]
 
 
 def write_whole(path: Path, data: bytes) -> None:

@@ -51,7 +51,8 @@ def _whole(values: Any) -> bool:
 
 def read_header(file: BinaryIO) -> dict[str, Entry]:
     """Name -> entry of all tensors; the numbers are where the header says, or nothing is. Raises WeightsError."""
-    size = os.fstat(file.fileno()).st_size
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
     length = int.from_bytes(file.read(8), "little")
     if not 2 <= length <= min(LARGEST_HEADER, size - 8):
         raise WeightsError("the header does not fit")

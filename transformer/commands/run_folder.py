@@ -32,7 +32,8 @@ from transformer.training.parallel import ALONE, Workers
 from transformer.training.preparation import Preparation
 from transformer.training.recipe import KINDS, RECURRENT
 from transformer.training.settings import Progress, Settings, TrainingError
-from transformer.training.tasks import TASKS, training_pairs
+from transformer.training.tasks import languages as task_languages
+from transformer.training.tasks import training_pairs
 
 PRESET, VOCAB_SIZE = "small", 8000
 # What a resumed run may change without becoming another run: none of these reaches the weights.
@@ -181,7 +182,7 @@ def open_run(folder: Path, plan: Plan, device: torch.device | str = "cpu", worke
         if plan.validation:
             raise CommandError("--validation arrived, and the recipe's task makes its own; leave the option out")
         pairs, validation = training_pairs(task)
-        spoken = TASKS[task["name"]].languages
+        spoken = task_languages(task)
     else:
         files = _files(plan.data, saved.get("data"), "--data (or --source and --target)")
         validation_files = _files(plan.validation, saved.get("validation"), "--validation")

@@ -41,8 +41,9 @@ SETTINGS_HELP = {
     "average": "how many of the last saved states make the final weights",
     "save_every": "steps between saved states",
     "validate_every": "steps between validations",
-    "validation_sentences": "sources translated for the validation BLEU",
+    "validation_sentences": "sources translated for the validation BLEU, 0: none",
     "snapshots": "how many log-spaced states of the weights to keep for looking at training",
+    "fused": "attention by PyTorch's fused kernel, the same up to rounding and faster (default off)",
     "seed": "of the initial weights, the order of the batches and dropout",
 }
 INTERRUPTED = 130  # what a shell reports for a program ended by Ctrl+C

@@ -34,6 +34,8 @@ def build(config: AnyConfig, settings: Settings) -> AnyModel:
     if isinstance(config, RecurrentConfig):
         if settings.gain != 1:
             raise TrainingError(f"gain is {settings.gain:g}; it is for a Transformer's matrices, leave it out")
+        if settings.fused:
+            raise TrainingError("fused is true; it is for a Transformer's attention, leave it out")
         return RecurrentModel(config)
     model = Transformer(config)
     if settings.gain != 1:

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-import csv
 import dataclasses
-import io
-import json
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
 from transformer.files import write_whole
+from transformer.tap import FUSED
 from transformer.tokenizer import Tokenizer
+from transformer.training.adam import STATE, Adam
 from transformer.training.architecture import (
     AnyConfig,
     AnyModel,
@@ -36,7 +33,8 @@ from transformer.training.evaluation import corpus_bleu, fits, surprise
 from transformer.training.loss import smoothed_cross_entropy
 from transformer.training.parallel import ALONE, Workers
 from transformer.training.schedule import learning_rate
-from transformer.training.settings import FIELDS, Progress, Settings, TrainingError, snapshot_steps
+from transformer.training.settings import Progress, Settings, TrainingError, snapshot_steps
+from transformer.training.store import AnyStore, Folder, Memory, damaged
 
 
 class _Losses(nn.Module):
@@ -50,8 +48,10 @@ class _Losses(nn.Module):
         """Smoothed loss and plain negative log-likelihood, each summed over the batch's real target tokens."""
         bfloat16 = self.settings.precision == "bfloat16"
         device = source.device.type
+        # A recurrent model knows no taps.
+        tap = (FUSED,) if self.settings.fused else ()
         with torch.autocast(device, torch.bfloat16) if bfloat16 else contextlib.nullcontext():
-            hidden = self.model.decode(target_in, self.model.encode(source), source)
+            hidden = self.model.decode(target_in, self.model.encode(source, *tap), source, *tap)
         real = target_out != self.model.config.pad_id
         with torch.autocast(device, enabled=False):
             return smoothed_cross_entropy(
@@ -68,12 +68,12 @@ class Trainer:
 
     folder holds state.json and state.safetensors (the last saved state), states/ (weights to average), snapshots/,
     training.csv, and at the end the checkpoint. Opening a folder that has a state goes on from it; on a CPU the result
-    is, to the last bit, that of a run that never stopped.
+    is, to the last bit, that of a run that never stopped. None: nothing is written, and the same weights are in memory.
     """
 
     def __init__(
         self,
-        folder: Path,
+        folder: Path | None,
         config: AnyConfig,
         tokenizer: Tokenizer,
         train: Sequence[Pair],
@@ -83,7 +83,8 @@ class Trainer:
         device: torch.device | str = "cpu",
         workers: Workers = ALONE,
     ) -> None:
-        self.folder, self.config, self.tokenizer, self.settings = Path(folder), config, tokenizer, settings
+        self.store: AnyStore = Memory() if folder is None else Folder(Path(folder))
+        self.config, self.tokenizer, self.settings = config, tokenizer, settings
         self.languages, self.device, self.workers = languages, torch.device(device), workers
         self.pairs = list(train)
         self.validation = list(validation)
@@ -92,6 +93,7 @@ class Trainer:
         self.step = self.epoch = self.place = 0
         self.seconds = 0.0
         self.loss_sum = self.token_sum = 0.0  # since the last entry of the log
+        self.latest = (0.0, 0)  # loss a token and tokens of the last step
         torch.manual_seed(settings.seed)
         self.model = build(config, settings).to(self.device)
         if not workers.first:
@@ -100,17 +102,16 @@ class Trainer:
         peak = peak_rate(config, settings)
         after = (settings.warmup, settings.steps, settings.cooldown, settings.ramp)
         self.rate = lambda step: learning_rate(step, peak, *after)
-        # Section 5.3: Adam with beta_1 = 0.9, beta_2 = 0.98, epsilon = 1e-9.
-        self.optimizer = torch.optim.Adam(self.model.parameters(), lr=0.0, betas=(0.9, 0.98), eps=1e-9, fused=True)
+        self.optimizer = Adam(self.model.parameters())
         self._fixed: list[tuple[list[int], list[int]]] = []  # ids of all pairs, where no epoch changes them
         if workers.first:
-            (self.folder / "states").mkdir(parents=True, exist_ok=True)
-        if (self.folder / "state.json").exists():
-            self._restore()
+            self.store.prepare()
+        if (state := self.store.state()) is not None:
+            self._restore(*state)
         elif workers.first:
-            self._clear()
+            self.store.clear()
             if 0 in snapshot_steps(settings.steps, settings.snapshots):
-                self._snapshot()
+                self.store.snapshot(0, self._weights())
 
     # -- batches --------------------------------------------------------------------------------------------------
 
@@ -152,8 +153,6 @@ class Trainer:
         """One step of Adam. Returns the plain loss per token and the number of tokens, of all workers together."""
         self.model.train()
         self.step += 1
-        for group in self.optimizer.param_groups:
-            group["lr"] = self.rate(self.step)
         tokens = int((batch.target_out != self.config.pad_id).sum())
         loss, surprise = self.losses(*self._placed(self.workers.part(batch)))
         # Workers' gradients are averaged; the loss of a step is the mean over all tokens of the whole batch.
@@ -165,8 +164,8 @@ class Trainer:
                 f"at step {self.step} the loss is {mean} and the gradient's norm {norm.item()}; begin another run with "
                 "a lower peak_rate or a longer warm-up"
             )
-        self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
+        self.optimizer.step(self.rate(self.step))
+        self.optimizer.forget_gradients()
         return mean, tokens
 
     def _placed(self, batch: Batch) -> tuple[Tensor, Tensor, Tensor]:
@@ -175,27 +174,29 @@ class Trainer:
     # -- validation -----------------------------------------------------------------------------------------------
 
     def validate(self) -> tuple[float, float | None]:
-        """Mean loss per target token over the validation pairs, and BLEU of greedy output on their first sources."""
-        model = self._pretrained()
+        """Mean loss per target token over the validation pairs, and BLEU of greedy output on their first sources, None
+        if the settings ask for none."""
+        model = self.pretrained()
         total, count, _ = surprise(model, self.validation, self.settings.batch_tokens)
         sources, references = group_references(self.validation)
         wanted = self.settings.validation_sentences
-        return total / max(count, 1), corpus_bleu(self.translate(sources[:wanted]), references[:wanted])
+        bleu = corpus_bleu(self.translate(sources[:wanted]), references[:wanted]) if wanted else None
+        return total / max(count, 1), bleu
 
     def translate(self, texts: Sequence[str]) -> list[str]:
         """Greedy translations with the weights as they are now; of a text that does not fit the model, nothing."""
-        model = self._pretrained()
+        model = self.pretrained()
         fitting = [text if fits(model, text, "source") else "" for text in texts]
         return model.translate_all(fitting, batch_tokens=self.settings.batch_tokens)
 
-    def _pretrained(self) -> AnyPretrained:
-        """The model as it is now, ready to translate."""
-        return in_use(self.model.eval(), self.folder, self.tokenizer, self.languages)
+    def pretrained(self) -> AnyPretrained:
+        """The model as it is now, ready to translate; the next step trains it on."""
+        return in_use(self.model.eval(), self.store.path, self.tokenizer, self.languages)
 
     # -- state ----------------------------------------------------------------------------------------------------
 
     def _save(self) -> None:
-        """Everything needed to go on, whole or not at all; state.json is written last and names its tensors."""
+        """Everything needed to go on."""
         random = {f"random.{number}": state for number, state in enumerate(self.workers.gather(self._random()))}
         if not self.workers.first:
             return
@@ -204,56 +205,41 @@ class Trainer:
             tensors[f"model.{name}"] = parameter.detach()
             for key, value in self.optimizer.state.get(parameter, {}).items():
                 tensors[f"adam.{key}.{name}"] = value
-        name = f"state-{self.step}.safetensors"
-        write_whole(self.folder / name, save(tensors))
         about = {
-            "tensors": name, "step": self.step, "epoch": self.epoch, "place": self.place, "seconds": self.seconds,
+            "step": self.step, "epoch": self.epoch, "place": self.place, "seconds": self.seconds,
             "loss_sum": self.loss_sum, "token_sum": self.token_sum,
             "settings": dataclasses.asdict(self.settings), "model": self.config.to_dict(),
             "workers": self.workers.count, "device": self.device.type,
         }  # fmt: skip
-        write_whole(self.folder / "state.json", json.dumps(about, indent=1).encode())
-        # Older states, and what a process that was killed was writing.
-        for old in (*self.folder.glob("state-*.safetensors"), *self.folder.glob(".state-*.partial")):
-            if old.name != name:
-                old.unlink()
+        self.store.save(about, tensors)
 
-    def _clear(self) -> None:
-        """Remove what a run left here that ended before it had saved a state."""
-        for pattern in ("training.csv", "states/*.safetensors", "snapshots/*.safetensors"):
-            for old in self.folder.glob(pattern):
-                old.unlink()
-
-    def _restore(self) -> None:
+    def _restore(self, about: dict[str, Any], tensors: Mapping[str, Tensor]) -> None:
+        folder = self.store.path
         try:
-            about = json.loads((self.folder / "state.json").read_text(encoding="utf-8"))
             if read_config(about["model"]) != self.config:
-                raise TrainingError(f"{self.folder} holds a run of a model of other sizes; choose another folder")
+                raise TrainingError(f"{folder} holds a run of a model of other sizes; choose another folder")
             if about["step"] > self.settings.steps:
                 raise TrainingError(
-                    f"{self.folder} holds a run of {about['step']:,} steps, and {self.settings.steps:,} were asked "
+                    f"{folder} holds a run of {about['step']:,} steps, and {self.settings.steps:,} were asked "
                     "for; ask for more, or choose another folder"
                 )
             if about.get("workers", 1) != self.workers.count or about.get("device", "cpu") != self.device.type:
                 raise TrainingError(
-                    f"{self.folder} holds a run of {about.get('workers', 1)} workers on {about.get('device', 'cpu')}, "
+                    f"{folder} holds a run of {about.get('workers', 1)} workers on {about.get('device', 'cpu')}, "
                     f"this is one of {self.workers.count} on {self.device.type}; resume it as it was started"
                 )
-            tensors = load_file(self.folder / about["tensors"])
             for name, parameter in self.model.named_parameters():
                 parameter.data.copy_(tensors[f"model.{name}"])
                 self.optimizer.state[parameter] = {
-                    key: tensors[f"adam.{key}.{name}"].to(self.device) for key in ("step", "exp_avg", "exp_avg_sq")
+                    key: tensors[f"adam.{key}.{name}"].to(self.device) for key in STATE
                 }
             self._set_random(tensors[f"random.{self.workers.number}"])
             self.step, self.epoch, self.place = about["step"], about["epoch"], about["place"]
             self.seconds, self.loss_sum, self.token_sum = about["seconds"], about["loss_sum"], about["token_sum"]
         except TrainingError:
             raise
-        except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
-            raise TrainingError(
-                f"the state in {self.folder} is damaged, training cannot go on from it; remove the folder to start anew"
-            ) from error
+        except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
+            raise damaged(folder) from error
 
     def _random(self) -> Tensor:
         """The state of the generator dropout draws from."""
@@ -267,27 +253,6 @@ class Trainer:
 
     def _weights(self) -> dict[str, Tensor]:
         return {name: parameter.detach().clone() for name, parameter in self.model.named_parameters()}
-
-    def _keep_for_average(self) -> None:
-        write_whole(self.folder / "states" / f"{self.step:08d}.safetensors", save(self._weights()))
-        for old in sorted((self.folder / "states").glob("*.safetensors"))[: -self.settings.average]:
-            old.unlink()
-
-    def _snapshot(self) -> None:
-        (self.folder / "snapshots").mkdir(exist_ok=True)
-        half = {name: tensor.half() for name, tensor in self._weights().items()}
-        write_whole(self.folder / "snapshots" / f"{self.step:08d}.safetensors", save(half))
-
-    def _log(self, entry: Progress) -> None:
-        """Append to training.csv; rows of a part that is being trained again are dropped first."""
-        path = self.folder / "training.csv"
-        rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8")))) if path.exists() else []
-        rows = [row for row in rows if int(row["step"]) < entry.step]
-        text = io.StringIO()
-        writer = csv.DictWriter(text, FIELDS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows([*rows, dataclasses.asdict(entry)])
-        write_whole(path, text.getvalue().encode())
 
     # -- the run --------------------------------------------------------------------------------------------------
 
@@ -309,6 +274,7 @@ class Trainer:
             began = time.perf_counter()
             loss, tokens = self._update(next(batches))
             self.seconds += time.perf_counter() - began
+            self.latest = loss, tokens
             self.loss_sum, self.token_sum = self.loss_sum + loss * tokens, self.token_sum + tokens
             done = self.step == self.settings.steps
             entry = Progress(self.step, self.epoch, self.rate(self.step), loss, tokens, self.seconds)
@@ -317,14 +283,14 @@ class Trainer:
                 if self.workers.first:
                     entry.validation_loss, entry.validation_bleu = self.validate()
                     entry.validation_perplexity = math.exp(min(entry.validation_loss, 50))
-                    self._log(entry)
+                    self.store.log(entry)
                 self.loss_sum = self.token_sum = 0.0
             regular = self.step % self.settings.save_every == 0 or done
             if self.workers.first:
                 if self.step in keep:
-                    self._snapshot()
+                    self.store.snapshot(self.step, self._weights())
                 if regular:
-                    self._keep_for_average()
+                    self.store.keep(self.step, self._weights(), self.settings.average)
             saved = regular or self.step == last
             if saved:
                 self._save()
@@ -337,20 +303,20 @@ class Trainer:
 
     def average(self) -> None:
         """Replace the weights by the mean of the last saved states (section 6.1)."""
-        files = sorted((self.folder / "states").glob("*.safetensors"))
-        if not files:
-            raise TrainingError(f"{self.folder} has no saved states to average; train first")
         sums = {name: torch.zeros_like(parameter) for name, parameter in self.model.named_parameters()}
-        for file in files:
-            for name, tensor in load_file(file).items():
+        count = 0
+        for weights in self.store.kept():
+            count += 1
+            for name, tensor in weights.items():
                 sums[name] += tensor.to(self.device)
+        if not count:
+            raise TrainingError(f"{self.store.path} has no saved states to average; train first")
         for name, parameter in self.model.named_parameters():
-            parameter.data.copy_(sums[name] / len(files))
+            parameter.data.copy_(sums[name] / count)
 
     def export(self, folder: Path) -> None:
         """Write the averaged weights as a checkpoint, and the log beside them."""
         self.average()
         save_model(folder, self.model, self.tokenizer, self.languages)
-        log = self.folder / "training.csv"
-        if log.exists():
-            write_whole(folder / "training.csv", log.read_bytes())
+        if log := self.store.log_bytes():
+            write_whole(folder / "training.csv", log)

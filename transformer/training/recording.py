@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import itertools
 import json
+import math
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
@@ -16,7 +18,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 
-from transformer.files import read_bounded
+from transformer.files import read_own
 from transformer.model import Transformer
 from transformer.pretrained import Pretrained
 from transformer.trace import KINDS
@@ -24,7 +26,8 @@ from transformer.training.data import Pair
 from transformer.training.evaluation import evaluate
 from transformer.training.settings import TrainingError
 
-LARGEST, LARGEST_UNPACKED = 50_000_000, 500_000_000  # bytes; the recording of en-de takes 1 MB, unpacked 3
+LARGEST, LARGEST_UNPACKED = 20_000_000, 64_000_000  # bytes; the recording of en-de takes 1 MB, unpacked 3
+MOST, LONGEST = 100, 2_000  # sentences, and characters of one, as of a checkpoint's examples
 DAMAGE = (  # what a file that is none, or says untrue things of itself, may raise while it is read
     ValueError, KeyError, TypeError, AttributeError, EOFError, MemoryError, OverflowError, RecursionError,
     NotImplementedError, RuntimeError, zipfile.BadZipFile, zlib.error,
@@ -59,11 +62,33 @@ class Recording:
         np.savez_compressed(written, **arrays)
         return written.getvalue()
 
+    def _checked(self) -> Recording:
+        """Itself. Raises ValueError where a file says of itself what cannot be."""
+        steps, count = self.steps, len(self.sentences)
+        whole = all(type(step) is int and 0 <= step < 10**9 for step in steps)
+        if not steps or not whole or any(a >= b for a, b in itertools.pairwise(steps)):
+            raise ValueError("its steps are no rising whole numbers")
+        if not 0 < count <= MOST:
+            raise ValueError(f"it holds {count} sentences; 1 to {MOST} are read")
+        for texts in (*self.sentences, *self.translations):
+            if not all(isinstance(text, str) and len(text) <= LONGEST for text in texts):
+                raise ValueError(f"a sentence in it is no text of up to {LONGEST:,} characters")
+        if len(self.scores) != len(steps) or [len(texts) for texts in self.translations] != [count] * len(steps):
+            raise ValueError("it has not one score and one translation of every sentence for each state")
+        for one in self.scores:
+            if not all(isinstance(one[name], int | float) and math.isfinite(one[name]) for name in ("loss", "bleu")):
+                raise ValueError("a loss or BLEU in it is no number")
+        for kind, arrays in self.weights.items():
+            for array in arrays:
+                if array.dtype != np.uint8 or array.ndim != 5 or array.shape[0] != len(steps) or not array.size:
+                    raise ValueError(f"an array of {kind} has not a byte for every state, layer, head, query and key")
+        return self
+
     @classmethod
     def from_file(cls, path: Path) -> Recording:
-        """Raises OSError if the file cannot be read, ValueError if it is no recording."""
+        """Raises OSError if the file cannot be read, ValueError if it is no recording, or one that contradicts itself."""
         try:
-            data = read_bounded(path, LARGEST)
+            data = read_own(path, LARGEST)
             with zipfile.ZipFile(io.BytesIO(data)) as packed:
                 if (size := sum(entry.file_size for entry in packed.infolist())) > LARGEST_UNPACKED:
                     raise ValueError(f"unpacked it takes {size:,} bytes; at most {LARGEST_UNPACKED:,} are read")
@@ -72,7 +97,7 @@ class Recording:
                 sentences = tuple((source, target) for source, target in about["sentences"])
                 weights = {kind: tuple(file[f"{kind}.{n}"] for n in range(len(sentences))) for kind in KINDS}
             translations = tuple(tuple(texts) for texts in about["translations"])
-            return cls(tuple(about["steps"]), sentences, weights, translations, tuple(about["scores"]))
+            return cls(tuple(about["steps"]), sentences, weights, translations, tuple(about["scores"]))._checked()
         except DAMAGE as error:
             said = (str(error).splitlines() or ["it is damaged"])[0]  # NumPy says many lines, of any length
             raise ValueError(f"{path} is no recording: {said[:200]}") from error

@@ -28,6 +28,8 @@ class Settings:
     augmentation: shares of the sentence pairs that are varied, anew in every epoch
     precision: "float32" or "bfloat16" for the matrix products outside attention
     average: how many of the last saved states make the final weights (section 6.1)
+    validation_sentences: sources translated for the validation BLEU, 0: none
+    fused: attention by PyTorch's fused kernel, which never builds the weights: faster, the same up to rounding
     save_every: steps between saved states; snapshots: how many log-spaced states of the weights to keep
     """
 
@@ -48,18 +50,20 @@ class Settings:
     validate_every: int = 500
     validation_sentences: int = 500
     snapshots: int = 0
+    fused: bool = False
     seed: int = 1
 
     def __post_init__(self) -> None:
         for name, low in {
-            "steps": 1, "batch_tokens": 8, "warmup": 1, "cooldown": 0, "average": 1, "save_every": 1,
-            "validate_every": 1, "validation_sentences": 1, "snapshots": 0, "seed": 0,
+            "steps": 1, "batch_tokens": 2, "warmup": 1, "cooldown": 0, "average": 1, "save_every": 1,
+            "validate_every": 1, "validation_sentences": 0, "snapshots": 0, "seed": 0,
         }.items():  # fmt: skip
             value = getattr(self, name)
             if type(value) is not int or value < low:
                 raise TrainingError(f"{name} is {value!r}; a whole number of at least {low} is allowed")
-        if type(self.ramp) is not bool:
-            raise TrainingError(f"ramp is {self.ramp!r}; true and false are allowed")
+        for name in ("ramp", "fused"):
+            if type(getattr(self, name)) is not bool:
+                raise TrainingError(f"{name} is {getattr(self, name)!r}; true and false are allowed")
         for name, allowed, says in (
             ("smoothing", lambda x: 0 <= x < 1, "from 0 up to, not including, 1"),
             ("gain", lambda x: 0 < x <= 10, "above 0, up to 10,"),

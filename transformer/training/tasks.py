@@ -1,14 +1,19 @@
-"""Toy tasks whose right answer a program knows: `reverse` the letters, `sort` the digits."""
+"""Toy tasks whose right answer a program knows: `copy`, `reverse`, `shift` letters, `sort` digits; or symbols of one's own."""
 
 from __future__ import annotations
 
+import itertools
 import random
 import string
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from transformer.tokenizer import clean
 from transformer.training.data import DataError, Pair
+
+SHIFT = 3  # Caesar's (Suetonius, Divus Julius 56)
+LARGEST_ALPHABET = 1000
 
 
 def _letters(length: int, rng: random.Random) -> str:
@@ -28,37 +33,105 @@ def _digits(length: int, rng: random.Random) -> str:
 @dataclass(frozen=True)
 class Task:
     """languages: what the app calls the two sides; symbols: how many different ones an input is written with; draw:
-    one input of a length; answer: its right output."""
+    one input of a length; answer: its right output; alphabet: the symbols, if every input of a length is to be drawn
+    as often as any other."""
 
     languages: tuple[str, str]
     symbols: int
     draw: Callable[[int, random.Random], str]
     answer: Callable[[str], str]
+    alphabet: str = ""
 
 
+def _shifted(alphabet: str, by: int) -> Callable[[str], str]:
+    """Every symbol `by` further in the alphabet, cyclic; others as they are."""
+    table = str.maketrans(alphabet, alphabet[by:] + alphabet[:by])
+    return lambda text: text.translate(table)
+
+
+LETTERS = len(string.ascii_lowercase)
 TASKS = {
-    "reverse": Task(("letters", "reversed"), len(string.ascii_lowercase), _letters, lambda text: text[::-1]),
+    "reverse": Task(("letters", "reversed"), LETTERS, _letters, lambda text: text[::-1]),
     "sort": Task(("digits", "sorted"), len(string.digits), _digits, lambda text: "".join(sorted(text))),
+    "copy": Task(("letters", "copied"), LETTERS, _letters, lambda text: text),
+    "shift": Task(("letters", f"shifted by {SHIFT}"), LETTERS, _letters, _shifted(string.ascii_lowercase, SHIFT)),
 }
 
 
+def find_task(name: str, alphabet: str | None = None, shift: int | None = None) -> Task:
+    """The task of a name; with an alphabet of its own, over which inputs are drawn uniformly and which sorts in its
+    order; `shift` is for the task of that name. Raises DataError."""
+    if name not in TASKS:
+        raise DataError(f"there is no task {name!r}; there are {', '.join(TASKS)}")
+    if shift is not None and name != "shift":
+        raise DataError(f"shift is {shift!r} and the task {name!r}; it is for the task 'shift', leave it out")
+    task = TASKS[name]
+    if alphabet is None and shift is None:
+        return task
+    symbols = string.ascii_lowercase if alphabet is None else alphabet
+    if not 2 <= len(symbols) <= LARGEST_ALPHABET:
+        raise DataError(f"the alphabet has {len(symbols):,} symbols; 2 to {LARGEST_ALPHABET:,} are allowed")
+    if len(set(symbols)) < len(symbols):
+        raise DataError(f"the alphabet {symbols[:60]!r} has a symbol twice; name each once")
+    if any(clean(symbol) != symbol for symbol in symbols):  # blanks, control characters, halves of characters
+        raise DataError(f"the alphabet {symbols[:60]!r} has a blank or a character no text can hold; name others")
+    by = SHIFT if shift is None else shift
+    if name == "shift" and (type(by) is not int or not 1 <= by < len(symbols)):
+        raise DataError(f"shift is {by!r}; over {len(symbols)} symbols 1 to {len(symbols) - 1} are allowed")
+    answers: dict[str, Callable[[str], str]] = {
+        "sort": lambda text: "".join(sorted(text, key=symbols.index)),
+        "shift": _shifted(symbols, by),
+    }
+    spoken = f"shifted by {by}" if name == "shift" else task.languages[1]
+    answer = answers.get(name, task.answer)
+    if alphabet is None:
+        return Task((task.languages[0], spoken), task.symbols, task.draw, answer)
+    draw = lambda length, rng: "".join(rng.choices(symbols, k=length))  # noqa: E731
+    return Task(("symbols", spoken), len(symbols), draw, answer, symbols)
+
+
+def _different(task: Task, length: int, wanted: int, rng: random.Random, without: frozenset[str]) -> list[str] | None:
+    """All inputs of a length but those `without`, in a random order, over and over until as many as are wanted; None
+    if there are many times more than wanted, or the task does not draw all alike. Where few are left, drawing until
+    another new one comes would not end."""
+    if not task.alphabet or task.symbols**length > 4 * (wanted + len(without)):
+        return None
+    every = ("".join(symbols) for symbols in itertools.product(task.alphabet, repeat=length))
+    left = [text for text in every if text not in without]
+    rng.shuffle(left)
+    return list(itertools.islice(itertools.cycle(left), wanted))
+
+
 def task_pairs(
-    name: str, count: int, lengths: tuple[int, int], seed: int, without: frozenset[str] = frozenset()
+    name: str,
+    count: int,
+    lengths: tuple[int, int],
+    seed: int,
+    without: frozenset[str] = frozenset(),
+    alphabet: str | None = None,
+    shift: int | None = None,
 ) -> list[Pair]:
     """`count` inputs of the task with their answers, their lengths even from the first to the second of `lengths`.
 
     without: inputs that may not appear (a test set's); where nearly all of a length are among them, there are fewer.
-    Each input appears once, as long as there are enough different ones of its length. Raises DataError.
+    alphabet, shift: see `find_task`. Each input appears once, as long as there are enough different ones of its length.
+    Raises DataError.
     """
-    if name not in TASKS:
-        raise DataError(f"there is no task {name!r}; there are {' and '.join(TASKS)}")
+    task, rng = find_task(name, alphabet, shift), random.Random(f"{name} {seed}")
     low, high = lengths
     if count < 1 or not 1 <= low <= high:
         raise DataError(f"{count} inputs of {low} to {high} symbols were asked for; at least 1 of at least 1 is needed")
-    task, rng = TASKS[name], random.Random(f"{name} {seed}")
     pairs, seen = [], set(without)
+    listed: dict[int, list[str] | None] = {}
     for number in range(count):
         length = low + number % (high - low + 1)
+        if length not in listed:
+            listed[length] = _different(task, length, -(-count // (high - low + 1)), rng, without)
+        if (few := listed[length]) is not None:
+            if few:
+                text = few.pop()
+                pairs.append((text, task.answer(text)))
+            continue
         for _ in range(20):
             text = task.draw(length, rng)
             if text not in seen:
@@ -72,20 +145,31 @@ def task_pairs(
     return pairs
 
 
+def _of(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """What a recipe says of its symbols, as `task_pairs` takes it."""
+    return {name: spec[name] for name in ("alphabet", "shift") if name in spec}
+
+
+def languages(spec: Mapping[str, Any]) -> tuple[str, str]:
+    """What the app calls the two sides of a recipe's task. Raises DataError."""
+    return find_task(spec["name"], **_of(spec)).languages
+
+
 def training_pairs(spec: Mapping[str, Any]) -> tuple[list[Pair], list[Pair]]:
     """Training pairs, and validation pairs that are not among them, of a recipe's name, count, lengths and seed.
 
     Nothing is held out of the shortest lengths, of which validation would take more than a tenth of all there are: a
-    model that was never shown single letters answers them wrong.
+    model that was never shown single letters answers them wrong. The recipe may also say how many are held out at most
+    ("held_out", else 1,000), "alphabet" and "shift".
     """
     lengths = (spec["lengths"][0], spec["lengths"][1])
-    count = min(1000, spec["count"])
+    task = find_task(spec["name"], **_of(spec))
+    count = spec.get("held_out") or min(1000, spec["count"])
     each = -(-count // (lengths[1] - lengths[0] + 1))
-    symbols = TASKS[spec["name"]].symbols if spec["name"] in TASKS else 1
     validation = [
         pair
-        for pair in task_pairs(spec["name"], count, lengths, spec["seed"] + 1)
-        if symbols ** len(pair[0]) >= 10 * each
+        for pair in task_pairs(spec["name"], count, lengths, spec["seed"] + 1, **_of(spec))
+        if task.symbols ** len(pair[0]) >= 10 * each
     ]
     if not validation:
         raise DataError(
@@ -93,7 +177,7 @@ def training_pairs(spec: Mapping[str, Any]) -> tuple[list[Pair], list[Pair]]:
             "allow longer ones"
         )
     held_out = frozenset(source for source, _ in validation)
-    return task_pairs(spec["name"], spec["count"], lengths, spec["seed"], held_out), validation
+    return task_pairs(spec["name"], spec["count"], lengths, spec["seed"], held_out, **_of(spec)), validation
 
 
 def unseen_pairs(spec: Mapping[str, Any], lengths: tuple[int, int], count: int = 10_000) -> list[Pair]:
@@ -103,7 +187,7 @@ def unseen_pairs(spec: Mapping[str, Any], lengths: tuple[int, int], count: int =
     """
     train, validation = training_pairs(spec)
     seen = frozenset(source for source, _ in (*train, *validation))
-    found = task_pairs(spec["name"], count, lengths, spec["seed"] + 2, seen)
+    found = task_pairs(spec["name"], count, lengths, spec["seed"] + 2, seen, **_of(spec))
     if not found:
         raise DataError(f"training has seen every input of {lengths[0]} to {lengths[1]} symbols; name longer ones")
     return found
