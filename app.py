@@ -2,19 +2,19 @@
 
 import streamlit as st
 
-from pages.shared import downloads, explorer, sentence
+from pages.shared import downloads, explorer, formation, sentence
 from pages.shared.begin import begin, big_button, message
 from pages.shared.state import write_address
 from pages.shared.texts import _
 
 begun = begin(_("Heads"))
 sentence.fields(begun)
-trace = sentence.traced(begun)
 state = begun.state
+trace = sentence.traced(begun, look=state.view.training is None)  # that is said of the trained model
 if trace is not None:
     if state.switches:
         message(_("Your switches do not reach here: this page shows the model as it was trained."), "note")
-    state = explorer.draw(state, trace)  # before the menus: what is drawn first is sent first
+    state = explorer.draw(state, trace, begun.model)  # before the menus: what is drawn first is sent first
 else:
     explorer.forget()
 sentence.example_menu(begun)
@@ -39,3 +39,14 @@ with st.expander(_("What am I looking at?")):
             "sections 3.2.1 to 3.2.3."
         )
     )
+    if formation.available(begun.model):
+        st.markdown(
+            _(
+                "**How it learned**: the same attention at states of the training that were recorded, log-spaced from "
+                "random weights to the model as it is, with BLEU and loss on the validation text. The target is the "
+                "same at each; *It writes* is that state's own translation. *Formed at steps* is computed from the "
+                "states: the first at which a head has its largest weight on a paired word, or on the token before or "
+                "after, in at least half of the rows, and in twice as many as any untrained head. What happened "
+                "between two states nobody recorded."
+            )
+        )

@@ -16,6 +16,8 @@ PARTS = {
     "pages": "the first picture of every page of figures, and its sliders",
     "anatomy": "the anatomy's first picture, what travels for it, and the frames of its movements",
     "server": "a rerun on the server, and thirty viewers",
+    "playground": "thirty viewers while two trainings run",
+    "picture": "a redraw of the picture of runs while they train, and what travels for it",
     "training": "tokens a second, beside torch.nn.Transformer",
     "decoding": "greedy decoding, beside MarianMTModel.generate",
 }

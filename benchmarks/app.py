@@ -48,10 +48,11 @@ def free_port() -> int:
 
 
 @contextlib.contextmanager
-def running(checkpoint: Path) -> Iterator[App]:
-    """The app with this checkpoint on a free port, ended afterwards. Raises AppError."""
+def running(checkpoint: Path, *options: str) -> Iterator[App]:
+    """The app with this checkpoint and these options on a free port, ended afterwards. Raises AppError."""
     host = f"localhost:{free_port()}"
     command = [sys.executable, "-m", "transformer", "app", "--checkpoint", str(checkpoint), "--port", host[-4:]]
+    command += options
     with tempfile.TemporaryFile() as log:
         process = subprocess.Popen(
             command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, env=os.environ.copy()

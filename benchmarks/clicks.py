@@ -64,7 +64,7 @@ async def anatomy(viewer: Viewer, model: Pretrained, rng: random.Random) -> Run:
     place = rng.choice(PLACES)
     told = {
         "place": place, "zoom": fitting_zoom(rng.choice(ZOOMS), place),
-        "step": rng.choice(steps_of(place, model.config.norm)), "head": rng.randrange(model.config.heads),
+        "step": rng.choice(steps_of(place, model.config)), "head": rng.randrange(model.config.heads),
         "encoder": rng.randrange(model.config.encoder_layers), "decoder": rng.randrange(model.config.decoder_layers),
         "matrix": "queries", "row": 0, "col": -1, "t": 0, "switches": {}, "revision": 0,
     }  # fmt: skip

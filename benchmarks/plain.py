@@ -86,9 +86,11 @@ PLAIN: dict[type[nn.Module], type[nn.Module]] = {
 
 def plain_copy(model: Transformer) -> PlainTransformer:
     """The same weights under forward passes that know no tap. Raises ValueError for what those leave out."""
-    if model.config.norm != "post" or model.training:
+    config = model.config
+    if config.norm != "post" or not (config.residual and config.causal) or model.training:
         raise ValueError(
-            f"norm={model.config.norm!r}, training={model.training}; only post-norm in eval mode is copied"
+            f"norm={config.norm!r}, residual={config.residual}, causal={config.causal}, training={model.training}; "
+            "only a post-norm model with both, in eval mode, is copied"
         )
     shared = {id(tensor): tensor for tensor in (*model.parameters(), *model.buffers())}
     found = copy.deepcopy(model, shared)  # type: ignore[arg-type]

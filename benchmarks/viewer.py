@@ -19,6 +19,8 @@ from websockets.asyncio.client import ClientConnection, connect
 from transformer.view.state import View
 
 PATIENCE = 60.0  # seconds a rerun may take
+WELL = (ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY)
+INTERNAL = "$$STREAMLIT_INTERNAL_KEY"  # before the id of what carries a component's events
 REMEMBERED = 2  # runs that the page keeps a large message for, so that it need not travel again
 
 
@@ -59,6 +61,8 @@ class Viewer:
         self.runs = 0
         self.large: dict[str, tuple[ForwardMsg, int]] = {}  # hash -> a large message, and the run that last used it
         self.numbers = b""  # the exact numbers that came last
+        self.fragments: dict[str, str] = {}  # a component's name -> the fragment that draws it, if one does
+        self.feeds: dict[str, bytes] = {}  # a component's name -> the bytes that came last for it
         self.socket: ClientConnection | None = None
 
     async def open(self, **params: str) -> Run:
@@ -117,11 +121,30 @@ class Viewer:
         self.states[widget] = {"string_value": text} if menu else {"string_array_value": StringArray(data=[text])}
         return await self._rerun()
 
-    def _asking(self) -> bytes:
-        """What a browser sends for a run."""
+    async def press(self, button: str) -> Run:
+        """A click on a button, which counts for one run."""
+        self.states[button] = {"trigger_value": True}
+        try:
+            return await self._rerun()
+        finally:
+            del self.states[button]
+
+    async def trigger(self, component: str, event: str, value: Mapping[str, Any]) -> Run:
+        """An event of a component, which counts for one run: of its fragment, if it has one."""
+        inside = f"{INTERNAL}_{self.ids[component]}__events"
+        self.ids[inside] = inside
+        self.states[inside] = {"json_trigger_value": json.dumps([{"event": event, "value": value}])}
+        try:
+            return await self._rerun(self.fragments.get(component, ""))
+        finally:
+            del self.states[inside], self.ids[inside]
+
+    def _asking(self, fragment: str = "") -> bytes:
+        """What a browser sends for a run of the page, or of one fragment of it."""
         state = ClientState(
-            query_string=self.query, page_script_hash=self.page, page_name="" if self.page else self.name
-        )
+            query_string=self.query, page_script_hash=self.page, page_name="" if self.page else self.name,
+            fragment_id=fragment,
+        )  # fmt: skip
         for name, value in self.states.items():
             if name in self.ids:
                 state.widget_states.widgets.add(id=self.ids[name], **value)
@@ -136,9 +159,9 @@ class Viewer:
             self.states[name] = {"string_value": text}
         await self.socket.send(self._asking())
 
-    async def _rerun(self) -> Run:
+    async def _rerun(self, fragment: str = "") -> Run:
         assert self.socket is not None
-        message = self._asking()
+        message = self._asking(fragment)
         start = time.perf_counter()
         await self.socket.send(message)
         received = 0
@@ -160,7 +183,8 @@ class Viewer:
             self.large[message.hash] = (message, self.runs)
         kind = message.WhichOneof("type")
         if kind == "new_session":
-            self.seen.clear()
+            if not message.metadata.run.fragment_ids:
+                self.seen.clear()
         elif kind == "navigation":
             self.page = message.navigation.page_script_hash
         elif kind == "page_info_changed":
@@ -174,8 +198,13 @@ class Viewer:
             if element.WhichOneof("type") == "bidi_component":
                 self.ids[element.bidi_component.component_name] = element.bidi_component.id
                 self.seen.add(element.bidi_component.component_name)
+                self.fragments[element.bidi_component.component_name] = message.delta.fragment_id
+                self.feeds[element.bidi_component.component_name] = element.bidi_component.bytes
                 if element.bidi_component.component_name == "headscope.feed":
                     self.numbers = element.bidi_component.bytes
+            elif element.WhichOneof("type") == "button":
+                self.ids[key_of(element.button.id)] = element.button.id
+                self.seen.add(key_of(element.button.id))
             elif element.WhichOneof("type") in ("button_group", "selectbox"):
                 menu = element.WhichOneof("type") == "selectbox"
                 widget = element.selectbox if menu else element.button_group
@@ -193,11 +222,9 @@ class Viewer:
                 if field.set_value or name not in self.states:
                     self.states[name] = {"string_value": field.value if field.set_value else field.default}
         elif kind == "script_finished":
-            if message.script_finished not in (
-                ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_EARLY_FOR_RERUN
-            ):  # fmt: skip
+            if message.script_finished not in (*WELL, ForwardMsg.FINISHED_EARLY_FOR_RERUN):
                 raise ViewerError(
                     f"the script ended with {ForwardMsg.ScriptFinishedStatus.Name(message.script_finished)}"
                 )
-            return message.script_finished == ForwardMsg.FINISHED_SUCCESSFULLY
+            return message.script_finished in WELL
         return False

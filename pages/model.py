@@ -4,7 +4,7 @@ import html
 
 import streamlit as st
 
-from pages.shared import card
+from pages.shared import card, own
 from pages.shared.begin import begin
 from pages.shared.state import write_address
 from pages.shared.texts import _
@@ -13,6 +13,7 @@ begun = begin(_("Model"))
 write_address(begun.state)
 card.sizes(begun.model)
 card.architecture(begun.model)
+own.download(begun.model.name)
 left, right = st.columns(2, gap="large")
 with left:
     st.html(f'<h2 class="hs-tr-title">{html.escape(_("Training"))}</h2>')

@@ -27,6 +27,7 @@ from transformer.analysis.anatomy import (
     predictions,
     steps,
 )
+from transformer.config import ModelConfig
 from transformer.interventions import NONE, Interventions
 from transformer.pretrained import Pretrained
 from transformer.tap import SIDES
@@ -72,22 +73,31 @@ def same(found: Tensor, expected: Tensor) -> None:
 
 
 def normalised(rows: Tensor, one: AttentionSteps | FeedForwardSteps) -> Tensor:
+    assert one.gamma is not None and one.mean is not None and one.deviation is not None and one.beta is not None
     return one.gamma * (rows - one.mean[:, None]) / one.deviation[:, None] + one.beta
 
 
-def check_frame(one: AttentionSteps | FeedForwardSteps, norm: str, eps: float) -> None:
-    """What is around a sub-layer: the residual connection and LayerNorm."""
-    same(one.x + one.update, one.sum)
-    read = one.x if norm == "pre" else one.sum
+def check_frame(one: AttentionSteps | FeedForwardSteps, config: ModelConfig) -> None:
+    """What is around a sub-layer: the residual connection and LayerNorm, or neither."""
+    total = one.update
+    assert (one.sum is None) == (not config.residual)
+    if one.sum is not None:
+        same(one.x + one.update, one.sum)
+        total = one.sum
+    assert (one.normed is None) == (config.norm != "pre")
+    if config.norm == "none":
+        assert one.mean is one.deviation is one.gamma is one.beta is None
+        assert torch.equal(one.leaves, total)
+        return
+    read = one.x if config.norm == "pre" else total
+    assert one.mean is not None and one.deviation is not None
     same(read.double().mean(-1), one.mean)
-    same((read.double().var(-1, correction=0) + eps).sqrt(), one.deviation)
-    if norm == "pre":
-        assert one.normed is not None
+    same((read.double().var(-1, correction=0) + config.layer_norm_eps).sqrt(), one.deviation)
+    if one.normed is not None:
         same(normalised(one.x, one), one.normed)
-        assert torch.equal(one.leaves, one.sum)
+        assert torch.equal(one.leaves, total)
     else:
-        assert one.normed is None
-        same(normalised(one.sum, one), one.leaves)
+        same(normalised(total, one), one.leaves)
 
 
 def split(rows: Tensor, heads: int) -> Tensor:
@@ -123,7 +133,7 @@ def test_every_step_of_attention_follows_from_the_one_before(changes: dict[str, 
         same((one.weights @ one.values) * ~one.zero[:, None, None], one.head_outputs)
         assert torch.equal(one.concat, torch.cat(list(one.head_outputs), dim=-1))
         same((one.concat @ by["W_o"] + one.b_o) * (not one.skipped), one.update)
-        check_frame(one, config.norm, config.layer_norm_eps)
+        check_frame(one, config)
 
 
 @every_switch
@@ -139,7 +149,7 @@ def test_every_step_of_feed_forward_follows_from_the_one_before(changes: dict[st
         active[:, list(one.silenced)] = 0
         same(active, one.activation)
         same((one.activation @ by["W_2"] + one.b_2) * (not one.skipped), one.update)
-        check_frame(one, model.config.norm, model.config.layer_norm_eps)
+        check_frame(one, model.config)
 
 
 @every_switch

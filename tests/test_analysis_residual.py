@@ -45,7 +45,7 @@ def by_hand(model: Pretrained, trace: Trace, stack: str, token: int) -> list[lis
     side = "source" if stack == "encoder" else "target"
     parts = [getattr(trace, f"{side}_{name}")[token].tolist() for name in ("embedding", "positions")]
     bias = [0.0] * model.config.d_model
-    post = model.config.norm == "post"
+    config = model.config
     x: list[float] = []
 
     def through(norm: torch.nn.LayerNorm) -> None:
@@ -58,13 +58,15 @@ def by_hand(model: Pretrained, trace: Trace, stack: str, token: int) -> list[lis
         if stack == "decoder":
             places = {"self": layer.self_residual, "cross": layer.cross_residual, "ff": layer.feed_forward_residual}
         for name, module in places.items():
+            if not config.residual:  # whatever came before ends here
+                parts, bias = [[0.0] * config.d_model for _ in parts], [0.0] * config.d_model
             parts.append(recorded(trace, stack, name, "update", index)[token].tolist())
             x = recorded(trace, stack, name, "sum", index)[token].tolist()
-            if post:
+            if config.norm == "post":
                 through(module.norm)
-    if not post:
+    if config.norm == "pre":
         through(getattr(model.model, f"{stack}_norm"))
-    return [*parts, bias]
+    return [*parts, *([bias] if config.norm != "none" else [])]
 
 
 @every_stack
@@ -75,7 +77,8 @@ def test_the_parts_add_up_to_the_whole(changes: dict[str, Any], stack: str) -> N
     parts = decompose(trace, model.model, stack)
     whole = getattr(trace, f"{stack}_output")
     count = {"encoder": 3 * 2, "decoder": 2 * 3}[stack]
-    assert parts.vectors.shape == (3 + count, *whole.shape) and parts.vectors.dtype == torch.float64
+    biases = model.config.norm != "none"
+    assert parts.vectors.shape == (2 + count + biases, *whole.shape) and parts.vectors.dtype == torch.float64
     torch.testing.assert_close(parts.vectors.sum(0).float(), whole, atol=1e-4, rtol=0)
     assert parts.deviation == (parts.vectors.sum(0) - whole.double()).abs().max().item() < 1e-4
     assert torch.equal(parts.whole, whole.double())
@@ -96,10 +99,10 @@ def test_the_parts_after_a_layer_add_up_too(changes: dict[str, Any], stack: str)
         parts = decompose(trace, model.model, stack, through)
         whole = getattr(trace, f"{stack}_ff").leaves[through - 1]
         assert parts.sublayers == sublayers(trace, stack)[: (2 if stack == "encoder" else 3) * through]
-        assert len(parts.vectors) == len(parts.sublayers) + 3
+        assert len(parts.vectors) == len(parts.sublayers) + 2 + (model.config.norm != "none")
         torch.testing.assert_close(parts.vectors.sum(0).float(), whole, atol=1e-4, rtol=0)
         assert torch.equal(parts.whole, whole.double())
-    if model.config.norm == "post" and stack == "decoder":  # there is nothing behind the last layer
+    if model.config.norm != "pre" and stack == "decoder":  # there is nothing behind the last layer
         last, all_of_it = decompose(trace, model.model, stack, 2), decompose(trace, model.model, stack)
         assert torch.equal(last.vectors, all_of_it.vectors)
 
@@ -119,16 +122,19 @@ def test_every_sum_is_what_entered_and_what_was_added(changes: dict[str, Any], s
                 continue
             assert found.sublayers[place] == (index, name)
             enters, update, total = (recorded(trace, stack, name, one, index) for one in ("enters", "update", "sum"))
-            assert torch.equal(enters + update, total)
+            assert torch.equal(enters + update if model.config.residual else update, total)
             pre = model.config.norm == "pre"
             normed = module.norm(enters if pre else total)
-            for row, tensor in ((found.enters, enters), (found.update, update), (found.sum, total),
-                                (found.normed, normed)):  # fmt: skip
-                expected = tensor.double().square().sum(-1).sqrt()
+            wanted = {"enters": enters, "update": update, "sum": total, "normed": normed}
+            there = {"sum": model.config.residual, "normed": model.config.norm != "none"}
+            assert list(found.lengths) == [one for one in wanted if there.get(one, True)]
+            for field, row in found.lengths.items():
+                expected = wanted[field].double().square().sum(-1).sqrt()
                 torch.testing.assert_close(row[place], expected, atol=1e-5, rtol=1e-6)
             place += 1
     assert place == len(found.enters)
-    before = found.sum if model.config.norm == "pre" else found.normed
+    total = found.update if found.sum is None else found.sum
+    before = found.normed if model.config.norm == "post" else total
     torch.testing.assert_close(before[:-1], found.enters[1:], atol=1e-5, rtol=1e-6)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.build import D_HEAD, HEADS, tiny_model, tiny_pretrained, tiny_tokenizer
+from tests.build import D_HEAD, HEADS, tiny_config, tiny_model, tiny_pretrained, tiny_tokenizer
 from tests.test_analysis_anatomy import LAYERS, SWITCHES
 from tests.test_view import array, unpack
 from transformer.analysis.anatomy import matrices, places, predictions, steps
@@ -310,11 +310,20 @@ def test_names_are_those_of_the_browser() -> None:
     script = (FOLDER / "anatomy_walk.js").read_text(encoding="utf-8")
     assert names_in(script, "ANATOMY_ZOOMS") == list(ZOOMS) and names_in(script, "ANATOMY_PLACES") == list(PLACES)
     inner = ["project", "split", *names_in(script, "ATTENTION_STEPS")]
-    assert list(steps_of("decoder.cross", "post")) == ["x", *inner, "add", "norm"]
-    assert list(steps_of("encoder.self", "pre")) == ["x", "norm", *inner, "add"]
-    assert list(steps_of("encoder.ff", "post")) == ["x", *names_in(script, "FF_STEPS"), "add", "norm"]
-    assert list(steps_of("source", "pre")) == names_in(script, "ANATOMY_EMBEDDING_STEPS")
-    assert list(steps_of("output", "pre")) == names_in(script, "ANATOMY_OUTPUT_STEPS")
+    network = names_in(script, "FF_STEPS")
+    post, pre, none, bare = (
+        tiny_config(norm=norm, residual=residual)
+        for norm, residual in (("post", True), ("pre", True), ("none", True), ("none", False))
+    )
+    assert list(steps_of("decoder.cross", post)) == ["x", *inner, "add", "norm"]
+    assert list(steps_of("encoder.self", pre)) == ["x", "norm", *inner, "add"]
+    assert list(steps_of("encoder.self", none)) == ["x", *inner, "add"]
+    assert list(steps_of("encoder.ff", post)) == ["x", *network, "add", "norm"]
+    assert list(steps_of("decoder.ff", bare)) == ["x", *network]
+    assert list(steps_of("decoder.ff", replace(pre, residual=False))) == ["x", "norm", *network]
+    assert list(steps_of("decoder.ff", replace(post, residual=False))) == ["x", *network, "norm"]
+    assert list(steps_of("source", pre)) == names_in(script, "ANATOMY_EMBEDDING_STEPS")
+    assert list(steps_of("output", pre)) == names_in(script, "ANATOMY_OUTPUT_STEPS")
 
 
 MADE = {
@@ -328,7 +337,7 @@ MADE = {
 def test_sizes_are_those_of_the_tensors(model: Pretrained, before: Trace, place: str) -> None:
     found = steps(before, model.model, Stand(place=place).name)
     source, target = len(before.source_ids), len(before.target_in_ids)
-    for step in steps_of(place, "post"):
+    for step in steps_of(place, model.config):
         size = size_of(place, step, "queries", model.config, source, target)
         if step == "project":
             assert size == (len(found.concat), HEADS * 13)  # type: ignore[union-attr]

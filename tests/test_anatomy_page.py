@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.build import tiny_model, tiny_tokenizer
+from tests.build import tiny_model, tiny_pretrained, tiny_tokenizer
 from tests.test_options import open_page
 from tests.test_pages import APP, address, folder, sentences
 from tests.test_view import array, unpack
@@ -80,7 +80,7 @@ def test_the_page_opens_with_the_whole_model(open_page: Callable[..., AppTest]) 
 LINKS = [
     (place, step, zooms_of(place)[number % len(zooms_of(place))])
     for place in PLACES
-    for number, step in enumerate(steps_of(place, "post"))
+    for number, step in enumerate(steps_of(place, tiny_pretrained().config))
 ]
 
 

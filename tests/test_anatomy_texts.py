@@ -15,8 +15,10 @@ from typing import Any
 import pytest
 
 from tests.browser.find import FLAGS, NoBrowser, find_browser
+from tests.build import tiny_config
 from transformer.interventions import Interventions
 from transformer.view import bundle
+from transformer.view.anatomy_state import steps_of
 
 NODE = shutil.which("node")
 pytestmark = [] if NODE else [pytest.mark.browser]
@@ -29,7 +31,7 @@ const sizes = {
   d_model: 256, d_ff: 1024, d_k: 32, d_head: 32, heads: 8, encoder_layers: 2, decoder_layers: 3, vocab_size: 4000,
   norm: "post", activation: "relu", positions: "sinusoidal", scaling: true, layer_norm_eps: 1e-5, max_positions: 512,
   parameters: 8396800, output_size: 4000, target_vocab_size: null, layout: "interleaved", embedding_scale: true,
-  tied_output: true, output_bias: false,
+  tied_output: true, output_bias: false, residual: true, causal: true,
 };
 const tensor = (symbol, ...shape) => ({ symbol, shape, count: shape.reduce((a, b) => a * b, 1) });
 const box = (count, tensors, shared_with = null) => ({ count, share: 0, tensors, shared_with });
@@ -63,6 +65,10 @@ const scores = (hidden) => {
   return { name: "scores", rows: 2, cols: 2, data, shape, axes, masked: hidden, at: (i, j) => data[2 * i + j] };
 };
 const every = [];
+for (const norm of ["post", "pre", "none"])
+  for (const residual of [true, false])
+    for (const causal of [true, false])
+      for (const positions of ["sinusoidal", "none"]) every.push({ norm, residual, causal, positions });
 for (const norm of ["post", "pre"])
   for (const activation of ["relu", "gelu", "swish"])
     for (const positions of ["sinusoidal", "learned", "none"])
@@ -91,7 +97,7 @@ const reached = () => {
     for (const about of abouts)
       for (const place of ANATOMY_PLACES)
         for (const zoom of zoomsOf(place).filter((one) => one !== "head" && one !== "number"))
-          for (const step of zoom === "sub" ? stepsOf(place, config.norm) : ["x"])
+          for (const step of zoom === "sub" ? stepsOf(place, made(config).config) : ["x"])
             for (const [layer, row, own] of [[0, 2, true], [1, 3, true], [1, 2, false]])
               for (const matrix of step === "mask" ? [null, scores(true), scores(false)] : [null]) {
                 const data = made(config, { about });
@@ -299,6 +305,8 @@ def test_what_a_switch_puts_in_the_place_of_the_arithmetic(run: Run) -> None:
         ("{activation: 'swish'}", "{place: 'encoder.ff'}", "{}", ["FFN of x is swish of x times W 1 plus b 1, times"]),
         ("{}", "{place: 'source'}", "{}", ["row of the embedding table times the square root of 256, plus the"]),
         ("{embedding_scale: false}", "{place: 'source'}", "{}", ["row of the embedding table, plus the position's"]),
+        ("{norm: 'none', residual: false}", "{}", "{}", ["Q, K and V are x times", "8 heads"]),
+        ("{norm: 'pre', residual: false}", "{place: 'encoder.ff'}", "{}", ["z is LayerNorm of x. FFN of z is"]),
     ],
 )
 def test_the_equation_that_is_read_out(run: Run, config: str, state: str, about: str, words: list[str]) -> None:
@@ -307,6 +315,65 @@ def test_the_equation_that_is_read_out(run: Run, config: str, state: str, about:
     said = run(f"spokenEquation('{sort}', at({state}), made({config}).config, true, t, {about})")
     assert all(one in said for one in words) and "{" not in said, said
     assert ("divided by" in said) == (sort == "attention" and about in ("{}", "{factor: 1}"))
+
+
+@pytest.mark.parametrize(
+    ("config", "steps", "from_afar"),
+    [
+        ({}, ["x", "add", "norm"], "LayerNorm of x plus the sub-layer's result for x."),
+        ({"norm": "pre"}, ["x", "norm", "add"], "x plus the sub-layer's result for LayerNorm of x."),
+        ({"norm": "none"}, ["x", "add"], "x plus the sub-layer's result for x."),
+        ({"residual": False}, ["x", "norm"], "LayerNorm of the sub-layer's result for x."),
+        ({"norm": "pre", "residual": False}, ["x", "norm"], "The sub-layer's result for LayerNorm of x."),
+        ({"norm": "none", "residual": False}, ["x"], "The sub-layer's result for x."),
+    ],
+)
+def test_what_goes_around_a_sub_layer_is_what_the_model_has(
+    run: Run, config: dict[str, Any], steps: list[str], from_afar: str
+) -> None:
+    given = json.dumps(config)
+    for place in ("encoder.self", "decoder.cross", "decoder.ff"):
+        assert run(f"spokenEquation('attention', at({{}}), made({given}).config, false, t, {{}})") == from_afar
+        own = tiny_config(**config)
+        assert run(f"stepsOf('{place}', made({given}).config)") == list(steps_of(place, own))
+        assert [one for one in steps_of(place, own) if one in ("x", "add", "norm")] == steps
+        assert run(f"lastStep('{place}', made({given}).config)") == steps_of(place, own)[-1]
+    said: dict[str, str] = run("ANATOMY_TEXTS")
+    alone = not config.get("residual", True)
+    norm = config.get("norm", "post")
+    for step in ("x", "output", "norm", "add"):
+        if step in steps_of("encoder.self", own):
+            keys = run(f"tellKeys(at({{step: '{step}', encoder: 1}}), made({given}))")
+            text = said[keys["text"]]
+            assert alone == ("no residual connection" in text or "nothing goes around" in text or (step == "norm"
+                             and "LayerNorm(Sublayer(x))" in text)), text  # fmt: skip
+            assert ("added" in text) <= (not alone or step == "norm"), text
+    more = said[run(f"tellKeys(at({{zoom: 'layer'}}), made({given}))")["more"]]
+    total = ("" if alone else "x + ") + ("Sublayer(LayerNorm(x))" if norm == "pre" else "Sublayer(x)")
+    assert (f"LayerNorm({total})" if norm == "post" else total) in more
+
+
+def test_a_model_without_the_mask_is_never_said_to_have_one(run: Run) -> None:
+    """Nor that a switch took it away, whatever is switched."""
+    texts: dict[str, str] = run("ANATOMY_TEXTS")
+    for holding in ("{}", "{causal: 'off'}"):
+        data = f"made({{causal: false}}, {{header: {{own: true, holding: {holding}, switches: {{}}, boxes: {{}}}}}})"
+        for zoom in ("model", "layer"):
+            keys = run(f"tellKeys(at({{zoom: '{zoom}', place: 'decoder.self'}}), {data})")
+            assert keys["text"] == f"tell_{zoom}_decoder_self_bare" and keys["title"] == "place_decoder_self_bare"
+        keys = run(f"tellKeys(at({{place: 'decoder.self', step: 'mask'}}), {data})")
+        assert (keys["text"], keys["more"]) == ("tell_mask_bare", "tell_more_mask_bare")
+        assert run(f"tellKeys(at({{place: 'output', step: 'back'}}), {data})")["more"] == "tell_more_back_bare"
+        assert run(f"tellKeys(at({{place: 'output', step: 'hidden'}}), {data})")["text"] == "tell_hidden_bare"
+        for t in (0, 2):  # whatever its rank in the pass that is shown, it was chosen in another
+            keys = run(f"tellKeys(at({{place: 'output', step: 'choose', t: {t}}}), {data})")
+            assert keys["text"] == "tell_choose_own_bare"
+        said = run(f"spokenState(t, at({{step: 'mask', place: 'decoder.self'}}), {data}, scores(false), 'decoder_self',"
+                   " false)")  # fmt: skip
+        assert "self-attention, which has no mask, of decoder layer 1" in said
+        assert run(f"factsOff(at({{place: 'encoder.self'}}), {data})") == ""
+    for key in ("tell_mask_bare", "tell_model_decoder_self_bare", "tell_layer_decoder_self_bare"):
+        assert "made without" in texts[key] and "switch" not in texts[key]
 
 
 def test_a_matrix_has_one_side_on_the_board_and_in_the_panel(run: Run) -> None:

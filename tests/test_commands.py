@@ -27,6 +27,7 @@ from transformer.__main__ import main
 from transformer.checkpoint import save_checkpoint
 from transformer.commands import serve, train, translate
 from transformer.commands.run_folder import Plan, open_run
+from transformer.playground import workshop
 from transformer.pretrained import InputError, load
 from transformer.training.evaluation import columns, corpus_bleu, evaluate, surprise
 from transformer.training.settings import Settings
@@ -465,18 +466,23 @@ def test_nothing_to_evaluate_is_said(trained: Path, tmp_path: Path, capsys: pyte
 
 
 def options(**given: Any) -> SimpleNamespace:
-    return SimpleNamespace(**{"checkpoint": None, "max_tokens": None, "port": 8501, "address": None, **given})
+    rest = dict.fromkeys(("checkpoint", "max_tokens", "address", "trainings", "training_seconds"))
+    return SimpleNamespace(**{**rest, "port": 8501, **given})
 
 
 def test_the_app_is_handed_its_settings(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("HEADSCOPE_CHECKPOINT", "HEADSCOPE_MAX_TOKENS", "HEADSCOPE_DEVICE"):
-        monkeypatch.setenv(name, "before")
+    for name in ("CHECKPOINT", "MAX_TOKENS", "DEVICE", "TRAININGS", "TRAINING_SECONDS"):
+        monkeypatch.setenv(f"HEADSCOPE_{name}", "before")
     monkeypatch.setattr(serve, "taken", lambda port, address: False)
     monkeypatch.chdir(trained)
-    given: Any = options(checkpoint="checkpoint", max_tokens=64, port=8600, device="cpu")
+    given: Any = options(checkpoint="checkpoint", max_tokens=64, port=8600, device="cpu", trainings=0)
     assert serve.prepare(given) == ["run", str(ROOT / "app.py"), "--server.port=8600"]
     assert os.environ["HEADSCOPE_CHECKPOINT"] == str(trained / "checkpoint")
     assert (os.environ["HEADSCOPE_MAX_TOKENS"], os.environ["HEADSCOPE_DEVICE"]) == ("64", "cpu")
+    assert (os.environ["HEADSCOPE_TRAININGS"], os.environ["HEADSCOPE_TRAINING_SECONDS"]) == ("0", "before")
+    assert workshop.trainings() == 0  # nobody trains, and not: as many as there are cores
+    serve.prepare(options(port=8600, device="cpu", trainings=3, training_seconds=30))  # type: ignore[arg-type]
+    assert (workshop.trainings(), workshop.training_seconds()) == (3, 30)
 
 
 def test_a_port_that_is_taken_is_said(capsys: pytest.CaptureFixture[str]) -> None:
@@ -503,6 +509,7 @@ def test_a_checkpoint_that_is_none_is_said(
     "command",
     [
         [], ["nothing"], ["translate"], ["app", "--port", "0"], ["app", "--max-tokens", "1"],
+        ["app", "--trainings", "-1"], ["app", "--training-seconds", "0"], ["app", "--trainings", "257"],
         ["translate", "--checkpoint", "x", "--beam", "0"],
         ["translate", "--checkpoint", "x", "--length-penalty", "nan"],
         ["train", "--output", "x", "--steps", "many"], ["train", "--output", "x", "--norm", "middle"],

@@ -3,6 +3,7 @@ and in the colours of figures. The pages themselves are looked at in browser/tes
 
 from __future__ import annotations
 
+import math
 import re
 import tomllib
 from pathlib import Path
@@ -102,6 +103,21 @@ def test_labels_on_canvases(theme: str) -> None:
     assert set(hues) == {"encoder_self", "decoder_self", "cross"}
     for hue in hues.values():
         assert contrast(rgb(hue), ground(theme)) >= 4.5
+
+
+@pytest.mark.parametrize("theme", THEMES)
+def test_the_colours_of_runs(theme: str) -> None:
+    """Of training.css: as text on the page, and apart from the hues of the kinds of attention by more than a shade."""
+    css = source("training.css")
+    block = css.split('[data-theme="dark"] {')[1] if theme == "dark" else css
+    colours = [re.search(rf"--run-{slot}: (#\w{{6}});", block) for slot in range(4)]
+    line = re.search(rf"{theme}: {{ (encoder_self.*?) }}", source("colour.js"))
+    hues = re.findall(r"#\w{6}", line[1] if line else "")
+    assert len(hues) == 3
+    for colour in colours:
+        assert colour and contrast(rgb(colour[1]), ground(theme)) >= 4.5
+        for hue in hues:
+            assert math.dist(rgb(hue), rgb(colour[1])) > 50, (hue, colour[1])
 
 
 def test_numbers_on_every_colour_a_cell_can_have() -> None:

@@ -29,6 +29,7 @@ PARTS = {
     "embeddings.py": ("", "neighbours", "map", "residual", "lens", "output"),
     "feedforward.py": ("", "neurons", "nonlinearity", "knock"),
     "anatomy.py": ("", "compare", "before"),
+    "training.py": ("",),
     "model.py": ("",),
 }
 

@@ -19,6 +19,7 @@ from tests.test_pages import APP, figures, sentences
 from transformer.analysis.embedding import neighbours
 from transformer.importers.marian import load_marian
 from transformer.neurons import reading
+from transformer.playground import workshop
 from transformer.pretrained import Pretrained, readable
 from transformer.probing import probe_pairs
 
@@ -30,6 +31,7 @@ PARTS = {
     "embeddings": ["norms", "neighbours", "map", "residual", "lens", "output"],
     "feedforward": ["activity", "neurons", "nonlinearity", "knock"],
     "anatomy": ["flow", "compare", "before"],
+    "training": [""],
     "model": [""],
 }
 EVERY = [(page, part) for page, parts in PARTS.items() for part in parts]
@@ -48,6 +50,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def open_page(folders: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., AppTest]]:
     monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(folders))
     monkeypatch.setenv("HEADSCOPE_MAX_TOKENS", "40")
+    monkeypatch.setattr(workshop, "_shared", [workshop.Workshop(0, 60)])  # nothing is trained
     for name in ("HEADSCOPE_CHECKPOINT", "HEADSCOPE_DEVICE"):
         monkeypatch.delenv(name, raising=False)
 

@@ -194,7 +194,7 @@ def test_where_one_stands_in_the_anatomy_exists(report: dict[str, Any], changes:
     """Whatever is reported becomes a place of the model, and a place that exists stays where it is."""
     config = tiny_config(**changes)
     stand = stand_from_browser(report, config)
-    assert stand.step in steps_of(stand.place, config.norm) and stand.zoom in zooms_of(stand.place)
+    assert stand.step in steps_of(stand.place, config) and stand.zoom in zooms_of(stand.place)
     assert 0 <= stand.head < config.heads
     assert 0 <= stand.encoder < config.encoder_layers and 0 <= stand.decoder < config.decoder_layers
     assert stand_from_browser(stand.to_browser(), config) == stand

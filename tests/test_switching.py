@@ -169,11 +169,12 @@ def test_nothing_flows_from_the_future_until_the_mask_is_off(number: int) -> Non
             assert isinstance(moved, Tensor)
             before = (moved - plain)[:place].abs()
             assert (moved - plain)[place:].abs().amax(-1).min() > 0  # the past and the present do flow
-            if value:
+            if value or not model.config.causal:
                 leaks += int((before > 0).any())
             else:
                 assert not before.any()  # by 0 exactly, in every row before it
-    assert leaks == TARGET - 1  # every place but the first, which has no row before it
+    # Every place but the first, which has no row before it; of a model that was built without the mask at both.
+    assert leaks == (TARGET - 1) * (1 if model.config.causal else 2)
 
 
 def test_a_single_open_head_is_enough_for_a_leak_and_only_it_sees_the_future() -> None:
@@ -284,7 +285,7 @@ def test_knocking_a_head_out_is_zeroing_its_columns_of_w_o(number: int, kind: st
     sub_layer = getattr(stack[layer], "cross_attention" if kind == "cross" else "self_attention")
     sub_layer.output.weight[:, head * D_HEAD : (head + 1) * D_HEAD] = 0
     cut = run(other)
-    assert (run(model_of(number))["logits"] - cut["logits"]).abs().max() > 1e-3  # type: ignore[operator]
+    assert (run(model_of(number))["logits"] - cut["logits"]).abs().max() > 1e-4  # type: ignore[operator]
     for one in KINDS:
         for name in ("update", "leaves", "weights"):
             torch.testing.assert_close(getattr(found[one], name), getattr(cut[one], name), rtol=0, atol=1e-6)

@@ -61,16 +61,16 @@ def test_scores_weights_and_outputs_follow_from_q_k_v(model: Pretrained, trace: 
     assert not part.weights[~part.mask].any()
 
 
-def test_only_the_decoder_hides_the_future(trace: Trace) -> None:
+def test_only_the_decoder_hides_the_future(model: Pretrained, trace: Trace) -> None:
     target = len(trace.target_in)
-    past = torch.ones(target, target, dtype=torch.bool).tril()
+    past = torch.ones(target, target, dtype=torch.bool).tril() | (not model.config.causal)
     assert torch.equal(trace.decoder_self.mask, past.expand_as(trace.decoder_self.mask))
     assert trace.encoder_self.mask.all() and trace.cross.mask.all()
 
 
-def test_residual_parts_add_up_and_layers_follow_each_other(trace: Trace) -> None:
+def test_residual_parts_add_up_and_layers_follow_each_other(model: Pretrained, trace: Trace) -> None:
     for part in (trace.encoder_self, trace.decoder_self, trace.cross, trace.encoder_ff, trace.decoder_ff):
-        assert torch.equal(part.sum, part.enters + part.update)
+        assert torch.equal(part.sum, part.enters + part.update if model.config.residual else part.update)
     assert torch.equal(trace.encoder_self.enters[0], trace.source_embedding + trace.source_positions)
     assert torch.equal(trace.decoder_self.enters[0], trace.target_embedding + trace.target_positions)
     assert torch.equal(trace.encoder_ff.enters, trace.encoder_self.leaves)

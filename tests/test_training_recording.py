@@ -100,6 +100,28 @@ def test_runs_without_snapshots_or_of_other_models_are_said(run: Path, final: Pr
         list(states(tmp_path, final))
 
 
+def test_a_recording_that_contradicts_itself_is_a_sentence(run: Path, final: Pretrained, tmp_path: Path) -> None:
+    good = record(run, final, [("ka lo", "nu"), ("mi", "re")], PAIRS[:5])
+    cross = good.weights["cross"]
+    for words, changes in {
+        "rising whole numbers": {"steps": (0, 4, 1)},
+        "rising whole": {"steps": (0, True, 4)},
+        "are no rising": {"steps": ()},
+        "0 sentences": {"sentences": (), "translations": ((), (), ())},
+        "no text of up to 2,000 characters": {"translations": (("a" * 2001, "b"), *good.translations[1:])},
+        "one score and one translation": {"scores": good.scores[1:]},
+        "translation of every sentence": {"translations": (("a",), *good.translations[1:])},
+        "a loss or BLEU": {"scores": ({"loss": float("nan"), "bleu": 1.0}, *good.scores[1:])},
+        "no recording: 'bleu'": {"scores": ({"loss": 1.0}, *good.scores[1:])},
+        "not a byte for every state": {"weights": {**good.weights, "cross": (cross[0][1:], cross[1])}},
+        "an array of cross": {"weights": {**good.weights, "cross": (cross[0].astype(np.float32), cross[1])}},
+    }.items():
+        (tmp_path / "learning.npz").write_bytes(dataclasses.replace(good, **changes).to_bytes())
+        with pytest.raises(ValueError, match=r"learning\.npz is no recording") as error:
+            Recording.from_file(tmp_path / "learning.npz")
+        assert words in str(error.value)
+
+
 def test_a_recording_that_lies_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Small archives: one that unpacks to more than is read, shapes no memory holds, an object that is a pickle."""
     monkeypatch.setattr(recording, "LARGEST_UNPACKED", 10_000)
@@ -120,5 +142,5 @@ def test_a_recording_that_lies_is_a_sentence(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "learning.npz").unlink()
     with (tmp_path / "learning.npz").open("wb") as file:
         file.truncate(recording.LARGEST + 1)
-    with pytest.raises(OSError, match="larger than 50,000,000 bytes"):
+    with pytest.raises(OSError, match="larger than 20,000,000 bytes"):
         Recording.from_file(tmp_path / "learning.npz")

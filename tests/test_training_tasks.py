@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
-from itertools import pairwise
+from itertools import pairwise, product
 
 import pytest
 
 from transformer.training.data import DataError
-from transformer.training.tasks import task_pairs, training_pairs, unseen_pairs
+from transformer.training.tasks import languages, task_pairs, training_pairs, unseen_pairs
 
 
 def test_answers_are_right() -> None:
@@ -64,3 +65,79 @@ def test_what_cannot_be_held_out_is_said() -> None:
 def test_bad_tasks_are_said(name: str, count: int, lengths: tuple[int, int], message: str) -> None:
     with pytest.raises(DataError, match=message):
         task_pairs(name, count, lengths, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "lengths", "seed", "fingerprints"),
+    [
+        ("reverse", [1, 6], 1, ("5f4076c26b5f6a91", "066980f2bebf6e14", "d8d9efeb4bb19c8d")),
+        ("sort", [1, 16], 3, ("1457c6476da8cebe", "fe093a3a88839ebd", "20f365e790760da5")),
+    ],
+)
+def test_the_data_of_models_that_are_trained_stay_what_they_were(name, lengths, seed, fingerprints) -> None:
+    """A recipe that names no alphabet: fingerprints of what it made before alphabets could be named."""
+    spec = {"name": name, "count": 6000 if name == "reverse" else 5000, "lengths": lengths, "seed": seed}
+    made = (training_pairs(spec), unseen_pairs(spec, (3, 9), 600), task_pairs(name, 300, (1, 5), 7))
+    assert tuple(hashlib.sha256(repr(one).encode()).hexdigest()[:16] for one in made) == fingerprints
+
+
+def test_copy_and_shift() -> None:
+    for source, target in task_pairs("copy", 100, (1, 12), 1):
+        assert source == target
+    assert dict(task_pairs("shift", 200, (1, 1), 1))["z"] == "c"
+    for source, target in task_pairs("shift", 100, (1, 12), 1):
+        assert target == "".join(" " if c == " " else chr((ord(c) - 97 + 3) % 26 + 97) for c in source)
+    assert dict(task_pairs("shift", 5, (1, 1), 1, alphabet="dbeca", shift=4)) == dict(
+        zip("dbeca", "adbec", strict=True)
+    )
+    assert languages({"name": "shift", "shift": 7}) == ("letters", "shifted by 7")
+    assert languages({"name": "copy", "alphabet": "xyz"}) == ("symbols", "copied")
+
+
+def test_an_alphabet_of_ones_own() -> None:
+    pairs = task_pairs("sort", 500, (4, 4), 1, alphabet="zAé9")
+    assert {symbol for source, _ in pairs for symbol in source} == set("zAé9")
+    for source, target in pairs:
+        assert target == "".join(sorted(source, key="zAé9".index))
+    drawn = Counter("".join(source for source, _ in task_pairs("copy", 4000, (8, 8), 1, alphabet="abcdef")))
+    assert all(abs(count - 8 * 4000 / 6) < 5 * (8 * 4000 * 5 / 36) ** 0.5 for count in drawn.values())  # uniform
+
+
+def test_all_inputs_of_a_short_length_come_alike() -> None:
+    """Where there are few: all, over and over, but for those held out."""
+    held_out = frozenset({"aa", "cb"})
+    pairs = task_pairs("copy", 70, (2, 2), 1, held_out, alphabet="abc")
+    every = {"".join(two) for two in product("abc", repeat=2)}
+    counts = Counter(source for source, _ in pairs)
+    assert set(counts) == every - held_out and set(counts.values()) == {10} and len(pairs) == 70
+    assert not task_pairs("copy", 9, (2, 2), 1, frozenset(every), alphabet="abc")
+
+
+@pytest.mark.parametrize(("alphabet", "low", "high"), [("ab", 1, 8), ("abc", 7, 7), ("abcdefghij", 2, 2)])
+def test_unseen_inputs_are_never_trained_on_even_where_there_are_few(alphabet: str, low: int, high: int) -> None:
+    spec = {
+        "name": "reverse", "count": 3000, "lengths": [low, high], "seed": 1, "alphabet": alphabet,
+        "held_out": len(alphabet) ** high // 10,
+    }  # fmt: skip
+    train, validation = training_pairs(spec)
+    assert train and 0 < len(validation) <= spec["held_out"]
+    assert {source for source, _ in train}.isdisjoint(source for source, _ in validation)
+    assert len({source for source, _ in validation}) == len(validation)
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "message"),
+    [
+        ("copy", {"alphabet": "a"}, "the alphabet has 1 symbols; 2 to 1,000 are allowed"),
+        ("copy", {"alphabet": "aba"}, "'aba' has a symbol twice"),
+        ("copy", {"alphabet": "a b"}, "has a blank or a character no text can hold"),
+        ("copy", {"alphabet": "a\0"}, "has a blank or a character no text can hold"),
+        ("copy", {"alphabet": "abc", "shift": 1}, "it is for the task 'shift', leave it out"),
+        ("shift", {"alphabet": "abc", "shift": 3}, "shift is 3; over 3 symbols 1 to 2 are allowed"),
+        ("shift", {"shift": 26}, "over 26 symbols 1 to 25 are allowed"),
+        ("shift", {"alphabet": "ab"}, "shift is 3; over 2 symbols 1 to 1 are allowed"),
+    ],
+)
+def test_what_symbols_cannot_be(name: str, more: dict, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        training_pairs({"name": name, "count": 50, "lengths": [3, 4], "seed": 1, **more})

@@ -53,7 +53,7 @@ def _report(options: Options, stand: Stand) -> None:
     view, which is another for whom the link is sent to."""
     options.report("place", stand.place, Stand.place)
     options.report("zoom", stand.zoom, Stand.zoom)
-    options.report("step", stand.step, steps_of(stand.place, options.begun.model.config.norm)[0])
+    options.report("step", stand.step, steps_of(stand.place, options.begun.model.config)[0])
     options.report("matrix", stand.matrix, Stand.matrix)
     options.report("head", stand.head + 1)
     options.report("t", stand.t + 1)
@@ -92,7 +92,7 @@ def _stand(begun: Begun, options: Options, source: int, target: int) -> Stand:
         sentence = _("The link asks for zoom {asked!r}, which {place!r} has not; {shown!r} is shown.")
         message(sentence.format(asked=asked, place=place, shown=zoom))
         options.report("zoom", zoom, Stand.zoom)
-    steps = steps_of(place, config.norm)
+    steps = steps_of(place, config)
     step = str(options.choice("step", steps, steps[0]))
     matrix = str(options.choice("matrix", MATRICES, Stand.matrix))
     rows, columns = size_of(place, step, matrix, config, source, target)

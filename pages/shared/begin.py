@@ -11,7 +11,7 @@ from pathlib import Path
 import streamlit as st
 
 import transformer
-from pages.shared import cache
+from pages.shared import cache, own, training_runs
 from pages.shared.examples import examples
 from pages.shared.state import CHECKPOINT, OPTIONS, PARTS, State, arrive, change, current, keep, read_switches
 from pages.shared.texts import _
@@ -87,19 +87,19 @@ def fitting(view: View, model: Pretrained) -> View:
     return replace(view, layer=layer, head=None if view.head is None else min(view.head, model.config.heads - 1))
 
 
-def _switch_checkpoint() -> None:
+def switch_checkpoint(name: str) -> None:
     """Take over another checkpoint.
 
     Between models of the same two languages the sentence stays, so that they can be compared. A model of others begins
     with what was typed for it last, or with its first example; an English sentence means nothing to one that sorts.
     """
-    old, name = current(), st.session_state[CHECKPOINT]
+    old = current()
     if old is None:
         return
     state = replace(old, checkpoint=name, revision=old.revision + 1)
-    found, typed = cache.checkpoints(), st.session_state.setdefault(TYPED, {})
+    typed = st.session_state.setdefault(TYPED, {})
     try:
-        before, after = (cache.load(one, str(found[one])) for one in (old.checkpoint, name))
+        before, after = own.load(old.checkpoint), own.load(name)
     except (transformer.CheckpointError, KeyError):
         keep(state)  # the page says what is wrong with it
         return
@@ -143,13 +143,14 @@ def begin(title: str, page: str = "") -> Begun:
     big = state.view.big if state is not None else st.query_params.get("big") == "1"
     st.html(f"<style>{STYLES['style']}{STYLES.get(page, '')}{':root{--hs-scale:1.3}' if big else ''}</style>")
     _come_back()
-    found = cache.checkpoints()
+    training_runs.collect()
+    found = own.names()
     if not found:
         message(_("No checkpoint was found; start with headscope --checkpoint FOLDER, or train one."), "error")
         st.stop()
     fresh = st.session_state.get(UNREAD, True)
     if state is None:
-        state = keep(arrive(list(found)))
+        state = keep(arrive(found))
     elif st.session_state.get(PAGE) != title:
         # The picture is mounted anew and knows nothing of what was chosen since its bytes were packed.
         state = keep(replace(state, revision=state.revision + 1))
@@ -167,6 +168,7 @@ def begin(title: str, page: str = "") -> Begun:
         st.page_link("pages/embeddings.py", label=_("Embeddings"))
         st.page_link("pages/feedforward.py", label=_("Feed-forward"))
         st.page_link("pages/anatomy.py", label=_("Anatomy"))
+        st.page_link("pages/training.py", label=_("Training"))
         st.page_link("pages/model.py", label=_("Model"))
         st.html('<div class="hs-spring"></div>', width="stretch")
         if arrived or st.session_state.get(CHECKPOINT) != state.checkpoint:
@@ -175,7 +177,7 @@ def begin(title: str, page: str = "") -> Begun:
             _("Checkpoint"),
             list(dict.fromkeys([*found, state.checkpoint])),  # what was chosen may be gone from its folder
             key=CHECKPOINT,
-            on_change=_switch_checkpoint,
+            on_change=lambda: switch_checkpoint(st.session_state[CHECKPOINT]),
             label_visibility="collapsed",
             width=175,
         )
@@ -185,7 +187,7 @@ def begin(title: str, page: str = "") -> Begun:
         message(sentence.format(name=state.checkpoint), "error")
         st.stop()
     try:
-        model = cache.load(state.checkpoint, str(found[state.checkpoint]))
+        model = own.load(state.checkpoint)
     except transformer.CheckpointError as error:
         message(_("This checkpoint cannot be opened: {error}.").format(error=error), "error")
         st.stop()
@@ -198,14 +200,14 @@ def begin(title: str, page: str = "") -> Begun:
         # Who comes without a link sees the first example where it has something to show.
         start = [example.view for example in examples(model, model.name) if example.source == state.source]
         params = st.query_params.to_dict()
-        own = {name: text for name, text in params.items() if name in OPTIONS.get(page, ())}
-        params = {name: text for name, text in params.items() if name not in own}
+        asked = {name: text for name, text in params.items() if name in OPTIONS.get(page, ())}
+        params = {name: text for name, text in params.items() if name not in asked}
         begin_with = start[0] if start and not {"kind", "layer", "head"} & set(params) else None
         view, misread = view_from_params(params, layers, config.heads, begin_with)
         switches, wrong = read_switches(params, config)
         part, unknown = _read_part(params)
         notices = (*state.notices, *misread, *wrong, *unknown)
-        chosen = {page: own} if own else {}
+        chosen = {page: asked} if asked else {}
         state = keep(replace(state, view=view, switches=switches, part=part, chosen=chosen, notices=notices))
         st.session_state[UNREAD] = False
     else:

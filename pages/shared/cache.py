@@ -86,7 +86,7 @@ def _load(name: str, path: str, state: str) -> Pretrained:
         raise transformer.CheckpointError(f"{name} was changed while it was read; reload the page when it is complete")
     with contextlib.suppress(transformer.InputError):  # a tokenizer may make nothing of it
         model.trace("a")  # first pass pays for lazy set-up; pay it now
-    _stamps[model.model] = state
+    mark(model, state)
     send_at_once()
     _settle()
     return model
@@ -96,6 +96,11 @@ def load(name: str, path: str) -> Pretrained:
     """A checkpoint by name, as its folder is now: replaced while the app runs, it is read anew. Raises
     CheckpointError."""
     return _load(name, path, stamp(path))
+
+
+def mark(model: Pretrained, state: str) -> None:
+    """Say in which state of its files a model was read."""
+    _stamps[model.model] = state
 
 
 def identity(model: Pretrained) -> str:

@@ -13,7 +13,6 @@ from pages.shared.begin import message
 from pages.shared.texts import _
 from transformer.config import ModelConfig
 from transformer.figures.training import training_curve
-from transformer.files import read_own
 from transformer.importers.vocabulary import VocabularyTokenizer
 from transformer.pretrained import Pretrained
 
@@ -91,12 +90,12 @@ def architecture(model: Pretrained) -> None:
 
 def curve(model: Pretrained) -> None:
     """Loss, and BLEU of a translation model, over the training, if the checkpoint brought its log."""
-    path = model.path / "training.csv"
-    if not path.is_file():
-        st.caption(_("This checkpoint brought no training.csv."))
-        return
     try:
-        rows = list(csv.DictReader(io.StringIO(read_own(path, LARGEST).decode("utf-8"), newline="")))
+        text = model.beside("training.csv", LARGEST)
+        if text is None:
+            st.caption(_("This checkpoint brought no training.csv."))
+            return
+        rows = list(csv.DictReader(io.StringIO(text.decode("utf-8"), newline="")))
         if _is_toy(model):
             rows = [{**row, "validation_bleu": ""} for row in rows]
         labels = {
@@ -131,13 +130,12 @@ def tamed(markdown: str) -> str:
 def card(model: Pretrained) -> None:
     """The model card; Markdown without HTML and without pictures, for a checkpoint may come from anywhere, and a
     picture from elsewhere would tell that server who looks at it."""
-    path = model.path / "README.md"
-    if not path.is_file():
-        st.caption(_("This checkpoint brought no model card (README.md)."))
-        return
     try:
-        text = read_own(path, LARGEST).decode("utf-8", "replace")
+        text = model.beside("README.md", LARGEST)
     except OSError as error:
         st.caption(_("The model card (README.md) cannot be read: {reason}.").format(reason=error.strerror))
         return
-    st.markdown(tamed(text))
+    if text is None:
+        st.caption(_("This checkpoint brought no model card (README.md)."))
+        return
+    st.markdown(tamed(text.decode("utf-8", "replace")))

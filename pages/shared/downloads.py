@@ -38,6 +38,8 @@ def download_menu(begun: Begun, trace: Trace, state: State) -> None:
             help=_("Every tensor of the pass as NumPy arrays, with index.json saying what they are."),
             width="stretch",
         )
+        if state.view.training is not None:
+            st.caption(_("Page and trace are of the trained model, not of the state of its training that you look at."))
         st.caption(_("PNG, SVG and CSV of what you see: Save, beside the colour scale."))
 
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
 from pages.shared import cache
-from transformer.files import read_own
 from transformer.interventions import layers_of
 from transformer.pretrained import Pretrained
 from transformer.trace import KINDS
@@ -41,9 +39,8 @@ def examples(model: Pretrained, name: str) -> tuple[Example, ...]:
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def _examples(_model: Pretrained, name: str, identity: str) -> tuple[Example, ...]:
-    path = Path(_model.path) / EXAMPLES
     try:
-        entries = json.loads(read_own(path, LARGEST).decode("utf-8")) if path.is_file() else []
+        entries = json.loads((_model.beside(EXAMPLES, LARGEST) or b"[]").decode("utf-8"))
     except (OSError, ValueError, RecursionError):
         return ()
     config = _model.config

@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import streamlit as st
 
+from pages.shared import formation
 from pages.shared.state import State, current, keep
+from transformer.pretrained import Pretrained
 from transformer.trace import Trace
 from transformer.view.bundle import script, style
 from transformer.view.pack import feed_pack, full_pack
@@ -56,19 +58,22 @@ def renewed(state: State) -> State:
     return keep(replace(state, renew=False, revision=state.revision + 1)) if state.renew else state
 
 
-def draw(state: State, trace: Trace) -> State:
-    """The picture of a trace. The pack is made once a trace and once a change by Python: what a person does in the
-    picture stays in the browser, only the chosen head's exact numbers travel.
+def draw(state: State, trace: Trace, model: Pretrained) -> State:
+    """The picture of a trace, below the slider over the model's training where that is open.
 
-    A component's script and styles (140 KB) are sent again whenever its data changed. The picture's component therefore
-    has none, so that Streamlit sends it to a browser once; the data comes through two small components."""
+    The pack is made once a trace and once a change by Python: what a person does in the picture stays in the browser,
+    only the chosen head's exact numbers travel. A component's script and styles (140 KB) are sent again whenever its
+    data changed. The picture's component therefore has none, so that Streamlit sends it to a browser once; the data
+    comes through two small components."""
     state = keep(bounded(renewed(merge_browser(state, trace)), trace))
+    state = formation.draw(state, trace, model)
     name = (trace.id, state.revision)
     kept = st.session_state.get(PACK)
     if kept is None or kept[0] != name:
-        kept = (name, full_pack(trace, state.view, revision=state.revision))
+        more = {"recorded": formation.available(model)}
+        kept = (name, full_pack(trace, state.view, revision=state.revision, more=more))
         st.session_state[PACK] = kept
-    _picture(key=KEY, on_view_change=lambda: None)
+    _picture(key=KEY, on_view_change=lambda: None, on_formation_change=formation.toggle)
     with st.container(key="hs-feeds"):
         _pack(key="explorer_picture", data=kept[1], height=1)
         _feed(key="explorer_feed", data=feed_pack(trace, state.view), height=1)

@@ -13,10 +13,11 @@ from pages.shared import figure
 from pages.shared.begin import Begun, big_button, message
 from pages.shared.downloads import link_menu
 from pages.shared.sentence import example_menu
-from pages.shared.state import OPTIONS, current, keep, write_address
+from pages.shared.state import current, keep, write_address
 from pages.shared.texts import _
 
-Value = int | str
+Value = int | float | str
+NUMBER = re.compile(r"\d{1,12}(\.\d{1,12})?([eE]-?\d{1,2})?", re.ASCII)  # a decimal as links have it
 
 
 class Options:
@@ -51,6 +52,11 @@ class Options:
             del chosen[name]
         if chosen != state.chosen.get(self.page, {}):
             keep(replace(state, chosen={**state.chosen, self.page: chosen}))
+
+    def forget(self) -> None:
+        """Give up all that was chosen on the page."""
+        state = current() or self.begun.state
+        keep(replace(state, chosen={**state.chosen, self.page: {}}))
 
     def _show(self, name: str, value: Value) -> Value:
         """What a page shows of an option. It is stored in place of what a link asked for, but not of what a person
@@ -93,6 +99,20 @@ class Options:
                 message(sentence.format(name=name, asked=asked[:40], values=there, shown=default))
         return self._show(name, found)
 
+    def decimal(self, name: str, low: float, high: float, default: float) -> float:
+        """A number from low to high, without a widget."""
+        asked = self._chosen().get(name, default)
+        text = str(asked)
+        found = max(low, min(high, float(text))) if NUMBER.fullmatch(text) else default
+        if isinstance(asked, str) and not (NUMBER.fullmatch(text) and float(text) == found):
+            sentence = _("The link asks for {name} {asked!r}; a number from {low} to {high} is allowed, and {shown} is "
+                         "shown.")  # fmt: skip
+            message(sentence.format(name=name, asked=text[:40], low=f"{low:g}", high=f"{high:g}", shown=f"{found:g}"))
+        if isinstance(asked, str):
+            self.report(name, found)
+        self.shown[name] = found
+        return found
+
     # -- widgets ------------------------------------------------------------------------------------------------
 
     def _widget(self, name: str, value: Value, labels: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -124,17 +144,39 @@ class Options:
         default: Value,
         format_func: Callable[[Any], str] = str,
         hidden: bool = False,
+        alone: bool = False,
     ) -> Value:
-        """A choice of few, all in sight. hidden: without its label."""
+        """A choice of few, all in sight. hidden: without its label; alone: whoever chooses it gives up whatever else
+        was chosen on the page."""
         found = self.choice(name, values, default)
+        widget = self._widget(name, found)
+        if alone:
+            report = widget["on_change"]
+
+            def changed() -> None:
+                self.forget()
+                report()
+
+            widget["on_change"] = changed
         st.segmented_control(
             label,
             values,
             format_func=format_func,
             required=True,
             label_visibility="collapsed" if hidden else "visible",
-            **self._widget(name, found),
+            **widget,
         )
+        return found
+
+    def toggle(self, name: str, label: str, default: bool, **more: Any) -> bool:
+        """On or off, as links have it too."""
+        found = self.choice(name, ("on", "off"), "on" if default else "off") == "on"
+        key = self._widget(name, found)["key"]
+
+        def changed() -> None:
+            self.report(name, "on" if st.session_state.get(key) else "off")
+
+        st.toggle(label, key=key, on_change=changed, **more)
         return found
 
     def choose(
@@ -144,6 +186,7 @@ class Options:
         values: Sequence[Value],
         default: Value,
         format_func: Callable[[Any], str] = str,
+        **more: Any,
     ) -> Value:
         """A choice of many, in a menu. Values that are whole numbers in one piece are bounded like `value`."""
         numbers = [one for one in values if isinstance(one, int)]
@@ -152,13 +195,21 @@ class Options:
         else:
             found = self.choice(name, values, default)
         labels = tuple(map(format_func, values))
-        st.selectbox(label, values, format_func=format_func, **self._widget(name, found, labels))
+        st.selectbox(label, values, format_func=format_func, **more, **self._widget(name, found, labels))
         return found
 
     def number(self, name: str, label: str, low: int, high: int, default: int, **more: Any) -> int:
         """A whole number from low to high, typed or stepped."""
         found = self.value(name, low, high, default)
         st.number_input(label, low, high, step=1, **more, **self._widget(name, found))
+        return found
+
+    def fraction(
+        self, name: str, label: str, low: float, high: float, default: float, step: float, shown: str, **more: Any
+    ) -> float:
+        """A number from low to high, typed or stepped. shown: how it is written, "%.2f"."""
+        found = self.decimal(name, low, high, default)
+        st.number_input(label, low, high, step=step, format=shown, **more, **self._widget(name, found))
         return found
 
     def text(self, name: str, label: str, longest: int = 200, **more: Any) -> str:
@@ -168,26 +219,25 @@ class Options:
         st.text_input(label, max_chars=longest, **more, **self._widget(name, found))
         return found
 
-    def finish(self) -> None:
+    def finish(self, examples: bool = True) -> None:
         """The end of the page: make the address bar say what is on the screen, which is what was chosen, as it is
-        shown; then the menus of the header, for what is drawn first is sent first."""
+        shown; then the menus of the header, for what is drawn first is sent first. examples: those of the checkpoint
+        among them, where the page shows a sentence."""
         state = current() or self.begun.state
         chosen = {name: self.shown.get(name, value) for name, value in self._chosen().items()}
         first = {name: value for name, value in chosen.items() if value != "" and (name, value) != self.first_part}
         write_address(replace(state, chosen={**state.chosen, self.page: first}), self.page)
-        example_menu(self.begun)
+        if examples:
+            example_menu(self.begun)
         link_menu(self.begun)
         big_button(self.begun)
 
 
 def _whole(asked: Value, default: int) -> int:
     """A whole number in ASCII; the default for what is none. Numbers too long to be meant stay short."""
-    if isinstance(asked, int):
-        return asked
+    if not isinstance(asked, str):
+        return int(asked)
     found = re.fullmatch(r"([+-]?)[0-9]+", asked, re.ASCII)
     if not found:
         return default
     return int(asked) if len(asked) < 12 else (-(10**9) if found[1] == "-" else 10**9)
-
-
-assert all("part" in names for names in OPTIONS.values())

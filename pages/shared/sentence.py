@@ -23,7 +23,7 @@ def _typed() -> None:
 def _show(example: Example) -> None:
     state = current()
     if state is not None:
-        view = replace(example.view, big=state.view.big)
+        view = replace(example.view, big=state.view.big, training=state.view.training)
         keep(replace(state, source=example.source, target=example.target, view=view, revision=state.revision + 1))
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import streamlit as st
 
+from pages.shared import own
 from pages.shared.texts import _
 from transformer.config import ModelConfig
 from transformer.interventions import NONE, InterventionError, Interventions
@@ -27,6 +28,11 @@ OPTIONS: dict[str, tuple[str, ...]] = {  # page -> what can be chosen on it, as 
         "part", "zoom", "place", "encoder", "decoder", "head", "step", "matrix", "row", "col", "t",
         "n", "kernel", "restricted", "letters", "heads",
     ),
+    "training": (
+        "preset", "task", "alphabet", "shortest", "longest", "shift", "layers", "heads", "d_model", "d_ff", "d_k",
+        "scaled", "mask", "encoding", "residual", "norm", "activation", "steps", "batch", "rate", "warmup", "smoothing",
+        "dropout", "seed",
+    ),
 }  # fmt: skip
 
 
@@ -43,7 +49,7 @@ class State:
     view: View = field(default_factory=View)
     switches: Interventions = NONE
     part: str = PARTS[0]
-    chosen: Mapping[str, Mapping[str, int | str]] = field(default_factory=dict)
+    chosen: Mapping[str, Mapping[str, int | float | str]] = field(default_factory=dict)
     revision: int = 0
     renew: bool = False
     notices: tuple[str, ...] = ()
@@ -88,11 +94,9 @@ def arrive(names: list[str]) -> State:
         if asked in names:
             name = asked
         else:
-            notices.append(
-                _("The link asks for the checkpoint {asked!r}; there are {names}.").format(
-                    asked=asked[:60], names=", ".join(names)
-                )
-            )
+            sentence = _("The link asks for the checkpoint {asked!r}; there are {names}.")
+            said = sentence.format(asked=asked[:60], names=", ".join(names))
+            notices.append(f"{said} {own.from_elsewhere(asked)}".strip())
     return State(name, params.get(SOURCE, START), params.get(TARGET, ""), notices=tuple(notices))
 
 

@@ -112,6 +112,13 @@ FIGURES["anatomy"] = {
     "big-number": {"zoom": "number", **CROSS, "step": "values", "row": "7", "col": "6", "big": "1"},
     "big-compare": {"part": "compare", "big": "1"},
 }
+FIGURES["training"] = {
+    "form": {},
+    "no-mask": {"preset": "no-mask"},
+    "own": {"preset": "own"},
+    "refused": {"heads": "3", "d_model": "64", "rate": "x"},
+    "big": {"big": "1"},
+}
 READY = {"knock": ".hs-tr-title", "too-long": ".hs-message"}
 HIGH = 3400  # Streamlit scrolls inside its page, so a whole one is taken in a high window
 
@@ -157,7 +164,7 @@ def main(folder: Path) -> None:
                             if size == "projector" and not name.startswith("big"):
                                 continue
                             link = f"{address}/{title}?{urlencode({'source': SENTENCE, **params})}"
-                            ready = READY.get(name, "[data-drawn]")
+                            ready = "[data-testid=training]" if title == "training" else READY.get(name, "[data-drawn]")
                             take(page, link, ready, folder / f"{title}-{name}-{size}-{scheme}.png", False)
                             # On a wide screen the anatomy's drawing is as high as the window.
                             fills = title == "anatomy" and "part" not in params and size != "phone"

@@ -17,6 +17,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js").read_text(encoding="utf-8")  # no network, no npm
 SENTENCE, TARGET = "The dog sees the cat.", "Der Hund sieht die Katze."
+RECORDED = "I don't have any money."
 CROSS = {"place": "decoder.cross", "decoder": "3", "head": "5", "t": "5"}
 SWITCHED = {"scaling": "off", "zero": "cross.2.3"}
 # Every page, part and state that looks different: page, link.
@@ -24,6 +25,8 @@ VIEWS: dict[str, tuple[str, dict[str, str]]] = {
     "heads": ("", {"kind": "cross", "layer": "4", "head": "1", "cell": "2,2"}),
     "heads-three": ("", {"kind": "all", "layer": "2", "head": "1", "special": "hidden"}),
     "heads-lines": ("", {"view": "lines", "kind": "cross", "layer": "3", "head": "2", "big": "1"}),
+    "heads-formation": ("", {"source": RECORDED, "target": "", "training": "501", "kind": "cross", "cell": "2,2"}),
+    "heads-not-recorded": ("", {"target": "Die Katze sieht den Hund.", "training": "501"}),
     "heads-error": ("", {"source": "word " * 200, "layer": "99"}),
     "lab": ("lab", {**SWITCHED, "kind": "cross", "layer": "3", "head": "7"}),
     "lab-leak": ("lab", {"part": "leak", "causal": "off", "kind": "decoder_self"}),
@@ -53,10 +56,15 @@ VIEWS: dict[str, tuple[str, dict[str, str]]] = {
     "anatomy-number": ("anatomy", {"zoom": "number", **CROSS, "step": "dot", "row": "3", "col": "2"}),
     "anatomy-compare": ("anatomy", {"part": "compare"}),
     "anatomy-before": ("anatomy", {"part": "before", "checkpoint": "reverse", "source": "headscope", "target": ""}),
+    "training": ("training", {}),
+    "training-own": ("training", {"preset": "own", "big": "1"}),
+    "training-refused": ("training", {"preset": "none", "heads": "3", "rate": "x", "mask": "perhaps"}),
     "model": ("model", {}),
 }
-WHOLE = ("heads", "lab", "positions", "embeddings", "feedforward", "anatomy", "model")  # a page each
-TITLES = dict(zip(WHOLE, ("Heads", "Lab", "Positions", "Embeddings", "Feed-forward", "Anatomy", "Model"), strict=True))
+WHOLE = ("heads", "lab", "positions", "embeddings", "feedforward", "anatomy", "training", "model")  # a page each
+TITLES = dict(
+    zip(WHOLE, ("Heads", "Lab", "Positions", "Embeddings", "Feed-forward", "Anatomy", "Training", "Model"), strict=True)
+)
 DESK, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
 ZOOMED = {"width": 720, "height": 450}  # 1440x900 at 200 %
 # What axe finds in Streamlit's own markup and we cannot mend: rule and the start of the element, with the reason.
@@ -64,6 +72,7 @@ EXCEPTIONS: dict[str, tuple[str, ...]] = {}
 # axe leaves this one out unless asked; WCAG 2.2 AA asks for 24 by 24 pixels, or as much room around.
 RULES = "{resultTypes: ['violations'], rules: {'target-size': {enabled: true}}}"
 RUN = f"async () => (await axe.run(document, {RULES})).violations"
+DRAWN = "[data-drawn], [data-testid=anatomy-stage], .hs-cx-table, [data-testid=measures], [data-testid=training]"
 HELP = Path(__file__).with_name("accessibility.js").read_text(encoding="utf-8")
 OPEN = "hsOpenAll()"
 WIDER = "document.querySelector('main, body').scrollWidth - document.querySelector('main, body').clientWidth"
@@ -91,7 +100,7 @@ def show(page: Page, server: str, view: str, opened: bool = True) -> Page:
     page.wait_for_selector(".hs-brand")
     page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
     if view not in ("heads-error", "lab-softmax", "lab-why", "feedforward-knock"):
-        page.wait_for_selector("[data-drawn], [data-testid=anatomy-stage], .hs-cx-table, [data-testid=measures]")
+        page.wait_for_selector(DRAWN)
     page.wait_for_timeout(500)
     if opened:
         page.evaluate(OPEN)
@@ -168,7 +177,9 @@ def walk(page: Page) -> tuple[list[dict[str, Any]], list[str]]:
     pytest.fail(f"Tab goes on and on: {stops[-3:]}")
 
 
-@pytest.mark.parametrize("view", [*WHOLE, "lab-measures", "lab-why", "anatomy-sub"])
+@pytest.mark.parametrize(
+    "view", [*WHOLE, "heads-formation", "heads-not-recorded", "lab-measures", "lab-why", "anatomy-sub"]
+)
 def test_the_tab_key_reaches_everything_and_shows_where_it_is(page: Page, server: str, view: str) -> None:
     show(page, server, view)
     stops, missed = walk(page)

@@ -44,6 +44,9 @@ const WORDS = ["The", "yesterday", "is", "brother", "angerufen", "a", ".", "</s>
 const words = (count, step) => Array.from({ length: count }, (_, i) => WORDS[(i * step + 1) % WORDS.length]);
 const t = (name, values = {}) => ATTENTION_BOARD_TEXTS[name].replace(/\\{(\\w+)\\}/g, (_, key) => values[key]);
 
+// "post alone": post-norm without residual connections
+const around = (norm) => ({ norm: norm.split(" ")[0], residual: !norm.endsWith("alone") });
+
 function made(n, m, heads, d, norm, more = {}) {
   const own = more.cross ? m : n;
   const dk = d / heads;
@@ -69,7 +72,7 @@ function made(n, m, heads, d, norm, more = {}) {
     return { id, name: short, rows, cols, at, top, data: numbers, ...about };
   };
   const layers = { encoder_layers: 2, decoder_layers: 2 };
-  const config = { d_model: d, d_ff: 4 * d, heads, d_k: dk, d_head: dk, norm, scaling: true, ...layers };
+  const config = { d_model: d, d_ff: 4 * d, heads, d_k: dk, d_head: dk, scaling: true, ...layers, ...around(norm) };
   const labels = (side) => (side === "source" ? words(more.source ?? m, 1) : words(n, 3));
   return { config, labels, matrix, plain: () => null, about: more.about || null };
 }
@@ -97,7 +100,7 @@ function survey(area, sizes, norms, wait) {
     for (const size of sizes)
       for (const norm of norms)
         for (const zoom of ["sub", "head"])
-          for (const step of stepsOf(place, norm)) {
+          for (const step of stepsOf(place, around(norm))) {
             const ctx = contextOf(place, zoom, step, area, size, norm, { wait, head: size[2] - 1 });
             const all = wrongs(attentionBoard(ctx), ctx);
             found.push(...all.map((wrong) => [place, size.join("x"), norm, zoom, step, wrong].join(" ")));
@@ -134,7 +137,9 @@ USUAL = (11, 14, 8, 256)
 @pytest.mark.parametrize("area", AREAS, ids=str)
 def test_everything_has_its_place(page: Page, area: tuple[int, int, int, bool]) -> None:
     assert page.evaluate("([area, sizes]) => survey(area, sizes, ['post'], false)", [area, SIZES]) == []
-    assert page.evaluate("([area, sizes]) => survey(area, sizes, ['pre'], false)", [area, SIZES[2:3]]) == []
+    others = ["pre", "none", "post alone", "pre alone", "none alone"]
+    survey = "([area, sizes, norms]) => survey(area, sizes, norms, false)"
+    assert page.evaluate(survey, [area, SIZES[2:3], others]) == []
 
 
 @pytest.mark.parametrize("area", [WIDE, PHONE], ids=str)
@@ -173,6 +178,23 @@ def test_every_matrix_of_every_step_is_shown(page: Page, place: str, area: tuple
 
 
 @pytest.mark.parametrize("area", [WIDE, PHONE], ids=str)
+@pytest.mark.parametrize("place", PLACES)
+def test_without_a_residual_connection_nothing_is_added(
+    page: Page, place: str, area: tuple[int, int, int, bool]
+) -> None:
+    stack, part = place.split(".")
+    at = f"m:{stack}.1.{part}."
+    items = board(page, place, "sub", "norm", area, USUAL, "post alone")
+    drawn = {key.removeprefix(at) for key, item in items.items() if item["kind"] == "matrix"}
+    assert {"update", "mean", "deviation", "gamma", "beta", "leaves"} <= drawn and not {"x", "sum"} & drawn
+    names = "".join(str(item.get("text", "")) for item in items.values())
+    assert "LayerNorm" in names and "x + " not in names
+    for norm in ("none", "pre"):  # the sum is the end: no LayerNorm is announced behind it
+        items = board(page, place, "sub", "add", area, USUAL, norm)
+        assert at + "sum" in items and not [key for key in items if key.startswith(at + "leaves")]
+
+
+@pytest.mark.parametrize("area", [WIDE, PHONE], ids=str)
 @pytest.mark.parametrize("zoom", ["sub", "head"])
 def test_memory_comes_in_before_the_layer_norm_too(page: Page, zoom: str, area: tuple[int, int, int, bool]) -> None:
     seen = []
@@ -203,7 +225,7 @@ def test_what_memory_lights_is_not_what_x_lights(page: Page, zoom: str) -> None:
 
 @pytest.mark.parametrize("norm", ["post", "pre"])
 def test_the_same_state_is_the_same_picture(page: Page, norm: str) -> None:
-    steps = page.evaluate("(norm) => stepsOf('encoder.self', norm)", norm)
+    steps = page.evaluate("(norm) => stepsOf('encoder.self', around(norm))", norm)
     there = [board(page, "encoder.self", "sub", step, WIDE, USUAL, norm) for step in steps]
     back = [board(page, "encoder.self", "sub", step, WIDE, USUAL, norm) for step in reversed(steps)]
     assert there == back[::-1]

@@ -30,6 +30,10 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "paper": {},
     "pre": {"norm": "pre", "activation": "gelu", "positions": "learned"},
     "wide": {"d_k": 13, "scaling": False, "positions": "none"},
+    "alone": {"residual": False},
+    "alone pre": {"residual": False, "norm": "pre", "causal": False},
+    "no norm": {"norm": "none", "positions": "none"},
+    "bare": {"residual": False, "norm": "none", "causal": False, "scaling": False, "heads": 1},
     "marian": {"activation": "swish", "layout": "halves", "output_bias": True},
     "apart": {
         "activation": "swish", "layout": "halves", "output_bias": True, "embedding_scale": False, "tied_output": False,
@@ -115,8 +119,9 @@ def test_every_number_of_every_step_is_the_trace_s(page: Page, variant: str) -> 
         assert checked == (made not in ("given", "lookup")) and agrees == checked, where
         assert tolerance is None or tolerance <= 1e-4 * max(1, abs(stored)) or math.isinf(stored), where
         seen.add((place, step))
-    attention = {"x", "project", "split", "dot", "scale", "mask", "softmax", "values", "concat", "output", "add",
-                 "norm"}  # fmt: skip
+    attention = {"x", "project", "split", "dot", "scale", "mask", "softmax", "values", "concat", "output"}
+    config = pretrained(variant).config
+    attention |= {name for name, there in (("add", config.residual), ("norm", config.norm != "none")) if there}
     assert {step for place, step in seen if place == "decoder.1.cross"} == attention
     assert {place for place, _ in seen} == set(anatomy.places((2, 2)))
     ends = {"hidden", "logits", "probabilities", "choose", "back"}
@@ -131,6 +136,26 @@ def test_every_score_is_the_trace_s_whatever_the_order_of_its_sum(page: Page, va
     n, m = len(traced(variant).source_ids), len(traced(variant).target_in)
     assert found["count"] == 3 * HEADS * 2 * (n * n + m * m + m * n)
     assert found["differ"] == []
+
+
+def test_where_a_number_comes_from_without_residual_connections_or_norm(page: Page) -> None:
+    """The step that made what enters is the last of the sub-layer before, whatever that is; and no number of such a
+    model is said to be hidden by a mask it never had."""
+    at = {"encoder": 1, "decoder": 1, "row": 2, "col": 1}
+    last = {"paper": "norm", "pre": "add", "no norm": "add", "alone": "norm", "alone pre": "output", "bare": "output"}
+    for variant, step in last.items():
+        back = ask(page, variant, place="encoder.ff", step="x", **at)["back"]
+        assert (back["place"], back["step"]) == ("encoder.self", step), variant
+        back = ask(page, variant, place="decoder.cross", step="x", **{**at, "matrix": "memory"})["back"]
+        assert (back["place"], back["step"]) == ("encoder.ff", {"output": "outer"}.get(step, step)), variant
+    for variant, read, step in (("paper", "sum", "add"), ("alone", "update", "output"), ("alone pre", "x", "x")):
+        found = ask(page, variant, place="encoder.self", step="norm", **at)
+        assert (found["input"], found["back"]["step"]) == (read, step) and found["agrees"]
+    for variant, why in (("paper", "future"), ("bare", "bare_future"), ("alone pre", "bare_future")):
+        found = ask(page, variant, place="decoder.self", step="mask", **{**at, "row": 1, "col": 3})
+        assert found["why"] == why and (found["value"] == -math.inf) == (why == "future") and found["agrees"]
+    found = ask(page, "bare", "hide=target.4@decoder_self", place="decoder.self", step="mask", **{**at, "col": 3})
+    assert found["why"] == "switch" and found["value"] == -math.inf
 
 
 STATE = {"zoom": "number", "encoder": 0, "decoder": 0, "matrix": "queries", "head": 0, "t": 0, "row": 0, "col": 0}

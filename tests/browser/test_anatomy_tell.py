@@ -19,6 +19,7 @@ from transformer.pretrained import Pretrained
 from transformer.trace import Trace
 from transformer.view import bundle
 from transformer.view.anatomy_pack import open_pack, place_pack, trace_pack, weights_pack
+from transformer.view.anatomy_state import steps_of
 
 pytest.importorskip("playwright")
 from playwright.sync_api import Browser, Page, expect
@@ -29,6 +30,10 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "paper": {},
     "pre": {"norm": "pre", "activation": "gelu", "positions": "learned"},
     "wide": {"d_k": 13, "scaling": False, "positions": "none"},
+    "alone": {"residual": False, "causal": False},
+    "alone pre": {"residual": False, "norm": "pre"},
+    "no norm": {"norm": "none"},
+    "bare": {"residual": False, "norm": "none", "causal": False, "heads": 1},
 }
 # Of each place the field of transformer.analysis.anatomy that a step makes, one head of it where it has heads
 INNER = {"dot": "dot", "scale": "scaled", "mask": "scores", "softmax": "weights", "values": "head_outputs",
@@ -130,9 +135,12 @@ def page(browser: Browser) -> Iterator[Page]:
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_every_step_shows_its_equation_shape_and_range(page: Page, variant: str) -> None:
     panel = Panel(page, pretrained(**VARIANTS[variant]))
-    norm = panel.model.config.norm
+    config = panel.model.config
     for place, steps in STEPS.items():
-        names = {**steps, **({"norm": LEAVES[norm]} if "." in place else {})}
+        names = {**steps, **({"norm": LEAVES[config.norm]} if "." in place and config.norm in LEAVES else {})}
+        if not config.residual:
+            names.pop("add", None)
+        assert set(names) <= set(steps_of(place, config))
         for step, name in names.items():
             state = panel.go(zoom="sub", place=place, step=step)
             assert (state["place"], state["step"]) == (place, step)
@@ -165,6 +173,11 @@ def test_every_step_shows_its_equation_shape_and_range(page: Page, variant: str)
         ("pre", "encoder.ff", "activation", "activation", "GELU"),
         ("pre", "encoder.self", "norm", "norm", "z=LayerNorm\u2061(x)"),
         ("paper", "encoder.self", "norm", "norm", "LayerNorm"),
+        ("alone", "decoder.cross", "x", "x", "x"),
+        ("alone pre", "decoder.ff", "x", "x", "x"),
+        ("alone pre", "decoder.ff", "norm", "norm", "z=LayerNorm\u2061(x)"),
+        ("bare", "encoder.ff", "outer", "outer", "W2+b2"),
+        ("no norm", "encoder.ff", "add", "add", "+FFN\u2061(x)"),
         ("wide", "encoder.self", "scale", "scale", "QKT"),  # not scaled: the scores stay as they are
         ("paper", "source", "times", "times", str(D_MODEL)),
         ("paper", "output", "probabilities", "probabilities", "softmax"),

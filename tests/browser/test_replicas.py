@@ -237,10 +237,10 @@ def test_every_page_works_under_the_policy_and_the_log_holds_no_word(browser: Br
     page.on("console", lambda message: complaints.append(message.text) if "Content Security" in message.text else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
     word = "Zwiebelkuchen"
-    for name in ("", "lab", "positions", "embeddings", "feedforward", "anatomy", "model"):
+    for name in ("", "lab", "positions", "embeddings", "feedforward", "anatomy", "training", "model"):
         page.goto(f"{replicas.address}/{name}?{urlencode({'source': f'I like {word}.'})}")
         page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
-        page.wait_for_selector("canvas, [data-drawn], .js-plotly-plot", state="attached")
+        page.wait_for_selector("canvas, [data-drawn], .js-plotly-plot, [data-testid=training]", state="attached")
     context.close()
     assert not complaints and word not in replicas.log.read_text()
 

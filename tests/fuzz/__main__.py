@@ -21,7 +21,7 @@ from types import FrameType
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from tests.fuzz import command_lines, folders, links, marian, pages, switches, texts
+from tests.fuzz import archives, command_lines, folders, links, marian, pages, switches, texts
 
 WAYS: dict[str, tuple[Callable[[int], None], int]] = {  # name -> the case, and how many of it make a turn
     "texts": (texts.case, 60),
@@ -30,6 +30,7 @@ WAYS: dict[str, tuple[Callable[[int], None], int]] = {  # name -> the case, and 
     "commands": (command_lines.case, 20),
     "folders": (folders.case, 20),
     "marian": (marian.case, 20),
+    "archives": (archives.case, 20),
     "pages": (pages.case, 2),
     "damaged": (pages.damaged_case, 1),
 }

@@ -89,7 +89,7 @@ def check_browser(values: Any, config: ModelConfig) -> None:
     check_view(view_from_browser(values, layers, config.heads, View()), layers, config.heads)
     stand = anatomy_state.stand_from_browser(values if isinstance(values, dict) else {}, config)
     assert stand.zoom in anatomy_state.zooms_of(stand.place)
-    assert stand.step in anatomy_state.steps_of(stand.place, config.norm)
+    assert stand.step in anatomy_state.steps_of(stand.place, config)
     assert anatomy_state.stand_from_browser(stand.to_browser(), config) == stand
     assert 0 <= stand.encoder < config.encoder_layers and 0 <= stand.decoder < config.decoder_layers
     assert 0 <= stand.head < config.heads and stand.col >= -1 and min(stand.row, stand.t) >= 0

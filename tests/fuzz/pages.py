@@ -18,10 +18,14 @@ from tests.fuzz import folders, links
 from tests.fuzz.common import anything, kept_folder, text
 from tests.fuzz.folders import CARD
 from transformer.checkpoint import CONFIG, RECORDING
+from transformer.playground import workshop
 
 APP = Path(__file__).resolve().parents[2] / "app.py"
-PAGES = ("app.py", "lab.py", "positions.py", "embeddings.py", "feedforward.py", "anatomy.py", "model.py")
+PAGES = (
+    "app.py", "lab.py", "positions.py", "embeddings.py", "feedforward.py", "anatomy.py", "training.py", "model.py"
+)  # fmt: skip
 GOOD = "mine"
+NONE = workshop.Workshop(0, 60)  # lets nobody train: no process is started
 
 
 def name_of(page: str) -> str:
@@ -31,8 +35,9 @@ def name_of(page: str) -> str:
 
 @contextlib.contextmanager
 def surroundings(folder: Path) -> Iterator[None]:
-    """The environment in which the app finds the checkpoints of a folder before its own."""
-    with mock.patch.dict(os.environ, {"HEADSCOPE_CHECKPOINTS": str(folder), "HEADSCOPE_MAX_TOKENS": "24"}):
+    """The environment in which the app finds the checkpoints of a folder before its own, and trains nothing."""
+    found = {"HEADSCOPE_CHECKPOINTS": str(folder), "HEADSCOPE_MAX_TOKENS": "24"}
+    with mock.patch.dict(os.environ, found), mock.patch.object(workshop, "_shared", [NONE]):
         for name in ("HEADSCOPE_CHECKPOINT", "HEADSCOPE_DEVICE"):
             os.environ.pop(name, None)
         yield

@@ -43,11 +43,13 @@ class AttentionSteps:
     head_outputs              [head, query, d_head]  weights times V; 0 in a head that is knocked out
     concat                    [query, d_model]       the heads' outputs side by side
     update                    [query, d_model]       concat W^O + b^O; 0 where the sub-layer is skipped
-    sum                       [query, d_model]       x + update
-    leaves                    [query, d_model]       LayerNorm(sum); with pre-norm the sum itself
-    mean, deviation           [query]                of each row that LayerNorm reads (the sum; with pre-norm x):
-                                                     sqrt(var + eps), var over d_model without Bessel's correction
-    gamma, beta               [d_model]              LayerNorm's: it returns gamma (row - mean) / deviation + beta
+    sum                       [query, d_model], None x + update; None in a model without residual connections
+    leaves                    [query, d_model]       LayerNorm(sum), of the update where nothing is added; without
+                                                     LayerNorm, or where it came first (pre-norm), what it would read
+    mean, deviation           [query], None          of each row that LayerNorm reads (the sum, or the update; with
+                                                     pre-norm x): sqrt(var + eps), var over d_model without Bessel's
+                                                     correction. None in a model without LayerNorm
+    gamma, beta               [d_model], None        LayerNorm's: it returns gamma (row - mean) / deviation + beta
     b_q, b_k, b_v, b_o        [h d_k] x 2, [d_model] x 2
     scale, rule, zero         [head]                 as in `AttentionTrace`
     skipped                   bool                   the whole sub-layer is switched off
@@ -67,12 +69,12 @@ class AttentionSteps:
     head_outputs: Tensor
     concat: Tensor
     update: Tensor
-    sum: Tensor
+    sum: Tensor | None
     leaves: Tensor
-    mean: Tensor
-    deviation: Tensor
-    gamma: Tensor
-    beta: Tensor
+    mean: Tensor | None
+    deviation: Tensor | None
+    gamma: Tensor | None
+    beta: Tensor | None
     b_q: Tensor
     b_k: Tensor
     b_v: Tensor
@@ -100,12 +102,12 @@ class FeedForwardSteps:
     pre: Tensor
     activation: Tensor
     update: Tensor
-    sum: Tensor
+    sum: Tensor | None
     leaves: Tensor
-    mean: Tensor
-    deviation: Tensor
-    gamma: Tensor
-    beta: Tensor
+    mean: Tensor | None
+    deviation: Tensor | None
+    gamma: Tensor | None
+    beta: Tensor | None
     b_1: Tensor
     b_2: Tensor
     silenced: tuple[int, ...]
@@ -212,14 +214,20 @@ def _numbers(tensor: Tensor) -> Tensor:
     return tensor.detach().cpu()
 
 
-def _normed(around: SubLayer, x: Tensor, total: Tensor) -> dict[str, Tensor | None]:
-    """What LayerNorm does in this sub-layer. x, total: before and behind the residual connection, [token, d_model]."""
+def _around(around: SubLayer, x: Tensor, total: Tensor) -> dict[str, Tensor | None]:
+    """What the residual connection and LayerNorm do in this sub-layer, if it has them. x, total: before and behind the
+    connection, [token, d_model]."""
+    found = dict.fromkeys(("normed", "mean", "deviation", "gamma", "beta"))
+    found["sum"] = total if around.residual else None
     norm, read = around.norm, x if around.pre else total
+    if not isinstance(norm, nn.LayerNorm):
+        return found
     gamma, beta = _numbers(norm.weight), _numbers(norm.bias)
     variance, mean = torch.var_mean(read, -1, correction=0)
     # By the kernel of the pass itself: what follows of it was computed from the same bits.
     normed = torch.layer_norm(read, read.shape[-1:], gamma, beta, norm.eps) if around.pre else None
-    return {"normed": normed, "mean": mean, "deviation": (variance + norm.eps).sqrt(), "gamma": gamma, "beta": beta}
+    deviation = (variance + norm.eps).sqrt()
+    return {**found, "normed": normed, "mean": mean, "deviation": deviation, "gamma": gamma, "beta": beta}
 
 
 def _skipped(trace: Trace, stack: str, layer: int, part: str) -> bool:
@@ -253,7 +261,6 @@ def attention_steps(trace: Trace, model: Transformer, name: str) -> AttentionSte
         head_outputs=heads,
         concat=heads.transpose(0, 1).flatten(1),
         update=found.update[layer],
-        sum=total,
         leaves=found.leaves[layer],
         b_q=_numbers(inside.query.bias),
         b_k=_numbers(inside.key.bias),
@@ -263,7 +270,7 @@ def attention_steps(trace: Trace, model: Transformer, name: str) -> AttentionSte
         rule=found.rule[layer],
         zero=found.zero[layer],
         skipped=_skipped(trace, stack, layer, part),
-        **_normed(around, x, total),  # type: ignore[arg-type]
+        **_around(around, x, total),  # type: ignore[arg-type]
     )
 
 
@@ -282,13 +289,12 @@ def feed_forward_steps(trace: Trace, model: Transformer, name: str) -> FeedForwa
         pre=found.pre_activation[layer],
         activation=found.activation[layer],
         update=found.update[layer],
-        sum=total,
         leaves=found.leaves[layer],
         b_1=_numbers(inside.inner.bias),
         b_2=_numbers(inside.outer.bias),
         silenced=tuple(one.neuron for one in off if (one.stack, one.layer) == (stack, layer)),
         skipped=_skipped(trace, stack, layer, part),
-        **_normed(around, x, total),  # type: ignore[arg-type]
+        **_around(around, x, total),  # type: ignore[arg-type]
     )
 
 

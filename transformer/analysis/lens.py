@@ -50,7 +50,8 @@ class Lens:
 @torch.inference_mode()
 def logit_lens(trace: Trace, model: Transformer, top: int = 5) -> Lens:
     """Project the residual stream at every place onto the vocabulary, as the last layer's is: through the final
-    LayerNorm where there is one (norm="pre"), then with the rows of the embedding table.
+    LayerNorm where there is one (norm="pre"), then with the rows of the embedding table. With residual=False there is
+    no stream: what leaves each layer is projected, though no later layer adds to it.
 
     top: how many tokens are kept, or the whole vocabulary if it has fewer. Raises ValueError if it is below 1.
     """

@@ -1,8 +1,9 @@
 """The residual stream: what enters a stack, what every sub-layer adds to it, and of what the result is the sum.
 
 Section 3.1 puts a residual connection around each sub-layer: LayerNorm(x + Sublayer(x)), or x + Sublayer(LayerNorm(x))
-with norm="pre" (Xiong et al. 2020). "Stack" is "encoder" or "decoder" throughout; sub-layers stand in the order of the
-pass: self and ff, in the decoder self, cross and ff.
+with norm="pre" (Xiong et al. 2020); see `transformer.layers.SubLayer` for models that leave either out. "Stack" is
+"encoder" or "decoder" throughout; sub-layers stand in the order of the pass: self and ff, in the decoder self, cross
+and ff.
 """
 
 from __future__ import annotations
@@ -39,9 +40,10 @@ def _tensors(trace: Trace, stack: str, field: str) -> Tensor:
 
 
 def _norms(model: Transformer, stack: str) -> list[nn.LayerNorm]:
-    """The LayerNorm of every sub-layer, in the order of the pass."""
+    """The LayerNorm of every sub-layer, in the order of the pass; none of a model without."""
     layers = model.encoder if stack == "encoder" else model.decoder
-    return [module.norm for layer in layers for module in layer.children() if isinstance(module, SubLayer)]
+    found = [module.norm for layer in layers for module in layer.children() if isinstance(module, SubLayer)]
+    return [norm for norm in found if isinstance(norm, nn.LayerNorm)]
 
 
 def _final(model: Transformer, stack: str) -> nn.LayerNorm | None:
@@ -63,7 +65,8 @@ def _carried(parts: Tensor, x: Tensor, norm: nn.LayerNorm) -> Tensor:
 
 
 def states(trace: Trace, stack: str) -> Tensor:
-    """The residual stream before the first layer (embedding plus positions) and after every layer.
+    """The residual stream before the first layer (embedding plus positions) and after every layer; with residual=False
+    the vectors that stand in its place.
 
     Returns [place, token, d_model] with layers + 1 places, float32. With norm="pre" the last is what the final
     LayerNorm reads, not what it returns.
@@ -81,28 +84,37 @@ class Stream:
     sublayers:  (layer, "self" | "cross" | "ff") of each row
     enters:     x
     update:     Sublayer(x); with norm="pre" Sublayer(LayerNorm(x))
-    sum:        x plus the update
-    normed:     what the sub-layer's LayerNorm returns: that of the sum, with norm="pre" that of x
+    sum:        x plus the update; None with residual=False, where nothing is added
+    normed:     what the sub-layer's LayerNorm returns: that of the sum (with residual=False of the update), with
+                norm="pre" that of x; None with norm="none"
     """
 
     sublayers: tuple[tuple[int, str], ...]
     enters: Tensor
     update: Tensor
-    sum: Tensor
-    normed: Tensor
+    sum: Tensor | None
+    normed: Tensor | None
+
+    @property
+    def lengths(self) -> dict[str, Tensor]:
+        """Those that there are, by name, in the order of the paper's formula."""
+        every = {name: getattr(self, name) for name in ("enters", "update", "sum", "normed")}
+        return {name: one for name, one in every.items() if one is not None}
 
 
 def stream(trace: Trace, model: Transformer, stack: str) -> Stream:
     """How long the vectors of the residual stream are on their way through a stack. Raises ValueError for its name."""
-    enters, update, total = (_tensors(trace, stack, field) for field in ("enters", "update", "sum"))
+    found = {field: _tensors(trace, stack, field) for field in ("enters", "update")}
+    if model.config.residual:
+        found["sum"] = _tensors(trace, stack, "sum")
     if model.config.norm == "pre":
         # The tap records what LayerNorm reads here, not what it returns.
-        rows = zip(enters, _norms(model, stack), strict=True)
-        normed = torch.stack([_carried(x, x, norm) + _weights(norm)[1] for x, norm in rows])
-    else:
-        normed = _tensors(trace, stack, "leaves")
-    lengths = [torch.linalg.vector_norm(one, dim=-1) for one in (enters, update, total, normed)]
-    return Stream(sublayers(trace, stack), *lengths)
+        rows = zip(found["enters"], _norms(model, stack), strict=True)
+        found["normed"] = torch.stack([_carried(x, x, norm) + _weights(norm)[1] for x, norm in rows])
+    elif model.config.norm == "post":
+        found["normed"] = _tensors(trace, stack, "leaves")
+    lengths = {field: torch.linalg.vector_norm(one, dim=-1) for field, one in found.items()}
+    return Stream(sublayers(trace, stack), **{"sum": None, "normed": None, **lengths})
 
 
 @dataclass(frozen=True)
@@ -113,10 +125,12 @@ class Parts:
     ---------  ----------------------  ------------------------------------------------------------------------
     sublayers  (layer, name) each      whose updates are among the parts
     vectors    [part, token, d_model]  embedding, positions, the update of each of `sublayers`, and the biases beta
-                                       of all LayerNorms on the way, each as the LayerNorms behind it left it
+                                       of all LayerNorms on the way (but with norm="none", where there are none), each
+                                       as the LayerNorms behind it left it; with residual=False all but the last update
+                                       and the biases behind it are 0
     whole      [token, d_model]        the vector as the pass recorded it
-    shares     [part, token]           <part, whole> / <whole, whole>: they sum to 1 over the parts. Below 0 for a
-                                       part that points away from the whole
+    shares     [part, token]           <part, whole> / <whole, whole>: they sum to 1 over the parts (of a whole that
+                                       is 0 they are 0). Below 0 for a part that points away from the whole
     deviation  float                   largest |sum of parts - whole|, the rounding of the float32 pass
     """
 
@@ -145,10 +159,12 @@ def decompose(trace: Trace, model: Transformer, stack: str, through: int | None 
     update, total = _tensors(trace, stack, "update"), _tensors(trace, stack, "sum")
     norms = _norms(model, stack)
     passed = [place for place, (layer, _) in enumerate(found) if through is None or layer < through]
-    vectors = torch.zeros(len(passed) + 3, *total.shape[1:], dtype=torch.float64)
+    vectors = torch.zeros(len(passed) + 2 + bool(norms), *total.shape[1:], dtype=torch.float64)
     vectors[0] = getattr(trace, f"{side}_embedding")
     vectors[1] = getattr(trace, f"{side}_positions")
     for place in passed:
+        if not model.config.residual:
+            vectors.zero_()  # nothing is carried past a sub-layer
         vectors[2 + place] = update[place]
         if post:
             vectors = _carried(vectors, total[place], norms[place])
@@ -159,6 +175,6 @@ def decompose(trace: Trace, model: Transformer, stack: str, through: int | None 
         vectors[-1] += _weights(final)[1]
     whole = states(trace, stack)[through] if through is not None else getattr(trace, f"{stack}_output")
     whole = whole.double()
-    shares = (vectors * whole).sum(-1) / whole.square().sum(-1)
+    shares = (vectors * whole).sum(-1) / whole.square().sum(-1).clamp(min=torch.finfo(torch.float64).tiny)
     deviation = (vectors.sum(0) - whole).abs().max().item()
     return Parts(found[: len(passed)], vectors, whole, shares, deviation)

@@ -16,6 +16,8 @@ from typing import Any
 from transformer import starting
 from transformer.commands.common import CommandError, add_checkpoint, add_device, find_device, whole
 from transformer.places import app_folder
+from transformer.playground.workshop import SECONDS as TRAINING_SECONDS
+from transformer.playground.workshop import TRAININGS
 from transformer.pretrained import available, load
 
 PORT = 8501
@@ -35,6 +37,14 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--max-tokens", type=whole(2, 16_384), metavar="N", help="longest text, in tokens a side (default 128)"
+    )
+    parser.add_argument(
+        "--trainings", type=whole(0, 256), metavar="N",
+        help="models that visitors may train at once, a process each; others wait in a line (default: the number of "
+        "cores; 0: nobody trains)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--training-seconds", type=whole(1, 86_400), metavar="N", help="longest training of a visitor (default 120)"
     )
 
 
@@ -99,6 +109,10 @@ def prepare(options: argparse.Namespace) -> list[str]:
     os.environ["HEADSCOPE_DEVICE"] = find_device(options.device).type
     if options.max_tokens:
         os.environ["HEADSCOPE_MAX_TOKENS"] = str(options.max_tokens)
+    if options.trainings is not None:
+        os.environ[TRAININGS] = str(options.trainings)
+    if options.training_seconds:
+        os.environ[TRAINING_SECONDS] = str(options.training_seconds)
     address = options.address or os.environ.get(ADDRESS) or None
     port = find_port(options.port, address)
     return ["run", str(script), f"--server.port={port}", *([f"--server.address={address}"] if address else [])]

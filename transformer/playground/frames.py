@@ -109,9 +109,7 @@ class Frame:
 
     def to_message(self) -> tuple[dict[str, Any], bytes]:
         """A table for JSON, and the weights."""
-        table = {
-            field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.name != "weights"
-        }
+        table = {field.name: getattr(self, field.name) for field in dataclasses.fields(self) if field.name != "weights"}
         return table, self.weights
 
     @classmethod

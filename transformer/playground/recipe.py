@@ -17,7 +17,7 @@ LANGUAGES = {
     "sort": ("symbols", "sorted"),
     "own": ("input", "answer"),
 }
-RAMP = 50  # where the rate begins to fall without a warm-up: as with the usual one
+RAMP = 100  # where the rate begins to fall without a warm-up: as with the usual one
 VALIDATIONS = 10  # entries of training.csv
 
 

@@ -1,4 +1,4 @@
-"""What is measured of a model while it trains: its attention on a fixed example, and how well it does on unseen inputs."""
+"""What is measured of a model while it trains: its attention on a fixed example, its answers to unseen inputs."""
 
 from __future__ import annotations
 
@@ -63,9 +63,8 @@ class Recorder:
             shown=self.shown,
         )
 
-    def count(self) -> None:
-        """Take note of the trainer's last step: a frame gives the mean over all since the frame before."""
-        loss, tokens = self.trainer.latest
+    def count(self, loss: float, tokens: int) -> None:
+        """Take note of a step's loss a token: a frame gives the mean over all since the frame before."""
         self._loss, self._tokens = self._loss + loss * tokens, self._tokens + tokens
 
     def frame(self, whole: bool = False) -> Frame:

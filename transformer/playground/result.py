@@ -12,7 +12,7 @@ from transformer.checkpoint import CARD, EXAMPLES, LOG, METRICS, checkpoint_file
 from transformer.model import Transformer
 from transformer.playground.experiment import Experiment
 from transformer.playground.frames import Frame
-from transformer.playground.recipe import PAIRS, RECIPE, UNSEEN, recipe_files
+from transformer.playground.recipe import PAIRS, UNSEEN, recipe_files
 from transformer.playground.session import STEPS, STOPPED, Session
 
 LARGEST_HALF = 65_504.0  # the largest number of float16
@@ -78,7 +78,10 @@ def examples(session: Session) -> list[dict[str, Any]]:
     cross = session.recorder.trace().cross.weights
     sharpness = cross[-1].amax(-1).mean(-1)  # [head]
     head, layer = int(sharpness.argmax()), len(cross)
-    look = f"Cross-attention, layer {layer}, head {head + 1}: of every row the largest weight is {sharpness.max():.2f} on average."
+    look = (
+        f"Cross-attention, layer {layer}, head {head + 1}: the largest weight of a row is "
+        f"{sharpness.max():.2f} on average."
+    )
     view = {"kind": "cross", "layer": layer, "head": head + 1}
     opening = session.opening
     first = {"title": "Watched while it trained", "look": look, "source": opening.source, "target": opening.target}
@@ -96,7 +99,7 @@ def _share(value: float | None) -> str:
 def card(session: Session, reason: str) -> str:
     """README.md: what was trained, with every setting, and that it is a toy."""
     experiment, trainer = session.experiment, session.trainer
-    config, found = trainer.model.config, metrics(session)
+    found = metrics(session)
     task = TASKS.get(experiment.task) or f"move every symbol {experiment.shift} further in the alphabet, cyclically"
     if experiment.task == "own":
         data = f"{len(trainer.pairs):,} pasted pairs ({PAIRS}); {found['sentences']} more were kept unseen ({UNSEEN})"
@@ -108,7 +111,7 @@ def card(session: Session, reason: str) -> str:
     ended = {STEPS: "", STOPPED: ", where it was stopped"}.get(reason, ", where its time was over")
     parts = [
         f"encoder and decoder of {experiment.layers} layers each",
-        f"{experiment.heads} heads, queries and keys {experiment.d_k or config.d_head} wide",
+        f"{experiment.heads} heads, queries and keys {experiment.d_k or experiment.d_model // experiment.heads} wide",
         f"d_model {experiment.d_model}, d_ff {experiment.d_ff}",
         "scores divided by √d_k" if experiment.scaling else "scores not divided by √d_k",
         "causal mask in the decoder" if experiment.causal else "no causal mask in the decoder",
@@ -126,8 +129,8 @@ def card(session: Session, reason: str) -> str:
         ("Architecture", ", ".join(parts)),
         ("Size", f"{session.opening.parameters:,} parameters"),
         ("Data", data),
-        ("Training", f"{trainer.step:,} of {experiment.steps:,} steps{ended}; {experiment.batch} inputs of the greatest "
-         f"length a step, Adam (0.9, 0.98, 1e-9), {rate}, to zero over the last {experiment.cooldown} steps; label "
+        ("Training", f"{trainer.step:,} of {experiment.steps:,} steps{ended}; {experiment.batch} inputs of the longest "
+         f"kind a step, Adam (0.9, 0.98, 1e-9), {rate}, to zero over the last {experiment.cooldown} steps; label "
          f"smoothing {experiment.smoothing:g}, dropout {experiment.dropout:g}, seed {experiment.seed}; "
          f"{trainer.seconds:.1f} s on one thread"),
         ("Exact, free-running", f"{_share(found['exact'])} of {found['sentences']} unseen inputs"),
@@ -135,8 +138,7 @@ def card(session: Session, reason: str) -> str:
         ("Loss, teacher-forced", f"{loss} on them"),
     ]  # fmt: skip
     again = (
-        "To train it again, to the same weights on the same kind of processor, in this folder:\n\n"
-        f"    {COMMAND}\n"
+        f"To train it again, to the same weights on the same kind of processor, in this folder:\n\n    {COMMAND}\n"
         if reason == STEPS
         else f"It ended before its last step. To train it to the end, in this folder:\n\n    {COMMAND}\n"
     )
@@ -159,7 +161,7 @@ def result_files(session: Session, reason: str) -> dict[str, bytes]:
     largest = max(float(parameter.detach().abs().max()) for parameter in model.parameters())
     dtype = torch.float16 if largest < LARGEST_HALF else torch.float32
     files = checkpoint_files(model, trainer.tokenizer, trainer.languages, dtype)
-    files[LOG] = trainer.store.log_bytes()
+    files[LOG] = session.log()
     files[METRICS] = (json.dumps(metrics(session), indent=2) + "\n").encode()
     files[EXAMPLES] = (json.dumps(examples(session), indent=1, ensure_ascii=False) + "\n").encode()
     files[CARD] = card(session, reason).encode()

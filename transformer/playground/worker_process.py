@@ -21,7 +21,9 @@ from typing import Any
 from transformer.playground.messages import Message, read
 
 COMMAND = (sys.executable, "-P", "-m", "transformer.playground.worker")
-MEMORY = 4_000_000_000  # bytes of its own that a worker may have, where the system can bound it (Linux)
+# Bytes of its own that a worker may have, where the system can bound it (Linux). The default experiment takes 0.24 GB,
+# six layers of width 128 over 128 inputs of 32 symbols 0.71.
+MEMORY = 1_500_000_000
 LOOK = 0.005  # seconds between two looks at whether a process that was killed is gone
 POSIX = os.name == "posix"
 

@@ -151,13 +151,14 @@ class Trainer:
 
     def _update(self, batch: Batch) -> tuple[float, int]:
         """One step of Adam. Returns the plain loss per token and the number of tokens, of all workers together."""
-        self.model.train()
+        if not self.model.training:  # saying so to 60 modules takes 0.3 ms
+            self.model.train()
         self.step += 1
         tokens = int((batch.target_out != self.config.pad_id).sum())
         loss, surprise = self.losses(*self._placed(self.workers.part(batch)))
         # Workers' gradients are averaged; the loss of a step is the mean over all tokens of the whole batch.
         (loss * (self.workers.count / tokens)).backward()
-        norm = torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.settings.clip or math.inf)
+        norm = torch.nn.utils.clip_grad_norm_(self.optimizer.parameters, self.settings.clip or math.inf)
         mean = self.workers.total(surprise.detach()).item() / tokens
         if not math.isfinite(mean) or not torch.isfinite(norm):  # said before it reaches the weights
             raise TrainingError(
@@ -230,9 +231,7 @@ class Trainer:
                 )
             for name, parameter in self.model.named_parameters():
                 parameter.data.copy_(tensors[f"model.{name}"])
-                self.optimizer.state[parameter] = {
-                    key: tensors[f"adam.{key}.{name}"].to(self.device) for key in STATE
-                }
+                self.optimizer.state[parameter] = {key: tensors[f"adam.{key}.{name}"].to(self.device) for key in STATE}
             self._set_random(tensors[f"random.{self.workers.number}"])
             self.step, self.epoch, self.place = about["step"], about["epoch"], about["place"]
             self.seconds, self.loss_sum, self.token_sum = about["seconds"], about["loss_sum"], about["token_sum"]

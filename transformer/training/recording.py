@@ -86,9 +86,13 @@ class Recording:
 
     @classmethod
     def from_file(cls, path: Path) -> Recording:
-        """Raises OSError if the file cannot be read, ValueError if it is no recording, or one that contradicts itself."""
+        """Raises OSError if the file cannot be read, ValueError if it is no recording or contradicts itself."""
+        return cls.from_bytes(read_own(path, LARGEST), str(path))
+
+    @classmethod
+    def from_bytes(cls, data: bytes, name: str) -> Recording:
+        """The same of what such a file holds. name: what to call it."""
         try:
-            data = read_own(path, LARGEST)
             with zipfile.ZipFile(io.BytesIO(data)) as packed:
                 if (size := sum(entry.file_size for entry in packed.infolist())) > LARGEST_UNPACKED:
                     raise ValueError(f"unpacked it takes {size:,} bytes; at most {LARGEST_UNPACKED:,} are read")
@@ -100,7 +104,7 @@ class Recording:
             return cls(tuple(about["steps"]), sentences, weights, translations, tuple(about["scores"]))._checked()
         except DAMAGE as error:
             said = (str(error).splitlines() or ["it is damaged"])[0]  # NumPy says many lines, of any length
-            raise ValueError(f"{path} is no recording: {said[:200]}") from error
+            raise ValueError(f"{name} is no recording: {said[:200]}") from error
 
 
 def states(run: Path, like: Pretrained) -> Iterator[tuple[int, Pretrained]]:

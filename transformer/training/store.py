@@ -39,7 +39,9 @@ def joined(rows: list[Row], entry: Progress) -> list[Row]:
 
 def damaged(path: Path) -> TrainingError:
     """The error for a saved state that cannot be read."""
-    return TrainingError(f"the state in {path} is damaged, training cannot go on from it; remove the folder to start anew")
+    return TrainingError(
+        f"the state in {path} is damaged, training cannot go on from it; remove the folder to start anew"
+    )
 
 
 class Memory:

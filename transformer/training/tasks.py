@@ -1,4 +1,4 @@
-"""Toy tasks whose right answer a program knows: `copy`, `reverse`, `shift` letters, `sort` digits; or symbols of one's own."""
+"""Toy tasks whose right answer a program knows: copy, reverse and shift letters, sort digits; or other symbols."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ const ATTENTION_BOARDS = {
   concat: attentionConcatBoard,
   output: attentionOutputBoard,
   add: attentionSumBoard,
-  norm: (sheet) => (sheet.pre ? attentionNormBoard(sheet) : attentionSumBoard(sheet)),
+  norm: (sheet) => (sheet.pre || !sheet.residual ? attentionNormBoard(sheet) : attentionSumBoard(sheet)),
 };
 
 export function attentionBoard(ctx) {
@@ -28,7 +28,7 @@ export function attentionBoardHeight(ctx) {
   const { state, data, unit } = ctx;
   const area = { ...ctx.area, y: 0, h: 1e5 };
   let tallest = 0;
-  for (const step of stepsOf(state.place, data.config.norm)) {
+  for (const step of stepsOf(state.place, data.config)) {
     const items = attentionBoard({ ...ctx, area, natural: true, state: { ...state, step } });
     const low = Math.min(...items.map((item) => item.y));
     tallest = Math.max(tallest, Math.max(...items.map((item) => item.y + item.h)) - low);
@@ -197,12 +197,12 @@ function attentionOutputBoard(sheet) {
 
 // x + update = sum and, with post-norm, LayerNorm of it.
 function attentionSumBoard(sheet) {
-  const { u, slim, line, q, pre, w0, area, d } = sheet;
+  const { u, slim, line, q, post, w0, area, d } = sheet;
   const norm = sheet.state.step === "norm";
   const stats = attentionStats(sheet);
-  const four = !slim && !pre && w0 >= 48 * u; // all in one line: nothing moves from adding to LayerNorm
+  const four = !slim && post && w0 >= 48 * u; // all in one line: nothing moves from adding to LayerNorm
   if (norm && !four) return attentionNormBoard(sheet);
-  const names = attentionSumNames();
+  const names = attentionSumNames(sheet);
   const terms = [
     { role: "x", name: "x", ramp: q.side },
     { role: "update", name: "MultiHead", ramp: sheet.own, sign: "+" },
@@ -245,10 +245,11 @@ function attentionSumBoard(sheet) {
   else sheet.coming(sheet.key("leaves"), leaves, names.leaves, [q.n, d]);
 }
 
-const attentionSumNames = () => ({
-  sum: "x + MultiHead",
-  leaves: ["LayerNorm(x + MultiHead)", "LayerNorm"],
-});
+// Of what leaves the sub-layer before LayerNorm and behind it.
+function attentionSumNames({ residual }) {
+  const sum = residual ? "x + MultiHead" : "MultiHead";
+  return { sum, leaves: [`LayerNorm(${sum})`, "LayerNorm"] };
+}
 
 // Widths around mean and deviation; above: room for gamma and beta.
 function attentionStats({ u, slim }) {
@@ -256,10 +257,10 @@ function attentionStats({ u, slim }) {
   return { wide, sign, strip, room: 2 * wide + (slim ? 2 : 3) * sign, above: 2 * (strip + 0.35 * u) };
 }
 
-// LayerNorm alone: of the sum, or with pre-norm of x before anything else.
+// LayerNorm alone: of the sum (of the update where nothing is added), or with pre-norm of x before anything else.
 function attentionNormBoard(sheet) {
-  const { u, slim, line, q, pre, area, d } = sheet;
-  const [from, to] = pre ? ["x", "normed"] : ["sum", "leaves"];
+  const { u, slim, line, q, pre, residual, area, d } = sheet;
+  const [from, to] = pre ? ["x", "normed"] : [residual ? "sum" : "update", "leaves"];
   const stats = attentionStats(sheet);
   const memory = pre && sheet.cross ? sheet.k : null; // comes in too, and is drawn where nothing else will be
   const count = slim ? 2 : 1;
@@ -279,10 +280,12 @@ function attentionNormBoard(sheet) {
   const coming = sheet.state.step === "x";
   sheet.rowTokens(q, first.y, h);
   if (slim) sheet.rowTokens(q, second.y, h);
-  const name = pre ? "x" : attentionSumNames().sum;
+  const name = pre ? "x" : attentionSumNames(sheet).sum;
   sheet.title(sheet.key(from), name, [q.n, d], { x: first.x, y: first.y - line, w });
   const pick = coming && { matrix: "queries" };
-  sheet.matrix("place." + from, first, { ramp: q.side, side: q, colAxis: "d_model", pick });
+  const ramp = from === "update" ? sheet.own : q.side;
+  const parent = from === "update" ? [sheet.key("W_o"), sheet.key("concat")] : [];
+  sheet.matrix("place." + from, first, { ramp, side: q, colAxis: "d_model", pick, parent });
   if (memory) {
     const at = below ? { ...first, y: second.y + h + u + line } : { ...first, x: second.x + w + apart };
     attentionMemory(sheet, { ...at, h: row * memory.n }, coming ? 1 : ATTENTION_PALE);
@@ -316,7 +319,7 @@ function attentionNormed(sheet, from, to, first, second) {
     x = at.x + at.w;
   });
   if (!slim) sheet.sign("norm", "→", x + stats.sign / 2, middle, { parent });
-  const name = to === "normed" ? ["LayerNorm(x)", "LN(x)"] : attentionSumNames().leaves;
+  const name = to === "normed" ? ["LayerNorm(x)", "LN(x)"] : attentionSumNames(sheet).leaves;
   const key = sheet.key(to);
   sheet.title(key, name, [q.n, d], { x: second.x, y: second.y - line, w: second.w });
   sheet.matrix("place." + to, second, { ramp: q.side, side: q, colAxis: "d_model", pick: true, parent });

@@ -40,6 +40,8 @@ export class AttentionSheet {
     this.slim = Boolean(narrow) || area.w < 33 * unit;
     this.name = traceName(state);
     this.pre = config.norm === "pre";
+    this.post = config.norm === "post";
+    this.residual = config.residual !== false;
     this.d = config.d_model;
     this.heads = config.heads;
     this.dk = config.d_k || config.d_model / config.heads;

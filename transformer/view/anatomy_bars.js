@@ -236,17 +236,24 @@ export class StepBar {
   }
 
   // What the chips stand for: the steps of a place, or from afar the places of the way.
-  stops({ zoom, place }, { norm, activation, embedding_scale }) {
+  stops({ zoom, place }, config) {
+    const { activation, embedding_scale, scaling, positions, causal } = config;
+    const bare = (one) => (one === "decoder.self" && causal === false ? "_bare" : "");
     if (zoom === "model" || zoom === "layer")
       return ANATOMY_PLACES.filter((one) => zoom === "model" || one.includes(".")).map((one) => ({
         key: one,
         text: "place_chip_" + barPlace(one),
-        tip: "place_" + barPlace(one),
+        tip: "place_" + barPlace(one) + bare(one),
         go: { place: one },
       }));
-    const sorts = { activation: `_${activation}`, times: embedding_scale ? "" : "_off" };
+    const sorts = {
+      activation: `_${activation}`,
+      times: embedding_scale ? "" : "_off",
+      scale: scaling ? "" : "_off",
+      plus: positions === "none" ? "_none" : "",
+    };
     const named = (step) => step + (sorts[step] || "");
-    return stepsOf(place, norm).map((step) => ({ key: step, text: "step_" + named(step), go: { step } }));
+    return stepsOf(place, config).map((step) => ({ key: step, text: "step_" + named(step), go: { step } }));
   }
 
   draw(state, data, info) {

@@ -51,8 +51,17 @@ export function factsChange(after, before) {
   return found;
 }
 
+// Whether the model was made without the causal mask, so that there is none to take away.
+export const factsBare = ({ config }) => config.causal === false;
+
 // Behind the name of a text about masked self-attention: another one where it is not masked.
-export const factsOff = (state, data) => (state.place === "decoder.self" && factsOpen(state, data) ? "_off" : "");
+export function factsOff(state, data) {
+  if (state.place !== "decoder.self") return "";
+  return factsBare(data) ? "_bare" : factsOpen(state, data) ? "_off" : "";
+}
+
+// Behind the name of a text about what goes around a sub-layer: another one where no residual connection does.
+const factsAlone = ({ config }) => (config.residual === false ? "_alone" : "");
 
 // All heads of a tensor of which one is meant, where all are drawn.
 export function factsWhole({ zoom }, data, matrix) {
@@ -107,13 +116,13 @@ export function factsSwitched(state, data) {
 
 // Which text of a step a state calls for, by the step's name.
 const FACTS_VARIANTS = {
-  x: ({ place, encoder, decoder }) => {
+  x: ({ place, encoder, decoder }, data) => {
     if (place === "decoder.cross") return "x_cross";
     if (isFeedForward(place)) return "x_ff";
-    if (place === "encoder.self") return encoder === 0 ? "x_first" : "x";
-    return decoder === 0 ? "x_fed" : "x";
+    if (place === "encoder.self") return (encoder === 0 ? "x_first" : "x") + factsAlone(data);
+    return decoder === 0 ? "x_fed" : "x" + factsAlone(data);
   },
-  norm: (state, { config }) => (config.norm === "pre" ? "norm_pre" : "norm"),
+  norm: (state, data) => (data.config.norm === "pre" ? "norm_pre" : "norm") + factsAlone(data),
   project: ({ place }, { config }) =>
     (place === "decoder.cross" ? "project_cross" : "project") + (config.norm === "pre" ? "_pre" : ""),
   split: (state, { config }) => (config.d_k === config.d_head ? "split" : "split_own"),
@@ -126,7 +135,7 @@ const FACTS_VARIANTS = {
   mask: (state, data, matrix) => {
     const { place } = state;
     const { hidden } = matrix && matrix.name === "scores" ? factsHidden(matrix) : { hidden: null };
-    if (place === "decoder.self") return factsOpen(state, data) ? "mask_off" : "mask_decoder";
+    if (place === "decoder.self") return "mask" + (factsOff(state, data) || "_decoder");
     return (place === "decoder.cross" ? "mask_cross" : "mask_encoder") + (hidden ? "_some" : "");
   },
   softmax: (state, { about }) => "softmax" + FACTS_RULES[(about && about.rule && about.rule[state.head]) || 0],
@@ -136,20 +145,34 @@ const FACTS_VARIANTS = {
   },
   add: (state, data) => {
     if (data.about && data.about.skipped) return "add_skipped";
-    return data.config.norm === "pre" ? "add_pre" : "add";
+    return { pre: "add_pre", none: "add_none" }[data.config.norm] || "add";
   },
+  output: (state, data) => "output" + factsUpdate(data),
+  outer: (state, data) => "outer" + factsUpdate(data),
   inner: (state, { config }) => (config.norm === "pre" ? "inner_pre" : "inner"),
   activation: (state, { config }) => "activation_" + config.activation,
   row: ({ place }, { config }) => "row_" + place + (place === "target" && config.target_vocab_size ? "_own" : ""),
   times: (state, { config }) => (config.embedding_scale ? "times" : "times_off"),
   logits: (state, { config }) => "logits" + (config.tied_output ? "" : "_own") + (config.output_bias ? "_bias" : ""),
-  plus: (state, { config }) => "plus_" + config.positions,
-  hidden: (state, { config }) => (config.norm === "pre" ? "hidden_pre" : "hidden"),
-  choose: ({ t }, { header, outputs }) =>
-    header.own ? (outputs.chosen_rank[t] ? "choose_own_rank" : "choose_own") : "choose_given",
+  plus: (state, data) =>
+    "plus_" + data.config.positions + (data.config.positions === "none" && factsBare(data) ? "_bare" : ""),
+  hidden: (state, data) => (data.config.norm === "pre" ? "hidden_pre" : "hidden") + (factsBare(data) ? "_bare" : ""),
+  choose: ({ t }, data) => {
+    const { header, outputs } = data;
+    if (!header.own) return "choose_given";
+    if (factsBare(data)) return "choose_own_bare";
+    return outputs.chosen_rank[t] ? "choose_own_rank" : "choose_own";
+  },
   back: ({ t }, { steps, header }) => (t + 1 < steps ? (header.own ? "back" : "back_given") : "back_end"),
 };
+// Behind the name of a text about Sublayer(x): what becomes of it where it is not added to x.
+function factsUpdate(data) {
+  if (data.config.residual !== false) return "";
+  return data.about && data.about.skipped ? "_skipped" : "_alone";
+}
+
 const FACTS_TITLES = {
+  add_none: "add",
   x_cross: "x_cross",
   scale_off: "scale_off",
   scale_removed: "scale_off",
@@ -161,6 +184,7 @@ const FACTS_TITLES = {
   activation_swish: "activation_swish",
   times_off: "times_off",
   plus_none: "plus_none",
+  plus_none_bare: "plus_none",
 };
 
 // Which tables of section 3.4 are one: all three, those of both inputs, the target's and the output's, or none.
@@ -175,18 +199,23 @@ export function tellKeys(state, data, matrix) {
   const { config } = data;
   const named = place.replace(".", "_");
   if (!isNear(state)) {
-    const more = zoom === "model" ? "model" : config.norm === "pre" ? "layer_pre" : "layer";
+    const norm = config.norm === "post" ? "" : "_" + config.norm;
+    const more = zoom === "model" ? "model" + factsAlone(data) : "layer" + norm + factsAlone(data);
     const off = factsOff(state, data);
-    const own = place === "output" && !config.tied_output ? "_own" : "";
+    const adds = zoom === "model" && (place === "encoder.self" || isFeedForward(place)) ? factsAlone(data) : "";
+    const own = place === "output" && !config.tied_output ? "_own" : adds;
     return { title: "place_" + named + off, text: `tell_${zoom}_${named}${off}${own}`, more: "tell_more_" + more };
   }
   const text = FACTS_VARIANTS[step] ? FACTS_VARIANTS[step](state, data, matrix) : step;
   const title = FACTS_TITLES[text] || step;
-  const fed = step === "back" && factsOpen(state, data, true) ? "back_off" : step;
+  const bare = factsBare(data) ? "_bare" : "";
+  const fed = step === "back" ? "back" + (bare || (factsOpen(state, data, true) ? "_off" : "")) : step;
   const folded = {
-    plus: text,
+    x: "x" + factsAlone(data),
+    plus: text.replace("_bare", ""),
     times: text,
-    mask: place === "decoder.self" ? "mask_decoder" : "mask",
+    hidden: "hidden" + bare,
+    mask: place === "decoder.self" ? "mask" + (bare || "_decoder") : "mask",
     row: "row" + factsSharing(config),
     logits: "logits" + factsSharing(config),
   };

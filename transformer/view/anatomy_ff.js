@@ -8,7 +8,8 @@ import { traceName } from "./anatomy_walk.js";
 //             W_1        W_2
 //    x        pre        update        pre becomes activation in its place
 //
-// and for the steps behind them a row of its own: x + update = sum, (sum - mean) / deviation = leaves.
+// and for the steps behind them a row of its own: x + update = sum, (sum - mean) / deviation = leaves; where nothing is
+// added (update - mean) / deviation = leaves.
 
 const FF_HEAD = 3.5; // units for gamma and beta above what LayerNorm leaves
 const FF_SIGN = 2.4; // units for a sign between two matrices
@@ -17,7 +18,7 @@ const FF_LEAST = 44; // units of width from which both products stand side by si
 // Sizes in pixels that all steps share, and what there is to draw.
 function ffPlan(ctx) {
   const { data, state, unit, area } = ctx;
-  const { d_model: d, d_ff: ff, norm, activation } = data.config;
+  const { d_model: d, d_ff: ff, norm, residual, activation } = data.config;
   const side = state.place.startsWith("encoder") ? "source" : "target_in";
   const labels = data.labels(side);
   const small = ctx.narrow || area.w < FF_LEAST * unit;
@@ -39,6 +40,8 @@ function ffPlan(ctx) {
     ff,
     n: labels.length,
     pre: norm === "pre",
+    post: norm === "post",
+    residual: residual !== false,
   };
   plan.activation = activation;
   plan.relu = activation === "relu";
@@ -285,10 +288,16 @@ function ffOuter(board, step, { middle, end }) {
 
 // -- x + update = sum, and LayerNorm ----------------------------------------------------------------------------------
 
-const ffSumNames = (board) => [`x + FFN(${ffOperand(board)})`, "x + FFN", board.ctx.t("ends_sum")];
+// Of what leaves the sub-layer before LayerNorm.
+const ffSumNames = (board) =>
+  board.residual ? [`x + FFN(${ffOperand(board)})`, "x + FFN", board.ctx.t("ends_sum")] : ffUpdateNames(board);
 
 function ffSums(board, step) {
-  const { pen, key, get, line, left, even, unit, stats, small, pre, n, d, sumsTop, tall } = board;
+  const { pen, key, get, line, left, even, unit, stats, small, post, n, d, sumsTop, tall } = board;
+  if (!board.residual) {
+    const w = Math.min(ffSmallNorm(board), small ? Infinity : 1.6 * even);
+    return ffNorm(board, "update", "leaves", { x: left, w }, true);
+  }
   const sign = FF_SIGN * (small ? 0.7 : 1) * unit;
   const rect = (i) => ({ x: left + i * (even + sign), y: sumsTop, w: even, h: tall });
   const gap = (i) => ({ x: rect(i).x + even, y: sumsTop, w: sign, h: tall });
@@ -309,7 +318,7 @@ function ffSums(board, step) {
     parent: [key("update"), key("x")],
     room: even + (small ? 0 : stats * 0.9),
   });
-  if (small || pre) return undefined;
+  if (small || !post) return undefined;
   return pen.coming(key("leaves"), { ...rect(2), x: rect(2).x + even + stats }, ["LayerNorm", "LN"], [n, d]);
 }
 

@@ -1,4 +1,5 @@
 import { formatCount, formatNumber } from "./anatomy_format.js";
+import { lastStep } from "./anatomy_walk.js";
 import { FlowLane, flowColumns, parametersOf } from "./anatomy_lane.js";
 
 // The model and a layer as a flow. The encoder's lane runs below, the decoder's above it: a sentence goes in at the bottom
@@ -20,7 +21,7 @@ function encoderFlow(ctx, rect, single) {
   const self = lane.attention("self");
   const name = single ? flowAfter("encoder", layer, layers) : "encoder.output";
   const leaves = lane.strip(single ? `m:encoder.${layer}.ff.leaves` : "m:encoder.output", name, last, "encoder", {
-    go: { zoom: "sub", place: "encoder.ff", step: "norm" },
+    go: { zoom: "sub", place: "encoder.ff", step: lastStep("encoder.ff", ctx.data.config) },
     title: ctx.t("flow_memory_title"),
   });
   const ff = lane.feedForward(leaves);
@@ -75,7 +76,7 @@ function decoderFlow(ctx, rect, single, memory, lower) {
   const cross = lane.attention("cross", parts);
   const name = single ? flowAfter("decoder", layer, layers) : "decoder.output";
   const leaves = lane.strip(single ? `m:decoder.${layer}.ff.leaves` : "m:output.hidden", name, columns.last, "decoder", {
-    go: single ? { zoom: "sub", place: "decoder.ff", step: "norm" } : { zoom: "sub", place: "output", step: "hidden" },
+    go: single ? { zoom: "sub", place: "decoder.ff", step: lastStep("decoder.ff", data.config) } : { zoom: "sub", place: "output", step: "hidden" },
   });
   const ff = lane.feedForward(leaves);
   if (first) lane.flow("in:decoder", first, self.x);

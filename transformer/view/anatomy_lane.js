@@ -273,7 +273,8 @@ export class FlowLane {
     const place = `${stack}.${part}`;
     const ramp = part === "cross" ? "cross" : this.side;
     const column = (name) => columns[`${part}.${name}`];
-    const kind = part === "cross" ? "flow_cross" : stack === "encoder" ? "flow_self" : this.opened() ? "flow_opened" : "flow_masked";
+    const bare = stack === "encoder" || data.config.causal === false; // there never was a mask against the future
+    const kind = part === "cross" ? "flow_cross" : bare ? "flow_self" : this.opened() ? "flow_opened" : "flow_masked";
     const title = t(kind + (ctx.narrow ? "_short" : ""));
     const box = this.place(place, column("x").x, column("mix").x + column("mix").w * 0.35, {
       title,
@@ -347,17 +348,21 @@ export class FlowLane {
     return { x, wide, box };
   }
 
-  // The residual connection over a sub-layer, from one x to the next: added there, and normalised.
+  // The residual connection over a sub-layer, from one x to the next: added there, and normalised. What a model has not
+  // is not drawn.
   around(key, from, to) {
     const { unit, narrow, t, data } = this.ctx;
-    if (narrow) return;
+    const { norm, residual } = data.config;
+    if (narrow || (residual === false && norm !== "post")) return;
     const y = this.top - unit * 0.28;
     const none = { x: 0, y: 0, w: 0, h: 0 };
     const [left, right] = [from.x + from.w / 2, to.x + to.w / 2];
     const points = [left, this.top, left, y, right, y, right, this.top];
-    this.add({ key: `around:${key}`, kind: "arrow", points, ...none, colour: "dim", weight: 1.25, round: 4, tip: false });
+    if (residual !== false)
+      this.add({ key: `around:${key}`, kind: "arrow", points, ...none, colour: "dim", weight: 1.25, round: 4, tip: false });
     const room = this.columns["self.mix"].w > unit * 2.6;
-    const text = t(room && data.config.norm === "post" ? "flow_add_norm" : "flow_add");
+    const both = room && norm === "post" ? "flow_add_norm" : "flow_add";
+    const text = t(residual === false ? "flow_norm" : both);
     const w = unit * (text.length * 0.46 + 0.5);
     const x = right - to.w / 2 - unit * 0.2 - w;
     this.add({ key: `pill:${key}`, kind: "box", x, y: y - unit * 0.55, w, h: unit * 1.1, fill: "ground", stroke: "line", radius: 6, z: 0.2 });

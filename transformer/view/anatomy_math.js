@@ -3,7 +3,8 @@ import { factsProjected } from "./anatomy_facts.js";
 import { stepsOf, isAttention, isFeedForward, isEmbedding } from "./anatomy_walk.js";
 
 // The paper's equations in MathML, which browsers set by themselves. An equation is made of named parts, and the part
-// that a step computes is lit. What a model has differently from the paper (biases, d_k, scaling, norm) is written so.
+// that a step computes is lit. What a model has differently from the paper (biases, d_k, scaling, residual connections,
+// norm) is written so.
 
 const MATH_NAMESPACE = "http://www.w3.org/1998/Math/MathML";
 // d_k, W_1, y_t; W^Q, W_i^Q; √d_model is a root sign before one
@@ -53,29 +54,38 @@ function partMaker(step) {
 const mathApplied = (part, name, word, ...children) => [part(name, mathName(word)), mathIn(...children)];
 
 const projected = (name, input, letter) => [
-  ...[mathName(name), mathEquals(), mathName(input), mathGap(input.length > 1 ? 0.15 : 0)],
+  ...[mathName(name), mathEquals(), input, mathGap(input.textContent.length > 1 ? 0.15 : 0)],
   ...[mathSup(mathName("W"), mathName(letter)), mathPlus(), mathSup(mathName("b"), mathName(letter))],
 ];
 
-// LayerNorm(x + Sublayer(x)), or with pre-norm x + Sublayer(LayerNorm(x)) (section 3.1).
-function residual(part, config, sublayer, about) {
-  const added = about.skipped ? mathNumber(0) : sublayer;
-  const sum = [part("x", mathName("x")), part("add", mathPlus(), added)];
-  return config.norm === "pre" ? sum : mathApplied(part, "norm", "LayerNorm", ...sum);
+// What leaves a sub-layer: LayerNorm(x + Sublayer(x)), or with pre-norm x + Sublayer(LayerNorm(x)) (section 3.1), each
+// without what the model has not. No row where it is Sublayer(x) itself.
+function mathAround(part, { norm, residual }, sublayer, { skipped }) {
+  const added = skipped ? mathNumber(0) : sublayer;
+  if (residual === false && norm !== "post") return skipped ? [[sublayer, mathSign("→"), added]] : [];
+  const sum = residual === false ? [added] : [part("x", mathName("x")), part("add", mathPlus(), added)];
+  return [norm === "post" ? mathApplied(part, "norm", "LayerNorm", ...sum) : sum];
 }
+
+// x where it comes in: a part of its own where no residual connection has one.
+const mathEntering = (part, { residual }, name) =>
+  residual === false && name === "x" ? part("x", mathName(name)) : mathName(name);
+const mathNormed = (part, config) => [
+  part("norm", mathName("z"), mathEquals(), mathOf("LayerNorm", mathEntering(part, config, "x"))),
+];
 
 // Section 3.2: projections, equation 1, heads, and what goes around them.
 function attentionRows(state, config, part, about) {
   const cross = state.place === "decoder.cross";
   const pre = config.norm === "pre";
   const input = pre ? "z" : "x";
+  const memory = () => (cross ? mathName("memory") : mathEntering(part, config, input));
   const [queries, keys, values] = [
-    projected("Q", input, "Q"),
-    projected("K", cross ? "memory" : input, "K"),
-    projected("V", cross ? "memory" : input, "V"),
+    projected("Q", mathEntering(part, config, input), "Q"),
+    projected("K", memory(), "K"),
+    projected("V", memory(), "V"),
   ];
-  const rows = [];
-  if (pre) rows.push([part("norm", mathName("z"), mathEquals(), mathOf("LayerNorm", mathName("x")))]);
+  const rows = pre ? [mathNormed(part, config)] : [];
   const beside = (...parts) => parts.flatMap((one, i) => (i ? [mathComma(), mathGap(0.4), ...one] : one));
   if (cross) rows.push([part("project", ...queries)], [part("project", ...beside(keys, values))]);
   else rows.push([part("project", ...beside(queries, keys, values))]);
@@ -85,11 +95,11 @@ function attentionRows(state, config, part, about) {
   const out = about.zero && state.zoom !== "sub" ? [part("values", mathSign("→"), mathNumber(0))] : [];
   rows.push([mathSub(mathName("head"), index()), mathEquals(), mathName("Attention"), heads, ...out]);
   const scores = scoresOf(config, part, about);
-  const around = scores.some(({ localName }) => localName === "mfrac") ? mathInHigh : mathIn;
+  const bracketed = scores.some(({ localName }) => localName === "mfrac") ? mathInHigh : mathIn;
   rows.push([
     ...[mathName("Attention"), mathIn(...mathList(["Q", "K", "V"].map(mathName))), mathEquals()],
     part("softmax", mathName(["softmax", "uniform", "argmax"][about.rule || 0])),
-    around(...scores, part("mask", mathPlus(), mathName("M"))),
+    bracketed(...scores, part("mask", mathPlus(), mathName("M"))),
     part("values", mathName("V")),
   ]);
   const head = (n) => mathSub(mathName("head"), mathNumber(n));
@@ -99,7 +109,7 @@ function attentionRows(state, config, part, about) {
     ...[mathName("MultiHead"), mathEquals(), part("concat", mathOf("Concat", ...joined))],
     part("output", mathSup(mathName("W"), mathName("O")), mathPlus(), mathSup(mathName("b"), mathName("O"))),
   ]);
-  rows.push(residual(part, config, mathName("MultiHead"), about));
+  rows.push(...mathAround(part, config, mathName("MultiHead"), about));
   return rows;
 }
 
@@ -119,14 +129,14 @@ function feedForwardRows(state, config, part, about) {
   const linear = (x, n) => [x, indexed("W", n), mathPlus(), indexed("b", n)];
   const pre = config.norm === "pre";
   const input = pre ? "z" : "x";
-  const inner = part("inner", ...linear(mathName(input), 1));
+  const inner = part("inner", ...linear(mathEntering(part, config, input), 1));
   const relu = config.activation === "relu" ? [mathNumber(0), mathComma()] : [];
   const word = { relu: "max", gelu: "GELU", swish: "swish" }[config.activation];
   const active = mathApplied(part, "activation", word, ...relu, inner);
-  const rows = pre ? [[part("norm", mathName("z"), mathEquals(), mathOf("LayerNorm", mathName("x")))]] : [];
+  const rows = pre ? [mathNormed(part, config)] : [];
   const outer = part("outer", ...linear(null, 2));
   rows.push([mathOf("FFN", mathName(input)), mathEquals(), ...active, outer]);
-  rows.push(residual(part, config, mathOf("FFN", mathName(input)), about));
+  rows.push(...mathAround(part, config, mathOf("FFN", mathName(input)), about));
   return rows;
 }
 
@@ -175,8 +185,10 @@ function placeRows(state, config) {
   if (state.place === "output") return [outputRows(state, config, partMaker("probabilities"))[0]];
   const name = isAttention(state.place) ? "MultiHead" : "FFN";
   const inputs = { "decoder.cross": [own, mathName("memory")] }[state.place] || [own];
-  const sum = [mathName("x"), mathPlus(), lit(mathOf(name, ...mathList(inputs)))];
-  if (!pre) return [[mathOf("LayerNorm", ...sum)]];
+  const past = config.residual === false ? [] : [mathName("x"), mathPlus()];
+  const sum = [...past, lit(mathOf(name, ...mathList(inputs)))];
+  if (config.norm === "post") return [[mathOf("LayerNorm", ...sum)]];
+  if (!pre) return [sum];
   return [[...sum, mathComma(), mathGap(0.5), mathName("z"), mathEquals(), mathOf("LayerNorm", mathName("x"))]];
 }
 
@@ -184,7 +196,7 @@ function placeRows(state, config) {
 // about: what the switches put in the place of the model's arithmetic, see factsSwitched.
 export function equationOf(state, config, t, about = {}) {
   const near = state.zoom !== "model" && state.zoom !== "layer";
-  const part = partMaker(stepsOf(state.place, config.norm).includes(state.step) ? state.step : "");
+  const part = partMaker(stepsOf(state.place, config).includes(state.step) ? state.step : "");
   const sorts = [
     [isAttention, attentionRows, "attention"],
     [isFeedForward, feedForwardRows, "ff"],
@@ -205,7 +217,7 @@ function spokenEquation(sort, { place }, config, near, t, about) {
     const table = t(config.tied_output ? "eq_table" : "eq_table_own");
     return t("eq_output", { table, bias: config.output_bias ? t("eq_bias") : "" });
   }
-  if (!near) return t("eq_place_" + config.norm);
+  if (!near) return t("eq_place_" + config.norm + (config.residual === false ? "_alone" : ""));
   const values = { ...config, input: config.norm === "pre" ? "z" : "x", factor: about.factor };
   const inputs = place === "decoder.cross" ? "eq_inputs_cross" : "eq_inputs";
   const said = sort === "ff" ? ["eq_ff_" + config.activation] : [inputs, spokenScores(config, about), "eq_heads"];
@@ -245,7 +257,7 @@ const projectInput = (config, state) =>
 // How one number of a step is made. r, c: its row and column, counted from 1.
 const MATH_CELLS = {
   norm: (r, c, config) => {
-    const read = mathAt(config.norm === "pre" ? "x" : "s", r, c);
+    const read = mathAt(config.norm === "pre" ? "x" : config.residual === false ? "u" : "s", r, c);
     const centred = mathOver(mathRow(read, mathSign("−"), mathAt("μ", r)), mathAt("σ", r));
     return [mathAt("γ", c), centred, mathPlus(), mathAt("β", c)];
   },

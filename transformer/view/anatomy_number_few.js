@@ -172,7 +172,6 @@ function numberAddParts(tools) {
 
 function numberNormParts(tools) {
   const { sheet, found, t } = tools;
-  const input = found.pre ? "x" : "sum";
   const card = (name, value, sign, more) => ({
     name: t(`number_card_${name}`),
     value: formatNumber(value),
@@ -180,7 +179,7 @@ function numberNormParts(tools) {
     ...more,
   });
   const cards = [
-    numberLinked(tools, card(found.pre ? "x" : "input_sum", found.x, ""), found.from(found.col)),
+    numberLinked(tools, card(found.input === "sum" ? "input_sum" : found.input, found.x, ""), found.from(found.col)),
     card("mean", found.mean, "−"),
     card("deviation", found.deviation, "÷"),
     card("normal", found.normal, "="),
@@ -189,7 +188,7 @@ function numberNormParts(tools) {
     card("result", found.value, "=", { hue: sheet.ramp }),
   ];
   const pictures = [
-    numberRowIn(tools, input, { pick: (m) => found.from(m) }),
+    numberRowIn(tools, found.input, { pick: (m) => found.from(m) }),
     numberRowIn(tools, found.of.name, {
       pick: (m) => ({ row: found.row, col: m }),
     }),

@@ -1,5 +1,5 @@
 import { factsProjected } from "./anatomy_facts.js";
-import { traceName, stepsOf, isAttention, isFeedForward, isEmbedding, stackOf } from "./anatomy_walk.js";
+import { traceName, lastStep, updateStep, isAttention, isFeedForward, isEmbedding, stackOf } from "./anatomy_walk.js";
 import { arithmeticDot, arithmeticNorm, arithmeticSoftmax } from "./anatomy_arithmetic.js";
 import { arithmeticSum, arithmeticTimes } from "./anatomy_arithmetic.js";
 import { arithmeticActivation, arithmeticProbability, arithmeticWave, arithmeticAgrees } from "./anatomy_arithmetic.js";
@@ -140,28 +140,27 @@ const numberHead = (state, width, col) => ({ head: Math.floor(col / width), col:
 // What enters a sub-layer comes from the step before it; nothing is computed.
 function numberGiven({ state, data, row, col, made }) {
   const { norm, encoder_layers, decoder_layers } = data.config;
-  const last = norm === "pre" ? "add" : "norm";
+  const left = (where, layer) => ({ place: where, step: lastStep(where, data.config), ...layer });
   const { place, encoder, decoder } = state;
   let before = { place: "source", step: "plus" };
-  if (made.name === "memory") before = { place: "encoder.ff", step: last, encoder: encoder_layers - 1 };
-  else if (place === "output") before = { place: "decoder.ff", step: last, decoder: decoder_layers - 1 };
-  else if (place === "encoder.ff") before = { place: "encoder.self", step: last, encoder };
-  else if (place === "encoder.self" && encoder > 0) before = { place: "encoder.ff", step: last, encoder: encoder - 1 };
-  else if (place === "decoder.cross") before = { place: "decoder.self", step: last, decoder };
-  else if (place === "decoder.ff") before = { place: "decoder.cross", step: last, decoder };
-  else if (place === "decoder.self" && decoder > 0) before = { place: "decoder.ff", step: last, decoder: decoder - 1 };
+  if (made.name === "memory") before = left("encoder.ff", { encoder: encoder_layers - 1 });
+  else if (place === "output") before = left("decoder.ff", { decoder: decoder_layers - 1 });
+  else if (place === "encoder.ff") before = left("encoder.self", { encoder });
+  else if (place === "encoder.self" && encoder > 0) before = left("encoder.ff", { encoder: encoder - 1 });
+  else if (place === "decoder.cross") before = left("decoder.self", { decoder });
+  else if (place === "decoder.ff") before = left("decoder.cross", { decoder });
+  else if (place === "decoder.self" && decoder > 0) before = left("decoder.ff", { decoder: decoder - 1 });
   else if (place === "decoder.self") before = { place: "target", step: "plus" };
   // With pre-norm each stack ends in one more LayerNorm.
   const normed = norm === "pre" && (made.name === "memory" || place === "output");
   return { made: "given", before, normed, from: () => ({ ...before, row, col }) };
 }
 
-function numberAdded({ read, row, col, state, data }) {
+function numberAdded({ read, row, col, state }) {
   const [x, update] = [read("x"), read("update")];
   if (!numberAll(x, update)) return null;
-  const steps = stepsOf(state.place, data.config.norm);
   const from = (m) => ({
-    step: m ? steps[steps.indexOf("add") - 1] : "x",
+    step: m ? updateStep(state.place) : "x",
     row,
     col,
     ...(m ? {} : { matrix: "queries" }),
@@ -169,9 +168,10 @@ function numberAdded({ read, row, col, state, data }) {
   return { ...arithmeticSum(x.at(row, col), update.at(row, col)), from };
 }
 
-function numberNormed({ read, row, col, data }) {
+function numberNormed({ read, row, col, state, data }) {
   const pre = data.config.norm === "pre";
-  const [input, gamma, beta] = [read(pre ? "x" : "sum"), read("gamma"), read("beta")];
+  const inputName = pre ? "x" : data.config.residual === false ? "update" : "sum";
+  const [input, gamma, beta] = [read(inputName), read("gamma"), read("beta")];
   if (!numberAll(input, gamma, beta)) return null;
   const found = arithmeticNorm(
     numberRow(input, row),
@@ -180,7 +180,8 @@ function numberNormed({ read, row, col, data }) {
     beta.at(0, col),
     data.config.layer_norm_eps,
   );
-  return { ...found, pre, from: (m) => ({ step: pre ? "x" : "add", row, col: m, matrix: "queries" }) };
+  const step = { x: "x", sum: "add", update: updateStep(state.place) }[inputName];
+  return { ...found, input: inputName, from: (m) => ({ step, row, col: m, matrix: "queries" }) };
 }
 
 // Row of a matrix times column of another. skipped: a switch puts 0 in the place of the sum.
@@ -294,12 +295,14 @@ function numberOfAttention(tell) {
 // Why a cell is masked, or what a switch took off a mask that would have hidden it.
 function numberHidden({ state, data, row, col }, hidden) {
   const future = state.place === "decoder.self" && col > row;
+  const masked = future && data.config.causal !== false;
   // <pad> stands behind the source where a switch has put it there.
   const { pad = 0 } = data.header.holding || {};
   const side = numberSide(state, "key");
   const padding = side === "source" && col >= data.labels(side).length - Number(pad);
-  if (hidden) return future ? "future" : padding ? "padding" : "switch";
-  return future ? "open_future" : padding ? "open_padding" : "visible";
+  if (hidden) return masked ? "future" : padding ? "padding" : "switch";
+  if (future) return masked ? "open_future" : "bare_future";
+  return padding ? "open_padding" : "visible";
 }
 
 function numberOfFeedForward(tell) {

@@ -87,6 +87,7 @@ export const NUMBER_TEXTS = {
   number_why_padding: "the key is padding",
   number_why_switch: "a switch hides the key",
   number_why_open_future: "in the future, shown by a switch",
+  number_why_bare_future: "in the future, which this model never hid",
   number_why_open_padding: "padding, shown by a switch",
   number_card_mean: "mean of the row",
   number_card_deviation: "deviation of the row",

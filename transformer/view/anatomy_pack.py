@@ -33,7 +33,7 @@ MATRICES = {"project": ("W_q", "W_k", "W_v"), "output": ("W_o",), "inner": ("W_1
 _CONFIG = (
     "d_model", "d_ff", "d_head", "heads", "encoder_layers", "decoder_layers", "vocab_size", "norm", "activation",
     "positions", "scaling", "layer_norm_eps", "max_positions", "scale", "layout", "embedding_scale", "output_size",
-    "target_vocab_size", "tied_output", "output_bias",
+    "target_vocab_size", "tied_output", "output_bias", "residual", "causal",
 )  # fmt: skip
 
 

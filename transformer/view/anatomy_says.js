@@ -43,6 +43,7 @@ export const FLOW_TEXTS = {
   flow_memory_title: "the encoder's output",
   flow_add: "+",
   flow_add_norm: "+ norm",
+  flow_norm: "norm",
   flow_open: "{stack}: open layer {layer}",
   flow_head_name: "head {head}",
   flow_out_head: "off",

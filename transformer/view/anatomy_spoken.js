@@ -17,8 +17,13 @@ export function spokenState(t, state, data, matrix, place, waiting) {
     const key = factsPredicted(data, state.t) ? "said_place" : "said_place_next";
     return t(key, { ...values, fed, predicted: token, p });
   }
-  const list = stepsOf(state.place, config.norm);
-  const sorts = { activation: "_" + config.activation, times: config.embedding_scale ? "" : "_off" };
+  const list = stepsOf(state.place, config);
+  const sorts = {
+    activation: "_" + config.activation,
+    times: config.embedding_scale ? "" : "_off",
+    scale: config.scaling ? "" : "_off",
+    plus: config.positions === "none" ? "_none" : "",
+  };
   const step = t("said_step_" + state.step + (sorts[state.step] || ""));
   const values = { n: list.indexOf(state.step) + 1, count: list.length, step, place: at, t: state.t + 1 };
   if (state.place === "output" && (state.step === "choose" || state.step === "back")) {

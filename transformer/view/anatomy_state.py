@@ -67,12 +67,13 @@ class Stand:
         return asdict(self)
 
 
-def steps_of(place: str, norm: str) -> tuple[str, ...]:
-    """The steps of a place in the order they are computed; norm: "post" or "pre"."""
+def steps_of(place: str, config: ModelConfig) -> tuple[str, ...]:
+    """The steps of a place in the order they are computed: without "add" or "norm" in a model that has none."""
     if place in _ENDS:
         return _ENDS[place]
     inner = _STEPS[place.split(".")[1]]
-    return ("x", "norm", *inner, "add") if norm == "pre" else ("x", *inner, "add", "norm")
+    before, behind = (("norm",) if config.norm == where else () for where in ("pre", "post"))
+    return ("x", *before, *inner, *(("add",) if config.residual else ()), *behind)
 
 
 def zooms_of(place: str) -> tuple[str, ...]:
@@ -130,7 +131,7 @@ def stand_from_browser(values: Mapping[str, Any], config: ModelConfig) -> Stand:
         encoder=number("encoder", 0, config.encoder_layers - 1),
         decoder=number("decoder", 0, config.decoder_layers - 1),
         head=number("head", 0, config.heads - 1),
-        step=choice("step", steps_of(place, config.norm)),
+        step=choice("step", steps_of(place, config)),
         matrix=choice("matrix", MATRICES),
         row=number("row", 0, config.max_positions - 1),
         col=number("col", -1, max(config.output_size, config.d_ff, config.d_model) - 1),

@@ -45,6 +45,13 @@ export const ANATOMY_TELLS = {
   tell_x_first:
     "One row of {d_model} numbers for each of {n} source tokens: its embedding plus its position (sections 3.4 and " +
     "3.5). Every sub-layer takes and gives rows of this width, so that they can be added (section 3.1).",
+  tell_x_alone:
+    "One row of {d_model} numbers for each of {n} tokens, as the sub-layer before left them: nothing else comes " +
+    "through, for this model has no residual connections around its sub-layers (section 3.1 has them).",
+  tell_x_first_alone:
+    "One row of {d_model} numbers for each of {n} source tokens: its embedding plus its position (sections 3.4 and " +
+    "3.5). The sub-layer takes these rows and gives others in their place: this model has no residual connections " +
+    "(section 3.1 has them).",
   tell_x_fed:
     "One row of {d_model} numbers for each token the decoder is fed: the target shifted right by one, beginning with " +
     "{start} (section 3.1). Row {t} belongs to the step shown; rows below it belong to later steps.",
@@ -57,6 +64,9 @@ export const ANATOMY_TELLS = {
   tell_more_x:
     "The paper's Figure 1 draws one arrow where {n} rows run side by side. What runs along these arrows is also " +
     "called the residual stream: each sub-layer reads it and adds to it. The page shows one sentence, so batch is 1.",
+  tell_more_x_alone:
+    "The paper's Figure 1 draws one arrow where {n} rows run side by side, and around each sub-layer another, which " +
+    "this model has not. The page shows one sentence, so batch is 1.",
 
   tell_norm:
     "Each row on its own: minus its mean, divided by its standard deviation, times γ, plus β. γ and β are learned, " +
@@ -66,6 +76,14 @@ export const ANATOMY_TELLS = {
     "Each row on its own: minus its mean, divided by its standard deviation, times γ, plus β. The sub-layer works on " +
     "the result, z; x goes around it unchanged. The paper normalises after the sum (section 3.1), this model before " +
     "the sub-layer (pre-norm, Xiong et al. 2020).",
+  tell_norm_alone:
+    "Each row on its own: minus its mean, divided by its standard deviation, times γ, plus β. γ and β are learned, " +
+    "one number for each of the {d_model} columns. What leaves the sub-layer is LayerNorm(Sublayer(x)); in the paper " +
+    "x is added first, LayerNorm(x + Sublayer(x)) (section 3.1).",
+  tell_norm_pre_alone:
+    "Each row on its own: minus its mean, divided by its standard deviation, times γ, plus β. The sub-layer works on " +
+    "the result, z, and nothing goes around it: Sublayer(LayerNorm(x)). The paper has LayerNorm(x + Sublayer(x)) " +
+    "(section 3.1).",
   tell_more_norm:
     "The standard deviation is √(variance + ε) with ε = {eps}; the variance is the mean of squares over the row's " +
     "{d_model} numbers (Ba et al. 2016). Before γ and β every row has mean 0 and, but for ε, length √{d_model} " +
@@ -146,6 +164,9 @@ export const ANATOMY_TELLS = {
   tell_mask_off:
     "A switch has taken the causal mask away: queries see the keys after them, which the paper prevents by −∞ " +
     "(section 3.2.3). The model was not trained for this: what it should predict is among what it sees.",
+  tell_mask_bare:
+    "This model was made without the causal mask: each query sees all {m} tokens that the decoder is fed, also those " +
+    "after it, where the paper has −∞ in M (section 3.2.3). What it is to predict is among what it sees.",
   tell_mask_cross:
     "Every step of the decoder may attend to the whole source (section 3.2.3): here nothing is hidden, and M is 0. " +
     "Only <pad>, which fills up the shorter sentences of a batch, would get −∞.",
@@ -161,6 +182,10 @@ export const ANATOMY_TELLS = {
     "The paper: “We implement this inside of scaled dot-product attention by masking out (setting to −∞) all values " +
     "in the input of the softmax which correspond to illegal connections” (section 3.2.3). So training predicts all " +
     "{n} positions in one pass, each as if what follows did not exist yet.",
+  tell_more_mask_bare:
+    "The paper masks “to preserve the auto-regressive property” (section 3.2.3). Without the mask training " +
+    "shows each row the very token that it is to predict. While decoding, that token is not there yet, and what was " +
+    "learned by copying it does not help.",
 
   tell_softmax:
     "Row by row: e to the power of every score, divided by the row's sum. Weights lie between 0 and 1, every row " +
@@ -200,6 +225,12 @@ export const ANATOMY_TELLS = {
   tell_output:
     "Times W^O, plus b^O: every column of the result draws on all {heads} heads (section 3.2.2). This is " +
     "Sublayer(x), what the sub-layer will add to x.",
+  tell_output_alone:
+    "Times W^O, plus b^O: every column of the result draws on all {heads} heads (section 3.2.2). This is " +
+    "Sublayer(x). It takes the place of x: no residual connection adds the two, as section 3.1 has it.",
+  tell_output_skipped:
+    "A switch of the lab leaves this sub-layer out: what it returns is set to 0. No residual connection carries x " +
+    "past it in this model (section 3.1 has one), so that nothing of x goes on.",
   tell_more_output:
     "W^O can be cut into {heads} blocks of {d_head} rows. Concat(head_1, …, head_h) W^O is then the sum of every " +
     "head's output times its block: the heads add up, and each contributes a share that can be looked at alone.",
@@ -210,6 +241,9 @@ export const ANATOMY_TELLS = {
   tell_add_pre:
     "The residual connection (section 3.1): what the sub-layer computed is added to the x that came in, number by " +
     "number. With pre-norm this sum is what leaves; nothing normalises x before the end of the stack.",
+  tell_add_none:
+    "The residual connection (section 3.1): what the sub-layer computed is added to the x that came in, number by " +
+    "number. This sum is what leaves: the model has no LayerNorm, where the paper has LayerNorm(x + Sublayer(x)).",
   tell_add_skipped:
     "A switch of the lab leaves this sub-layer out: what it returns is set to 0, so the sum is x itself, carried " +
     "past by the residual connection (section 3.1).",
@@ -245,6 +279,13 @@ export const ANATOMY_TELLS = {
   tell_outer:
     "Times W_2, plus b_2: back from {d_ff} to {d_model} numbers (equation 2, section 3.3). Each neuron adds its row " +
     "of W_2, times its activation. This is Sublayer(x), what the sub-layer will add to x.",
+  tell_outer_alone:
+    "Times W_2, plus b_2: back from {d_ff} to {d_model} numbers (equation 2, section 3.3). Each neuron adds its row " +
+    "of W_2, times its activation. This is Sublayer(x). It takes the place of x: no residual connection adds the " +
+    "two, as section 3.1 has it.",
+  tell_outer_skipped:
+    "A switch of the lab leaves this sub-layer out: what it returns is set to 0. No residual connection carries x " +
+    "past it in this model (section 3.1 has one), so that nothing of x goes on.",
   tell_more_outer:
     "Read this way, a column of W_1 is what a neuron responds to and its row of W_2 what it adds when it does: Geva " +
     "et al. (2021) call them keys and values of a memory.",
@@ -259,6 +300,12 @@ export const ANATOMY_TELLS = {
   tell_model_encoder_ff:
     "Layer {layer} of {layers}. Each row passes through {d_ff} neurons by itself and adds the result (sections 3.1 " +
     "and 3.3).",
+  tell_model_encoder_self_alone:
+    "Layer {layer} of {layers}. Each source token attends to all of them, in {heads} heads at once, and what it " +
+    "finds takes the place of its row: this model has no residual connections (sections 3.1 and 3.2.3).",
+  tell_model_encoder_ff_alone:
+    "Layer {layer} of {layers}. Each row passes through {d_ff} neurons by itself, and the result takes its place: " +
+    "this model has no residual connections (sections 3.1 and 3.3).",
   tell_model_target:
     "The decoder is fed what has been said so far: the target shifted right by one, beginning with {start} (section " +
     "3.1).",
@@ -268,12 +315,18 @@ export const ANATOMY_TELLS = {
   tell_model_decoder_self_off:
     "Layer {layer} of {layers}. A switch has taken the causal mask away: each token attends to all of them, also to " +
     "those after it, which the paper's mask hides (section 3.2.3).",
+  tell_model_decoder_self_bare:
+    "Layer {layer} of {layers}. Each token attends to all that the decoder is fed, also to those after it: this " +
+    "model was made without the mask that hides them in the paper (section 3.2.3).",
   tell_model_decoder_cross:
     "Layer {layer} of {layers}. Each target token attends to the encoder's output, {m} rows: here the source " +
     "sentence comes over (section 3.2.3).",
   tell_model_decoder_ff:
     "Layer {layer} of {layers}. Each row passes through {d_ff} neurons by itself and adds the result (sections 3.1 " +
     "and 3.3).",
+  tell_model_decoder_ff_alone:
+    "Layer {layer} of {layers}. Each row passes through {d_ff} neurons by itself, and the result takes its place: " +
+    "this model has no residual connections (sections 3.1 and 3.3).",
   tell_model_output:
     "The row of the step shown is compared with every row of the embedding table, and a softmax makes a probability " +
     "of each of the {vocab} tokens (section 3.4). The one chosen goes back in as the next input.",
@@ -285,6 +338,11 @@ export const ANATOMY_TELLS = {
     "How to read it: a strip holds a row for each token, {d_model} numbers wide, coloured by value; bands carry the " +
     "rows from box to box. The encoder runs along the bottom, the decoder along the top. The layers behind the open " +
     "one have the same shape and weights of their own; the paper has N = 6 of each (section 3.1).",
+  tell_more_model_alone:
+    "How to read it: a strip holds a row for each token, {d_model} numbers wide, coloured by value; bands carry the " +
+    "rows from box to box. No line runs around a box: this model has no residual connections (section 3.1 has them). " +
+    "The encoder runs along the bottom, the decoder along the top. The layers behind the open one have the same " +
+    "shape and weights of their own.",
   tell_layer_encoder_self:
     "The first of the two sub-layers of an encoder layer: self-attention with {heads} heads, in which queries, keys " +
     "and values all come from the layer before (sections 3.1 and 3.2.3).",
@@ -297,6 +355,9 @@ export const ANATOMY_TELLS = {
   tell_layer_decoder_self_off:
     "The first of the three sub-layers of a decoder layer: self-attention with {heads} heads. A switch has taken its " +
     "causal mask away: tokens see later ones (sections 3.1 and 3.2.3).",
+  tell_layer_decoder_self_bare:
+    "The first of the three sub-layers of a decoder layer: self-attention with {heads} heads. This model was made " +
+    "without the causal mask: tokens see later ones (sections 3.1 and 3.2.3).",
   tell_layer_decoder_cross:
     "The second of the three sub-layers of a decoder layer: queries come from the decoder, keys and values from the " +
     "encoder's output (sections 3.1 and 3.2.3). The encoder has no such sub-layer.",
@@ -310,4 +371,17 @@ export const ANATOMY_TELLS = {
     "Around each sub-layer goes a residual connection; LayerNorm comes before the sub-layer here, x + " +
     "Sublayer(LayerNorm(x)), where the paper has LayerNorm(x + Sublayer(x)) (section 3.1). All layers of a stack are " +
     "built alike and share nothing.",
+  tell_more_layer_none:
+    "Around each sub-layer goes a residual connection, x + Sublayer(x); the paper normalises that sum, LayerNorm(x + " +
+    "Sublayer(x)) (section 3.1), and this model has no LayerNorm. All layers of a stack are built alike and share " +
+    "nothing.",
+  tell_more_layer_alone:
+    "Nothing goes around the sub-layers here: each gives LayerNorm(Sublayer(x)), where the paper has LayerNorm(x + " +
+    "Sublayer(x)) (section 3.1). All layers of a stack are built alike and share nothing.",
+  tell_more_layer_pre_alone:
+    "Nothing goes around the sub-layers here: each gives Sublayer(LayerNorm(x)), where the paper has LayerNorm(x + " +
+    "Sublayer(x)) (section 3.1). All layers of a stack are built alike and share nothing.",
+  tell_more_layer_none_alone:
+    "The sub-layers follow one another here, each Sublayer(x), where the paper has LayerNorm(x + Sublayer(x)) " +
+    "(section 3.1). All layers of a stack are built alike and share nothing.",
 };

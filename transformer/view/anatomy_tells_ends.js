@@ -46,6 +46,9 @@ export const ANATOMY_TELLS_ENDS = {
   tell_plus_none:
     "This model adds no positions. Its encoder cannot see the order of the tokens (section 3.5 is there for that); " +
     "its decoder can tell by its mask how many came before.",
+  tell_plus_none_bare:
+    "This model adds no positions. Its encoder cannot see the order of the tokens (section 3.5 is there for that), " +
+    "nor can its decoder, which has no mask either: to each row all others are alike but for what they hold.",
   tell_more_plus_sinusoidal:
     "For any fixed offset k, PE(pos + k) is a linear function of PE(pos); the authors hoped that this makes it easy " +
     "to attend by relative position. Learned vectors gave nearly the same results; sinusoids may carry over to " +
@@ -62,12 +65,23 @@ export const ANATOMY_TELLS_ENDS = {
   tell_hidden:
     "Row {t} of the decoder's output: {d_model} numbers, all that the next token is chosen from (Figure 1). It was " +
     "fed “{fed}”, has attended to what came before and to the source.",
+  tell_hidden_bare:
+    "Row {t} of the decoder's output: {d_model} numbers, all that the next token is chosen from (Figure 1). It was " +
+    "fed “{fed}”, has attended to all that is fed, what comes after it too, and to the source.",
   tell_hidden_pre:
     "Row {t} of the decoder's output, after the LayerNorm that ends a pre-norm stack: {d_model} numbers, all that " +
     "the next token is chosen from (Figure 1). It was fed “{fed}”.",
+  tell_hidden_pre_bare:
+    "Row {t} of the decoder's output, after the LayerNorm that ends a pre-norm stack: {d_model} numbers, all that " +
+    "the next token is chosen from (Figure 1). It was fed “{fed}” and has seen all that is fed, what comes after it " +
+    "too.",
   tell_more_hidden:
     "In training every row is used at once: row t is to predict the token that row t + 1 is fed. When decoding, only " +
     "the newest row is needed; the keys and values of those before can be kept.",
+  tell_more_hidden_bare:
+    "In training every row is used at once: row t is to predict the token that row t + 1 is fed, which it can see " +
+    "here, without a mask. When decoding it is not there yet. Each token that is fed changes all rows before it, so " +
+    "that no keys and values can be kept.",
   tell_logits:
     "The dot product of h_t with every row of the embedding table: {vocab} numbers, the logits, of which the ten " +
     "largest are drawn. The pre-softmax linear transformation is the table of the inputs (section 3.4), without a " +
@@ -107,6 +121,10 @@ export const ANATOMY_TELLS_ENDS = {
   tell_choose_own_rank:
     "The sentence stays what the model translated without the switches: “{token}” comes next. As the model is now, " +
     "it gives it probability {p}, rank {rank} of {vocab}. Decoding freely, the paper uses beam search (section 6.1).",
+  tell_choose_own_bare:
+    "“{token}” is what the model wrote while nothing after step {t} had been fed yet. Here the whole sentence is " +
+    "fed, and without a mask (section 3.2.3) this row sees all of it and gives “{token}” probability {p}, rank " +
+    "{rank} of {vocab}: not what it was chosen by.",
   tell_choose_given:
     "The target is given here (teacher forcing): “{token}” comes next, whatever the model prefers. It gives it " +
     "probability {p}, rank {rank} of {vocab}. Decoding freely, the paper uses beam search (section 6.1).",
@@ -127,4 +145,7 @@ export const ANATOMY_TELLS_ENDS = {
   tell_more_back_off:
     "This makes the model auto-regressive (section 3). The encoder runs once; its output serves every step. A switch " +
     "has taken the causal mask away, so that the earlier rows see the new token and what they computed changes.",
+  tell_more_back_bare:
+    "This makes the model auto-regressive (section 3). The encoder runs once; its output serves every step. This " +
+    "model has no causal mask, so that the earlier rows see the new token and what they computed changes.",
 };

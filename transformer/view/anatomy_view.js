@@ -265,7 +265,7 @@ export class AnatomyView {
     const { zoom, place, t } = this.state;
     const number = zoom === "number";
     const arrows = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] };
-    const steps = stepsOf(place, this.data.config.norm);
+    const steps = stepsOf(place, this.data.config);
     const act = () => {
       if (key in arrows && number && event.shiftKey) return this.go(numberMove(this.state, this.data, ...arrows[key]));
       if (key === "ArrowRight" || key === "ArrowLeft") return this.move(arrows[key][1]);

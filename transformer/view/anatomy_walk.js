@@ -28,13 +28,19 @@ export const isFeedForward = (place) => place.endsWith(".ff");
 export const isEmbedding = (place) => place === "source" || place === "target";
 export const stackOf = (place) => (place === "source" || place.startsWith("encoder") ? "encoder" : "decoder");
 
-// The steps of a place, in the order they are computed. norm: of the configuration, "post" or "pre".
-export function stepsOf(place, norm) {
+// The steps of a place, in the order they are computed: a model without residual connections has no "add", one without
+// LayerNorm no "norm". config: the model's.
+export function stepsOf(place, { norm, residual }) {
   if (isEmbedding(place)) return ANATOMY_EMBEDDING_STEPS;
   if (place === "output") return ANATOMY_OUTPUT_STEPS;
   const inner = isAttention(place) ? ["project", "split", ...ATTENTION_STEPS] : FF_STEPS;
-  return norm === "pre" ? ["x", "norm", ...inner, "add"] : ["x", ...inner, "add", "norm"];
+  const normed = (where) => (norm === where ? ["norm"] : []);
+  return ["x", ...normed("pre"), ...inner, ...(residual === false ? [] : ["add"]), ...normed("post")];
 }
+
+// The step that makes what leaves a sub-layer, and the one that makes Sublayer(x).
+export const lastStep = (place, config) => stepsOf(place, config).at(-1);
+export const updateStep = (place) => (isFeedForward(place) ? FF_STEPS : ATTENTION_STEPS).at(-1);
 
 // The name of the sub-layer in the trace: "encoder.0.self"; "source", "target" and "output" stay.
 export function traceName(state, place = state.place) {
@@ -53,7 +59,7 @@ export function stopsOf(config, zoom) {
   const near = zoom === "sub" || zoom === "head" || zoom === "number";
   const stops = [];
   const add = (place, more) => {
-    for (const step of near ? stepsOf(place, config.norm) : [null]) stops.push({ place, step, ...more });
+    for (const step of near ? stepsOf(place, config) : [null]) stops.push({ place, step, ...more });
   };
   if (zoom !== "layer") add("source", {});
   for (let encoder = 0; encoder < config.encoder_layers; encoder++)
@@ -92,7 +98,7 @@ export function walk(config, state, delta, steps) {
 export function fitState(config, state) {
   const bound = (value, high) => Math.max(0, Math.min(high, Number.isInteger(value) ? value : 0));
   const place = ANATOMY_PLACES.includes(state.place) ? state.place : "encoder.self";
-  const steps = stepsOf(place, config.norm);
+  const steps = stepsOf(place, config);
   const zooms = zoomsOf(place);
   let zoom = ANATOMY_ZOOMS.includes(state.zoom) ? state.zoom : "model";
   if (!zooms.includes(zoom)) zoom = zoom === "head" ? "sub" : "model";

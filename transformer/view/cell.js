@@ -41,7 +41,7 @@ export class CellLine {
   draw(subject) {
     const { t } = this.hooks;
     const { model, view, cell, at } = subject;
-    if (!cell) return this.hint("cell_hint");
+    if (!cell) return this.hint(model.recorded ? "cell_hint_recorded" : "cell_hint");
     if (!at) return this.hint("cell_dropped");
     this.subject = subject;
     const about = model.kinds[view.kind];
@@ -60,7 +60,8 @@ export class CellLine {
     }
     const exact = model.exactOf(view.kind, view.layer, view.head);
     if (!exact || !exact.queries) {
-      parts.push(el("b", null, this.weight(shown, view.exact)), el("em", null, t("cell_waiting")));
+      const why = model.recorded ? "cell_recorded" : "cell_waiting";
+      parts.push(el("b", null, this.weight(shown, view.exact)), el("em", null, t(why)));
       this.line.replaceChildren(...parts);
       return this.finish(false);
     }

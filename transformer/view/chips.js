@@ -16,10 +16,12 @@ export class Chips {
     this.list.addEventListener("keydown", (event) => this.key(event));
   }
 
-  draw(header, theme) {
+  // recorded: another state of the model is shown, whose probabilities of these tokens nobody knows
+  draw(header, theme, recorded) {
     const { t } = this.hooks;
     this.header = header;
-    this.label.textContent = t(header.own ? "says" : "gave");
+    this.recorded = Boolean(recorded);
+    this.label.textContent = t(recorded ? "recorded_on" : header.own ? "says" : "gave");
     const { labels, words, special } = header;
     this.chips = labels.target_out.map((text, i) => {
       const word = words.target_out[i];
@@ -38,7 +40,7 @@ export class Chips {
       if (special.target_out[i]) chip.classList.add("hs-chip-special");
       if (i > 0 && words.target_out[i - 1] === word) chip.classList.add("hs-joined");
       if (words.target_out[i + 1] === word) chip.classList.add("hs-joins");
-      const p = Math.max(0, Math.min(1, header.probabilities[i] || 0));
+      const p = recorded ? 0 : Math.max(0, Math.min(1, header.probabilities[i] || 0));
       chip.style.borderBottomColor = cssColour(theme.hues.decoder_self, (0.08 + 0.92 * p).toFixed(3));
       return chip;
     });
@@ -46,6 +48,7 @@ export class Chips {
   }
 
   describe(i) {
+    if (this.recorded) return printable(this.header.labels.target_out[i]);
     const p = this.header.probabilities[i];
     const text = printable(this.header.labels.target_out[i]);
     return this.hooks.t("chip", { token: text, p: Number.isFinite(p) ? p.toFixed(p > 0.9995 ? 4 : 3) : "?" });

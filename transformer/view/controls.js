@@ -46,6 +46,18 @@ export class Controls {
       el("label", { class: "hs-opt" }, el("span", null, t("threshold")), this.slider, this.sliderText),
     );
     this.legend = el("div", { class: "hs-legend", "data-testid": "legend" });
+    this.formation = el(
+      "button",
+      {
+        type: "button",
+        class: "hs-formation",
+        "data-testid": "formation-open-close",
+        "aria-pressed": "false",
+        title: t("formation_title"),
+        click: () => this.hooks.formation(this.formation.getAttribute("aria-pressed") !== "true"),
+      },
+      t("formation"),
+    );
     this.save = makeSaveMenu(t, "save", (format) => this.hooks.save(format));
     this.element = el(
       "div",
@@ -55,6 +67,7 @@ export class Controls {
         { class: "hs-bar" },
         el("div", { class: "hs-seg", role: "group", "aria-label": t("kind") }, ...this.kindButtons),
         this.legend,
+        this.formation,
         this.save.element,
       ),
       el("div", { class: "hs-options" }, ...options),
@@ -72,9 +85,12 @@ export class Controls {
     return el("label", { class: "hs-opt" }, el("span", null, t(name)), select);
   }
 
-  // legends: [{kind, low, high, gradient, text}]
-  draw(state, kinds, legends) {
+  // legends: [{kind, low, high, gradient, text}]; formation: whether the slider over the training is {open}, null where
+  // there is none
+  draw(state, kinds, legends, formation) {
     const { t } = this.hooks;
+    this.formation.hidden = !formation;
+    this.formation.setAttribute("aria-pressed", String(Boolean(formation && formation.open)));
     for (const button of this.kindButtons) {
       button.setAttribute("aria-pressed", String(button.dataset.kind === state.kind));
       button.disabled = button.dataset.kind !== "all" && !kinds.includes(button.dataset.kind);

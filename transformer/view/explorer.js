@@ -14,6 +14,7 @@ import { STATE_DEFAULTS, mergeState, stateText, changedKeys } from "./state.js";
 import { Reader } from "./reader.js";
 import { measureRoom } from "./room.js";
 import { saveExplorer } from "./saving.js";
+import { shownModel, takeRecorded } from "./recorded.js";
 
 const NARROW = 820;
 const SLIDER_PAUSE = 150;
@@ -24,6 +25,8 @@ export function mountExplorer(root, options) {
   return {
     show: (bytes) => explorer.show(bytes),
     feed: (bytes) => explorer.feed(bytes),
+    recorded: (state) => takeRecorded(explorer, state),
+    pick: (partial) => explorer.model && explorer.person(partial),
     setState: (partial) => explorer.setState(partial),
     state: () => ({ ...explorer.state }),
     destroy: () => explorer.destroy(),
@@ -38,6 +41,8 @@ class Explorer {
     this.reported = [];
     this.panels = [];
     this.focusKind = null;
+    this.training = null;
+    this.states = new WeakMap();
     this.element = el("div", { class: "hs", "data-testid": "explorer" });
     const css = options.assets && options.assets.css;
     this.style = css ? el("style", null, css) : null;
@@ -59,7 +64,7 @@ class Explorer {
     clearTimeout(this.timer);
     this.element.remove();
     if (this.style) this.style.remove();
-    this.model = null;
+    this.model = this.live = null;
   }
 
   schedule() {
@@ -81,12 +86,12 @@ class Explorer {
       this.element.replaceChildren(
         el("p", { class: "hs-empty", role: "alert" }, makeTexts()("unreadable", { reason: error.message })),
       );
-      this.model = this.controls = null;
+      this.model = this.live = this.controls = null;
       return;
     }
     const { header } = pack;
     if (!header.kinds) return this.feed(bytes);
-    const known = this.model && this.model.id === header.id ? this.model : null;
+    const known = this.live && this.live.id === header.id ? this.live : null;
     const rest = JSON.stringify({ ...header, state: null });
     const same = known && rest === this.rest;
     this.rest = rest;
@@ -114,8 +119,10 @@ class Explorer {
     }
     const texts = JSON.stringify(header.texts || {});
     const exact = known ? known.exact : new Map();
-    this.model = new TraceModel(pack);
-    for (const [key, entry] of exact) if (!this.model.exact.has(key)) this.model.exact.set(key, entry);
+    this.live = new TraceModel(pack);
+    for (const [key, entry] of exact) if (!this.live.exact.has(key)) this.live.exact.set(key, entry);
+    this.states = new WeakMap();
+    this.model = shownModel(this);
     if (!this.controls || texts !== this.textsKey) this.build(header.texts);
     this.textsKey = texts;
     if (!this.model.kinds[this.state.kind] && this.state.kind !== "all")
@@ -134,12 +141,13 @@ class Explorer {
       return;
     }
     // Numbers may arrive before the picture they belong to: keep them for it.
-    if (!this.model || pack.header.id !== this.model.id) {
+    if (!this.live || pack.header.id !== this.live.id) {
       this.waiting = bytes;
       return;
     }
     this.waiting = null;
-    const gained = this.model.merge(pack);
+    const gained = this.live.merge(pack);
+    if (this.model.recorded) return;
     const shown = this.panels.filter((panel) => gained.has(panel.kind));
     if (!shown.length || !this.theme) return;
     for (const panel of shown) {
@@ -178,6 +186,7 @@ class Explorer {
     return {
       t: this.t,
       change: (partial, dragging) => this.person(partial, dragging),
+      formation: (open) => this.options.onFormation && this.options.onFormation(open),
       save: (format) => saveExplorer(this, format),
       title: (kind, layer, head) => this.reader.title(kind, layer, head),
       axis: (side, direction) =>
@@ -307,19 +316,26 @@ class Explorer {
     if (!width) return;
     element.classList.toggle("hs-narrow", width < NARROW * (state.big ? 1.1 : 1));
     this.arrange();
-    this.chips.draw(model.header, this.theme);
+    this.drawModel(true);
+    element.dataset.drawn = `${model.id}:${state.kind}`;
+    element.dispatchEvent(
+      new CustomEvent("headscope:drawn", { bubbles: true, composed: true, detail: element.dataset.drawn }),
+    );
+  }
+
+  // Another model in the same room, of which nothing else changes; measure: the room may be another.
+  drawModel(measure) {
+    const { state, model } = this;
+    this.chips.draw(model.header, this.theme, model.recorded);
     for (const panel of this.panels) panel.setTexts(model, state, this.panels.length > 1);
     this.drawLegend();
-    this.sizes = measureRoom(this);
+    if (measure) this.sizes = measureRoom(this);
     for (const panel of this.panels) {
       panel.drawGrid(this.theme, this.sizes.gridWidth, this.sizes.gridHeight);
       this.drawHead(panel);
     }
     this.drawCell();
-    element.dataset.drawn = `${model.id}:${state.kind}`;
-    element.dispatchEvent(
-      new CustomEvent("headscope:drawn", { bubbles: true, composed: true, detail: element.dataset.drawn }),
-    );
+    this.element.dataset.training = model.recorded ? model.recorded.step : "";
   }
 
   // A new choice of head or cell: outlines and one head, the grid's pictures stay.
@@ -369,6 +385,7 @@ class Explorer {
       this.state,
       Object.keys(this.model.kinds),
       this.panels.map((panel) => this.legendOf(panel)),
+      this.live.header.recorded ? { open: Boolean(this.training) } : null,
     );
   }
 }

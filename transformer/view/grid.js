@@ -298,7 +298,7 @@ export class Grid {
 
 // One head into the mosaic. Where a tile has fewer pixels than tokens every pixel shows the largest weight under it:
 // leaving out every other token would make strong links vanish.
-function paintTile(pixels, stride, rect, rows, columns, table, masked, strength) {
+export function paintTile(pixels, stride, rect, rows, columns, table, masked, strength) {
   const { pw, ph, sx, sy } = rect;
   const { bytes, mask } = rect.tile;
   const direct = pw === columns && ph === rows;

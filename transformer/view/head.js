@@ -333,7 +333,7 @@ function addLine(context, x, y, w, h) {
   context.lineTo(x + w, y + h);
 }
 
-function hatchCell(context, x, y, w, h, colour) {
+export function hatchCell(context, x, y, w, h, colour) {
   context.save();
   context.beginPath();
   context.rect(x, y, w, h);

@@ -113,6 +113,16 @@ export class Panel {
         t(name) + " ",
         el("b", null, view.exact ? value.toFixed(decimals) : t("approximate", { value: value.toFixed(2) })),
       );
+    if (model.recorded) {
+      const badge = { class: "hs-badge", "data-testid": "recorded", title: t("recorded_title") };
+      this.stats.replaceChildren(
+        number("entropy", meanEntropy(view.raw, about.queries, about.keys), 3),
+        number("largest", largestOf(view.raw), 4),
+        el("span", badge, t("recorded")),
+        this.note,
+      );
+      return;
+    }
     const single = view.layer !== "all" && view.head !== "all";
     const exact = single ? model.exactOf(this.kind, view.layer, view.head) : null;
     const own = exact ? checkMatrix(exact, model.hidden(this.kind, view.layer, view.head)) : {};

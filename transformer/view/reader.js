@@ -24,6 +24,8 @@ export class Reader {
       { text: this.explorer.t("link", { row: view.rowLabels[row], column: view.columnLabels[column] }) },
       { text: view.exact || masked ? value : this.explorer.t("approximate", { value }), class: "hs-tip-number" },
     ];
+    const { recorded } = this.explorer.model;
+    if (recorded && !masked) lines.push({ text: this.explorer.t("recorded"), class: "hs-tip-dim" });
     if (masked) lines.push({ text: this.explorer.t(this.whyMasked(view, row, column)), class: "hs-tip-dim" });
     if (this.isOut(view)) lines.push({ text: this.explorer.t("knocked_out"), class: "hs-tip-dim" });
     if (view.sides.rows !== "source") lines.push({ text: this.step(view.rows[row][0]), class: "hs-tip-dim" });

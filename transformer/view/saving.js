@@ -16,10 +16,12 @@ function sentencesOf(header) {
 
 function pictureOf(explorer) {
   const drawn = explorer.panels.filter((panel) => panel.view.queries && panel.view.keys);
+  const { recorded, header } = explorer.model;
+  const caption = sentencesOf(header);
   if (!drawn.length) return null;
   return pictureSvg({
     theme: explorer.theme,
-    caption: sentencesOf(explorer.model.header),
+    caption: recorded ? explorer.t("recorded_caption", { ...recorded, caption }) : caption,
     panels: drawn.map((panel) => ({
       grid: panel.grid,
       plot: panel.plot,
@@ -43,6 +45,7 @@ export function saveExplorer(explorer, format) {
     which,
     name(view.layer, "layer"),
     name(view.head, "head"),
+    ...(model.recorded ? [`step${model.recorded.step}`] : []),
   ]);
   if (format === "csv") {
     const sides = { rows: t("axis_" + view.sides.rows), columns: t("axis_" + view.sides.columns) };

@@ -35,6 +35,8 @@ class View:
     view:      "heatmap" or "lines"
     cell:      chosen (query, key), indices of pieces, or None
     big:       big text for a projector
+    training:  recorded step of the model's training that is looked at, or None: the model as it is. The picture does
+               not know of it; who mounts the slider of the training tells both.
     """
 
     kind: str = "cross"
@@ -49,10 +51,12 @@ class View:
     view: str = "heatmap"
     cell: tuple[int, int] | None = None
     big: bool = False
+    training: int | None = None
 
     def to_browser(self) -> dict[str, Any]:
         """As the view's JavaScript holds it: indices from 0, "all" for None."""
         values = asdict(self)
+        del values["training"]
         values["layer"] = ALL if self.layer is None else self.layer
         values["head"] = ALL if self.head is None else self.head
         values["cell"] = list(self.cell) if self.cell else None
@@ -140,6 +144,12 @@ def view_from_params(
             view = replace(view, cell=(numbers[0] - 1, numbers[1] - 1))
         else:
             complain("cell", "row,column counted from 1")
+    if "training" in params:
+        digits = params["training"]
+        if digits.isascii() and digits.isdigit() and len(digits) <= 9:
+            view = replace(view, training=int(digits))
+        else:
+            complain("training", "a step, a whole number from 0")
     if "big" in params:
         if params["big"] in ("0", "1"):
             view = replace(view, big=params["big"] == "1")
@@ -164,6 +174,8 @@ def view_from_browser(values: Any, layers: Mapping[str, int], heads: int, start:
         elif name == "cell" and isinstance(value, list | tuple) and len(value) == 2:
             if all(type(part) in (int, float) for part in value):
                 params["cell"] = ",".join(map(_counted, value))
+        elif name == "training":
+            continue  # the picture does not know of it
         elif name == "big":
             params[name] = "1" if value is True else "0"
         elif isinstance(value, str) or (isinstance(value, int | float) and abs(value) < 1e9):

@@ -1,0 +1,178 @@
+"""What each preset of the playground does, over three seeds, beside what the paper leads one to expect: writes
+docs/playground.md's table and docs/playground.json.
+
+    python -m benchmarks.playground_effects --output runs/playground
+
+What is measured already is not measured again, so that it can be stopped and go on. One thread.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import statistics
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from transformer.files import write_whole
+from transformer.playground.experiment import Experiment
+from transformer.playground.findings import PREDICTIONS, Numbers, judged, numbers, prediction
+from transformer.playground.frames import Frame
+from transformer.playground.presets import PRESETS, partner
+from transformer.playground.session import Session
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE, TABLE = ROOT / "docs" / "playground.md", ROOT / "docs" / "playground.json"
+SEEDS = (1, 2, 3)
+START, END = "<!-- measured -->", "<!-- end -->"
+
+# What the paper leads one to expect, by the key of `findings.PREDICTIONS`.
+SAYS = {
+    "mask": "teacher-forced right and loss near 0, for the answer is in sight; free-running fails",
+    "positions": "order unknown: not learned",
+    "learned-positions": '"nearly identical results"',
+    "scaling": "for large d_k: saturated softmax, small gradients, hence slower or stuck",
+    "scaling-small": "for small d_k: much the same",
+    "heads": "one head worse",
+    "d_k": "smaller d_k worse",
+    "size": "bigger is better",
+    "dropout": "dropout helps",
+    "smoothing": "loss higher, accuracy better",
+    "residual": "employed, citing He et al. 2016: without them training is harder",
+    "norm": "employed, citing Ba et al. 2016: without it training takes longer",
+    "": "nothing",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Measured:
+    """One run: its numbers, and seconds of a core that training and recording took."""
+
+    numbers: Numbers
+    training: float
+    all: float
+
+
+def measure(experiment: Experiment) -> Measured:
+    """Train it, with everything recorded."""
+    began, training = time.process_time(), 0.0
+    session, frames = Session(experiment), list[Frame]()
+    update = session.trainer._update
+
+    def timed(batch: Any) -> tuple[float, int]:
+        nonlocal training
+        before = time.process_time()
+        found = update(batch)
+        training += time.process_time() - before
+        return found
+
+    session.trainer._update = timed  # type: ignore[method-assign]
+    session.run(frames.append)
+    return Measured(numbers(session.opening, frames), training, time.process_time() - began)
+
+
+def load(folder: Path, name: str, seed: int) -> Measured:
+    """The measured numbers of a preset with a seed, from the folder if they are there."""
+    experiment = dataclasses.replace(PRESETS[name], seed=seed)
+    path = folder / f"{name}-{seed}.json"
+    wanted = experiment.to_dict()
+    if path.is_file():
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        if kept["experiment"] == wanted:
+            return Measured(Numbers(**kept["numbers"]), kept["training"], kept["all"])
+    found = measure(experiment)
+    table = {"experiment": wanted, **dataclasses.asdict(found)}
+    write_whole(path, (json.dumps(table, indent=1) + "\n").encode())
+    return found
+
+
+def spread(values: Sequence[float | None], form: str = ".0f", factor: float = 1.0) -> str:
+    """Mean, and in brackets the least and the most where they differ; "never" for those that are None."""
+    there = [factor * value for value in values if value is not None]
+    if not there:
+        return "never"
+    low, high = f"{min(there):{form}}", f"{max(there):{form}}"
+    text = f"{statistics.fmean(there):{form}}" + (f" ({low} to {high})" if low != high else "")
+    return text + (f", {len(values) - len(there)} never" if len(there) < len(values) else "")
+
+
+def agreement(name: str, found: dict[str, list[Measured]]) -> tuple[str, str, str]:
+    """What is expected of a preset beside its partner, where, and how many seeds agree."""
+    other = partner(name)
+    if other is None:
+        return "", "", ""
+    key, forward = prediction(PRESETS[other], PRESETS[name])
+    section = PREDICTIONS[key][0] if key else ""
+    verdicts = [
+        judged(key, forward, ours.numbers, theirs.numbers)
+        for ours, theirs in zip(found[other], found[name], strict=True)
+    ]
+    if not key:
+        return SAYS[key], section, ""
+    said = {True: "as expected", False: "not as expected", None: "undecided"}
+    counts = {said[value]: verdicts.count(value) for value in (True, False, None)}
+    return (
+        SAYS[key],
+        section,
+        ", ".join(f"{count} of {len(verdicts)} {word}" for word, count in counts.items() if count),
+    )
+
+
+def rows(found: dict[str, list[Measured]]) -> str:
+    """The table as Markdown."""
+    lines = [
+        "| preset | beside | exact, % | teacher-forced, % | loss | 95 % exact at step | entropy, before and after | "
+        "the paper expects | section | here |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for name, runs in found.items():
+        many = [one.numbers for one in runs]
+        expects, section, here = agreement(name, found)
+        before = spread([one.entropy_first for one in many], ".2f")
+        after = spread([one.entropy for one in many], ".2f")
+        cells = [
+            f"`{name}`", f"`{partner(name)}`" if partner(name) else "",
+            spread([one.exact for one in many], ".1f", 100), spread([one.forced for one in many], ".1f", 100),
+            spread([one.validation_loss for one in many], ".3f"), spread([one.reached for one in many]),
+            f"{before}; {after}", expects, section, here,
+        ]  # fmt: skip
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def around() -> tuple[str, str]:
+    """The page before and behind its table. Raises ValueError if it has no place for one."""
+    before, rest = PAGE.read_text(encoding="utf-8").split(START)
+    _, after = rest.split(END)
+    return before, after
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.playground_effects", description=__doc__)
+    parser.add_argument("--output", type=Path, default=ROOT / "runs" / "playground", metavar="FOLDER")
+    parser.add_argument("--only", nargs="+", choices=list(PRESETS), default=list(PRESETS), metavar="PRESET")
+    options = parser.parse_args(arguments)
+    before, after = around()  # before minutes of training, not after
+    options.output.mkdir(parents=True, exist_ok=True)
+    torch.set_num_threads(1)
+    found: dict[str, list[Measured]] = {}
+    for name in options.only:
+        found[name] = []
+        for seed in SEEDS:
+            found[name].append(one := load(options.output, name, seed))
+            print(f"{name}, seed {seed}: {one}", flush=True)
+    if len(found) == len(PRESETS):
+        write_whole(PAGE, f"{before}{START}\n\n{rows(found)}\n\n{END}{after}".encode())
+        plain = {name: [dataclasses.asdict(one) for one in runs] for name, runs in found.items()}
+        write_whole(TABLE, (json.dumps({"seeds": SEEDS, "presets": plain}, indent=1) + "\n").encode())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

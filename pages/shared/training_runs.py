@@ -1,0 +1,115 @@
+"""The runs of a session: begun in the workshop, at most four; once they end, their models are the session's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import streamlit as st
+from streamlit import runtime
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from pages.shared import own
+from pages.shared import training_presets as presets
+from pages.shared.state import current, keep
+from pages.shared.texts import _
+from pages.shared.training_words import labels, title
+from transformer.checkpoint import CheckpointError
+from transformer.playground import workshop
+from transformer.playground.experiment import BOUNDS, Experiment
+from transformer.playground.live_run import LiveRun
+from transformer.playground.workshop import Workshop, WorkshopError
+
+RUNS = "headscope_runs"
+MOST = 4  # laid over each other
+
+
+@dataclass
+class Watched:
+    """A run that this session began. name: of its model among the session's own, once there is one; error: why not."""
+
+    run: LiveRun
+    experiment: Experiment
+    name: str = ""
+    error: str = ""
+
+
+def watched() -> list[Watched]:
+    """In the order in which they are shown; the first is what the others are compared with."""
+    found: list[Watched] = st.session_state.setdefault(RUNS, [])
+    return found
+
+
+def shop() -> Workshop:
+    return workshop.shared()
+
+
+def _here() -> tuple[str, Callable[[], bool]]:
+    """The session, and whether its browser is still there: another page of the app is, a closed tab is not."""
+    context = get_script_run_ctx(suppress_warning=True)
+    session = context.session_id if context is not None else ""
+
+    def here() -> bool:
+        return not runtime.exists() or runtime.get_instance().is_active_session(session)
+
+    return session, here
+
+
+def names() -> list[str]:
+    return labels([one.experiment for one in watched()], presets.plain())
+
+
+def train(experiment: Experiment, first: bool = False) -> list[str]:
+    """Begin a run, before the others if first. Returns what is to be said about it."""
+    runs, said = watched(), []
+    if len(runs) >= MOST:
+        ended = [one for one in runs[1:] + runs[:1] if one.run.ended]  # the first is the last to go
+        if not ended:
+            return [_("{most} runs of yours train or wait; stop or remove one of them first.").format(most=MOST)]
+        sentence = _("{run} made room, for {most} runs are shown at most; its model stays in the menu of checkpoints.")
+        said.append(sentence.format(run=names()[runs.index(ended[0])], most=MOST))
+    try:
+        session, here = _here()
+        run = shop().begin(experiment, here, session)
+    except WorkshopError as error:
+        text = str(error)
+        return [f"{text[:1].upper()}{text[1:]}."]
+    if said:
+        collect()
+        runs.remove(ended[0])
+    runs.insert(0 if first else len(runs), Watched(run, experiment))
+    return said
+
+
+def again(one: Watched) -> list[str]:
+    """The same with the next seed."""
+    return train(replace(one.experiment, seed=(one.experiment.seed + 1) % (BOUNDS["seed"][1] + 1)))
+
+
+def remove(one: Watched) -> None:
+    """Take it off the page; what it has trained stays among the session's models."""
+    one.run.stop()
+    collect()
+    watched().remove(one)
+
+
+def _titled(one: Watched) -> str:
+    """The name of its model: what is trained, and where that ended early."""
+    said = title(one.experiment, presets.plain())
+    return said if one.run.reason == "steps" else _("{title}, {step} steps").format(title=said, step=one.run.step)
+
+
+def collect() -> None:
+    """Put the models of runs that have ended among the session's own; a sentence for each that made room."""
+    for one in watched():
+        data = one.run.result if one.run.ended else None
+        if data is None or one.name or one.error:
+            continue
+        state = current()
+        try:
+            one.name, dropped = own.add(_titled(one), data, state.checkpoint if state is not None else "")
+        except CheckpointError as error:
+            one.error = str(error)
+            continue
+        if dropped and state is not None:
+            keep(replace(state, notices=(*state.notices, *dropped)))

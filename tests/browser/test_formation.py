@@ -1,0 +1,267 @@
+"""The slider over the training of the bundled model, in a real Chromium: what it draws are the recorded bytes."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import re
+from pathlib import Path
+from urllib.parse import urlencode
+
+import numpy as np
+import pytest
+
+from tests.browser.conftest import ROOT
+from transformer.training.recording import Recording
+
+pytest.importorskip("playwright")
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
+
+from tests.browser.test_explorer import cell, exact, params_of, wait_for_params
+
+SENTENCE = "The man who called me yesterday is my brother."
+STEPS = (0, 1, 2, 6, 14, 35, 85, 206, 501, 1219, 2739, 6600, 9200)
+# The colour in the middle of every cell of every head's tile, as one number.
+COLOURS = """(canvas, [rows, columns]) => {
+  const ratio = canvas.width / canvas.clientWidth;
+  const image = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  const at = (x, y) => 4 * (Math.floor(y * ratio) * image.width + Math.floor(x * ratio));
+  const found = [];
+  for (const r of JSON.parse(canvas.dataset.plot)) {
+    if (r.layer === "all" || r.head === "all") continue;
+    for (let q = 0; q < rows; q++) {
+      for (let k = 0; k < columns; k++) {
+        const i = at(r.x + ((k + 0.5) * r.w) / columns, r.y + ((q + 0.5) * r.h) / rows);
+        found.push(image.data[i] * 65536 + image.data[i + 1] * 256 + image.data[i + 2]);
+      }
+    }
+  }
+  return found;
+}"""
+# Every stop, one after the other, without a pause in which a server could answer; what the picture shows after each.
+DRAG = """(range) => {
+  const shown = [];
+  const explorer = [...document.querySelectorAll("*")].map((one) => one.shadowRoot || one)
+    .map((one) => one.querySelector("[data-testid=explorer]")).find(Boolean);
+  for (let at = 0; at <= Number(range.max); at++) {
+    range.value = at;
+    range.dispatchEvent(new Event("input"));
+    shown.push(explorer.dataset.training);
+  }
+  return shown;
+}"""
+
+
+@pytest.fixture(scope="module")
+def recording() -> Recording:
+    return Recording.from_file(ROOT / "checkpoints" / "en-de" / "learning.npz")
+
+
+def opened(context: BrowserContext, server: str, **params: str) -> Page:
+    page = context.new_page()
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.goto(f"{server}/?{urlencode({'source': SENTENCE, **params})}")
+    page.wait_for_selector("[data-drawn]")
+    page.problems = problems  # type: ignore[attr-defined]
+    return page
+
+
+def slider(page: Page) -> Locator:
+    return page.get_by_test_id("formation-slider")
+
+
+def shows(page: Page, step: int | None) -> None:
+    """Until the picture is at this recorded step; None: at the trace itself."""
+    expect(page.get_by_test_id("explorer")).to_have_attribute("data-training", "" if step is None else str(step))
+
+
+def luminance(colour: int) -> float:
+    return 0.2126 * (colour >> 16) + 0.7152 * (colour >> 8 & 255) + 0.0722 * (colour & 255)
+
+
+@pytest.mark.parametrize("kind", ["cross", "encoder_self"])
+def test_every_stop_draws_exactly_what_was_recorded(
+    context: BrowserContext, server: str, recording: Recording, kind: str
+) -> None:
+    """One colour for every byte over all heads and states, darker for a larger one."""
+    page = opened(context, server, kind=kind, training="0")
+    shows(page, 0)
+    page.mouse.move(5, 5)
+    slider(page).focus()
+    assert recording.steps == STEPS
+    wanted = recording.weights[kind][0]
+    colour_of: dict[int, int] = {}
+    for at, step in enumerate(STEPS):
+        if at:
+            page.keyboard.press("ArrowRight")
+        shows(page, step)
+        drawn = page.get_by_test_id(f"grid-{kind}").evaluate(COLOURS, list(wanted.shape[-2:]))
+        for byte, colour in zip(wanted[at].ravel().tolist(), drawn, strict=True):
+            assert colour_of.setdefault(byte, colour) == colour, (step, byte)
+    lights = [luminance(colour) for _, colour in sorted(colour_of.items())]
+    assert lights == sorted(lights, reverse=True)
+    assert len(colour_of) > 200 and len(set(colour_of.values())) > 0.75 * len(colour_of)
+    assert page.problems == []  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("step", [0, 1219, 9200])
+def test_one_head_has_the_recorded_numbers_and_says_how_exact_they_are(
+    context: BrowserContext, server: str, recording: Recording, step: int, tmp_path: Path
+) -> None:
+    page = opened(context, server, kind="cross", layer="3", head="7", training=str(step))
+    shows(page, step)
+    wanted = recording.weights["cross"][0][STEPS.index(step), 2, 6]
+    page.get_by_test_id("save").locator("summary").click()
+    with page.expect_download() as download:
+        page.get_by_test_id("save-csv").click()
+    assert download.value.suggested_filename == f"headscope-en-de-cross-layer3-head7-step{step}.csv"
+    download.value.save_as(tmp_path / "head.csv")
+    lines = list(csv.reader((tmp_path / "head.csv").read_text(encoding="utf-8-sig").splitlines()))
+    saved = np.array([[float(one) for one in line[1:]] for line in lines[1:]])
+    assert np.array_equal((saved * 255).round(), wanted)
+    page.get_by_test_id("head-cross").click(position=cell(page, "cross", 6, 3))  # angerufen -> called
+    tip = page.get_by_test_id("explorer").get_by_test_id("tooltip")
+    expect(tip).to_contain_text(f"≈ {wanted[6, 3] / 255:.2f}")
+    expect(tip).to_contain_text("recorded in 8 bits")
+    expect(page.get_by_test_id("cell")).to_contain_text(f"≈ {wanted[6, 3] / 255:.2f}")
+    expect(page.get_by_test_id("cell")).to_contain_text("without q and k")
+    expect(page.get_by_test_id("recorded")).to_be_visible()
+    expect(page.get_by_test_id("badge-recomputed")).to_have_count(0)
+    expect(page.get_by_test_id("chips")).to_contain_text("Recorded on")
+
+
+def test_a_person_opens_it_plays_it_and_goes_back(context: BrowserContext, server: str, recording: Recording) -> None:
+    page = opened(context, server, kind="cross", layer="3", head="7")
+    shows(page, None)
+    exact(page)
+    page.get_by_test_id("formation-open-close").click()
+    shows(page, 0)
+    wait_for_params(page, training="0")
+    play = page.get_by_test_id("formation-play")
+    expect(play).to_be_focused()
+    now = page.get_by_test_id("formation-now")
+    expect(now).to_contain_text("Step 0, random weights")
+    page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
+    assert slider(page).evaluate(DRAG) == [str(step) for step in STEPS]
+    wait_for_params(page, training="9200")
+    page.keyboard.press("Enter")  # plays from the beginning
+    expect(now).to_contain_text("Step 1 of 9,200")
+    expect(play).to_contain_text("Pause")
+    expect(now).to_contain_text("Step 6 of 9,200")
+    page.keyboard.press("Enter")
+    expect(play).to_contain_text("Play")
+    slider(page).focus()
+    page.keyboard.press("End")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    shows(page, 2739)
+    score = recording.scores[10]
+    numbers = f"BLEU {score['bleu']:.1f}, loss {score['loss']:.2f}"
+    said = f"Step 2,739 of 9,200: {numbers}, it writes {recording.translations[10][0]}"
+    expect(slider(page)).to_have_attribute("aria-valuetext", said)
+    play.press("Enter")  # to the end, and there it stops
+    expect(now).to_contain_text("Step 9,200, the trained model", timeout=10_000)
+    expect(play).to_contain_text("Play")
+    wait_for_params(page, training="9200")
+    page.get_by_test_id("formation-back").click()
+    shows(page, None)
+    exact(page)
+    expect(slider(page)).to_have_count(0)
+    page.wait_for_function("() => !new URLSearchParams(location.search).has('training')")
+    assert page.problems == []  # type: ignore[attr-defined]
+
+
+def test_a_link_reopens_the_state_and_moves_are_in_the_link(context: BrowserContext, server: str) -> None:
+    page = opened(context, server, kind="encoder_self", layer="2", head="3", training="2739", view="lines")
+    shows(page, 2739)
+    expect(slider(page)).to_have_value("10")
+    slider(page).focus()
+    page.keyboard.press("ArrowLeft")
+    wait_for_params(page, training="1219", view="lines", layer="2", head="3")
+    again = context.new_page()
+    again.goto(page.url)
+    shows(again, 1219)
+    expect(again.get_by_test_id("lines-encoder_self")).to_be_visible()
+    again.goto(page.url.replace("training=1219", "training=1300"))
+    expect(again.locator(".hs-message")).to_contain_text("the nearest one recorded, 1,219, is shown")
+
+
+def test_a_milestone_leads_to_its_state_and_head(context: BrowserContext, server: str) -> None:
+    page = opened(context, server, kind="decoder_self", training="0")
+    shows(page, 0)
+    mark = page.get_by_test_id("formation-aligned-cross")
+    expect(mark).to_contain_text("501–1,219")
+    expect(mark).to_contain_text("Cross L3 H1 begins to align")
+    mark.click()
+    shows(page, 1219)
+    wait_for_params(page, kind="cross", layer="3", head="1", training="1219")
+    previous = page.get_by_test_id("formation-previous-encoder_self")
+    expect(previous).to_contain_text("1,219–2,739")
+    previous.hover()
+    tip = page.get_by_test_id("formation").get_by_test_id("tooltip")
+    expect(tip).to_contain_text("Of the 143 rows that have such a token in sight")
+    expect(page.get_by_test_id("formation-previous-decoder_self")).to_contain_text("no previous-token head")
+
+
+def test_sentences_that_were_not_recorded_lead_to_those_that_were(context: BrowserContext, server: str) -> None:
+    page = opened(context, server, source="A cat sleeps.", training="501")
+    expect(page.locator(".fm-elsewhere")).to_contain_text("This sentence was not recorded")
+    shows(page, None)
+    expect(slider(page)).to_be_hidden()
+    page.get_by_test_id("formation-sentence").select_option(label="Do you speak English?")
+    page.get_by_test_id("formation-open").click()
+    shows(page, 501)
+    assert params_of(page)["source"] == "Do you speak English?" and "target" not in params_of(page)
+    # The model's own translation of this one is cut into other pieces than the same text typed.
+    page.get_by_label(re.compile("Source · English")).fill("I lost my key. Have you seen it?")
+    page.keyboard.press("Enter")
+    expect(page.locator(".fm-elsewhere")).to_contain_text("open it as it was recorded")
+    page.get_by_test_id("formation-open").click()
+    shows(page, 501)
+    assert params_of(page)["target"] == "Ich habe meinen Schlüssel verloren. Hast du sie gesehen?"
+    assert page.problems == []  # type: ignore[attr-defined]
+
+
+def test_who_does_not_open_it_is_sent_nothing_of_it(context: BrowserContext, server: str) -> None:
+    received: list[bytes] = []
+    page = context.new_page()
+
+    def keep(data: bytes | str) -> None:
+        received.append(data if isinstance(data, bytes) else b"")
+
+    page.on("websocket", lambda socket: socket.on("framereceived", keep))
+    page.goto(f"{server}/?{urlencode({'source': SENTENCE})}")
+    page.wait_for_selector("[data-drawn]")
+    page.wait_for_timeout(500)
+    assert sum(map(len, received)) > 100_000
+    assert not [one for one in received if b"headscope.formation" in one or b"headscope.recording" in one]
+    page.get_by_test_id("formation-open-close").click()
+    shows(page, 0)
+    assert [one for one in received if b"headscope.formation" in one]
+
+
+def test_on_a_phone(browser: Browser, server: str) -> None:
+    context = browser.new_context(
+        viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True, color_scheme="dark"
+    )
+    page = opened(context, server, training="0")
+    shows(page, 0)
+    page.get_by_test_id("formation-next-encoder_self").tap()
+    shows(page, 2739)
+    wait_for_params(page, kind="encoder_self", training="2739")
+    main = "document.querySelector('[data-testid=stMain]')"
+    assert page.evaluate(f"{main}.scrollWidth - {main}.clientWidth") <= 0
+    box = slider(page).bounding_box()
+    assert box and box["width"] > 300 and box["height"] >= 24
+    # The slider stays in sight above the heads.
+    page.get_by_test_id("grid-encoder_self").scroll_into_view_if_needed()
+    page.evaluate(f"{main}.scrollTop = 650")
+    expect(slider(page)).to_be_in_viewport()
+    expect(page.get_by_test_id("grid-encoder_self")).to_be_in_viewport()
+    ticks = page.locator(".fm-tick:not(:empty)")
+    boxes = [one.bounding_box() for one in ticks.all()]
+    edges = sorted((one["x"], one["x"] + one["width"]) for one in boxes if one)
+    assert len(edges) >= 5 and edges[0][0] >= 0 and edges[-1][1] <= 390
+    assert all(a[1] <= b[0] + 1 for a, b in itertools.pairwise(edges)), edges
+    context.close()

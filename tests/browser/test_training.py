@@ -1,0 +1,239 @@
+"""The page of training in a real browser, with real workers: the whole way of a class, and each of its corners."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from transformer.archive import open_files, read_zip
+
+pytest.importorskip("playwright")
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+BUSY = 120_000  # milliseconds that a training of a few steps may take on a busy machine
+SCROLLS = "document.querySelector('[data-testid=stMain]').scrollWidth > innerWidth + 1"
+PICTURE = """() => {
+  const walk = (root) => [...root.querySelectorAll("*")].flatMap((one) => [
+    ...(one.dataset.testid === "training-grid-cross" ? [one] : []), ...(one.shadowRoot ? walk(one.shadowRoot) : []),
+  ]);
+  const [grid] = walk(document);
+  return grid ? (grid.matches("canvas") ? grid : grid.querySelector("canvas")).toDataURL() : "";
+}"""
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Page:
+    context.set_default_timeout(60_000)
+    return context.new_page()
+
+
+def opened(page: Page, server: str, link: str = "") -> Page:
+    page.goto(f"{server}/training{link}")
+    page.wait_for_selector(".st-key-training_train")
+    settled(page)
+    return page
+
+
+def settled(page: Page) -> None:
+    page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
+    assert page.locator("[data-testid=stException]").count() == 0
+
+
+def press_train(page: Page) -> None:
+    page.get_by_role("button", name="Train", exact=True).click()
+
+
+def card(page: Page, number: int = 0):  # type: ignore[no-untyped-def]
+    return page.get_by_test_id("training-run").nth(number)
+
+
+def press(page: Page, what: str, number: int = 0) -> None:
+    card(page, number).locator(f"[data-do={what}]").click()
+
+
+def stage(page: Page, stage: str, number: int = 0) -> None:
+    expect(card(page, number)).to_have_attribute("data-stage", stage, timeout=BUSY)
+
+
+def step(page: Page) -> int:
+    """Of the picture, as its slider says."""
+    return int(re.sub(r"\D", "", page.get_by_test_id("training-step").inner_text().split(" of ")[0]) or "-1")
+
+
+def wait_for_step(page: Page, least: int) -> None:
+    for _ in range(BUSY // 100):
+        if step(page) >= least:
+            return
+        page.wait_for_timeout(100)
+    pytest.fail(f"the picture is at step {step(page)} and not at {least}")
+
+
+def test_the_whole_way_of_a_class(page: Page, server: str, tmp_path: Path) -> None:
+    opened(page, server, "?steps=600")
+    expect(page.get_by_text(re.compile("600 steps.*at most 120 s"))).to_be_visible()
+    press_train(page)
+    stage(page, "training")
+
+    # It moves by itself, is held, and goes on.
+    wait_for_step(page, 1)
+    seen = {page.evaluate(PICTURE)}
+    for _ in range(12):
+        page.wait_for_timeout(150)
+        seen.add(page.evaluate(PICTURE))
+    assert "" not in seen and len(seen) > 3, "the heads are not redrawn while it trains"
+    press(page, "pause")
+    stage(page, "paused")
+    page.wait_for_timeout(1_000)
+    held = step(page)
+    page.wait_for_timeout(1_000)
+    assert step(page) == held
+    press(page, "go")
+    stage(page, "training")
+    wait_for_step(page, held + 1)
+
+    # Back to the first step while it trains: the browser does that alone.
+    slider = page.get_by_test_id("training-slider")
+    slider.fill("0")
+    assert step(page) == 0
+    first = page.evaluate(PICTURE)
+    page.wait_for_timeout(600)
+    assert step(page) == 0 and page.evaluate(PICTURE) == first
+    page.get_by_test_id("training-live").click()
+    wait_for_step(page, 1)
+
+    # Stopped, its model is there all the same; again, with the next seed.
+    press(page, "stop")
+    stage(page, "done")
+    expect(card(page)).to_contain_text("stopped at step")
+    expect(page.locator("[class*=st-key-hs-after-]")).to_have_count(1)
+    press(page, "again")
+    expect(page.get_by_test_id("training-run")).to_have_count(2, timeout=BUSY)
+    expect(card(page, 1)).to_contain_text("seed 2")
+    stage(page, "training", 1)
+    press(page, "stop", 1)
+    stage(page, "done", 1)
+    press(page, "remove", 1)
+    expect(page.get_by_test_id("training-run")).to_have_count(1)
+
+    # The same without the mask, laid over it; what the paper says stands beside what happened.
+    page.get_by_role("radio", name="No causal mask").click()
+    settled(page)
+    press_train(page)
+    expect(page.get_by_test_id("training-run")).to_have_count(2, timeout=BUSY)
+    expect(card(page, 1)).to_contain_text("no causal mask")
+    stage(page, "training", 1)
+    table = page.get_by_test_id("training-findings")
+    expect(table).to_contain_text("no causal mask", timeout=BUSY)
+    press(page, "stop", 1)
+    stage(page, "done", 1)
+    expect(table).to_contain_text("It ended early")
+
+    # Every page opens it; the menu keeps it.
+    after = page.locator("[class*=st-key-hs-after-]")
+    expect(after).to_have_count(2)
+    for name in ("Heads", "Lab", "Positions", "Feed-forward", "Anatomy"):
+        after.nth(1).get_by_role("button", name=name, exact=True).click()
+        page.wait_for_url(re.compile("checkpoint=mine"))
+        expect(page.locator("h1")).to_have_text(name)
+        settled(page)
+        assert "mine/reverse" in page.get_by_role("combobox", name="Checkpoint").first.input_value()
+        page.get_by_role("link", name="Training").click()
+        page.wait_for_selector(".st-key-training_train")
+        settled(page)
+        expect(page.get_by_test_id("training-run")).to_have_count(2)
+
+    # As a zip, and back.
+    with page.expect_download() as download:
+        after.nth(1).get_by_role("button", name="Download (zip)").click()
+    path = tmp_path / download.value.suggested_filename
+    download.value.save_as(path)
+    assert path.suffix == ".zip" and not open_files(read_zip(path.read_bytes()), "x").config.causal
+    with page.expect_download() as download:
+        after.nth(1).get_by_role("button", name="Recipe").click()
+    assert "causal = false" in Path(download.value.path()).read_text()
+
+    # In another session, which has no such model until the zip is loaded there.
+    link = page.url
+    other = page.context.browser.new_context(viewport={"width": 1440, "height": 900})  # type: ignore[union-attr]
+    try:
+        second = other.new_page()
+        opened(second, server, "?" + link.partition("?")[2])
+        expect(second.locator(".hs-message").first).to_contain_text("in another session")
+        second.get_by_test_id("training-file-input").set_input_files(path)
+        expect(second.locator(".hs-message").first).to_contain_text("Loaded, and open now on every page", timeout=BUSY)
+        second.get_by_role("link", name="Heads").click()
+        second.wait_for_url(re.compile("checkpoint=mine"))
+        settled(second)
+        (tmp_path / "bad.zip").write_bytes(b"x" * 99)
+        second.get_by_role("link", name="Training").click()
+        second.get_by_test_id("training-file-input").set_input_files(tmp_path / "bad.zip")
+        expect(second.locator(".hs-message").first).to_contain_text("The file cannot be loaded: the file is no zip")
+    finally:
+        other.close()
+
+
+def test_it_goes_on_while_another_page_is_looked_at(page: Page, server: str) -> None:
+    opened(page, server, "?steps=900")
+    press_train(page)
+    stage(page, "training")
+    wait_for_step(page, 1)
+    page.get_by_role("link", name="Lab").click()
+    page.wait_for_selector("[data-drawn]")
+    page.wait_for_timeout(3_000)
+    page.get_by_role("link", name="Training").click()
+    page.wait_for_selector(".st-key-training_train")
+    stage(page, "training")
+    before = step(page)
+    wait_for_step(page, max(1, before) + 5)
+    press(page, "stop")
+    stage(page, "done")
+
+
+def test_own_pairs_stay_typed_and_are_trained(page: Page, server: str) -> None:
+    opened(page, server, "?preset=own&steps=40")
+    expect(page.get_by_role("button", name="Train", exact=True)).to_be_disabled()
+    field = page.get_by_role("textbox", name=re.compile("^Your pairs"))
+    field.fill("one, eins\n<b>two</b>")
+    field.blur()
+    expect(page.locator(".hs-error")).to_contain_text("Line 2")
+    expect(field).to_have_value("one, eins\n<b>two</b>")
+    pairs = "\n".join(f"{'ab' * (n % 4 + 1)}{chr(99 + n)}, <b>{chr(99 + n)}</b>" for n in range(20))
+    field.fill(pairs)
+    field.blur()
+    expect(page.get_by_role("button", name="Train", exact=True)).to_be_enabled()
+    expect(page.locator(".hs-error")).to_have_count(0)
+    press_train(page)
+    stage(page, "done")
+    expect(page.get_by_test_id("training-predictions")).to_contain_text("</b>")
+    assert "eins" not in page.url and "%3Cb" not in page.url
+    page.get_by_role("link", name="Lab").click()
+    page.wait_for_selector("[data-drawn]")
+    page.get_by_role("link", name="Training").click()
+    expect(field).to_have_value(pairs)
+
+
+@pytest.fixture(params=[("light", 390, 844), ("dark", 390, 844), ("dark", 1280, 800)], ids=["phone", "dark", "narrow"])
+def small(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
+    scheme, width, height = request.param
+    context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
+    context.set_default_timeout(60_000)
+    yield context.new_page()
+    context.close()
+
+
+def test_nothing_is_cut_off_while_it_trains(small: Page, server: str) -> None:
+    opened(small, server, "?steps=600")
+    press_train(small)
+    stage(small, "training")
+    wait_for_step(small, 3)
+    assert not small.evaluate(SCROLLS)
+    top = small.get_by_test_id("training").bounding_box()
+    wait_for_step(small, 12)
+    assert top is not None and small.get_by_test_id("training").bounding_box()["y"] == top["y"], "the picture jumps"  # type: ignore[index]
+    press(small, "stop")
+    stage(small, "done")
+    expect(small.locator("[class*=st-key-hs-after-]")).to_have_count(1)
+    assert not small.evaluate(SCROLLS)

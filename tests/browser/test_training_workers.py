@@ -1,0 +1,135 @@
+"""The processes behind the training page: how many, who waits, and that none is left of whoever has gone."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.browser.conftest import start, stop
+from tests.processes import children, gone
+
+pytest.importorskip("playwright")
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="processes as POSIX lists them")
+LONG = "steps=5000"  # far more than are trained while a test looks
+WAIT = 180_000  # milliseconds; workers come last, and a busy machine leaves them little
+AWAY = 60.0  # seconds until a worker is gone: ten in which its viewer may come back, on a machine that may be busy
+
+
+@pytest.fixture
+def server(browser_path: str, tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], str]]:
+    """An app of its own, two trainings at once."""
+    process, address = start(tmp_path / "log.txt", HEADSCOPE_TRAININGS="2")
+    yield process, address
+    workers = children(process.pid)
+    stop(process)
+    assert gone(set(workers))
+
+
+@pytest.fixture
+def train(browser: Browser, server: tuple[subprocess.Popen[bytes], str]) -> Iterator[Callable[[], Page]]:
+    """Opens the page as another person, and presses Train."""
+    contexts: list[BrowserContext] = []
+
+    def begin() -> Page:
+        contexts.append(browser.new_context())
+        page = contexts[-1].new_page()
+        page.set_default_timeout(WAIT)
+        page.goto(f"{server[1]}/training?{LONG}")
+        page.get_by_role("button", name="Train", exact=True).click()
+        return page
+
+    yield begin
+    for context in contexts:
+        context.close()
+
+
+def says(page: Page, text: str) -> None:
+    expect(page.locator("body")).to_contain_text(text, timeout=WAIT)
+
+
+def trains(page: Page) -> None:
+    """A step was made, and its heads are drawn."""
+    says(page, "of 5,000")
+    says(page, "steps/s")
+
+
+def workers(process: subprocess.Popen[bytes], count: int) -> set[int]:
+    """Once there are so many."""
+    until = time.monotonic() + AWAY
+    while len(found := {number for number, state in children(process.pid).items() if state not in "ZX"}) != count:
+        assert time.monotonic() < until, f"{len(found)} workers, {count} expected"
+        time.sleep(0.1)
+    return found
+
+
+def test_two_train_and_the_third_sees_its_place(
+    server: tuple[subprocess.Popen[bytes], str], train: Callable[[], Page]
+) -> None:
+    first, second, third = train(), train(), train()
+    trains(first)
+    trains(second)
+    says(third, "next in the line")
+    fourth = train()
+    says(fourth, "2nd in the line")
+    assert len(children(server[0].pid)) <= 3  # two that train, and one started ahead
+    first.close()  # a tab that is closed, without a word
+    trains(third)
+    says(fourth, "next in the line")
+    third.get_by_role("button", name="Stop").first.click()
+    trains(fourth)
+    says(third, "stopped at step")
+
+
+def test_no_worker_is_left_of_whoever_closed_the_tab(
+    server: tuple[subprocess.Popen[bytes], str], train: Callable[[], Page]
+) -> None:
+    page = train()
+    trains(page)
+    at_work = {number for number in children(server[0].pid)}
+    page.close()
+    assert gone(at_work, 60 + AWAY)  # the one started ahead waits a minute for somebody else
+    assert children(server[0].pid) == {}  # zombies would be listed
+
+
+def test_a_run_goes_on_while_its_viewer_reads_another_page(
+    server: tuple[subprocess.Popen[bytes], str], train: Callable[[], Page]
+) -> None:
+    page = train()
+    trains(page)
+    page.get_by_role("link", name="Heads").click()
+    page.wait_for_selector("[data-drawn]")
+    time.sleep(12)  # longer than a viewer may be away
+    page.get_by_role("link", name="Training").click()
+    trains(page)
+
+
+def test_a_worker_that_is_killed_is_said_and_another_can_be_begun(
+    server: tuple[subprocess.Popen[bytes], str], train: Callable[[], Page]
+) -> None:
+    page = train()
+    trains(page)
+    for number in children(server[0].pid):
+        os.kill(number, signal.SIGKILL)
+    says(page, "SIGKILL")
+    page.get_by_role("button", name="Train", exact=True).click()
+    trains(page)
+
+
+def test_workers_end_with_a_server_that_is_killed(
+    server: tuple[subprocess.Popen[bytes], str], train: Callable[[], Page]
+) -> None:
+    pages = [train(), train()]
+    for page in pages:
+        trains(page)
+    found = set(children(server[0].pid))
+    assert len(found) >= 2
+    server[0].kill()
+    assert gone(found)

@@ -1,0 +1,177 @@
+"""A worker of the playground that trains nothing: it speaks the protocol, and misbehaves as it is told.
+
+`python fake_worker.py BEHAVIOUR`; "well" does all that is asked, as the real one does. Standard library only, so that
+it starts at once.
+
+The experiment it is sent may hold "steps", "pause" (seconds between frames) and "at" (the frame it misbehaves at).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import struct
+import subprocess
+import sys
+import threading
+import time
+from typing import Any
+
+OUT: Any = None  # what the server reads
+SOURCE, TARGET, LAYERS, HEADS = 3, 2, 2, 5
+RECORDED = 100  # steps that have a frame
+BYTES = LAYERS * HEADS * (SOURCE * SOURCE + TARGET * TARGET + TARGET * SOURCE)
+
+
+def send(kind: str, body: bytes = b"", **values: Any) -> None:
+    header = json.dumps({"kind": kind, **values}).encode()
+    OUT.write(struct.pack("<II", len(header), len(body)) + header + body)
+
+
+def opening(steps: int) -> dict[str, Any]:
+    return {
+        "source": "ab", "target": "b", "source_tokens": ["a", "b", "</s>"], "target_in": ["<s>", "b"],
+        "target_out": ["b", "</s>"], "layers": LAYERS, "heads": HEADS, "parameters": 1000, "unseen": 10,
+        "recorded": list(range(min(steps, RECORDED) + 1)), "shown": [["ab", "b"], ["ba", "a"]],
+    }  # fmt: skip
+
+
+def frame(step: int) -> dict[str, Any]:
+    return {
+        "step": step, "seconds": step / 100, "rate": 0.003, "loss": 1.0 if step else None, "validation_loss": None,
+        "forced": 0.5, "exact": None, "outputs": ["b", "x"], "predicted": ["b", "</s>"],
+    }  # fmt: skip
+
+
+def misbehave(what: str, step: int) -> None:
+    """At a frame, or where it says when."""
+    if what == "exit":
+        os._exit(3)
+    elif what == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    elif what == "traceback":
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        raise SystemExit(1)
+    elif what in ("hang", "deaf"):
+        time.sleep(600)
+    elif what == "mute":  # lives on, its output closed
+        os.close(1)
+        OUT.close()
+        time.sleep(600)
+    elif what == "garbage":
+        OUT.write(b"Traceback (most recent call last):\n" * 99)
+        time.sleep(600)
+    elif what == "header":
+        OUT.write(struct.pack("<II", 2**32 - 1, 0) + b"x" * 1000)
+        time.sleep(600)
+    elif what == "body":
+        OUT.write(struct.pack("<II", 16, 2**32 - 1) + b'{"kind":"frame"}' + b"x" * 1000)
+        time.sleep(600)
+    elif what == "nested":
+        OUT.write(struct.pack("<II", 60_000, 0) + b"[" * 60_000)
+        time.sleep(600)
+    elif what == "digits":
+        OUT.write(struct.pack("<II", 20_000, 0) + b"1" * 20_000)
+        time.sleep(600)
+    elif what == "nan":
+        send("pulse", step=step, seconds=float("nan"))
+        time.sleep(600)
+    elif what == "unknown":
+        send("hello")
+        time.sleep(600)
+    elif what == "cut":
+        OUT.write(struct.pack("<II", 100, 0) + b'{"kind":')
+        os._exit(0)
+    elif what == "back":
+        send("frame", b"\0" * BYTES, **frame(step - 1))
+        time.sleep(600)
+    elif what == "short":
+        send("frame", b"\0" * (BYTES - 1), **frame(step))
+        time.sleep(600)
+    elif what == "twice":
+        send("ready")
+        time.sleep(600)
+    elif what == "again":
+        send("opening", **opening(5))
+        time.sleep(600)
+    elif what == "reason":
+        send("done", reason="tired", step=step)
+        time.sleep(600)
+    elif what == "flood":
+        while True:
+            step += 1
+            send("frame", b"\0" * BYTES, **frame(step))
+    elif what == "child":  # a process of its own that holds its pipes
+        subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(600)"])
+        os._exit(4)
+
+
+def main(what: str) -> None:
+    global OUT
+    OUT = os.fdopen(os.dup(1), "wb", buffering=0)
+    orders: queue.Queue[dict[str, Any]] = queue.Queue()
+    if what == "early":
+        os._exit(5)
+    if what == "asleep":  # hears neither the end of its input nor anything else
+        time.sleep(600)
+    if what == "slow":
+        time.sleep(0.3)
+    if what == "first":
+        send("frame", b"\0" * BYTES, **frame(0))
+        time.sleep(600)
+    send("ready")
+    if what == "unread":
+        time.sleep(600)
+    first = sys.stdin.readline()
+    if not first:
+        os._exit(0)
+    given = json.loads(first)
+
+    def listen() -> None:
+        for line in sys.stdin:
+            orders.put(json.loads(line))
+        os._exit(0)
+
+    if what != "deaf":
+        threading.Thread(target=listen, daemon=True).start()
+    experiment, seconds = given["experiment"], given["seconds"]
+    steps, at = experiment.get("steps", 5), experiment.get("at", 1)
+    if what == "refuse":
+        send("failed", error="the loss is not finite at step 0; choose a smaller learning rate")
+        time.sleep(600)
+    if what == "unopened":
+        os._exit(6)
+    send("opening", **opening(steps))
+    paused, step = False, -1
+    while step < steps:
+        while paused or not orders.empty():
+            try:
+                order = orders.get(timeout=0.05)["do"]
+            except queue.Empty:
+                send("pulse", step=max(step, 0), seconds=max(step, 0) / 100)
+                continue
+            paused = order == "pause" or (paused and order != "go")
+            if order == "stop":
+                send("done", b"zip", reason="stopped", step=max(step, 0))
+                time.sleep(600)
+        step += 1
+        if step == at:
+            misbehave(what, step)
+        if step / 100 > seconds:
+            send("done", b"zip", reason="time", step=step)
+            time.sleep(600)
+        if step <= RECORDED:
+            send("frame", bytes([step % 256]) * BYTES, **frame(step))
+        else:
+            send("pulse", step=step, seconds=step / 100)
+        time.sleep(experiment.get("pause", 0.0))
+    if what == "last":
+        os._exit(7)
+    send("done", b"zip of " + str(steps).encode(), reason="steps", step=steps)
+    time.sleep(600)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

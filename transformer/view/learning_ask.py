@@ -1,0 +1,82 @@
+"""What a browser asks of the page that shows runs while they train, and the files it hands over: checked, never trusted.
+
+Every message of the picture has a number that rises; the pack that answers it carries the same one (`learning_pack`).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+COMMANDS = ("pause", "go", "stop", "again", "remove", "open")
+LARGEST_FILE = 8_000_000  # bytes; training_file.js says so before it reads a larger one
+
+
+class FileError(ValueError):
+    """What arrived is no file that can be read: one sentence."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """have: run id -> frames the browser holds, or None if it did not say; number: of the message, 0 without one;
+    run, do: a command for a run, or two empty texts."""
+
+    have: Mapping[str, int] | None = None
+    number: int = 0
+    run: str = ""
+    do: str = ""
+
+
+@dataclass(frozen=True)
+class File:
+    """A file that a person chose: its name is theirs, to be shown as text and never used as a path."""
+
+    name: str
+    data: bytes = field(repr=False)
+
+
+def _count(value: Any) -> int | None:
+    """A whole number from 0 on that JSON brought, or None; JavaScript has no other than floating ones."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 2**53:
+        return None
+    return int(value) if value == int(value) else None
+
+
+def _have(value: Any, ids: tuple[str, ...]) -> Mapping[str, int] | None:
+    if not isinstance(value, Mapping):
+        return None
+    counts = {run: _count(value.get(run, 0)) for run in ids}
+    return {run: count for run, count in counts.items() if count is not None}
+
+
+def read_ask(ask: Any, command: Any, ids: tuple[str, ...]) -> Asked:
+    """What the triggers "ask" and "command" of the picture bring; whatever does not fit is as if it had not come.
+
+    ids: of the runs that there are.
+    """
+    brought = command if isinstance(command, Mapping) else ask
+    if not isinstance(brought, Mapping):
+        return Asked()
+    asked = Asked(_have(brought.get("have"), ids), _count(brought.get("n")) or 0)
+    run, do = brought.get("run"), brought.get("do")
+    if isinstance(run, str) and run in ids and isinstance(do, str) and do in COMMANDS:
+        return Asked(asked.have, asked.number, run, do)
+    return asked
+
+
+def read_file(value: Any) -> File | None:
+    """The file that the trigger "file" of training_file.js brings, or None without one. Raises FileError."""
+    if not isinstance(value, Mapping):
+        return None
+    name, data = value.get("name"), value.get("data")
+    if not isinstance(name, str) or not isinstance(data, str):
+        raise FileError("no file arrived; choose it again")
+    if len(data) > (LARGEST_FILE + 2) // 3 * 4:
+        raise FileError(f"the file has more than {LARGEST_FILE / 1e6:.0f} MB; choose one of at most that size")
+    try:
+        return File(name[:200], base64.b64decode(data, validate=True))
+    except (binascii.Error, ValueError) as error:
+        raise FileError("the file arrived damaged; choose it again") from error

@@ -1,0 +1,175 @@
+"""Runs while they train, as one block of bytes for the browser in the format of `transformer.view.pack`.
+
+The picture (training.js) holds every frame that it was given and asks for those that it lacks; its script is sent once,
+and the packs come through a small component beside it. A page mounts both in one fragment, so that an answer is a run of
+a few lines; nothing else may use the same keys:
+
+    _picture = st.components.v2.component("headscope.training", js=script("training.js"), css=style("training.css"))
+    _feed = st.components.v2.component("headscope.training_feed", js=script("feed.js"))
+
+    @st.fragment
+    def live() -> None:
+        found = _picture(key="training", on_ask_change=lambda: None, on_command_change=lambda: None)
+        runs = st.session_state[RUNS]  # at most four, in the order in which they are to stand
+        asked = read_ask(found.ask, found.command, tuple(run.id for run in runs))
+        if asked.do == "stop": ...     # before packing: the answer then says so
+        with st.container(key="hs-feeds"):
+            _feed(key="training_feed", data=learning_pack(runs, asked.have, more, asked.number), height=1)
+
+Triggers of the picture (`learning_ask.read_ask` reads both):
+
+    ask      {"have": {run id: frames}, "n": number}; only while a run is waiting, starting, training or paused, or
+             while the picture lacks frames
+    command  the same and {"run": run id, "do": one of COMMANDS}; "again": the same with the next seed; "open": in the
+             explorer. It is sent once, and is done as soon as a pack with its number has come; no ask passes it.
+
+The picture fills the width and, as far as it can, the window below where it stands. A run of the page without an ask (a
+widget elsewhere was used) hands over `asked.have`, None: a pack without frames.
+
+`more`, what the page adds; every part may be missing:
+
+    labels    {run id: its name, what differs from the others: "Baseline", "no causal mask"}
+    waiting   how many runs are in the line, those of other people included
+    big       whether text is big ("Aa")
+    findings  [{"run": run id, "title": text, "predicts": text, "happened": text, "section": text such as "3.2.3", or "",
+              "verdict": "as predicted" | "differs" | "open"}], a row each of "What the paper predicts / What happened
+              here"; all texts are sentences in the reader's language, shown as they are
+    texts     {key of training_texts.js: translation}
+
+A file: `st.components.v2.component("headscope.training_file", js=script("training_file.js"), css=style("training.css"))`
+mounted with a key, `on_file_change=lambda: None` and data {"label": the button's text, "accept": ".zip", "big": bool,
+"texts": {}}; `learning_ask.read_file(found.file)` is the file, or None.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import torch
+
+from transformer.view.pack import Writer
+
+MOST = 2_000_000  # bytes of attention in one pack, so that no answer holds up the others; the rest comes with the next
+DIGITS = 6  # of losses and shares: more than any screen shows
+
+
+class Run(Protocol):
+    """What is packed of a run: `transformer.playground.workshop.LiveRun`, or whatever looks like one."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def experiment(self) -> Any: ...
+    @property
+    def stage(self) -> str: ...
+    @property
+    def place(self) -> int: ...
+    @property
+    def reason(self) -> str: ...
+    @property
+    def error(self) -> str: ...
+    @property
+    def opening(self) -> Any: ...
+    @property
+    def frames(self) -> Sequence[Any]: ...
+    @property
+    def step(self) -> int: ...
+    @property
+    def seconds(self) -> float: ...
+    @property
+    def limit(self) -> float: ...
+    @property
+    def result(self) -> bytes | None: ...
+
+
+def _number(value: float | None) -> float | None:
+    """Rounded; None for what is no finite number, which JSON has no word for."""
+    return None if value is None or not math.isfinite(value) else round(value, DIGITS)
+
+
+def _frame(frame: Any) -> dict[str, Any]:
+    """The numbers and texts of a frame; its attention goes apart, as bytes."""
+    names = ("loss", "validation_loss", "forced", "exact")
+    return {
+        "step": frame.step,
+        "seconds": round(frame.seconds, 3),
+        **{name: _number(getattr(frame, name)) for name in names},
+        "outputs": frame.outputs,
+        "predicted": frame.predicted,
+    }
+
+
+def _opening(opening: Any) -> dict[str, Any]:
+    names = (
+        "source", "target", "source_tokens", "target_in", "target_out", "layers", "heads", "recorded", "parameters",
+        "unseen", "shown",
+    )  # fmt: skip
+    return {name: getattr(opening, name) for name in names}
+
+
+def _run(run: Run, label: str, have: int | None, room: int, writer: Writer) -> tuple[dict[str, Any], int]:
+    """The part of the header for a run, and the bytes of its attention.
+
+    have: frames the browser holds, None if nobody knows; room: bytes there are, of which one frame may take more.
+    """
+    # What ends a run is set behind its last frame: read before the frames are counted, it never comes without them.
+    about = {
+        "id": run.id,
+        "label": label,
+        "stage": run.stage,
+        "place": run.place,
+        "reason": run.reason,
+        "error": run.error,
+        "step": run.step,
+        "seconds": round(run.seconds, 3),
+        "limit": run.limit,
+        "steps": run.experiment.steps,
+        "seed": run.experiment.seed,
+        "causal": run.experiment.causal,
+        "openable": run.result is not None,
+    }
+    there = len(run.frames)  # the list grows meanwhile; what it has now stays
+    start = there if have is None else min(have, there)
+    new = run.frames[start:there]
+    size = len(new[0].weights) if new else 0
+    if size:
+        new = new[: max(1, room // size) if room > 0 else 0]
+    opening = run.opening if start == 0 else None  # whoever holds a frame holds it already
+    weights = torch.frombuffer(bytearray(b"".join(one.weights for one in new)), dtype=torch.uint8) if new else None
+    found = {
+        **about,
+        "opening": None if opening is None else _opening(opening),
+        "from": start,
+        "recorded": there,
+        "frames": [_frame(one) for one in new],
+        "weights": None if weights is None else writer.add(weights.reshape(len(new), size)),
+    }
+    return found, size * len(new)
+
+
+def learning_pack(
+    runs: Sequence[Run], have: Mapping[str, int] | None, more: Mapping[str, Any], number: int = 0
+) -> bytes:
+    """What the picture lacks of these runs, at most MOST bytes of attention, and how each of them stands.
+
+    have: run id -> frames the browser holds, a run that it does not name has none; None if nobody knows, then only how
+    the runs stand. more: see the docstring of this module. number: of the message that is answered.
+
+    header["runs"], in the order given: id, label, stage, place, reason, error, step, seconds, limit, steps, seed,
+    causal, openable; opening (a table, or None where the browser has it); from, the index of the first frame in this
+    pack; recorded, how many frames there are; frames, a table each without weights; weights, uint8 [frames, bytes a
+    frame], or None without frames.
+    """
+    writer = Writer()
+    labels = more.get("labels") or {}
+    room = MOST
+    found = []
+    for run in runs:
+        held = None if have is None else have.get(run.id, 0)
+        about, size = _run(run, str(labels.get(run.id, "")), held, room, writer)
+        found.append(about)
+        room -= size
+    rest = {name: value for name, value in more.items() if name != "labels"}
+    return writer.finish({"format": 1, "number": number, "runs": found, "more": rest})
