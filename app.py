@@ -38,6 +38,14 @@ with st.expander(_("What am I looking at?")):
             "token and predicts the next; **Rows** chooses which of the two labels it. Attention Is All You Need, "
             "sections 3.2.1 to 3.2.3."
         )
+        if begun.model.config.causal
+        else _(
+            "*Encoder self*: source tokens look at source tokens. *Decoder self*: target tokens look at all target "
+            "tokens that are fed, also at later ones: this model was trained without the mask that hides them in the "
+            "paper. *Cross*: target tokens look at the source. A decoder row is a step: it is fed one token and "
+            "predicts the next; **Rows** chooses which of the two labels it. Attention Is All You Need, sections 3.2.1 "
+            "to 3.2.3."
+        )
     )
     if formation.available(begun.model):
         st.markdown(

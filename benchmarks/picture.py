@@ -67,7 +67,7 @@ def page_alone() -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Redrawn:
-    """scripts: milliseconds of our own code, a frame each; busy: of the page's main thread, a frame, whatever it did."""
+    """scripts: milliseconds of our code, of each frame; busy: of the page's main thread a frame, with all it did."""
 
     scripts: list[float]
     busy: float

@@ -51,31 +51,35 @@ class Trainer(Viewer):
         await self.press("training_train")
         self.runs_begun = 1
 
-    async def _tell(self, event: str, **value: Any) -> dict[str, Any]:
+    async def tell(self, event: str, **value: Any) -> list[dict[str, Any]]:
+        """Send an event of the picture; how its runs stand."""
         self.number += 1
         self.answers.append(await self.trigger(PICTURE, event, {"have": self.held, "n": self.number, **value}))
         found = header(self.feeds[FEED])
         for one in found["runs"]:
             if one["from"] == self.held.get(one["id"], 0):
                 self.held[one["id"]] = one["from"] + len(one["frames"])
-        return found
+        return list(found["runs"])
+
+    async def ask(self) -> list[dict[str, Any]]:
+        return await self.tell("ask")
 
     async def watch(self, until: float, training: list[bool]) -> None:
         """Watch until a time of the clock; when the training has ended, train again. training: is given, for every
         question, whether one was on its way."""
         while time.monotonic() < until:
-            runs = (await self._tell("ask"))["runs"]
+            runs = await self.ask()
             training.append(any(one["stage"] in ACTIVE for one in runs))
             if any(one["stage"] == "failed" for one in runs):
                 raise RuntimeError(f"a training failed: {runs}")
             if not training[-1]:
-                await self._tell("command", run=runs[-1]["id"], do="again")
+                await self.tell("command", run=runs[-1]["id"], do="again")
                 self.runs_begun += 1
             await asyncio.sleep(ASK)
 
     async def leave(self) -> None:
         for one in header(self.feeds[FEED])["runs"]:
-            await self._tell("command", run=one["id"], do="stop")
+            await self.tell("command", run=one["id"], do="stop")
         await self.close()
 
 

@@ -1,6 +1,7 @@
 """What one process of the app holds, and what a second and a third add: `python -m deploy.measure memory` (Linux).
 
 `python -m deploy.measure clicks`: what viewers feel, the same ones at the same pace, at one process and at two.
+`python -m deploy.measure trainings`: what the processes hold that train for visitors.
 """
 
 from __future__ import annotations
@@ -21,10 +22,13 @@ from pathlib import Path
 import transformer
 from benchmarks.app import ROOT
 from benchmarks.crowd import click
+from benchmarks.process import children
 from benchmarks.report import load
 from benchmarks.sentences import typed
 from benchmarks.timing import percentile
 from benchmarks.viewer import Run, Viewer
+from transformer.playground.experiment import Experiment
+from transformer.playground.workshop import Workshop
 from transformer.pretrained import Pretrained
 
 PORTS = range(8721, 8724)
@@ -117,6 +121,41 @@ def hold(sentences: list[str]) -> None:
     end(processes)
 
 
+TRAININGS = {
+    "one started ahead": None,
+    "the page's first experiment": Experiment(steps=20),
+    "256 inputs a step": Experiment(steps=5, batch=256),
+    "4 layers, 8 heads, d_model 256, d_ff 512, inputs of 10 to 32": Experiment(
+        steps=2, layers=4, heads=8, d_model=256, d_ff=512, longest=32
+    ),
+    "6 layers, 8 heads, d_model 128, d_ff 512, 128 inputs of 32": Experiment(
+        steps=2, layers=6, heads=8, d_model=128, d_ff=512, shortest=32, longest=32, batch=128
+    ),
+    "6 layers, 8 heads, d_model 128, d_ff 512, 256 inputs of 32": Experiment(
+        steps=2, layers=6, heads=8, d_model=128, d_ff=512, shortest=32, longest=32, batch=256
+    ),
+}
+
+
+def train() -> None:
+    """The table of trainings: the largest numbers seen of each, twenty times a second."""
+    print("| a training | RSS | PSS | own | how it ended |\n|---|---|---|---|---|", flush=True)
+    for name, experiment in TRAININGS.items():
+        shop = Workshop(1, 600)
+        run = shop.begin(experiment, lambda: True) if experiment is not None else None
+        until, most = time.monotonic() + 30, [0, 0, 0]
+        while (run is not None and not run.ended) or (run is None and time.monotonic() < until):
+            if run is None:
+                shop.prepare()
+            for child in children(os.getpid()):
+                with contextlib.suppress(OSError, KeyError):  # it ended meanwhile
+                    most = [max(pair) for pair in zip(most, map(int, memory(child).split(" | ")), strict=True)]
+            time.sleep(0.05)
+        ended = "" if run is None else run.error or "all steps"
+        print(f"| {name} | {' | '.join(map(str, most))} | {ended} |", flush=True)
+        shop.close()
+
+
 def feel(model: Pretrained, sentences: list[str]) -> None:
     """The table of clicks."""
     print("| processes | a click on | clicks | p50, ms | p95 | longest |\n|---|---|---|---|---|---|", flush=True)
@@ -136,10 +175,12 @@ def main() -> int:
     print(f"load before: {load()}\n", flush=True)
     if sys.argv[1:] == ["memory"]:
         hold(sentences)
+    elif sys.argv[1:] == ["trainings"]:
+        train()
     elif sys.argv[1:] == ["clicks"]:
         feel(transformer.load("en-de"), sentences)
     else:
-        print("python -m deploy.measure memory, or clicks", file=sys.stderr)
+        print("python -m deploy.measure memory, clicks or trainings", file=sys.stderr)
         return 2
     print(f"\nload after: {load()}")
     return 0

@@ -27,4 +27,4 @@ elif part == "before":
 options.finish()
 if part == "flow":
     with st.expander(_("What am I looking at?")):
-        anatomy.about()
+        anatomy.about(begun.model.config)

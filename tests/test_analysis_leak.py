@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+from dataclasses import replace
 
 import pytest
 import torch
 
-from tests.build import tiny_pretrained
-from transformer.analysis.leak import LITTLE, moved, peeking
+from tests.build import tiny_model, tiny_pretrained
+from transformer.analysis.leak import LITTLE, moved, peeking, step_by_step
+from transformer.analysis.translation import perplexity
 from transformer.interventions import NONE, Interventions
 from transformer.trace import Trace
 
@@ -55,3 +58,18 @@ def test_peeking_by_ratio() -> None:
     for wrong in (0.5, float("nan")):
         with pytest.raises(ValueError, match="1 or more"):
             peeking(wrong, 2.0)
+
+
+@pytest.mark.parametrize("causal", [True, False])
+def test_step_by_step_is_the_perplexity_of_what_decoding_sees(causal: bool) -> None:
+    """Under the mask that of one pass; without it that of a pass a step, worked out again here; switches hold."""
+    model = replace(tiny_pretrained(), model=tiny_model(5, vocab_size=67, causal=causal, norm="pre"))
+    for value in (NONE, Interventions.parse("zero=cross.1 pad=2")):
+        trace = model.trace("ka lo mi", "re sta vu", interventions=value)
+        wanted = 0.0
+        for step, token in enumerate(trace.target_out_ids):
+            prefix = model._pass(trace.source_ids, trace.target_in_ids[: step + 1], [token] * (step + 1), value)
+            wanted -= float(prefix["probabilities"][-1].log())
+        found = step_by_step(trace, model.model)
+        assert found == pytest.approx(math.exp(wanted / len(trace.target_out_ids)), rel=1e-4)
+        assert (found == pytest.approx(perplexity(trace), rel=1e-4)) == causal

@@ -17,6 +17,8 @@ from streamlit.testing.v1 import AppTest
 
 from tests.test_pages import address, sentences
 from transformer.places import app_folder
+from transformer.playground.worker_process import MEMORY
+from transformer.playground.workshop import trainings
 
 yaml = pytest.importorskip("yaml", reason="PyYAML comes with transformers, of the test extra")
 
@@ -56,6 +58,14 @@ def test_two_replicas_without_rights_and_without_a_way_out(compose: dict[str, An
     assert "/_stcore/health" in " ".join(replica["healthcheck"]["test"]) and replica["restart"] == "unless-stopped"
 
 
+def test_a_replica_has_room_for_its_trainings(compose: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server with its caches full, every training at its largest, and the worker that was started ahead."""
+    replica = compose["services"]["one"]
+    monkeypatch.setenv("HEADSCOPE_TRAININGS", replica["environment"]["HEADSCOPE_TRAININGS"])
+    assert trainings() == 1 and replica["mem_limit"].endswith("g")
+    assert int(replica["mem_limit"][:-1]) * 2**30 > 1.1e9 + trainings() * MEMORY + 0.3e9
+
+
 def test_the_health_check_is_a_program_that_can_fail(compose: dict[str, Any]) -> None:
     command = compose["services"]["one"]["healthcheck"]["test"]
     assert command[:3] == ["CMD", "python", "-c"]
@@ -80,8 +90,10 @@ def test_compose_and_nginx_name_the_same_files_services_and_ports(compose: dict[
 def test_what_is_commented_out_is_right_too(compose: dict[str, Any]) -> None:
     lines = text(DEPLOY / "compose.yaml").splitlines()
     start = next(at for at, line in enumerate(lines) if line.strip() == "# environment:")
-    said = yaml.safe_load("\n".join(line.replace("# ", "", 1) for line in lines[start : start + 3]))["environment"]
-    assert set(said) == {"HEADSCOPE_CHECKPOINTS", "STREAMLIT_SERVER_ALLOWED_HOSTS"}
+    said = yaml.safe_load("\n".join(line.replace("# ", "", 1) for line in lines[start : start + 4]))["environment"]
+    here = compose["services"]["one"]["environment"]
+    assert set(said) == {*here, "HEADSCOPE_CHECKPOINTS", "STREAMLIT_SERVER_ALLOWED_HOSTS"}
+    assert here == {"HEADSCOPE_TRAININGS": said["HEADSCOPE_TRAININGS"]}
     assert json.loads(said["STREAMLIT_SERVER_ALLOWED_HOSTS"]) == ["headscope.school.example"]
 
 

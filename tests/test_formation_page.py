@@ -115,6 +115,13 @@ def test_a_step_that_was_not_recorded_becomes_the_nearest(open_app: Callable[...
     assert address(app)["training"] == "20" and not messages(app.run())
 
 
+def test_it_opens_at_the_first_state_whatever_that_is(open_app: Callable[..., AppTest], folder: Path) -> None:
+    (folder / "learning.npz").write_bytes(made_recording((5, 6, 7)).to_bytes())
+    app = press(open_app(), True)
+    assert not app.exception and not messages(app)
+    assert address(app)["training"] == "5" and states(app)["step"] == 5
+
+
 def test_another_sentence_is_told_apart_and_a_recorded_one_offered(open_app: Callable[..., AppTest]) -> None:
     app = open_app(source="re sta", target="lo", training="3")
     header = states(app)

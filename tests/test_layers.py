@@ -43,7 +43,7 @@ def test_residual_by_hand(norm, residual, wanted):
 
 
 def test_norm_by_hand_with_and_without_x():
-    """What x is to LayerNorm of the sum: Sublayer(x) = (0, 2) and x = (4, 0) give LayerNorm(4, 2), or LayerNorm(0, 2)."""
+    """What x is to LayerNorm of the sum: Sublayer(x) = (0, 2), x = (4, 0) give LayerNorm(4, 2), or LayerNorm(0, 2)."""
     x, update = torch.tensor([[[4.0, 0.0]]]), torch.tensor([[[0.0, 2.0]]])
     for residual, wanted in ((True, [1, -1]), (False, [-1, 1])):
         layer = SubLayer(tiny_config(d_model=2, heads=1, residual=residual, layer_norm_eps=1e-9)).eval()

@@ -164,7 +164,7 @@ def test_an_experiment_has_what_is_packed_of_it() -> None:
     assert (about["steps"], about["seed"], about["causal"]) == (60, 5, False)
 
 
-# -- what a browser sends ------------------------------------------------------------------------------------------------
+# -- what a browser sends ------------------------------------------------------------------------------------------
 
 
 def test_an_ask_says_what_the_browser_has() -> None:
@@ -232,7 +232,7 @@ def test_every_command_is_offered_by_the_picture() -> None:
     assert set(re.findall(r'"(\w+)"', code)) - {"training", "paused", "waiting", "starting"} == set(COMMANDS)
 
 
-# -- texts ---------------------------------------------------------------------------------------------------------------
+# -- texts ---------------------------------------------------------------------------------------------------------
 
 TEXTS = (FOLDER / "training_texts.js").read_text(encoding="utf-8")
 MODULES = [
@@ -250,7 +250,8 @@ def test_every_text_is_used_and_none_is_missing() -> None:
     strings = set(re.findall(r'"([\w ]*)"', code))
     begun = {one for one in strings if one.endswith("_")}
     unused = [key for key in keys if key not in strings and not key.startswith(tuple(begun))]
-    assert set(unused) == {"forced_unit", "exact_unit", "loss_unit"}  # t(name + "_unit")
+    named = {f"{name}_{part}" for name in ("loss", "exact", "forced") for part in ("unit", "title")}
+    assert set(unused) == named  # t(name + "_unit")
     asked = set(re.findall(r'\bt\("(\w+)"', code)) | set(re.findall(r'\bsay\("(\w+)"', code))
     assert asked - set(keys) == {one for one in asked if one.endswith("_")}
 

@@ -181,7 +181,7 @@ def _without_mask(model: Pretrained) -> Pretrained:
 @pytest.mark.parametrize("changes", [one for one in COMBINATIONS if one["causal"]], ids=variant_name)
 @pytest.mark.parametrize("more", [(), (Scale(1.0, Where("cross")),)], ids=["", "scaled"])
 def test_the_switch_and_the_model_without_the_mask_are_one(changes: dict[str, Any], more: tuple[Scale, ...]) -> None:
-    """Same traces, to the last bit, and same translations, greedy and by beams; and there the switch changes nothing."""
+    """Same traces, to the last bit, and same translations, greedy and by beams; there the switch changes nothing."""
     masked = _named(_alive(2, **changes))
     bare, rest = _without_mask(masked), Interventions(more)
     for text in ("ka lo mi nu", "sta", "zen pol vu ti re"):

@@ -173,6 +173,20 @@ def test_encoding_is_the_same_in_threads():
     assert found == [wanted] * 4
 
 
+def test_every_symbol_is_kept_as_it_is_typed():
+    """Kind "symbol": capitals, digits, compatibility characters and markup; "char" makes small letters of capitals."""
+    texts = ["Aa B½", "12 ﬁ", "</s><s>", "<pad> <unk>", "ß", "日本"]
+    tokenizer = Tokenizer.train(texts, 99, "symbol")
+    for text in texts:
+        assert tokenizer.decode(tokenizer.encode(text)) == text
+        assert len(tokenizer.encode(text)) == len(text) and 1 not in tokenizer.encode(text)
+    assert len(tokenizer) == 4 + len(set("".join(texts)))
+    folded = Tokenizer.train(["Aa B"], 99, "char")
+    assert folded.decode(folded.encode("Aa B")) == "aa b"
+    with pytest.raises(TokenizerError, match="9 different characters, more than a vocabulary of 8 holds"):
+        Tokenizer.train(["abcdefghi"], 8, "symbol")
+
+
 def test_training_is_repeatable():
     texts = sentences()[:200]
     pieces = [Tokenizer.train(texts, 40).pieces(range(40)) for _ in range(2)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import random
 import zipfile
 from pathlib import Path
 
@@ -120,6 +121,27 @@ def test_a_recording_that_contradicts_itself_is_a_sentence(run: Path, final: Pre
         with pytest.raises(ValueError, match=r"learning\.npz is no recording") as error:
             Recording.from_file(tmp_path / "learning.npz")
         assert words in str(error.value)
+    half = dataclasses.replace(good, sentences=(("ka \ud800", "nu"), good.sentences[1]))
+    with pytest.raises(ValueError, match="half a character"):  # JSON can say what UTF-8 cannot
+        half._checked()
+
+
+def test_a_damaged_recording_is_one_or_a_sentence(run: Path, final: Pretrained) -> None:
+    """Bytes exchanged, cut out and put in, anywhere and in the part that says what there is: never another error."""
+    whole = record(run, final, [("ka lo", "nu")], PAIRS[:2]).to_bytes()
+    rng, refused = random.Random(7), 0
+    for _ in range(400):
+        data = bytearray(whole)
+        for _ in range(rng.randint(1, 4)):
+            at = rng.randrange(len(data)) if rng.random() < 0.6 else rng.randrange(min(900, len(data)))
+            end = at + rng.choice((0, 1, 1, 2, 40))
+            data[at:end] = rng.randbytes(rng.choice((0, 1, 1, 3)))
+        try:
+            Recording.from_bytes(bytes(data), "learning.npz")
+        except ValueError as error:
+            refused += 1
+            assert str(error).startswith("learning.npz is no recording: ") and "\n" not in str(error)
+    assert refused > 200
 
 
 def test_a_recording_that_lies_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

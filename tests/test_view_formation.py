@@ -8,14 +8,17 @@ import struct
 
 import numpy as np
 import pytest
+import torch
 
 from tests.build import tiny_pretrained
+from transformer.analysis.heads import HeadStatistics, head_statistics
 from transformer.trace import KINDS, Trace
 from transformer.training.recording import Recording
 from transformer.view.formation_pack import SHOWN, formation_pack
 from transformer.view.page import html_page
 from transformer.view.state import View, view_from_browser, view_from_params
 
+STATISTICS = head_statistics([tiny_pretrained().trace("ka", "nu")], {"ka": frozenset({"nu"})})
 LAYERS = {"encoder_self": 2, "decoder_self": 2, "cross": 2}
 PAIRS = (("ka lo", "nu re"), ("mi", "ta vu"))
 
@@ -44,7 +47,7 @@ def trace() -> Trace:
 
 def test_the_states_of_one_sentence_travel_byte_for_byte(trace: Trace) -> None:
     recording = made_recording()
-    header, data = parts(formation_pack(recording, ["x", "x"], (), trace, 1, View(training=3, big=True), 7))
+    header, data = parts(formation_pack(recording, ["x", "x"], STATISTICS, (), trace, 1, View(training=3, big=True), 7))
     assert header["id"] == trace.id and header["steps"] == [0, 3, 20] and header["revision"] == 7
     assert header["step"] == 3 and header["big"] is True
     assert header["writes"] == ["state 0 of mi", "state 3 of mi", "state 20 of mi"]
@@ -57,8 +60,22 @@ def test_the_states_of_one_sentence_travel_byte_for_byte(trace: Trace) -> None:
         assert sent == wanted.tobytes()
 
 
+def test_what_heads_did_travels_in_whole_percent(trace: Trace) -> None:
+    nan, shape = float("nan"), (3, 2, 3)
+    shares = {name: torch.full(shape, nan) for name in ("previous", "same", "next", "entropy", "aligned")}
+    shares["previous"][1, 0, 2], shares["same"][2, 1, 0] = 0.614, 0.996
+    found = {"encoder_self": HeadStatistics("encoder_self", **shares, rows=161, links=0)}
+    pack = formation_pack(made_recording(), ["x", "x"], found, (), trace, 1, View(training=3), 0)
+    header, data = parts(pack)
+    reference = header["habits"]["encoder_self"]
+    sent = np.frombuffer(data, np.uint8, 72, reference["offset"]).reshape(reference["shape"])
+    wanted = np.full((3, 2, 3, 4), 255)
+    wanted[1, 0, 2, 0], wanted[2, 1, 0, 1] = 61, 100
+    assert np.array_equal(sent, wanted) and header["rows"] == {"encoder_self": [161, 0]}
+
+
 def test_of_a_sentence_that_was_not_recorded_no_weights_travel(trace: Trace) -> None:
-    pack = formation_pack(made_recording(), [None, "x"], (), trace, None, View(training=0), 0)
+    pack = formation_pack(made_recording(), [None, "x"], STATISTICS, (), trace, None, View(training=0), 0)
     header, data = parts(pack)
     assert header["kinds"] == {} and header["writes"] == [] and not data
     assert header["sentences"] == [{"number": 1, "source": "mi", "same": True}]  # the other one cannot be opened
@@ -66,7 +83,7 @@ def test_of_a_sentence_that_was_not_recorded_no_weights_travel(trace: Trace) -> 
 
 def test_what_a_random_state_writes_is_cut(trace: Trace) -> None:
     long = dataclasses.replace(made_recording(), translations=(("a" * 999,) * 2,) * 3)
-    header, _ = parts(formation_pack(long, ["x", "x"], (), trace, 0, View(training=0), 0))
+    header, _ = parts(formation_pack(long, ["x", "x"], STATISTICS, (), trace, 0, View(training=0), 0))
     assert header["writes"] == ["a" * SHOWN + "…"] * 3
 
 

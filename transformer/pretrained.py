@@ -266,6 +266,7 @@ class Pretrained:
             target_in_labels=(*readable(self.tokenizer.pieces(fed[:1])), *out_labels[:-1]),
             target_out_labels=out_labels,
             interventions=interventions,
+            causal=self.config.causal,
             **self._pass(source_ids, fed, out, interventions, edits),
         )
 

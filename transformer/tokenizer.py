@@ -22,6 +22,7 @@ from transformer.piece_file import PieceFileError, check_pieces
 PIECE_MARK = "▁"  # SentencePiece writes the space before a word like this
 TOKENIZER_KINDS = ("unigram", "bpe", "char", "symbol")
 SPECIALS = ("<pad>", "<unk>", "<s>", "</s>")  # ids 0 to 3
+SPECIAL_TEXT = re.compile(r"<(?=(?:pad|unk|s|/s)>)")
 UNKNOWN = 1
 LARGEST_TOKENIZER = 50_000_000  # bytes
 MARKS = 30  # combining marks on one letter that are put in order; no language has more (Unicode, annex 15, section 13)
@@ -140,7 +141,8 @@ class Tokenizer:
         def watched() -> Iterator[str]:
             for line in lines:
                 seen.update(line)
-                yield line
+                # SentencePiece leaves "</s>" in text out, with its characters; "<" and "/s>" it learns.
+                yield from SPECIAL_TEXT.sub("<\n", line).split("\n") if characters else (line,)
 
         written = io.BytesIO()
         try:

@@ -111,6 +111,7 @@ class Trace:
     logits                                [target, vocab]           before the last softmax
     probabilities                         [target]                  softmax(logits) of the target_out tokens
     interventions                         Interventions             what was switched in this pass
+    causal                                bool                      the model was made with the mask of section 3.2.3
     """
 
     checkpoint: str
@@ -144,6 +145,7 @@ class Trace:
     logits: Tensor
     probabilities: Tensor
     interventions: Interventions = NONE
+    causal: bool = True
 
     def attention(self, kind: str) -> AttentionTrace:
         """The attention of a kind by its name. Raises ValueError for a name that is none of KINDS."""

@@ -16,7 +16,8 @@ from pages.shared.options import Options
 from pages.shared.say import say
 from pages.shared.state import State, current, keep
 from pages.shared.texts import _
-from pages.shared.words import in_words
+from pages.shared.words import in_words, sub_layer_equation
+from transformer.config import ModelConfig
 from transformer.interventions import InterventionError, Interventions
 from transformer.pretrained import Pretrained
 from transformer.trace import Trace
@@ -216,7 +217,22 @@ def draw(begun: Begun, options: Options, trace: Trace) -> None:
     lab.explain(compared)
 
 
-def about() -> None:
+def equations(config: ModelConfig) -> tuple[str, str]:
+    """The paper's equations as this model has them, in LaTeX."""
+    around = sub_layer_equation(config, norm=r"\mathrm{LayerNorm}", sub=r"\mathrm{Sublayer}")
+    scores = r"\frac{QK^\top}{\sqrt{d_k}}" if config.scaling else r"QK^\top"
+    inner = r"xW_1 + b_1"
+    active = {"relu": rf"\max(0,\, {inner})", "gelu": rf"\mathrm{{GELU}}({inner})"}
+    network = active.get(config.activation, rf"\mathrm{{{config.activation}}}({inner})")
+    return (
+        rf"x \leftarrow {around}, \qquad "
+        rf"\mathrm{{Attention}}(Q, K, V) = \mathrm{{softmax}}\!\left({scores}\right) V",
+        r"\mathrm{MultiHead} = \mathrm{Concat}(\mathrm{head}_1, \dots, \mathrm{head}_h)\, W^O, \qquad "
+        rf"\mathrm{{FFN}}(x) = {network}\, W_2 + b_2",
+    )
+
+
+def about(config: ModelConfig) -> None:
     """What the page shows, in short, and the equations."""
     st.markdown(
         _(
@@ -226,15 +242,18 @@ def about() -> None:
             "**cross-attention**, and predicts the next token at the top right. Every number is the one this model "
             "computed for this sentence; strips at the zooms *model* and *layer* are rounded to 8 bits for the eye."
         )
+        if config.residual
+        else _(
+            "One sentence on its way through the whole model. It goes in at the bottom left: every token becomes a "
+            "row of d_model numbers, and every sub-layer of the **encoder** puts others in their place: this model has "
+            "no residual connections. The **decoder** does the same with what has been written so far, looks at the "
+            "encoder's output through **cross-attention**, and predicts the next token at the top right. Every number "
+            "is the one this model computed for this sentence; strips at the zooms *model* and *layer* are rounded to "
+            "8 bits for the eye."
+        )
     )
-    st.latex(
-        r"x \leftarrow \mathrm{LayerNorm}(x + \mathrm{Sublayer}(x)), \qquad "
-        r"\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}}\right) V"
-    )
-    st.latex(
-        r"\mathrm{MultiHead} = \mathrm{Concat}(\mathrm{head}_1, \dots, \mathrm{head}_h)\, W^O, \qquad "
-        r"\mathrm{FFN}(x) = \max(0,\, xW_1 + b_1)\, W_2 + b_2"
-    )
+    for equation in equations(config):
+        st.latex(equation)
     st.markdown(
         _(
             "Click a box to come closer, and use the arrow keys for the next step. **Switches** below the drawing are "

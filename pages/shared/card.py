@@ -56,6 +56,9 @@ def differences(config: ModelConfig) -> list[str]:
         (config.activation == "gelu", _("GELU in place of max(0, ·)")),
         (config.activation == "swish", _("swish in place of max(0, ·)")),
         (config.norm == "pre", _("LayerNorm before each sub-layer")),
+        (config.norm == "none", _("no LayerNorm")),
+        (not config.residual, _("no residual connections")),
+        (not config.causal, _("no causal mask: decoder self-attention sees later tokens")),
         (config.positions == "learned", _("learned positions")),
         (config.positions == "none", _("no positions")),
         (

@@ -346,11 +346,19 @@ def draw_map(begun: Begun, trace: Trace, options: Options) -> None:
     with right:
         say(
             _(
-                "The residual stream of the {stack} (section 3.1) before the first layer and after each, seen in the "
-                "two directions in which the tokens spread most (principal components). One pair of directions serves "
-                "all layers, so a token that moves here has moved in the model; dotted is the way it came. At every "
-                "place the mean of the tokens is taken away and the rest divided by s, the root mean square distance "
-                "from it: LayerNorm gives each place a length of its own."
+                "The vectors of the {stack} (its residual stream, section 3.1) before the first layer and after each, "
+                "seen in the two directions in which the tokens spread most (principal components). One pair of "
+                "directions serves all layers, so a token that moves here has moved in the model; dotted is the way it "
+                "came. At every place the mean of the tokens is taken away and the rest divided by s, the root mean "
+                "square distance from it, for each place has a length of its own."
+            ).format(stack=stack_name(stack))
+            if begun.model.config.residual
+            else _(
+                "The vectors of the {stack} before the first layer and after each, seen in the two directions in which "
+                "the tokens spread most (principal components); no residual connection carries one into the next "
+                "(section 3.1 has them). One pair of directions serves all layers; dotted is the way a token came. At "
+                "every place the mean of the tokens is taken away and the rest divided by s, the root mean square "
+                "distance from it, for each place has a length of its own."
             ).format(stack=stack_name(stack)),
             quiet=True,
         )

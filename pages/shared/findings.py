@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -77,7 +78,8 @@ def predicts(finding: Finding, experiment: Experiment) -> str:
 
 
 def percent(share: float | None) -> str:
-    return "–" if share is None else f"{100 * share:.1f}".removesuffix(".0") + " %"
+    """Half a tenth is rounded up, as the curves beside it do."""
+    return "–" if share is None else f"{math.floor(1_000 * share + 0.5) / 10:.1f}".removesuffix(".0") + " %"
 
 
 def _loss(value: float | None) -> str:

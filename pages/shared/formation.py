@@ -18,7 +18,7 @@ from pages.shared.state import State, change, current, keep, max_tokens
 from pages.shared.texts import _
 from pages.shared.turns import TURNS
 from transformer.analysis.formation import Forming, formation, recorded
-from transformer.analysis.heads import read_word_list
+from transformer.analysis.heads import HeadStatistics, read_word_list
 from transformer.checkpoint import RECORDING
 from transformer.pretrained import InputError, Pretrained
 from transformer.probing import PROBES, english_to_german
@@ -39,11 +39,12 @@ _states = st.components.v2.component("headscope.recording", js=script("feed.js")
 
 @dataclass(frozen=True)
 class Formed:
-    """tokens: of every sentence recorded, as `spelt`, None where this model now makes other tokens of it; formings:
-    when which heads formed, over the other ones."""
+    """tokens: of every sentence recorded, as `spelt`, None where this model now makes other tokens of it; statistics,
+    formings: what every head did at each state, and when which ones formed, over the other sentences."""
 
     recording: Recording
     tokens: tuple[tuple[tuple[str, ...], ...] | None, ...]
+    statistics: dict[str, HeadStatistics]
     formings: tuple[Forming, ...]
 
 
@@ -91,7 +92,7 @@ def _formed(_model: Pretrained, name: str, identity: str, limit: int) -> Formed 
     words = None
     if english_to_german(_model):
         words = read_word_list("\n".join((PROBES / file).read_text(encoding="utf-8") for file in WORDS))
-    return Formed(recording, tuple(tokens), formation(seen, words)[1])
+    return Formed(recording, tuple(tokens), *formation(seen, words))
 
 
 def formed(model: Pretrained) -> Formed | str:
@@ -106,12 +107,11 @@ def _reported(view: View, steps: tuple[int, ...], revision: int) -> View:
     if isinstance(values, dict) and values.get("revision") == revision and values.get("step") in steps:
         view = replace(view, training=int(values["step"]))
     asked = view.training or 0
-    if asked not in steps:
-        shown = min(steps, key=lambda step: abs(step - asked))
+    shown = min(steps, key=lambda step: abs(step - asked))
+    if shown != asked and asked:  # 0 is where it opens, whatever the first state is
         sentence = _("The link asks for step {asked:,} of the training; the nearest one recorded, {shown:,}, is shown.")
         message(sentence.format(asked=asked, shown=shown))
-        view = replace(view, training=shown)
-    return view
+    return replace(view, training=shown)
 
 
 def _open(model: Pretrained, found: Formed) -> Any:
@@ -155,7 +155,8 @@ def draw(state: State, trace: Trace, model: Pretrained) -> State:
     name = (trace.id, here, cache.identity(model), state.revision, view.big)
     kept = st.session_state.get(PACK)
     if kept is None or kept[0] != name:
-        kept = (name, formation_pack(found.recording, found.tokens, found.formings, trace, here, view, state.revision))
+        what = (found.recording, found.tokens, found.statistics, found.formings)
+        kept = (name, formation_pack(*what, trace, here, view, state.revision))
         st.session_state[PACK] = kept
     with st.container(key="hs-feeds-formation"):
         _states(key="formation_states", data=kept[1], height=1)

@@ -276,12 +276,28 @@ def draw(begun: Begun, options: Options, trace: Trace) -> None:
     compared = compare(begun, trace, switches)
     translation.draw(compared, given=not trace.own)
     probing.draw(compared)
+    config = begun.model.config
+    if not config.residual:
+        left_out = _(
+            "A sub-layer that is left out returns 0, and no residual connection carries x past it in this model "
+            "(section 3.1 has one): nothing of x goes on."
+        )
+    elif config.norm == "post":
+        left_out = _(
+            "A sub-layer that is left out returns 0, so that x goes on by the residual connection alone, to the "
+            "LayerNorm as ever (section 3.1)."
+        )
+    else:
+        left_out = _(
+            "A sub-layer that is left out returns 0, so that x goes on by the residual connection alone (section 3.1)."
+        )
     with st.expander(_("What is taken out?")):
         st.markdown(
-            _(
-                "A sub-layer that is left out returns 0, so that x goes on by the residual connection alone, to the "
-                "LayerNorm as ever (section 3.1). A silenced neuron has the activation 0 for every token, so that its "
-                "row of W₂ adds nothing (section 3.3, equation 2). The model was not trained for either; that a "
-                "translation survives does not show that a part does nothing, only that others make up for it here."
+            left_out
+            + " "
+            + _(
+                "A silenced neuron has the activation 0 for every token, so that its row of W₂ adds nothing (section "
+                "3.3, equation 2). The model was not trained for either; that a translation survives does not show "
+                "that a part does nothing, only that others make up for it here."
             )
         )

@@ -140,17 +140,31 @@ def say(place: st.delta_generator.DeltaGenerator, compared: Compared) -> None:
 
 
 def explain(compared: Compared) -> None:
-    """What a person may not expect of the switches: layers whose every head is out."""
+    """What a person may not expect of the model and the switches: a mask that is not there, layers whose every head is
+    out."""
+    if not compared.model.config.causal:
+        message(
+            _(
+                "This model was trained without the causal mask: its decoder self-attention sees all tokens that are "
+                "fed, later ones too (section 3.2.3), and the switch of that mask changes nothing."
+            ),
+            "note",
+        )
     silent = silent_layers(compared.interventions, compared.model.config)
     if silent:
         places = "; ".join(placed(Where(kind, layer)) for kind, layer in silent)
-        message(
+        sentence = (
             _(
                 "Every head is out in {places}: there the sub-layer returns only the bias of W_O, and the residual "
                 "connection carries x past it (section 3.1)."
-            ).format(places=places),
-            "note",
+            )
+            if compared.model.config.residual
+            else _(
+                "Every head is out in {places}: there the sub-layer returns only the bias of W_O, and no residual "
+                "connection carries x past it in this model (section 3.1 has one), so that nothing of x goes on."
+            )
         )
+        message(sentence.format(places=places), "note")
 
 
 def _choose_part() -> None:

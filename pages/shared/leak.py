@@ -15,8 +15,9 @@ from pages.shared.compared import Compared
 from pages.shared.say import badge, say
 from pages.shared.texts import _
 from pages.shared.translation import cut_off, number, refusal, table
+from pages.shared.turns import TURNS
 from pages.shared.words import in_words
-from transformer.analysis.leak import moved, peeking
+from transformer.analysis.leak import moved, peeking, step_by_step
 from transformer.analysis.translation import perplexity
 from transformer.interventions import InterventionError, Interventions, Unmask
 from transformer.pretrained import InputError, Pretrained, readable
@@ -111,14 +112,14 @@ def _exchange(model: Pretrained, trace: Trace) -> Exchange:
     return Exchange(position, token, labels[position], after)
 
 
-def _rows(trace: Trace, exchange: Exchange, distances: Sequence[Tensor]) -> str:
-    """HTML: a row a position: what it is fed and predicts, and how far its prediction moved on either side.
+def _rows(trace: Trace, exchange: Exchange, distances: Sequence[Tensor], sides: Sequence[str]) -> str:
+    """HTML: a row a position: what it is fed and predicts, and how far its prediction moved on either side, or on one.
 
     Bars are drawn in the past only: what comes after the exchange may move, and moves most.
     """
     position, labels = exchange.position, trace.target_in_labels
     most = max(float(one[:position].max()) for one in distances) or 1.0
-    titles = (_("fed"), _("predicts"), _("with the mask"), _("without"))
+    titles = (_("fed"), _("predicts"), *sides)
     head = '<th scope="col">#</th>' + "".join(f'<th scope="col">{html.escape(title)}</th>' for title in titles)
     past = _("The past: predicted before position {position} is fed").format(position=position + 1)
     rest = _("From position {position} on: these may see it and move").format(position=position + 1)
@@ -126,7 +127,7 @@ def _rows(trace: Trace, exchange: Exchange, distances: Sequence[Tensor]) -> str:
     for place, label in enumerate(labels):
         if place in (0, position):
             title = rest if place else past
-            rows.append(f'<tr class="hs-leak-group"><th colspan="5">{html.escape(title)}</th></tr>')
+            rows.append(f'<tr class="hs-leak-group"><th colspan="{3 + len(sides)}">{html.escape(title)}</th></tr>')
         fed = html.escape(label)
         if place == position:
             fed = f"<s>{fed}</s> → <b>{html.escape(exchange.after)}</b>"
@@ -215,6 +216,73 @@ def _peeking(compared: Compared, switches: Sequence[Interventions], traces: Sequ
     st.html(f'<p class="hs-leak-verdict">{html.escape(sentence)}</p>')
 
 
+@st.cache_resource(max_entries=256, show_spinner=False)
+def _step_by_step(_model: Pretrained, _trace: Trace, trace_id: str, identity: str) -> float:
+    """As `step_by_step`; kept, for it is a pass a token."""
+    with TURNS.turn():
+        return step_by_step(_trace, _model.model)
+
+
+def bare_verdict(whole: float, stepwise: float) -> str:
+    """One sentence for a model that has no mask: what the answer in sight does, by two perplexities of the target."""
+    said = {
+        "helps": _(
+            "With the whole target in sight the model predicts it with perplexity {whole}; with nothing after the step "
+            "in sight, as when it writes, with {stepwise}, {times} times as much."
+        ),
+        "confuses": _(
+            "With the whole target in sight the model predicts it with perplexity {whole}, worse than with nothing "
+            "after the step in sight, as when it writes: {stepwise}."
+        ),
+        "little": _(
+            "The whole target in sight hardly matters: perplexity {whole} with it, and {stepwise} with nothing after "
+            "the step in sight, as when it writes."
+        ),
+    }[peeking(stepwise, whole)]
+    times = stepwise / whole
+    return said.format(
+        whole=number(whole), stepwise=number(stepwise), times=f"{times:.1f}" if times < 100 else f"{times:,.0f}"
+    )
+
+
+def _bare(compared: Compared, exchange: Exchange, fed: tuple[tuple[int, int], ...]) -> None:
+    """The same of a model that was trained without the mask: there is no side with one to compare with."""
+    model, trace = compared.model, compared.before
+    switches = compared.interventions
+    try:
+        plain = compared.after
+        distances = moved(plain, cache.retrace(model, trace, switches, compared.limit, fed))
+        if exchange.token != trace.target_in_ids[exchange.position]:
+            most = float(distances[: exchange.position].max())
+            said = (
+                _("This model has no causal mask: predictions in the past move by up to {most}.")
+                if most > 0
+                else _("This model has no causal mask, yet nothing in the past moves.")
+            )
+            say(said.format(most=number(most)))
+        rows = _rows(trace, exchange, [distances], (_("moves by"),))
+        st.html(f'<div class="hs-leak-scroll" tabindex="0">{rows}</div>')
+        legend = _("Numbers: max |difference of logits| over the vocabulary, with: {switches}.")
+        text = html.escape(legend.format(switches=in_words(switches, model.config)))
+        st.html(f'<p class="hs-tr-legend">{text}</p>')
+        written = cache.translate(model, trace.source_text, switches, compared.limit)
+        whole, stepwise = perplexity(plain), _step_by_step(model, plain, plain.id, cache.identity(model))
+        shown = (
+            _("{text} … (cut off after {limit} tokens)").format(text=written.text, limit=len(written.tokens))
+            if cut_off(written)
+            else written.text
+        )
+        cells = [
+            (_("Perplexity of the target, fed in"), number(whole), number(stepwise)),
+            (_("Free-running translation"), "", shown),
+        ]
+        titles = ["", _("all of it in sight"), _("nothing after the step in sight")]
+        st.html(table(titles, cells, "hs-leak-peek"))
+        st.html(f'<p class="hs-leak-verdict">{html.escape(bare_verdict(whole, stepwise))}</p>')
+    except (InterventionError, InputError) as error:
+        message(refusal(error, compared.interventions, model.config), "error")
+
+
 def draw(compared: Compared) -> None:
     """Exchange a token, look at what moved, and at what peeking does to the target and the translation."""
     trace, model = compared.before, compared.model
@@ -225,6 +293,9 @@ def draw(compared: Compared) -> None:
         return
     exchange = _exchange(model, trace)
     fed = ((exchange.position, exchange.token),)
+    if not model.config.causal:
+        _bare(compared, exchange, fed)
+        return
     switches = sides(compared.interventions)
     try:
         plain = [cache.retrace(model, trace, one, compared.limit) for one in switches]
@@ -233,6 +304,7 @@ def draw(compared: Compared) -> None:
             for one, on in zip(plain, switches, strict=True)
         ]
         past = [float(one[: exchange.position].max()) for one in distances]
+        table_of_moves = _rows(trace, exchange, distances, (_("with the mask"), _("without")))
         if exchange.token != trace.target_in_ids[exchange.position]:
             said = (
                 _("Without it, predictions in the past move by up to {most}.")
@@ -241,7 +313,7 @@ def draw(compared: Compared) -> None:
             )
             text = html.escape(said.format(most=number(past[1])))
             st.html(f'<p class="hs-checks">{checked(past[0], exchange.position)} <span>{text}</span></p>')
-        st.html(f'<div class="hs-leak-scroll" tabindex="0">{_rows(trace, exchange, distances)}</div>')
+        st.html(f'<div class="hs-leak-scroll" tabindex="0">{table_of_moves}</div>')
         legend = _(
             "Numbers: max |difference of logits| over the vocabulary. With the mask: {with_mask}. Without: {without}."
         )

@@ -17,7 +17,7 @@ from pages.shared.options import Options
 from pages.shared.say import check, deviation, say
 from pages.shared.texts import _
 from pages.shared.turns import TURNS
-from pages.shared.words import with_table
+from pages.shared.words import lens_limits, with_table
 from transformer.analysis.lens import Lens, Sharing, candidates, logit_lens, sharing
 from transformer.config import ModelConfig
 from transformer.figures import output
@@ -221,6 +221,7 @@ def draw_lens(begun: Begun, trace: Trace, options: Options) -> None:
             "through the layers. A cell names the likeliest token; the number is its probability, and so is the "
             "shading, from 0 to 1 in full orange. Framed: the final token, which the last layer finds likeliest."
         ).format(projection=projection(model.config)),
+        *lens_limits(model.config),
         quiet=True,
     )
     place = st.container()
@@ -266,8 +267,8 @@ def draw_lens(begun: Begun, trace: Trace, options: Options) -> None:
             _(
                 "The projection was trained to read the last layer, no other: an early layer may hold the answer in "
                 "directions it cannot read, and a token it names early need not be what the model “thinks”. In a model "
-                "with LayerNorm after each sub-layer (section 3.1) x is read as it leaves the layer; with LayerNorm "
-                "before it, x passes the final LayerNorm first, as the last layer's does."
+                "with LayerNorm after each sub-layer (section 3.1) or with none x is read as it leaves the layer; with "
+                "LayerNorm before it, x passes the final LayerNorm first, as the last layer's does."
             )
         )
         if model.config.tied_output:

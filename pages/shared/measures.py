@@ -12,6 +12,7 @@ from pages.shared.compared import Compared
 from transformer.analysis.saturation import MEASURES, Saturation, saturation
 from transformer.trace import KINDS, Trace
 from transformer.view.bundle import script, style
+from transformer.view.pack import view_texts
 from transformer.view.state import View
 
 KEY = "lab_measures"
@@ -62,6 +63,7 @@ def payload(compared: Compared, view: View) -> dict[str, Any]:
         "switched": after is not before,
         "chosen": chosen,
         "big": view.big,
+        "texts": view_texts(before),
     }
 
 

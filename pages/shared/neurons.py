@@ -16,7 +16,7 @@ from pages.shared.begin import Begun, message
 from pages.shared.options import Options
 from pages.shared.say import say
 from pages.shared.texts import _
-from pages.shared.words import with_table
+from pages.shared.words import row_caution, with_table
 from transformer.analysis.neurons import FEW, PIECES, Promotion, most_common, output_norms, promotion, strongest
 from transformer.analysis.tokens import is_special
 from transformer.figures import feedforward as place_figures
@@ -190,21 +190,6 @@ def _chance(model: Pretrained, found: Promotion) -> None:
         )
 
 
-def _caution(model: Pretrained, stack: str, layer: int) -> str:
-    """One sentence: why the scores are a direction and no change of the logits."""
-    if stack == "encoder":
-        return _(
-            "An encoder's neuron does not write to the vocabulary: its output reaches it through the rest of the "
-            "encoder and cross-attention, so the scores say only what its row would promote if it were read directly."
-        )
-    if layer + 1 < model.config.decoder_layers:
-        return _(
-            "LayerNorm and the layers above come between this row and the logits, so it is a direction, not the exact "
-            "change of a logit."
-        )
-    return _("LayerNorm comes between this row and the logits, so it is a direction, not the exact change of a logit.")
-
-
 def _vocabulary(model: Pretrained, chosen: Chosen) -> Promotion:
     most = max(1, min(PIECES, model.config.output_size // 4))  # of a small vocabulary both ends would meet
     found = promotion(model.model, chosen.stack, chosen.layer, chosen.neuron, most)
@@ -221,7 +206,7 @@ def _vocabulary(model: Pretrained, chosen: Chosen) -> Promotion:
 
     kept = (cache.identity(model), chosen.stack, chosen.layer, chosen.neuron)
     figure.draw(drawn, "feedforward_vocabulary", "feedforward-vocabulary", kept=kept)
-    say(*_stands_out(model, found), _caution(model, chosen.stack, chosen.layer))
+    say(*_stands_out(model, found), row_caution(model.config, chosen.stack, chosen.layer))
     _chance(model, found)
     return found
 

@@ -10,8 +10,9 @@ from pages.shared.embeddings import choose_stack, numbered, stack_labels, thinne
 from pages.shared.options import Options
 from pages.shared.say import check, deviation, say
 from pages.shared.texts import _
-from pages.shared.words import stack_name
+from pages.shared.words import stack_name, sub_layer_equation
 from transformer.analysis.residual import Parts, Stream, decompose, stream
+from transformer.config import ModelConfig
 from transformer.figures import residual
 from transformer.figures.embedding import signed
 from transformer.trace import Trace
@@ -23,9 +24,10 @@ def sublayer_names(places: tuple[tuple[int, str], ...]) -> tuple[str, ...]:
     return tuple(names[name].format(layer=layer + 1) for layer, name in places)
 
 
-def _texts() -> dict[str, str]:
+def _texts(config: ModelConfig) -> dict[str, str]:
     return {
         **residual.LABELS,
+        "stream_equation": sub_layer_equation(config).replace("x", "<i>x</i>"),
         "token": _("token"),
         "sublayer": _("sub-layer"),
         "part": _("part"),
@@ -49,10 +51,20 @@ def _most(found: Stream, names: tuple[str, ...]) -> str:
     """Which sub-layer adds most beside what enters it, and which least."""
     ratios = (found.update / found.enters).quantile(0.5, dim=1)
     high, low = int(ratios.argmax()), int(ratios.argmin())
-    return _(
-        "Beside what enters it, {most} adds most: its update is {high} times as long as x, median over the tokens; "
-        "{least} adds least, {low} times."
-    ).format(most=names[high], high=f"{float(ratios[high]):.2f}", least=names[low], low=f"{float(ratios[low]):.2f}")
+    sentence = (
+        _(
+            "Beside what enters it, {most} adds most: its update is {high} times as long as x, median over the "
+            "tokens; {least} adds least, {low} times."
+        )
+        if found.sum is not None
+        else _(
+            "Beside what enters it, {most} returns most: what takes the place of x is {high} times as long, median "
+            "over the tokens; {least} returns least, {low} times."
+        )
+    )
+    return sentence.format(
+        most=names[high], high=f"{float(ratios[high]):.2f}", least=names[low], low=f"{float(ratios[low]):.2f}"
+    )
 
 
 def _made(parts: Parts, names: tuple[str, ...]) -> str:
@@ -96,15 +108,14 @@ def _lengths(begun: Begun, trace: Trace, stack: str, token: int) -> None:
     labels = stack_labels(trace, stack)
     found = stream(trace, begun.model.model, stack)
     names = sublayer_names(found.sublayers)
-    lengths = {name: getattr(found, name) for name in residual.QUANTITIES}
     lines = {
         name: (values[:, token - 1] if token else values.quantile(0.5, dim=1)).numpy()
-        for name, values in lengths.items()
+        for name, values in found.lengths.items()
     }
-    pre = begun.model.config.norm == "pre"
-    drawn = figure.built(residual.stream_figure, lines, names, stack, pre, figure.theme(), _texts())
-    cells = {name: values.numpy() for name, values in lengths.items()}
-    heatmap = figure.built(residual.stream_heatmap, cells, labels, names, stack, figure.theme(), _texts())
+    texts = _texts(begun.model.config)
+    drawn = figure.built(residual.stream_figure, lines, names, stack, False, figure.theme(), texts)
+    cells = {name: values.numpy() for name, values in found.lengths.items()}
+    heatmap = figure.built(residual.stream_heatmap, cells, labels, names, stack, figure.theme(), texts)
     left, right = st.columns(2, gap="medium")
     with left:
         figure.draw(drawn, "emb_stream", f"residual-lengths-{stack}")
@@ -117,9 +128,12 @@ def _lengths(begun: Begun, trace: Trace, stack: str, token: int) -> None:
 def _shares(begun: Begun, trace: Trace, options: Options, stack: str) -> None:
     through = _through(begun, options, stack)
     parts = decompose(trace, begun.model.model, stack, through)
-    names = (_("embedding"), _("positions"), *sublayer_names(parts.sublayers), _("biases β"))
+    config = begun.model.config
+    biases = () if config.norm == "none" else (_("biases β"),)
+    names = (_("embedding"), _("positions"), *sublayer_names(parts.sublayers), *biases)
     labels = stack_labels(trace, stack)
-    drawn = figure.built(residual.share_heatmap, parts.shares.numpy(), labels, names, stack, figure.theme(), _texts())
+    texts = _texts(config)
+    drawn = figure.built(residual.share_heatmap, parts.shares.numpy(), labels, names, stack, figure.theme(), texts)
     figure.draw(drawn, "emb_shares", f"residual-shares-{stack}")
     thinned(drawn)
     say(_made(parts, names))
@@ -133,17 +147,26 @@ def _shares(begun: Begun, trace: Trace, options: Options, stack: str) -> None:
 
 def draw(begun: Begun, trace: Trace, options: Options) -> None:
     """Lengths of the residual stream at every sub-layer, and the shares of its parts."""
+    config = begun.model.config
     say(
         _(
             "Around every sub-layer lies a residual connection (section 3.1): what enters is carried past it, and the "
             "sub-layer adds its update. This is how long these vectors are, and how much of the result each of them "
             "made."
+        )
+        if config.residual
+        else _(
+            "This model has no residual connections (section 3.1 has one around every sub-layer): what a sub-layer "
+            "returns takes the place of what entered. This is how long these vectors are; of all that went before, "
+            "only the last update is a part of the result."
         ),
         quiet=True,
     )
     stack, token = _choices(trace, options)
     _lengths(begun, trace, stack, token)
     _shares(begun, trace, options, stack)
+    if config.norm == "none":
+        return
     with st.expander(_("How can a vector be taken apart exactly, through LayerNorm?")):
         st.latex(
             r"\mathrm{LayerNorm}(x) = \gamma \odot \frac{x - \mathrm{mean}(x)}{\sigma(x)} + \beta"

@@ -65,7 +65,7 @@ def begin_buttons(chosen: Chosen) -> None:
             if st.button(plain_markdown(label), disabled=not ready, key="training_both"):
                 said = [*training_runs.train(other, first=True), *training_runs.train(experiment)]
         if experiment is not None and shop.most > 0:
-            _outlook(summary(experiment), shop.seconds)
+            _outlook(summary(experiment, presets.plain()), shop.seconds)
     for sentence in said:
         message(sentence)
 
@@ -121,7 +121,7 @@ def about() -> None:
         _(
             "The causal mask (section 3.2.3) is what makes the first honest about the second. The **learning rate** "
             "rises over the warm-up steps and then falls with the square root of the step, as in equation 3 of section "
-            "5.3, here with its largest value chosen and, over the last quarter of the steps, down to 0:"
+            "5.3, here with its largest value chosen, and at the end in a straight line down to 0:"
         )
     )
     st.latex(r"\eta(t) = \eta_{\max} \min\!\left(\frac{t}{t_w},\, \sqrt{\frac{t_w}{t}}\right)")

@@ -12,6 +12,7 @@ from pages.shared.begin import capital, message
 from pages.shared.options import Options
 from pages.shared.say import say
 from pages.shared.texts import _
+from pages.shared.training_words import differences_words
 from transformer.playground.experiment import BOUNDS, CHOICES, LARGEST_D_K, LARGEST_RATE, Experiment, ExperimentError
 from transformer.playground.pairs import MOST, read_pairs
 
@@ -35,13 +36,13 @@ def form(options: Options) -> Chosen:
             "preset", _("What to train"), presets.names(), presets.FIRST, presets.label, hidden=True, alone=True
         )
     )
-    with st.container(key="hs-training-look"):
-        say(presets.look_for(name))
+    look = st.container(key="hs-training-look")
     basis = presets.base(name)
     task = str(options.choice("task", CHOICES["task"], presets.OWN if name == presets.OWN else basis.task))
     pairs = _pairs() if task == presets.OWN else None
     place = st.container(gap="small")
     values = _fields(options, basis, task)
+    found: Experiment | None
     try:
         found = replace(basis, **values, task=task, pairs=read_pairs(pairs) if pairs is not None else ())
     except ExperimentError as error:
@@ -50,8 +51,20 @@ def form(options: Options) -> Chosen:
                 message(_("Paste your pairs, an input and its answer on each line; then they can be trained."), "note")
             else:
                 message(f"{capital(error)}.", "error")
-        return Chosen(name, None, place)
+        found = None
+    with look:
+        say(_look_for(name, found))
     return Chosen(name, found, place)
+
+
+def _look_for(name: str, found: Experiment | None) -> str:
+    """What to look for in a preset, or what is no longer as it says."""
+    preset = presets.preset(name)
+    changed = found.differences(preset) if found is not None and preset is not None else ()
+    if found is None or preset is None or set(changed) <= {"steps", "seed"}:
+        return presets.look_for(name)
+    what = ", ".join(differences_words(found, preset))
+    return _("{preset}, changed: {what}.").format(preset=presets.label(name), what=what)
 
 
 def _typed() -> None:

@@ -79,13 +79,15 @@ def look_for(name: str) -> str:
             "loss near 0, and free-running, where that answer is missing, nothing."
         ),
         "no-positions": _("Attention cannot tell equal letters apart by their place: the diagonal never comes."),
-        "wide": _("One head with queries and keys of 64 numbers, divided by √d_k = 8: the reference for the next one."),
+        "wide": _(
+            "One head with wide queries and keys, their products divided by √d_k: the reference for the next one."
+        ),
         "wide-unscaled": _(
             "The same without the division: scores are large from the start, rows of attention are all black and white "
             "before anything is learned, and there the softmax has hardly a gradient."
         ),
         "one-head": _("One head has to do at once what four divide among them."),
-        "no-residual": _("What a sub-layer does not pass on is lost; is anything learned at all?"),
+        "no-residual": _("What a sub-layer does not pass on is lost: is anything learned at all, and how late?"),
         "pre-norm": _("LayerNorm before each sub-layer, as most models since; mind the first steps."),
         "no-norm": _("Without LayerNorm nothing keeps the numbers between layers in bounds."),
         "no-warmup": _("The largest learning rate from the first step, on random weights."),

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from pages.shared.texts import _
 from transformer.playground.experiment import Experiment
 
+TASK = ("task", "shift", "pairs", "alphabet", "shortest", "longest")
+SAID = ("layers", "heads", "d_model", "steps", "batch", "seed")  # in every line that says what will be trained
+
 
 def task_words(experiment: Experiment) -> str:
     """What is learned, in a word or two."""
@@ -73,14 +76,15 @@ def differences_words(experiment: Experiment, other: Experiment) -> list[str]:
     return list(dict.fromkeys(phrase(name, experiment) for name in experiment.differences(other)))
 
 
+def _unusual(experiment: Experiment, plain: Experiment, but: tuple[str, ...]) -> list[str]:
+    """What it has otherwise than the plain model, but for fields that are said anyway."""
+    said = [phrase(name, experiment) for name in experiment.differences(plain) if name not in (*TASK, *but)]
+    return list(dict.fromkeys(said))
+
+
 def title(experiment: Experiment, plain: Experiment) -> str:
     """Task, and what else is not plain: "reverse, no causal mask". plain: the model of the paper, on any task."""
-    said = [
-        phrase(name, experiment)
-        for name in experiment.differences(plain)
-        if name not in ("task", "shift", "pairs", "alphabet", "shortest", "longest", "steps")
-    ]
-    return ", ".join([task_words(experiment), *dict.fromkeys(said)])
+    return ", ".join([task_words(experiment), *_unusual(experiment, plain, ("steps",))])
 
 
 def labels(experiments: Sequence[Experiment], plain: Experiment) -> list[str]:
@@ -93,17 +97,10 @@ def labels(experiments: Sequence[Experiment], plain: Experiment) -> list[str]:
     return found
 
 
-def summary(experiment: Experiment) -> str:
-    """The whole experiment in a line: the label of what folds its details away."""
+def summary(experiment: Experiment, plain: Experiment) -> str:
+    """The whole experiment in a line, of what is as usual the sizes only."""
     parts = [task_words(experiment)]
     if experiment.task != "own":
         parts += [phrase("alphabet", experiment), lengths_words(experiment)]
-    parts += [
-        phrase("layers", experiment),
-        phrase("heads", experiment),
-        phrase("d_model", experiment),
-        phrase("steps", experiment),
-        phrase("batch", experiment),
-        phrase("seed", experiment),
-    ]
-    return ", ".join(parts)
+    parts += [phrase(name, experiment) for name in SAID]
+    return ", ".join([*parts, *_unusual(experiment, plain, SAID)])

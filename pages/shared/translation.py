@@ -122,9 +122,13 @@ def refusal(error: InterventionError | InputError, interventions: Interventions,
     hidden = Interventions(tuple(one for one in hides if one.side == "target") or tuple(hides))
     if isinstance(error, InputError) or not hidden:
         return said  # says itself what to do
-    more = _(
-        "The first step of writing sees the start token alone, and so does the first row under the causal mask; to go "
-        "on, show again what is hidden: {hidden}."
+    more = (
+        _(
+            "The first step of writing sees the start token alone, and so does the first row under the causal mask; "
+            "to go on, show again what is hidden: {hidden}."
+        )
+        if config.causal
+        else _("The first step of writing sees the start token alone; to go on, show again what is hidden: {hidden}.")
     )
     return f"{said} {more.format(hidden=in_words(hidden, config))}"
 

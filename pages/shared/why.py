@@ -12,6 +12,7 @@ from pages.shared.texts import _
 from transformer.analysis.scaling import LIMIT, RandomExperiment, own_variances, random_experiment
 from transformer.trace import KINDS, Trace
 from transformer.view.bundle import script, style
+from transformer.view.pack import view_texts
 from transformer.view.state import View
 
 SEED = "why_seed"
@@ -78,6 +79,7 @@ def scaling_data(trace: Trace, view: View, seed: int) -> dict[str, Any]:
         "own": [_own_data(trace, name) for name in KINDS],
         "chosen": chosen,
         "big": view.big,
+        "texts": view_texts(trace),
     }
 
 

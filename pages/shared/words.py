@@ -39,6 +39,61 @@ def with_table(text: str, config: ModelConfig) -> str:
     return text.replace("E<i>w<sub>i</sub></i>", f"{table}<i>w<sub>i</sub></i>")
 
 
+def sub_layer_equation(config: ModelConfig, add: str = "+", norm: str = "LayerNorm", sub: str = "Sublayer") -> str:
+    """What leaves a sub-layer of this model (section 3.1), of these names; in the paper LayerNorm(x + Sublayer(x))."""
+    read = f"{norm}(x)" if config.norm == "pre" else "x"
+    total = f"x {add} {sub}({read})" if config.residual else f"{sub}({read})"
+    return f"{norm}({total})" if config.norm == "post" else total
+
+
+def lens_limits(config: ModelConfig) -> list[str]:
+    """What the lens shows in a model that leaves out what it relies on, a sentence each."""
+    found = []
+    if not config.residual:
+        found.append(
+            _(
+                "This model has no residual connections, so there is no stream that layers add to: what leaves a layer "
+                "is replaced by the next, and only the last was ever trained to be read."
+            )
+        )
+    if not config.causal:
+        found.append(
+            _("It has no causal mask either: here every step sees the whole target, also the token it is to predict.")
+            if found
+            else _(
+                "This model has no causal mask: here every step sees the whole target, also the token it is to predict."
+            )
+        )
+    return found
+
+
+def row_caution(config: ModelConfig, stack: str, layer: int) -> str:
+    """One sentence: why the scores of a neuron's row are a direction and no change of the logits, if they are not."""
+    if stack == "encoder":
+        return _(
+            "An encoder's neuron does not write to the vocabulary: its output reaches it through the rest of the "
+            "encoder and cross-attention, so the scores say only what its row would promote if it were read directly."
+        )
+    last, normed = layer + 1 == config.decoder_layers, config.norm != "none"
+    if last and normed:
+        return _(
+            "LayerNorm comes between this row and the logits, so it is a direction, not the exact change of a logit."
+        )
+    if last:
+        return _(
+            "No LayerNorm comes between this row and the logits in this model: times the neuron's activation, these "
+            "scores are the exact change of each logit."
+        )
+    if normed:
+        return _(
+            "LayerNorm and the layers above come between this row and the logits, so it is a direction, not the exact "
+            "change of a logit."
+        )
+    return _(
+        "The layers above come between this row and the logits, so it is a direction, not the exact change of a logit."
+    )
+
+
 def placed(where: Where) -> str:
     """A place that is not everywhere, e.g. "cross-attention, layer 1, head 3"."""
     kind = {

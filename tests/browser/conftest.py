@@ -120,10 +120,10 @@ def spawn(log: Path, *command: str, **environment: str) -> subprocess.Popen[byte
         )
 
 
-def start(log: Path, port: int = 0, **environment: str) -> tuple[subprocess.Popen[bytes], str]:
+def start(log: Path, port: int = 0, script: str = "app.py", **environment: str) -> tuple[subprocess.Popen[bytes], str]:
     """Start the app, on a free port unless one is given, and wait until it answers. Returns process and address."""
     port = port or free_port()
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}", "--server.headless=true"]
+    command = [sys.executable, "-m", "streamlit", "run", script, f"--server.port={port}", "--server.headless=true"]
     process = spawn(log, *command, **environment)
     address = f"http://localhost:{port}"
     until = time.monotonic() + START
@@ -142,5 +142,14 @@ def start(log: Path, port: int = 0, **environment: str) -> tuple[subprocess.Pope
 def server(browser_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a running app. After browser_path: without a browser nobody asks for it."""
     process, address = start(tmp_path_factory.mktemp("server") / "log.txt")
+    yield address
+    stop(process)
+
+
+@pytest.fixture(scope="session")
+def training_page(browser_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a page with made-up runs and nothing but the picture of them: training_app.py."""
+    script = "tests/browser/training_app.py"
+    process, address = start(tmp_path_factory.mktemp("training") / "log.txt", script=script, PYTHONPATH=".")
     yield address
     stop(process)

@@ -75,3 +75,19 @@ def test_every_download_of_a_server_that_cannot_write(
         page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
         assert page.locator("[data-testid=stException], .hs-error").count() == 0
     assert not list(folder.rglob("*"))
+
+
+def test_a_server_that_cannot_write_trains(context: BrowserContext, homeless: tuple[str, Path]) -> None:
+    """Nor can the process that trains: it inherits the limit. Its model is downloaded, and opened in memory."""
+    address, folder = homeless
+    page = context.new_page()
+    page.set_default_timeout(180_000)  # a worker comes last, and a busy machine leaves it little
+    page.goto(f"{address}/training?steps=10")
+    page.get_by_role("button", name="Train", exact=True).click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download (zip)").click()
+    assert Path(download.value.path()).read_bytes().startswith(b"PK")
+    page.get_by_role("button", name="Heads", exact=True).click()
+    page.wait_for_selector("[data-drawn]")
+    assert page.locator("[data-testid=stException], .hs-error").count() == 0
+    assert not list(folder.rglob("*"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -17,8 +18,10 @@ pytest.importorskip("playwright")
 from playwright.sync_api import Browser
 
 SMALL = Sizes(layers=2, heads=3, tokens=4, steps=60)
-PARTS = ("pack.js", "training_store.js", "training_play.js", "training_ask.js", "training_words.js", "training_curves.js",
-         "texts.js", "training_texts.js")  # fmt: skip
+PARTS = (
+    "pack.js", "training_store.js", "training_play.js", "training_ask.js", "training_words.js", "training_curves.js",
+    "texts.js", "training_texts.js",
+)  # fmt: skip
 Run = Callable[..., Any]
 
 
@@ -97,7 +100,8 @@ def test_a_matrix_is_the_recorded_one(run: Run) -> None:
 
 def test_the_mask_is_that_of_the_run(run: Run) -> None:
     body = "const store = new LearnStore(); store.take(unpack(given), 0);"
-    body += "return store.runs.map((run) => ['cross', 'decoder_self'].map((kind) => run.mask(kind) && [...run.mask(kind)]));"
+    body += "const mask = (run) => (kind) => run.mask(kind) && [...run.mask(kind)];"
+    body += "return store.runs.map((run) => ['cross', 'decoder_self'].map(mask(run)));"
     masked, opened = run(body, packed(a_run(0, SMALL), a_run(1, SMALL), have={}))
     assert masked == [None, [int(key > query) for query in range(5) for key in range(5)]]
     assert opened == [None, None]
@@ -157,7 +161,7 @@ def test_whoever_wants_less_motion_sees_the_newest_once_a_second(run: Run) -> No
     """
     found = run(body)
     assert 3 <= len(found) <= 5
-    assert all(later - earlier >= 1000 for (earlier, _), (later, _) in zip(found, found[1:], strict=False))
+    assert all(later - earlier >= 1000 for (earlier, _), (later, _) in pairwise(found))
 
 
 def test_held_is_held_and_live_is_the_newest(run: Run) -> None:
@@ -190,7 +194,8 @@ const pass = (wait) => {
   }
 };
 let wanted = true;
-const asker = new LearnAsker({ send: (name, value) => sent.push([name, value]), wanted: () => wanted, have: () => ({}) });
+const send = (name, value) => sent.push([name, value]);
+const asker = new LearnAsker({ send, wanted: () => wanted, have: () => ({}) });
 const last = () => sent.at(-1)[1].n;
 const names = () => sent.map(([name, value]) => (name === "ask" ? "ask" : value.do));
 const end = (value) => { Object.assign(window, { setTimeout: later, clearTimeout: never }); return value; };
@@ -198,7 +203,7 @@ const end = (value) => { Object.assign(window, { setTimeout: later, clearTimeout
 
 
 def test_one_ask_at_a_time_and_again_when_none_answers(run: Run) -> None:
-    body = ASKER + """
+    body = """
     asker.answered(0, false);
     pass(199); const before = sent.length;
     pass(1); const first = sent.length;
@@ -209,12 +214,12 @@ def test_one_ask_at_a_time_and_again_when_none_answers(run: Run) -> None:
     wanted = false; asker.answered(last(), true); pass(9000);
     return end([before, first, waiting, again, old, atOnce, sent.length]);
     """
-    assert run(body) == [0, 1, 1, 2, 2, 3, 3]
+    assert run(ASKER + body) == [0, 1, 1, 2, 2, 3, 3]
 
 
 def test_no_ask_passes_a_command(run: Run) -> None:
     """A newer message takes the place of one that the server has not seen: behind a command nothing may be sent."""
-    body = ASKER + """
+    body = """
     asker.answered(0, true);
     const asked = last();
     asker.command("a", "pause");
@@ -227,14 +232,14 @@ def test_no_ask_passes_a_command(run: Run) -> None:
     asker.answered(last(), true);
     return end([before, after, names(), new Set(sent.map(([, value]) => value.n)).size === sent.length]);
     """
-    before, after, at_last, numbered = run(body)
+    before, after, at_last, numbered = run(ASKER + body)
     assert before == ["ask", "pause"] and after == ["ask", "pause", "stop"]
     assert at_last == ["ask", "pause", "stop", "ask"] and numbered
 
 
 def test_nothing_is_sent_by_what_was_taken_down(run: Run) -> None:
-    body = ASKER + "asker.answered(0, false); asker.stop(); pass(9000); asker.answered(0, true); return end(sent.length);"
-    assert run(body) == 0
+    body = "asker.answered(0, false); asker.stop(); pass(9000); asker.answered(0, true); return end(sent.length);"
+    assert run(ASKER + body) == 0
 
 
 @pytest.mark.parametrize(
@@ -278,19 +283,22 @@ def test_every_stage_has_its_words(run: Run, about: dict[str, Any], waiting: int
 def test_the_speed_is_that_of_the_last_seconds(run: Run) -> None:
     body = """
     const run = new LearnRun("a");
-    const about = { stage: "training", steps: 400 };
-    for (let i = 0; i <= 60; i++) run.follow((run.about = { ...about, step: i < 20 ? i : 20 + (i - 20) * 5 }), i * 200);
+    const about = { stage: "training", steps: 400, limit: 120, seconds: 0 };
+    for (let i = 0; i <= 70; i++) run.follow((run.about = { ...about, step: i < 20 ? i : 20 + (i - 20) * 5 }), i * 200);
     const { speed, left } = run;
-    run.follow({ ...about, stage: "paused", step: 220 }, 13000);
-    return [speed, left, run.speed];
+    run.about = { ...run.about, limit: 15 }; // 14 seconds of them are over
+    const limited = run.left;
+    run.follow({ ...about, stage: "paused", step: 270 }, 15000);
+    return [speed, left, limited, run.speed, run.trained];
     """
-    speed, left, paused = run(body)
-    assert speed == pytest.approx(25, rel=0.01) and left == pytest.approx((400 - 220) / 25, rel=0.01)
-    assert paused is None
+    speed, left, limited, paused, trained = run(body)
+    assert speed == pytest.approx(25, rel=0.01) and left == pytest.approx((400 - 270) / 25, rel=0.01)
+    assert limited == pytest.approx(1) and paused is None and trained == 14000
 
 
 def test_the_axis_of_a_loss_holds_its_top(run: Run) -> None:
-    body = "return given.map(([top, log]) => { const axis = learnLossAxis(top, log); return [axis.ticks, axis.share(top)]; });"
+    body = "const found = (top, axis) => [axis.ticks, axis.share(top)];"
+    body += "return given.map(([top, log]) => found(top, learnLossAxis(top, log)));"
     tops = [[3.4, False], [0.07, False], [45, False], [0, False], [3.4, True], [0.5, True]]
     for (top, log), (ticks, share) in zip(tops, run(body, tops), strict=True):
         assert ticks == sorted(ticks) and ticks[-1] >= top and 0 <= share <= 1

@@ -33,9 +33,7 @@ FINDINGS = [
 
 _picture = st.components.v2.component("headscope.training", js=script("training.js"), css=style("training.css"))
 _feed = st.components.v2.component("headscope.training_feed", js=script("feed.js"))
-_file = st.components.v2.component(
-    "headscope.training_file", js=script("training_file.js"), css=style("training.css")
-)
+_file = st.components.v2.component("headscope.training_file", js=script("training_file.js"), css=style("training.css"))
 
 st.set_page_config(page_title="Training", layout="wide")
 st.html(f"<style>{STYLE.read_text(encoding='utf-8')}</style>")
@@ -81,7 +79,9 @@ def live() -> None:
 
 if not st.checkbox("Away"):
     live()
-sent = _file(key="file", data={"label": "Load a model (zip)", "accept": ".zip", "big": big}, on_file_change=lambda: None)
+sent = _file(
+    key="file", data={"label": "Load a model (zip)", "accept": ".zip", "big": big}, on_file_change=lambda: None
+)
 try:
     file = read_file(sent.file)
     st.text(f"file: {file.name}, {len(file.data)} bytes" if file else "no file")

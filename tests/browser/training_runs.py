@@ -1,4 +1,4 @@
-"""Runs as the workshop would have them, made up: heads that form out of noise, the same whenever the seed is the same."""
+"""Runs as the workshop would have them, made up: heads that form out of noise, the same for the same number."""
 
 from __future__ import annotations
 
@@ -81,7 +81,9 @@ class MadeUp:
             self.stopped, self.stage, self.reason = self.step, "done", "stopped"
 
 
-def _weights(generator: np.random.Generator, sizes: Sizes, share: float, noise: list[np.ndarray], causal: bool) -> bytes:
+def _weights(
+    generator: np.random.Generator, sizes: Sizes, share: float, noise: list[np.ndarray], causal: bool
+) -> bytes:
     """share: how far it has come, 0 to 1; noise: scores of encoder, decoder and cross-attention that never change."""
     parts = []
     for kind, scores in enumerate(noise):
@@ -100,13 +102,19 @@ def _weights(generator: np.random.Generator, sizes: Sizes, share: float, noise: 
 
 
 @cache
-def made_up(number: int, sizes: Sizes = Sizes(), learns: bool = True, causal: bool = True) -> tuple[Opening, list[Frame]]:
-    """Opening and all frames of the run of this number; learns: whether what it writes becomes right."""
+def made_up(
+    number: int, sizes: Sizes = Sizes(), learns: bool = True, causal: bool = True
+) -> tuple[Opening, list[Frame]]:
+    """Opening and all frames of the run of this number; learns: whether what it writes becomes right.
+
+    Runs 0 and 1 are shown on the same inputs, 2 and 3 on others.
+    """
     generator = np.random.default_rng(number)
-    source = (WORDS[number % 4] * 4)[: sizes.tokens]
+    first = number // 2
+    source = (WORDS[first] * 4)[: sizes.tokens]
     letters = tuple(source)
     target = tuple(reversed(letters))
-    shown = [(word := (other * 4)[number : number + sizes.tokens], word[::-1]) for other in WORDS]
+    shown = [(word := (other * 4)[first : first + sizes.tokens], word[::-1]) for other in WORDS]
     shown[0] = (source, source[::-1])
     tokens = (sizes.layers, sizes.heads, sizes.tokens + 1, sizes.tokens + 1)
     size = 3 * int(np.prod(tokens))

@@ -35,6 +35,8 @@ FILES = (CONFIG, WEIGHTS, TOKENIZER, METRICS, EXAMPLES, LOG, CARD, RECORDING)
 NEEDED = (CONFIG, WEIGHTS, TOKENIZER)
 SIZES = {"d_model": 6, "d_ff": 5, "heads": 3, "encoder_layers": 1, "decoder_layers": 1, "max_positions": 40}
 
+LEFT_OUT = {"norm": "none", "residual": False, "causal": False, "positions": "none", "scaling": False}
+
 
 class Bomb:
     """A pickle that leaves a mark where it is unpickled."""
@@ -47,10 +49,12 @@ class Bomb:
 
 
 @functools.cache
-def base() -> dict[str, bytes]:
-    """The files of a good checkpoint, a few kilobytes each but for the tokenizer."""
+def base(bare: bool = False) -> dict[str, bytes]:
+    """The files of a good checkpoint, a few kilobytes each but for the tokenizer. bare: of a model that leaves out what
+    can be left out."""
     tokenizer = tiny_tokenizer()
-    config = transformer.ModelConfig.from_dict({"vocab_size": len(tokenizer), "dropout": 0.0, **SIZES})
+    sizes = {"vocab_size": len(tokenizer), "dropout": 0.0, **SIZES, **(LEFT_OUT if bare else {})}
+    config = transformer.ModelConfig.from_dict(sizes)
     with tempfile.TemporaryDirectory() as place, torch.random.fork_rng():
         torch.manual_seed(3)
         folder = Path(place) / "mine"
@@ -84,7 +88,7 @@ def _config(rng: random.Random, data: bytes) -> bytes:
         if rng.random() < 0.15:
             table.pop(name, None)
         else:
-            size = rng.choice((0, 1, 2, 3, 64, 66, 128, 8_192, 16_384, 65_536, 10**6, "pre"))
+            size = rng.choice((0, 1, 2, 3, 64, 66, 128, 8_192, 16_384, 65_536, 10**6, "pre", "none", True, False))
             table[name] = rng.choice((anything(rng), size))
     written = json.dumps(about)
     if rng.random() < 0.1:
@@ -268,7 +272,7 @@ def write(folder: Path, files: dict[str, bytes]) -> None:
 
 def damage(rng: random.Random, folder: Path, mark: Path) -> list[str]:
     """Write a good checkpoint and damage it. Returns the names of the files that are not as they were."""
-    files = dict(base())
+    files = dict(base(rng.random() < 0.3))
     changed = []
     exchanged = []
     for name in {rng.choice((*NEEDED, *FILES)): None for _ in range(rng.choice((1, 1, 1, 2, 3)))}:

@@ -16,7 +16,7 @@ from transformer.trace import KINDS
 from transformer.view import anatomy_state
 from transformer.view.state import CHOICES, View, fit_cell, view_from_browser, view_from_params
 
-OTHERS = ("threshold", "cell", "big", "layer", "head", "part")
+OTHERS = ("threshold", "cell", "big", "layer", "head", "part", "training")
 PARTS = (
     "compare", "measures", "leak", "scaling", "softmax", "encoding", "distance", "learned", "order", "lab", "norms",
     "neighbours", "map", "residual", "lens", "output", "activity", "neurons", "nonlinearity", "knock", "flow", "before",

@@ -270,7 +270,7 @@ def attention_steps(trace: Trace, model: Transformer, name: str) -> AttentionSte
         rule=found.rule[layer],
         zero=found.zero[layer],
         skipped=_skipped(trace, stack, layer, part),
-        **_around(around, x, total),  # type: ignore[arg-type]
+        **_around(around, x, total),
     )
 
 
@@ -294,7 +294,7 @@ def feed_forward_steps(trace: Trace, model: Transformer, name: str) -> FeedForwa
         b_2=_numbers(inside.outer.bias),
         silenced=tuple(one.neuron for one in off if (one.stack, one.layer) == (stack, layer)),
         skipped=_skipped(trace, stack, layer, part),
-        **_around(around, x, total),  # type: ignore[arg-type]
+        **_around(around, x, total),
     )
 
 

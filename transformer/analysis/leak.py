@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import math
+
+import torch
 from torch import Tensor
 
+from transformer.model import Transformer
+from transformer.switching import edits_of
+from transformer.tap import EditingTap
 from transformer.trace import Trace
 
 LITTLE = 1.05  # a twentieth more or less surprised per token is a change a person would not notice
@@ -20,6 +26,19 @@ def moved(before: Trace, after: Trace) -> Tensor:
     if before.logits.shape != after.logits.shape:
         raise ValueError(f"logits {list(before.logits.shape)} and {list(after.logits.shape)} cannot be compared")
     return (before.logits - after.logits).abs().amax(-1)
+
+
+@torch.inference_mode()
+def step_by_step(trace: Trace, model: Transformer) -> float:
+    """Perplexity of the target where each token is predicted with nothing fed after it, as in decoding: a pass a step,
+    under the trace's switches. Of a model without the causal mask this is not what one pass over all of it gives."""
+    source, fed = (torch.tensor([ids], device=model.device) for ids in (trace.source_ids, trace.target_in_ids))
+    tap = EditingTap(edits_of(trace.interventions, model.config))
+    memory, total = model.encode(source, tap), 0.0
+    for step, token in enumerate(trace.target_out_ids):
+        hidden = model.decode(fed[:, : step + 1], memory, source, tap)[0, -1]
+        total -= float(model.project(hidden).log_softmax(-1)[token])
+    return math.exp(total / len(trace.target_out_ids))
 
 
 def peeking(with_mask: float, without: float) -> str:

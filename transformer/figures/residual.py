@@ -45,8 +45,8 @@ def stream_figure(
 ) -> go.Figure:
     """Lengths of the vectors at every sub-layer, as a line each.
 
-    lengths: of each of QUANTITIES, [sublayer]; sublayers: their names, in the order of the pass; stack: "encoder" or
-    "decoder"; pre: the model normalises before the sub-layer.
+    lengths: of those of QUANTITIES that there are, [sublayer]; sublayers: their names, in the order of the pass; stack:
+    "encoder" or "decoder"; pre: the model normalises before the sub-layer.
     """
     colour = SIDE[stack][theme]
     looks = {
@@ -56,7 +56,7 @@ def stream_figure(
         "normed": (INK[theme], "dash", "square"),
     }
     figure, x = go.Figure(), np.arange(len(sublayers))
-    for name in QUANTITIES:
+    for name in (one for one in QUANTITIES if one in lengths):
         ink, dash, symbol = looks[name]
         figure.add_scatter(
             x=x, y=np.asarray(lengths[name], np.float32), name=texts[name], mode="lines+markers",
@@ -98,21 +98,22 @@ def stream_heatmap(
 ) -> go.Figure:
     """Lengths of every token's vector at every sub-layer; a slider chooses among QUANTITIES.
 
-    lengths: of each of QUANTITIES, [sublayer, token]; labels: the tokens; sublayers: their names. One colour scale over
-    all frames, from 0 to where 99 % of the lengths end: a single vector ten times as long as the others (in en-de that
-    of <s> after the decoder's first feed-forward sub-layer) would leave all of them pale.
+    lengths: of those of QUANTITIES that there are, [sublayer, token]; labels: the tokens; sublayers: their names. One
+    colour scale over all frames, from 0 to where 99 % of the lengths end: a single vector ten times as long as the
+    others (in en-de that of <s> after the decoder's first feed-forward sub-layer) would leave all of them pale.
     """
-    values = {name: np.asarray(lengths[name], np.float32).T for name in QUANTITIES}
+    values = {name: np.asarray(lengths[name], np.float32).T for name in QUANTITIES if name in lengths}
+    first = "sum" if "sum" in values else "update"
     every = np.concatenate([one.ravel() for one in values.values()])
     most = float(np.quantile(every, 0.99))
     ends = f"≥ {most:.3g}" if float(every.max()) > most else f"{most:.3g}"
     scale = {"title": texts["length"], "tickvals": [0, most / 2, most], "ticktext": ["0", f"{most / 2:.3g}", ends]}
     frames = [go.Frame(data=[go.Heatmap(z=z)], name=texts[name]) for name, z in values.items()]
-    start = QUANTITIES.index("sum")
+    start = list(values).index(first)
     hover = f"%{{customdata}}<br>{texts['sublayer']} %{{x}}<br>{texts['length']} %{{z:.3f}}"
     figure = go.Figure(frames=frames)
     figure.add_heatmap(
-        z=values["sum"], zmin=0, zmax=most, colorscale=ramp(SIDE[stack], theme), colorbar=scale,
+        z=values[first], zmin=0, zmax=most, colorscale=ramp(SIDE[stack], theme), colorbar=scale,
         customdata=_each(numbered(labels), len(sublayers)), hovertemplate=hover + "<extra></extra>",
     )  # fmt: skip
     titled(slider(figure, texts["quantity"], start), texts["tokens"], texts["tokens_equation"])

@@ -12,6 +12,7 @@ from typing import Any
 
 from transformer.playground.frames import recorded_steps
 from transformer.playground.pairs import ExperimentError, check_pairs, divide, read_pairs
+from transformer.playground.recipe import recipe_text
 from transformer.training.data import Pair
 
 __all__ = ["TASKS", "Experiment", "ExperimentError", "read_pairs"]
@@ -235,6 +236,4 @@ class Experiment:
 
     def recipe(self) -> str:
         """A TOML file that `python -m transformer train --recipe` trains to the very same weights, on one thread."""
-        from transformer.playground.recipe import recipe_text
-
         return recipe_text(self)

@@ -16,7 +16,7 @@ from transformer.tap import KINDS
 RunSoFar = tuple[Experiment, Opening, Sequence[Frame], bool]  # ended: it made all its steps
 
 REACHED = 0.95  # share of exact outputs from which on the task counts as learned
-LEARNED, NOT_LEARNED = 0.9, 0.5  # what is learned at the end, what is not; in between nothing is said
+LEARNED, NOT_LEARNED = 0.9, 0.5  # shares from which on, and up to which, a task counts as learned or not at the end
 ALIKE = 0.05  # shares that differ by less are alike
 SOONER = 1.2  # of two that learn it: as many times more steps are slower
 WIDE = 64  # d_k of the paper's base model; section 3.2.1 speaks of "large values of d_k"

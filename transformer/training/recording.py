@@ -73,6 +73,8 @@ class Recording:
         for texts in (*self.sentences, *self.translations):
             if not all(isinstance(text, str) and len(text) <= LONGEST for text in texts):
                 raise ValueError(f"a sentence in it is no text of up to {LONGEST:,} characters")
+            if any(text != text.encode("utf-8", "replace").decode() for text in texts):
+                raise ValueError("a sentence in it holds half a character")  # as JSON may
         if len(self.scores) != len(steps) or [len(texts) for texts in self.translations] != [count] * len(steps):
             raise ValueError("it has not one score and one translation of every sentence for each state")
         for one in self.scores:

@@ -238,6 +238,7 @@ export function tellValues(state, data) {
     ...config,
     ...{ n, m, t: t + 1, next: t + 2, steps, layer: state[stack] + 1, layers: config[stack + "_layers"] },
     d_ff: formatCount(config.d_ff),
+    heads_named: factsHeads(config),
     vocab: formatCount(place === "source" ? config.vocab_size : config.output_size),
     vocab_source: formatCount(config.vocab_size),
     start: data.labels("target_in")[0],
@@ -256,6 +257,7 @@ export function tellValues(state, data) {
   };
 }
 
+export const factsHeads = ({ heads }) => (heads === 1 ? "1 head" : `${heads} heads`);
 const factsRootIs = (value) => (Number.isInteger(Math.sqrt(value)) ? "=" : "≈");
 const factsShort = (value) => String(Number(value.toPrecision(4)));
 

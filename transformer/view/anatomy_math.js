@@ -1,5 +1,5 @@
 import { el } from "./dom.js";
-import { factsProjected } from "./anatomy_facts.js";
+import { factsHeads, factsProjected } from "./anatomy_facts.js";
 import { stepsOf, isAttention, isFeedForward, isEmbedding } from "./anatomy_walk.js";
 
 // The paper's equations in MathML, which browsers set by themselves. An equation is made of named parts, and the part
@@ -218,7 +218,8 @@ function spokenEquation(sort, { place }, config, near, t, about) {
     return t("eq_output", { table, bias: config.output_bias ? t("eq_bias") : "" });
   }
   if (!near) return t("eq_place_" + config.norm + (config.residual === false ? "_alone" : ""));
-  const values = { ...config, input: config.norm === "pre" ? "z" : "x", factor: about.factor };
+  const input = config.norm === "pre" ? "z" : "x";
+  const values = { ...config, input, factor: about.factor, heads_named: factsHeads(config) };
   const inputs = place === "decoder.cross" ? "eq_inputs_cross" : "eq_inputs";
   const said = sort === "ff" ? ["eq_ff_" + config.activation] : [inputs, spokenScores(config, about), "eq_heads"];
   return [...(config.norm === "pre" ? ["eq_normed"] : []), ...said].map((key) => t(key, values)).join(" ");

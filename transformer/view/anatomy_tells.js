@@ -10,7 +10,7 @@ export const ANATOMY_TELLS = {
   tell_title_x_cross: "What comes in: x and memory",
   tell_title_norm: "LayerNorm",
   tell_title_project: "Queries, keys and values",
-  tell_title_split: "Dealt out to {heads} heads",
+  tell_title_split: "Dealt out to {heads_named}",
   tell_title_dot: "Every query times every key",
   tell_title_scale: "Divided by √{d_k}",
   tell_title_scale_off: "Not divided by √{d_k}",
@@ -111,10 +111,10 @@ export const ANATOMY_TELLS = {
     "which leaves the softmax as it was; that of Q does not.",
 
   tell_split:
-    "No number changes: the columns are dealt out to {heads} heads, {d_k} each. Every head attends by itself, and " +
+    "No number changes: the columns are dealt out to {heads_named}, {d_k} each. Every head attends by itself, and " +
     "all together cost about as much as one head of full width would (section 3.2.2).",
   tell_split_own:
-    "No number changes: the columns are dealt out to {heads} heads, of queries and keys {d_k} each, of values " +
+    "No number changes: the columns are dealt out to {heads_named}, of queries and keys {d_k} each, of values " +
     "{d_head}. The paper has d_k = d_v = d_model ÷ h (section 3.2.2); this model was given a d_k of its own (Table " +
     "3, rows B).",
   tell_more_split:
@@ -216,17 +216,17 @@ export const ANATOMY_TELLS = {
     "contributes.",
 
   tell_concat:
-    "No number changes: the outputs of {heads} heads, {d_head} numbers each, stand side by side again, head 1 first: " +
+    "No number changes: the outputs of {heads_named}, {d_head} numbers each, stand side by side again, head 1 first: " +
     "{d_model} numbers a token (section 3.2.2).",
   tell_more_concat:
     "In code this is a transpose and a reshape: [batch, head, query, d_v] becomes [batch, query, h · d_v]. Since h · " +
     "d_v = d_model, W^O is square.",
 
   tell_output:
-    "Times W^O, plus b^O: every column of the result draws on all {heads} heads (section 3.2.2). This is " +
+    "Times W^O, plus b^O: every column of the result draws on all {heads_named} (section 3.2.2). This is " +
     "Sublayer(x), what the sub-layer will add to x.",
   tell_output_alone:
-    "Times W^O, plus b^O: every column of the result draws on all {heads} heads (section 3.2.2). This is " +
+    "Times W^O, plus b^O: every column of the result draws on all {heads_named} (section 3.2.2). This is " +
     "Sublayer(x). It takes the place of x: no residual connection adds the two, as section 3.1 has it.",
   tell_output_skipped:
     "A switch of the lab leaves this sub-layer out: what it returns is set to 0. No residual connection carries x " +
@@ -295,13 +295,13 @@ export const ANATOMY_TELLS = {
     "Here the sentence goes in, as {n} tokens. Each becomes a row of {d_model} numbers, its embedding, and its " +
     "position is added (sections 3.4 and 3.5).",
   tell_model_encoder_self:
-    "Layer {layer} of {layers}. Each source token attends to all of them, in {heads} heads at once, and adds what it " +
+    "Layer {layer} of {layers}. Each source token attends to all of them, in {heads_named} at once, and adds what it " +
     "finds to its row (sections 3.1 and 3.2.3).",
   tell_model_encoder_ff:
     "Layer {layer} of {layers}. Each row passes through {d_ff} neurons by itself and adds the result (sections 3.1 " +
     "and 3.3).",
   tell_model_encoder_self_alone:
-    "Layer {layer} of {layers}. Each source token attends to all of them, in {heads} heads at once, and what it " +
+    "Layer {layer} of {layers}. Each source token attends to all of them, in {heads_named} at once, and what it " +
     "finds takes the place of its row: this model has no residual connections (sections 3.1 and 3.2.3).",
   tell_model_encoder_ff_alone:
     "Layer {layer} of {layers}. Each row passes through {d_ff} neurons by itself, and the result takes its place: " +
@@ -344,19 +344,19 @@ export const ANATOMY_TELLS = {
     "The encoder runs along the bottom, the decoder along the top. The layers behind the open one have the same " +
     "shape and weights of their own.",
   tell_layer_encoder_self:
-    "The first of the two sub-layers of an encoder layer: self-attention with {heads} heads, in which queries, keys " +
+    "The first of the two sub-layers of an encoder layer: self-attention with {heads_named}, in which queries, keys " +
     "and values all come from the layer before (sections 3.1 and 3.2.3).",
   tell_layer_encoder_ff:
     "The second of the two sub-layers of an encoder layer: a network of {d_ff} neurons, the same for every token " +
     "(sections 3.1 and 3.3).",
   tell_layer_decoder_self:
-    "The first of the three sub-layers of a decoder layer: self-attention with {heads} heads, masked so that no " +
+    "The first of the three sub-layers of a decoder layer: self-attention with {heads_named}, masked so that no " +
     "token sees a later one (sections 3.1 and 3.2.3).",
   tell_layer_decoder_self_off:
-    "The first of the three sub-layers of a decoder layer: self-attention with {heads} heads. A switch has taken its " +
+    "The first of the three sub-layers of a decoder layer: self-attention with {heads_named}. A switch has taken its " +
     "causal mask away: tokens see later ones (sections 3.1 and 3.2.3).",
   tell_layer_decoder_self_bare:
-    "The first of the three sub-layers of a decoder layer: self-attention with {heads} heads. This model was made " +
+    "The first of the three sub-layers of a decoder layer: self-attention with {heads_named}. This model was made " +
     "without the causal mask: tokens see later ones (sections 3.1 and 3.2.3).",
   tell_layer_decoder_cross:
     "The second of the three sub-layers of a decoder layer: queries come from the decoder, keys and values from the " +

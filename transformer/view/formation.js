@@ -57,13 +57,17 @@ class FormationView extends PlainView {
     this.told = data.step;
     this.at = Math.min(this.at, data.steps.length - 1);
     const arrays = Object.entries(data.kinds).map(([kind, ref]) => [kind, pack.array(ref), ref.shape]);
+    const habits = Object.entries(data.habits).map(([kind, ref]) => [kind, pack.array(ref), ref.shape]);
     const last = data.steps[data.steps.length - 1];
     this.states = data.steps.map((step, at) => {
       const cut = ([kind, all, [count]]) => {
         const size = all.length / count;
         return [kind, all.subarray(at * size, (at + 1) * size)];
       };
-      return { id: data.id, step, last, bytes: arrays.length ? Object.fromEntries(arrays.map(cut)) : null };
+      const state = { id: data.id, step, last, bytes: null };
+      if (!arrays.length) return state;
+      const habit = { shares: Object.fromEntries(habits.map(cut)), rows: data.rows, sentences: data.sentences.length };
+      return { ...state, bytes: Object.fromEntries(arrays.map(cut)), habits: habit };
     });
     const lists = (one) => JSON.stringify([one.sentences, one.formings, one.writes.length > 0]);
     this.rebuild = Boolean(before) && lists(before) !== lists(data);

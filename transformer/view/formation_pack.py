@@ -10,10 +10,12 @@ import numpy as np
 import torch
 
 from transformer.analysis.formation import Forming
+from transformer.analysis.heads import HeadStatistics
 from transformer.trace import Trace
 from transformer.view.pack import Writer
 from transformer.view.state import View
 
+HABITS = ("previous", "same", "next", "aligned")  # of `HeadStatistics`, in this order
 SHOWN = 240  # characters of a state's translation; an untrained one goes on until it is cut off
 
 
@@ -32,9 +34,16 @@ class Recorded(Protocol):
     def scores(self) -> tuple[dict[str, float], ...]: ...
 
 
+def _percent(found: HeadStatistics) -> torch.Tensor:
+    """[state, layer, head, habit] in whole percent, 255 where nothing could be measured."""
+    shares = torch.stack([getattr(found, name) for name in HABITS], -1)
+    return torch.where(shares.isnan(), 255.0, 100 * shares).round().byte()
+
+
 def formation_pack(
     recording: Recorded,
     fitting: Sequence[object | None],
+    statistics: Mapping[str, HeadStatistics],
     formings: Sequence[Forming],
     trace: Trace,
     here: int | None,
@@ -44,8 +53,8 @@ def formation_pack(
     """What the slider needs: 13 states of 11 source and 14 target tokens in 4 layers of 8 heads take 200 KB.
 
     here: number of the recorded sentence that the trace is of, None if it is of none: then no weights are sent.
-    fitting: for every recorded sentence something, or None where it cannot be opened. revision: handed back with each
-    report.
+    fitting: for every recorded sentence something, or None where it cannot be opened. statistics: of every kind,
+    [state, layer, head], over all of them. revision: handed back with each report.
     """
     writer = Writer()
     kinds: dict[str, Any] = {}
@@ -61,6 +70,8 @@ def formation_pack(
             "scores": [{name: round(one[name], 4) for name in ("loss", "bleu")} for one in recording.scores],
             "writes": [text if len(text) <= SHOWN else text[:SHOWN] + "…" for text in writes],
             "kinds": kinds,
+            "habits": {kind: writer.add(_percent(found)) for kind, found in statistics.items()} if kinds else {},
+            "rows": {kind: [found.rows, found.links] for kind, found in statistics.items()},
             "heads": {kind: len(arrays[0][0]) * len(arrays[0][0][0]) for kind, arrays in recording.weights.items()},
             "formings": [asdict(one) for one in formings],
             "sentences": [

@@ -27,7 +27,7 @@ export class SwitchCards {
     const { t } = this.hooks;
     const explained = t(`lab_${name}_title`);
     const title = el("span", { tabindex: "0", "aria-description": explained }, t("lab_" + name));
-    hint(title, this.hooks.tooltip, () => [explained]);
+    hint(title, this.hooks.tooltip, () => [title.getAttribute("aria-description")]);
     const card = el(
       "div",
       { class: "hs-card", "data-testid": "card-" + name, role: "group", "aria-label": t("lab_" + name) },
@@ -249,6 +249,7 @@ export class SwitchCards {
       this[name].card.toggleAttribute("data-switched", !on || (name === "padding" && this.lists.pad.length > 0));
       this.drawWhere(name, this[name].where, this.lists[name]);
     }
+    this.drawBare(subject.header);
     const pads = this.lists.pad.length ? this.lists.pad[this.lists.pad.length - 1].value : "0";
     if (document.activeElement !== this.pads || this.pads.value !== pads) this.pads.value = pads;
     const rules = this.lists.weights;
@@ -262,6 +263,17 @@ export class SwitchCards {
     this.zero.card.toggleAttribute("data-switched", out > 0);
     this.zero.mode.setAttribute("aria-pressed", String(subject.knocking));
     this.drawHide();
+  }
+
+  // A model that was made without the causal mask has none to take off.
+  drawBare({ causal, config }) {
+    const bare = causal === false || (config || {}).causal === false;
+    const { seg, where, card } = this.causal;
+    if (bare) this.press(seg, "off");
+    if (bare) card.removeAttribute("data-switched");
+    for (const control of [...seg.children, where.select]) control.disabled = bare;
+    const explained = this.hooks.t(bare ? "lab_causal_none" : "lab_causal_title");
+    card.querySelector(".hs-card-title span").setAttribute("aria-description", explained);
   }
 
   drawScaling() {

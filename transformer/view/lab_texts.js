@@ -20,6 +20,9 @@ export const LAB_TEXTS = {
   lab_causal: "Causal mask",
   lab_causal_title:
     "Hides later tokens from decoder self-attention, so that a prediction depends on what came before only (section 3.2.3).",
+  lab_causal_none:
+    "This model was made without the causal mask, so there is none to take off: its decoder self-attention sees later " +
+    "tokens too (section 3.2.3).",
   lab_padding: "Padding mask",
   lab_padding_title:
     "Hides <pad>, which fills a batch's shorter sentences up. Pad the source, then switch the mask off: it leaks.",

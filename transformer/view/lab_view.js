@@ -25,7 +25,8 @@ export class Lab {
   constructor(root, report) {
     this.root = root;
     this.report = report;
-    this.t = makeTexts(LAB_TEXTS);
+    this.texts = makeTexts(LAB_TEXTS);
+    this.t = (name, values) => this.texts(name, values); // a pack may bring others
     this.state = { ...STATE_DEFAULTS };
     this.lists = readSwitches({});
     this.models = {};
@@ -110,6 +111,7 @@ export class Lab {
     }
     const model = new TraceModel(pack);
     this.models[side] = model;
+    this.texts = makeTexts({ ...LAB_TEXTS, ...pack.header.texts });
     const waiting = this.exact[side].get(model.id);
     if (waiting) model.merge(waiting);
     return this.together();
@@ -272,8 +274,11 @@ export class Lab {
     element.dataset.kind = state.kind;
     element.classList.toggle("hs-narrow", this.width < LAB_NARROW * (state.big ? 1.1 : 1));
     this.drawCards();
-    for (const button of this.kindButtons)
+    for (const button of this.kindButtons) {
       button.setAttribute("aria-pressed", String(button.dataset.kind === state.kind));
+      const name = this.t("kind_" + button.dataset.kind);
+      if (button.textContent !== name) button.textContent = name;
+    }
     if (!this.panes.before || this.panes.before.kind !== state.kind) {
       this.panes = Object.fromEntries(PANES.map((name) => [name, this.pane(name, state.kind)]));
       this.work.replaceChildren(...PANES.map((name) => this.panes[name].element));

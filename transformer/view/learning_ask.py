@@ -1,4 +1,4 @@
-"""What a browser asks of the page that shows runs while they train, and the files it hands over: checked, never trusted.
+"""What a browser asks of the page that shows runs while they train, and the files it hands over: nothing is trusted.
 
 Every message of the picture has a number that rises; the pack that answers it carries the same one (`learning_pack`).
 """

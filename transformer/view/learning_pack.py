@@ -1,8 +1,8 @@
 """Runs while they train, as one block of bytes for the browser in the format of `transformer.view.pack`.
 
-The picture (training.js) holds every frame that it was given and asks for those that it lacks; its script is sent once,
-and the packs come through a small component beside it. A page mounts both in one fragment, so that an answer is a run of
-a few lines; nothing else may use the same keys:
+The picture (training.js) holds every frame that it was given and asks for those that it lacks; its script is sent
+once, and the packs come through a small component beside it. A page mounts both in one fragment, so that an answer is a
+run of a few lines:
 
     _picture = st.components.v2.component("headscope.training", js=script("training.js"), css=style("training.css"))
     _feed = st.components.v2.component("headscope.training_feed", js=script("feed.js"))
@@ -31,14 +31,14 @@ widget elsewhere was used) hands over `asked.have`, None: a pack without frames.
     labels    {run id: its name, what differs from the others: "Baseline", "no causal mask"}
     waiting   how many runs are in the line, those of other people included
     big       whether text is big ("Aa")
-    findings  [{"run": run id, "title": text, "predicts": text, "happened": text, "section": text such as "3.2.3", or "",
-              "verdict": "as predicted" | "differs" | "open"}], a row each of "What the paper predicts / What happened
-              here"; all texts are sentences in the reader's language, shown as they are
+    findings  [{"run": run id, "title": text, "predicts": text, "happened": text, "section": a text such as "3.2.3",
+              or "", "verdict": "as predicted" | "differs" | "open"}], a row each of "What the paper predicts / What
+              happened here"; all texts are sentences in the reader's language, shown as they are
     texts     {key of training_texts.js: translation}
 
-A file: `st.components.v2.component("headscope.training_file", js=script("training_file.js"), css=style("training.css"))`
-mounted with a key, `on_file_change=lambda: None` and data {"label": the button's text, "accept": ".zip", "big": bool,
-"texts": {}}; `learning_ask.read_file(found.file)` is the file, or None.
+A file: a component of script("training_file.js") and style("training.css"), mounted with a key,
+`on_file_change=lambda: None` and data {"label": the button's text, "accept": ".zip", "big": bool, "texts": {}};
+`learning_ask.read_file(found.file)` is the file, or None.
 """
 
 from __future__ import annotations

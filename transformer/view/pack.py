@@ -77,6 +77,17 @@ def _masks(writer: Writer, mask: Tensor) -> dict[str, Any]:
     }
 
 
+def view_texts(trace: Trace) -> dict[str, str]:
+    """Texts of the views that are others for this trace: masked attention is called so only where there is a mask, and
+    without one a token's probability is not the one that it was written with."""
+    if trace.causal:
+        return {}
+    return {
+        "kind_decoder_self": "Decoder self (no mask)",
+        "chip": "{token}: probability {p}, with the whole target in sight",
+    }
+
+
 def full_pack(
     trace: Trace,
     view: View,
@@ -137,7 +148,8 @@ def full_pack(
         "kinds": kinds,
         "exact": entries,
         "state": {**view.to_browser(), "revision": revision},
-        "texts": dict(texts or {}),
+        "causal": trace.causal,
+        "texts": {**(texts or {}), **view_texts(trace)},
         **(more or {}),
     }
     return writer.finish(header)

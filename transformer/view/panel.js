@@ -2,6 +2,7 @@ import { el } from "./dom.js";
 import { Grid } from "./grid.js";
 import { HeadPlot } from "./head.js";
 import { LinesPlot } from "./lines.js";
+import { habitsOf } from "./recorded.js";
 import { checkMatrix, meanEntropy, largestOf, strongestInRow } from "./matrix.js";
 import { formatWeight, formatDeviation } from "./format.js";
 
@@ -115,10 +116,19 @@ export class Panel {
       );
     if (model.recorded) {
       const badge = { class: "hs-badge", "data-testid": "recorded", title: t("recorded_title") };
+      const single = view.layer !== "all" && view.head !== "all";
+      const { rows, sentences } = model.recorded.habits;
+      const words = { sentences, rows: rows[this.kind][this.kind === "cross" ? 1 : 0] };
+      const known = single ? habitsOf(model, this.kind, view.layer, view.head) : [];
+      const habits = known.map(({ name, percent }) => {
+        const about = { "data-testid": "habit-" + name, title: t("habit_title_" + name, words) };
+        return el("span", about, t("habit_" + name) + " ", el("b", null, t("percent", { n: percent })));
+      });
       this.stats.replaceChildren(
         number("entropy", meanEntropy(view.raw, about.queries, about.keys), 3),
         number("largest", largestOf(view.raw), 4),
         el("span", badge, t("recorded")),
+        habits.length ? el("span", { class: "hs-habits" }, el("em", null, t("habits", words)), ...habits) : "",
         this.note,
       );
       return;

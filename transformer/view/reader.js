@@ -42,7 +42,8 @@ export class Reader {
     const key = view.columns[column][0];
     const latest = view.rows[row][view.rows[row].length - 1];
     const seen = view.columns.some((group, c) => group[0] > latest && !view.mask[row * view.keys + c]);
-    if (view.kind === "decoder_self" && key > latest && !seen) return "masked_cell";
+    const masked = this.explorer.model.header.causal !== false; // a mask that this model was made without hides nothing
+    if (view.kind === "decoder_self" && key > latest && !seen && masked) return "masked_cell";
     // A decoder may be fed <pad> first, which is no padding: only a source is padded.
     const { sides } = view;
     const padding = sides.columns === "source" && this.explorer.model.header.tokens.source[key] === "<pad>";

@@ -40,6 +40,21 @@ export const TEXTS = {
   formation_title: "Recorded states of this model's training, from random to trained",
   recorded: "recorded in 8 bits",
   recorded_title: "Every weight is known to 1/255; q and k of this state were not recorded",
+  percent: "{n} %",
+  habits: "Over {sentences} sentences, largest weight",
+  habit_previous: "on the previous token",
+  habit_same: "on itself",
+  habit_next: "on the next",
+  habit_aligned: "on the paired word",
+  habit_title_previous:
+    "Share of the {rows} rows of {sentences} recorded sentences, of those that have one, whose largest weight is on it",
+  habit_title_same:
+    "Share of the {rows} rows of {sentences} recorded sentences whose largest weight is there",
+  habit_title_next:
+    "Share of the {rows} rows of {sentences} recorded sentences, of those that have one, whose largest weight is on it",
+  habit_title_aligned:
+    "Share of the {rows} rows of {sentences} recorded sentences that predict a word which our list pairs with one of " +
+    "the source, whose largest weight is on that word",
   recorded_caption: "{caption}  (step {step} of {last} of the training)",
   save: "Save",
   save_png: "Picture (PNG)",

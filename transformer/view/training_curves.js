@@ -46,7 +46,8 @@ export class LearnCurves {
   makePlot({ name, series }) {
     const { t } = this.hooks;
     const values = el("span", { class: "learn-values", "data-testid": `training-values-${name}` });
-    const head = el("h2", null, el("span", null, t(name)), " ", el("small", null, t(name + "_unit")));
+    const head = el("h2", { title: t(name + "_title") }, el("span", null, t(name)), " ");
+    head.append(el("small", null, t(name + "_unit")));
     if (name === "loss") {
       this.log = el("input", { type: "checkbox", "data-testid": "training-log", change: () => this.hooks.redraw() });
       head.append(el("label", { class: "learn-log", title: t("log_title") }, this.log, t("log")));
@@ -138,8 +139,8 @@ export class LearnCurves {
     const mark = svgEl("g", { visibility: "hidden" }, learnMark(run.slot, 0, 0, 0.36 * this.places.em));
     const number = el("b");
     const value = el("span", { "data-slot": run.slot }, this.runs.length > 1 ? learnSwatch(run.slot) : null, number);
-    const [pieces, drawn] = [plot.series.map(() => []), plot.series.map(() => "")];
-    return { run, group, paths, mark, number, value, pieces, drawn, seen: plot.series.map(() => 0) };
+    const pieces = plot.series.map(() => []);
+    return { run, group, paths, mark, number, value, pieces, seen: plot.series.map(() => 0), until: -1 };
   }
 
   // The path of a series up to a frame, in pieces: [index of the frame, text], made once each.
@@ -172,10 +173,10 @@ export class LearnCurves {
       if (step !== null) plot.cursor.setAttribute("transform", `translate(${this.places.step(step).toFixed(1)} 0)`);
       for (const line of plot.lines) {
         const { run } = line;
-        line.paths.forEach((path, i) => {
-          const text = this.path(plot, line, i, run === chosen && growing ? index : Infinity);
-          if (text !== line.drawn[i]) path.setAttribute("d", (line.drawn[i] = text));
-        });
+        const until = run === chosen && growing ? index : run.last;
+        const path = (one, i) => one.setAttribute("d", this.path(plot, line, i, until));
+        if (line.until !== until) line.paths.forEach(path);
+        line.until = until;
         const at = this.at(run, step);
         const main = plot.series[plot.series.length - 1];
         const value = at < 0 ? null : run.latest(main, at);

@@ -54,6 +54,16 @@ export class LearnStage {
     this.same = el("section", same, this.sameTitle, this.sameBox);
     this.others = [];
     this.cell = null;
+    // Below the first screen: drawn while somebody sees it.
+    this.looks = new IntersectionObserver((entries) => {
+      this.seen = entries[entries.length - 1].isIntersecting;
+      if (this.seen && this.run) this.frame(this.store, this.run, this.index, true);
+    });
+    this.looks.observe(this.same);
+  }
+
+  destroy() {
+    this.looks.disconnect();
   }
 
   // -- what a person does ------------------------------------------------------------------------------------------
@@ -65,7 +75,7 @@ export class LearnStage {
       chosen: (kind) => (hooks.memory.place.kind === kind ? hooks.memory.place : null),
       choose: (kind, layer, head) => this.choose(kind, layer, head),
       hover: (kind, layer, head, row, column, event) => this.hoverTile(kind, layer, head, row, column, event),
-      unhover: () => hooks.tooltip.hide(),
+      unhover: () => this.unhover(),
       refresh: (grid) => grid.refresh(hooks.now().index),
     };
   }
@@ -78,9 +88,8 @@ export class LearnStage {
       t,
       axis: (side, direction) =>
         named() ? t(direction === "row" ? "row_axis" : "column_axis", { name: t("axis_" + side) }) : "",
-      hover: (view, [row, column], event) =>
-        hooks.tooltip.show(this.lines(view, row, column), event.clientX, event.clientY),
-      unhover: () => hooks.tooltip.hide(),
+      hover: (view, [row, column], event) => this.tell(() => this.lines(plot.view, row, column), event),
+      unhover: () => this.unhover(),
       choose: (view, cell) => this.chooseCell(cell, true),
     });
     plot.canvas.dataset.testid = testid;
@@ -137,6 +146,7 @@ export class LearnStage {
 
   // room: of TrainingView. Everything that stays from frame to frame.
   layout(store, run, theme, room) {
+    this.unhover();
     Object.assign(this, { store, run, theme, room });
     const { t, memory } = this.hooks;
     const kinds = this.shownKinds();
@@ -151,7 +161,7 @@ export class LearnStage {
     );
     const ready = Boolean(run && run.opening);
     this.grids.style.minHeight = this.one.style.minHeight = `${Math.floor(room.high)}px`;
-    this.example.textContent = ready ? t("example", { source: run.opening.source }) : "";
+    this.sayExample(ready ? run.opening : null);
     this.one.style.visibility = ready ? "" : "hidden";
     if (!ready) {
       this.boxes.replaceChildren(this.wait);
@@ -173,6 +183,13 @@ export class LearnStage {
     for (const kind of kinds) this.grid[kind].layout(run, theme, width, Math.floor(Math.max(least, each)));
     this.placeHead();
     this.layoutSame();
+  }
+
+  sayExample(opening) {
+    const { t } = this.hooks;
+    const values = opening && { ...opening, parameters: opening.parameters.toLocaleString("en") };
+    this.example.textContent = opening ? t("example", values) : "";
+    this.example.title = opening ? t("example_title", values) : "";
   }
 
   // The chosen head within what the run has.
@@ -257,7 +274,12 @@ export class LearnStage {
       this.enlarged.canvas.setAttribute("aria-label", label);
     }
     this.drawCell();
-    if (!this.others.length) return;
+    this.drawOthers(run, index, speak);
+    if (this.told) this.told();
+  }
+
+  drawOthers(run, index, speak) {
+    if (!this.others.length || !(this.seen || speak)) return;
     const { t } = this.hooks;
     const { step } = run.frames[index];
     const hint = t("same_hint", { title: this.sameName, step: this.step(run, index) });
@@ -302,12 +324,25 @@ export class LearnStage {
   }
 
   hoverTile(kind, layer, head, row, column, event) {
-    const { run, index, hooks } = this;
-    if (index < 0) return;
+    const { run, hooks } = this;
+    if (this.index < 0) return;
     const view = learnView(run, kind, layer, head, hooks.memory.rows);
-    view.bytes = run.matrix(index, kind, layer, head);
     const title = hooks.t("title_kind", { kind: this.kindName(run, kind), layer: layer + 1, head: head + 1 });
-    hooks.tooltip.show([title, ...this.lines(view, row, column)], event.clientX, event.clientY);
+    this.tell(() => {
+      view.bytes = run.matrix(this.index, kind, layer, head);
+      return [title, ...this.lines(view, row, column)];
+    }, event);
+  }
+
+  // Beside the pointer, and again with every frame while it stays there.
+  tell(lines, { clientX, clientY }) {
+    this.told = () => this.hooks.tooltip.show(lines(), clientX, clientY);
+    this.told();
+  }
+
+  unhover() {
+    this.told = null;
+    this.hooks.tooltip.hide();
   }
 
   drawCell() {

@@ -1,6 +1,7 @@
 // What the browser knows of runs while they train: every frame that it was given, in order, and how each run stands.
 
 const LEARN_ACTIVE = ["waiting", "starting", "training", "paused"];
+const LEARN_WINDOW = 8000; // milliseconds over which speed is measured
 export const LEARN_SLOTS = 4; // looks of runs: a colour, a dash and a mark each
 
 export class LearnStore {
@@ -56,6 +57,8 @@ export class LearnRun {
     this.frames = [];
     this.weights = []; // bytes of each frame
     this.pace = []; // [milliseconds, step] of the last packs: how fast it goes
+    this.trained = 0; // milliseconds seen here in which it trained
+    this.since = null;
   }
 
   get active() {
@@ -94,6 +97,7 @@ export class LearnRun {
 
   setOpening(opening) {
     this.opening = opening;
+    this.shownKey = JSON.stringify(opening.shown); // runs of one task and seed are shown on the same inputs
     const [source, target] = [opening.source_tokens.length, opening.target_in.length];
     const sizes = { encoder_self: [source, source], decoder_self: [target, target], cross: [target, source] };
     let start = 0;
@@ -143,13 +147,16 @@ export class LearnRun {
 
   // Speed over the last seconds, measured here: steps a second, pauses and other stages left out.
   follow(about, now) {
-    if (about.stage !== "training") {
+    const training = about.stage === "training";
+    if (training && this.since !== null) this.trained += now - this.since;
+    this.since = training ? now : null;
+    if (!training) {
       this.pace = [];
       return;
     }
     if (this.pace.length && this.pace[this.pace.length - 1][1] === about.step) return;
     this.pace.push([now, about.step]);
-    while (this.pace.length > 2 && now - this.pace[0][0] > 4000) this.pace.shift();
+    while (this.pace.length > 2 && now - this.pace[0][0] > LEARN_WINDOW) this.pace.shift();
   }
 
   get speed() {
@@ -158,8 +165,11 @@ export class LearnRun {
     return ended - began > 300 ? (1000 * (last - first)) / (ended - began) : null;
   }
 
+  // Seconds: to its last step, or to its limit, which also counts the time that measuring takes.
   get left() {
     const { speed, about } = this;
-    return speed ? (about.steps - about.step) / speed : null;
+    if (!speed) return null;
+    const limit = about.limit - Math.max(this.trained / 1000, about.seconds);
+    return Math.max(0, Math.min((about.steps - about.step) / speed, limit));
   }
 }

@@ -24,9 +24,8 @@ export class LearnPredictions {
     this.t = t;
     this.title = el("h2", null, el("span", null, t("predictions")), " ", el("small", null));
     this.body = el("tbody");
-    const names = ["column_input", "column_answer", "column_output", "column_verdict"];
-    const head = el("tr", null, ...names.map((name) => el("th", { scope: "col" }, t(name))));
-    this.table = el("table", { class: "learn-table learn-outputs" }, el("thead", null, head), this.body);
+    this.head = el("tr");
+    this.table = el("table", { class: "learn-table learn-outputs" }, el("thead", null, this.head), this.body);
     this.teacher = el("tbody");
     const inside = el("table", { class: "learn-table learn-teacher" }, this.teacher);
     this.element = el(
@@ -39,46 +38,64 @@ export class LearnPredictions {
     );
   }
 
-  // step: in words. A row is made anew only where what it says has changed.
-  draw(run, index, step) {
+  // step: in words. A cell is made anew only where what it says has changed.
+  draw(store, run, index, step) {
     const { t } = this;
     const frame = run && run.frames[index];
     this.element.hidden = !frame;
     if (!frame) return;
     this.title.lastChild.textContent = t("predictions_hint", { label: learnLabel(t, run), step });
     const { shown } = run.opening;
-    if (this.run !== run) {
-      this.run = run;
+    const beside = store.runs.filter((one) => one !== run && one.frames.length && one.shownKey === run.shownKey);
+    const key = [run, ...beside].map((one) => one.id + learnLabel(t, one)).join();
+    if (this.key !== key) {
+      this.key = key;
       this.rows = [];
       this.predicted = null;
-      this.body.replaceChildren(...shown.map((pair, i) => this.row(pair, i)));
+      const names = ["column_input", "column_answer", "column_output", "column_verdict"];
+      const others = beside.map((one) => el("th", { scope: "col" }, learnSwatch(one.slot), " ", learnLabel(t, one)));
+      this.head.replaceChildren(...names.map((name) => el("th", { scope: "col" }, t(name))), ...others);
+      this.body.replaceChildren(...shown.map((pair, i) => this.row(pair, i, beside)));
     }
-    this.rows.forEach((row, i) => {
-      const written = frame.outputs[i] ?? "";
-      if (row.written === written) return;
-      row.written = written;
-      const { element, wrong } = learnWritten(t, written, shown[i][1]);
-      row.output.replaceChildren(element);
-      const letters = Array.from(shown[i][1]).length;
-      row.verdict.textContent = wrong ? "✗ " + t("wrong", { wrong, letters }) : "✓ " + t("right");
-      row.verdict.className = wrong ? "hs-bad" : "hs-ok";
-    });
+    const frames = [frame, ...beside.map((one) => one.frames[one.frameAt(frame.step)])];
+    this.rows.forEach((row, i) => row.cells.forEach((cell, j) => this.write(row, cell, frames[j].outputs[i] ?? "")));
     const predicted = frame.predicted.join("\n");
     if (predicted === this.predicted) return;
     this.predicted = predicted;
     this.drawTeacher(run.opening, frame.predicted);
   }
 
-  // One of the shown inputs and its right answer; what is written comes with every frame.
-  row([source, target], i) {
+  // A cell of what a run wrote: the chosen one's with a verdict in words behind it, the others' with its sign alone.
+  write({ target }, cell, written) {
     const { t } = this;
-    const output = el("td", { "data-name": t("column_output") });
-    const verdict = el("span");
-    this.rows.push({ output, verdict, written: null });
+    if (cell.written === written) return;
+    cell.written = written;
+    const { element, wrong } = learnWritten(t, written, target);
+    const sign = wrong ? "✗ " : "✓ ";
+    const letters = Array.from(target).length;
+    cell.verdict.textContent = cell.words ? sign + (wrong ? t("wrong", { wrong, letters }) : t("right")) : sign;
+    cell.verdict.className = wrong ? "hs-bad" : "hs-ok";
+    cell.output.replaceChildren(...(cell.words ? [element] : [cell.verdict, element]));
+  }
+
+  // One of the shown inputs and its right answer; what is written comes with every frame.
+  row([source, target], i, beside) {
+    const { t } = this;
+    const cell = (name, words) => ({
+      output: el("td", { "data-name": name }),
+      verdict: el("span"),
+      words,
+      written: null,
+    });
+    const cells = [cell(t("column_output"), true), ...beside.map((one) => cell(learnLabel(t, one), false))];
+    this.rows.push({ target, cells });
     const name = el("th", { scope: "row" }, el("span", { class: "learn-letters", dir: "auto" }, source));
     if (i === 0) name.append(" ", el("small", null, t("row_example")));
-    const answer = el("td", { "data-name": t("column_answer") }, el("span", { class: "learn-letters", dir: "auto" }, target));
-    return el("tr", { "data-testid": "training-output" }, name, answer, output, el("td", null, verdict));
+    const right = el("span", { class: "learn-letters", dir: "auto" }, target);
+    const answer = el("td", { "data-name": t("column_answer") }, right);
+    const [{ output, verdict }, ...others] = cells;
+    const rest = others.map((one) => one.output);
+    return el("tr", { "data-testid": "training-output" }, name, answer, output, el("td", null, verdict), ...rest);
   }
 
   drawTeacher(opening, predicted) {

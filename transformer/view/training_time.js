@@ -41,9 +41,11 @@ export class LearnTime {
     if (this.mode !== mode) {
       this.mode = mode;
       this.playing.replaceChildren(
-        el("span", { "aria-hidden": "true" }, playing ? "❚❚ " : "▶ "),
+        el("span", { class: "learn-sign", "aria-hidden": "true" }, playing ? "❚❚" : "▶"),
         t(playing ? "play_hold" : "play"),
       );
+      this.playing.title = t(playing ? "play_hold_title" : "play_title");
+      this.playing.setAttribute("aria-label", this.playing.title);
       this.live.setAttribute("aria-pressed", String(mode === "live"));
     }
     const end = run ? run.end : 0;

@@ -21,6 +21,7 @@ const LEARN_NARROW = 820;
 const LEARN_PLACE = { kind: "cross", layer: Infinity, head: 0 }; // of the last layer, where alignment shows first
 const LEARN_HIGHEST = 760; // pixels at ordinary text: in a higher window the predictions come into sight
 const LEARN_SPOKEN = 5000; // milliseconds between two things said
+const LEARN_SETTLES = 250; // milliseconds
 const LEARN_LABELS = 1000; // milliseconds between two descriptions of the pictures while they move
 
 export class TrainingView {
@@ -48,6 +49,9 @@ export class TrainingView {
   destroy() {
     this.asker.stop();
     this.look.stop();
+    if (this.stage) this.stage.destroy();
+    clearTimeout(this.speaking);
+    clearTimeout(this.settling);
     cancelAnimationFrame(this.ticking);
     cancelAnimationFrame(this.scheduled);
     this.element.remove();
@@ -88,6 +92,7 @@ export class TrainingView {
   build() {
     const texts = JSON.stringify(this.store.more.texts || {});
     if (this.t && texts === this.textsKey) return;
+    if (this.stage) this.stage.destroy();
     this.textsKey = texts;
     const t = (this.t = makeTexts(this.store.more.texts, TRAINING_TEXTS));
     this.tooltip = makeTooltip(this.element);
@@ -171,7 +176,9 @@ export class TrainingView {
     if (index > run.last && run.active) return this.goLive();
     this.player.hold();
     this.shown = Math.max(0, Math.min(run.last, index));
-    this.drawFrame(performance.now(), true);
+    this.drawFrame(performance.now());
+    clearTimeout(this.settling); // descriptions wait until nobody drags
+    this.settling = setTimeout(() => this.drawFrame(performance.now(), true), LEARN_SETTLES);
     return undefined;
   }
 
@@ -275,16 +282,25 @@ export class TrainingView {
     this.time.draw(run, index, this.player.mode);
     this.curves.update(run, Math.max(0, index), this.player.mode !== "held", speak);
     this.stage.frame(store, run, index, speak);
-    this.predictions.draw(run, index, this.stepText(run, index));
+    this.predictions.draw(store, run, index, this.stepText(run, index));
     this.findings.draw(store);
     this.element.dataset.frame = `${run ? run.id : ""}:${index}`;
     if (this.took) this.took.push(performance.now() - began); // a benchmark counts
     this.speakUp(now, index);
   }
 
+  // How it goes, every few seconds at most; what was held back is said later, the end of a run above all.
   speakUp(now, index) {
     const { run, t } = this;
-    if (index < 0 || now - this.spokenAt < LEARN_SPOKEN || this.player.mode !== "live") return;
+    if (index < 0 || this.player.mode !== "live") return;
+    const wait = this.spokenAt + LEARN_SPOKEN - now;
+    if (wait > 0) {
+      this.speaking ??= setTimeout(() => {
+        this.speaking = null;
+        this.speakUp(performance.now(), this.run && this.run.frames.length ? Math.min(this.shown, this.run.last) : -1);
+      }, wait);
+      return;
+    }
     const values = {
       label: learnLabel(t, run),
       stage: learnStage(t, run, this.store.more.waiting),

@@ -1,0 +1,97 @@
+"""The anatomy and the lab, in a browser, of models that a part of the paper was taken away from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+
+from tests.browser.conftest import start, stop
+from tests.browser.test_anatomy import Anatomy
+from tests.build import tiny_model, tiny_tokenizer
+from transformer.checkpoint import save_checkpoint
+from transformer.config import ModelConfig
+from transformer.pretrained import load
+from transformer.view.anatomy_state import PLACES, steps_of
+
+pytest.importorskip("playwright")
+from playwright.sync_api import BrowserContext, expect
+
+KINDS: dict[str, dict[str, Any]] = {
+    "bare": {"residual": False, "norm": "none", "heads": 1, "decoder_layers": 1},
+    "unmasked": {"causal": False, "positions": "none", "scaling": False},
+}
+TEXTS = {"source": "ka lo minu re", "target": "zen pol vu ti"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place, tokenizer = tmp_path_factory.mktemp("left-out"), tiny_tokenizer()
+    for kind, changes in KINDS.items():
+        model = tiny_model(3, vocab_size=len(tokenizer), **changes)
+        save_checkpoint(place / kind, model, tokenizer, ("Invented", "Imagined"))
+    return place
+
+
+@pytest.fixture(scope="module")
+def server(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    log = tmp_path_factory.mktemp("server") / "log"
+    process, address = start(log, HEADSCOPE_CHECKPOINTS=str(folder))
+    yield address
+    stop(process)
+
+
+def stops(config: ModelConfig) -> list[tuple[str, str]]:
+    """(place, step) of every stop at the zoom "sub", in the order of the pass."""
+    layers = {"encoder": config.encoder_layers, "decoder": config.decoder_layers}
+    found = []
+    for side, stack in (("source", "encoder"), ("target", "decoder")):
+        inside = [one for one in PLACES if one.startswith(f"{stack}.")]
+        found += [side, *inside * layers[stack]]
+    return [(place, step) for place in (*found, "output") for step in steps_of(place, config)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_way_through_the_model_has_the_steps_the_model_has(
+    context: BrowserContext, server: str, folder: Path, kind: str
+) -> None:
+    """Every step from the first to the last by the arrow key, each drawn; and from afar only the connections there
+    are."""
+    config = load(folder / kind).config
+    page = Anatomy(context, server, checkpoint=kind, zoom="sub", place="source", **TEXTS)
+    walked = []
+    for _ in stops(config):
+        at = page.at
+        walked.append((at["place"], at["step"]))
+        drawn = page.element.evaluate("(one) => one.anatomy.scene.filter((item) => item.kind === 'matrix').length")
+        assert drawn or at["place"] == "output", walked[-1]
+        page.page.get_by_test_id("anatomy-stage").focus()
+        page.page.keyboard.press("ArrowRight")
+        page.settle()
+    assert walked == stops(config)
+    page.go(zoom="model", place="decoder.self")
+    keys = page.element.evaluate("(one) => one.anatomy.scene.map((item) => item.key)")
+    assert bool([key for key in keys if key.startswith("around:")]) == config.residual
+    assert bool([key for key in keys if key.startswith("pill:")]) == (config.residual or config.norm == "post")
+    said = page.page.get_by_test_id("tell-title").inner_text()
+    assert said == ("Decoder self-attention (masked)" if config.causal else "Decoder self-attention (no mask)")
+    assert not page.problems
+
+
+def test_the_lab_has_no_mask_to_take_off(context: BrowserContext, server: str) -> None:
+    page = context.new_page()
+    for kind in KINDS:
+        page.goto(f"{server}/lab?{urlencode({'checkpoint': kind, **TEXTS})}")
+        page.locator("[data-testid=lab][data-drawn]").wait_for()
+        buttons = [page.get_by_test_id(f"causal-{name}") for name in ("on", "off")]
+        pressed = [one.get_attribute("aria-pressed") for one in buttons]
+        name = page.get_by_test_id("lab-kind-decoder_self")
+        if kind == "unmasked":
+            assert pressed == ["false", "true"] and all(one.is_disabled() for one in buttons)
+            expect(name).to_have_text("Decoder self (no mask)")
+        else:
+            assert pressed == ["true", "false"] and not any(one.is_disabled() for one in buttons)
+            expect(name).to_have_text("Decoder self (masked)")

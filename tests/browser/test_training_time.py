@@ -1,0 +1,128 @@
+"""Runs while they train, in a real Chromium: time is the browser's own, and only what is new is asked for."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.browser.training_runs import a_run
+
+pytest.importorskip("playwright")
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.browser.training_page import RUNNING, SMALL, Picture
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Page:
+    return context.new_page()
+
+
+def test_it_moves_while_it_trains_and_shows_nothing_that_was_not_recorded(page: Page, training_page: str) -> None:
+    run = a_run(0, SMALL)
+    picture = Picture(page, f"{training_page}/?runs=1&rate=60")
+    code = "(() => { v.seen = []; const draw = v.drawFrame.bind(v); "
+    code += "v.drawFrame = (...given) => { draw(...given); v.seen.push(v.shown); }; return v.store.runs[0].last; })()"
+    begun = picture.tell(code)
+    picture.done()
+    seen, asks = picture.tell("v.seen"), picture.log()["asks"]
+    assert seen == sorted(seen) and seen[-1] == len(run.every) - 1
+    assert len(set(seen)) > asks + 10  # more pictures than answers: frames of one answer are spread
+    assert len(set(seen)) > (len(run.every) - begun) * 0.5
+    steps = picture.tell("v.store.runs[0].frames.map((frame) => frame.step)")
+    assert steps == list(run.opening.recorded)
+    assert "all 400 steps done" in picture.cards()[0]
+
+
+def test_a_gap_is_asked_for_again(page: Page, training_page: str) -> None:
+    run = a_run(0, SMALL)
+    picture = Picture(page, f"{training_page}/?runs=1&rate=80&gap=1").done()
+    assert picture.log()["asks"] > 3  # the third was answered with a gap
+    rows = picture.tell("v.store.runs[0].weights.map((one) => [...one])")
+    assert [bytes(row) for row in rows] == [frame.weights for frame in run.every]
+
+
+def test_it_asks_only_while_something_trains(page: Page, training_page: str) -> None:
+    picture = Picture(page, f"{training_page}/?runs=2").done()
+    picture.sent.clear()
+    page.wait_for_timeout(4000)
+    assert picture.sent == []
+
+
+def test_who_comes_back_finds_every_frame_and_the_run_goes_on(page: Page, training_page: str) -> None:
+    picture = Picture(page, f"{training_page}/?runs=1&rate=30")
+    picture.until("v.store.runs[0].frames.length > 30")
+    page.get_by_text("Away").click()
+    expect(picture.root).to_have_count(0)
+    page.wait_for_timeout(500)
+    page.get_by_text("Away").click()
+    picture.until("v.store.runs[0].frames.length > 40")
+    picture.done()
+    assert picture.tell("v.store.runs[0].frames.map((frame) => frame.step)") == list(a_run(0, SMALL).opening.recorded)
+    assert not picture.errors
+
+
+def test_a_page_that_runs_again_for_another_reason_changes_nothing(page: Page, training_page: str) -> None:
+    picture = Picture(page, f"{training_page}/?runs=2&lines=1").done()
+    picture.slide(50)
+    page.get_by_role("button", name="A line of the page").click()
+    page.wait_for_timeout(600)
+    picture.done()
+    assert picture.tell("[v.shown, v.player.mode, v.store.runs.map((run) => run.frames.length)]")[:2] == [50, "held"]
+
+
+def test_commands_reach_the_page(page: Page, training_page: str) -> None:
+    picture = Picture(page, f"{training_page}/?runs=2&rate=20")
+    first = page.get_by_test_id("training-run").first
+    first.get_by_role("button", name="Baseline: pause").click()
+    expect(first).to_contain_text("paused at step")
+    first.get_by_role("button", name="Baseline: go on").click()
+    first.get_by_role("button", name="Baseline: stop").click()
+    expect(first).to_contain_text("stopped at step")
+    second = page.get_by_test_id("training-run").nth(1)
+    second.get_by_role("button", name="no causal mask: stop").click()
+    picture.done()
+    second.get_by_role("button", name="again with seed 3").click()
+    second.get_by_role("button", name="remove").click()
+    expect(page.get_by_test_id("training-run")).to_have_count(1)
+    page.wait_for_selector(RUNNING, state="detached")
+    one, two = "000000000000", "000000000001"
+    assert picture.log()["log"] == [
+        [one, "pause"], [one, "go"], [one, "stop"], [two, "stop"], [two, "again"], [two, "remove"]
+    ]  # fmt: skip
+
+
+def test_a_run_in_the_line_says_where_it_stands(page: Page, training_page: str) -> None:
+    picture = Picture(page, f"{training_page}/?runs=2&line=1")
+    expect(page.get_by_test_id("training-run").nth(1)).to_contain_text("2nd of 3 waiting")
+    expect(page.get_by_test_id("training-run").nth(1)).to_contain_text("at most 120 s")
+    assert picture.tell("v.run.id") == "000000000000"  # what is looked at is what has frames
+    picture.sent.clear()
+    page.wait_for_timeout(2000)
+    assert picture.sent  # somebody may begin to train at any time
+
+
+def test_played_from_the_start(page: Page, training_page: str) -> None:
+    picture = Picture(page, f"{training_page}/?runs=1").done()
+    picture.sent.clear()
+    page.get_by_test_id("training-play").click()
+    picture.until("v.player.mode === 'play' && v.shown > 3 && v.shown < 100")
+    page.get_by_test_id("training-play").click()
+    held = picture.tell("v.shown")
+    page.wait_for_timeout(400)
+    assert picture.tell("[v.shown, v.player.mode]") == [held, "held"]
+    page.get_by_test_id("training-live").click()
+    expect(page.get_by_test_id("training-live")).to_have_attribute("aria-pressed", "true")
+    assert picture.tell("v.shown") == len(a_run(0, SMALL).every) - 1
+    assert picture.sent == []
+
+
+def test_a_file_goes_to_the_page(page: Page, training_page: str) -> None:
+    picture = Picture(page, f"{training_page}/?runs=1").done()
+    place = page.get_by_test_id("training-file-input")
+    place.set_input_files({"name": "my <b>model.zip", "mimeType": "application/zip", "buffer": bytes(range(256)) * 40})
+    expect(page.get_by_test_id("stText").last).to_have_text("file: my <b>model.zip, 10240 bytes")
+    page.wait_for_selector(RUNNING, state="detached")
+    picture.sent.clear()
+    place.set_input_files({"name": "large.zip", "mimeType": "application/zip", "buffer": b"\0" * 8_100_000})
+    expect(page.get_by_test_id("training-file")).to_contain_text("large.zip has 8.1 MB; at most 8 MB can be loaded.")
+    assert picture.sent == []

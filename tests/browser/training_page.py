@@ -1,0 +1,99 @@
+"""A page with the picture of runs while they train, and what its pixels should be."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+from playwright.sync_api import Page
+
+from tests.browser.training_runs import MadeUp, Sizes
+
+PAPER, INK = (252, 252, 251), (22, 24, 29)
+HUES = {"encoder_self": (11, 99, 176), "decoder_self": (181, 73, 10), "cross": (122, 47, 143)}
+SMALL = Sizes(2, 4, 10, 400)
+RUNNING = "[data-testid=stApp][data-test-script-state=running]"
+
+
+class Picture:
+    """A page with the picture, and what it sends."""
+
+    def __init__(self, page: Page, link: str) -> None:
+        self.page = page
+        self.sent: list[Any] = []
+        self.errors: list[str] = []
+        page.on("websocket", lambda socket: socket.on("framesent", lambda frame: self.sent.append(frame)))
+        page.on("pageerror", lambda error: self.errors.append(str(error)))
+        page.goto(link)
+        page.wait_for_selector("[data-frame]")
+        self.root = page.get_by_test_id("training")
+
+    def tell(self, code: str) -> Any:
+        """The value of an expression, with the view as `v`."""
+        return self.root.evaluate(f"(element) => {{ const v = element.training; return {code}; }}")
+
+    def until(self, code: str) -> None:
+        """Wait until an expression is true."""
+        deep = "[...document.querySelectorAll('*')].flatMap((e) => e.shadowRoot ? [e.shadowRoot] : [document])"
+        find = f"{deep}.map((root) => root.querySelector('[data-testid=training]')).find(Boolean)"
+        self.page.wait_for_function(f"() => {{ const e = {find}; const v = e && e.training; return v && ({code}); }}")
+
+    def done(self) -> Picture:
+        """All that was recorded is here, and nothing moves or is asked any more."""
+        self.until("v.store.runs.length && !v.store.active && !v.store.lacks && !v.player.moving(v.shown)")
+        self.page.wait_for_selector(RUNNING, state="detached")
+        return self
+
+    def slide(self, index: int) -> None:
+        slider = self.page.get_by_test_id("training-slider")
+        slider.evaluate("(one, value) => { one.value = value; one.dispatchEvent(new Event('input')); }", index)
+
+    def cards(self) -> list[str]:
+        return self.page.get_by_test_id("training-run").all_inner_texts()
+
+    def log(self) -> Any:
+        """What the page of the test says of asks and commands."""
+        return json.loads(self.page.get_by_test_id("stText").first.inner_text())
+
+
+def ramp(kind: str) -> np.ndarray:
+    """The 256 colours of colour.js in the light theme, written down once more."""
+    hue = np.array(HUES[kind], dtype=float)
+
+    def mix(a: Any, b: Any, share: float) -> np.ndarray:
+        return np.floor(np.array(a) + (np.array(b) - np.array(a)) * share + 0.5)
+
+    end = mix(hue, hue * 0.14 + 6, 0.62)
+    at = [(i / 255) ** 0.72 for i in range(256)]
+    return np.array([mix(PAPER, hue, x / 0.75) if x < 0.75 else mix(hue, end, (x - 0.75) / 0.25) for x in at])
+
+
+def pixels(canvas: Any, places: list[tuple[float, float]]) -> np.ndarray:
+    """Colours of a canvas at places in CSS pixels."""
+    code = """(canvas, places) => {
+      const ratio = canvas.width / canvas.getBoundingClientRect().width;
+      const { data, width } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+      const at = ([x, y]) => 4 * (Math.floor(y * ratio) * width + Math.floor(x * ratio));
+      return places.map((place) => [...data.slice(at(place), at(place) + 3)]);
+    }"""
+    return np.array(canvas.evaluate(code, places))
+
+
+def expected(run: MadeUp, index: int, kind: str, layer: int, head: int) -> np.ndarray:
+    """The colour of every cell of a head, row after row; where the mask hides it that of a masked cell."""
+    matrix = run.every[index].attention(run.opening)[kind][layer, head]
+    colours = ramp(kind)[matrix]
+    if kind == "decoder_self" and run.experiment.causal:
+        masked = np.floor(np.array(INK) + (np.array(PAPER) - np.array(INK)) * 0.93 + 0.5)
+        colours[np.triu_indices(len(matrix), 1)] = masked
+    return colours.reshape(-1, 3)
+
+
+def tile(picture: Picture, kind: str, layer: int, head: int, cells: int) -> np.ndarray:
+    grid = picture.page.get_by_test_id(f"training-grid-{kind}")
+    place = next(
+        one for one in json.loads(grid.get_attribute("data-plot") or "") if (one["layer"], one["head"]) == (layer, head)
+    )
+    at = [(i + 0.5) / cells for i in range(cells)]
+    return pixels(grid, [(place["x"] + place["w"] * c, place["y"] + place["h"] * r) for r in at for c in at])
