@@ -178,10 +178,10 @@ def measure(model: Pretrained, quick: bool = False) -> list[Table]:
 
 
 NOTES = {
-    "drawing": "Made-up runs whose attention is as large as a real one's, 1440x900: all heads, the enlarged one, with "
-    "several runs the same head of each, curves' cursor, values and predictions. Our code: from beginning to end of a "
-    "redraw, without what the browser does with it; the main thread: everything it did, its own drawing included, in a "
-    "browser without a graphics card.",
+    "drawing": "Made-up runs whose attention is as large as a real one's, 1440x900: all heads, the enlarged one, "
+    "curves' cursor, values and predictions; the same head of every run is below the first screen, and drawn in sight. "
+    "Our code: from beginning to end of a redraw, without what the browser does with it; the main thread: all it "
+    "did, its own drawing included, in a browser without a graphics card.",
     "keeping": "Attention: 8 bits a weight, outside JavaScript's heap. Between the two looks at the heap the whole "
     f"training was gone through {ROUNDS} times.",
     "travelling": f"{RATE} steps a second, all recorded frames sent as the page asks for them, the picture following. "

@@ -27,7 +27,10 @@ BYTES = LAYERS * HEADS * (SOURCE * SOURCE + TARGET * TARGET + TARGET * SOURCE)
 
 def send(kind: str, body: bytes = b"", **values: Any) -> None:
     header = json.dumps({"kind": kind, **values}).encode()
-    OUT.write(struct.pack("<II", len(header), len(body)) + header + body)
+    try:
+        OUT.write(struct.pack("<II", len(header), len(body)) + header + body)
+    except OSError:  # nobody reads any more
+        os._exit(0)
 
 
 def opening(steps: int) -> dict[str, Any]:

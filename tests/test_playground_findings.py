@@ -117,7 +117,7 @@ EARLY = (0.0, 0.97, 0.97, 1.0, 1.0)
         ({"positions": "learned"}, LEARNED, {}, True), ({"positions": "learned"}, HALF, {}, False),
         ({"heads": 1}, FAILS, {}, True), ({"heads": 1}, LATE, {}, True), ({"heads": 1}, LEARNED, {}, False),
         ({"heads": 1}, EARLY, {}, False), ({"residual": False}, HALF, {}, True),
-        ({"scaling": False}, LEARNED, {}, True), ({"scaling": False}, LATE, {}, False),  # d_k is 16: alike
+        ({"scaling": False}, LATE, {}, True), ({"scaling": False}, FAILS, {}, False),  # d_k is 16: alike
         ({"dropout": 0.1}, EARLY, {}, True), ({"dropout": 0.1}, LATE, {}, False),
         ({"smoothing": 0.1}, EARLY, {"validation_loss": 0.5}, True),
         ({"smoothing": 0.1}, LEARNED, {"validation_loss": 0.5}, False),

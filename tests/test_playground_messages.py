@@ -109,8 +109,8 @@ def test_sizes_are_refused_before_anything_is_read() -> None:
         with pytest.raises(MessageError, match="at most 0 are allowed"):
             read(Counting(packed(json.dumps({"kind": kind}).encode(), b"x")))
     text = b'{"kind":"done"}'
-    with pytest.raises(MessageError, match="at most 45,000,000"):
-        read(Counting(LENGTHS.pack(len(text), 45_000_001) + text))
+    with pytest.raises(MessageError, match="at most 50,000,000"):
+        read(Counting(LENGTHS.pack(len(text), 50_000_001) + text))
     assert Counting.most <= HEADER
 
 

@@ -15,7 +15,7 @@ def _found() -> dict[str, list[effects.Measured]]:
     kept = json.loads(effects.TABLE.read_text(encoding="utf-8"))
     assert tuple(kept["seeds"]) == effects.SEEDS
     return {
-        name: [effects.Measured(Numbers(**run["numbers"]), run["training"], run["all"]) for run in runs]
+        name: [effects.Measured(Numbers(seconds=None, **run["numbers"]), run["training"], run["all"]) for run in runs]
         for name, runs in kept["presets"].items()
     }
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.fake_workshop import FAKE, LONG, QUICK, ROOT, Fake, Start, ended, here, trains, until, workshops
 from tests.processes import PATIENCE, children, gone
+from tests.workshops import FAKE, LONG, QUICK, ROOT, Fake, Start, ended, here, trains, until, workshops
 from transformer.playground.worker_process import MEMORY
 from transformer.playground.workshop import Workshop
 
@@ -176,7 +176,7 @@ PARENT = """
 import sys, time
 from transformer.playground.experiment import Experiment
 from transformer.playground.workshop import Workshop
-from tests.fake_workshop import LONG, QUICK
+from tests.workshops import LONG, QUICK
 real = not sys.argv[1:]
 shop = Workshop(2, 1e5, **({} if real else {"command": sys.argv[1:], "patience": QUICK}))
 runs = [shop.begin(Experiment(steps=5000, seed=n) if real else LONG, lambda: True) for n in range(3)]

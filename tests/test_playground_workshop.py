@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.fake_workshop import LONG, Fake, Start, ended, here, trains, until, workshops
 from tests.processes import children
+from tests.workshops import LONG, Fake, Start, ended, here, trains, until, workshops
 from transformer.playground import workshop
 from transformer.playground.live_run import LiveRun
 from transformer.playground.workshop import EACH, LINE, WorkshopError

@@ -237,3 +237,16 @@ def test_nothing_is_cut_off_while_it_trains(small: Page, server: str) -> None:
     stage(small, "done")
     expect(small.locator("[class*=st-key-hs-after-]")).to_have_count(1)
     assert not small.evaluate(SCROLLS)
+
+
+@pytest.mark.parametrize("width, link", [(1280, ""), (1280, "training"), (1440, "?big=1"), (1440, "anatomy?big=1")])
+def test_eight_pages_and_the_menus_stand_in_one_line(page: Page, server: str, width: int, link: str) -> None:
+    page.set_viewport_size({"width": width, "height": 800})
+    page.goto(f"{server}/{link}")
+    settled(page)
+    links = page.locator(".st-key-hs-header [data-testid=stPageLink]")
+    expect(links).to_have_count(8)
+    big = page.get_by_role("button", name="Aa")
+    first, last = links.first.bounding_box(), big.bounding_box()
+    assert first and last and abs((first["y"] + first["height"] / 2) - (last["y"] + last["height"] / 2)) < 12
+    assert last["x"] + last["width"] <= width

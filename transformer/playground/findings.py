@@ -105,7 +105,10 @@ def _better(pair: _Pair) -> bool | None:
 
 
 def _alike(pair: _Pair) -> bool | None:
-    return None if (order := _order(pair)) is None else order == 0
+    """Whether both end as well: it is of results that the paper says so, not of how soon they come."""
+    if pair.base.exact is None or pair.other.exact is None:
+        return None
+    return abs(pair.base.exact - pair.other.exact) <= ALIKE
 
 
 def _leaks(pair: _Pair) -> bool | None:

@@ -33,7 +33,7 @@ class Patience:
     gone: float = 10.0
     start: float = 120.0
     silence: float = 60.0
-    stop: float = 10.0
+    stop: float = 30.0
     pause: float = 120.0
     unused: float = 60.0
     look: float = 0.25

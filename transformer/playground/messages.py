@@ -18,7 +18,7 @@ from transformer.playground.frames import LARGEST, MOST
 
 LENGTHS = struct.Struct("<II")
 HEADER = 64_000  # bytes; an opening of 64 tokens a side takes 3,000
-RESULT = 45_000_000  # bytes of a trained model's zip: 10 million parameters, 4 bytes each where 2 are not enough
+RESULT = 50_000_000  # bytes of a trained model's zip: 12 million parameters, 4 bytes each where 2 are not enough
 WEIGHTS = 2 * LARGEST  # bytes of all frames of a run; one more than planned is recorded where a run is stopped
 FRAMES = 2 * MOST
 STEPS = 1_000_000

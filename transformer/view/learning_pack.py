@@ -129,6 +129,7 @@ def _run(run: Run, label: str, have: int | None, room: int, writer: Writer) -> t
         "seed": run.experiment.seed,
         "causal": run.experiment.causal,
         "openable": run.result is not None,
+        "pause_left": math.ceil(getattr(run, "pause_left", 0.0)) if run.stage == "paused" else 0,
     }
     there = len(run.frames)  # the list grows meanwhile; what it has now stays
     start = there if have is None else min(have, there)
@@ -158,9 +159,9 @@ def learning_pack(
     the runs stand. more: see the docstring of this module. number: of the message that is answered.
 
     header["runs"], in the order given: id, label, stage, place, reason, error, step, seconds, limit, steps, seed,
-    causal, openable; opening (a table, or None where the browser has it); from, the index of the first frame in this
-    pack; recorded, how many frames there are; frames, a table each without weights; weights, uint8 [frames, bytes a
-    frame], or None without frames.
+    causal, openable; pause_left, seconds until a pause ends by itself, 0 without one; opening (a table, or None where
+    the browser has it); from, the index of the first frame in this pack; recorded, how many frames there are; frames, a
+    table each without weights; weights, uint8 [frames, bytes a frame], or None without frames.
     """
     writer = Writer()
     labels = more.get("labels") or {}

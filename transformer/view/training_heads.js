@@ -102,7 +102,10 @@ export class LearnGrid {
       context.fillText(text, x, y);
     };
     const { t } = this.hooks;
+    context.lineWidth = 1;
+    context.strokeStyle = cssColour(theme.line);
     for (const r of rects) {
+      context.strokeRect(r.x - 0.5, r.y - 0.5, r.w + 1, r.h + 1); // around the cells, which a frame paints over
       const [head, layer] = [at && r.head === at.head, at && r.layer === at.layer];
       if (r.layer === 0) write(t("short_head", { n: r.head + 1 }), head, r.x + r.w / 2, place.top - 9, "center");
       if (r.head === 0) write(t("short_layer", { n: r.layer + 1 }), layer, place.left - 5, r.y + r.h / 2, "right");
@@ -112,9 +115,6 @@ export class LearnGrid {
   outlines() {
     const { context, theme } = this;
     const chosen = this.hooks.chosen(this.kind);
-    context.lineWidth = 1;
-    context.strokeStyle = cssColour(theme.line);
-    for (const r of this.rects) context.strokeRect(r.x - 0.5, r.y - 0.5, r.w + 1, r.h + 1);
     const outline = (r, colour, width) => {
       context.strokeStyle = colour;
       context.lineWidth = width;

@@ -15,6 +15,7 @@ export const TRAINING_TEXTS = {
   stage_starting: "starting",
   stage_training: "step {step} of {steps}",
   stage_paused: "paused at step {step} of {steps}",
+  pause_left: "goes on by itself in {left}",
   stage_done_steps: "all {steps} steps done",
   stage_done_stopped: "stopped at step {step} of {steps}",
   stage_done_time: "ended at step {step} of {steps} by the limit of {limit} s",

@@ -51,6 +51,9 @@ export function learnNumbers(t, run) {
   if (stage === "waiting" || stage === "starting") return t("limit_then", { limit });
   if (stage === "failed") return "";
   if (stage === "done") return t("took", { seconds: seconds < 99.5 ? seconds.toFixed(1) : learnCount(seconds) });
+  if (stage === "paused" && run.about.pause_left) {
+    return [t("pause_left", { left: learnTime(t, run.about.pause_left) }), t("limit", { limit })].join(" · ");
+  }
   if (stage === "paused" || !run.speed) return t("limit", { limit });
   const { speed, left } = run;
   const parts = [t("speed", { speed: speed < 9.95 ? speed.toFixed(1) : learnCount(speed) })];
