@@ -102,7 +102,7 @@ def number(values: Mapping[str, Any], name: str, high: float = math.inf, optiona
     if value is None and optional:
         return None
     fits = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= high
-    if not fits or value > 1e300:  # 10**400 is an int that no float can hold
+    if value is None or not fits or value > 1e300:  # 10**400 is an int that no float can hold
         raise MessageError(f"{name} {str(value)[:40]!r}; a number from 0 to {high:g} is expected")
     return float(value)
 
