@@ -131,7 +131,7 @@ def _task_fields(options: Options, basis: Experiment, task: str) -> dict[str, An
     about = _("Symbols of the longest input. Attention links any two in one step, however far (section 4).")
     found |= _whole(options, basis, "longest", _("Longest input"), about)
     if task == "shift":
-        about = _("Each symbol becomes the k-th after it in the alphabet: work for section 3.3, place by place.")
+        about = _("Each symbol becomes the k-th after it in the alphabet and keeps its place (section 3.5).")
         found["shift"] = options.number("shift", _("k"), 1, BOUNDS["alphabet"][1] - 1, basis.shift, help=about)
     return found
 

@@ -69,28 +69,30 @@ def look_for(name: str) -> str:
     return {
         "reverse": _(
             "The paper's model in small. Cross-attention turns from a grey field into a diagonal from corner to "
-            "corner, and a moment later free-running exact match jumps from 0 to all."
+            "corner, and with it free-running exact match climbs from 0 to all."
         ),
         "copy": _("The diagonal of cross-attention runs the other way: output 1 reads input 1."),
         "sort": _("No diagonal: every output looks for the next symbol in order, wherever it stands in the input."),
-        "shift": _("Attention does what copy does; which letter comes out is the feed-forward network's work."),
+        "shift": _("Cross-attention does what it does for copy; the letter itself becomes another on the way."),
         "no-mask": _(
-            "Decoder self-attention looks one step to the right, where the answer stands: teacher-forced all right and "
-            "loss near 0, and free-running, where that answer is missing, nothing."
+            "Every place sees the token it is to write. Teacher-forced that makes everything right and the loss small; "
+            "free-running, where that token is not there yet, nothing is."
         ),
         "no-positions": _("Attention cannot tell equal letters apart by their place: the diagonal never comes."),
         "wide": _(
             "One head with wide queries and keys, their products divided by √d_k: the reference for the next one."
         ),
         "wide-unscaled": _(
-            "The same without the division: scores are large from the start, rows of attention are all black and white "
+            "The same without the division: scores are large from the start, rows of attention nearly black and white "
             "before anything is learned, and there the softmax has hardly a gradient."
         ),
-        "one-head": _("One head has to do at once what four divide among them."),
+        "one-head": _("One head has to do at once what four divide among them: does this task need more?"),
         "no-residual": _("What a sub-layer does not pass on is lost: is anything learned at all, and how late?"),
         "pre-norm": _("LayerNorm before each sub-layer, as most models since; mind the first steps."),
-        "no-norm": _("Without LayerNorm nothing keeps the numbers between layers in bounds."),
-        "no-warmup": _("The largest learning rate from the first step, on random weights."),
+        "no-norm": _(
+            "Without LayerNorm nothing keeps the numbers between layers in bounds: does so shallow a model need it?"
+        ),
+        "no-warmup": _("The largest learning rate from the first step, on random weights: does it matter here?"),
         "learned-positions": _("A table in place of sine and cosine, as random at first as all other weights."),
         OWN: _("Paste inputs and answers; a tenth of them is kept aside and never trained on."),
     }.get(name, "")

@@ -70,8 +70,13 @@ def _entries(rng: random.Random, entries: list[Entry]) -> list[Entry]:
         return [*entries, *(entry(f"{number}.txt", b"") for number in range(rng.choice((10, 300, 3_000))))]
     if kind == 6:
         return [*entries[:at], entry(info.filename, bytes(rng.choice((10**6, LARGEST + 1)))), *entries[at + 1 :]]
-    change = rng.choice(CHANGES.get(re.split(r"[/\\]", info.filename)[-1], (_bytes,)))
-    return [*entries[:at], entry(info.filename, change(rng, data)), *entries[at + 1 :]]
+    file = re.split(r"[/\\]", info.filename)[-1]
+    data = base().get(file, data)  # as it was: what is damaged already is not what the changes know
+    return [
+        *entries[:at],
+        entry(info.filename, rng.choice(CHANGES.get(file, (_bytes,)))(rng, data)),
+        *entries[at + 1 :],
+    ]
 
 
 def _header(rng: random.Random, data: bytes) -> bytes:
