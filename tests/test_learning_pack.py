@@ -219,7 +219,7 @@ def test_a_file_is_bounded_before_it_is_decoded(monkeypatch: pytest.MonkeyPatch)
     file = read_file({"name": "x", "data": largest})
     assert file is not None and len(file.data) == LARGEST_FILE
     monkeypatch.setattr(learning_ask.base64, "b64decode", None)
-    with pytest.raises(FileError, match="more than 8 MB"):
+    with pytest.raises(FileError, match="more than 16 MB"):
         read_file({"name": "x", "data": largest + "AAAA"})
 
 

@@ -259,7 +259,7 @@ def test_a_zip_that_a_browser_sends_is_open_at_once(data: bytes, monkeypatch: py
         ({"name": "x.zip", "data": "AAAA"}, "The file cannot be loaded: the file is no zip, or not a whole one;"),
         ({"name": "x.zip"}, "The file cannot be loaded: no file arrived; choose it again."),
         ({"name": 3, "data": "AAAA"}, "The file cannot be loaded: no file arrived; choose it again."),
-        ({"name": "x", "data": "A" * 11_000_000}, "The file cannot be loaded: the file has more than 8 MB;"),
+        ({"name": "x", "data": "A" * 22_000_000}, "The file cannot be loaded: the file has more than 16 MB;"),
     ],
     ids=["alphabet", "no-zip", "no-data", "no-name", "large"],
 )

@@ -24,7 +24,7 @@ from transformer.pretrained import Pretrained
 KEY = "headscope_own"
 PREFIX = "mine/"  # before their names in the menu and in links: no folder's name has a slash
 MOST = 8  # models of a session
-ROOM = 48_000_000  # bytes of their zips; what is trained here takes 0.5 MB, a zip that is loaded 8 at most
+ROOM = 48_000_000  # bytes of their zips; what is trained here takes 0.5 MB, a zip that is loaded 16 at most
 MODELS = 256 * 2**20  # bytes of the weights of all sessions' models that are open
 LONGEST = 60  # characters of a name
 

@@ -91,7 +91,7 @@ def load_file() -> None:
     """The field for a zip."""
     state = current()
     big = state is not None and state.view.big
-    label = _("Load a model (zip, 8 MB at most)")
+    label = _("Load a model (zip, 16 MB at most)")
     _file(key=FILE, data={"label": label, "accept": ".zip", "big": big, "texts": {}}, on_file_change=_loaded)
 
 

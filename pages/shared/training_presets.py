@@ -13,7 +13,8 @@ FIRST = "reverse"
 
 
 def names() -> list[str]:
-    return [*PRESETS, OWN]
+    """Those one chooses from; what is there to be laid beside another only is trained with it."""
+    return [*(name for name in PRESETS if name != "wide"), OWN]
 
 
 def preset(name: str) -> Experiment | None:
@@ -52,11 +53,10 @@ def label(name: str) -> str:
         "shift": _("Shift"),
         "no-mask": _("No causal mask"),
         "no-positions": _("No positions"),
-        "wide": _("Wide head, scaled"),
-        "wide-unscaled": _("Wide head, not scaled"),
+        "wide-unscaled": _("No scaling"),
         "one-head": _("One head"),
         "no-residual": _("No residuals"),
-        "pre-norm": _("LayerNorm before"),
+        "pre-norm": _("Pre-norm"),
         "no-norm": _("No LayerNorm"),
         "no-warmup": _("No warm-up"),
         "learned-positions": _("Learned positions"),
@@ -79,12 +79,9 @@ def look_for(name: str) -> str:
             "free-running, where that token is not there yet, nothing is."
         ),
         "no-positions": _("Attention cannot tell equal letters apart by their place: the diagonal never comes."),
-        "wide": _(
-            "One head with wide queries and keys, their products divided by √d_k: the reference for the next one."
-        ),
         "wide-unscaled": _(
-            "The same without the division: scores are large from the start, rows of attention nearly black and white "
-            "before anything is learned, and there the softmax has hardly a gradient."
+            "One head with wide queries and keys, their products not divided by √d_k: scores are large from the start, "
+            "rows of attention nearly black and white, and there the softmax has hardly a gradient."
         ),
         "one-head": _("One head has to do at once what four divide among them: does this task need more?"),
         "no-residual": _("What a sub-layer does not pass on is lost: is anything learned at all, and how late?"),

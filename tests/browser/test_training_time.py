@@ -123,6 +123,6 @@ def test_a_file_goes_to_the_page(page: Page, training_page: str) -> None:
     expect(page.get_by_test_id("stText").last).to_have_text("file: my <b>model.zip, 10240 bytes")
     page.wait_for_selector(RUNNING, state="detached")
     picture.sent.clear()
-    place.set_input_files({"name": "large.zip", "mimeType": "application/zip", "buffer": b"\0" * 8_100_000})
-    expect(page.get_by_test_id("training-file")).to_contain_text("large.zip has 8.1 MB; at most 8 MB can be loaded.")
+    place.set_input_files({"name": "large.zip", "mimeType": "application/zip", "buffer": b"\0" * 16_100_000})
+    expect(page.get_by_test_id("training-file")).to_contain_text("large.zip has 16.1 MB; at most 16 MB can be loaded.")
     assert picture.sent == []

@@ -54,8 +54,8 @@ class Finding:
     run: which of the runs, from 1; differs: the fields that do
     prediction: what the paper leads one to expect, a key of PREDICTIONS; "" where it says nothing, or several things
     differ at once; section: where it says so
-    reference, here: the numbers of both; agrees: None where nothing is predicted, a run is too short or the numbers lie
-    in between
+    reference, here: the numbers of both; agrees: None where nothing is predicted, a run is too short, or the one
+    that has the part did not learn its task either
     """
 
     run: int
@@ -82,7 +82,7 @@ def _learned(numbers: Numbers) -> bool | None:
 
 
 def _fails(pair: _Pair) -> bool | None:
-    """Whether the task is learned with, and not without."""
+    """Whether the task is learned with, and not without: half right without is more than was to be expected."""
     return _learned(pair.other) is False if _learned(pair.base) else None
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 COMMANDS = ("pause", "go", "stop", "again", "remove", "open")
-LARGEST_FILE = 8_000_000  # bytes; training_file.js says so before it reads a larger one
+LARGEST_FILE = 16_000_000  # bytes; training_file.js says so before it reads a larger one
 
 
 class FileError(ValueError):

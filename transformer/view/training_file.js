@@ -5,7 +5,7 @@ import { PlainView, plainComponent } from "./plain_view.js";
 // A file from a person's machine, as the trigger "file" {name, data in base64}: the app's address for uploads stays
 // closed. data = {label, accept, big, texts}.
 
-const LEARN_LARGEST_FILE = 8000000; // bytes; the same as in learning_ask.py
+const LEARN_LARGEST_FILE = 16000000; // bytes; the same as in learning_ask.py
 
 // The bytes of a data: address, which browsers make of a file far faster than JavaScript could.
 function learnBase64(file) {

@@ -4,7 +4,8 @@ import { learnLabel, learnLetters } from "./training_words.js";
 
 // What a run writes at the step that is shown, letter by letter, and what was predicted beside what happened.
 
-// A text as people read it, wrong letters marked by more than a colour. Returns the element and how many are wrong.
+// A text as people read it, wrong letters marked by more than a colour. Returns the element, how many are wrong, and of
+// how many: of those that are missing or too many as well.
 function learnWritten(t, written, right) {
   const letters = learnLetters(written, right);
   const wrong = letters.filter((one) => one.state !== "right").length;
@@ -14,9 +15,9 @@ function learnWritten(t, written, right) {
       : el("span", { class: "learn-" + state, title: state === "missing" ? t("missing") : null }, printable(letter)),
   );
   const text = el("span", { "aria-hidden": wrong ? "true" : null }, ...(written ? shown : [t("empty")]));
-  const spoken = t("wrong_spoken", { output: written || t("empty"), wrong, letters: Array.from(right).length });
+  const spoken = t("wrong_spoken", { output: written || t("empty"), wrong, letters: letters.length });
   const parts = wrong ? [text, el("span", { class: "hs-spoken" }, spoken)] : [text];
-  return { element: el("span", { class: "learn-letters", dir: "auto" }, ...parts), wrong };
+  return { element: el("span", { class: "learn-letters", dir: "auto" }, ...parts), wrong, letters: letters.length };
 }
 
 export class LearnPredictions {
@@ -70,9 +71,8 @@ export class LearnPredictions {
     const { t } = this;
     if (cell.written === written) return;
     cell.written = written;
-    const { element, wrong } = learnWritten(t, written, target);
+    const { element, wrong, letters } = learnWritten(t, written, target);
     const sign = wrong ? "✗ " : "✓ ";
-    const letters = Array.from(target).length;
     cell.verdict.textContent = cell.words ? sign + (wrong ? t("wrong", { wrong, letters }) : t("right")) : sign;
     cell.verdict.className = wrong ? "hs-bad" : "hs-ok";
     cell.output.replaceChildren(...(cell.words ? [element] : [cell.verdict, element]));
