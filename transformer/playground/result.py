@@ -104,9 +104,10 @@ def card(session: Session, reason: str) -> str:
     if experiment.task == "own":
         data = f"{len(trainer.pairs):,} pasted pairs ({PAIRS}); {found['sentences']} more were kept unseen ({UNSEEN})"
     else:
+        low, high = experiment.shortest, experiment.longest
         data = (
-            f"{len(trainer.pairs):,} inputs of {experiment.shortest} to {experiment.longest} symbols, drawn uniformly "
-            f"over the first {experiment.alphabet} of a to z, A to Z; {found['sentences']} others were kept unseen"
+            f"{len(trainer.pairs):,} inputs of {low if low == high else f'{low} to {high}'} symbols, drawn uniformly "
+            f"from the first {experiment.alphabet} of a to z, A to Z; {found['sentences']} others were kept unseen"
         )
     ended = {STEPS: "", STOPPED: ", where it was stopped"}.get(reason, ", where its time was over")
     parts = [
