@@ -20,6 +20,7 @@ from typing import Any
 
 import torch
 
+from benchmarks.report import around, write_table
 from transformer.files import write_whole
 from transformer.playground.experiment import Experiment
 from transformer.playground.findings import PREDICTIONS, Numbers, judged, numbers, prediction
@@ -30,7 +31,6 @@ from transformer.playground.session import Session
 ROOT = Path(__file__).resolve().parents[1]
 PAGE, TABLE = ROOT / "docs" / "playground.md", ROOT / "docs" / "playground.json"
 SEEDS = (1, 2, 3)
-START, END = "<!-- measured -->", "<!-- end -->"
 
 # What the paper leads one to expect, by the key of `findings.PREDICTIONS`.
 SAYS = {
@@ -153,19 +153,12 @@ def rows(found: dict[str, list[Measured]]) -> str:
     return "\n".join(lines)
 
 
-def around() -> tuple[str, str]:
-    """The page before and behind its table. Raises ValueError if it has no place for one."""
-    before, rest = PAGE.read_text(encoding="utf-8").split(START)
-    _, after = rest.split(END)
-    return before, after
-
-
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.playground_effects", description=__doc__)
     parser.add_argument("--output", type=Path, default=ROOT / "runs" / "playground", metavar="FOLDER")
     parser.add_argument("--only", nargs="+", choices=list(PRESETS), default=list(PRESETS), metavar="PRESET")
     options = parser.parse_args(arguments)
-    before, after = around()  # before minutes of training, not after
+    around(PAGE)  # before minutes of training, not after
     options.output.mkdir(parents=True, exist_ok=True)
     torch.set_num_threads(1)
     found: dict[str, list[Measured]] = {}
@@ -175,7 +168,7 @@ def main(arguments: list[str] | None = None) -> int:
             found[name].append(one := load(options.output, name, seed))
             print(f"{name}, seed {seed}: {one}", flush=True)
     if len(found) == len(PRESETS):
-        write_whole(PAGE, f"{before}{START}\n\n{rows(found)}\n\n{END}{after}".encode())
+        write_table(PAGE, rows(found))
         plain = {name: [as_table(one) for one in runs] for name, runs in found.items()}
         write_whole(TABLE, (json.dumps({"seeds": SEEDS, "presets": plain}, indent=1) + "\n").encode())
     return 0

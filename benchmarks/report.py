@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from transformer.files import write_whole
+
 README = Path(__file__).parent / "README.md"
 PACKAGES = ("torch", "streamlit", "playwright", "bertviz", "transformers")
 
@@ -104,3 +106,19 @@ def write(name: str, text: str) -> None:
     if not found or not closed:
         raise ValueError(f"benchmarks/README.md has no lines {start} and {end}; put them back")
     README.write_text(f"{before}{start}\n\n{text.strip()}\n\n{end}{after}", encoding="utf-8")
+
+
+START, END = "<!-- measured -->", "<!-- end -->"  # of a page with one table
+
+
+def around(page: Path) -> tuple[str, str]:
+    """A page before and behind its table. Raises ValueError if it has no place for one."""
+    before, rest = page.read_text(encoding="utf-8").split(START)
+    _, after = rest.split(END)
+    return before, after
+
+
+def write_table(page: Path, table: str) -> None:
+    """Put the table in its place."""
+    before, after = around(page)
+    write_whole(page, f"{before}{START}\n\n{table}\n\n{END}{after}".encode())

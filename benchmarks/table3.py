@@ -18,13 +18,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.report import around, write_table
 from transformer.files import write_whole
 
 ROOT = Path(__file__).resolve().parents[1]
 RECIPES = ROOT / "recipes" / "table3"
 PAGE, NUMBERS = ROOT / "docs" / "table3.md", ROOT / "docs" / "table3.json"
 SEEDS = (1, 2, 3)
-START, END = "<!-- measured -->", "<!-- end -->"
 
 # recipe: what it changes, and what the paper (Table 3, newstest2013, base 25.8 BLEU) or another source says of it
 ROWS = {
@@ -89,8 +89,7 @@ def table(found: dict[str, list[Found]]) -> str:
 
 def write(found: dict[str, list[Found]]) -> None:
     """The table into docs/table3.md, the numbers into docs/table3.json."""
-    before, after = around()
-    write_whole(PAGE, f"{before}{START}\n\n{table(found)}\n\n{END}{after}".encode())
+    write_table(PAGE, table(found))
     plain = {
         name: {
             "what": ROWS[name][0], "paper": ROWS[name][1],
@@ -102,19 +101,12 @@ def write(found: dict[str, list[Found]]) -> None:
     write_whole(NUMBERS, f"{text}\n".encode())
 
 
-def around() -> tuple[str, str]:
-    """The page before and behind its table. Raises ValueError if it has no place for one."""
-    before, rest = PAGE.read_text(encoding="utf-8").split(START)
-    _, after = rest.split(END)
-    return before, after
-
-
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.table3", description=__doc__)
     parser.add_argument("--output", type=Path, default=ROOT / "runs" / "table3", metavar="FOLDER")
     parser.add_argument("--workers", type=int, default=1, metavar="N", help="trainings side by side, a thread each")
     options = parser.parse_args(arguments)
-    around()  # before hours of training, not after
+    around(PAGE)  # before hours of training, not after
     options.output.mkdir(parents=True, exist_ok=True)
     jobs = [(name, seed) for seed in SEEDS for name in ROWS]
     with ThreadPoolExecutor(options.workers) as pool:

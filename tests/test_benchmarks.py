@@ -266,7 +266,7 @@ def test_table3_has_a_row_for_every_recipe_and_each_changes_one_line() -> None:
 def test_table3_is_written_with_mean_and_spread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(table3, "PAGE", tmp_path / "table3.md")
     monkeypatch.setattr(table3, "NUMBERS", tmp_path / "table3.json")
-    (tmp_path / "table3.md").write_text(f"before {table3.START} old {table3.END} after")
+    (tmp_path / "table3.md").write_text(f"before {report.START} old {report.END} after")
     runs = [table3.Found(0.5, 1.5), table3.Found(1.0, 1.0), table3.Found(0.9, 1.1)]
     table3.write({"heads-1": runs})
     page = (tmp_path / "table3.md").read_text()

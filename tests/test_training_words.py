@@ -111,7 +111,7 @@ def test_while_it_trains_and_what_ended_early_is_open() -> None:
 
 def test_what_lies_in_between_is_open() -> None:
     found = row(made(PRESETS["no-positions"], 0.0, 0.0, 0.5, 1), made(BASE, 0.7, 0.7, 0.1))
-    assert found["verdict"] == "open" and found["happened"].endswith("That lies between the two: nothing can be said.")
+    assert found["verdict"] == "open" and found["happened"].endswith("Too little was learned to tell.")
 
 
 def test_several_things_at_once_cannot_be_told_apart() -> None:

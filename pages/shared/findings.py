@@ -121,6 +121,6 @@ def happened(finding: Finding, first: str, both: bool, ended: bool) -> str:
         sentence = _("Before the first step the largest weight of a row was {here} on average, against {there}.")
         said.append(sentence.format(here=f"{here.largest_first:.2f}", there=f"{there.largest_first:.2f}"))
     if both and finding.prediction and finding.agrees is None:
-        said.append(_("That lies between the two: nothing can be said."))
+        said.append(_("Too little was learned to tell."))
     text = " ".join(said)
     return text[:1].upper() + text[1:]

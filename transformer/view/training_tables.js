@@ -53,6 +53,7 @@ export class LearnPredictions {
       this.key = key;
       this.rows = [];
       this.predicted = null;
+      this.element.dataset.beside = beside.length;
       const names = ["column_input", "column_answer", "column_output", "column_verdict"];
       const others = beside.map((one) => el("th", { scope: "col" }, learnSwatch(one.slot), " ", learnLabel(t, one)));
       this.head.replaceChildren(...names.map((name) => el("th", { scope: "col" }, t(name))), ...others);

@@ -22,6 +22,7 @@ export class LearnTime {
     );
     this.slider = el("input", {
       type: "range",
+      class: "hs-slide",
       min: 0,
       max: 0,
       step: 1,

@@ -52,6 +52,7 @@ class WhyView extends PlainView {
     this.number = el("output", { class: "why-depth", "data-testid": "why-depth" });
     this.slider = el("input", {
       type: "range",
+      class: "hs-slide",
       min: 0,
       max: Math.log2(last),
       step: 0.001,
