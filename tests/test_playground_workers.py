@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.processes import PATIENCE, children, gone
-from tests.workshops import FAKE, LONG, QUICK, ROOT, Fake, Start, ended, here, trains, until, workshops
+from tests.workshops import FAKE, LONG, QUICK, ROOT, Fake, Start, ended, here, trains, until, workers, workshops
 from transformer.playground.worker_process import MEMORY
 from transformer.playground.workshop import Workshop
 
@@ -67,7 +67,7 @@ def test_a_worker_that_dies_is_reported_and_the_next_begins(start: Start, behavi
         assert one.error.startswith("The process that trained ") and one.error.endswith("train a smaller model.")
         assert DIES.get(behaviour, "ended by the signal SIGKILL, at step 2") in one.error
         assert ("as the system does when memory runs out" in one.error) == ("SIGKILL" in one.error)
-    until(lambda: not children())
+    until(lambda: not workers())
 
 
 @pytest.mark.parametrize("behaviour", WRONG)
@@ -76,7 +76,7 @@ def test_a_worker_that_sends_nonsense_is_ended(start: Start, behaviour: str) -> 
     ended(run)
     assert (run.stage, run.reason, run.result) == ("failed", "died", None)
     assert f"sent what no worker sends, {WRONG[behaviour]}" in run.error and "\n" not in run.error
-    assert not children() and len(run.frames) <= 256
+    assert not workers() and len(run.frames) <= 256
 
 
 @pytest.mark.parametrize("behaviour", ["asleep", "unread"])

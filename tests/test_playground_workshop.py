@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.processes import children
-from tests.workshops import LONG, Fake, Start, ended, here, trains, until, workshops
+from tests.workshops import LONG, Fake, Start, ended, here, trains, until, workers, workshops
 from transformer.playground import workshop
 from transformer.playground.live_run import LiveRun
 from transformer.playground.workshop import EACH, LINE, WorkshopError
@@ -39,7 +38,7 @@ def test_a_run_from_beginning_to_end(start: Start) -> None:
     assert run.opening is not None and run.opening.target_out == ("b", "</s>") and run.limit == 1e5
     assert [frame.step for frame in run.frames] == list(range(8))
     assert all(set(frame.weights) == {frame.step} for frame in run.frames) and run.frames[3].outputs == ("b", "x")
-    assert shop.running == shop.waiting == 0 and not children()
+    assert shop.running == shop.waiting == 0 and not workers()
 
 
 def test_two_thousand_pairs_reach_a_worker_that_starts_slowly(start: Start) -> None:
@@ -100,7 +99,7 @@ def test_never_more_processes_than_places_and_one(start: Start) -> None:
     def count() -> None:
         nonlocal most
         while not stopped.is_set():
-            most = max(most, len(children()))
+            most = max(most, len(workers()))
 
     watch = threading.Thread(target=count)
     watch.start()
@@ -143,7 +142,7 @@ def test_a_server_that_trains_nothing(start: Start) -> None:
     shop.prepare()
     with pytest.raises(WorkshopError, match=r"^this server trains no models; .* headscope --trainings N$"):
         shop.begin(Fake(), here)
-    assert not children()
+    assert not workers()
 
 
 def test_a_workshop_that_is_closed_begins_nothing(start: Start) -> None:
@@ -151,7 +150,7 @@ def test_a_workshop_that_is_closed_begins_nothing(start: Start) -> None:
     runs = [shop.begin(LONG, here) for _ in range(3)]
     shop.prepare()
     shop.close()
-    assert [run.reason for run in runs] == ["left"] * 3 and not children()
+    assert [run.reason for run in runs] == ["left"] * 3 and not workers()
     shop.prepare()
     with pytest.raises(WorkshopError, match="^the server is about to end"):
         shop.begin(LONG, here)
@@ -169,7 +168,7 @@ def test_who_leaves_gives_up_the_place(start: Start, stage: str) -> None:
     run = shop.begin(LONG, there.is_set)
     behind = shop.begin(LONG, here)
     if stage == "starting":
-        until(lambda: children())
+        until(lambda: workers())
     elif stage != "waiting":
         trains(run)
     if stage == "paused":
@@ -268,19 +267,19 @@ def test_a_worker_is_started_ahead_once_and_used(start: Start) -> None:
     for _ in range(5):
         shop.prepare()
     until(lambda: shop._spare is not None)
-    (ahead,) = children()
+    (ahead,) = workers()
     run = shop.begin(LONG, here)
     trains(run)
     assert run._worker is not None and run._worker.pid == ahead
     until(lambda: shop._spare is not None)  # somebody still has the page open
-    assert len(children()) == 2
+    assert len(workers()) == 2
 
 
 def test_a_worker_that_nobody_uses_ends(start: Start) -> None:
     shop = start(unused=0.3)
     shop.prepare()
     until(lambda: shop._spare is not None)
-    until(lambda: not children() and shop._keeper is None)
+    until(lambda: not workers() and shop._keeper is None)
 
 
 def test_one_that_died_meanwhile_is_not_used(start: Start) -> None:
@@ -302,11 +301,11 @@ def test_who_waits_has_a_worker_started_ahead(start: Start) -> None:
     trains(first)
     until(lambda: shop._spare is not None)
     spare = shop._spare
-    assert spare is not None and len(children()) == 2
+    assert spare is not None and len(workers()) == 2
     first.stop()
     trains(second)
     assert second._worker is spare
-    until(lambda: len(children()) == 1)
+    until(lambda: len(workers()) == 1)
 
 
 # -- at any moment ----------------------------------------------------------------------------------------------------
@@ -327,7 +326,7 @@ def test_anything_at_any_moment(start: Start, seed: int) -> None:
         runs.append(shop.begin(fake, lambda: number not in left))
 
     def kill() -> None:
-        processes = list(children())
+        processes = list(workers())
         with contextlib.suppress(ProcessLookupError, IndexError):  # gone since it was listed; there is none
             os.kill(rng.choice(processes), rng.choice((signal.SIGTERM, signal.SIGKILL)))
 
@@ -343,7 +342,7 @@ def test_anything_at_any_moment(start: Start, seed: int) -> None:
     deeds += [kill] if os.name == "posix" else []
     for _ in range(200):
         rng.choice(deeds)()
-        assert shop.running <= 2 and len(children()) <= 3
+        assert shop.running <= 2 and len(workers()) <= 3
         assert sorted(run.place for run in runs if run.stage == "waiting") == list(range(1, shop.waiting + 1))
     left.update(range(len(runs)))
     ended(*runs)

@@ -49,10 +49,20 @@ def until(what: Callable[[], object]) -> None:
         time.sleep(0.005)
 
 
+_others: set[int] = set()  # processes that were there before: in a run of the whole suite the browser's
+
+
+def workers() -> dict[int, str]:
+    """Process number -> state letter of the processes that a test's workshops started."""
+    return {number: state for number, state in children().items() if number not in _others}
+
+
 @contextlib.contextmanager
 def workshops() -> Iterator[Start]:
     """Makes workshops of fake workers; afterwards no process, thread or pipe of them is left."""
-    before = set(children()), files(), {thread.name for thread in threading.enumerate()}
+    _others.clear()
+    _others.update(children())
+    before = files(), {thread.name for thread in threading.enumerate()}
     made: list[Workshop] = []
 
     def make(most: int = 1, behaviour: str = "well", seconds: float = 1e5, **patience: float) -> Workshop:
@@ -64,7 +74,7 @@ def workshops() -> Iterator[Start]:
     for one in made:
         one.close()
         assert (one.running, one.waiting, one._spare, one._keeper, one._slots) == (0, 0, None, None, [])
-    assert (set(children()), files(), {thread.name for thread in threading.enumerate()}) == before
+    assert not workers() and (files(), {thread.name for thread in threading.enumerate()}) == before
 
 
 def here() -> bool:
