@@ -11,7 +11,10 @@ export default function (component) {
     const made = { component }; // a pack that is there already may be answered at once
     const view = new TrainingView(parent, (name, value) => made.component.setTriggerValue(name, value));
     const stop = listenToFeeds(TRAINING_FEEDS, (bytes) => view.take(bytes));
+    const away = (event) => event.target.closest('[data-testid="stPageLink"]') && view.asker.hold();
+    document.addEventListener("click", away, true);
     made.destroy = () => {
+      document.removeEventListener("click", away, true);
       stop();
       view.destroy();
     };
