@@ -124,6 +124,15 @@ def _read_part(params: Mapping[str, str]) -> tuple[str, list[str]]:
     return PARTS[0], [sentence.format(asked=part[:40], parts=", ".join(PARTS))]
 
 
+def _follow(state: State) -> State:
+    """The state with the model that a link from the Training page leads to, as if it had been chosen in the menu."""
+    name, said = training_runs.asked_for()
+    if name:
+        switch_checkpoint(name)
+    state = current() or state
+    return keep(replace(state, notices=(*state.notices, *said))) if said else state
+
+
 @st.fragment(run_every=timedelta(days=1))
 def _come_back() -> None:
     """Nothing, once a day; but a page that holds such a part asks for a run as soon as it is connected again.
@@ -144,6 +153,7 @@ def begin(title: str, page: str = "") -> Begun:
     st.html(f"<style>{STYLES['style']}{STYLES.get(page, '')}{':root{--hs-scale:1.3}' if big else ''}</style>")
     _come_back()
     training_runs.collect()
+    arrived = st.session_state.get(PAGE) != title
     found = own.names()
     if not found:
         message(_("No checkpoint was found; start with headscope --checkpoint FOLDER, or train one."), "error")
@@ -151,10 +161,12 @@ def begin(title: str, page: str = "") -> Begun:
     fresh = st.session_state.get(UNREAD, True)
     if state is None:
         state = keep(arrive(found))
-    elif st.session_state.get(PAGE) != title:
+    elif arrived:
         # The picture is mounted anew and knows nothing of what was chosen since its bytes were packed.
         state = keep(replace(state, revision=state.revision + 1))
-    arrived = st.session_state.get(PAGE) != title
+    if arrived:
+        state = _follow(state)
+        found = own.names()
     st.session_state[PAGE] = title
     header = st.container(horizontal=True, vertical_alignment="center", gap="small", key="hs-header")
     with header:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.shared import own, training_runs
-from pages.shared.begin import message, switch_checkpoint
+from pages.shared.begin import message
 from pages.shared.findings import rows
 from pages.shared.state import current
 from pages.shared.texts import _, plain_markdown
@@ -23,16 +23,6 @@ _picture = st.components.v2.component("headscope.training", js=script("training.
 _feed = st.components.v2.component("headscope.training_feed", js=script("feed.js"))
 
 
-def _open(one: Watched, page: str) -> None:
-    """Its model on another page, as if it had been chosen in the menu there."""
-    if one.name not in own.owned():  # it made room meanwhile
-        one.name = ""
-        training_runs.collect()
-    if one.name:
-        switch_checkpoint(one.name)
-        st.switch_page(page)
-
-
 def _obey(asked: Asked) -> None:
     one = next(one for one in training_runs.watched() if one.run.id == asked.run)
     said: list[str] = []
@@ -46,8 +36,6 @@ def _obey(asked: Asked) -> None:
         said = training_runs.again(one)
     elif asked.do == "remove":
         training_runs.remove(one)
-    elif asked.do == "open":
-        _open(one, "app.py")
     st.session_state[SAYS] = said
 
 
@@ -96,8 +84,7 @@ def _after(one: Watched, name: str) -> None:
         st.markdown(text.format(run=plain_markdown(name)), width="content")
         if data is not None:
             for page, label in pages.items():
-                if st.button(label, key=f"training_open_{one.run.id}_{page}"):
-                    _open(one, page)
+                st.page_link(page, label=label, query_params={training_runs.OPEN: one.run.id})
             own.download_button(one.name, data, f"training_zip_{one.run.id}")
         files = recipe_files(one.experiment)
         single = len(files) == 1

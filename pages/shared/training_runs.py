@@ -22,6 +22,7 @@ from transformer.playground.workshop import Workshop, WorkshopError
 
 RUNS = "headscope_runs"
 MOST = 4  # laid over each other
+OPEN = "open"  # in the links from a run to its model on another page, as long as they are followed
 
 
 @dataclass
@@ -113,3 +114,20 @@ def collect() -> None:
             continue
         if dropped and state is not None:
             keep(replace(state, notices=(*state.notices, *dropped)))
+
+
+def asked_for() -> tuple[str, list[str]]:
+    """The model of the run that the link followed here names, "" without one; and what is to be said about it.
+
+    A link, for the browser takes it: a server that changes pages by itself does not hear what is asked meanwhile.
+    """
+    asked = st.query_params.get(OPEN)
+    if asked is None:
+        return "", []
+    for one in watched():
+        if one.run.id == asked:
+            if one.name and one.name not in own.owned():  # it made room meanwhile
+                one.name = ""
+                collect()
+            return one.name, []
+    return "", [_("The link leads to the model of a run that is not on your Training page; choose one in the menu.")]

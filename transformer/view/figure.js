@@ -66,7 +66,6 @@ class FigureView {
 
 export default function (component) {
   const { kept, leave } = keepMounted(component, (parent) => new FigureView(parent));
-  kept.component = component;
   kept.show(component.data);
   return leave;
 }

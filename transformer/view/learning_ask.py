@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-COMMANDS = ("pause", "go", "stop", "again", "remove", "open")
+COMMANDS = ("pause", "go", "stop", "again", "remove")
 LARGEST_FILE = 16_000_000  # bytes; training_file.js says so before it reads a larger one
 
 

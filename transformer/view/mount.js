@@ -1,21 +1,28 @@
+import { heldWhileLeaving, leavingArrived, leavingMoved } from "./leaving.js";
+
 // What all components share: staying mounted over reruns, and explanations one hover away.
 
 const everMounted = new WeakMap();
 
 // Streamlit calls a component again on every rerun, and may clean up and call again at once: what `make` made for the
-// parent element is kept and handed out again, and only what stays away is taken down, by its destroy().
+// parent element is kept and handed out again, and only what stays away is taken down, by its destroy(). make(parent,
+// component): both what it is made in and, for what speaks while it is being made, the component; later ones come as its
+// `component`.
 export function keepMounted(component, make) {
   shortenHistory();
   const { parentElement } = component;
   let mounted = everMounted.get(parentElement);
   if (!mounted) {
-    mounted = { kept: make(parentElement) };
+    leavingArrived();
+    mounted = { sender: {} };
+    mounted.kept = make(parentElement, heldWhileLeaving(component, mounted.sender));
     everMounted.set(parentElement, mounted);
   }
-  mounted.kept.component = component;
+  mounted.kept.component = heldWhileLeaving(component, mounted.sender);
   clearTimeout(mounted.leaving);
   const leave = () => {
     mounted.leaving = setTimeout(() => {
+      mounted.sender.gone = true;
       mounted.kept.destroy();
       everMounted.delete(parentElement);
     }, 100);
@@ -34,6 +41,7 @@ function shortenHistory() {
     const same = address && new URL(address, document.baseURI).pathname === window.location.pathname;
     if (same) window.history.replaceState(state, title, address);
     else push(state, title, address);
+    leavingMoved();
   };
 }
 

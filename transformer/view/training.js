@@ -7,14 +7,11 @@ import { keepMounted } from "./mount.js";
 const TRAINING_FEEDS = ["headscope.training_feed"];
 
 export default function (component) {
-  const { leave } = keepMounted(component, (parent) => {
-    const made = { component }; // a pack that is there already may be answered at once
+  const { leave } = keepMounted(component, (parent, held) => {
+    const made = { component: held }; // a pack that is there already may be answered at once
     const view = new TrainingView(parent, (name, value) => made.component.setTriggerValue(name, value));
     const stop = listenToFeeds(TRAINING_FEEDS, (bytes) => view.take(bytes));
-    const away = (event) => event.target.closest('[data-testid="stPageLink"]') && view.asker.hold();
-    document.addEventListener("click", away, true);
     made.destroy = () => {
-      document.removeEventListener("click", away, true);
       stop();
       view.destroy();
     };

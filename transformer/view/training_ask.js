@@ -22,17 +22,6 @@ export class LearnAsker {
     this.stopped = true;
   }
 
-  // Somebody is on the way to another page: an ask that met the new page there would be of a part it has not, and the
-  // page could lose its head. If nobody went after all, it goes on.
-  hold() {
-    clearTimeout(this.timer);
-    this.timer = setTimeout(() => {
-      this.inFlight = null;
-      this.next();
-    }, LEARN_PATIENCE);
-    this.inFlight = { number: -1, command: true };
-  }
-
   ask() {
     this.post("ask", {});
   }

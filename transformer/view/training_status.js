@@ -107,7 +107,8 @@ class LearnCard {
     if (button.getAttribute("aria-disabled") === "true") return;
     button.setAttribute("aria-disabled", "true");
     setTimeout(() => button.removeAttribute("aria-disabled"), 1500);
-    this.hooks.command(this.run.id, name);
+    if (name === "open") this.hooks.open(this.run.id);
+    else this.hooks.command(this.run.id, name);
   }
 }
 

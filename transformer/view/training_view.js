@@ -14,6 +14,12 @@ import { LearnTime } from "./training_time.js";
 import { LearnPredictions, LearnFindings } from "./training_tables.js";
 import { learnLabel, learnPercent, learnStage } from "./training_words.js";
 
+// What the page has beneath, too: the first of the links to a run's model on other pages.
+function learnOpen(id) {
+  const link = document.querySelector(`.st-key-hs-after-${CSS.escape(id)} [data-testid="stPageLink"] a`);
+  if (link) link.click();
+}
+
 // Runs while they train. Every frame that was recorded is kept here, so that time is the browser's own: the slider, the
 // heads, the curves' cursor and the predictions follow without the server, which is asked for new frames alone.
 
@@ -102,6 +108,7 @@ export class TrainingView {
       memory: this.memory,
       chooseRun: (id) => this.chooseRun(id),
       command: (id, what) => this.asker.command(id, what),
+      open: learnOpen,
       goToStep: (step) => this.run && this.run.frames.length && this.goTo(this.run.frameAt(step)),
       goTo: (index) => this.goTo(index),
       play: () => this.play(),
