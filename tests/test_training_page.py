@@ -56,9 +56,17 @@ def command(app: AppTest, run: Run, do: str) -> AppTest:
     """As the picture in the browser sends it."""
     app.session_state["training"] = {"command": {"run": run.id, "do": do, "have": {}, "n": 1}}
     app.run()
-    if "training" in app.session_state:  # unless it led to another page
-        del app.session_state["training"]
+    del app.session_state["training"]
     return app
+
+
+def follow(app: AppTest, run: Run, page: str) -> AppTest:
+    """The link from a run that ended to its model on another page."""
+    links = [one for one in app.page_link if run.id in one.proto.query_string]
+    assert [one.label for one in links] == ["Heads", "Lab", "Positions", "Feed-forward", "Anatomy"]
+    assert {one.proto.query_string for one in links} == {f"open={run.id}"}
+    app.query_params["open"] = run.id
+    return app.switch_page(page).run()
 
 
 def chosen(app: AppTest, shop: Shop) -> Experiment:
@@ -307,8 +315,9 @@ def test_a_run_that_ended_is_a_model_of_every_page(start: Callable[..., AppTest]
     assert "mine/reverse, no causal mask" in menu(app)
     app.switch_page("pages/training.py").run()
     assert not app.exception and len(app.get("download_button")) == 2
-    command(app, run, "open")
-    assert app.session_state["headscope"].checkpoint == "mine/reverse, no causal mask"
+    assert follow(app, run, "app.py").session_state["headscope"].checkpoint == "mine/reverse, no causal mask"
+    assert "open" not in app.query_params and not sentences(app)
+    app.switch_page("pages/training.py").run()
     command(app, run, "remove")
     assert "mine/reverse, no causal mask" in menu(app.run())
 
@@ -326,8 +335,20 @@ def test_a_model_that_made_room_is_opened_again(start: Callable[..., AppTest], s
     shop.runs[0].end(zipped(base(), "x"))
     app.run()
     app.session_state[own.KEY] = {}
-    app.button(f"training_open_{shop.runs[0].id}_pages/lab.py").click().run()
+    follow(app, shop.runs[0], "pages/lab.py")
     assert not app.exception and app.session_state["headscope"].checkpoint == "mine/reverse"
+
+
+def test_a_link_to_a_run_of_another_session_is_a_sentence(start: Callable[..., AppTest], shop: Shop) -> None:
+    app = press(start())
+    shop.runs[0].end(zipped(base(), "x"))
+    app.run()
+    before = app.session_state["headscope"].checkpoint
+    app.query_params["open"] = "<b>x</b>"
+    app.switch_page("pages/lab.py").run()
+    assert "The link leads to the model of a run that is not on your Training page" in sentences(app)
+    assert not app.exception and app.session_state["headscope"].checkpoint == before
+    assert "The link leads" not in sentences(app.run()) and "open" not in app.query_params
 
 
 def test_a_model_that_cannot_be_opened_is_a_sentence(start: Callable[..., AppTest], shop: Shop) -> None:

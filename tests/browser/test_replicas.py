@@ -27,6 +27,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.test_explorer import click_head, exact, hover, params_of, plot, wait_for_params
 
+SET_ASIDE = 6.5  # seconds: nginx tries again when more than fail_timeout, 5 of its whole seconds, have gone
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="nginx.conf names the files of a POSIX system")
 
@@ -69,7 +70,7 @@ class Replicas:
     def revive(self, port: int) -> None:
         """Start a killed replica again, as a supervisor would, and wait until nginx tries it again."""
         self.processes[port], _ = start(self.folder / f"{port}.again.txt", port)
-        time.sleep(5.5)  # fail_timeout
+        time.sleep(SET_ASIDE)
 
 
 @pytest.fixture(scope="module")
@@ -354,6 +355,6 @@ def test_a_replica_that_hangs_is_set_aside(browser: Browser, replicas: Replicas)
         assert replicas.of(context) != home
     finally:
         os.killpg(replicas.processes[home].pid, signal.SIGCONT)
-    time.sleep(5.5)  # fail_timeout
+    time.sleep(SET_ASIDE)
     assert replicas.of(context) == home
     context.close()

@@ -1,0 +1,167 @@
+"""Going to another page while a page still speaks. The new page's first message is held back on its way to the browser,
+as a slow line would: all that time Streamlit's side of the browser names the old page in whatever it sends."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from streamlit.proto.BackMsg_pb2 import BackMsg
+
+pytest.importorskip("playwright")
+from playwright.sync_api import BrowserContext, Page, WebSocketRoute, expect
+
+from tests.browser.test_training import header, opened, press, press_train, settled, stage, wait_for_step
+
+SLOW = 2_000  # milliseconds in which the picture of a training asks several times
+
+
+class Line:
+    """The line between browser and server. held: what the server said while it was slow, None while it is not; asked:
+    (page, part of it) of every run that the browser asked for, names as Streamlit has them."""
+
+    def __init__(self, page: Page) -> None:
+        self.held: list[str | bytes] | None = None
+        self.asked: list[tuple[str, str]] = []
+        page.route_web_socket(re.compile("_stcore/stream"), self._connect)
+
+    def _connect(self, browser: WebSocketRoute) -> None:
+        server = browser.connect_to_server()
+        self.browser = browser
+        server.on_message(lambda message: browser.send(message) if self.held is None else self.held.append(message))
+
+        def to_server(message: str | bytes) -> None:
+            said = BackMsg.FromString(message if isinstance(message, bytes) else message.encode())
+            if said.WhichOneof("type") == "rerun_script":
+                self.asked.append((said.rerun_script.page_script_hash, said.rerun_script.fragment_id))
+            server.send(message)
+
+        browser.on_message(to_server)
+
+    def slow(self, page: Page, act: Callable[[], Any]) -> None:
+        """What act asks for is answered late."""
+        self.held, self.asked = [], []
+        act()
+        page.wait_for_timeout(SLOW)
+        held, self.held = self.held, None
+        for message in held:
+            self.browser.send(message)
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Page:
+    context.set_default_timeout(60_000)
+    return context.new_page()
+
+
+@pytest.fixture
+def line(page: Page) -> Line:
+    return Line(page)
+
+
+def trains(page: Page, server: str) -> None:
+    """The Heads page, from there the training page, and a long run that the picture asks for all the time."""
+    opened(page, server, "?steps=1500")
+    header(page, "Heads").click()
+    there(page, "Heads")
+    header(page, "Training").click()
+    page.wait_for_selector(".st-key-training_train")
+    settled(page)
+    press_train(page)
+    stage(page, "training")
+    wait_for_step(page, 1)
+
+
+def there(page: Page, title: str, drawn: bool = True) -> None:
+    """The page is whole: its name, its header, and its picture."""
+    expect(page.locator("h1")).to_have_text(title)
+    expect(page.get_by_test_id("stPageLink")).to_have_count(8)
+    if drawn:
+        page.wait_for_selector("[data-drawn]")
+    settled(page)
+
+
+def test_the_line_hears_the_picture_ask(page: Page, server: str, line: Line) -> None:
+    """Without anyone going anywhere it asks even on a slow line: there is something to hold back."""
+    trains(page, server)
+    line.asked = []
+    page.wait_for_timeout(1_000)
+    assert len(line.asked) >= 2 and len(set(line.asked)) == 1 and all(line.asked[0])
+
+
+def test_a_link(page: Page, server: str, line: Line) -> None:
+    trains(page, server)
+    line.slow(page, lambda: header(page, "Lab").click())
+    assert [part for _, part in line.asked if not part] == [""] and line.asked[-1][1] == ""
+    there(page, "Lab")
+
+
+def test_the_back_button(page: Page, server: str, line: Line) -> None:
+    trains(page, server)
+    line.slow(page, lambda: page.evaluate("history.back()"))
+    assert [part for _, part in line.asked if not part] == [""] and line.asked[-1][1] == ""
+    there(page, "Heads")
+    line.slow(page, lambda: page.evaluate("history.forward()"))
+    assert len(line.asked) == 1
+    expect(page.locator("h1")).to_have_text("Training")
+    stage(page, "training")
+    wait_for_step(page, 1)
+
+
+def test_the_links_to_a_model_while_another_run_trains(page: Page, server: str, line: Line) -> None:
+    trains(page, server)
+    press(page, "stop")
+    stage(page, "done")
+    press(page, "again")
+    stage(page, "training", 1)
+    after = page.locator("[class*=st-key-hs-after-]")
+    line.slow(page, lambda: after.get_by_role("link", name="Lab").click())
+    assert line.asked[-1][1] == ""
+    there(page, "Lab")
+    page.wait_for_url(re.compile("/lab[?]checkpoint=mine"))
+    assert "open=" not in page.url
+    header(page, "Training").click()
+    stage(page, "training", 1)
+    line.slow(page, lambda: press(page, "open"))
+    assert line.asked[-1][1] == ""
+    there(page, "Heads")
+    page.wait_for_url(re.compile("/[?]checkpoint=mine"))
+
+
+def test_a_report_that_waits_for_a_pause(page: Page, server: str, line: Line) -> None:
+    """Positions tells Python a moment after the last move; somebody is faster."""
+    page.goto(f"{server}/positions")
+    page.wait_for_selector("[data-drawn]")
+    settled(page)
+
+    def act() -> None:
+        page.get_by_test_id("positions-length").press("ArrowRight")
+        header(page, "Model").click()
+
+    line.slow(page, act)
+    assert len(line.asked) == 1
+    there(page, "Model", drawn=False)
+
+
+def test_a_link_that_leads_nowhere_else(page: Page, server: str, line: Line) -> None:
+    trains(page, server)
+    header(page, "Training").click()
+    line.asked = []
+    page.wait_for_timeout(5_000)  # an ask that the rerun took with it is asked again after three
+    assert len([part for _, part in line.asked if part]) >= 2
+
+
+def test_nobody_went_after_all(page: Page, server: str, line: Line) -> None:
+    """A click that another script swallowed: after ten seconds the picture asks again."""
+    trains(page, server)
+    swallow = "(event) => { event.stopPropagation(); event.preventDefault(); }"
+    page.evaluate(f"document.addEventListener('click', {swallow}, true)")
+    header(page, "Lab").click()
+    page.wait_for_timeout(1_000)
+    line.asked = []
+    page.wait_for_timeout(2_000)
+    assert not line.asked
+    page.wait_for_timeout(9_000)
+    assert len(line.asked) >= 2
