@@ -153,11 +153,13 @@ export class LearnStage {
     for (const button of this.buttons) button.setAttribute("aria-pressed", String(button.dataset.kind === memory.kind));
     this.buttons[2].textContent = this.kindName(run, "decoder_self");
     this.ramp.replaceChildren(
+      el("span", null, "0"),
       ...kinds.map((kind) => {
         const ramp = el("span", { class: "hs-ramp" });
         ramp.style.background = rampGradient(makeRamp(theme, kind), 1, 0);
         return ramp;
       }),
+      el("span", null, "1"),
     );
     const ready = Boolean(run && run.opening);
     this.grids.style.minHeight = this.one.style.minHeight = `${Math.floor(room.high)}px`;
