@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +111,15 @@ def saved_checkpoint(parent: Path) -> Path:
     tiny = tiny_pretrained()
     save_checkpoint(parent / "mine", tiny.model, tiny.tokenizer, tiny.languages)
     return parent / "mine"
+
+
+def saved_variants(parent: Path, variants: Mapping[str, Mapping[str, Any]]) -> Path:
+    """The folder with a checkpoint for each variant (name -> what its configuration has otherwise), untrained."""
+    tokenizer = tiny_tokenizer()
+    for name, changes in variants.items():
+        model = tiny_model(3, vocab_size=len(tokenizer), **changes)
+        save_checkpoint(parent / name, model, tokenizer, ("Invented", "Imagined"))
+    return parent
 
 
 def refusal(folder: Path, *words: str) -> str:

@@ -15,13 +15,12 @@ import transformer
 from pages.shared.anatomy import equations
 from pages.shared.leak import bare_verdict
 from pages.shared.words import row_caution, sub_layer_equation
-from tests.build import tiny_config, tiny_model, tiny_tokenizer
+from tests.build import saved_variants, tiny_config
 from tests.test_marian_pages import EVERY, SOURCE, TARGET, open_page, said  # noqa: F401  # a fixture
 from tests.test_pages import figures, sentences
 from tests.test_view import unpack
 from transformer.analysis.leak import step_by_step
 from transformer.analysis.translation import perplexity
-from transformer.checkpoint import save_checkpoint
 from transformer.view.pack import full_pack
 from transformer.view.state import View
 
@@ -42,11 +41,7 @@ WALKED += [(kind, *one) for kind in ("plain", "before") for one in SOME]
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder, tokenizer = tmp_path_factory.mktemp("left-out"), tiny_tokenizer()
-    for kind, changes in KINDS.items():
-        model = tiny_model(3, vocab_size=len(tokenizer), **changes)
-        save_checkpoint(folder / kind, model, tokenizer, ("Invented", "Imagined"))
-    return folder
+    return saved_variants(tmp_path_factory.mktemp("left-out"), KINDS)
 
 
 @pytest.mark.parametrize(("kind", "page", "part"), WALKED)

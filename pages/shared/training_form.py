@@ -109,9 +109,12 @@ def _heading(text: str) -> None:
     st.html(f'<h2 class="hs-tr-title">{text}</h2>')
 
 
-def _whole(options: Options, basis: Experiment, name: str, label: str, about: str) -> dict[str, int]:
-    low, high = BOUNDS[name]
-    return {name: options.number(name, label, low, high, getattr(basis, name), help=about)}
+def _whole(options: Options, basis: Experiment, *fields: tuple[str, str, str]) -> dict[str, int]:
+    """Whole numbers: (name in `Experiment` and in links, label, what it is) each."""
+    return {
+        name: options.number(name, label, *BOUNDS[name], getattr(basis, name), help=about)
+        for name, label, about in fields
+    }
 
 
 def _task_fields(options: Options, basis: Experiment, task: str) -> dict[str, Any]:
@@ -123,13 +126,16 @@ def _task_fields(options: Options, basis: Experiment, task: str) -> dict[str, An
     options.choose("task", _("Task"), CHOICES["task"], task, words.__getitem__, help=about)
     if task == presets.OWN:
         return {}
-    found: dict[str, Any] = {}
-    about = _("So many symbols, the first of a to z and A to Z; each has an embedding of its own (section 3.4).")
-    found |= _whole(options, basis, "alphabet", _("Symbols"), about)
-    about = _("Symbols of the shortest input. Where each stands only the positions say (section 3.5).")
-    found |= _whole(options, basis, "shortest", _("Shortest input"), about)
-    about = _("Symbols of the longest input. Attention links any two in one step, however far (section 4).")
-    found |= _whole(options, basis, "longest", _("Longest input"), about)
+    many = _("So many symbols, the first of a to z and A to Z; each has an embedding of its own (section 3.4).")
+    short = _("Symbols of the shortest input. Where each stands only the positions say (section 3.5).")
+    long = _("Symbols of the longest input. Attention links any two in one step, however far (section 4).")
+    found: dict[str, Any] = _whole(
+        options,
+        basis,
+        ("alphabet", _("Symbols"), many),
+        ("shortest", _("Shortest input"), short),
+        ("longest", _("Longest input"), long),
+    )
     if task == "shift":
         about = _("Each symbol becomes the k-th after it in the alphabet and keeps its place (section 3.5).")
         found["shift"] = options.number("shift", _("k"), 1, BOUNDS["alphabet"][1] - 1, basis.shift, help=about)
@@ -138,15 +144,18 @@ def _task_fields(options: Options, basis: Experiment, task: str) -> dict[str, An
 
 def _model_fields(options: Options, basis: Experiment) -> dict[str, Any]:
     _heading(_("Model"))
-    found: dict[str, Any] = {}
-    about = _("N of section 3.1: so many in the encoder, and as many in the decoder. The paper: 6.")
-    found |= _whole(options, basis, "layers", _("Layers, each side"), about)
-    about = _("h of section 3.2.2: attention side by side, each in a space of its own. The paper: 8.")
-    found |= _whole(options, basis, "heads", _("Heads"), about)
-    about = _("Numbers that stand for a token (section 3.1); even, and divisible by the heads. The paper: 512.")
-    found |= _whole(options, basis, "d_model", "d_model", about)
-    about = _("Neurons of each feed-forward network (section 3.3). The paper: 2048.")
-    found |= _whole(options, basis, "d_ff", "d_ff", about)
+    layers = _("N of section 3.1: so many in the encoder, and as many in the decoder. The paper: 6.")
+    heads = _("h of section 3.2.2: attention side by side, each in a space of its own. The paper: 8.")
+    d_model = _("Numbers that stand for a token (section 3.1); even, and divisible by the heads. The paper: 512.")
+    d_ff = _("Neurons of each feed-forward network (section 3.3). The paper: 2048.")
+    found: dict[str, Any] = _whole(
+        options,
+        basis,
+        ("layers", _("Layers, each side"), layers),
+        ("heads", _("Heads"), heads),
+        ("d_model", "d_model", d_model),
+        ("d_ff", "d_ff", d_ff),
+    )
     about = _("Numbers of a query and of a key (section 3.2.1); 0: d_model / heads, as in the paper.")
     found["d_k"] = options.number("d_k", "d_k", 0, LARGEST_D_K, basis.d_k or 0, help=about) or None
     return found
@@ -179,17 +188,16 @@ def _switch_fields(options: Options, basis: Experiment) -> dict[str, Any]:
 
 def _training_fields(options: Options, basis: Experiment) -> dict[str, Any]:
     _heading(_("Training"))
-    found: dict[str, Any] = {}
-    about = _("Times that the weights are moved (section 5.2). The paper: 100,000.")
-    found |= _whole(options, basis, "steps", _("Steps"), about)
-    about = _("Inputs of a step (section 5.1). The paper: about 25,000 tokens.")
-    found |= _whole(options, basis, "batch", _("Inputs a step"), about)
+    steps = _("Times that the weights are moved (section 5.2). The paper: 100,000.")
+    batch = _("Inputs of a step (section 5.1). The paper: about 25,000 tokens.")
+    wholes = ("steps", _("Steps"), steps), ("batch", _("Inputs a step"), batch)
+    found: dict[str, Any] = _whole(options, basis, *wholes)
     about = _("The largest of the schedule (section 5.3); Adam divides by how much each weight's gradient varies.")
     found["peak_rate"] = options.fraction(
         "rate", _("Learning rate"), 0.00001, LARGEST_RATE, basis.peak_rate, 0.001, "%.5f", help=about
     )
     about = _("Steps over which the rate rises to its largest (section 5.3); 0: the largest at once. The paper: 4,000.")
-    found |= _whole(options, basis, "warmup", _("Warm-up"), about)
+    found |= _whole(options, basis, ("warmup", _("Warm-up"), about))
     about = _("Share of the right answer's probability that all others get instead (section 5.4). The paper: 0.1.")
     found["smoothing"] = options.fraction(
         "smoothing", _("Label smoothing"), 0.0, 0.9, basis.smoothing, 0.05, "%.2f", help=about
@@ -197,5 +205,5 @@ def _training_fields(options: Options, basis: Experiment) -> dict[str, Any]:
     about = _("Share of numbers that are left out at random while it trains (section 5.4). The paper: 0.1.")
     found["dropout"] = options.fraction("dropout", _("Dropout"), 0.0, 0.9, basis.dropout, 0.05, "%.2f", help=about)
     about = _("What all that is random follows, first weights and inputs; the same seed gives the same result.")
-    found |= _whole(options, basis, "seed", _("Seed"), about)
+    found |= _whole(options, basis, ("seed", _("Seed"), about))
     return found

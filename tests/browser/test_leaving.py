@@ -13,7 +13,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 pytest.importorskip("playwright")
 from playwright.sync_api import BrowserContext, Page, WebSocketRoute, expect
 
-from tests.browser.test_training import header, opened, press, press_train, settled, stage, wait_for_step
+from tests.browser.test_training import header, opened, press, settled, stage, train, wait_for_step
 
 SLOW = 2_000  # milliseconds in which the picture of a training asks several times
 
@@ -69,9 +69,7 @@ def trains(page: Page, server: str) -> None:
     header(page, "Training").click()
     page.wait_for_selector(".st-key-training_train")
     settled(page)
-    press_train(page)
-    stage(page, "training")
-    wait_for_step(page, 1)
+    train(page, 1)
 
 
 def there(page: Page, title: str, drawn: bool = True) -> None:

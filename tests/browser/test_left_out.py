@@ -11,8 +11,7 @@ import pytest
 
 from tests.browser.conftest import start, stop
 from tests.browser.test_anatomy import Anatomy
-from tests.build import tiny_model, tiny_tokenizer
-from transformer.checkpoint import save_checkpoint
+from tests.build import saved_variants
 from transformer.config import ModelConfig
 from transformer.pretrained import load
 from transformer.view.anatomy_state import PLACES, steps_of
@@ -29,11 +28,7 @@ TEXTS = {"source": "ka lo minu re", "target": "zen pol vu ti"}
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    place, tokenizer = tmp_path_factory.mktemp("left-out"), tiny_tokenizer()
-    for kind, changes in KINDS.items():
-        model = tiny_model(3, vocab_size=len(tokenizer), **changes)
-        save_checkpoint(place / kind, model, tokenizer, ("Invented", "Imagined"))
-    return place
+    return saved_variants(tmp_path_factory.mktemp("left-out"), KINDS)
 
 
 @pytest.fixture(scope="module")

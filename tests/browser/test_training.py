@@ -76,6 +76,13 @@ def wait_for_step(page: Page, least: int) -> None:
     pytest.fail(f"the picture is at step {step(page)} and not at {least}")
 
 
+def train(page: Page, least: int) -> None:
+    """Until the picture shows this step of the run."""
+    press_train(page)
+    stage(page, "training")
+    wait_for_step(page, least)
+
+
 def test_the_whole_way_of_a_class(page: Page, server: str, tmp_path: Path) -> None:
     opened(page, server, "?steps=600")
     expect(page.get_by_text(re.compile("600 steps.*at most 120 s"))).to_be_visible()
@@ -182,9 +189,7 @@ def test_the_whole_way_of_a_class(page: Page, server: str, tmp_path: Path) -> No
 
 def test_it_goes_on_while_another_page_is_looked_at(page: Page, server: str) -> None:
     opened(page, server, "?steps=900")
-    press_train(page)
-    stage(page, "training")
-    wait_for_step(page, 1)
+    train(page, 1)
     header(page, "Lab").click()
     page.wait_for_selector("[data-drawn]")
     page.wait_for_timeout(3_000)
@@ -231,9 +236,7 @@ def small(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
 
 def test_nothing_is_cut_off_while_it_trains(small: Page, server: str) -> None:
     opened(small, server, "?steps=600")
-    press_train(small)
-    stage(small, "training")
-    wait_for_step(small, 3)
+    train(small, 3)
     assert not small.evaluate(SCROLLS)
     top = small.get_by_test_id("training").bounding_box()
     wait_for_step(small, 12)
