@@ -13,7 +13,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 pytest.importorskip("playwright")
 from playwright.sync_api import BrowserContext, Page, WebSocketRoute, expect
 
-from tests.browser.test_training import header, opened, press, settled, stage, train, wait_for_step
+from tests.browser.test_training import header, opened, press, settled, stage, step, train, wait_for_step
 
 SLOW = 2_000  # milliseconds in which the picture of a training asks several times
 
@@ -29,7 +29,7 @@ class Line:
 
     def _connect(self, browser: WebSocketRoute) -> None:
         server = browser.connect_to_server()
-        self.browser = browser
+        self.browser, self.server = browser, server
         server.on_message(lambda message: browser.send(message) if self.held is None else self.held.append(message))
 
         def to_server(message: str | bytes) -> None:
@@ -48,6 +48,10 @@ class Line:
         held, self.held = self.held, None
         for message in held:
             self.browser.send(message)
+
+    def breaks(self) -> None:
+        for end in (self.browser, self.server):
+            end.close(code=1012, reason="the line breaks")
 
 
 @pytest.fixture
@@ -163,3 +167,17 @@ def test_nobody_went_after_all(page: Page, server: str, line: Line) -> None:
     assert not line.asked
     page.wait_for_timeout(9_000)
     assert len(line.asked) >= 2
+
+
+def test_a_line_that_breaks(page: Page, server: str, line: Line) -> None:
+    """Streamlit's page connects again by itself; the run has gone on, and so does the picture of it."""
+    trains(page, server)
+    before = step(page)
+    line.breaks()
+    page.wait_for_timeout(3_000)
+    wait_for_step(page, before + 20)
+    expect(page.get_by_test_id("training-run")).to_have_count(1)
+    press(page, "stop")
+    stage(page, "done")
+    page.get_by_test_id("training-slider").press("Home")
+    assert step(page) == 0
