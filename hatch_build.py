@@ -5,7 +5,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-# What `transformer.places.app_folder` expects beside each other. In a checkout they lie at its root.
+# What `transformer.paths.app_folder` expects beside each other. In a checkout they lie at its root.
 APP = ("app.py", "pages", "checkpoints", "locale", ".streamlit")
 
 

@@ -19,7 +19,7 @@ from benchmarks.sentences import pairs
 from benchmarks.timing import percentile
 from benchmarks.wire import Wire
 from tests.browser.find import FLAGS, find_browser
-from transformer.pretrained import Pretrained
+from transformer.inference.pretrained import Pretrained
 
 LENGTHS = (20, 60)
 JUDGED = 20  # tokens a side for which there is a limit of time

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, BrowserContext, Page
 
 from benchmarks import peer
 from benchmarks.app import App
-from transformer.trace import Trace
+from transformer.tracing.trace import Trace
 
 SCREEN = {"width": 1440, "height": 900}
 PATIENCE = 300_000  # milliseconds

@@ -6,7 +6,7 @@ import random
 from collections.abc import Awaitable, Callable
 
 from benchmarks.viewer import Run, Viewer, ViewerError
-from transformer.pretrained import Pretrained
+from transformer.inference.pretrained import Pretrained
 from transformer.view.anatomy_state import PLACES, ZOOMS, fitting_zoom, steps_of
 from transformer.view.state import View
 

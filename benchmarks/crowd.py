@@ -17,7 +17,7 @@ from benchmarks.clicks import PAGES, click
 from benchmarks.process import Sample, sample, sessions
 from benchmarks.sentences import of_length
 from benchmarks.viewer import Run, Viewer
-from transformer.pretrained import Pretrained
+from transformer.inference.pretrained import Pretrained
 
 NEW = "a new sentence"
 LONG = 128  # tokens of the longest source a viewer can type

@@ -11,10 +11,10 @@ from torch import Tensor
 from benchmarks.report import Table, load
 from benchmarks.sentences import typed
 from benchmarks.timing import ratio, take_turns
-from transformer.decoding import greedy
-from transformer.model import Transformer
-from transformer.pretrained import Pretrained
-from transformer.tap import OFF, AnyTap
+from transformer.inference.pretrained import Pretrained
+from transformer.inference.search import greedy
+from transformer.model.tap import OFF, AnyTap
+from transformer.model.transformer import Transformer
 from transformer.training.data import pad
 
 TARGET = {1: 2.0}

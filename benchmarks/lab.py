@@ -17,8 +17,8 @@ from benchmarks.sentences import of_length, pairs
 from benchmarks.timing import ratio, take_turns
 from benchmarks.trace import threads
 from tests.browser.find import FLAGS, find_browser
-from transformer.interventions import Interventions
-from transformer.pretrained import Pretrained
+from transformer.inference.pretrained import Pretrained
+from transformer.interventions.sets import Interventions
 
 DEARER = 1.3  # a switched trace may take this many times as long as an unswitched one
 TOKENS, ALLOWED, SLOWER = 20, 250, 3.0  # milliseconds of a switch on the screen; times the explorer's redraw

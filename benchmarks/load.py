@@ -13,7 +13,7 @@ from benchmarks.process import Sample, sample, sessions, slope
 from benchmarks.report import Table, load
 from benchmarks.sentences import typed
 from benchmarks.timing import percentile
-from transformer.pretrained import Pretrained
+from transformer.inference.pretrained import Pretrained
 
 TARGET = 100  # milliseconds that 95% of the clicks may take
 GROWTH = 50  # MB that memory may grow by after the warm-up

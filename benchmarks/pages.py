@@ -14,7 +14,7 @@ from benchmarks.browser import PAUSE, Settling, context, opened, timed
 from benchmarks.report import Table, load
 from benchmarks.sentences import pairs
 from tests.browser.find import FLAGS, find_browser
-from transformer.pretrained import Pretrained
+from transformer.inference.pretrained import Pretrained
 
 TOKENS = 20
 FIRST, MOVED, ENCODING = 1000, 300, 200  # milliseconds allowed: first picture, any slider, those of the encoding

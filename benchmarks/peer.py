@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from transformer.trace import Trace
+from transformer.tracing.trace import Trace
 
 FOLDER = Path(sys.prefix) / "benchmarks"  # the libraries, once fetched, lie beside the installed packages
 # What a page of BertViz 1.4.1 names -> npm package and the file in it. jQuery 2.0.0 is not on npm; 2.2.4 is its

@@ -24,7 +24,7 @@ from benchmarks.report import Table, load
 from benchmarks.server import percentile
 from benchmarks.wire import Wire
 from tests.browser.find import FLAGS, find_browser
-from transformer.pretrained import Pretrained
+from transformer.inference.pretrained import Pretrained
 
 APP = Path("tests") / "browser" / "training_app.py"
 ALLOWED = 8.0  # milliseconds of a redraw, half of what a screen of 60 frames a second leaves

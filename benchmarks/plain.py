@@ -14,11 +14,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from transformer.attention import MultiHeadAttention
-from transformer.feedforward import FeedForward
-from transformer.layers import DecoderLayer, EncoderLayer, SubLayer
-from transformer.masks import causal_mask, padding_mask
-from transformer.model import Transformer
+from transformer.model.attention import MultiHeadAttention
+from transformer.model.feedforward import FeedForward
+from transformer.model.layers import DecoderLayer, EncoderLayer, SubLayer
+from transformer.model.masks import causal_mask, padding_mask
+from transformer.model.transformer import Transformer
 
 
 class PlainAttention(MultiHeadAttention):

@@ -16,7 +16,7 @@ from benchmarks.report import Table, load
 from benchmarks.sentences import typed
 from benchmarks.timing import percentile
 from benchmarks.viewer import Run, Viewer
-from transformer.pretrained import Pretrained
+from transformer.inference.pretrained import Pretrained
 
 TARGET = 150  # milliseconds that 95% of the clicks may take while others train
 VIEWERS, PAUSE = 30, 2.0  # those who explore; seconds between the clicks of each, on average

@@ -22,11 +22,11 @@ import torch
 
 from benchmarks.report import around, write_table
 from transformer.files import write_whole
-from transformer.playground.experiment import Experiment
-from transformer.playground.findings import PREDICTIONS, Numbers, judged, numbers, prediction
-from transformer.playground.frames import Frame
-from transformer.playground.presets import PRESETS, partner
-from transformer.playground.session import Session
+from transformer.live_training.experiment import Experiment
+from transformer.live_training.findings import PREDICTIONS, Numbers, judged, numbers, prediction
+from transformer.live_training.frames import Frame
+from transformer.live_training.presets import PRESETS, partner
+from transformer.live_training.session import Session
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE, TABLE = ROOT / "docs" / "playground.md", ROOT / "docs" / "playground.json"

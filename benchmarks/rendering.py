@@ -16,7 +16,7 @@ from benchmarks.browser import Ours, Theirs
 from benchmarks.report import Table, load
 from benchmarks.sentences import pairs
 from tests.browser.find import FLAGS, find_browser
-from transformer.pretrained import Pretrained
+from transformer.inference.pretrained import Pretrained
 
 FASTER = {12: 5, 64: 20, 128: 40}  # tokens a side -> how many times as fast the grid must be there
 SMALLER = 10  # how many times as many bytes BertViz must take

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 
-from transformer.tokenizer import Tokenizer
+from transformer.text.tokenizer import Tokenizer
 
 ENGLISH = (
     "the man who called me yesterday is my brother and he lives in a small house by the sea with two old dogs , "

@@ -17,7 +17,7 @@ from benchmarks.report import Table, load
 from benchmarks.sentences import pairs, typed
 from benchmarks.timing import percentile
 from benchmarks.viewer import Run, Viewer
-from transformer.pretrained import Pretrained
+from transformer.inference.pretrained import Pretrained
 
 VIEWERS = 30
 PAUSE = 2.0  # seconds between a viewer's clicks, on average

@@ -11,9 +11,9 @@ from benchmarks.plain import plain_copy
 from benchmarks.report import Table, load
 from benchmarks.sentences import ENGLISH, GERMAN, of_length
 from benchmarks.timing import ratio, take_turns
-from transformer.pretrained import Pretrained
-from transformer.tap import FUSED, OFF
-from transformer.trace import trace_pass
+from transformer.inference.pretrained import Pretrained
+from transformer.model.tap import FUSED, OFF
+from transformer.tracing.trace import trace_pass
 
 TARGETS = {20: 1.5, 64: 2.0, 128: 2.5}
 OFF_TARGET = 1.03

@@ -16,9 +16,9 @@ from torch import Tensor, nn
 
 from benchmarks.report import Table, load
 from benchmarks.timing import ratio, take_turns
-from transformer.config import ModelConfig
-from transformer.positional import sinusoidal
-from transformer.pretrained import Pretrained
+from transformer.inference.pretrained import Pretrained
+from transformer.model.config import ModelConfig
+from transformer.model.positions import sinusoidal
 from transformer.training.data import Batch, bucket, make_batch
 from transformer.training.loop import Trainer
 from transformer.training.settings import Settings

@@ -27,9 +27,9 @@ from benchmarks.report import load
 from benchmarks.sentences import typed
 from benchmarks.timing import percentile
 from benchmarks.viewer import Run, Viewer
-from transformer.playground.experiment import Experiment
-from transformer.playground.workshop import Workshop
-from transformer.pretrained import Pretrained
+from transformer.inference.pretrained import Pretrained
+from transformer.live_training.experiment import Experiment
+from transformer.live_training.workshop import Workshop
 
 PORTS = range(8721, 8724)
 HOSTS = [f"127.0.0.1:{port}" for port in PORTS]

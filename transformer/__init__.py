@@ -9,11 +9,11 @@ trace.encoder_self.scores                                # before softmax, scale
 trace.source_tokens, trace.target_in, trace.target_out   # fed in, predicted
 """
 
-import transformer.starting  # noqa: F401  first: Ctrl+C during the imports below is no traceback
-from transformer.checkpoint import CheckpointError, save_checkpoint
-from transformer.config import PRESETS, ConfigError, ModelConfig, preset
-from transformer.decoding import Hypothesis, beam, greedy
-from transformer.interventions import (
+import transformer.startup  # noqa: F401  first: Ctrl+C during the imports below is no traceback
+from transformer.checkpoints.folder import CheckpointError, save_checkpoint
+from transformer.inference.pretrained import InputError, Pretrained, Translation, available, load
+from transformer.inference.search import Hypothesis, beam, greedy
+from transformer.interventions.sets import (
     Hide,
     InterventionError,
     Interventions,
@@ -27,11 +27,11 @@ from transformer.interventions import (
     Unmask,
     Where,
 )
-from transformer.model import Transformer
-from transformer.pretrained import InputError, Pretrained, Translation, available, load
-from transformer.tap import FUSED, OFF, Tap, TapError
-from transformer.tokenizer import Tokenizer
-from transformer.trace import KINDS, AttentionTrace, FeedForwardTrace, Trace
+from transformer.model.config import PRESETS, ConfigError, ModelConfig, preset
+from transformer.model.tap import FUSED, OFF, Tap, TapError
+from transformer.model.transformer import Transformer
+from transformer.text.tokenizer import Tokenizer
+from transformer.tracing.trace import KINDS, AttentionTrace, FeedForwardTrace, Trace
 
 __version__ = "0.1.0"
 

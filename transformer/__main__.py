@@ -9,14 +9,14 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TextIO
 
-from transformer import starting
-from transformer.checkpoint import CheckpointError
-from transformer.commands import describe, evaluate, heads, record, serve, train, translate
-from transformer.commands.common import BROKEN_PIPE, CommandError, Parser, one_line
-from transformer.config import ConfigError
-from transformer.interventions import InterventionError
-from transformer.pretrained import InputError
-from transformer.tokenizer import TokenizerError
+from transformer import startup
+from transformer.checkpoints.folder import CheckpointError
+from transformer.cli import describe, evaluate, heads, record, serve, train, translate
+from transformer.cli.common import BROKEN_PIPE, CommandError, Parser, one_line
+from transformer.inference.pretrained import InputError
+from transformer.interventions.sets import InterventionError
+from transformer.model.config import ConfigError
+from transformer.text.tokenizer import TokenizerError
 from transformer.training.data import DataError
 from transformer.training.settings import TrainingError
 
@@ -61,7 +61,7 @@ def _written() -> None:
 def guarded(work: Callable[[], int]) -> int:
     """Do some work of the command line. Returns its exit status: 0 done, 1 done in part, 2 not done and why on stderr,
     130 interrupted, 141 whoever read the output has seen enough."""
-    starting.done()
+    startup.done()
     try:
         status = work()
         _written()

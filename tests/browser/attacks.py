@@ -9,9 +9,9 @@ from pathlib import Path
 
 import sentencepiece
 
-from tests.build import sentences, tiny_model
-from transformer.checkpoint import save_checkpoint
-from transformer.tokenizer import SPECIALS, Tokenizer
+from tests.support.build import sentences, tiny_model
+from transformer.checkpoints.folder import save_checkpoint
+from transformer.text.tokenizer import SPECIALS, Tokenizer
 
 FOREIGN = "foreign.example"  # a name that no server has; asking for it fails the test
 # Without blanks: each is one token of the checkpoint below, and so one label of every axis, chip, cell and table.

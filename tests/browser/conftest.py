@@ -18,7 +18,7 @@ import pytest
 
 import transformer
 from tests.browser.find import FLAGS, NoBrowser, NoNginx, find_browser, find_nginx
-from transformer.pretrained import Pretrained
+from transformer.inference.pretrained import Pretrained
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext

@@ -15,9 +15,9 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from transformer.interventions import Interventions
-from transformer.pretrained import Pretrained
-from transformer.trace import Trace
+from transformer.inference.pretrained import Pretrained
+from transformer.interventions.sets import Interventions
+from transformer.tracing.trace import Trace
 
 pytest.importorskip("playwright")
 from playwright.sync_api import Browser, BrowserContext, expect

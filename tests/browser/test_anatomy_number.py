@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 import torch
 
-from tests.build import D_FF, D_MODEL, HEADS, tiny_model, tiny_tokenizer
+from tests.support.build import D_FF, D_MODEL, HEADS, tiny_model, tiny_tokenizer
 from transformer.analysis import anatomy
-from transformer.interventions import Interventions
-from transformer.pretrained import Pretrained
-from transformer.trace import Trace
+from transformer.inference.pretrained import Pretrained
+from transformer.interventions.sets import Interventions
+from transformer.tracing.trace import Trace
 from transformer.view import bundle
 from transformer.view.anatomy_pack import place_pack, trace_pack, weights_pack
 

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from torch import Tensor
 
-from tests.build import D_FF, D_MODEL, HEADS, tiny_model, tiny_tokenizer
+from tests.support.build import D_FF, D_MODEL, HEADS, tiny_model, tiny_tokenizer
 from transformer.analysis import anatomy
-from transformer.interventions import Interventions
-from transformer.pretrained import Pretrained
-from transformer.trace import Trace
+from transformer.inference.pretrained import Pretrained
+from transformer.interventions.sets import Interventions
+from transformer.tracing.trace import Trace
 from transformer.view import bundle
 from transformer.view.anatomy_pack import open_pack, place_pack, trace_pack, weights_pack
 from transformer.view.anatomy_state import steps_of

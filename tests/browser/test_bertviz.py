@@ -7,9 +7,9 @@ import random
 
 import pytest
 
-from tests.test_bertviz import SENTENCE, as_read, bertviz
-from transformer.pretrained import Pretrained
-from transformer.trace import KINDS
+from tests.tracing.test_bertviz import SENTENCE, as_read, bertviz
+from transformer.inference.pretrained import Pretrained
+from transformer.tracing.trace import KINDS
 
 pytest.importorskip("playwright")
 from playwright.sync_api import BrowserContext, expect

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tests.browser.conftest import start, stop
-from transformer.pretrained import Pretrained
+from transformer.inference.pretrained import Pretrained
 
 pytest.importorskip("playwright")
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect

@@ -10,13 +10,13 @@ from urllib.parse import urlencode
 import pytest
 import torch
 
-from pages.shared.position_lab import ROUNDING
+from pages.positions.lab import ROUNDING
 from transformer.analysis.lens import logit_lens
 from transformer.analysis.permutation import equivariance, permutation
 from transformer.figures.style import BLUE, INK, PALETTE, PAPER
-from transformer.interventions import Interventions, Reposition
-from transformer.positional import sinusoidal
-from transformer.pretrained import Pretrained
+from transformer.inference.pretrained import Pretrained
+from transformer.interventions.sets import Interventions, Reposition
+from transformer.model.positions import sinusoidal
 
 pytest.importorskip("playwright")
 from playwright.sync_api import BrowserContext, Locator, Page, expect

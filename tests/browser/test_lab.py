@@ -11,9 +11,9 @@ import pytest
 import torch
 
 from tests.browser.test_explorer import params_of, plot, wait_for_params, weight_in
-from transformer.interventions import Interventions
-from transformer.pretrained import Pretrained
-from transformer.trace import Trace
+from transformer.inference.pretrained import Pretrained
+from transformer.interventions.sets import Interventions
+from transformer.tracing.trace import Trace
 
 pytest.importorskip("playwright")
 from playwright.sync_api import Browser, BrowserContext, Page, expect

@@ -11,9 +11,9 @@ import pytest
 
 from tests.browser.conftest import start, stop
 from tests.browser.test_anatomy import Anatomy
-from tests.build import saved_variants
-from transformer.config import ModelConfig
-from transformer.pretrained import load
+from tests.support.build import saved_variants
+from transformer.inference.pretrained import load
+from transformer.model.config import ModelConfig
 from transformer.view.anatomy_state import PLACES, steps_of
 
 pytest.importorskip("playwright")

@@ -10,7 +10,7 @@ import pytest
 
 import transformer
 from tests.browser.conftest import start, stop
-from tests.marian import marian_folder
+from tests.support.marian import marian_folder
 
 pytest.importorskip("playwright")
 from playwright.sync_api import BrowserContext, expect

@@ -15,7 +15,7 @@ import pytest
 import transformer
 from tests.browser.attacks import ATTACKS, FOREIGN, FOUND, NAME, RECORD, TYPED, WRITTEN, evil_checkpoint
 from tests.browser.conftest import start, stop
-from transformer.pretrained import Pretrained
+from transformer.inference.pretrained import Pretrained
 
 pytest.importorskip("playwright")
 from playwright.sync_api import Browser, BrowserContext, Page, Request, expect

@@ -20,7 +20,7 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 
 from tests.browser.conftest import START, free_port, start, stop
-from transformer.pretrained import Pretrained
+from transformer.inference.pretrained import Pretrained
 
 pytest.importorskip("playwright")
 from playwright.sync_api import Browser, BrowserContext, Page, expect

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from transformer.archive import open_files, read_zip
+from transformer.checkpoints.archive import open_files, read_zip
 
 pytest.importorskip("playwright")
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect

@@ -10,7 +10,7 @@ import pytest
 
 from tests.browser.conftest import WAIT
 from tests.browser.training_runs import a_run
-from transformer.trace import KINDS
+from transformer.tracing.trace import KINDS
 
 pytest.importorskip("playwright")
 pytest.importorskip("axe_playwright_python")

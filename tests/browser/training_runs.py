@@ -8,7 +8,7 @@ from functools import cache
 
 import numpy as np
 
-from transformer.playground.frames import Frame, Opening, recorded_steps
+from transformer.live_training.frames import Frame, Opening, recorded_steps
 
 NAMES = ("Baseline", "no causal mask", "no positions", "one head")
 WORDS = ("headscope", "transform", "attention", "sequences")

@@ -16,7 +16,7 @@ from typing import Any
 
 from tests.fuzz.folders import base, write
 from tests.fuzz.pieces import fields, packed
-from transformer.checkpoint import CONFIG, RECORDING, TOKENIZER, WEIGHTS
+from transformer.checkpoints.folder import CONFIG, RECORDING, TOKENIZER, WEIGHTS
 
 # MB that opening a folder may take whose files are refused: a tokenizer of 50 MB, which is read whole, four times.
 MOST = 200

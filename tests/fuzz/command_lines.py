@@ -22,8 +22,8 @@ from tests.fuzz.common import NUMBERS, PATHS, kept_folder, mutated, one_sentence
 from tests.fuzz.folders import Bomb, base, write
 from tests.fuzz.guard import watched
 from transformer.__main__ import main, parser
-from transformer.commands import serve
-from transformer.commands.run_folder import Run
+from transformer.cli import serve
+from transformer.cli.run_folder import Run
 
 BIND = serve._bind
 ENDING = tuple(path for path in PATHS if path != "/dev/zero")  # sentence pairs may come from a pipe, of any length

@@ -23,7 +23,7 @@ PATHS = (
     "reverse\0", "\0", "%2e%2e/reverse", "..%2f..%2fetc", "%252e%252e%252f", "..\\..\\windows", "C:\\windows", "C:",
     "\\\\server\\share", "CON", "NUL", "reverse::$DATA", "file:///etc/passwd", "~", "~root", "$HOME", "reverse ",
     " reverse", "REVERSE", "ｒeverse", "reverse\n", "．．／", "\u2215etc\u2215passwd", "", "x" * 5_000, "/proc/self",
-    "/dev/zero", "sort/../reverse", "checkpoints/reverse", "*", "[a-z]*", "transformer/recurrent/checkpoints",
+    "/dev/zero", "sort/../reverse", "checkpoints/reverse", "*", "[a-z]*", "transformer/rnn/checkpoints",
 )  # fmt: skip
 NUMBERS = (
     "0", "1", "-1", "2", "3", "8", "16", "64", "100", "999999", "-0", "+1", "01", "1.5", "1e3", "1e400", "nan", "inf",

@@ -22,13 +22,21 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save
 
 import transformer
-from tests.build import tiny_tokenizer
 from tests.fuzz.common import anything, one_sentence, text
 from tests.fuzz.pieces import damaged_model
-from transformer.checkpoint import CONFIG, METRICS, RECORDING, TOKENIZER, WEIGHTS, CheckpointError, save_checkpoint
-from transformer.pretrained import InputError
+from tests.support.build import tiny_tokenizer
+from transformer.checkpoints.folder import (
+    CONFIG,
+    METRICS,
+    RECORDING,
+    TOKENIZER,
+    WEIGHTS,
+    CheckpointError,
+    save_checkpoint,
+)
+from transformer.checkpoints.weights import WeightsError, read_header
+from transformer.inference.pretrained import InputError
 from transformer.training.recording import Recording
-from transformer.weights import WeightsError, read_header
 
 EXAMPLES, LOG, CARD = "examples.json", "training.csv", "README.md"
 FILES = (CONFIG, WEIGHTS, TOKENIZER, METRICS, EXAMPLES, LOG, CARD, RECORDING)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from pages.shared.options import _whole
-from pages.shared.state import OPTIONS, read_switches
+from pages.frame.options import _whole
+from pages.frame.state import OPTIONS, read_switches
 from tests.fuzz import switches
 from tests.fuzz.common import NUMBERS, PATHS, anything, mutated, one_sentence, text
 from tests.fuzz.texts import model
-from transformer.config import ModelConfig
-from transformer.interventions import Interventions, layers_of
-from transformer.trace import KINDS
+from transformer.interventions.sets import Interventions, layers_of
+from transformer.model.config import ModelConfig
+from transformer.tracing.trace import KINDS
 from transformer.view import anatomy_state
 from transformer.view.state import CHOICES, View, fit_cell, view_from_browser, view_from_params
 

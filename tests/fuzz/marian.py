@@ -18,13 +18,13 @@ import transformer
 from tests.fuzz import folders
 from tests.fuzz.common import anything, one_sentence, text
 from tests.fuzz.pieces import damaged_model
-from tests.marian import pieces_of, splitter, vocabulary
-from transformer.checkpoint import CONFIG, WEIGHTS, CheckpointError
-from transformer.importers.marian import PICKLED, SPLITTERS, TARGET_VOCABULARY, VOCABULARY, configure, names
-from transformer.model import Transformer
-from transformer.piece_file import LONGEST_PIECE
-from transformer.pretrained import InputError
-from transformer.tokenizer import clean
+from tests.support.marian import pieces_of, splitter, vocabulary
+from transformer.checkpoints.folder import CONFIG, WEIGHTS, CheckpointError
+from transformer.checkpoints.importers.marian import PICKLED, SPLITTERS, TARGET_VOCABULARY, VOCABULARY, configure, names
+from transformer.inference.pretrained import InputError
+from transformer.model.transformer import Transformer
+from transformer.text.piece_file import LONGEST_PIECE
+from transformer.text.tokenizer import clean
 
 OTHERS = ("tokenizer_config.json", "generation_config.json")
 

@@ -17,20 +17,20 @@ from streamlit.testing.v1 import AppTest
 from tests.fuzz import folders, links
 from tests.fuzz.common import anything, kept_folder, text
 from tests.fuzz.folders import CARD
-from transformer.checkpoint import CONFIG, RECORDING
-from transformer.playground import workshop
+from tests.support.app import app_test
+from transformer.checkpoints.folder import CONFIG, RECORDING
+from transformer.live_training import workshop
 
-APP = Path(__file__).resolve().parents[2] / "app.py"
 PAGES = (
-    "app.py", "lab.py", "positions.py", "embeddings.py", "feedforward.py", "anatomy.py", "training.py", "model.py"
+    "heads", "lab", "positions", "embeddings", "feedforward", "anatomy", "training", "model"
 )  # fmt: skip
 GOOD = "mine"
 NONE = workshop.Workshop(0, 60)  # lets nobody train: no process is started
 
 
 def name_of(page: str) -> str:
-    """The name in `OPTIONS` of a page's file."""
-    return page.removesuffix(".py") if page not in ("app.py", "lab.py", "model.py") else ""
+    """The name of a page in `OPTIONS`."""
+    return page if page not in ("heads", "lab", "model") else ""
 
 
 @contextlib.contextmanager
@@ -53,9 +53,7 @@ def good() -> Path:
 
 def opened(page: str, asked: dict[str, str]) -> AppTest:
     """A page as a link opens it; not yet run."""
-    app = AppTest.from_file(str(APP), default_timeout=60)
-    if page != "app.py":
-        app.switch_page(f"pages/{page}")
+    app = app_test(page)
     app.query_params.update(asked)
     return app
 
@@ -133,7 +131,7 @@ def damaged_case(seed: int) -> None:
         folders.write(folder.parent / GOOD, dict(folders.base()))
         page = rng.choice(PAGES)
         with surroundings(folder.parent):
-            app = opened(rng.choice(("model.py", page)), {"checkpoint": folder.name}).run()
+            app = opened(rng.choice(("model", page)), {"checkpoint": folder.name}).run()
             check(app)
             there = (folder / CONFIG).is_file()
             assert not there or folder.name in app.selectbox(key="checkpoint").options

@@ -6,8 +6,8 @@ import random
 
 from tests.fuzz.common import NUMBERS, mutated, one_sentence, text
 from tests.fuzz.texts import model
-from transformer.interventions import InterventionError, Interventions
-from transformer.pretrained import InputError
+from transformer.inference.pretrained import InputError
+from transformer.interventions.sets import InterventionError, Interventions
 
 KINDS = ("encoder_self", "decoder_self", "cross", "all", "encoder", "decoder", "source", "target", "Cross", "ｃross")
 STACKS = ("encoder", "decoder")

@@ -13,11 +13,11 @@ import numpy as np
 import torch
 
 import transformer
-from tests.build import tiny_pretrained
 from tests.fuzz.common import one_sentence, text
-from transformer.export import npz
-from transformer.pretrained import InputError, Pretrained
-from transformer.tokenizer import Tokenizer, clean
+from tests.support.build import tiny_pretrained
+from transformer.inference.pretrained import InputError, Pretrained
+from transformer.text.tokenizer import Tokenizer, clean
+from transformer.tracing.export import npz
 from transformer.view.page import html_page
 from transformer.view.state import View
 

@@ -1,8 +1,8 @@
 """Every tensor of every step inside the sub-layers of one pass: what a Trace recorded, and what lies in between.
 
-Places go by the names of `transformer.tap`: "source", "encoder.L.self", "encoder.L.ff", "target", "decoder.L.self",
-"decoder.L.cross", "decoder.L.ff" and "output", L = 0, 1, ... What the trace recorded is taken from it to the bit; the
-rest is worked out from that and the model's parameters, under whatever was switched (`Trace.interventions`).
+Places go by the names of `transformer.model.tap`: "source", "encoder.L.self", "encoder.L.ff", "target",
+"decoder.L.self", "decoder.L.cross", "decoder.L.ff" and "output", L = 0, 1, ... What the trace recorded is taken from
+it to the bit; the rest is worked out from that and the parameters, under the switches (`Trace.interventions`).
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from transformer.attention import MultiHeadAttention
-from transformer.feedforward import FeedForward
-from transformer.layers import SubLayer
-from transformer.model import Transformer
-from transformer.switches import SUB_LAYERS, Silence, Skip
-from transformer.tap import SIDES, STACKS
-from transformer.trace import AttentionTrace, FeedForwardTrace, Trace
+from transformer.interventions.switches import SUB_LAYERS, Silence, Skip
+from transformer.model.attention import MultiHeadAttention
+from transformer.model.feedforward import FeedForward
+from transformer.model.layers import SubLayer
+from transformer.model.tap import SIDES, STACKS
+from transformer.model.transformer import Transformer
+from transformer.tracing.trace import AttentionTrace, FeedForwardTrace, Trace
 
 LIKELIEST = 10  # tokens named at every step of decoding
 

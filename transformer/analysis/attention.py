@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from transformer.trace import AttentionTrace
+from transformer.tracing.trace import AttentionTrace
 
 SUMMARIES = ("mean", "max")
 

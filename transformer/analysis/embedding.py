@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from transformer.tap import SIDES
-from transformer.trace import Trace
+from transformer.model.tap import SIDES
+from transformer.tracing.trace import Trace
 
 
 @dataclass(frozen=True)

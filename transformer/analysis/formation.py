@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from transformer.analysis.heads import HeadStatistics, Seen, WordList, seen, statistics
-from transformer.trace import Trace
+from transformer.tracing.trace import Trace
 
 HALF = 0.5  # of the rows: a head that does one thing more often than everything else together
 TIMES = 2.0  # the best untrained head: with few keys in sight chance alone looks like a habit

@@ -12,8 +12,8 @@ from torch import Tensor
 
 from transformer.analysis.attention import entropy
 from transformer.analysis.tokens import is_special, word_labels, word_numbers
-from transformer.tokenizer import PIECE_MARK
-from transformer.trace import KINDS, Trace
+from transformer.text.tokenizer import PIECE_MARK
+from transformer.tracing.trace import KINDS, Trace
 
 OFFSETS = {"previous": -1, "same": 0, "next": 1}
 WordList = Mapping[str, frozenset[str]]

@@ -7,10 +7,10 @@ import math
 import torch
 from torch import Tensor
 
-from transformer.model import Transformer
-from transformer.switching import edits_of
-from transformer.tap import EditingTap
-from transformer.trace import Trace
+from transformer.interventions.edits import edits_of
+from transformer.model.tap import EditingTap
+from transformer.model.transformer import Transformer
+from transformer.tracing.trace import Trace
 
 LITTLE = 1.05  # a twentieth more or less surprised per token is a change a person would not notice
 

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from transformer.analysis.residual import states
-from transformer.model import Transformer
-from transformer.trace import Trace
+from transformer.model.transformer import Transformer
+from transformer.tracing.trace import Trace
 
 BLOCK = 4096  # rows of a table that are converted at once
 

@@ -13,8 +13,8 @@ from statistics import NormalDist
 
 from torch import Tensor
 
-from transformer.model import Transformer
-from transformer.tap import check_stack
+from transformer.model.tap import check_stack
+from transformer.model.transformer import Transformer
 
 FEW = 12  # neurons of a token that are shown
 PIECES = 10  # of the vocabulary, at either end

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from transformer.trace import Trace
+from transformer.tracing.trace import Trace
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """The residual stream: what enters a stack, what every sub-layer adds to it, and of what the result is the sum.
 
 Section 3.1 puts a residual connection around each sub-layer: LayerNorm(x + Sublayer(x)), or x + Sublayer(LayerNorm(x))
-with norm="pre" (Xiong et al. 2020); see `transformer.layers.SubLayer` for models that leave either out. "Stack" is
-"encoder" or "decoder" throughout; sub-layers stand in the order of the pass: self and ff, in the decoder self, cross
+with norm="pre" (Xiong et al. 2020); see `transformer.model.layers.SubLayer` for models that leave either out. "Stack"
+is "encoder" or "decoder" throughout; sub-layers stand in the order of the pass: self and ff, in the decoder self, cross
 and ff.
 """
 
@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from transformer.layers import SubLayer
-from transformer.model import Transformer
-from transformer.tap import SIDES, STACKS, check_stack
-from transformer.trace import AttentionTrace, FeedForwardTrace, Trace
+from transformer.model.layers import SubLayer
+from transformer.model.tap import SIDES, STACKS, check_stack
+from transformer.model.transformer import Transformer
+from transformer.tracing.trace import AttentionTrace, FeedForwardTrace, Trace
 
 
 def _kinds(trace: Trace, stack: str) -> dict[str, AttentionTrace | FeedForwardTrace]:

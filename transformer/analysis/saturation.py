@@ -11,7 +11,7 @@ from torch import Tensor
 
 from transformer.analysis.attention import entropy
 from transformer.analysis.softmax import gradient_room
-from transformer.trace import AttentionTrace
+from transformer.tracing.trace import AttentionTrace
 
 MEASURES = ("entropy", "largest", "gradient", "spread", "saturated")
 SATURATED = 0.99  # a row whose largest weight is above it passes less than 2 (1 - 0.99) = 0.02 of gradient

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from transformer.analysis.attention import entropy
 from transformer.analysis.softmax import gradient_room
-from transformer.trace import AttentionTrace
+from transformer.tracing.trace import AttentionTrace
 
 # 43 depths, five to an octave where whole numbers allow; 2^(i/5) meets every power of two.
 DEPTHS = tuple(sorted({round(2 ** (i / 5)) for i in range(51)}))

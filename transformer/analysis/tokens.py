@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 
-from transformer.tokenizer import PIECE_MARK, SPECIALS
+from transformer.text.tokenizer import PIECE_MARK, SPECIALS
 
 BOX = "\u2423"  # how a piece that is only the piece mark is shown
 CONTROL = frozenset(SPECIALS) - {"<unk>"}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 
 from transformer.analysis.tokens import is_special, word_labels, word_numbers
-from transformer.trace import Trace
+from transformer.tracing.trace import Trace
 
 
 def perplexity(trace: Trace) -> float:

@@ -1,6 +1,6 @@
 """What one layer of each kind costs over n (section 4, Table 1): counted multiply-adds, and measured times.
 
-kinds: those of `transformer.complexity` and `transformer.layer_timing`; each has one colour, dash and mark everywhere.
+kinds: those of `transformer.cost.complexity` and `transformer.cost.layer_timing`; each has one colour, dash and mark.
 names: kind -> what it is called in the legend.
 """
 

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from transformer.checkpoint import save_checkpoint
-from transformer.config import ModelConfig
-from transformer.model import Transformer
-from transformer.pretrained import Pretrained
-from transformer.recurrent import Recurrent, RecurrentConfig, RecurrentModel
-from transformer.recurrent import save as save_recurrent
-from transformer.recurrent.config import KIND
-from transformer.tokenizer import Tokenizer
+from transformer.checkpoints.folder import save_checkpoint
+from transformer.inference.pretrained import Pretrained
+from transformer.model.config import ModelConfig
+from transformer.model.transformer import Transformer
+from transformer.rnn import Recurrent, RecurrentConfig, RecurrentModel
+from transformer.rnn import save as save_recurrent
+from transformer.rnn.config import KIND
+from transformer.text.tokenizer import Tokenizer
 from transformer.training.schedule import paper_peak
 from transformer.training.settings import Settings, TrainingError
 

@@ -12,9 +12,9 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from transformer.interventions import NONE, Interventions
-from transformer.pretrained import InputError, Pretrained
-from transformer.recurrent import Recurrent
+from transformer.inference.pretrained import InputError, Pretrained
+from transformer.interventions.sets import NONE, Interventions
+from transformer.rnn import Recurrent
 from transformer.training.data import DataError, Pair, bucket, group_references, make_batch
 from transformer.training.preparation import Preparation
 

@@ -15,8 +15,8 @@ import torch
 from torch import Tensor, nn
 
 from transformer.files import write_whole
-from transformer.tap import FUSED
-from transformer.tokenizer import Tokenizer
+from transformer.model.tap import FUSED
+from transformer.text.tokenizer import Tokenizer
 from transformer.training.adam import STATE, Adam
 from transformer.training.architecture import (
     AnyConfig,

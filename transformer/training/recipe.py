@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from transformer.files import read_text
-from transformer.recurrent.config import KIND as RECURRENT
+from transformer.rnn.config import KIND as RECURRENT
 from transformer.training.data import DataError
 from transformer.training.settings import Settings
 

@@ -19,9 +19,9 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from transformer.files import read_own
-from transformer.model import Transformer
-from transformer.pretrained import Pretrained
-from transformer.trace import KINDS
+from transformer.inference.pretrained import Pretrained
+from transformer.model.transformer import Transformer
+from transformer.tracing.trace import KINDS
 from transformer.training.data import Pair
 from transformer.training.evaluation import evaluate
 from transformer.training.settings import TrainingError

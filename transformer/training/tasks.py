@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from transformer.tokenizer import clean
+from transformer.text.tokenizer import clean
 from transformer.training.data import DataError, Pair
 
 SHIFT = 3  # Caesar's (Suetonius, Divus Julius 56)

@@ -20,12 +20,12 @@ import torch
 from torch import Tensor
 
 from transformer.analysis.anatomy import AttentionSteps, EmbeddingSteps, OutputSteps, matrices, predictions, steps
-from transformer.describe import describe
-from transformer.model import Transformer
-from transformer.pretrained import Pretrained, readable
-from transformer.switches import SUB_LAYERS
-from transformer.tap import KINDS, STACKS, scope
-from transformer.trace import AttentionTrace, Trace
+from transformer.cost.parameters import describe
+from transformer.inference.pretrained import Pretrained, readable
+from transformer.interventions.switches import SUB_LAYERS
+from transformer.model.tap import KINDS, STACKS, scope
+from transformer.model.transformer import Transformer
+from transformer.tracing.trace import AttentionTrace, Trace
 from transformer.view.pack import Writer
 
 QUANTILE = 0.999

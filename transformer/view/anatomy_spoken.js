@@ -80,7 +80,7 @@ function spokenNumber(value) {
 
 // -- switches --------------------------------------------------------------------------------------------------------
 
-// The switches as links write them (transformer/interventions.py), each as a phrase.
+// The switches as links write them (transformer/interventions/sets.py), each as a phrase.
 export function switchWords(t, params) {
   const words = ([name, text]) => String(text).split(",").map((one) => switchWord(t, name, one));
   return Object.entries(params).flatMap(words);

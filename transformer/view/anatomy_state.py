@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from transformer.analysis.anatomy import LIKELIEST
-from transformer.config import ModelConfig
+from transformer.model.config import ModelConfig
 
 ZOOMS = ("model", "layer", "sub", "head", "number")
 PLACES = (

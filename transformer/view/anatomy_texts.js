@@ -276,7 +276,7 @@ export const ANATOMY_TEXTS = {
   eq_place_none_alone: "The sub-layer's result for x.",
   eq_cell: "Row {row}, column {column}: {value}",
 
-  // the lab's switches (transformer/interventions.py)
+  // the lab's switches (transformer/interventions/sets.py)
   switch_scaling_off: "no scaling of scores, {place}",
   switch_scaling: "scores × {value}, {place}",
   switch_causal: "no causal mask, {place}",

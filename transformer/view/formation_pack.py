@@ -11,7 +11,7 @@ import torch
 
 from transformer.analysis.formation import Forming
 from transformer.analysis.heads import HeadStatistics
-from transformer.trace import Trace
+from transformer.tracing.trace import Trace
 from transformer.view.pack import Writer
 from transformer.view.state import View
 

@@ -1,4 +1,4 @@
-// The switches as links write them (transformer/interventions.py): name -> "value@place,value@place". Here as lists of
+// The switches as links write them (transformer/interventions/sets.py): name -> "value@place,value@place". Here as lists of
 // {value, where}, so that a card can change one and leave what a link brought along.
 
 export const SWITCH_NAMES = ["scaling", "causal", "padding", "pad", "hide", "zero", "weights"];

@@ -56,7 +56,7 @@ DIGITS = 6  # of losses and shares: more than any screen shows
 
 
 class Run(Protocol):
-    """What is packed of a run: `transformer.playground.workshop.LiveRun`, or whatever looks like one."""
+    """What is packed of a run: `transformer.live_training.workshop.LiveRun`, or whatever looks like one."""
 
     @property
     def id(self) -> str: ...

@@ -7,7 +7,7 @@ import { measuresAxis, measuresKeys, measuresScatter, measuresThumbnail } from "
 import { measuresTable } from "./measures_table.js";
 
 // Saturation of every head, before and after the switches: five measures to choose from, tables layer by head, and all
-// heads in one plot. The numbers come from transformer/analysis/saturation.py through pages/shared/measures.py:
+// heads in one plot. The numbers come from transformer/analysis/saturation.py through pages/lab/measures.py:
 // data = {before, after: {kind: {measure: [layer][head], rows: [layer][head]}}, zero: {kind: [layer][head]}, switched,
 // chosen: {kind, layer, head} or null, big, texts}; null where there is nothing to measure.
 

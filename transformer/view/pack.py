@@ -21,7 +21,7 @@ from torch import Tensor
 
 from transformer.analysis.attention import check, summarise
 from transformer.analysis.tokens import is_special, word_labels, word_numbers
-from transformer.trace import KINDS, Trace
+from transformer.tracing.trace import KINDS, Trace
 from transformer.view.state import View
 
 MAGIC = b"HSP1"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import html
 
-from transformer.trace import Trace
+from transformer.tracing.trace import Trace
 from transformer.view.bundle import script, style
 from transformer.view.pack import full_pack
 from transformer.view.state import View

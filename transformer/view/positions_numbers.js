@@ -1,4 +1,4 @@
-// The sinusoidal encoding (section 3.5) in numbers, as transformer/positional.py and transformer/analysis/positions.py
+// The sinusoidal encoding (section 3.5) in numbers, as transformer/model/positions.py and transformer/analysis/positions.py
 // have them: computed in float64, tables rounded to float32. Tables are flat, [position, d_model] row by row.
 
 const POS_BASE = 10000;

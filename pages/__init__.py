@@ -1,0 +1,1 @@
+"""The Streamlit app: one folder a page, and what pages share."""

@@ -1,0 +1,1 @@
+"""Anatomy: one sentence on its way through the model."""

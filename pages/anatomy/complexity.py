@@ -1,0 +1,279 @@
+"""Section 4, Table 1: what a layer of each kind costs for this sentence's n and this model's d."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import streamlit as st
+
+from pages.anatomy import layer_timing
+from pages.anatomy.complexity_texts import as_built, by_table, names, paths, winners
+from pages.components import figure
+from pages.components.sentences import say
+from pages.frame.frame import STYLES, Begun
+from pages.frame.options import Options
+from pages.runtime.texts import _
+from transformer.cost.complexity import (
+    COLUMNS,
+    KINDS,
+    Cost,
+    Product,
+    Sizes,
+    costs,
+    fewest,
+    multiply_adds,
+    order,
+    products,
+)
+from transformer.figures import complexity as figures
+from transformer.tracing.trace import Trace
+
+KERNELS = (3, 5, 7, 15, 31)  # k
+WINDOWS = (3, 5, 9, 17, 33, 65)  # r
+KERNEL, WINDOW = 3, 5
+SHORTEST, LONGEST = 2, 10_000  # tokens that can be asked for: the longest search takes 30 ms
+DRAWN = 4096  # tokens to which the curves run at least
+# Section 4 of the paper.
+QUOTE = (
+    "self-attention layers are faster than recurrent layers when the sequence length n is smaller than the "
+    "representation dimensionality d"
+)
+_ORDERS = {
+    "attention": "<i>n</i>² · <i>d</i>",
+    "recurrent": "<i>n</i> · <i>d</i>²",
+    "convolution": "<i>k</i> · <i>n</i> · <i>d</i>²",
+    "separable": "<i>k</i> · <i>n</i> · <i>d</i> + <i>n</i> · <i>d</i>²",
+    "restricted": "<i>r</i> · <i>n</i> · <i>d</i>",
+}
+_STEPS = {"recurrent": "<i>n</i>"}  # of the others it is 1, which the number says
+_PATHS = {
+    "recurrent": "<i>n</i>",
+    "convolution": "log<sub><i>k</i></sub> <i>n</i>",
+    "separable": "log<sub><i>k</i></sub> <i>n</i>",
+    "restricted": "<i>n</i> / <i>r</i>",
+}
+
+
+def _details(sizes: Sizes) -> dict[str, str]:
+    """What stands below the name of a kind."""
+    return {
+        "attention": _("{heads} heads").format(heads=sizes.heads),
+        "recurrent": "GRU",
+        "convolution": f"k = {sizes.kernel}",
+        "separable": _("k = {kernel}, in the text").format(kernel=sizes.kernel),
+        "restricted": f"r = {sizes.window}",
+    }
+
+
+def _product_names() -> dict[str, tuple[str, str]]:
+    """Every product of `complexity.products`: in words, and as HTML as it is written, where it has a name."""
+    return {
+        "queries": (_("queries"), "<i>x W</i><sup>Q</sup>"),
+        "keys": (_("keys"), "<i>x W</i><sup>K</sup>"),
+        "values": (_("values"), "<i>x W</i><sup>V</sup>"),
+        "scores": (_("scores"), "<i>Q K</i><sup>T</sup>"),
+        "head_outputs": (_("weights times V"), ""),
+        "output": (_("heads joined"), "<i>W</i><sup>O</sup>"),
+        "inputs": (_("inputs of three gates"), ""),
+        "states": (_("states of three gates, one after another"), ""),
+        "kernel": (_("k positions to one"), ""),
+        "depthwise": (_("k positions to one, each dimension by itself"), ""),
+        "pointwise": (_("each position by itself"), ""),
+    }
+
+
+def texts() -> dict[str, str]:
+    """Every text of the figures, translated."""
+    return {
+        "tokens": _("tokens n"),
+        "orders": _("Operations by Table 1"),
+        "orders_equation": _(
+            "<i>n</i>²<i>d</i>, <i>nd</i>², <i>knd</i>², <i>knd</i> + <i>nd</i>², <i>rnd</i> with <i>d</i> = {d}, "
+            "<i>k</i> = {kernel}, <i>r</i> = {window}"
+        ),
+        "operations": _("operations"),
+        "counted": _("Multiply-adds as built here"),
+        "counted_equation": _("every matrix product of one layer, projections and gates included"),
+        "multiply_adds": _("multiply-adds"),
+        "here": "n = {n}",
+        "width": "n = d = {d}",
+        "timed": _("Measured: one pass of one layer"),
+        "timed_equation": _("median, band from the fastest pass to the upper quartile; <i>d</i> = {d}, batch 1"),
+        "milliseconds": _("milliseconds"),
+        "fastest": _("{name}, fastest pass"),
+        "upper": _("{name}, upper quartile"),
+    }
+
+
+def _decimal(value: float) -> str:
+    """A path's length by formula: whole where it is whole."""
+    return f"{value:,.0f}" if math.isclose(value, round(value)) else f"{value:,.1f}"
+
+
+def _cell(label: str, number: str, below: str, best: bool) -> str:
+    """below: HTML. best: the smallest of its column."""
+    mark = f'<span class="hs-cx-hidden">{html.escape(_("fewest"))}: </span>' if best else ""
+    sort = ' class="hs-cx-best"' if best else ""
+    return f'<td data-label="{html.escape(label)}"{sort}>{mark}<b>{html.escape(number)}</b><small>{below}</small></td>'
+
+
+def table_html(found: Sequence[Cost], sizes: Sizes) -> str:
+    """The table: Table 1's numbers and those of the layers as built, side by side in each column."""
+    titles = (_("Complexity per layer"), _("Sequential operations"), _("Maximum path length"))
+    sides = (_("Table 1"), _("as built"))
+    short = (_("Complexity"), _("Sequential"), _("Path"))
+    labels = [_("{column} · {side}").format(column=one, side=side) for one in short for side in sides]
+    best = [fewest(found, column) for column in COLUMNS]
+    called, details = names(), _details(sizes)
+    between, dilated = _("{count} between positions"), _("dilated; {contiguous} contiguous")
+    rows = []
+    for one in found:
+        paths = "" if one.contiguous is None else dilated.format(contiguous=f"{one.contiguous:,}")
+        cells = (
+            (f"{one.order:,}", _ORDERS[one.kind]),
+            (f"{one.multiply_adds:,}", html.escape(between.format(count=f"{one.mixing:,}"))),
+            (f"{one.sequential_order:,}", _STEPS.get(one.kind, "")),
+            (f"{one.sequential:,}", f"{_STEPS[one.kind]} + 1" if one.kind in _STEPS else ""),
+            (_decimal(one.path_order), _PATHS.get(one.kind, "")),
+            (f"{one.path:,}", html.escape(paths)),
+        )
+        body = "".join(
+            _cell(label, number, below, one.kind in winners)
+            for label, (number, below), winners in zip(labels, cells, best, strict=True)
+        )
+        head = f"{html.escape(called[one.kind])}<small>{html.escape(details[one.kind])}</small>"
+        rows.append(f'<tr><th scope="row">{head}</th>{body}</tr>')
+    over = "".join(f'<th scope="colgroup" colspan="2">{html.escape(title)}</th>' for title in titles)
+    under = "".join(f'<th scope="col">{html.escape(side)}</th>' for _title in titles for side in sides)
+    kind = html.escape(_("Layer"))
+    return (
+        f'<div class="hs-cx-scroll"><table class="hs-cx-table"><thead><tr><th scope="col" rowspan="2">{kind}</th>{over}'
+        f"</tr><tr>{under}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def _choose(begun: Begun, options: Options, own: int) -> Sizes:
+    """n, k and r."""
+    config = begun.model.config
+    with st.container(key="hs-cx-choose"):
+        first, second, third = st.columns([2, 2, 3], gap="medium")
+    with first:
+        n = options.number("n", _("Tokens n; this sentence has {own}").format(own=own), SHORTEST, LONGEST, own)
+        if n != own:
+            label = _("Back to the sentence's {own}").format(own=own)
+            st.button(label, key="anatomy_n_own", on_click=options.report, args=("n", own, own))
+    with second:
+        kernel = int(options.segment("kernel", _("Kernel width k"), KERNELS, KERNEL))
+    with third:
+        window = int(options.segment("restricted", _("Restricted to r keys around each token"), WINDOWS, WINDOW))
+    return Sizes(n, config.d_model, config.heads, kernel, window, config.d_k)
+
+
+def _lengths(n: int) -> list[int]:
+    """Where the curves are counted: eight points each doubling, and n."""
+    last = max(DRAWN, 2 * n)
+    steps = math.ceil(8 * math.log2(last / 2))
+    grid = {round(2 * (last / 2) ** (step / steps)) for step in range(steps + 1)}
+    return sorted({*grid, n})
+
+
+def _curves(sizes: Sizes) -> None:
+    """Both counts against n."""
+    lengths, theme, labels = _lengths(sizes.n), figure.theme(), texts()
+    values = {"n": sizes.n, "d": sizes.d, "kernel": sizes.kernel, "window": sizes.window}
+    for column, exact in zip(st.columns(2, gap="medium"), (False, True), strict=True):
+        count = multiply_adds if exact else order
+        found = {kind: [count(kind, replace(sizes, n=n)) for n in lengths] for kind in KINDS}
+        name = "anatomy-multiply-adds" if exact else "anatomy-orders"
+        with column:
+            figure.draw(figure.built(figures.counts, lengths, found, names(), values, exact, theme, labels), name, name)
+
+
+def _shape(one: Product) -> str:
+    """How often, and of which matrices: "8 × [12, 32]·[32, 12]"."""
+    shapes = f"[{one.rows:,}, {one.inner:,}] · [{one.inner:,}, {one.columns:,}]"
+    return shapes if one.times == 1 else f"{one.times:,} × {shapes}"
+
+
+def products_html(sizes: Sizes) -> str:
+    """Every matrix product of every layer."""
+    head = (_("matrix product"), _("how often, shapes"), _("multiply-adds"), _("between positions"))
+    called, words, parts = names(), _product_names(), []
+    for kind in KINDS:
+        whole = f"{multiply_adds(kind, sizes):,}"
+        mixing = f"{multiply_adds(kind, sizes, mixing=True):,}"
+        title = f'<th scope="rowgroup" colspan="2">{html.escape(called[kind])}</th>'
+        rows = [f'<tr class="hs-cx-group">{title}<td>{whole}</td><td>{mixing}</td></tr>']
+        for one in products(kind, sizes):
+            count = f"{one.multiply_adds:,}"
+            said, written = words[one.name]
+            rows.append(
+                f'<tr><th scope="row">{html.escape(said)} {written}</th><td>{_shape(one)}</td>'
+                f"<td>{count}</td><td>{count if one.mixes else '–'}</td></tr>"
+            )
+        parts.append(f"<tbody>{''.join(rows)}</tbody>")
+    titles = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in head)
+    return (
+        f'<div class="hs-cx-scroll"><table class="hs-cx-products"><thead><tr>{titles}</tr></thead>{"".join(parts)}'
+        "</table></div>"
+    )
+
+
+def _explain(sizes: Sizes) -> None:
+    with st.expander(_("What do the three columns mean?")):
+        st.markdown(
+            _(
+                "Section 4 asks three things of a layer that maps n vectors of width d to n others: how many "
+                "operations it takes, how many of them must wait for one another, and how long the path is that a "
+                "signal travels between two positions, for “the shorter these paths between any combination of "
+                "positions in the input and output sequences, the easier it is to learn long-range dependencies”. "
+                "Of the first it says: “{quote}”. Separable convolutions are in its text, not in its table: O(k·n·d + "
+                "n·d²), which for k = n is as much as self-attention and a point-wise feed-forward layer together."
+            ).format(quote=QUOTE)
+        )
+        st.markdown(
+            _(
+                "*Sequential operations as built* are matrix products on the longest chain: self-attention has four, "
+                "whatever n is (Q, K and V side by side, scores, weights times V, the heads joined), a GRU one for all "
+                "inputs and then one a token. *Paths* are found by a breadth-first search from one end of the "
+                "sentence, layer upon layer, until every position is reached. A GRU reads one way only: its path leads "
+                "from the first token to the last; a way back needs a second GRU in the other direction."
+            )
+        )
+        say(paths(sizes), quiet=True)
+    with st.expander(_("Counted matrix product by matrix product")):
+        st.html(products_html(sizes))
+        say(
+            _(
+                "One multiply-add is one multiplication and the addition that follows it. Not counted: softmax, "
+                "biases, scaling by 1 / √d_k and the gates' products number by number, which grow less. Cells beyond "
+                "the ends of the sentence, zeros or hidden, are counted where a layer computes them."
+            ),
+            quiet=True,
+        )
+
+
+def draw(begun: Begun, options: Options, trace: Trace) -> None:
+    """The table, what follows from it, both counts against n, and the measured curve on demand."""
+    st.html(f"<style>{STYLES['complexity']}</style>")
+    say(
+        _(
+            "Section 4 compares self-attention with the layers that others were built from (Table 1). Here its "
+            "formulas are numbers, for this n and this model's d, beside exact counts of one layer as built here."
+        )
+    )
+    sizes = _choose(begun, options, min(max(len(trace.source_ids), SHORTEST), LONGEST))
+    found = costs(sizes)
+    st.html(table_html(found, sizes))
+    legend = _("n = {n} tokens, d = {d}, h = {heads} heads; framed: the fewest of a column").format(
+        n=f"{sizes.n:,}", d=f"{sizes.d:,}", heads=sizes.heads
+    )
+    st.html(f'<p class="hs-tr-legend">{html.escape(legend)}</p>')
+    say(by_table(sizes), as_built(sizes))
+    say(winners(found), quiet=True)
+    _explain(sizes)
+    _curves(sizes)
+    layer_timing.draw(sizes, texts())

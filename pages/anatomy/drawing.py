@@ -1,0 +1,263 @@
+"""The anatomy's drawing as a Streamlit component: one sentence through the whole model, every number the trace's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from pages.components.comparison import Compared, compare
+from pages.components.descriptions import in_words, sub_layer_equation
+from pages.components.sentences import say
+from pages.frame.frame import Begun, message
+from pages.frame.options import Options
+from pages.frame.state import State, current, keep
+from pages.heads.explorer import renewed
+from pages.lab import heads
+from pages.runtime import cache
+from pages.runtime.texts import _
+from transformer.inference.pretrained import Pretrained
+from transformer.interventions.sets import InterventionError, Interventions
+from transformer.model.config import ModelConfig
+from transformer.tracing.trace import Trace
+from transformer.view import anatomy_pack
+from transformer.view.anatomy_state import (
+    MATRICES,
+    PLACES,
+    ZOOMS,
+    Stand,
+    fitting_zoom,
+    size_of,
+    stand_from_browser,
+    steps_of,
+)
+from transformer.view.bundle import script, style
+
+KEY = "anatomy"
+PACKS = "anatomy_packs"  # sort of pack -> the name of the one sent last, and its bytes
+MOST_WEIGHTS = 8_000_000  # numbers of a step's matrices that are sent to a browser, in 16 or 32 bits
+LONGEST = 64  # tokens a side: of more, rows get too thin to see
+
+
+_picture = st.components.v2.component(
+    "headscope.anatomy", js=script("anatomy.js"), css=style("lab.css", "anatomy.css", "anatomy_tell.css")
+)
+_feeds = {
+    sort: st.components.v2.component(f"headscope.anatomy_{sort}", js=script("feed.js"))
+    for sort in ("trace", "open", "place", "weights")
+}
+
+
+def _report(options: Options, stand: Stand) -> None:
+    """Keep where a person stands; links count from 1. The head is always named: else it would begin as that of the
+    view, which is another for whom the link is sent to."""
+    options.report("place", stand.place, Stand.place)
+    options.report("zoom", stand.zoom, Stand.zoom)
+    options.report("step", stand.step, steps_of(stand.place, options.begun.model.config)[0])
+    options.report("matrix", stand.matrix, Stand.matrix)
+    options.report("head", stand.head + 1)
+    options.report("t", stand.t + 1)
+    for name in ("encoder", "decoder", "row", "col"):
+        options.report(name, getattr(stand, name) + 1, getattr(Stand, name) + 1)
+
+
+def merge_browser(begun: Begun, options: Options) -> State:
+    """The state after what a person did in the drawing since the last run: where they stand, and all switches."""
+    state, config = current() or begun.state, begun.model.config
+    reported = st.session_state.get(KEY)
+    values = reported.get(KEY) if reported is not None else None
+    if not isinstance(values, Mapping) or values.get("revision") != state.revision:
+        return state  # older than what Python changed since
+    _report(options, stand_from_browser(values, config))
+    state, switches, asked = current() or state, state.switches, values.get("switches")
+    if isinstance(asked, Mapping) and all(isinstance(text, str) for pair in asked.items() for text in pair):
+        try:
+            switches = Interventions.parse(asked)
+            switches.check(config)
+        except InterventionError:
+            switches = state.switches
+    return keep(replace(state, switches=switches))  # at once: a click elsewhere may end this run
+
+
+def _stand(begun: Begun, options: Options, source: int, target: int) -> Stand:
+    """Where to stand, as session or link have it, bounded; what a link asks for and is not there, a sentence says.
+
+    source, target: tokens of each side.
+    """
+    config = begun.model.config
+    place = str(options.choice("place", PLACES, Stand.place))
+    asked = str(options.choice("zoom", ZOOMS, Stand.zoom))
+    zoom = fitting_zoom(asked, place)
+    if zoom != asked:
+        sentence = _("The link asks for zoom {asked!r}, which {place!r} has not; {shown!r} is shown.")
+        message(sentence.format(asked=asked, place=place, shown=zoom))
+        options.report("zoom", zoom, Stand.zoom)
+    steps = steps_of(place, config)
+    step = str(options.choice("step", steps, steps[0]))
+    matrix = str(options.choice("matrix", MATRICES, Stand.matrix))
+    rows, columns = size_of(place, step, matrix, config, source, target)
+    if "head" not in (current() or begun.state).chosen.get(options.page, {}):
+        options.report("head", (begun.state.view.head or 0) + 1)  # that of the view, and one of its own from now on
+    return Stand(
+        zoom=zoom,
+        place=place,
+        encoder=options.value("encoder", 1, config.encoder_layers, 1) - 1,
+        decoder=options.value("decoder", 1, config.decoder_layers, 1) - 1,
+        head=options.value("head", 1, config.heads, 1) - 1,
+        step=step,
+        matrix=matrix,
+        row=options.value("row", 1, rows, 1) - 1,
+        col=options.value("col", 0, columns, 0) - 1,
+        t=options.value("t", 1, target, (target + 1) // 2) - 1,
+    )
+
+
+def _begun(begun: Begun, trace: Trace) -> Trace:
+    """The trace, or, where the model itself wrote more than can be drawn, that of the beginning of what it wrote."""
+    if not trace.own or len(trace.source_ids) > LONGEST or len(trace.target_in_ids) <= LONGEST:
+        return trace
+    sentence = _("The translation has {target} tokens; this drawing shows the first {limit}.")
+    message(sentence.format(target=len(trace.target_in_ids), limit=LONGEST), "note")
+    return cache.trace(begun.model, begun.model.name, trace.source_text, "", LONGEST)
+
+
+def _long(trace: Trace) -> bool:
+    """Whether a side is too long to be drawn; a sentence says so."""
+    source, target = len(trace.source_ids), len(trace.target_in_ids)
+    if max(source, target) <= LONGEST:
+        return False
+    message(
+        _(
+            "The source has {source} tokens and the target {target}; this drawing shows up to {limit} a side. Shorten "
+            "the text, or look at it on the page Heads, which shows longer ones."
+        ).format(source=source, target=target, limit=LONGEST)
+    )
+    return True
+
+
+def forget() -> None:
+    """A run without the drawing: what is mounted next knows nothing of what was chosen since it was packed."""
+    state = current()
+    if st.session_state.pop(PACKS, None) is not None and state is not None:
+        keep(replace(state, revision=state.revision + 1))
+
+
+def _packed(sort: str, name: tuple[Any, ...], make: Callable[[], bytes]) -> bytes:
+    """The pack of this sort that was sent last, if it has this name, or a new one."""
+    kept: dict[str, tuple[tuple[Any, ...], bytes]] = st.session_state.setdefault(PACKS, {})
+    if sort not in kept or kept[sort][0] != name:
+        kept[sort] = (name, make())
+    return kept[sort][1]
+
+
+def _weights(model: Pretrained, stand: Stand) -> bytes | None:
+    """The matrices a step multiplies with: packed anew, in a millisecond, rather than kept for every place.
+    None, and a sentence, where they are too many for a browser."""
+    count = anatomy_pack.weights_count(model, stand.name, stand.step)
+    if count <= MOST_WEIGHTS:
+        return anatomy_pack.weights_pack(model, stand.name, stand.step)
+    sentence = _("The matrices of this step have {count} numbers, too many to be shown here (at most {most}).")
+    message(sentence.format(count=f"{count:,}", most=f"{MOST_WEIGHTS:,}"), "note")
+    return None
+
+
+def _packs(compared: Compared, stand: Stand) -> dict[str, bytes]:
+    """What the drawing needs where one stands, by sort."""
+    model, after = compared.model, compared.after
+    before = None if compared.before is after else compared.before
+    state = keep(renewed(current() or State(model.name)))
+    asked, revision = state.switches.to_params(), state.revision
+    sides = (after.id, before and before.id)
+    begins = {**stand.to_browser(), "big": state.view.big, "revision": revision}
+    found = {
+        "trace": _packed(
+            "trace",
+            (*sides, tuple(asked.items()), revision),
+            lambda: anatomy_pack.trace_pack(model, after, before, asked, begins),
+        ),
+        "open": _packed(
+            "open",
+            (after.id, stand.encoder, stand.decoder),
+            lambda: anatomy_pack.open_pack(after, stand.encoder, stand.decoder),
+        ),
+    }
+    if stand.near:
+        t = stand.t if stand.place == "output" else 0
+        found["place"] = _packed(
+            "place", (*sides, stand.name, t), lambda: anatomy_pack.place_pack(model, after, stand.name, t, before)
+        )
+        if "." in stand.place and stand.step in anatomy_pack.MATRICES:
+            weights = _weights(model, stand)
+            if weights is not None:
+                found["weights"] = weights
+    return found
+
+
+def draw(begun: Begun, options: Options, trace: Trace) -> None:
+    """The drawing of a trace under all switches. What a person does in it stays in the browser; only the numbers of the
+    place they look at travel, and what was switched."""
+    trace = _begun(begun, trace)
+    if _long(trace):
+        forget()
+        return
+    state = merge_browser(begun, options)
+    compared = compare(begun, trace, state.switches)
+    if _long(compared.after):  # padded
+        forget()
+        return
+    stand = _stand(begun, options, len(compared.after.source_ids), len(compared.after.target_in_ids))
+    packs = _packs(compared, stand)
+    if compared.interventions:
+        say(_("Switched: {switches}.").format(switches=in_words(compared.interventions, begun.model.config)))
+    _picture(key=KEY, on_anatomy_change=lambda: None)
+    with st.container(key="hs-feeds"):
+        for sort, data in packs.items():
+            _feeds[sort](key=f"anatomy_{sort}", data=data, height=1)
+    heads.explain(compared)
+
+
+def equations(config: ModelConfig) -> tuple[str, str]:
+    """The paper's equations as this model has them, in LaTeX."""
+    around = sub_layer_equation(config, norm=r"\mathrm{LayerNorm}", sub=r"\mathrm{Sublayer}")
+    scores = r"\frac{QK^\top}{\sqrt{d_k}}" if config.scaling else r"QK^\top"
+    inner = r"xW_1 + b_1"
+    active = {"relu": rf"\max(0,\, {inner})", "gelu": rf"\mathrm{{GELU}}({inner})"}
+    network = active.get(config.activation, rf"\mathrm{{{config.activation}}}({inner})")
+    return (
+        rf"x \leftarrow {around}, \qquad "
+        rf"\mathrm{{Attention}}(Q, K, V) = \mathrm{{softmax}}\!\left({scores}\right) V",
+        r"\mathrm{MultiHead} = \mathrm{Concat}(\mathrm{head}_1, \dots, \mathrm{head}_h)\, W^O, \qquad "
+        rf"\mathrm{{FFN}}(x) = {network}\, W_2 + b_2",
+    )
+
+
+def about(config: ModelConfig) -> None:
+    """What the page shows, in short, and the equations."""
+    st.markdown(
+        _(
+            "One sentence on its way through the whole model. It goes in at the bottom left: every token becomes a "
+            "row of d_model numbers, and every sub-layer of the **encoder** reads these rows and adds to them. The "
+            "**decoder** does the same with what has been written so far, looks at the encoder's output through "
+            "**cross-attention**, and predicts the next token at the top right. Every number is the one this model "
+            "computed for this sentence; strips at the zooms *model* and *layer* are rounded to 8 bits for the eye."
+        )
+        if config.residual
+        else _(
+            "One sentence on its way through the whole model. It goes in at the bottom left: every token becomes a "
+            "row of d_model numbers, and every sub-layer of the **encoder** puts others in their place: this model has "
+            "no residual connections. The **decoder** does the same with what has been written so far, looks at the "
+            "encoder's output through **cross-attention**, and predicts the next token at the top right. Every number "
+            "is the one this model computed for this sentence; strips at the zooms *model* and *layer* are rounded to "
+            "8 bits for the eye."
+        )
+    )
+    for equation in equations(config):
+        st.latex(equation)
+    st.markdown(
+        _(
+            "Click a box to come closer, and use the arrow keys for the next step. **Switches** below the drawing are "
+            "those of the lab; what they change is marked. Attention Is All You Need, sections 3.1 to 3.5."
+        )
+    )

@@ -1,0 +1,178 @@
+"""One layer of each kind over n, measured on demand: in a thread, one measurement at a time for all viewers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import streamlit as st
+import torch
+
+from pages.anatomy.complexity_texts import busy, crossing, growth, left_out, medians, names, nearest, overhead, rates
+from pages.components import figure
+from pages.components.sentences import say
+from pages.frame.frame import message
+from pages.runtime import background
+from pages.runtime.background import POLL
+from pages.runtime.texts import _
+from transformer.cost.complexity import Sizes
+from transformer.cost.layer_timing import BUDGET, KINDS, LENGTHS, ROUNDS, Timing, fits, layers, measure
+from transformer.figures import complexity as figures
+
+KEY = "headscope_layer_timing"
+PATIENCE = 10.0  # seconds without a look at the page, after which a measurement ends: the viewer has left
+SHORTEST = 5  # seconds that a measurement took with d = 64 and nobody else there; with d = 256 it was 8
+ROOM = 64  # measurements kept, 45 points each
+POINTS = len(KINDS) * len(LENGTHS)
+
+Key = tuple[int, int, int | None, int, int]
+Desk = background.Desk[tuple[Timing, ...]]
+
+
+def key_of(sizes: Sizes) -> Key:
+    """What a measurement belongs to: everything but n, over which it runs."""
+    return sizes.d, sizes.heads, sizes.d_k, sizes.kernel, sizes.window
+
+
+class Measurement(background.Measurement):
+    """One measurement of layers.
+
+    found: the points so far, also once it was stopped; done: how often one was measured, of POINTS in each of ROUNDS.
+    PyTorch's number of threads, which is everybody's, is left as it is.
+    """
+
+    def __init__(self, desk: Desk, sizes: Sizes) -> None:
+        super().__init__(desk, "headscope-layers", PATIENCE)
+        self.key, self.sizes = key_of(sizes), sizes
+        self.found: tuple[Timing, ...] = ()
+        self.done = 0
+        self.start()
+
+    def _measure(self) -> None:
+        points: dict[tuple[str, int], Timing] = {}
+        for one in measure(layers(self.sizes), self.sizes, wanted=self._wanted):
+            points[one.kind, one.n] = one
+            self.found = tuple(points.values())
+            self.done += 1
+        self._desk.keep(self.key, self.found)
+
+
+@st.cache_resource(show_spinner=False)
+def _desk() -> Desk:
+    return Desk(ROOM)
+
+
+def _start(sizes: Sizes) -> None:
+    old = st.session_state.get(KEY)
+    if old is not None:
+        old.stop()
+    st.session_state[KEY] = Measurement(_desk(), sizes)
+
+
+def _progress(measurement: Measurement) -> None:
+    share = min(measurement.done / (ROUNDS * POINTS), 1.0)
+    if measurement.stopping:
+        text = _("Stopping …")
+    elif measurement.stage == "waiting":
+        text = _("Somebody else is measuring; this begins when they are done.")
+    else:
+        done, sizes = min(measurement.done, ROUNDS * POINTS - 1), measurement.sizes
+        text = _("Round {round} of {rounds}, n = {n}; d = {d}, k = {kernel}, r = {window}").format(
+            round=done // POINTS + 1,
+            rounds=ROUNDS,
+            n=f"{LENGTHS[done % POINTS // len(KINDS)]:,}",
+            d=f"{sizes.d:,}",
+            kernel=sizes.kernel,
+            window=sizes.window,
+        )
+    st.progress(share, text=text)
+    st.button(_("Stop"), key="hs-layers-stop", on_click=measurement.stop, disabled=measurement.stopping)
+
+
+def _picture(found: Sequence[Timing], sizes: Sizes, texts: Mapping[str, str]) -> None:
+    """What was measured so far."""
+    points: dict[str, list[tuple[int, float, float, float]]] = {}
+    for one in found:
+        if not one.left:
+            points.setdefault(one.kind, []).append((one.n, one.median, one.fastest, one.high))
+    if points:
+        values = {"n": sizes.n, "d": sizes.d}
+        drawn = figures.timings(points, LENGTHS, names(), values, figure.theme(), texts)
+        figure.draw(drawn, "anatomy-timing", "anatomy-timing")
+
+
+def _says(found: Sequence[Timing], sizes: Sizes) -> None:
+    """What follows from the times."""
+    times = medians(found)
+    if times:
+        say(nearest(times, sizes.n), crossing(times, sizes))
+        say(rates(times, sizes), growth(times, sizes))
+        say(overhead(times), busy(found), left_out(found), quiet=True)
+
+
+def _ended(measurement: Measurement) -> None:
+    """What became of a measurement that was not completed."""
+    if measurement.stage == "failed":
+        message(_("The measurement failed: {error}.").format(error=measurement.error), "error")
+    elif measurement.stage == "stopped":
+        sentence = (
+            _("Stopped after {done} % of the passes; what was measured stays.")
+            if measurement.stopping
+            else _("This part of the page was left, so the measurement ended after {done} % of the passes.")
+        )
+        message(sentence.format(done=100 * measurement.done // (ROUNDS * POINTS)), "note")
+
+
+def _body(sizes: Sizes, texts: Mapping[str, str], polling: bool) -> None:
+    """polling: whether this fragment runs by itself, as it must while a measurement runs and only then."""
+    measurement: Measurement | None = st.session_state.get(KEY)
+    running = measurement is not None and measurement.running
+    if measurement is not None and running:
+        measurement.look()
+    if running != polling:
+        st.rerun()
+    mine = measurement if measurement is not None and measurement.key == key_of(sizes) else None
+    kept = _desk().find(key_of(sizes)) or ()
+    found = mine.found if mine is not None and (mine.running or not kept) else kept
+    if measurement is not None and running:
+        _progress(measurement)
+    else:
+        st.button(
+            _("Measure again") if kept else _("Measure on this machine"),
+            key="hs-layers-start",
+            on_click=_start,
+            args=(sizes,),
+        )
+        if mine is not None:
+            _ended(mine)
+    _picture(found, sizes, texts)
+    if mine is None or not mine.running:
+        _says(found, sizes)
+
+
+def draw(sizes: Sizes, texts: Mapping[str, str]) -> None:
+    """What will be measured, a button, and what it leads to. Times are shown under the d, h, k and r they belong to."""
+    st.subheader(_("And measured"), anchor=False)
+    if not fits(sizes):
+        message(
+            _("One layer of each kind with d = {d} needs more memory than this page takes.").format(d=f"{sizes.d:,}"),
+            "note",
+        )
+        return
+    sentence = _(
+        "One pass of one layer of each kind with this d, over n from {low} to {high}: batch 1, inference, PyTorch with "
+        "{threads} thread. It takes {least} to {most} seconds."
+    )
+    threads = torch.get_num_threads()
+    if threads != 1:
+        sentence = _(
+            "One pass of one layer of each kind with this d, over n from {low} to {high}: batch 1, inference, PyTorch "
+            "with {threads} threads. It takes {least} to {most} seconds."
+        )
+    say(
+        sentence.format(
+            low=LENGTHS[0], high=f"{LENGTHS[-1]:,}", threads=threads, least=SHORTEST, most=round(BUDGET) + 5
+        )
+    )
+    measurement: Measurement | None = st.session_state.get(KEY)
+    polling = measurement is not None and measurement.running
+    st.fragment(_body, run_every=POLL if polling else None)(sizes, texts, polling)

@@ -1,0 +1,305 @@
+"""What attention was before: a small recurrent encoder-decoder with additive attention beside the Transformer."""
+
+from __future__ import annotations
+
+import math
+
+import streamlit as st
+
+from pages.components import figure
+from pages.components.sentences import say
+from pages.components.translation import table
+from pages.frame.frame import Begun, capital, message
+from pages.frame.options import Options
+from pages.frame.state import max_tokens
+from pages.runtime import cache
+from pages.runtime.queue import TURNS
+from pages.runtime.texts import _
+from transformer import CheckpointError, rnn
+from transformer.figures import recurrent as figures
+from transformer.inference.pretrained import InputError, Pretrained
+from transformer.rnn import Recurrent, RecurrentTrace
+from transformer.rnn.alignment import Alignment, alignment, best_head, right_places
+from transformer.tracing.trace import Trace
+from transformer.training.tasks import TASKS
+
+TASK, BUNDLED, TRANSFORMER = "reverse", "reverse-recurrent", "reverse"
+LETTERS = "transformer"  # what is reversed until somebody types
+TRAINED = 16  # letters of the longest input that either was trained on (recipes/reverse.toml, reverse-recurrent.toml)
+
+
+@st.cache_resource(max_entries=1, show_spinner=False)
+def _recurrent() -> Recurrent:
+    return rnn.load(BUNDLED)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _read(letters: str, limit: int) -> RecurrentTrace:
+    """What the recurrent model computes for the letters, up to `limit` tokens a side. Raises InputError."""
+    with TURNS.turn():
+        return _recurrent().trace(letters, limit=limit)
+
+
+def reverses(model: Pretrained | Recurrent) -> bool:
+    """Whether a model was trained on the task: such a checkpoint names it as its two languages."""
+    return model.languages == TASKS[TASK].languages
+
+
+def _bundled() -> Pretrained:
+    """The Transformer to compare with where the one that is loaded does another task. Raises CheckpointError."""
+    found = cache.checkpoints()
+    if TRANSFORMER not in found:
+        raise CheckpointError(f"there is no checkpoint {TRANSFORMER!r}")
+    model = cache.load(TRANSFORMER, str(found[TRANSFORMER]))
+    if not reverses(model):
+        raise CheckpointError(f"the checkpoint {TRANSFORMER!r} does not reverse letters")
+    return model
+
+
+def _letters(begun: Begun, options: Options) -> tuple[str, str]:
+    """The letters both models get: the page's source where that is letters to reverse, else what is typed here; and
+    which of the Transformer's heads are shown, "best" or "mean"."""
+    own = reverses(begun.model)
+    if not own:
+        _whose(begun)
+    left, right = st.columns(2, gap="medium", vertical_alignment="bottom")
+    with left:
+        if own:
+            say(_("Both models get the letters of the page's source."), quiet=True)
+        else:
+            label = _("Letters to write backwards; training had up to {longest}").format(longest=TRAINED)
+            typed = options.text("letters", label, longest=2000, placeholder=LETTERS, width=420)
+    with right:
+        names = {"best": _("the head nearest the diagonal"), "mean": _("mean of all heads")}
+        chosen = options.segment("heads", _("Transformer's weights"), list(names), "best", names.__getitem__)
+    return begun.state.source if own else typed or LETTERS, str(chosen)
+
+
+def _whose(begun: Begun) -> None:
+    """Why the letters are not the page's source."""
+    say(
+        _(
+            "The loaded checkpoint {name} reads {language}; these two models were trained to write letters backwards, "
+            "so they get letters of their own, and the bundled checkpoint {other} stands for the Transformer."
+        ).format(name=begun.model.name, language=begun.model.languages[0], other=TRANSFORMER),
+        quiet=True,
+    )
+
+
+def _strange(model: Pretrained | Recurrent, letters: str) -> list[str]:
+    """What was typed and is no letter of the model's alphabet, in order."""
+    found = zip(model.tokenizer.encode(letters), model.tokenizer.surfaces(letters), strict=True)
+    return [piece for number, piece in found if number == model.config.unk_id]
+
+
+def _texts() -> dict[str, str]:
+    return {
+        **figures.LABELS,
+        "additive": _("Recurrent: its one attention map"),
+        "head": _("Transformer: cross-attention, layer {layer}, head {head}"),
+        "mean": _("Transformer: cross-attention, mean of all {heads} heads"),
+        "mean_equation": _("mean over layers and heads of softmax(Q K<sup>⊤</sup> / √d<sub>k</sub>)"),
+        "written": _("letter written"),
+        "read": _("letter read"),
+        "weight": _("weight"),
+    }
+
+
+def _maps(chosen: str, model: Pretrained, old: RecurrentTrace, new: Trace) -> tuple[Alignment, str]:
+    """Both figures; how well the Transformer's weights shown lie, and what they are of."""
+    weights = new.cross.weights
+    layer, head = best_head(weights)
+    shown = (layer, head) if chosen == "best" else None
+    texts, theme = _texts(), figure.theme()
+    rows = max(len(old.target_out_labels), len(new.target_out_labels))  # both figures are as high as the longer
+    left, right = st.columns(2, gap="medium")
+    with left:
+        places = right_places(len(old.source_labels), len(old.target_out_labels))
+        drawn = figure.built(
+            figures.additive_map,
+            old.weights.numpy(),
+            old.target_out_labels,
+            old.source_labels,
+            places,
+            theme,
+            texts,
+            rows,
+        )
+        figure.draw(drawn, "before_recurrent", "before-additive-attention")
+    with right:
+        places = right_places(len(new.source_labels), len(new.target_out_labels))
+        d_k = model.config.d_k or model.config.d_head
+        drawn = figure.built(
+            figures.cross_map,
+            weights.numpy(),
+            new.target_out_labels,
+            new.source_labels,
+            places,
+            d_k,
+            shown,
+            theme,
+            texts,
+            rows,
+        )
+        figure.draw(drawn, "before_transformer", "before-cross-attention")
+    framed = _("Framed: the letter that is to be written, the last one first.") if rows <= figures.MARKED else ""
+    say(_("Both scales run from 0 to 1."), framed, quiet=True)
+    if shown is None:
+        return alignment(weights.mean((0, 1))), _("mean of all heads")
+    return alignment(weights[shown]), _("layer {layer}, head {head}").format(layer=layer + 1, head=head + 1)
+
+
+def is_right(trace: RecurrentTrace | Trace) -> bool:
+    """Whether a model wrote the letters backwards, and ended there."""
+    return trace.complete and trace.target_out_ids[:-1] == trace.source_ids[-2::-1]
+
+
+def _number(value: float) -> str:
+    return "< 0.001" if 0 < value < 0.0005 else f"{value:.3f}"
+
+
+def _table(model: Pretrained, old: RecurrentTrace, new: Trace, of: str, found: tuple[Alignment, Alignment]) -> None:
+    """What both wrote, and what it took."""
+    letters, both = len(old.source_ids) - 1, (old, new)
+    layers = model.config.encoder_layers
+    rows = [
+        (_("writes"), *(f"{trace.target_text} {'✓' if is_right(trace) else '✗'}" for trace in both)),
+        (
+            _("probability of all it wrote"),
+            *(_number(math.exp(float(trace.probabilities.double().log().sum()))) for trace in both),
+        ),
+        (_("probability of its least certain letter"), *(_number(float(trace.probabilities.min())) for trace in both)),
+        (
+            _("weight on the right letter, mean"),
+            _number(found[0].weight),
+            _("{weight} ({of})").format(weight=_number(found[1].weight), of=of),
+        ),
+        (
+            _("largest weight on the right letter"),
+            *(_("{hits} of {rows} letters").format(hits=one.hits, rows=one.rows) for one in found),
+        ),
+        (
+            _("steps to read, one after the other"),
+            _("{steps}, a token each").format(steps=len(old.source_ids)),
+            _("{layers} layers, all tokens at once").format(layers=layers),
+        ),
+        (
+            _("longest path between two letters"),
+            f"{letters - 1}",
+            _("1, in each layer") if letters > 1 else "0",
+        ),
+        (
+            _("parameters"),
+            f"{_recurrent().model.parameter_count():,}",
+            f"{model.model.parameter_count():,}",
+        ),
+    ]
+    st.html(table(["", _("recurrent"), _("Transformer {name}").format(name=model.name)], rows))
+
+
+def _beyond(old: RecurrentTrace, new: Trace) -> None:
+    """Of inputs longer than those of training: whether either is still right."""
+    letters = len(old.source_ids) - 1
+    if letters <= TRAINED:
+        return
+    both = {
+        (False, False): _("Here both are wrong."),
+        (True, False): _("Here the recurrent model is still right and the Transformer is wrong."),
+        (False, True): _("Here the Transformer is still right and the recurrent model is wrong."),
+        (True, True): _("Here both are still right."),
+    }[is_right(old), is_right(new)]
+    long = _(
+        "These are {letters} letters, and neither model saw more than {trained} in training; what either learned ends "
+        "soon beyond that."
+    )
+    message(f"{long.format(letters=letters, trained=TRAINED)} {both}", "note")
+
+
+def _says(model: Pretrained, old: RecurrentTrace) -> None:
+    """What the numbers mean."""
+    tokens, config = len(old.source_ids), _recurrent().config
+    say(
+        _(
+            "The recurrent model reads token by token, in both directions, each state made from the one before: "
+            "{tokens} steps, each waiting for the one before it, and a path of length {tokens} from the first to the "
+            "last, as Table 1 counts. The Transformer's encoder looks at all {tokens} tokens at once, in {layers} "
+            "layers, and any two letters meet within one (section 4). Both write one letter a step; in training the "
+            "Transformer's decoder does all of these at once too, the recurrent one cannot."
+        ).format(tokens=tokens, layers=model.config.encoder_layers)
+    )
+    say(
+        _(
+            "Without attention the decoder would know of the source only s₀: {state} numbers, however long the text. "
+            "Bahdanau, Cho and Bengio call this fixed-length vector the bottleneck (section 1) and let every step of "
+            "the decoder look back at all annotations instead, here {tokens} × {width} = {numbers} numbers."
+        ).format(
+            state=config.d_state, tokens=tokens, width=2 * config.d_state, numbers=f"{tokens * 2 * config.d_state:,}"
+        )
+    )
+
+
+def _equations(model: Pretrained) -> None:
+    left, right = st.columns(2, gap="medium")
+    with left:
+        say(_("Additive (Bahdanau et al. 2015, section 3.1, appendix A.1.2)"), quiet=True)
+        st.latex(r"e_{ij} = v_a^{\top} \tanh\left(W_a s_{i-1} + U_a h_j\right)")
+    with right:
+        say(_("Scaled dot-product (Vaswani et al. 2017, section 3.2.1, equation 1)"), quiet=True)
+        st.latex(r"e_{ij} = \frac{q_i \cdot k_j}{\sqrt{d_k}}")
+    config = _recurrent().config
+    with st.expander(_("The two scores")):
+        st.markdown(
+            _(
+                "Both ask how well what is about to be written, row *i*, matches what was read, column *j*; a softmax "
+                "over *j* makes weights of the scores, and the weights average what was read.\n\n"
+                "**Additive.** $s_{{i-1}}$ is the state of the recurrent decoder before step *i*, and $h_j$ the "
+                "annotation of token *j*: the states of a GRU that reads forwards and of one that reads backwards, "
+                "side by side (section 3.2). A small network of {align} hidden units, the alignment model, compares "
+                "the two; $U_a h_j$ does not depend on *i* and is computed once (appendix A.1.2). Every pair of *i* "
+                "and *j* costs {align} tanh and a product with $v_a$.\n\n"
+                "**Dot-product.** Query and key are compared by a product of {d_k} pairs of numbers, for all *i* and "
+                "*j* as one matrix product $Q K^\\top$. Vaswani et al. write in section 3.2.1 that the two are similar "
+                "in theoretical complexity, and that dot-product attention is much faster and needs less memory in "
+                "practice, since matrix multiplication is highly optimised; and that additive attention did better for "
+                "large $d_k$ as long as the product was not scaled, which is why it is divided by "
+                "$\\sqrt{{d_k}}$.\n\n"
+                "**What else differs.** The recurrent model has one attention map, from decoder to encoder; the "
+                "Transformer has {heads} heads of that kind in each of {layers} layers, and attends within source and "
+                "target as well, where the other has recurrence. Both were trained with label smoothing 0.1 (section "
+                "5.4), under which a letter that is certain gets a probability of about 0.9."
+            ).format(
+                align=config.d_align,
+                d_k=model.config.d_k or model.config.d_head,
+                heads=model.config.heads,
+                layers=model.config.decoder_layers,
+            )
+        )
+
+
+def draw(begun: Begun, options: Options, trace: Trace | None) -> None:
+    """The part "before". trace: of the page's source; None: it cannot be traced, and the page has said why."""
+    say(
+        _(
+            "Attention is older than the Transformer: Bahdanau, Cho and Bengio (2015) gave it to a recurrent "
+            "encoder-decoder that translates. Here one of that kind writes letters backwards, beside a Transformer of "
+            "about its size that does the same: to write a letter, both have to look at the right place."
+        )
+    )
+    letters, heads = _letters(begun, options)
+    if reverses(begun.model) and trace is None:
+        return
+    try:
+        model = begun.model if reverses(begun.model) else _bundled()
+        if strange := [*_strange(_recurrent(), letters), *_strange(model, letters)]:
+            sentence = _("These models know the letters a to z and the blank; leave out: {letters}")
+            message(sentence.format(letters=" ".join(dict.fromkeys(strange))[:200]), "error")
+            return
+        old, new = _read(letters, max_tokens()), cache.trace(model, model.name, letters, "", max_tokens())
+    except (CheckpointError, InputError) as error:
+        message(capital(error) + ".", "error")
+        return
+    found, of = _maps(heads, model, old, new)
+    _beyond(old, new)
+    _table(model, old, new, of, (alignment(old.weights), found))
+    _says(model, old)
+    _equations(model)

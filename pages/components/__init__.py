@@ -1,0 +1,1 @@
+"""Pictures and sentences that several pages use."""

@@ -1,0 +1,84 @@
+"""One sentence pair before and after the switches, the same tokens in both."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+from pages.components.descriptions import in_words
+from pages.frame.frame import Begun, capital, message
+from pages.frame.state import max_tokens
+from pages.runtime import cache
+from pages.runtime.texts import _
+from transformer.inference.pretrained import InputError, Pretrained
+from transformer.interventions.sets import NONE, Hide, InterventionError, Interventions, Pad, Reposition
+from transformer.model.tap import SIDES
+from transformer.tracing.trace import Trace
+
+
+def waiting(switches: Interventions) -> None:
+    """Where no switch reaches: a sentence, if there are any."""
+    if switches:
+        message(_("Your switches wait: this part shows the model as it was trained."), "note")
+
+
+def of_page(switches: Interventions, sorts: tuple[type, ...], model: Pretrained) -> Interventions:
+    """The switches that a page has; of others that are set, a sentence says that they wait."""
+    others = switches.without(*sorts)
+    if others:
+        sentence = _("Switches of other pages wait there: {switches}.")
+        message(sentence.format(switches=in_words(others, model.config)), "note")
+    return switches.only(*sorts)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """before: nothing switched but the padding of the source; after: everything. Without switches both are one trace.
+
+    limit: tokens allowed a side.
+    """
+
+    model: Pretrained
+    before: Trace
+    after: Trace
+    interventions: Interventions
+    limit: int
+
+
+def _groups(interventions: Interventions) -> list[Interventions]:
+    """What may not fit a sentence, and is left out together: hidden tokens, padding, the moves of either side."""
+    moves = [one for one in interventions.switches if isinstance(one, Reposition)]
+    groups = [interventions.only(Hide), interventions.only(Pad)]
+    groups += [Interventions(tuple(one for one in moves if one.side == side)) for side in (*SIDES, None)]
+    return [one for one in groups if one]
+
+
+def compare(begun: Begun, trace: Trace, interventions: Interventions) -> Compared:
+    """Both traces. Of switches that cannot be set together on this sentence as few as possible are left out, hidden
+    tokens first, then padding, then moved positions, with a sentence on the page; the others hold."""
+    limit = begun.model.token_limit(max_tokens())
+    groups = _groups(interventions)
+    reason = ""
+    for count in range(len(groups) + 1):
+        for out in itertools.combinations(groups, count):
+            left = {one for group in out for one in group.switches}
+            switches = Interventions(tuple(one for one in interventions.switches if one not in left))
+            try:
+                before = cache.retrace(begun.model, trace, switches.only(Pad), limit)
+                after = cache.retrace(begun.model, before, switches, limit)
+            except (InterventionError, InputError) as error:
+                reason = reason or capital(error)
+                continue
+            if left:
+                _left_out(reason, Interventions(tuple(left)), switches, begun.model)
+            return Compared(begun.model, before, after, switches, limit)
+    return Compared(begun.model, trace, trace, NONE, limit)
+
+
+def _left_out(reason: str, left: Interventions, holding: Interventions, model: Pretrained) -> None:
+    sentence = (
+        _("{reason}. Left out: {switches}; your other switches hold.")
+        if holding
+        else _("{reason}. Left out: {switches}; nothing is switched.")
+    )
+    message(sentence.format(reason=reason, switches=in_words(left, model.config)), "error")

@@ -1,0 +1,323 @@
+"""Switches as a person reads them, and what switching scaling can and cannot show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from pages.runtime.texts import _
+from transformer.interventions.sets import (
+    EVERYWHERE,
+    MASKED,
+    Hide,
+    Interventions,
+    KnockOut,
+    Pad,
+    Replace,
+    Reposition,
+    Scale,
+    Silence,
+    Skip,
+    Switch,
+    Unmask,
+    Where,
+    layers_of,
+)
+from transformer.model.config import ModelConfig
+from transformer.model.tap import KINDS
+
+NAMED = 3  # places of one switch that are named; more are counted
+LISTED = 8  # hidden tokens that are listed, and phrases of one text
+EXACT = {"scaled": 98.0, "unscaled": 93.1, "least": 90.4, "most": 97.2}  # %, of docs/table3.md: base and no-scaling
+
+
+def with_table(text: str, config: ModelConfig) -> str:
+    """A figure's text with this model's output in it: W for E where it has a matrix of its own, and the bias if there
+    is one."""
+    table, bias = "E" if config.tied_output else "W", " + <i>b</i>" if config.output_bias else ""
+    text = text.replace("E<sup>⊤</sup>", f"{table}<sup>⊤</sup>{bias}")
+    return text.replace("E<i>w<sub>i</sub></i>", f"{table}<i>w<sub>i</sub></i>")
+
+
+def sub_layer_equation(config: ModelConfig, add: str = "+", norm: str = "LayerNorm", sub: str = "Sublayer") -> str:
+    """What leaves a sub-layer of this model (section 3.1), of these names; in the paper LayerNorm(x + Sublayer(x))."""
+    read = f"{norm}(x)" if config.norm == "pre" else "x"
+    total = f"x {add} {sub}({read})" if config.residual else f"{sub}({read})"
+    return f"{norm}({total})" if config.norm == "post" else total
+
+
+def lens_limits(config: ModelConfig) -> list[str]:
+    """What the lens shows in a model that leaves out what it relies on, a sentence each."""
+    found = []
+    if not config.residual:
+        found.append(
+            _(
+                "This model has no residual connections, so there is no stream that layers add to: what leaves a layer "
+                "is replaced by the next, and only the last was ever trained to be read."
+            )
+        )
+    if not config.causal:
+        found.append(
+            _("It has no causal mask either: here every step sees the whole target, also the token it is to predict.")
+            if found
+            else _(
+                "This model has no causal mask: here every step sees the whole target, also the token it is to predict."
+            )
+        )
+    return found
+
+
+def row_caution(config: ModelConfig, stack: str, layer: int) -> str:
+    """One sentence: why the scores of a neuron's row are a direction and no change of the logits, if they are not."""
+    if stack == "encoder":
+        return _(
+            "An encoder's neuron does not write to the vocabulary: its output reaches it through the rest of the "
+            "encoder and cross-attention, so the scores say only what its row would promote if it were read directly."
+        )
+    last, normed = layer + 1 == config.decoder_layers, config.norm != "none"
+    if last and normed:
+        return _(
+            "LayerNorm comes between this row and the logits, so it is a direction, not the exact change of a logit."
+        )
+    if last:
+        return _(
+            "No LayerNorm comes between this row and the logits in this model: times the neuron's activation, these "
+            "scores are the exact change of each logit."
+        )
+    if normed:
+        return _(
+            "LayerNorm and the layers above come between this row and the logits, so it is a direction, not the exact "
+            "change of a logit."
+        )
+    return _(
+        "The layers above come between this row and the logits, so it is a direction, not the exact change of a logit."
+    )
+
+
+def placed(where: Where) -> str:
+    """A place that is not everywhere, e.g. "cross-attention, layer 1, head 3"."""
+    kind = {
+        "encoder_self": _("encoder self-attention"),
+        "decoder_self": _("decoder self-attention"),
+        "cross": _("cross-attention"),
+    }.get(where.kind or "")
+    text = {
+        (True, False, False): "{kind}",
+        (True, True, False): _("{kind}, layer {layer}"),
+        (True, False, True): _("{kind}, head {head} of every layer"),
+        (True, True, True): _("{kind}, layer {layer}, head {head}"),
+        (False, True, False): _("layer {layer} of every attention"),
+        (False, False, True): _("head {head} of every layer"),
+        (False, True, True): _("layer {layer}, head {head} of every attention"),
+    }[kind is not None, where.layer is not None, where.head is not None]
+    return text.format(kind=kind, layer=(where.layer or 0) + 1, head=(where.head or 0) + 1)
+
+
+def _and(texts: Sequence[str]) -> str:
+    text = texts[0]
+    for other in texts[1:]:
+        text = _("{one} and {other}").format(one=text, other=other)
+    return text
+
+
+def _at(places: Sequence[Where], everywhere: str, somewhere: str, **more: str) -> str:
+    """One of the two texts; the second one names the places, or counts them where they are many."""
+    if EVERYWHERE in places:
+        return everywhere.format(**more)
+    many = len(places) > NAMED
+    place = _("{count} places").format(count=len(places)) if many else _and([placed(one) for one in places])
+    return somewhere.format(place=place, **more)
+
+
+def _heads(places: Sequence[Where], config: ModelConfig) -> int:
+    """How many heads of the model the places cover."""
+    return sum(
+        any(place.covers(kind, layer, head) for place in places)
+        for kind in KINDS
+        for layer in range(layers_of(config, kind))
+        for head in range(config.heads)
+    )
+
+
+def _knocked_out(places: Sequence[Where], config: ModelConfig | None) -> str:
+    if config is None or EVERYWHERE in places:
+        return _at(places, _("every head knocked out"), _("heads knocked out in {place}"))
+    count = _heads(places, config)
+    if len(places) > 1:
+        return (_("1 head knocked out") if count == 1 else _("{count} heads knocked out")).format(count=count)
+    if places[0].head is None:
+        text = _("{count} heads knocked out in {place}")
+    else:
+        text = _("1 head knocked out: {place}") if count == 1 else _("{count} heads knocked out: {place}")
+    return text.format(count=count, place=placed(places[0]))
+
+
+def _hidden(switches: Iterable[Hide]) -> list[str]:
+    """A phrase for each side and place."""
+    sides: dict[tuple[str, Where], list[int]] = {}
+    for one in switches:
+        sides.setdefault((one.side, one.where), []).append(one.token + 1)
+    texts = {
+        "source": (
+            _("token {tokens} of the source hidden"),
+            _("tokens {tokens} of the source hidden"),
+            _("{count} tokens of the source hidden"),
+        ),
+        "target": (
+            _("token {tokens} of the target hidden"),
+            _("tokens {tokens} of the target hidden"),
+            _("{count} tokens of the target hidden"),
+        ),
+    }
+    found = []
+    for (side, where), tokens in sides.items():
+        text = texts[side][0 if len(tokens) == 1 else 1 if len(tokens) <= LISTED else 2]
+        hidden = text.format(tokens=", ".join(map(str, sorted(tokens))), count=len(tokens))
+        if where != EVERYWHERE:
+            hidden = _("{hidden} in {place}").format(hidden=hidden, place=placed(where))
+        found.append(hidden)
+    return found
+
+
+def stack_name(stack: str) -> str:
+    return {"encoder": _("encoder"), "decoder": _("decoder")}[stack]
+
+
+def _moved(one: Reposition) -> str:
+    """A move of positions, e.g. "positions of the source shifted by 5"."""
+    texts = {
+        ("remove", "source"): _("no positions in the source"),
+        ("remove", "target"): _("no positions in the target"),
+        ("remove", None): _("no positions"),
+        ("shuffle", "source"): _("positions of the source shuffled"),
+        ("shuffle", "target"): _("positions of the target shuffled"),
+        ("shuffle", None): _("positions of both sides shuffled"),
+        ("reverse", "source"): _("positions of the source reversed"),
+        ("reverse", "target"): _("positions of the target reversed"),
+        ("reverse", None): _("positions of both sides reversed"),
+        ("shift", "source"): _("positions of the source shifted by {amount}"),
+        ("shift", "target"): _("positions of the target shifted by {amount}"),
+        ("shift", None): _("positions of both sides shifted by {amount}"),
+        ("scale", "source"): _("positions of the source × {amount}"),
+        ("scale", "target"): _("positions of the target × {amount}"),
+        ("scale", None): _("positions of both sides × {amount}"),
+    }
+    return texts[one.rule, one.side].format(amount=f"{one.amount:g}")
+
+
+def sub_layer(one: Skip) -> str:
+    """A sub-layer by name, e.g. "feed-forward, encoder layer 2"."""
+    texts = {
+        ("encoder", "self"): _("self-attention, encoder layer {layer}"),
+        ("encoder", "ff"): _("feed-forward, encoder layer {layer}"),
+        ("decoder", "self"): _("self-attention, decoder layer {layer}"),
+        ("decoder", "cross"): _("cross-attention, decoder layer {layer}"),
+        ("decoder", "ff"): _("feed-forward, decoder layer {layer}"),
+    }
+    return texts[one.stack, one.part].format(layer=one.layer + 1)
+
+
+def _left_out(skips: Sequence[Skip]) -> str:
+    if len(skips) > NAMED:
+        return _("{count} sub-layers left out").format(count=len(skips))
+    return _("left out: {places}").format(places=_and([sub_layer(one) for one in skips]))
+
+
+def _silenced(neurons: Sequence[Silence]) -> list[str]:
+    """A phrase for each layer."""
+    texts = {
+        ("encoder", True): _("neuron {neurons} of encoder layer {layer} silenced"),
+        ("encoder", False): _("{count} neurons of encoder layer {layer} silenced"),
+        ("decoder", True): _("neuron {neurons} of decoder layer {layer} silenced"),
+        ("decoder", False): _("{count} neurons of decoder layer {layer} silenced"),
+    }
+    layers: dict[tuple[str, int], list[int]] = {}
+    for one in neurons:
+        layers.setdefault((one.stack, one.layer), []).append(one.neuron + 1)
+    return [
+        texts[stack, len(found) == 1].format(neurons=found[0], count=f"{len(found):,}", layer=layer + 1)
+        for (stack, layer), found in sorted(layers.items())
+    ]
+
+
+def _sort(one: Switch) -> tuple[type, object]:
+    """Switches that are said together are alike in this."""
+    value = one.factor if isinstance(one, Scale) else one.mask if isinstance(one, Unmask) else None
+    return type(one), one.rule if isinstance(one, Replace) else value
+
+
+def _phrases(alike: Sequence[Switch], config: ModelConfig | None) -> list[str]:
+    first = alike[0]
+    if isinstance(first, Pad):
+        return [_("{count} <pad> behind the source").format(count=first.tokens)]
+    if isinstance(first, Reposition):
+        return [_moved(one) for one in alike if isinstance(one, Reposition)]
+    if isinstance(first, Skip):
+        return [_left_out([one for one in alike if isinstance(one, Skip)])]
+    if isinstance(first, Silence):
+        return _silenced([one for one in alike if isinstance(one, Silence)])
+    if isinstance(first, Hide):
+        return _hidden(one for one in alike if isinstance(one, Hide))
+    places = [one.where for one in alike if not isinstance(one, Pad | Reposition | Skip | Silence)]
+    if isinstance(first, KnockOut):
+        return [_knocked_out(places, config)]
+    if isinstance(first, Scale):
+        if first.factor == 1:
+            return [_at(places, _("scaling off"), _("scaling off in {place}"))]
+        factor = f"{first.factor:g}"
+        return [_at(places, _("scores × {factor}"), _("scores × {factor} in {place}"), factor=factor)]
+    if isinstance(first, Unmask):
+        if first.mask == "causal":  # it is in one kind of attention only
+            places = [EVERYWHERE if one == Where(MASKED["causal"][0]) else one for one in places]
+            return [_at(places, _("causal mask off"), _("causal mask off in {place}"))]
+        return [_at(places, _("padding mask off"), _("padding mask off in {place}"))]
+    if first.rule == "uniform":
+        return [_at(places, _("weights uniform"), _("weights uniform in {place}"))]
+    return [_at(places, _("weights argmax"), _("weights argmax in {place}"))]
+
+
+def in_words(interventions: Interventions, config: ModelConfig | None = None) -> str:
+    """The switches in plain words, e.g. "scaling off; 5 heads knocked out"; nothing switched: "nothing switched".
+
+    config: of the model, so that its heads can be counted; without it places are named.
+    """
+    if not interventions:
+        return _("nothing switched")
+    found = [text for _sorted, alike in groupby(interventions.switches, _sort) for text in _phrases([*alike], config)]
+    if len(found) > LISTED:
+        found[LISTED - 1 :] = [_("{count} more switches").format(count=len(found) - LISTED + 1)]
+    return "; ".join(found)
+
+
+def scaling_note(interventions: Interventions, config: ModelConfig, brief: bool = False) -> str:
+    """What a result with scaling switched does not say; "" where scaling is as trained, or there was none.
+
+    Section 3.2.1 of the paper; docs/table3.md.
+    """
+    factors = [one.factor for one in interventions.switches if isinstance(one, Scale)]
+    if not config.scaling or all(one == config.scale for one in factors):
+        return ""
+    if all(one == 1 for one in factors):
+        now = _("This model has been trained with scaling, so switching it off now only makes its softmax sharper.")
+    elif all(one > config.scale for one in factors):
+        now = _("This model has been trained with scaling, so a larger factor now only makes its softmax sharper.")
+    elif all(one < config.scale for one in factors):
+        now = _("This model has been trained with scaling, so a smaller factor now only makes its softmax flatter.")
+    else:
+        now = _("This model has been trained with scaling, so other factors now only change how sharp its softmax is.")
+    if brief:
+        more = _(
+            "The paper's argument is about training (section 3.2.1): “Why √dₖ” shows the gradient, and docs/table3.md "
+            "has models trained without scaling."
+        )
+        return f"{now} {more}"
+    why = _(
+        "The paper's argument for scaling is about training (section 3.2.1): large products push the softmax into "
+        "regions where it has extremely small gradients."
+    )
+    trained = _(
+        "What happens when a model is trained without it stands in docs/table3.md: after 1,000 updates on the toy task "
+        "reverse, {unscaled} % of the outputs were exact ({least} to {most} over three seeds), against {scaled} % with "
+        "scaling."
+    ).format(**EXACT)
+    return " ".join((why, now, trained, _("“Why √dₖ” shows the gradient.")))

@@ -1,0 +1,135 @@
+"""Figures on a page: through a component of ours, with Streamlit's own plotly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import ParamSpec
+
+import pandas  # noqa: F401 (first of all: plotly fails on one that another viewer's run has half imported)
+import streamlit as st
+
+from pages.frame.state import current
+from pages.runtime.kept import Kept, named
+from pages.runtime.texts import _
+from transformer.figures.style import Figure
+from transformer.view.bundle import script, style
+
+Arguments = ParamSpec("Arguments")
+ROOM = 48 * 2**20  # bytes of JSON; a figure takes 5 to 300 KB
+
+_figure = st.components.v2.component(
+    "headscope.figure", js=script("figure.js"), css=style("figure.css"), isolate_styles=False
+)
+
+
+def texts() -> dict[str, str]:
+    """What stands around a figure in the browser, translated."""
+    return {
+        "save": _("Save"),
+        "save_png": _("Picture (PNG)"),
+        "save_svg": _("Picture (SVG)"),
+        "save_csv": _("Its numbers (CSV)"),
+        "failed": _("This figure cannot be drawn: {reason}"),
+        "missing": _("the plotting library did not arrive; reload the page"),
+        "read": _("{title}: {count} numbers, from {low} to {high}. The arrow keys read them one by one."),
+        "read_none": _("{title}: nothing to read yet"),
+    }
+
+
+def theme() -> str:
+    """ "light" or "dark", as the viewer's page is."""
+    return "dark" if st.context.theme.type == "dark" else "light"
+
+
+def prepare() -> None:
+    """Make the browser fetch plotly: a small chart of Streamlit's own, out of sight. Once a run, as early as can be."""
+    with st.container(key="hs-plotly"):
+        st.plotly_chart(
+            {"data": [{"type": "scatter", "x": [0], "y": [0]}], "layout": {"height": 20}},
+            key="hs-plotly-chart",
+            height=20,
+        )
+
+
+@dataclass(frozen=True)
+class Built:
+    """A figure as it travels. text: JSON; frames: how many; thinned: (labels, step) of every axis that has room for a
+    tick at one label in `step` only."""
+
+    text: str
+    frames: int
+    thinned: tuple[tuple[int, int], ...]
+
+
+def _thinned(made: Figure) -> tuple[tuple[int, int], ...]:
+    found = []
+    for axis, labels in ((made.layout.meta or {}).get("labels") or {}).items():
+        ticks = made.layout[f"{axis[0]}axis{axis[1:]}"].tickvals
+        if len(ticks) < len(labels):
+            found.append((len(labels), ticks[1] - ticks[0]))
+    return tuple(found)
+
+
+@st.cache_resource(show_spinner=False)
+def _kept() -> Kept[Built]:
+    return Kept(ROOM, lambda one: len(one.text))
+
+
+def _build(key: Hashable, make: Callable[[], Figure]) -> Built:
+    found = _kept().find(key)
+    if found is None:
+        made = make()
+        found = _kept().keep(key, Built(made.to_json(), len(made.frames), _thinned(made)))
+    return found
+
+
+def built(make: Callable[Arguments, Figure], *arguments: Arguments.args, **options: Arguments.kwargs) -> Built:
+    """make(*arguments, **options), made once for all viewers who show the same numbers in the same words: plotly takes
+    8 to 20 ms for a figure, and to find one that is kept takes less than a tenth of one."""
+    key = named(make.__module__, make.__qualname__, arguments, options)
+    return _build(key, lambda: make(*arguments, **options))
+
+
+def draw(
+    figure: Figure | Built | Callable[[], Figure],
+    key: str,
+    name: str,
+    *,
+    start: int | None = None,
+    on_pick: Callable[[int], None] | None = None,
+    kept: Hashable = None,
+) -> int | None:
+    """Show a figure with its title, equation and Save menu; with a slider if it has frames.
+
+    figure: best as `built`; or how it is made, which is done once for all viewers with the same `kept`: for those whose
+    numbers take long too. key: unique in the app; name: stem of saved files; start: the frame to begin with, or where a
+    person left it. Once a person moved the slider, where it stands is the browser's to say: an answer that is older
+    than the next move would throw it back. on_pick: told the index of the point or bar a person clicked, of a heatmap
+    that of the column, before the page runs again. Returns the frame a person chose in the browser, None before.
+    """
+    state = current()
+    reported = st.session_state.get(f"figure_{key}")
+    if reported is not None and reported.get("frame") is not None:
+        start = None
+    if isinstance(figure, Figure):
+        figure = Built(figure.to_json(), len(figure.frames), ())
+    elif not isinstance(figure, Built):
+        figure = _build((key, kept, theme()), figure)
+    data = {
+        "figure": figure.text,
+        "name": name,
+        "big": bool(state and state.view.big),
+        "start": start,
+        "pick": on_pick is not None,
+        "texts": texts(),
+    }
+
+    def picked() -> None:
+        at = st.session_state[f"figure_{key}"].get("pick")
+        if on_pick is not None and isinstance(at, int | float) and 0 <= at < 1e9:
+            on_pick(int(at))
+
+    found = _figure(key=f"figure_{key}", data=data, on_frame_change=lambda: None, on_pick_change=picked)
+    at = getattr(found, "frame", None)
+    return int(at) if isinstance(at, int | float) and 0 <= at < figure.frames else None

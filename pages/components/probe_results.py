@@ -1,0 +1,107 @@
+"""What a probe set says of switches: a table, how far it moved, and how much of that may be chance."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+
+import streamlit as st
+
+from pages.components.comparison import Compared
+from pages.components.descriptions import in_words, scaling_note
+from pages.components.sentences import say
+from pages.components.translation import number, relative, table
+from pages.runtime.texts import _
+from transformer.inference.pretrained import Pretrained
+from transformer.probing.probes import ProbeScores, bleu_interval, task_of
+
+
+def rows_of(scores: Sequence[ProbeScores], toy: bool) -> list[tuple[str, ...]]:
+    """The table's rows. Of a toy task, whose words are letters, BLEU says nothing."""
+
+    def percent(share: float) -> str:
+        return f"{100 * share:.1f} %"
+
+    rows = [
+        (_("BLEU"), *(f"{one.bleu:.1f}" for one in scores)),
+        (_("Perplexity of the references"), *(number(one.perplexity) for one in scores)),
+        (_("Repetition, seq-rep-4"), *(percent(one.repetition) for one in scores)),
+        (_("Exactly the reference"), *(percent(one.exact) for one in scores)),
+        (_("Never ended, cut off"), *(percent(one.cut_off) for one in scores)),
+    ]
+    return rows[1:] if toy else rows
+
+
+def moved(before: ProbeScores, after: ProbeScores, toy: bool) -> str:
+    """One sentence: how far the numbers moved, and how many translations changed."""
+
+    def apart(first: float, second: float) -> str:
+        """The difference of the two as the table has them."""
+        return f"{round(round(second, 1) - round(first, 1), 1) + 0.0:+.1f}"  # + 0.0: no -0.0
+
+    said = (
+        _(
+            "Exact translations moved by {exact} percentage points and perplexity by {perplexity}; {changed} of "
+            "{count} translations changed."
+        )
+        if toy
+        else _("BLEU moved by {bleu} and perplexity by {perplexity}; {changed} of {count} translations changed.")
+    )
+    one, other = before, after
+    return said.format(
+        bleu=apart(one.bleu, other.bleu),
+        exact=apart(100 * one.exact, 100 * other.exact),
+        perplexity=relative(one.perplexity, other.perplexity),
+        changed=sum(ours != theirs for ours, theirs in zip(before.texts, after.texts, strict=True)),
+        count=one.sentences,
+    )
+
+
+def chance(before: ProbeScores, after: ProbeScores) -> str:
+    """One sentence: the interval of how far BLEU moved."""
+    found = bleu_interval(before.texts, after.texts, before.references)
+    said = (
+        _(
+            "Drawn from these sentences again and again, BLEU moves by {low} to {high} (95 %, paired bootstrap): that "
+            "includes 0, so in BLEU these sentences do not show whether it gets better or worse."
+        )
+        if found[0] <= 0 <= found[1]
+        else _("Drawn from these sentences again and again, BLEU moves by {low} to {high} (95 %, paired bootstrap).")
+    )
+    return said.format(low=f"{found[0]:+.1f}", high=f"{found[1]:+.1f}")
+
+
+def _easy(model: Pretrained, count: int) -> str:
+    """One sentence: why BLEU here is not the model card's."""
+    card = model.metrics.get("bleu")
+    if isinstance(card, int | float):
+        said = _(
+            "These {count} sentences are ours, short and easy: BLEU here is not the model card's {card}, which is of "
+            "other sentences."
+        )
+        return said.format(count=count, card=f"{card:.1f}")
+    return _("These {count} sentences are ours, short and easy: BLEU here is not that of other sentences.").format(
+        count=count
+    )
+
+
+def results(compared: Compared, found: Sequence[ProbeScores]) -> None:
+    """The table, nothing switched first, and what it says and does not say."""
+    model, toy = compared.model, task_of(compared.model) is not None
+    head = [_("{count} sentences").format(count=found[0].sentences), _("nothing switched")]
+    sentences = []
+    if len(found) > 1:
+        head.append(in_words(compared.interventions, model.config))
+        sentences = [
+            " ".join(filter(None, (moved(found[0], found[1], toy), "" if toy else chance(found[0], found[1])))),
+            scaling_note(compared.interventions, model.config),
+        ]
+    st.html(table(head, rows_of(found, toy), "hs-probe-table"))
+    for text in sentences:
+        say(text)
+    note = _(
+        "Greedy translations against one reference each (sacreBLEU); perplexity with the references fed in; cut off at "
+        "input length + 50."
+    )
+    note = note if toy else f"{note} {_easy(model, found[0].sentences)}"
+    st.html(f'<p class="hs-tr-legend">{html.escape(note)}</p>')

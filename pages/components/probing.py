@@ -1,0 +1,208 @@
+"""A whole probe set before and after the switches: measured in a thread, while the person goes on in the lab."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import streamlit as st
+
+from pages.components.comparison import Compared
+from pages.components.descriptions import in_words
+from pages.components.probe_results import results
+from pages.frame.frame import message
+from pages.runtime import background, cache
+from pages.runtime.background import POLL
+from pages.runtime.texts import _
+from transformer.inference.pretrained import InputError, Pretrained
+from transformer.interventions.sets import NONE, InterventionError, Interventions
+from transformer.probing.probes import ProbeScores, probe, probe_pairs
+from transformer.training.data import Pair
+
+KEY = "headscope_probe"
+PATIENCE = 60.0  # seconds without anybody in the lab, after which a measurement ends: the viewer has left
+STAY = 15.0  # seconds between two signs of a person who is in the lab
+
+Key = tuple[str, str, str]
+Desk = background.Desk[ProbeScores]
+
+
+def key_of(model: Pretrained, interventions: Interventions) -> Key:
+    """What scores belong to."""
+    return model.name, cache.identity(model), str(interventions)
+
+
+class Measurement(background.Measurement):
+    """One evaluation.
+
+    done, total: sentences; now: what they are measured with; switches: what it is all for, in words; scores: by what
+    they belong to.
+    """
+
+    known = (InterventionError, InputError)
+
+    def __init__(self, desk: Desk, model: Pretrained, pairs: Sequence[Pair], interventions: Interventions) -> None:
+        super().__init__(desk, "headscope-probe", PATIENCE)
+        self.key, self.switches = key_of(model, interventions), in_words(interventions, model.config)
+        self.now, self.done, self.total = NONE, 0, len(pairs)
+        self.scores: dict[Key, ProbeScores] = {}
+        self._model, self._pairs, self._interventions = model, pairs, interventions
+        self.start()
+
+    def _measure(self) -> None:
+        """Nothing switched, then the switches; whatever is known already is not measured again."""
+        open_ = []
+        for one in dict.fromkeys((NONE, self._interventions)):
+            key = key_of(self._model, one)
+            known = self._desk.find(key)
+            if known is None:
+                open_.append((key, one))
+            else:
+                self.scores[key] = known
+        self.total = len(open_) * len(self._pairs)
+        for place, (key, one) in enumerate(open_):
+            self.now = one
+            self.scores[key] = probe(self._model, self._pairs, one, self._watch(place * len(self._pairs)))
+            self._desk.keep(key, self.scores[key])
+
+    def _watch(self, before: int) -> Callable[[int, int], bool]:
+        def progress(done: int, total: int) -> bool:
+            self.done = before + done
+            return self._wanted()
+
+        return progress
+
+
+@st.cache_resource(show_spinner=False)
+def _desk() -> Desk:
+    return Desk()
+
+
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _pairs(_model: Pretrained, name: str, path: str) -> tuple[Pair, ...]:
+    return tuple(probe_pairs(_model) or ())
+
+
+def pairs_of(model: Pretrained) -> tuple[Pair, ...]:
+    """The probe set of a model, empty where there is none for its languages."""
+    return _pairs(model, model.name, cache.identity(model))
+
+
+def _start(compared: Compared, pairs: Sequence[Pair]) -> None:
+    old = st.session_state.get(KEY)
+    if old is not None:
+        old.stop()
+    st.session_state[KEY] = Measurement(_desk(), compared.model, pairs, compared.interventions)
+
+
+def _progress(measurement: Measurement) -> None:
+    share = measurement.done / measurement.total if measurement.total else 1.0
+    if measurement.stopping:
+        text = _("Stopping …")
+    elif measurement.stage == "waiting":
+        text = _("Another evaluation is running; this one begins when it ends.")
+    else:
+        text = (
+            _("{done} of {total} sentences, now with: {switches}")
+            if measurement.now
+            else _("{done} of {total} sentences, now with nothing switched")
+        )
+        text = text.format(done=measurement.done, total=measurement.total, switches=measurement.switches)
+    st.progress(min(share, 1.0), text=text)
+    st.button(_("Stop"), key="hs-probe-stop", on_click=measurement.stop, disabled=measurement.stopping)
+
+
+def _stopped(measurement: Measurement, kept: bool) -> str:
+    """How far a measurement came that was stopped, and what is left of it."""
+    if not measurement.done:
+        ended = (
+            _("The evaluation was stopped before its first sentences were done.")
+            if measurement.stopping
+            else _("The lab was left for a minute, so the evaluation ended before its first sentences were done.")
+        )
+    else:
+        ended = (
+            _("The evaluation was stopped after {done} of {total} sentences.")
+            if measurement.stopping
+            else _("The lab was left for a minute, so the evaluation ended after {done} of {total} sentences.")
+        ).format(done=measurement.done, total=measurement.total)
+    left = (
+        _("The numbers with nothing switched are complete and kept; the next evaluation measures only the switches.")
+        if kept
+        else _("That is not enough for numbers, so there are none.")
+    )
+    return f"{ended} {left}"
+
+
+def _ended(measurement: Measurement, mine: bool, kept: bool) -> None:
+    """What became of the last measurement, where it left no scores for what is switched now.
+
+    kept: whether there are scores of nothing switched.
+    """
+    if measurement.stage == "failed" and mine:
+        message(_("The evaluation failed: {error}.").format(error=measurement.error), "error")
+    elif measurement.stage == "stopped" and mine:
+        message(_stopped(measurement, kept), "note")
+    elif measurement.stage == "done" and not mine:
+        sentence = _("The last evaluation was of these switches: {switches}. Its numbers come back with them.")
+        message(sentence.format(switches=measurement.switches), "note")
+
+
+def _body(compared: Compared, pairs: Sequence[Pair], polling: bool) -> None:
+    """polling: whether this fragment runs by itself, as it must while a measurement runs and only then."""
+    measurement: Measurement | None = st.session_state.get(KEY)
+    running = measurement is not None and measurement.running
+    if measurement is not None and running:
+        measurement.look()
+    if running != polling:
+        st.rerun()
+    keys = [key_of(compared.model, one) for one in dict.fromkeys((NONE, compared.interventions))]
+    own = measurement.scores if measurement is not None else {}
+    scores = [found for key in keys if (found := own.get(key) or _desk().find(key)) is not None]
+    mine = measurement is not None and measurement.key == keys[-1]
+    ended = mine and not running  # where it left half of the numbers, those are shown
+    kept = own.get(keys[0]) or _desk().find(keys[0])
+    if len(scores) == len(keys):
+        results(compared, scores)
+    elif ended and kept is not None:
+        results(compared, [kept])
+    if measurement is not None and running:
+        _progress(measurement)
+    elif len(scores) < len(keys):
+        st.button(
+            _("Measure on {count} sentences").format(count=len(pairs)),
+            key="hs-probe-start",
+            on_click=_start,
+            args=(compared, pairs),
+        )
+        if measurement is not None:
+            _ended(measurement, mine, kept is not None)
+
+
+def _stay() -> None:
+    measurement: Measurement | None = st.session_state.get(KEY)
+    if measurement is not None and measurement.running:
+        measurement.look()
+
+
+def look() -> None:
+    """For every run of the lab's page: a measurement of this session, if one runs, goes on while the page is open, for
+    a fragment keeps saying so; it ends PATIENCE seconds after the page was left."""
+    measurement: Measurement | None = st.session_state.get(KEY)
+    if measurement is not None and measurement.running:
+        st.fragment(_stay, run_every=STAY)()
+
+
+def draw(compared: Compared) -> None:
+    """A button, and what it leads to. Numbers are shown under the switches they were measured with, never others."""
+    model = compared.model
+    pairs = pairs_of(model)
+    if not pairs:
+        sentence = _(
+            "There is no probe set from {source} to {target}; the command evaluate measures any sentence pairs, with "
+            "--switch as here."
+        )
+        message(sentence.format(source=model.languages[0], target=model.languages[1]), "note")
+        return
+    measurement: Measurement | None = st.session_state.get(KEY)
+    polling = measurement is not None and measurement.running
+    st.fragment(_body, run_every=POLL if polling else None)(compared, pairs, polling)

@@ -1,0 +1,195 @@
+"""What the switches do to the translation: two of them side by side, word by word, and their numbers."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Sequence
+
+import streamlit as st
+
+from pages.components.comparison import Compared
+from pages.components.descriptions import in_words, scaling_note
+from pages.components.sentences import say
+from pages.frame.frame import capital, message
+from pages.runtime import cache
+from pages.runtime.texts import _
+from transformer.analysis.tokens import is_special
+from transformer.analysis.translation import Word, differing, mean_probability, perplexity, repetition, words
+from transformer.inference.pretrained import InputError, Translation, readable
+from transformer.interventions.sets import NONE, Hide, InterventionError, Interventions
+from transformer.model.config import ModelConfig
+
+END = "</s>"
+
+
+def words_of(translation: Translation) -> tuple[Word, ...]:
+    """The words of a translation, </s> the last one unless it was cut off."""
+    return words(translation.tokens, readable(translation.tokens), translation.probabilities)
+
+
+def cut_off(translation: Translation) -> bool:
+    return translation.tokens[-1:] != (END,)
+
+
+def repeated(translation: Translation) -> float:
+    """seq-rep-4 of the tokens, </s> not among them."""
+    return repetition([token for token in translation.tokens if token != END])
+
+
+def number(value: float) -> str:
+    """A perplexity or a distance as a person reads it: exact 0 is "0", and nothing else is."""
+    if not math.isfinite(value):
+        return "∞"
+    if value == 0:
+        return "0"
+    if 0.005 <= abs(value) < 1000:
+        return f"{value:.2f}"
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e6 else f"{value:.1e}"
+
+
+def relative(before: float, after: float) -> str:
+    """By how much a number above 0 moved, e.g. "+12 %"; ten times and more: "× 25"."""
+    ratio = after / before if before else math.inf
+    if not math.isfinite(ratio):
+        return "× ∞"
+    if ratio >= 10:
+        return f"× {number(ratio) if ratio >= 1000 else f'{ratio:.0f}'}"
+    moved = 100 * (ratio - 1)
+    return f"{moved:+.0f} %" if abs(moved) >= 9.95 else f"{round(moved, 1) + 0.0:+.1f} %"  # + 0.0: no -0.0
+
+
+def short(probability: float) -> str:
+    """A probability under a word: two places."""
+    return "<.01" if 0 < probability < 0.005 else f"{probability:.2f}"
+
+
+def words_row(found: Sequence[Word], marks: Sequence[bool]) -> str:
+    """HTML: every word over its probability, a bar as long as that; marked ones framed and bold."""
+    parts = []
+    for word, marked in zip(found, marks, strict=True):
+        sort = "hs-tr-word"
+        sort += " hs-tr-differs" if marked else ""
+        sort += " hs-tr-special" if is_special(word.pieces)[0] else ""
+        pieces = " · ".join(f"{piece} {p:.4g}" for piece, p in zip(word.pieces, word.probabilities, strict=True))
+        parts.append(
+            f'<span class="{sort}" style="--p:{100 * word.probability:.1f}%" title="{html.escape(pieces)}">'
+            f"<span>{html.escape(word.text)}</span><small>{html.escape(short(word.probability))}</small></span>"
+        )
+    return f'<p class="hs-tr-words">{" ".join(parts)}</p>'
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], sort: str = "") -> str:
+    """HTML: a table of plain texts, the first column naming each row."""
+    titles = "".join(f'<th scope="col">{html.escape(text)}</th>' if text else "<td></td>" for text in head)
+    body = "".join(
+        f'<tr><th scope="row">{html.escape(row[0])}</th>'
+        + "".join(f"<td>{html.escape(text)}</td>" for text in row[1:])
+        + "</tr>"
+        for row in rows
+    )
+    return f'<table class="hs-tr-table {sort}"><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>'
+
+
+def apart(before: Sequence[Word], after: Sequence[Word]) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
+    """Which words of either side differ."""
+    return differing([word.text for word in before], [word.text for word in after])
+
+
+def _side(title: str, translation: Translation, marks: Sequence[bool]) -> None:
+    st.html(f'<h2 class="hs-tr-title">{html.escape(title)}</h2>' + words_row(words_of(translation), marks))
+
+
+def _metrics(compared: Compared, before: Translation, after: Translation, given: bool) -> str:
+    """HTML: the numbers of both sides."""
+    target = _("Perplexity of the given target") if given else _("Perplexity of the translation before")
+    rows = [
+        (target, number(perplexity(compared.before)), number(perplexity(compared.after))),
+        (
+            _("Probability per token of its own words"),
+            f"{mean_probability(before.probabilities):.2f}",
+            f"{mean_probability(after.probabilities):.2f}",
+        ),
+        (_("Repetition, seq-rep-4"), f"{repeated(before):.2f}", f"{repeated(after):.2f}"),
+    ]
+    return table(["", _("before"), _("after")], rows)
+
+
+def refusal(error: InterventionError | InputError, interventions: Interventions, config: ModelConfig) -> str:
+    """Why the model cannot write under these switches, and what to do."""
+    said = capital(error) + "."
+    hides = [one for one in interventions.switches if isinstance(one, Hide)]
+    hidden = Interventions(tuple(one for one in hides if one.side == "target") or tuple(hides))
+    if isinstance(error, InputError) or not hidden:
+        return said  # says itself what to do
+    more = (
+        _(
+            "The first step of writing sees the start token alone, and so does the first row under the causal mask; "
+            "to go on, show again what is hidden: {hidden}."
+        )
+        if config.causal
+        else _("The first step of writing sees the start token alone; to go on, show again what is hidden: {hidden}.")
+    )
+    return f"{said} {more.format(hidden=in_words(hidden, config))}"
+
+
+def _scaling(compared: Compared, marks: Sequence[bool]) -> None:
+    """What a translation with scaling switched says, and what it does not."""
+    note = scaling_note(compared.interventions, compared.model.config, brief=True)
+    if not note:
+        return
+    moved = relative(perplexity(compared.before), perplexity(compared.after))
+    said = _("{changed} of {count} words of this translation differ, and perplexity moved by {perplexity}.")
+    text = said.format(changed=sum(marks), count=len(marks), perplexity=moved)
+    say(text, note)
+
+
+def draw(compared: Compared, given: bool) -> None:
+    """The model's translations with nothing switched and with everything.
+
+    given: whether a person gave the target whose perplexity is shown; else it is the model's first translation.
+    """
+    trace = compared.before
+    try:
+        before = cache.translate(compared.model, trace.source_text, NONE, compared.limit)
+        after = cache.translate(compared.model, trace.source_text, compared.interventions, compared.limit)
+    except (InterventionError, InputError) as error:
+        message(refusal(error, compared.interventions, compared.model.config), "error")
+        return
+    marks = apart(words_of(before), words_of(after))
+    if not compared.interventions:
+        _side(_("Nothing is switched"), before, marks[0])
+        legend = _(
+            "Bar and number: the probability of each word. A translation with your switches will stand beside it."
+        )
+        st.html(f'<p class="hs-tr-legend">{html.escape(legend)}</p>')
+        return
+    switches = in_words(compared.interventions, compared.model.config)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        _side(_("Before: nothing switched"), before, marks[0])
+    with right:
+        _side(_("After: {switches}").format(switches=switches), after, marks[1])
+    if any(map(any, marks)):
+        legend = _("Framed and bold: the words that differ. Bar and number: the probability of each word.")
+    else:
+        legend = _("No word differs. Bar and number: the probability of each word.")
+    st.html(f'<p class="hs-tr-legend">{html.escape(legend)}</p>')
+    if cut_off(after):
+        sentence = _("The translation under these switches had not ended after {limit} tokens and was cut off.")
+        message(sentence.format(limit=len(after.tokens)), "note")
+    if cut_off(before):
+        sentence = _("The translation with nothing switched had not ended after {limit} tokens and was cut off.")
+        message(sentence.format(limit=len(before.tokens)), "note")
+    st.html(_metrics(compared, before, after, given))
+    st.html(
+        '<p class="hs-tr-legend">'
+        + html.escape(
+            _(
+                "Perplexity: exp of the mean −ln p per token, </s> included, with the target fed in. Probability per "
+                "token: the geometric mean. seq-rep-4: the share of 4-token sequences that stood there before."
+            )
+        )
+        + "</p>"
+    )
+    _scaling(compared, marks[1])

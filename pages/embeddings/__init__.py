@@ -1,0 +1,1 @@
+"""Embeddings: from tokens to vectors and back."""

@@ -1,0 +1,388 @@
+"""Embeddings: how long they are beside the positions, which lie close together, where the layers take them."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Sequence
+
+import streamlit as st
+import torch
+
+from pages.components import figure
+from pages.components.descriptions import stack_name
+from pages.components.sentences import say
+from pages.components.translation import table
+from pages.frame.frame import Begun, message
+from pages.frame.options import Options
+from pages.runtime import cache
+from pages.runtime.texts import _
+from transformer.analysis.embedding import Norms, neighbours, norms, plane
+from transformer.analysis.residual import states
+from transformer.figures import embedding
+from transformer.figures.embedding import signed
+from transformer.inference.pretrained import Pretrained, readable
+from transformer.model.tap import SIDES, STACKS
+from transformer.text.tokenizer import PIECE_MARK, SPECIALS
+from transformer.tracing.trace import Trace
+
+NEAREST = 12
+BIG = 1.3  # how much larger figures' text is when text is large
+DROWNS = 2  # times as long
+SEVERAL = 3  # single characters among the nearest, from which on a sentence explains them
+
+
+def shown(model: Pretrained, ids: Sequence[int], side: str = "target") -> tuple[str, ...]:
+    """Tokens of a side's vocabulary as a person reads them; "…" stands before one that continues a word.
+
+    Without it "man" at the start of a word and in "Mailman" could not be told apart.
+    """
+    tokenizer = model.tokenizer_of(side)
+    pieces = tokenizer.pieces(ids)
+    marked = tokenizer.surfaces("a")[:1]
+    if not marked or not marked[0].startswith(PIECE_MARK):  # a vocabulary of letters
+        return readable(pieces)
+    return tuple(
+        f"…{label}" if piece not in SPECIALS and not piece.startswith(PIECE_MARK) and label[:1].isalnum() else label
+        for piece, label in zip(pieces, readable(pieces), strict=True)
+    )
+
+
+def tokens(trace: Trace, side: str) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Ids and labels of what a side reads or writes: of the target what is predicted, </s> last."""
+    if side == "source":
+        return trace.source_ids, trace.source_labels
+    return trace.target_out_ids, trace.target_out_labels
+
+
+def numbered(labels: Sequence[str]) -> list[str]:
+    """Labels with their number, counted from 1: tokens repeat."""
+    return [f"{number} · {label}" for number, label in enumerate(labels, 1)]
+
+
+def side_name(side: str) -> str:
+    return {"source": _("source"), "target": _("target")}[side]
+
+
+def stack_labels(trace: Trace, stack: str) -> tuple[str, ...]:
+    """The tokens that run through a stack."""
+    return trace.source_labels if stack == "encoder" else trace.target_in_labels
+
+
+def place_name(layer: int) -> str:
+    return _("layer {layer}").format(layer=layer) if layer else _("embedding")
+
+
+def thinned(drawn: figure.Built) -> None:
+    """A sentence under a figure whose axis has room for some of its tokens only."""
+    for count, step in drawn.thinned:
+        text = _("Of {count} tokens the axis names one in {step}; point at the figure to read any other.")
+        say(text.format(count=count, step=step), quiet=True)
+
+
+def choose_stack(options: Options) -> str:
+    return str(options.segment("stack", _("Stack"), STACKS, STACKS[0], stack_name))
+
+
+def _texts(scaled: bool = True) -> dict[str, str]:
+    """scaled: whether the model multiplies its embeddings by sqrt(d_model)."""
+    unscaled = {
+        "row": _("embedding E(<i>t</i>), as this model adds it"),
+        "scaled": _("√<i>d</i><sub>model</sub> · E(<i>t</i>), with the paper's factor"),
+        "norms_equation": "<i>x</i><sub>p</sub> = E(<i>t</i>) + PE(<i>p</i>)",
+    }
+    return {
+        **embedding.LABELS,
+        "token": _("token"),
+        "length": _("length ‖·‖"),
+        "row": _("embedding E(<i>t</i>), factor off"),
+        "positions": _("position encoding PE(<i>p</i>)"),
+        "norms": _("What is added at the input: {side}"),
+        "source": _("source"),
+        "target": _("target"),
+        "cosine": _("cosine"),
+        "neighbours": _("Nearest to {token}"),
+        "map": _("The tokens in two dimensions"),
+        "first": _("along v₁"),
+        "second": _("along v₂"),
+        "place": _("where"),
+        "trail": _("from the place before"),
+        **({} if scaled else unscaled),
+    }
+
+
+def _who(found: Sequence[Norms], scaled: bool = True) -> str:
+    """Who drowns whom, in numbers: of the source and of the target. scaled: as in `_texts`."""
+    if not all(math.isfinite(one.ratio) for one in found):
+        return _("This model adds no positions: the embedding stands alone.")
+    source, target = found
+    if not scaled:
+        sentence = _(
+            "This model adds its embeddings as they are: the words are {off} times as long as the positions in the "
+            "source, {off_target} times in the target. With the paper's factor they would be {ratio} and "
+            "{ratio_target} times as long."
+        )
+        off = [one.ratio_off for one in found]
+    elif all(one.ratio_off >= 1 for one in found):
+        sentence = _(
+            "The words are longer than the positions, with and without the factor: without it {off} times as long in "
+            "the source and {off_target} in the target, with it {ratio} and {ratio_target} times."
+        )
+        off = [one.ratio_off for one in found]
+    elif all(one.drowned >= DROWNS and one.ratio >= 1 for one in found):
+        sentence = _(
+            "Without the factor the positions would drown the words: {off} times as long in the source, {off_target} "
+            "in the target. With it the words are {ratio} and {ratio_target} times as long as the positions."
+        )
+        off = [one.drowned for one in found]
+    else:
+        sentence = _(
+            "Without the factor the positions would be {off} times as long as the words in the source, {off_target} "
+            "times in the target. With it the words are {ratio} and {ratio_target} times as long as the positions."
+        )
+        off = [one.drowned for one in found]
+    numbers = {"off": off[0], "off_target": off[1], "ratio": source.ratio, "ratio_target": target.ratio}
+    return sentence.format(**{name: _times(value) for name, value in numbers.items()})
+
+
+def _times(ratio: float) -> str:
+    """How many times as long, with two digits that count."""
+    return f"{ratio:.2f}" if ratio < 0.995 else f"{ratio:.1f}"
+
+
+def draw_norms(begun: Begun, trace: Trace, options: Options) -> None:
+    """Length of embedding and encoding at the input of both stacks, the factor sqrt(d_model) on and off."""
+    config = begun.model.config
+    d_model, is_scaled = config.d_model, config.embedding_scale
+    both = [norms(trace, side, config.embedding_factor) for side in SIDES]
+    st.html(f'<p class="hs-emb-headline">{html.escape(_who(both, is_scaled))}</p>')
+    said = (
+        _(
+            "Section 3.4 multiplies every embedding by √{d_model} = {factor}, the root of its {d_model} dimensions, "
+            "before the position encoding of section 3.5 is added. Where one of the two is much longer, the sum says "
+            "little of the other. “Times as long” is the median over the tokens."
+        )
+        if is_scaled
+        else _(
+            "Section 3.4 multiplies every embedding by √d_model, here √{d_model} = {factor}, before the position "
+            "encoding of section 3.5 is added; this model was made without that factor. Where one of the two is much "
+            "longer, the sum says little of the other. “Times as long” is the median over the tokens."
+        )
+    )
+    say(said.format(d_model=d_model, factor=f"{math.sqrt(d_model):.4g}"), quiet=True)
+    most = max(float(torch.cat((found.scaled, found.positions)).max()) for found in both)
+    for column, side, found in zip(st.columns(2, gap="medium"), SIDES, both, strict=True):
+        labels = trace.source_labels if side == "source" else trace.target_in_labels
+        drawn = figure.built(
+            embedding.norm_figure,
+            labels,
+            found.row.numpy(),
+            found.scaled.numpy(),
+            found.positions.numpy(),
+            side,
+            figure.theme(),
+            _texts(is_scaled),
+            most,
+        )
+        with column:
+            figure.draw(drawn, f"emb_norms_{side}", f"embedding-norms-{side}")
+            thinned(drawn)
+    with st.expander(_("Why is there a factor at all?")):
+        st.markdown(
+            _(
+                "The paper gives no reason. One table serves as input and as output projection, and as an output its "
+                "rows must be short, or the logits would be too large: Headscope's training begins with variance "
+                "1/d_model, which is length 1. A sinusoidal encoding has length √(d_model / 2) at every position, "
+                "since each pair of sine and cosine has length 1: beside it a row of length 1 would hardly be seen."
+            )
+        )
+        st.markdown(
+            _(
+                "**Factor off** only leaves the multiplication out of these numbers. The model was trained with it; "
+                "one trained without could have learned longer rows."
+            )
+            if is_scaled
+            else _(
+                "**With the paper's factor** only puts the multiplication into these numbers. The model was trained "
+                "without it, and could learn rows as long as it needed."
+            )
+        )
+
+
+def _word(begun: Begun, word: str, side: str) -> tuple[int, ...]:
+    """Ids of a typed word, or none and a sentence saying why."""
+    ids = tuple(begun.model.tokenizer_of(side).encode(word))
+    if not ids:
+        text = _("What was typed as a word has no character that can be read; the tokens of the sentence are shown.")
+        message(text)
+    return ids
+
+
+def _typed(model: Pretrained, word: str, ids: Sequence[int], side: str) -> tuple[str, ...]:
+    """Labels of a typed word's pieces; one that the vocabulary has not is shown as it was typed."""
+    covered = (one.removeprefix(PIECE_MARK) for one in model.tokenizer_of(side).surfaces(word))
+    pairs = zip(shown(model, ids, side), ids, covered, strict=True)
+    return tuple(text or label if one == model.config.unk_id else label for label, one, text in pairs)
+
+
+def _specials(model: Pretrained) -> tuple[int, ...]:
+    config = model.config
+    return config.pad_id, config.unk_id, config.start_id, config.end_id
+
+
+def _chosen(begun: Begun, trace: Trace, options: Options) -> tuple[int, str, str]:
+    """The token whose neighbours are asked for, one of the sentence or of a word that was typed: id, label, side."""
+    left, middle, right = st.columns((1, 1.4, 1.4), gap="small", vertical_alignment="bottom")
+    with right:
+        word = options.text("word", _("or any word"), 80, placeholder=_("type a word"))
+    with left:
+        side = str(options.segment("side", _("Side"), SIDES, SIDES[0], side_name))
+    ids: tuple[int, ...] = _word(begun, word, side) if word else ()
+    unknown = begun.model.config.unk_id
+    if ids:
+        labels, name = _typed(begun.model, word, ids, side), _("Piece of the word")
+        start = max(range(len(ids)), key=lambda place: (ids[place] == unknown, len(labels[place])))
+    else:
+        ids, labels = tokens(trace, side)
+        name = _("Token of the sentence")
+        # The longest word of the sentence: a word of content, as a rule.
+        none = _specials(begun.model)
+        start = max(range(len(ids)), key=lambda place: (ids[place] not in none) * len(labels[place]))
+    choices = numbered(labels)
+    with middle:
+        token = int(options.choose("token", name, range(1, len(ids) + 1), start + 1, lambda one: choices[one - 1]))
+    return ids[token - 1], labels[token - 1], side
+
+
+def _single(model: Pretrained, side: str = "target") -> tuple[int, ...]:
+    """Pieces of one character; none of a vocabulary that has only those."""
+    return _kept(model, cache.identity(model), side)
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _kept(_model: Pretrained, identity: str, side: str) -> tuple[int, ...]:
+    tokenizer = _model.tokenizer_of(side)
+    pieces = tokenizer.pieces(range(len(tokenizer)))
+    sizes = [0 if one in SPECIALS else len(one.removeprefix(PIECE_MARK)) for one in pieces]
+    return tuple(number for number, size in enumerate(sizes) if size == 1) if max(sizes, default=0) > 1 else ()
+
+
+def draw_neighbours(begun: Begun, trace: Trace, options: Options) -> None:
+    """The tokens nearest to one token by the cosine of their rows."""
+    model, config = begun.model, begun.model.config
+    about = st.container()
+    number, label, side = _chosen(begun, trace, options)
+    rows_of = model.model.table(side)
+    said = (
+        _(
+            "Every token of the vocabulary is one row of the embedding table (section 3.4). The cosine compares the "
+            "directions of two rows, 1 the same and 0 at right angles. Of the {count} rows those of special tokens are "
+            "left out."
+        )
+        if config.target_vocab_size is None
+        else _(
+            "Every token of a vocabulary is one row of its embedding table (section 3.4). In this model source and "
+            "target have a table each, and words of one are not compared with words of the other: this is the table "
+            "of the {side}. The cosine compares the directions of two rows, 1 the same and 0 at right angles. Of the "
+            "{count} rows those of special tokens are left out."
+        )
+    )
+    with about:
+        say(said.format(count=f"{len(rows_of):,}", side=side_name(side)), quiet=True)
+    if number == config.unk_id:
+        message(
+            _("“{token}” is not in this model's vocabulary and is read as <unk>, whose row is shown.").format(
+                token=label
+            ),
+            "note",
+        )
+        (label,) = model.tokenizer_of(side).pieces([number])
+    left, right = st.columns((1.7, 1), gap="medium")
+    single = _single(model, side)
+    with right:
+        words = bool(single) and st.toggle(
+            _("Words only"), key="embeddings_words", help=_("leaves out the pieces that are a single character")
+        )
+    found = neighbours(rows_of, number, NEAREST, (*_specials(model), *(single if words else ())))
+    labels = shown(model, found.ids, side)
+    drawn = figure.built(embedding.neighbour_bars, label, labels, found.cosines, figure.theme(), _texts())
+    with left:
+        figure.draw(drawn, "emb_neighbours", "embedding-neighbours")
+    with right:
+        characters = len(set(single) & set(found.ids))
+        if characters >= SEVERAL:
+            say(
+                _(
+                    "{characters} of these {count} are single characters. A piece that text hardly contains is hardly "
+                    "trained to a direction of its own, so its row says little. “Words only” leaves single characters "
+                    "out."
+                ).format(characters=characters, count=len(found.ids))
+            )
+        rows = [(one, signed(cosine, 2)) for one, cosine in zip(labels, found.cosines, strict=True)]
+        st.html(table((_("token"), _("cosine")), rows, "hs-emb-near"))
+        say(_("Half of the rows compared have a cosine below {median}.").format(median=signed(found.median, 2)))
+    if any(one.startswith("…") for one in labels):
+        say(_("“…” stands before a token that continues a word."), quiet=True)
+
+
+def draw_map(begun: Begun, trace: Trace, options: Options) -> None:
+    """The tokens of a stack in two dimensions, at the input and after every layer."""
+    left, right = st.columns(2, gap="medium")
+    with right:
+        stack = choose_stack(options)
+    found = plane(states(trace, stack))
+    shares, best = (100 * found.share).tolist(), (100 * found.best).tolist()
+    place = options.value("layer", 0, len(shares) - 1, 0)
+    several = all(map(math.isfinite, shares))
+    names = [_where(layer, share if several else None) for layer, share in enumerate(shares)]
+    labels = stack_labels(trace, stack)
+    grow = BIG if begun.state.view.big else 1.0
+    drawn = figure.built(
+        embedding.token_map, labels, found.points.numpy(), names, stack, figure.theme(), _texts(), grow
+    )
+    with left:
+        moved = figure.draw(drawn, "emb_map", f"embedding-map-{stack}", start=place)
+    if moved is not None:
+        options.report("layer", moved)
+    with right:
+        say(
+            _(
+                "The vectors of the {stack} (its residual stream, section 3.1) before the first layer and after each, "
+                "seen in the two directions in which the tokens spread most (principal components). One pair of "
+                "directions serves all layers, so a token that moves here has moved in the model; dotted is the way it "
+                "came. At every place the mean of the tokens is taken away and the rest divided by s, the root mean "
+                "square distance from it, for each place has a length of its own."
+            ).format(stack=stack_name(stack))
+            if begun.model.config.residual
+            else _(
+                "The vectors of the {stack} before the first layer and after each, seen in the two directions in which "
+                "the tokens spread most (principal components); no residual connection carries one into the next "
+                "(section 3.1 has them). One pair of directions serves all layers; dotted is the way a token came. At "
+                "every place the mean of the tokens is taken away and the rest divided by s, the root mean square "
+                "distance from it, for each place has a length of its own."
+            ).format(stack=stack_name(stack)),
+            quiet=True,
+        )
+        if embedding.HIDDEN in drawn.text:
+            say(_("Labels that have no room are left out; point at a dot to read its token."), quiet=True)
+        if not several:
+            say(_("One token alone has no spread: its point is the mean."))
+            return
+        say(
+            _(
+                "This plane shows {low} to {high} % of the tokens' variance; the best plane for each layer alone "
+                "would show {best_low} to {best_high} %. What lies in the other {others} dimensions is not seen here."
+            ).format(
+                low=f"{min(shares):.0f}", high=f"{max(shares):.0f}", best_low=f"{min(best):.0f}",
+                best_high=f"{max(best):.0f}", others=f"{begun.model.config.d_model - 2:,}",
+            )
+        )  # fmt: skip
+
+
+def _where(layer: int, share: float | None) -> str:
+    """A place of a stack, with the share of variance seen there in per cent."""
+    if share is None:
+        return _("after layer {layer}").format(layer=layer) if layer else _("before layer 1")
+    if layer:
+        return _("after layer {layer} ({share} % of the variance)").format(layer=layer, share=f"{share:.0f}")
+    return _("before layer 1 ({share} % of the variance)").format(share=f"{share:.0f}")

@@ -1,0 +1,388 @@
+"""The logit lens, and the last layer's output: candidates, probabilities and the table that input and output share."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+from collections.abc import Callable, Mapping, Sequence
+
+import streamlit as st
+from torch import Tensor
+
+from pages.components import figure
+from pages.components.descriptions import lens_limits, with_table
+from pages.components.sentences import check, deviation, say
+from pages.embeddings.inputs import place_name, shown, thinned
+from pages.frame.frame import Begun
+from pages.frame.options import Options
+from pages.runtime import cache
+from pages.runtime.queue import TURNS
+from pages.runtime.texts import _
+from transformer.analysis.lens import Lens, Sharing, candidates, logit_lens, sharing
+from transformer.figures import output
+from transformer.inference.pretrained import Pretrained
+from transformer.model.config import ModelConfig
+from transformer.tracing.trace import Trace
+
+CANDIDATES = 8
+STRONG, FULL = (
+    0.61,
+    0.91,
+)  # shading from which black is read better than white on dark ground, white than black on light
+
+
+def _texts(config: ModelConfig) -> dict[str, str]:
+    texts = {
+        **output.LABELS,
+        "token": _("token"),
+        "step": _("step"),
+        "place": _("after"),
+        "probability": _("probability"),
+        "rank": _("rank"),
+        "lens": _("When the final token is found"),
+        "lens_equation": _("softmax(<i>x</i> E<sup>⊤</sup>) of the final token, from 0 to 1 in full orange"),
+        "lens_equation_pre": _(
+            "softmax(LayerNorm(<i>x</i>) E<sup>⊤</sup>) of the final token, from 0 to 1 in full orange"
+        ),
+        "lens_equation_ranks": _(
+            "softmax(<i>x</i> E<sup>⊤</sup>) of the final token, from 0 to 1 in full orange<br>"
+            "number: rank of the final token (1 = likeliest), up to 99"
+        ),
+        "lens_equation_ranks_pre": _(
+            "softmax(LayerNorm(<i>x</i>) E<sup>⊤</sup>) of the final token, from 0 to 1 in full orange<br>"
+            "number: rank of the final token (1 = likeliest), up to 99"
+        ),
+        "steps": _("How sure every step is"),
+        "shown": _("the token of the target"),
+        "likeliest": _("the likeliest, where it is another"),
+        "candidates": _("Candidates after {token}"),
+        "rows": _("The row of {token}"),
+        "rows_equation": _(
+            "input: E(<i>t</i>); output: ∂ logit<sub>t</sub> / ∂ <i>x</i>; purple up to {most}, grey down to −{most}"
+        ),
+        "entering": _("input"),
+        "leaving": _("output"),
+        "dimension": _("dimension"),
+        "value": _("value"),
+    }
+    return {name: with_table(text, config) for name, text in texts.items()}
+
+
+def projection(config: ModelConfig) -> str:
+    """One sentence: what makes logits of a vector in this model, and how that differs from the paper."""
+    if config.tied_output and not config.output_bias:
+        return _("The projection is the shared table of section 3.4.")
+    if config.tied_output and config.target_vocab_size is None:
+        return _(
+            "The projection is the shared table of section 3.4, and a learned bias for every token, which the paper "
+            "does not have."
+        )
+    if config.tied_output:
+        said = _("The projection is the table of the target's embeddings, which the source does not share{bias}.")
+    else:
+        said = _("The projection is a matrix W of its own, where the paper shares the table (section 3.4){bias}.")
+    return said.format(bias=_(", and a learned bias for every token") if config.output_bias else "")
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _kept(_model: Pretrained, _trace: Trace, trace_id: str, identity: str) -> Lens:
+    with TURNS.turn():
+        return logit_lens(_trace, _model.model)
+
+
+@st.cache_resource(max_entries=256, show_spinner=False)
+def _shared(_model: Pretrained, _trace: Trace, trace_id: str, identity: str, token: int) -> Sharing:
+    with TURNS.turn():
+        return sharing(_trace, _model.model, token)
+
+
+def lens_of(model: Pretrained, trace: Trace) -> Lens:
+    """As `logit_lens`; kept, for with 60,000 words it takes a tenth of a second and more."""
+    return _kept(model, trace, trace.id, cache.identity(model))
+
+
+def _choose_step(trace: Trace, options: Options) -> int:
+    """The step chosen, counted from 0."""
+    pairs = zip(trace.target_in_labels, trace.target_out_labels, strict=True)
+    names = [f"{number} · {fed} → {out}" for number, (fed, out) in enumerate(pairs, 1)]
+    label = _("Step: fed → predicted") if trace.own else _("Step: fed → given target")
+    return int(options.choose("step", label, range(1, len(names) + 1), 1, lambda one: names[one - 1])) - 1
+
+
+def _pick(options: Options) -> Callable[[int], None]:
+    """What a click on a step does: it is chosen."""
+    return lambda index: options.report("step", index + 1)
+
+
+def _probability(value: float) -> str:
+    return "<.001" if 0 < value < 0.0005 else f"{value:.3f}" if value < 0.9995 else "1.000"
+
+
+def _cell(label: str, probability: float, final: bool, title: str = "") -> str:
+    names = (
+        ["hs-emb-final"] * final + ["hs-emb-strong"] * (probability > STRONG) + ["hs-emb-full"] * (probability > FULL)
+    )
+    sort = f' class="{" ".join(names)}"' if names else ""
+    more = f' title="{html.escape(title)}"' if title else ""
+    inside = f"<span>{html.escape(label)}</span><small>{html.escape(_probability(probability))}</small>"
+    return f'<td{sort}{more} style="--p:{100 * probability:.1f}%">{inside}</td>'
+
+
+def _labels(model: Pretrained, ids: Tensor) -> dict[int, str]:
+    """Every token of a tensor of ids, looked up once."""
+    numbers = sorted(set(ids.flatten().tolist()))
+    return dict(zip(numbers, shown(model, numbers), strict=True))
+
+
+def steps_table(lens: Lens, trace: Trace, labels: dict[int, str], step: int) -> str:
+    """HTML: the likeliest token of every step (columns) at every place (rows, the input on top)."""
+    final, ids, probabilities = lens.final.tolist(), lens.ids.tolist(), lens.probabilities.tolist()
+    heads = "".join(
+        f'<th scope="col"{" class=hs-emb-here" if number == step else ""}><small>{html.escape(fed)} →</small>'
+        f"<b>{html.escape(labels[out])}</b></th>"
+        for number, (fed, out) in enumerate(zip(trace.target_in_labels, final, strict=True))
+    )
+    rows = ""
+    for place, (tokens, values) in enumerate(zip(ids, probabilities, strict=True)):
+        cells = ""
+        for best, own, last in zip(tokens, values, final, strict=True):
+            title = "  ".join(f"{labels[one]} {_probability(p)}" for one, p in zip(best, own, strict=True))
+            cells += _cell(labels[best[0]], own[0], best[0] == last, title)
+        rows += f'<tr><th scope="row">{html.escape(place_name(place))}</th>{cells}</tr>'
+    corner = html.escape(_("after"))
+    return _scrolled(f"<tr><th>{corner}</th>{heads}</tr>", rows)
+
+
+def step_table(lens: Lens, labels: dict[int, str], step: int) -> str:
+    """HTML: the likeliest tokens of one step at every place, likeliest on the left."""
+    last = int(lens.final[step])
+    rows = ""
+    for place, (tokens, values) in enumerate(
+        zip(lens.ids[:, step].tolist(), lens.probabilities[:, step].tolist(), strict=True)
+    ):
+        cells = "".join(_cell(labels[one], p, one == last) for one, p in zip(tokens, values, strict=True))
+        rows += f'<tr><th scope="row">{html.escape(place_name(place))}</th>{cells}</tr>'
+    heads = "".join(f'<th scope="col">{number}.</th>' for number in range(1, lens.ids.shape[-1] + 1))
+    return _scrolled(f"<tr><th>{html.escape(_('after'))}</th>{heads}</tr>", rows)
+
+
+def _scrolled(head: str, body: str) -> str:
+    table = f'<table class="hs-emb-table"><thead>{head}</thead><tbody>{body}</tbody></table>'
+    return f'<div class="hs-emb-scroll" tabindex="0">{table}</div>'
+
+
+def _story(lens: Lens, steps: int, tied: bool = True) -> str:
+    """What the table shows, counted. tied: it is read with the rows that it was written with."""
+    said = (
+        _(
+            "Right after the embedding, the likeliest token is the one just fed in {echoes} of {steps} steps: the "
+            "table is read with the same rows it was written with. In {early} of {steps} steps the final token leads "
+            "already before the last layer."
+        )
+        if tied
+        else _(
+            "Right after the embedding, the likeliest token is the one just fed in {echoes} of {steps} steps. In "
+            "{early} of {steps} steps the final token leads already before the last layer."
+        )
+    )
+    return said.format(
+        echoes=int(lens.echoes[0].sum()), steps=steps, early=int((lens.settled < len(lens.rank) - 1).sum())
+    )
+
+
+def lens_csv(lens: Lens, trace: Trace, labels: Mapping[int, str]) -> str:
+    """The likeliest tokens of every place and step, one a line; a token that a spreadsheet would take for a formula is
+    quoted."""
+
+    def plain(text: str) -> str:
+        return f"'{text}" if text[:1] in "=+-@\t" and len(text) > 1 else text
+
+    written = io.StringIO()
+    rows = csv.writer(written)
+    rows.writerow(("step", "fed", "after layer", "place", "token", "probability"))
+    for step, fed in enumerate(trace.target_in_labels):
+        for layer, ids in enumerate(lens.ids[:, step].tolist()):
+            values = lens.probabilities[layer, step].tolist()
+            for place, (one, value) in enumerate(zip(ids, values, strict=True), 1):
+                rows.writerow((step + 1, plain(fed), layer, place, plain(labels[one]), f"{value:.9g}"))
+    return "\ufeff" + written.getvalue()
+
+
+def draw_lens(begun: Begun, trace: Trace, options: Options) -> None:
+    """What the decoder would say if it stopped after each layer."""
+    model = begun.model
+    lens = lens_of(model, trace)
+    labels = _labels(model, lens.ids)
+    pre = model.config.norm == "pre"
+    say(
+        _(
+            "After every layer the residual stream is projected onto the vocabulary as if the decoder ended there "
+            "(logit lens, nostalgebraist 2020). {projection} Columns are steps, fed → finally predicted; rows go down "
+            "through the layers. A cell names the likeliest token; the number is its probability, and so is the "
+            "shading, from 0 to 1 in full orange. Framed: the final token, which the last layer finds likeliest."
+        ).format(projection=projection(model.config)),
+        *lens_limits(model.config),
+        quiet=True,
+    )
+    place = st.container()
+    left, right = st.columns(2, gap="medium")
+    with left:
+        step = _choose_step(trace, options)
+        st.html(step_table(lens, labels, step))
+    with place:
+        st.html(steps_table(lens, trace, labels, step))
+        say(_story(lens, len(trace.target_out), model.config.tied_output))
+        check(
+            _("Last row = the model's own output: largest deviation of the logits {deviation}").format(
+                deviation=deviation(lens.deviation)
+            ),
+            lens.deviation < 1e-3,
+        )
+    with right:
+        places = [place_name(place) for place in range(len(lens.rank))]
+        steps = [labels[one] for one in lens.final.tolist()]
+        drawn = figure.built(
+            output.lens_heatmap,
+            lens.probability.numpy(),
+            lens.rank.numpy(),
+            places,
+            steps,
+            pre,
+            figure.theme(),
+            _texts(model.config),
+        )
+        figure.draw(drawn, "emb_lens", "logit-lens", on_pick=_pick(options))
+        say(_("A click on a column chooses its step."), quiet=True)
+        thinned(drawn)
+        st.download_button(
+            _("Every layer's five likeliest (CSV)"),
+            lambda: lens_csv(lens, trace, labels),
+            "headscope-logit-lens-tokens.csv",
+            "text/csv",
+            on_click="ignore",
+            key="emb_lens_csv",
+        )
+    with st.expander(_("How far can the lens be trusted?")):
+        st.markdown(
+            _(
+                "The projection was trained to read the last layer, no other: an early layer may hold the answer in "
+                "directions it cannot read, and a token it names early need not be what the model “thinks”. In a model "
+                "with LayerNorm after each sub-layer (section 3.1) or with none x is read as it leaves the layer; with "
+                "LayerNorm before it, x passes the final LayerNorm first, as the last layer's does."
+            )
+        )
+        if model.config.tied_output:
+            st.markdown(
+                _(
+                    "Right after the embedding the token just fed often leads for no better reason than that its row "
+                    "is multiplied with itself."
+                )
+            )
+
+
+def draw_output(begun: Begun, trace: Trace, options: Options) -> None:
+    """Probabilities per step, one step's candidates, and the table that serves as input and output."""
+    model, config = begun.model, begun.model.config
+    left, right = st.columns((1.3, 1), gap="medium", vertical_alignment="bottom")
+    with left:
+        say(
+            _(
+                "The last vector of each step times the {count} rows of a table gives the logits, and their softmax "
+                "the probability of every token to come next (section 3.4). {projection}"
+            ).format(count=f"{config.output_size:,}", projection=projection(config)),
+            quiet=True,
+        )
+    with right:
+        step = _choose_step(trace, options)
+    left, right = st.columns((1.3, 1), gap="medium")
+    with right:
+        ids, values = candidates(trace, step, CANDIDATES)
+        numbers = ids.tolist()
+        own = trace.target_out_ids[step]
+        drawn = figure.built(
+            output.candidate_bars,
+            trace.target_in_labels[step], shown(model, numbers), values.numpy(),
+            numbers.index(own) if own in numbers else None, figure.theme(), _texts(config),
+        )  # fmt: skip
+        figure.draw(drawn, "emb_candidates", "output-candidates")
+    with left:
+        likeliest = trace.logits.softmax(-1).amax(-1)
+        drawn = figure.built(
+            output.step_bars,
+            trace.target_out_labels,
+            trace.probabilities.numpy(),
+            likeliest.numpy(),
+            figure.theme(),
+            _texts(config),
+        )
+        figure.draw(drawn, "emb_steps", "output-steps", on_pick=_pick(options))
+        thinned(drawn)
+        least = int(trace.probabilities.argmin())
+        say(
+            _("The least sure step is {number}: {token} with probability {probability}.").format(
+                number=least + 1, token=trace.target_out_labels[least],
+                probability=_probability(float(trace.probabilities[least])),
+            ),
+            _("A click on a bar chooses its step."),
+        )  # fmt: skip
+    _sharing(begun, trace, own, shown(model, (own,)))
+
+
+def _tables(found: Sharing, config: ModelConfig, parameters: int) -> str:
+    """Which tables serve source, target and output, and what a table each would cost."""
+    one = _(
+        "One table of {vocabulary} × {d_model} numbers is the input of the encoder, the input of the decoder and the "
+        "output projection (section 3.4). Three tables would cost {saved} parameters more; the whole model has {all}."
+    )
+    inputs = _(
+        "One table of {vocabulary} × {d_model} numbers is the input of the encoder and the input of the decoder; the "
+        "output projection has another of its own, where the paper shares one among all three (section 3.4). Three "
+        "tables would cost {saved} parameters more; the whole model has {all}."
+    )
+    target = _(
+        "The source has a table of {vocabulary} × {d_model} numbers; another, of {output} × {d_model}, is the input of "
+        "the decoder and the output projection. The paper shares one among all three (section 3.4), which needs one "
+        "vocabulary for both languages. Three tables would cost {saved} parameters more; the whole model has {all}."
+    )
+    three = _(
+        "The source has a table of {vocabulary} × {d_model} numbers, the target one of {output} × {d_model}, and the "
+        "output projection another of that size. The paper shares one among all three (section 3.4); the whole model "
+        "has {all} parameters."
+    )
+    said = {1: one, 2: target if config.tied_output else inputs, 3: three}[found.tables]
+    return said.format(
+        vocabulary=f"{config.vocab_size:,}",
+        output=f"{config.output_size:,}",
+        d_model=config.d_model,
+        saved=f"{found.saved:,}",
+        all=f"{parameters:,}",
+    )
+
+
+def _sharing(begun: Begun, trace: Trace, token: int, label: Sequence[str]) -> None:
+    """The row of a token where it enters and where it leaves."""
+    found = _shared(begun.model, trace, trace.id, cache.identity(begun.model), token)
+    config = begun.model.config
+    figure.draw(
+        figure.built(
+            output.row_strip, label[0], found.entering.numpy(), found.leaving.numpy(), figure.theme(), _texts(config)
+        ),
+        "emb_row",
+        "output-row",
+    )
+    say(_tables(found, config, begun.model.model.parameter_count()))
+    difference = _("Input row and output row of this token: largest difference {difference}").format(
+        difference=deviation(found.difference)
+    )
+    if config.tied_output:
+        check(difference, found.difference == 0)
+    else:
+        say(difference, quiet=True)
+    product = f"{'E' if config.tied_output else 'W'}ᵀ{' + b' if config.output_bias else ''}"
+    check(
+        _(
+            "decoder output × {product} in 64-bit arithmetic against the model's logits: largest deviation {deviation}"
+        ).format(product=product, deviation=deviation(found.deviation)),
+        found.deviation < 1e-4 * max(1.0, float(trace.logits.abs().max())),
+    )

@@ -1,0 +1,184 @@
+"""The residual stream: lengths on the way through a stack, and of what the last vector is the sum."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.components import figure
+from pages.components.descriptions import stack_name, sub_layer_equation
+from pages.components.sentences import check, deviation, say
+from pages.embeddings.inputs import choose_stack, numbered, stack_labels, thinned
+from pages.frame.frame import Begun
+from pages.frame.options import Options
+from pages.runtime.texts import _
+from transformer.analysis.residual import Parts, Stream, decompose, stream
+from transformer.figures import residual
+from transformer.figures.embedding import signed
+from transformer.model.config import ModelConfig
+from transformer.tracing.trace import Trace
+
+
+def sublayer_names(places: tuple[tuple[int, str], ...]) -> tuple[str, ...]:
+    """ "self 1", "FFN 1", ... for an axis."""
+    names = {"self": _("self {layer}"), "cross": _("cross {layer}"), "ff": _("FFN {layer}")}
+    return tuple(names[name].format(layer=layer + 1) for layer, name in places)
+
+
+def _texts(config: ModelConfig) -> dict[str, str]:
+    return {
+        **residual.LABELS,
+        "stream_equation": sub_layer_equation(config).replace("x", "<i>x</i>"),
+        "token": _("token"),
+        "sublayer": _("sub-layer"),
+        "part": _("part"),
+        "length": _("length ‖·‖"),
+        "normed": _("after LayerNorm"),
+        "stream": _("Lengths on the way through"),
+        "tokens": _("Lengths, token by token"),
+        "quantity": _("vector"),
+        "share": _("share"),
+        "shares": _("Who made the vector"),
+        "shares_equation_encoder": _(
+            "share of part <i>p</i> = ⟨<i>p</i>, <i>x</i>⟩ / ⟨<i>x</i>, <i>x</i>⟩, in %; blue above 0, grey below"
+        ),
+        "shares_equation_decoder": _(
+            "share of part <i>p</i> = ⟨<i>p</i>, <i>x</i>⟩ / ⟨<i>x</i>, <i>x</i>⟩, in %; orange above 0, grey below"
+        ),
+    }
+
+
+def _most(found: Stream, names: tuple[str, ...]) -> str:
+    """Which sub-layer adds most beside what enters it, and which least."""
+    ratios = (found.update / found.enters).quantile(0.5, dim=1)
+    high, low = int(ratios.argmax()), int(ratios.argmin())
+    sentence = (
+        _(
+            "Beside what enters it, {most} adds most: its update is {high} times as long as x, median over the "
+            "tokens; {least} adds least, {low} times."
+        )
+        if found.sum is not None
+        else _(
+            "Beside what enters it, {most} returns most: what takes the place of x is {high} times as long, median "
+            "over the tokens; {least} returns least, {low} times."
+        )
+    )
+    return sentence.format(
+        most=names[high], high=f"{float(ratios[high]):.2f}", least=names[low], low=f"{float(ratios[low]):.2f}"
+    )
+
+
+def _made(parts: Parts, names: tuple[str, ...]) -> str:
+    """Which part has most of the whole, and what is left of the input."""
+    mean = 100 * parts.shares.mean(1)
+    most = int(mean.argmax())
+    sentence = _(
+        "Mean over the tokens: {most} has the largest share, {share} %; of what entered the stack, embedding and "
+        "position together, {left} % is left."
+    )
+    return sentence.format(most=names[most], share=signed(float(mean[most]), 1), left=signed(float(mean[:2].sum()), 1))
+
+
+def _choices(trace: Trace, options: Options) -> tuple[str, int]:
+    """Stack, and the token whose lengths the lines show, 0: the median of all."""
+    first, second, _rest = st.columns((1, 1.4, 1.4), gap="small", vertical_alignment="bottom")
+    with first:
+        stack = choose_stack(options)
+    names = [_("all tokens: the median"), *numbered(stack_labels(trace, stack))]
+    with second:
+        token = int(options.choose("token", _("Lines show"), range(len(names)), 0, lambda one: names[one]))
+    return stack, token
+
+
+def _through(begun: Begun, options: Options, stack: str) -> int | None:
+    """How many layers are passed, None for all."""
+    config = begun.model.config
+    layers = config.encoder_layers if stack == "encoder" else config.decoder_layers
+
+    def name(layer: int) -> str:
+        if layer < layers:
+            return _("layer {layer}").format(layer=layer)
+        return _("layer {layer}, what leaves the {stack}").format(layer=layer, stack=stack_name(stack))
+
+    with st.columns((1, 2.8), gap="small")[0]:
+        layer = int(options.choose("layer", _("Vector after"), range(1, layers + 1), layers, name))
+    return None if layer == layers else layer
+
+
+def _lengths(begun: Begun, trace: Trace, stack: str, token: int) -> None:
+    labels = stack_labels(trace, stack)
+    found = stream(trace, begun.model.model, stack)
+    names = sublayer_names(found.sublayers)
+    lines = {
+        name: (values[:, token - 1] if token else values.quantile(0.5, dim=1)).numpy()
+        for name, values in found.lengths.items()
+    }
+    texts = _texts(begun.model.config)
+    drawn = figure.built(residual.stream_figure, lines, names, stack, False, figure.theme(), texts)
+    cells = {name: values.numpy() for name, values in found.lengths.items()}
+    heatmap = figure.built(residual.stream_heatmap, cells, labels, names, stack, figure.theme(), texts)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        figure.draw(drawn, "emb_stream", f"residual-lengths-{stack}")
+    with right:
+        figure.draw(heatmap, "emb_stream_tokens", f"residual-lengths-tokens-{stack}")
+        thinned(heatmap)
+    say(_most(found, names))
+
+
+def _shares(begun: Begun, trace: Trace, options: Options, stack: str) -> None:
+    through = _through(begun, options, stack)
+    parts = decompose(trace, begun.model.model, stack, through)
+    config = begun.model.config
+    biases = () if config.norm == "none" else (_("biases β"),)
+    names = (_("embedding"), _("positions"), *sublayer_names(parts.sublayers), *biases)
+    labels = stack_labels(trace, stack)
+    texts = _texts(config)
+    drawn = figure.built(residual.share_heatmap, parts.shares.numpy(), labels, names, stack, figure.theme(), texts)
+    figure.draw(drawn, "emb_shares", f"residual-shares-{stack}")
+    thinned(drawn)
+    say(_made(parts, names))
+    check(
+        _("The {count} parts add up to the vector the model computed: largest deviation {deviation}").format(
+            count=len(names), deviation=deviation(parts.deviation)
+        ),
+        parts.deviation < 1e-4 * max(1.0, float(parts.whole.abs().max())),
+    )
+
+
+def draw(begun: Begun, trace: Trace, options: Options) -> None:
+    """Lengths of the residual stream at every sub-layer, and the shares of its parts."""
+    config = begun.model.config
+    say(
+        _(
+            "Around every sub-layer lies a residual connection (section 3.1): what enters is carried past it, and the "
+            "sub-layer adds its update. This is how long these vectors are, and how much of the result each of them "
+            "made."
+        )
+        if config.residual
+        else _(
+            "This model has no residual connections (section 3.1 has one around every sub-layer): what a sub-layer "
+            "returns takes the place of what entered. This is how long these vectors are; of all that went before, "
+            "only the last update is a part of the result."
+        ),
+        quiet=True,
+    )
+    stack, token = _choices(trace, options)
+    _lengths(begun, trace, stack, token)
+    _shares(begun, trace, options, stack)
+    if config.norm == "none":
+        return
+    with st.expander(_("How can a vector be taken apart exactly, through LayerNorm?")):
+        st.latex(
+            r"\mathrm{LayerNorm}(x) = \gamma \odot \frac{x - \mathrm{mean}(x)}{\sigma(x)} + \beta"
+            r" = \sum_p \gamma \odot \frac{p - \mathrm{mean}(p)}{\sigma(x)} + \beta \qquad x = \sum_p p"
+        )
+        st.markdown(
+            _(
+                "The mean is linear, and once σ is the number it was in this pass, so is the rest: every part goes "
+                "through each LayerNorm by itself, and each β joins as one more part. A share is the length of the "
+                "part's shadow on the vector, as a part of the vector's length: the shares of a token add up to 100 %. "
+                "A **negative** share belongs to a part that points away from the result: the other parts had to "
+                "outweigh it. The shares say what the result is made of, not what it would be without a part: then σ "
+                "and every later update would be others."
+            )
+        )

@@ -1,0 +1,1 @@
+"""Feed-forward: neurons and what they do."""

@@ -1,0 +1,228 @@
+"""How many neurons of the feed-forward sub-layers are active in the sentence, and what all parts of the page share."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.components import figure
+from pages.components.descriptions import stack_name
+from pages.components.sentences import say
+from pages.frame.frame import Begun
+from pages.frame.options import Options
+from pages.runtime.texts import _
+from transformer.analysis import activations
+from transformer.analysis.activations import ACTIVE, PUBLISHED, active_share, thresholds
+from transformer.figures import feedforward as figures
+from transformer.model.tap import STACKS
+from transformer.tracing.trace import FeedForwardTrace, Trace
+
+KEY = "feedforward_active"
+Column = st.delta_generator.DeltaGenerator
+
+
+def percent(share: float) -> str:
+    """A share as a person reads it; only 0 is "0 %" and only 1 "100 %"."""
+    if share in (0, 1):
+        number = f"{100 * share:.0f}"
+    elif share < 5e-5:
+        number = "<\N{NO-BREAK SPACE}0.01"
+    elif share > 0.9995:
+        number = ">\N{NO-BREAK SPACE}99.9"
+    else:
+        number = f"{100 * share:.2f}" if share < 0.001 else f"{100 * share:.1f}"
+    return f"{number}\N{NO-BREAK SPACE}%"
+
+
+def figure_texts() -> dict[str, str]:
+    """What stands in this page's figures, translated: the LABELS of `figures.feedforward` and `figures.neurons`."""
+    return {
+        "equation": _("{formula}, equation 2"),
+        "equation_gelu": _("{formula}, equation 2 with GELU for max(0, ·)"),
+        "equation_swish": _("{formula}, equation 2 with swish for max(0, ·)"),
+        "active": _("Active neurons per layer and token"),
+        "active_equation": _("{equation}; active: activation &gt; threshold; numbers: %"),
+        "active_axis": _("mean, %"),
+        "active_hover": _("token %{customdata}<br>layer %{x}<br>active %{z:.2f} %"),
+        "mean_hover": _("layer %{x}<br>active %{y:.2f} %, mean over tokens"),
+        "threshold": _("Threshold"),
+        "published": _("{share} in T5-Base (another model, other data)"),
+        "encoder": _("encoder"),
+        "decoder": _("decoder"),
+        "layers": _("{stack} layer"),
+        "fed": _("rows: target, fed"),
+        "read": _("rows: source"),
+        "place": _("{stack} layer {layer}"),
+        "place_token": _("{stack} layer {layer}, token {token}"),
+        "histogram": _("Before and after the non-linearity: {place}"),
+        "before": _("before: z"),
+        "after": _("after: a"),
+        "before_equation": _("<i>z</i> = <i>x</i>W<sub>1</sub> + b<sub>1</sub>, <i>a</i> = {function}; {equation}"),
+        "count": _("counts on log axes"),
+        "value": _("z, a"),
+        "bin_hover": _("from %{customdata[0]:.3f} to %{customdata[1]:.3f}<br>%{y:,} numbers"),
+        "spread": _("On how many tokens a neuron is active: {place}"),
+        "spread_equation": _("active: activation &gt; {threshold}; {equation}"),
+        "spread_axis": _("tokens of the sentence, {count} in all"),
+        "neurons": _("neurons"),
+        "neurons_log": _("neurons, log"),
+        "spread_hover": _("active on %{x} tokens<br>%{y:,} neurons"),
+        "curves": _("The non-linearity and its derivative"),
+        "curves_equation": _(
+            "ReLU(<i>z</i>) = max(0, <i>z</i>), GELU(<i>z</i>) = <i>z</i>Φ(<i>z</i>), swish(<i>z</i>) = "
+            "<i>z</i>σ(<i>z</i>); {equation}"
+        ),
+        "this": _("{name}, this model"),
+        "derivative": _("derivative"),
+        "pre_activation": _("pre-activation z"),
+        "curve_hover": _("z %{x:.2f}<br>%{y:.3f}"),
+        "own": _("{drawn} of {total} pre-activations"),
+        "neuron": _("neuron"),
+        "strongest": _("Strongest neurons at “{token}”"),
+        "strongest_axis": _("activation, length"),
+        "strongest_equation": _(
+            "bar: <i>a<sub>i</sub></i> = {function}; mark: |<i>a<sub>i</sub></i>| ‖<i>w<sub>i</sub></i>‖, row "
+            "<i>w<sub>i</sub></i> of W<sub>2</sub> in equation 2"
+        ),
+        "strongest_hover": _("neuron %{customdata}<br>%{fullData.name} %{y:.3f}"),
+        "activation": _("activation"),
+        "contribution": _("length added"),
+        "vocabulary": _("What the output of neuron {neuron} points to"),
+        "vocabulary_axis": _("score s"),
+        "vocabulary_equation": _(
+            "<i>s</i> = E<i>w<sub>i</sub></i>, row <i>w<sub>i</sub></i> of W<sub>2</sub> in equation 2"
+        ),
+        "vocabulary_hover": _(
+            "%{customdata[0]}<br>s %{customdata[1]}<br>%{customdata[2]} standard deviations from the mean"
+        ),
+        "piece": _("word piece"),
+        "silent": _("Neurons that never fire, and that always fire"),
+        "silent_axis": _("neurons of {count}"),
+        "silent_equation": _("active: <i>a<sub>i</sub></i> &gt; {threshold}, <i>a</i> of equation 2; {tokens}"),
+        "silent_hover": _("layer %{x}<br>%{y:,} neurons"),
+        "never": _("never"),
+        "always": _("always"),
+    }
+
+
+def sides(trace: Trace) -> dict[str, FeedForwardTrace]:
+    return {"encoder": trace.encoder_ff, "decoder": trace.decoder_ff}
+
+
+def labels(trace: Trace) -> dict[str, tuple[str, ...]]:
+    """The tokens of each stack's rows: what the decoder is fed, not what it predicts."""
+    return {"encoder": trace.source_labels, "decoder": trace.target_in_labels}
+
+
+def choose_layer(
+    options: Options, trace: Trace, left: Column, right: Column, stack: str = STACKS[0], last: bool = False
+) -> tuple[str, int]:
+    """Stack and layer, drawn into two columns; the layer counts from 0. stack, last: what is shown without a choice,
+    with the stack's first layer or its last."""
+    with left:
+        stack = str(options.segment("stack", _("Stack"), STACKS, stack, stack_name))
+    layers = list(range(1, sides(trace)[stack].activation.shape[0] + 1))
+    with right:
+        return stack, int(options.choose("layer", _("Layer"), layers, layers[-1 if last else 0])) - 1
+
+
+def _threshold(options: Options, kind: str) -> int:
+    """The threshold chosen last, as an index of `thresholds`. Links name it in hundredths."""
+    steps = [round(100 * step) for step in thresholds()]
+    return steps.index(int(options.nearest("threshold", steps, round(100 * ACTIVE[kind]))))
+
+
+def _summary(trace: Trace, threshold: float) -> str:
+    """One sentence: the shares of both stacks, and the layers where they are least and most."""
+    found, whole = {}, {}
+    for stack, side in sides(trace).items():
+        share = active_share(side.activation, [threshold])[0].double()
+        whole[stack] = float(share.mean())
+        found.update({(stack, layer): one for layer, one in enumerate(share.mean(-1).tolist())})
+    least, most = min(found, key=found.__getitem__), max(found, key=found.__getitem__)
+    place = figure_texts()
+    said = _(
+        "Above the threshold {threshold} lie {encoder} of the encoder's activations in this sentence and {decoder} of "
+        "the decoder's: fewest in {least} ({low}), most in {most} ({high})."
+    )
+    return said.format(
+        threshold=f"{threshold:.2f}",
+        encoder=percent(whole["encoder"]),
+        decoder=percent(whole["decoder"]),
+        least=figures.place(*least, texts=place),
+        most=figures.place(*most, texts=place),
+        low=percent(found[least]),
+        high=percent(found[most]),
+    )
+
+
+def _explain(kind: str, d_ff: int) -> None:
+    say(
+        _(
+            "Section 3.3: after attention every token goes by itself through FFN(x), equation 2. A neuron is one of "
+            "the {count} hidden numbers of a layer; it is active at a token where its activation is above a "
+            "threshold."
+        ).format(count=f"{d_ff:,}")
+    )
+    with st.expander(_("Why so few, and what the dashed line is")):
+        st.markdown(
+            _(
+                "max(0, ·) sets every negative number to exactly 0, so a neuron without a positive pre-activation adds "
+                "nothing to the output: activation sparsity. Li et al., *The Lazy Neuron Phenomenon* (ICLR 2023), "
+                "report {share} non-zero activations for T5-Base. That is another and larger model on other data; the "
+                "line gives a size to compare with, not a target."
+            ).format(share=percent(PUBLISHED))
+        )
+        if kind != "relu":
+            st.markdown(
+                _(
+                    "This model has {name} in place of max(0, ·). Its activations are small rather than 0, so a "
+                    "threshold above 0, here {threshold} at first, says which of them count as active. The published "
+                    "share is of a ReLU and compares with care."
+                ).format(name=figures.NAMES[kind], threshold=f"{ACTIVE[kind]:.2f}")
+            )
+
+
+def _distribution(options: Options, trace: Trace, kind: str, threshold: float) -> None:
+    with st.container(key="hs-ff-choose-activity"):
+        stack, layer = choose_layer(options, trace, *st.columns(4)[:2])
+    side, texts, theme = sides(trace)[stack], figure_texts(), figure.theme()
+    found = activations.histogram(side.pre_activation[layer], side.activation[layer])
+    counts = activations.spread(side.activation[layer : layer + 1], threshold)[0].numpy()
+    left, right = st.columns(2, gap="medium")
+    with left:
+        drawn = figure.built(
+            figures.histogram, found.edges, found.before, found.after, stack, layer, kind, texts, theme
+        )
+        figure.draw(drawn, "feedforward_histogram", "feedforward-histogram")
+        negative = float((side.pre_activation[layer] < 0).double().mean())
+        said = _("{negative} of the {total} pre-activations are negative; {zero} of the activations are exactly 0.")
+        zero = percent(found.zero / found.total)
+        say(said.format(negative=percent(negative), total=f"{found.total:,}", zero=zero))
+    with right:
+        drawn = figure.built(figures.spread, counts, stack, layer, threshold, kind, texts, theme)
+        figure.draw(drawn, "feedforward_spread", "feedforward-spread")
+        said = _(
+            "Of {neurons} neurons {none} are active on no token of this sentence, {one} on one token alone and {every} "
+            "on all {tokens}."
+        )
+        numbers = {"none": counts[0], "one": counts[1], "every": counts[-1], "neurons": counts.sum()}
+        say(said.format(**{name: f"{one:,}" for name, one in numbers.items()}, tokens=len(counts) - 1))
+
+
+def draw(begun: Begun, options: Options, trace: Trace) -> None:
+    """The map of active neurons with its slider; below it the numbers of one layer."""
+    kind = begun.model.config.activation
+    _explain(kind, begun.model.config.d_ff)
+    start, steps = _threshold(options, kind), thresholds()
+
+    def drawn() -> figure.Figure:
+        shares = {stack: active_share(side.activation, steps).numpy() for stack, side in sides(trace).items()}
+        first = steps.index(ACTIVE[kind])
+        return figures.activity(shares, steps, labels(trace), first, kind, PUBLISHED, figure_texts(), figure.theme())
+
+    frame = figure.draw(drawn, f"{KEY}_{kind}", "feedforward-active", start=start, kept=trace.id)
+    threshold = steps[start if frame is None else frame]
+    if frame is not None:
+        options.report("threshold", round(100 * threshold))
+    say(_summary(trace, threshold))
+    _distribution(options, trace, kind, threshold)

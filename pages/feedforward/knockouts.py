@@ -1,0 +1,303 @@
+"""Neurons and whole sub-layers taken out of a trained model, and what becomes of translation and perplexity."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable
+from dataclasses import replace
+
+import streamlit as st
+
+from pages.components import probing, translation
+from pages.components.comparison import compare, of_page
+from pages.components.descriptions import stack_name, sub_layer
+from pages.frame.frame import Begun, capital, message
+from pages.frame.options import Options
+from pages.frame.state import current, keep
+from pages.runtime.texts import _
+from transformer.interventions.sets import (
+    MANY,
+    NONE,
+    SUB_LAYERS,
+    InterventionError,
+    Interventions,
+    Silence,
+    Skip,
+    layers_of,
+)
+from transformer.model.config import ModelConfig
+from transformer.model.tap import STACKS
+from transformer.tracing.trace import Trace
+
+STRONGEST = 10
+WRONG = "headscope_neurons_wrong"  # (field, its text, what is wrong with it) of a list that could not be taken in
+SORTS = (Skip, Silence)
+_RANGE = re.compile(r"\s*([0-9]{1,6})\s*(?:[-–]\s*([0-9]{1,6})\s*)?", re.ASCII)
+
+
+class ListError(ValueError):
+    """A list of neurons that cannot be read; the message says what arrived and what is allowed."""
+
+
+def read_neurons(text: str, count: int) -> list[int]:
+    """Indices from 0 of a list as people write it, counted from 1: "17, 30-45". Raises ListError."""
+    found: list[int] = []
+    for part in filter(str.strip, text.split(",")):
+        match = _RANGE.fullmatch(part)
+        if not match:
+            raise ListError(
+                _(
+                    "“{part}” is no neuron; write numbers and ranges with commas between them, for example 17, 30-45"
+                ).format(part=part.strip()[:40])
+            )
+        low, high = int(match[1]), int(match[2] or match[1])
+        if min(low, high) < 1 or max(low, high) > count:
+            raise ListError(
+                _("{part} lies outside this layer; its neurons are 1 to {count}").format(
+                    part=part.strip(), count=f"{count:,}"
+                )
+            )
+        if low > high:
+            raise ListError(
+                _("{part} runs backwards; write {low}-{high}").format(part=part.strip(), low=high, high=low)
+            )
+        found.extend(range(low - 1, high))
+    if len(set(found)) > MANY:
+        raise ListError(
+            _("these are {count} neurons, and at most {most} can be silenced; leave out the whole FFN instead").format(
+                count=f"{len(set(found)):,}", most=f"{MANY:,}"
+            )
+        )
+    return sorted(set(found))
+
+
+def write_neurons(neurons: list[int]) -> str:
+    """The same as text, neighbours as ranges."""
+    parts: list[tuple[int, int]] = []
+    for one in sorted(neurons):
+        if parts and parts[-1][1] == one - 1:
+            parts[-1] = (parts[-1][0], one)
+        else:
+            parts.append((one, one))
+    return ", ".join(str(low + 1) if low == high else f"{low + 1}-{high + 1}" for low, high in parts)
+
+
+def _set(sort: type, keeps: Interventions, new: list) -> str:
+    """Exchange switches of one sort; keeps: those of this sort that stay. Returns "", or why they cannot be set."""
+    state = current()
+    if state is not None:
+        rest = state.switches.without(sort).switches
+        try:
+            keep(replace(state, switches=Interventions((*rest, *keeps.only(sort).switches, *new))))
+        except InterventionError as error:
+            return _("{reason}; leave out the whole FFN instead.").format(reason=capital(error))
+    return ""
+
+
+def _chosen_layers(stack: str) -> None:
+    state = current()
+    if state is not None:
+        others = [one for one in state.switches.switches if isinstance(one, Skip) and one.stack != stack]
+        picked = st.session_state[f"feedforward_skip_{stack}"]
+        wrong = _set(Skip, Interventions(tuple(others)), [Skip.parse(text) for text in picked])
+        if wrong:
+            keep(replace(state, notices=(*state.notices, wrong)))
+
+
+def _sub_layers(begun: Begun, stack: str, switches: Interventions) -> None:
+    """Every sub-layer of a stack to take out."""
+    config = begun.model.config
+    places = [Skip(stack, layer, part) for layer in range(layers_of(config, stack)) for part in SUB_LAYERS[stack]]
+    names = {"self": _("self {layer}"), "cross": _("cross {layer}"), "ff": _("FFN {layer}")}
+    labels = {str(one): names[one.part].format(layer=one.layer + 1) for one in places}
+    out = [str(one) for one in places if one in switches.switches]
+    key = f"feedforward_skip_{stack}"
+    if begun.arrived or st.session_state.get(key) != out:
+        st.session_state[key] = out
+    st.pills(
+        _("Leave out: sub-layers of the encoder") if stack == "encoder" else _("Leave out: sub-layers of the decoder"),
+        list(labels),
+        selection_mode="multi",
+        format_func=labels.__getitem__,
+        key=key,
+        on_change=_chosen_layers,
+        args=(stack,),
+        help="; ".join(sub_layer(one) for one in places[: len(SUB_LAYERS[stack])]),
+    )
+
+
+def _neurons_of(switches: Interventions, stack: str, layer: int) -> list[int]:
+    found = [one for one in switches.switches if isinstance(one, Silence)]
+    return [one.neuron for one in found if (one.stack, one.layer) == (stack, layer)]
+
+
+def _silence(stack: str, layer: int, neurons: list[int]) -> str:
+    """Exchange the silenced neurons of one layer. Returns "", or why they cannot be."""
+    state = current()
+    others = [
+        one
+        for one in (state.switches.switches if state is not None else ())
+        if isinstance(one, Silence) and (one.stack, one.layer) != (stack, layer)
+    ]
+    return _set(Silence, Interventions(tuple(others)), [Silence(stack, layer, one) for one in neurons])
+
+
+def _field(stack: str, layer: int) -> str:
+    """Key of the list of a layer's neurons."""
+    return f"feedforward_neurons_{stack}_{layer}"
+
+
+def _typed(stack: str, layer: int, config: ModelConfig) -> None:
+    """Take in a list; what is wrong with it is kept with it, and it with that, until it is mended."""
+    text = st.session_state[_field(stack, layer)]
+    try:
+        wrong = _silence(stack, layer, read_neurons(text, config.d_ff))
+    except ListError as error:
+        wrong = capital(error) + "."
+    st.session_state[WRONG] = (_field(stack, layer), text, wrong) if wrong else None
+
+
+def _wrong(key: str) -> str:
+    """What is wrong with the list a field holds, "" for nothing."""
+    found = st.session_state.get(WRONG)
+    return found[2] if found and found[:2] == (key, st.session_state.get(key)) else ""
+
+
+def _put(stack: str, layer: int, neurons: list[int]) -> None:
+    """Silence neurons by a button; what cannot be read in the field gives way to them."""
+    st.session_state.pop(_field(stack, layer), None)
+    wrong, state = _silence(stack, layer, neurons), current()
+    if wrong and state is not None:
+        keep(replace(state, notices=(*state.notices, wrong)))
+
+
+def strongest(trace: Trace, stack: str, layer: int, count: int = STRONGEST) -> list[int]:
+    """The neurons of a layer that are most active in a sentence: by the sum of their activations over its tokens."""
+    part = trace.encoder_ff if stack == "encoder" else trace.decoder_ff
+    return part.activation[layer].sum(0).topk(min(count, part.activation.shape[-1])).indices.tolist()
+
+
+def _neurons(begun: Begun, options: Options, switches: Interventions, trace: Trace) -> None:
+    """A list of neurons of one layer to silence."""
+    config = begun.model.config
+    first, second, third = st.columns([2, 1, 4], gap="medium")
+    with first:
+        stack = str(options.segment("stack", _("Neurons of the"), STACKS, STACKS[0], stack_name))
+    with second:
+        layer = options.number("layer", _("Layer"), 1, layers_of(config, stack), 1) - 1
+    silent, key = _neurons_of(switches, stack, layer), _field(stack, layer)
+    written = write_neurons(silent)
+    if begun.arrived or (not _wrong(key) and not _says(st.session_state.get(key), silent, config)):
+        st.session_state[key] = written
+    with third:
+        st.text_input(
+            _("Silence neurons, of {count}: numbers and ranges").format(count=f"{config.d_ff:,}"),
+            key=key,
+            placeholder=_("for example 17, 30-45"),
+            on_change=_typed,
+            args=(stack, layer, config),
+        )
+        if _wrong(key):
+            message(_wrong(key))
+    with st.container(horizontal=True, gap="small"):
+        st.button(
+            _("The {count} most active here").format(count=STRONGEST),
+            key="feedforward_strongest",
+            help=_("By the sum of their activations over the tokens of this sentence"),
+            on_click=_put,
+            args=(stack, layer, sorted({*silent, *strongest(trace, stack, layer)})),
+        )
+        st.button(
+            _("Put everything back"),
+            key="feedforward_back",
+            disabled=not switches,
+            on_click=_back,
+        )
+
+
+def _says(text: str | None, neurons: list[int], config: ModelConfig) -> bool:
+    """Whether a list is one of these neurons, in whatever way it was written."""
+    try:
+        return text is not None and read_neurons(text, config.d_ff) == sorted(neurons)
+    except ListError:
+        return False
+
+
+def _back() -> None:
+    state = current()
+    if state is not None:
+        for key in [one for one in st.session_state if str(one).startswith("feedforward_neurons_")]:
+            del st.session_state[key]
+        keep(replace(state, switches=state.switches.without(*SORTS)))
+
+
+def _try(options: Options, trace: Trace, config: ModelConfig) -> None:
+    """Experiments to begin with, a click each."""
+    ffn = Skip("encoder", min(1, layers_of(config, "encoder") - 1), "ff")
+    cross = [Skip("decoder", layer, "cross") for layer in range(layers_of(config, "decoder"))]
+    leaders = sorted(strongest(trace, "decoder", 0))
+
+    def neurons() -> None:
+        options.report("stack", "decoder")
+        options.report("layer", 1)
+        _put("decoder", 0, leaders)
+
+    def skip(*left_out: Skip) -> None:
+        _set(Skip, NONE, list(left_out))
+
+    found: list[tuple[str, str, Callable[[], None]]] = [
+        (
+            _("FFN {layer} of the encoder").format(layer=ffn.layer + 1),
+            _("one sub-layer of many"),
+            lambda: skip(ffn),
+        ),
+        (_("All cross-attention"), _("the source out of sight"), lambda: skip(*cross)),
+        (
+            _("The {count} most active neurons of decoder layer 1").format(count=len(leaders)),
+            _("of {count} in the layer").format(count=f"{config.d_ff:,}"),
+            neurons,
+        ),
+    ]
+    with st.container(horizontal=True, gap="small", vertical_alignment="center", key="hs-ff-try"):
+        st.html(f'<p class="hs-said">{html.escape(_("Try:"))}</p>', width="content")
+        for number, (label, words, act) in enumerate(found):
+            st.button(f"**{label}** {words}", key=f"feedforward_try_{number}", on_click=act)
+
+
+def draw(begun: Begun, options: Options, trace: Trace) -> None:
+    """What is taken out, and translation, perplexity and the probe set before and after."""
+    switches = of_page((current() or begun.state).switches, SORTS, begun.model)
+    if not switches:
+        _try(options, trace, begun.model.config)
+    for stack in STACKS:
+        _sub_layers(begun, stack, switches)
+    _neurons(begun, options, switches, trace)
+    compared = compare(begun, trace, switches)
+    translation.draw(compared, given=not trace.own)
+    probing.draw(compared)
+    config = begun.model.config
+    if not config.residual:
+        left_out = _(
+            "A sub-layer that is left out returns 0, and no residual connection carries x past it in this model "
+            "(section 3.1 has one): nothing of x goes on."
+        )
+    elif config.norm == "post":
+        left_out = _(
+            "A sub-layer that is left out returns 0, so that x goes on by the residual connection alone, to the "
+            "LayerNorm as ever (section 3.1)."
+        )
+    else:
+        left_out = _(
+            "A sub-layer that is left out returns 0, so that x goes on by the residual connection alone (section 3.1)."
+        )
+    with st.expander(_("What is taken out?")):
+        st.markdown(
+            left_out
+            + " "
+            + _(
+                "A silenced neuron has the activation 0 for every token, so that its row of W₂ adds nothing (section "
+                "3.3, equation 2). The model was not trained for either; that a translation survives does not show "
+                "that a part does nothing, only that others make up for it here."
+            )
+        )

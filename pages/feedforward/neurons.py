@@ -1,0 +1,377 @@
+"""Single neurons: the strongest of a token, what excites one over the probe set, what it writes; the silent ones."""
+
+from __future__ import annotations
+
+import html
+import threading
+from collections.abc import Callable
+from dataclasses import astuple, dataclass, field
+
+import numpy as np
+import streamlit as st
+
+from pages.components import figure, probing
+from pages.components.descriptions import row_caution, with_table
+from pages.components.sentences import say
+from pages.feedforward.activity import choose_layer, figure_texts, labels, percent, sides
+from pages.frame.frame import Begun, message
+from pages.frame.options import Options
+from pages.runtime import cache
+from pages.runtime.texts import _
+from transformer.analysis.neurons import FEW, PIECES, Promotion, most_common, output_norms, promotion, strongest
+from transformer.analysis.tokens import is_special
+from transformer.figures import feedforward as place_figures
+from transformer.figures import neurons as figures
+from transformer.inference.pretrained import Pretrained, readable
+from transformer.model.tap import STACKS
+from transformer.probing.neurons import KEPT, NeuronStatistics, Reading, neuron_statistics, reading
+from transformer.text.tokenizer import PIECE_MARK
+from transformer.tracing.trace import Trace
+from transformer.training.data import Pair
+
+LED = "headscope_neurons_led"  # the place whose neuron was shown last without a choice, and that neuron
+STOPPED = "headscope_neurons_stopped"  # the checkpoint whose counting a person stopped
+
+
+@dataclass
+class Shelf:
+    """What was counted for a checkpoint. turn: held by the viewer who counts, while others wait for the same."""
+
+    pairs: tuple[Pair, ...]
+    turn: threading.Lock = field(default_factory=threading.Lock)
+    found: NeuronStatistics | None = None
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _shelf(_model: Pretrained, name: str, path: str) -> Shelf:
+    return Shelf(probing.pairs_of(_model))
+
+
+def shelf(model: Pretrained) -> Shelf:
+    return _shelf(model, model.name, cache.identity(model))
+
+
+# -- the token chosen ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Everything counted from 0, as the trace has it."""
+
+    stack: str
+    layer: int
+    token: int
+    neuron: int
+
+
+def _longest(trace: Trace, stack: str) -> int:
+    """The token with the longest text, the first of several, from 0; special ones only where there is no other."""
+    pieces = trace.source_tokens if stack == "encoder" else trace.target_in
+    ordinary = [at for at, special in enumerate(is_special(pieces)) if not special]
+    return max(ordinary or range(len(pieces)), key=lambda at: len(labels(trace)[stack][at]))
+
+
+def _leader(model: Pretrained, trace: Trace, stack: str, layer: int, token: int) -> int:
+    """The neuron shown without a choice: of those with KEPT examples the strongest at the token, if the probe set was
+    counted, else the strongest of all. While a person stays at this token it stays the same one."""
+    activation = sides(trace)[stack].activation[layer, token]
+    place = (model.name, cache.identity(model), trace.source_text, trace.target_in, stack, layer, token)
+    before = st.session_state.get(LED)
+    if before is not None and before[0] == place:
+        return int(before[1])
+    found = shelf(model).found
+    neuron = int(activation.argmax())
+    if found is not None:
+        side = found.stack(stack)
+        order = activation.argsort(descending=True, stable=True)
+        often = (activation[order] > found.threshold) & (side.counts[layer][order] >= KEPT)
+        neuron = int(order[int(often.int().argmax())]) if often.any() else neuron
+    st.session_state[LED] = (place, neuron)
+    return neuron
+
+
+def _choose(begun: Begun, options: Options, trace: Trace) -> Chosen:
+    """The controls."""
+    with st.container(key="hs-ff-choose-neurons"):
+        first, second, third, fourth = st.columns(4)
+        stack, layer = choose_layer(options, trace, first, second, "decoder", last=True)
+        names = {at: f"{at} · {one}" for at, one in enumerate(labels(trace)[stack], 1)}
+        with third:
+            start = _longest(trace, stack) + 1
+            token = int(options.choose("token", _("Token"), list(names), start, names.__getitem__)) - 1
+        leader = _leader(begun.model, trace, stack, layer, token) + 1
+        with fourth:
+            neuron = options.number("neuron", _("Neuron"), 1, begun.model.config.d_ff, leader) - 1
+    return Chosen(stack, layer, token, neuron)
+
+
+def _bars(begun: Begun, options: Options, trace: Trace, chosen: Chosen) -> None:
+    """The strongest neurons of the token; a click chooses one."""
+    activation = sides(trace)[chosen.stack].activation[chosen.layer, chosen.token]
+    norms = output_norms(begun.model.model, chosen.stack, chosen.layer)
+    active = int((activation != 0).sum())
+    label = labels(trace)[chosen.stack][chosen.token]
+    if not active:
+        said = _("At “{token}” every activation of this layer is 0: only b₂ is added.")
+        say(said.format(token=label))
+        return
+    count = min(FEW, active)
+    found, longest = (strongest(activation, norms, by, count) for by in ("activation", "contribution"))
+    values = found.activation.numpy(), found.contribution.numpy()
+    kind, texts, theme = begun.model.config.activation, figure_texts(), figure.theme()
+
+    def drawn() -> figure.Figure:
+        return figures.strongest(found.neurons, *values, chosen.stack, label, chosen.neuron, kind, texts, theme)
+
+    def picked(at: int) -> None:
+        if at < len(found.neurons):
+            options.report("neuron", found.neurons[at] + 1)
+
+    kept = (trace.id, *astuple(chosen))
+    figure.draw(drawn, "feedforward_strongest", "feedforward-strongest", on_pick=picked, kept=kept)
+    missed = [
+        f"{one + 1:,} ({float(length):.2f})"
+        for one, length in zip(longest.neurons, longest.contribution, strict=True)
+        if one not in found.neurons
+    ]
+    more = _("By length these lead as well: {neurons}.").format(neurons=", ".join(missed)) if missed else ""
+    said = _(
+        "Click a bar to choose its neuron. The activation says how strongly a neuron answers, the length how much it "
+        "adds: rows wᵢ of W₂ are {low} to {high} long."
+    )
+    say(said.format(low=f"{float(norms.min()):.2f}", high=f"{float(norms.max()):.2f}"), more)
+
+
+def _at_token(begun: Begun, trace: Trace, chosen: Chosen) -> None:
+    """The heading of the chosen neuron, and what it does at the chosen token."""
+    activation = sides(trace)[chosen.stack].activation[chosen.layer, chosen.token]
+    norms = output_norms(begun.model.model, chosen.stack, chosen.layer)
+    value = activation[chosen.neuron]
+    where = place_figures.place(chosen.stack, chosen.layer, texts=figure_texts())
+    title = _("Neuron {neuron} of {place}").format(neuron=f"{chosen.neuron + 1:,}", place=where)
+    st.html(f'<h2 class="hs-ff-title">{html.escape(title)}</h2>')
+    label, value_text = labels(trace)[chosen.stack][chosen.token], f"{float(value):.3f}"
+    if value == 0:
+        say(_("At “{token}” it is silent: its activation is 0.").format(token=label))
+        return
+    said = _("At “{token}” its activation is {value}, number {rank} of {count}; it adds a vector of length {length}.")
+    rank = int((activation > value).sum()) + 1
+    length = f"{float(value.abs() * norms[chosen.neuron]):.3f}"
+    say(said.format(token=label, value=value_text, rank=rank, count=f"{len(activation):,}", length=length))
+
+
+# -- what it writes -----------------------------------------------------------------------------------------------
+
+
+def _stands_out(model: Pretrained, found: Promotion) -> tuple[str, str]:
+    """Two sentences: how far the first and the last piece lie from the rest, and whether chance alone reaches it."""
+    first, last = readable(model.tokenizer.pieces([found.top[0], found.bottom[0]]))
+    said = _(
+        "“{piece}” lies {above} standard deviations above the mean of all {count} pieces and “{last}” {below} below it."
+    )
+    numbers = {"above": f"{found.above:.2f}", "below": f"{found.below:.2f}", "count": f"{model.config.output_size:,}"}
+    text = said.format(piece=first, last=last, **numbers)
+    chance = {
+        (True, True): _("Chance alone would reach about {expected}: both stand out."),
+        (True, False): _("Chance alone would reach about {expected}: only “{piece}” stands out."),
+        (False, True): _("Chance alone would reach about {expected}: only “{last}” stands out."),
+        (False, False): _("Chance alone would reach about {expected}: the row singles out no piece."),
+    }[found.above > found.expected, found.below > found.expected]
+    return text, chance.format(expected=f"{found.expected:.2f}", piece=first, last=last)
+
+
+def _chance(model: Pretrained, found: Promotion) -> None:
+    with st.expander(_("What chance would reach")):
+        st.markdown(
+            _(
+                "Of {count} independent normal numbers, as many as there are pieces, the largest lies {expected} "
+                "standard deviations above their mean on average (Blom 1958). A row whose ends lie no farther out is "
+                "no more selective than such numbers."
+            ).format(count=f"{model.config.output_size:,}", expected=f"{found.expected:.2f}")
+        )
+
+
+def _vocabulary(model: Pretrained, chosen: Chosen) -> Promotion:
+    most = max(1, min(PIECES, model.config.output_size // 4))  # of a small vocabulary both ends would meet
+    found = promotion(model.model, chosen.stack, chosen.layer, chosen.neuron, most)
+    ids = [*found.top, *reversed(found.bottom)]
+    scores = np.array([*found.top_scores, *reversed(found.bottom_scores)])
+    pieces = model.tokenizer.pieces(ids)
+    deviations = (scores - found.mean) / (found.deviation or 1.0)
+    texts = {one: with_table(text, model.config) for one, text in figure_texts().items()}
+
+    def drawn() -> figure.Figure:
+        return figures.vocabulary(
+            readable(pieces), pieces, scores, deviations, chosen.neuron, chosen.stack, texts, figure.theme()
+        )
+
+    kept = (cache.identity(model), chosen.stack, chosen.layer, chosen.neuron)
+    figure.draw(drawn, "feedforward_vocabulary", "feedforward-vocabulary", kept=kept)
+    say(*_stands_out(model, found), row_caution(model.config, chosen.stack, chosen.layer))
+    _chance(model, found)
+    return found
+
+
+# -- over the probe set -------------------------------------------------------------------------------------------
+
+
+def in_context(read: Reading, place: int) -> str:
+    """HTML: a sentence with one of its tokens marked, spaced as it was typed."""
+    parts = []
+    for at, piece in enumerate(read.pieces):
+        text = piece.replace(PIECE_MARK, " ").lstrip() or "␣"
+        gap = " " if at and (piece.startswith(PIECE_MARK) or "</s>" in (piece, read.pieces[at - 1])) else ""
+        gap = " " if at == 1 and is_special(read.pieces[:1])[0] else gap
+        shown = html.escape(text)
+        parts.append(gap + (f"<mark>{shown}</mark>" if at == place else shown))
+    return "".join(parts)
+
+
+def _exciting(model: Pretrained, chosen: Chosen, found: NeuronStatistics, promoted: Promotion) -> None:
+    """The tokens of the probe set at which the neuron is strongest."""
+    side = found.stack(chosen.stack)
+    count = int(side.counts[chosen.layer, chosen.neuron])
+    values = side.values[chosen.layer, chosen.neuron].tolist()
+    kept = [at for at, value in enumerate(values) if value > found.threshold]
+    st.html(f'<h2 class="hs-ff-title">{html.escape(_("What excites it most in the probe set"))}</h2>')
+    if not kept:
+        said = _("It fires on none of the {tokens} tokens of {pairs} sentences.")
+        say(said.format(tokens=f"{side.tokens:,}", pairs=found.pairs))
+        return
+    rows, ids, next_ids = [], [], []
+    reads = model.tokenizer_of("source" if chosen.stack == "encoder" else "target")
+    for at in kept:
+        sentence, place = (int(one[chosen.layer, chosen.neuron, at]) for one in (side.sentences, side.places))
+        read = reading(model, shelf(model).pairs[sentence], chosen.stack)
+        ids.append(read.ids[place])
+        next_ids.append(read.following[place])
+        (following,) = readable(reads.pieces([read.following[place]]))
+        after = _("then comes “{piece}”").format(piece=following) if chosen.stack == "decoder" else ""
+        small = f"<small>{html.escape(after)}</small>" if after else ""
+        text = in_context(read, place)
+        rows.append(f'<li><b>{values[at]:.2f}</b><span><span dir="auto">{text}</span>{small}</span></li>')
+    st.html(f'<ol class="hs-ff-tokens hs-ff-{chosen.stack}">{"".join(rows)}</ol>')
+    said = _("It is active on {count} of {tokens} tokens ({share}).")
+    sentences = [said.format(count=f"{count:,}", tokens=f"{side.tokens:,}", share=percent(count / side.tokens))]
+    number, times = most_common(ids)
+    (piece,) = readable(reads.pieces([number]))
+    if len(ids) > 1 and times > 1:
+        said = _("Of these {count} strongest, {times} are the piece “{piece}”.")
+        sentences.append(said.format(count=len(ids), times=times, piece=piece))
+    elif len(ids) > 1:
+        sentences.append(_("These {count} strongest are {count} different pieces.").format(count=len(ids)))
+    if chosen.stack == "decoder":
+        hits = sum(one in promoted.top for one in next_ids)
+        said = _(
+            "At {hits} of these {count} the reference goes on with one of the {most} pieces it promotes most, which "
+            "are {share} of the vocabulary."
+        )
+        most = len(promoted.top)
+        share = percent(most / model.config.output_size)
+        sentences.append(said.format(hits=hits, count=len(ids), most=most, share=share))
+    say(*sentences)
+
+
+def _silent(model: Pretrained, found: NeuronStatistics) -> None:
+    """Neurons that never and that always fire."""
+    never = {stack: found.stack(stack).never.numpy() for stack in STACKS}
+    always = {stack: found.stack(stack).always.numpy() for stack in STACKS}
+    d_ff = model.config.d_ff
+    if any(one.any() for one in (*never.values(), *always.values())):
+        over = _("{pairs} sentence pairs").format(pairs=found.pairs)
+        drawn = figure.built(figures.silent, never, always, d_ff, found.threshold, over, figure_texts(), figure.theme())
+        figure.draw(drawn, "feedforward_silent", "feedforward-silent")
+    said = _(
+        "On the probe set, {pairs} sentence pairs with {source} source tokens and {target} tokens fed to the decoder, "
+        "{never} of {all} neurons never fire and {always} fire at every token. A neuron that is silent here may fire "
+        "on other text."
+    )
+    total = d_ff * sum(len(one) for one in never.values())
+    numbers = {
+        "source": found.encoder.tokens,
+        "target": found.decoder.tokens,
+        "never": sum(int(one.sum()) for one in never.values()),
+        "always": sum(int(one.sum()) for one in always.values()),
+        "all": total,
+    }
+    say(said.format(pairs=found.pairs, **{name: f"{one:,}" for name, one in numbers.items()}))
+
+
+def _stop(name: str) -> None:
+    st.session_state[STOPPED] = name
+
+
+def _go_on() -> None:
+    st.session_state.pop(STOPPED, None)
+
+
+def _count(model: Pretrained, place: st.delta_generator.DeltaGenerator) -> NeuronStatistics:
+    """Count, with a bar and a button to stop. Whatever a person does meanwhile ends this run of the page, and the next
+    begins to count anew."""
+    kept = shelf(model)
+    with place.container():
+        bar = st.progress(0.0, text=_("Counting over the probe set"))
+        st.button(_("Stop"), key="hs-neurons-stop", on_click=_stop, args=(model.name,))
+
+    def progress(done: int, total: int) -> bool:
+        text = _("Counting over the probe set: {done} of {total} sentence pairs").format(done=done, total=total)
+        bar.progress(done / total, text=text)
+        return True
+
+    while not kept.turn.acquire(timeout=0.2):
+        bar.progress(0.0, text=_("Another viewer has this probe set counted; its numbers will serve here too."))
+    try:
+        if kept.found is None:
+            kept.found = neuron_statistics(model, kept.pairs, progress)
+    finally:
+        kept.turn.release()
+    place.empty()
+    return kept.found
+
+
+def draw(begun: Begun, options: Options, trace: Trace) -> Callable[[], None]:
+    """What the sentence tells at once. Returns what needs the probe set: call it when the rest of the page stands."""
+    say(
+        _(
+            "Section 3.3, equation 2, read neuron by neuron: FFN(x) = Σᵢ aᵢ wᵢ + b₂. Neuron i compares x with column i "
+            "of W₁, which gives its activation aᵢ, and adds aᵢ times row wᵢ of W₂: a memory of keys and values (Geva "
+            "et al. 2021)."
+        )
+    )
+    model, chosen = begun.model, _choose(begun, options, trace)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        _bars(begun, options, trace, chosen)
+        _at_token(begun, trace, chosen)
+        place, exciting = st.empty(), st.container()
+    with right:
+        promoted = _vocabulary(model, chosen)
+    below = st.container()
+    kept = shelf(model)
+    if not kept.pairs:
+        said = _(
+            "There is no probe set from {source} to {target}, so which tokens excite a neuron elsewhere, and which "
+            "neurons never fire, is not counted here; transformer.probing.neurons.neuron_statistics counts over any "
+            "sentence pairs."
+        )
+        with below:
+            message(said.format(source=model.languages[0], target=model.languages[1]), "note")
+        return lambda: None
+    if kept.found is None and st.session_state.get(STOPPED) == model.name:
+        with exciting:
+            message(_("Counting was stopped; there are no numbers over the probe set yet."), "note")
+            said = _("Count over {count} sentence pairs").format(count=len(kept.pairs))
+            st.button(said, key="hs-neurons-start", on_click=_go_on)
+        return lambda: None
+
+    def later() -> None:
+        found = kept.found or _count(model, place)
+        with exciting:
+            _exciting(model, chosen, found, promoted)
+        with below:
+            _silent(model, found)
+
+    if kept.found is not None:
+        later()
+        return lambda: None
+    return later

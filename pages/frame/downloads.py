@@ -1,0 +1,53 @@
+"""Downloads that need the server, and the link to what is on the screen."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+import streamlit as st
+
+from pages.frame.frame import Begun, menu
+from pages.frame.state import State
+from pages.runtime.texts import _
+from transformer.tracing.export import npz
+from transformer.tracing.trace import Trace
+from transformer.view.page import html_page
+
+
+def download_menu(begun: Begun, trace: Trace, state: State) -> None:
+    """Made when asked for, not on every run."""
+    place = menu(begun, _("Download"), "hs-download")
+    if place is None:
+        return
+    with place:
+        st.download_button(
+            _("This picture as an HTML page"),
+            lambda: html_page(trace, state.view),
+            "headscope.html",
+            "text/html",
+            on_click="ignore",
+            help=_("One file that opens offline, with hover and click and every head's exact numbers."),
+            width="stretch",
+        )
+        st.download_button(
+            _("The whole trace (.npz)"),
+            lambda: npz(trace),
+            "headscope-trace.npz",
+            "application/octet-stream",
+            on_click="ignore",
+            help=_("Every tensor of the pass as NumPy arrays, with index.json saying what they are."),
+            width="stretch",
+        )
+        if state.view.training is not None:
+            st.caption(_("Page and trace are of the trained model, not of the state of its training that you look at."))
+        st.caption(_("PNG, SVG and CSV of what you see: Save, beside the colour scale."))
+
+
+def link_menu(begun: Begun) -> None:
+    place = menu(begun, _("Link"), "hs-link")
+    if place is None:
+        return
+    with place:
+        st.caption(_("The address bar always holds what you see; this is the same link to copy."))
+        base = str(st.context.url or "").split("?")[0]
+        st.code(f"{base}?{urlencode(st.query_params.to_dict())}", language=None, wrap_lines=True)

@@ -1,0 +1,62 @@
+"""The examples a checkpoint brings along: sentences worth showing, and where to look."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from pages.runtime import cache
+from transformer.inference.pretrained import Pretrained
+from transformer.interventions.sets import layers_of
+from transformer.tracing.trace import KINDS
+from transformer.view.state import View, view_from_params
+
+EXAMPLES = "examples.json"
+LARGEST = 1_000_000  # bytes
+MOST = 100  # examples; those behind them are left out, as are those that are none
+LONGEST = 2_000  # characters of one text
+TEXTS = ("title", "look", "source", "target")
+
+
+@dataclass(frozen=True)
+class Example:
+    """A sentence worth showing with a checkpoint: title, what to look for, texts, and where to look."""
+
+    title: str
+    look: str
+    source: str
+    target: str
+    view: View
+
+
+def examples(model: Pretrained, name: str) -> tuple[Example, ...]:
+    """The examples a checkpoint brings along; none if it brings none."""
+    return _examples(model, name, cache.identity(model))
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _examples(_model: Pretrained, name: str, identity: str) -> tuple[Example, ...]:
+    try:
+        entries = json.loads((_model.beside(EXAMPLES, LARGEST) or b"[]").decode("utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return ()
+    config = _model.config
+    layers = {kind: layers_of(config, kind) for kind in KINDS}
+    found = []
+    for entry in entries[:MOST] if isinstance(entries, list) else ():
+        if not isinstance(entry, dict) or not all(_text(entry.get(name, "")) for name in TEXTS):
+            continue
+        title, look, source, target = (entry.get(name, "") for name in TEXTS)
+        asked = entry.get("view")
+        params = {name: str(value) for name, value in asked.items()} if isinstance(asked, dict) else {}
+        if title and source:
+            found.append(Example(title, look, source, target, view_from_params(params, layers, config.heads)[0]))
+    return tuple(found)
+
+
+def _text(value: Any) -> bool:
+    """Whether it is a text short enough to show, of whole characters: JSON may hold half a one, "\\ud800"."""
+    return isinstance(value, str) and len(value) <= LONGEST and value == value.encode("utf-8", "replace").decode()

@@ -1,0 +1,243 @@
+"""What a person chose on a page beside the sentence: in the session, the link and the page's widgets, and bounded."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from pages.components import figure
+from pages.frame.downloads import link_menu
+from pages.frame.frame import Begun, big_button, message
+from pages.frame.sentence import example_menu
+from pages.frame.state import current, keep, write_address
+from pages.runtime.texts import _
+
+Value = int | float | str
+NUMBER = re.compile(r"\d{1,12}(\.\d{1,12})?([eE]-?\d{1,2})?", re.ASCII)  # a decimal as links have it
+
+
+class Options:
+    """The options of one page in one run of it.
+
+    Each method that draws a widget returns what is chosen in it. A value that came with a link is text until its bounds
+    are known; one that does not fit becomes the nearest that does, and a sentence says so. What a person chose stays
+    as it is where another part or model allows less: the nearest is shown there.
+    """
+
+    def __init__(self, begun: Begun, page: str, figures: bool = True) -> None:
+        """figures: the page draws some, whatever its part; one where only some parts do calls `figure.prepare`."""
+        self.begun, self.page = begun, page
+        self.shown: dict[str, Value] = {}
+        self.first_part = ("part", "")
+        if figures:
+            figure.prepare()
+
+    # -- values without a widget --------------------------------------------------------------------------------
+
+    def _chosen(self) -> dict[str, Value]:
+        state = current() or self.begun.state
+        return dict(state.chosen.get(self.page, {}))
+
+    def report(self, name: str, value: Value, default: Value | None = None) -> None:
+        """Store what a person chose, or what the browser says they did; the default, if there is but one, needs no
+        place in the link."""
+        state = current() or self.begun.state
+        chosen = {**self._chosen(), name: value}
+        self.shown[name] = value
+        if value == default:
+            del chosen[name]
+        if chosen != state.chosen.get(self.page, {}):
+            keep(replace(state, chosen={**state.chosen, self.page: chosen}))
+
+    def forget(self) -> None:
+        """Give up all that was chosen on the page."""
+        state = current() or self.begun.state
+        keep(replace(state, chosen={**state.chosen, self.page: {}}))
+
+    def _show(self, name: str, value: Value) -> Value:
+        """What a page shows of an option. It is stored in place of what a link asked for, but not of what a person
+        chose: another part, sentence or model may allow that again."""
+        if name in self._chosen() and isinstance(self._chosen()[name], str) and self._chosen()[name] != value:
+            self.report(name, value)
+        self.shown[name] = value
+        return value
+
+    def _number(self, name: str, default: int, fit: Callable[[int], int], allowed: str) -> int:
+        """A whole number as it fits; of a link that asked for another a sentence says what is allowed."""
+        asked = self._chosen().get(name, default)
+        found = fit(_whole(asked, default))
+        if isinstance(asked, str) and str(found) != asked:
+            sentence = _("The link asks for {name} {asked!r}; {allowed} is allowed, and {shown} is shown.")
+            message(sentence.format(name=name, asked=asked[:40], allowed=allowed, shown=found))
+        self._show(name, found)
+        return found
+
+    def value(self, name: str, low: int, high: int, default: int) -> int:
+        """A whole number from low to high, without a widget."""
+        allowed = _("a whole number from {low} to {high}").format(low=low, high=high)
+        return self._number(name, default, lambda number: max(low, min(high, number)), allowed)
+
+    def nearest(self, name: str, values: Sequence[int], default: int) -> int:
+        """One of some whole numbers, without a widget; a link's number becomes the nearest of them."""
+        steps = _("a whole number from {low} to {high} in steps of {step}")
+        allowed = steps.format(low=values[0], high=values[-1], step=values[1] - values[0])
+        return self._number(name, default, lambda number: min(values, key=lambda one: abs(one - number)), allowed)
+
+    def choice(self, name: str, values: Sequence[Value], default: Value) -> Value:
+        """One of the values, without a widget."""
+        asked = self._chosen().get(name, default)
+        found = next((one for one in values if one == asked or str(one) == asked), None)
+        if found is None:
+            found = default
+            if isinstance(asked, str):
+                sentence = _("The link asks for {name} {asked!r}; there are {values}, and {shown} is shown.")
+                there = ", ".join(map(str, values[:12]))
+                message(sentence.format(name=name, asked=asked[:40], values=there, shown=default))
+        return self._show(name, found)
+
+    def decimal(self, name: str, low: float, high: float, default: float) -> float:
+        """A number from low to high, without a widget."""
+        asked = self._chosen().get(name, default)
+        text = str(asked)
+        found = max(low, min(high, float(text))) if NUMBER.fullmatch(text) else default
+        if isinstance(asked, str) and not (NUMBER.fullmatch(text) and float(text) == found):
+            sentence = _("The link asks for {name} {asked!r}; a number from {low} to {high} is allowed, and {shown} is "
+                         "shown.")  # fmt: skip
+            message(sentence.format(name=name, asked=text[:40], low=f"{low:g}", high=f"{high:g}", shown=f"{found:g}"))
+        if isinstance(asked, str):
+            self.report(name, found)
+        self.shown[name] = found
+        return found
+
+    # -- widgets ------------------------------------------------------------------------------------------------
+
+    def _widget(self, name: str, value: Value, labels: tuple[str, ...] = ()) -> dict[str, Any]:
+        """Key and callback of a widget that shows this value now. labels: as its values are written; a browser keeps
+        what is written, so it is told anew where that changes."""
+        key = f"{self.page}_{name}"
+        if self.begun.arrived or st.session_state.get(key) != value or st.session_state.get(f"{key}_labels") != labels:
+            st.session_state[key] = value
+        st.session_state[f"{key}_labels"] = labels
+
+        def changed() -> None:
+            chosen = st.session_state.get(key)
+            if chosen is not None:
+                self.report(name, chosen)
+
+        return {"key": key, "on_change": changed}
+
+    def parts(self, labels: Mapping[str, str]) -> str:
+        """The menu of the page's parts; the first is the default."""
+        names = list(labels)
+        self.first_part = ("part", names[0])
+        return str(self.segment("part", _("Part of the page"), names, names[0], labels.__getitem__, hidden=True))
+
+    def segment(
+        self,
+        name: str,
+        label: str,
+        values: Sequence[Value],
+        default: Value,
+        format_func: Callable[[Any], str] = str,
+        hidden: bool = False,
+        alone: bool = False,
+    ) -> Value:
+        """A choice of few, all in sight. hidden: without its label; alone: whoever chooses it gives up whatever else
+        was chosen on the page."""
+        found = self.choice(name, values, default)
+        widget = self._widget(name, found)
+        if alone:
+            report = widget["on_change"]
+
+            def changed() -> None:
+                self.forget()
+                report()
+
+            widget["on_change"] = changed
+        st.segmented_control(
+            label,
+            values,
+            format_func=format_func,
+            required=True,
+            label_visibility="collapsed" if hidden else "visible",
+            **widget,
+        )
+        return found
+
+    def toggle(self, name: str, label: str, default: bool, **more: Any) -> bool:
+        """On or off, as links have it too."""
+        found = self.choice(name, ("on", "off"), "on" if default else "off") == "on"
+        key = self._widget(name, found)["key"]
+
+        def changed() -> None:
+            self.report(name, "on" if st.session_state.get(key) else "off")
+
+        st.toggle(label, key=key, on_change=changed, **more)
+        return found
+
+    def choose(
+        self,
+        name: str,
+        label: str,
+        values: Sequence[Value],
+        default: Value,
+        format_func: Callable[[Any], str] = str,
+        **more: Any,
+    ) -> Value:
+        """A choice of many, in a menu. Values that are whole numbers in one piece are bounded like `value`."""
+        numbers = [one for one in values if isinstance(one, int)]
+        if numbers and len(numbers) == len(values) and numbers == list(range(numbers[0], numbers[-1] + 1)):
+            found: Value = self.value(name, numbers[0], numbers[-1], int(default))
+        else:
+            found = self.choice(name, values, default)
+        labels = tuple(map(format_func, values))
+        st.selectbox(label, values, format_func=format_func, **more, **self._widget(name, found, labels))
+        return found
+
+    def number(self, name: str, label: str, low: int, high: int, default: int, **more: Any) -> int:
+        """A whole number from low to high, typed or stepped."""
+        found = self.value(name, low, high, default)
+        st.number_input(label, low, high, step=1, **more, **self._widget(name, found))
+        return found
+
+    def fraction(
+        self, name: str, label: str, low: float, high: float, default: float, step: float, shown: str, **more: Any
+    ) -> float:
+        """A number from low to high, typed or stepped. shown: how it is written, "%.2f"."""
+        found = self.decimal(name, low, high, default)
+        st.number_input(label, low, high, step=step, format=shown, **more, **self._widget(name, found))
+        return found
+
+    def text(self, name: str, label: str, longest: int = 200, **more: Any) -> str:
+        """A short text, "" unless typed or linked."""
+        found = str(self._chosen().get(name, ""))[:longest]
+        self.shown[name] = found
+        st.text_input(label, max_chars=longest, **more, **self._widget(name, found))
+        return found
+
+    def finish(self, examples: bool = True) -> None:
+        """The end of the page: make the address bar say what is on the screen, which is what was chosen, as it is
+        shown; then the menus of the header, for what is drawn first is sent first. examples: those of the checkpoint
+        among them, where the page shows a sentence."""
+        state = current() or self.begun.state
+        chosen = {name: self.shown.get(name, value) for name, value in self._chosen().items()}
+        first = {name: value for name, value in chosen.items() if value != "" and (name, value) != self.first_part}
+        write_address(replace(state, chosen={**state.chosen, self.page: first}), self.page)
+        if examples:
+            example_menu(self.begun)
+        link_menu(self.begun)
+        big_button(self.begun)
+
+
+def _whole(asked: Value, default: int) -> int:
+    """A whole number in ASCII; the default for what is none. Numbers too long to be meant stay short."""
+    if not isinstance(asked, str):
+        return int(asked)
+    found = re.fullmatch(r"([+-]?)[0-9]+", asked, re.ASCII)
+    if not found:
+        return default
+    return int(asked) if len(asked) < 12 else (-(10**9) if found[1] == "-" else 10**9)

@@ -1,0 +1,123 @@
+"""The sentence pair: two fields, examples, and what is wrong with them if something is."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import replace
+
+import streamlit as st
+
+from pages.frame.examples import Example, examples
+from pages.frame.frame import Begun, capital, menu, message
+from pages.frame.state import LONGEST, SOURCE, TARGET, State, change, current, keep, max_tokens
+from pages.runtime import cache
+from pages.runtime.texts import _, plain_markdown
+from transformer.inference.pretrained import InputError, Pretrained
+from transformer.tracing.trace import Trace
+
+
+def _typed() -> None:
+    change(source=st.session_state[SOURCE], target=st.session_state[TARGET])
+
+
+def _show(example: Example) -> None:
+    state = current()
+    if state is not None:
+        view = replace(example.view, big=state.view.big, training=state.view.training)
+        keep(replace(state, source=example.source, target=example.target, view=view, revision=state.revision + 1))
+
+
+def _label(model: Pretrained, side: str, text: str, limit: int) -> str:
+    """Label of a field, with how many of the allowed tokens are used: said before the limit is hit. Of a text that is
+    too long to be read, those of its beginning."""
+    text = text[:LONGEST]
+    language = plain_markdown(model.languages[0 if side == SOURCE else 1])
+    used = len(model.tokenizer_of(side).encode(text))
+    if side == TARGET and not used:
+        return _("Target · {language} · empty: the model writes it, up to {limit} tokens").format(
+            language=language, limit=limit
+        )
+    name = _("Source · {language} · {used} of {limit} tokens") if side == SOURCE else _(
+        "Target · {language} · traced as given · {used} of {limit} tokens"
+    )  # fmt: skip
+    return name.format(language=language, used=used + 1 if used else 0, limit=limit)
+
+
+def example_menu(begun: Begun) -> None:
+    found = examples(begun.model, begun.model.name)
+    # A new key is a new menu, and that is closed: choosing an example uncovers its picture.
+    place = menu(begun, _("Examples"), f"hs-examples-{begun.state.revision}") if found else None
+    if place is not None:
+        with place:
+            for number, example in enumerate(found):
+                st.button(
+                    plain_markdown(example.title),
+                    key=f"example-{number}",
+                    on_click=_show,
+                    args=(example,),
+                    width="stretch",
+                )
+                st.html(f'<p class="hs-look">{html.escape(example.source)}<br>{html.escape(example.look)}</p>')
+
+
+def fields(begun: Begun) -> None:
+    """The two text fields; what was typed stays, whatever becomes of it."""
+    state, model = begun.state, begun.model
+    limit = model.token_limit(max_tokens())
+    left, right = st.columns(2, gap="small")
+    shown = {}
+    for column, side, text in ((left, SOURCE, state.source), (right, TARGET, state.target)):
+        if not begun.fresh and (begun.arrived or st.session_state.get(side) != text):
+            st.session_state[side] = text  # a widget of another page with this key is another widget
+        shown[side] = column.text_input(
+            _label(model, side, text, limit),
+            # Not set in a new session: its page may be an old one, that lost its server while a person typed.
+            text if begun.fresh else "",
+            key=side,
+            on_change=_typed,
+            placeholder=_("type a sentence") if side == SOURCE else _("the model's own output"),
+        )
+    if begun.fresh and shown != {SOURCE: state.source, TARGET: state.target}:
+        change(source=shown[SOURCE], target=shown[TARGET])
+        st.rerun()
+
+
+def _example_line(state: State, model: Pretrained) -> None:
+    for example in examples(model, model.name):
+        if (example.source, example.target) == (state.source, state.target):
+            st.html(f'<p class="hs-look-for"><b>{_("Look for")}</b> {html.escape(example.look)}</p>')
+
+
+def traced(begun: Begun, look: bool = True) -> Trace | None:
+    """The trace of what was typed, or None and a sentence on the page saying why there is none.
+
+    look: say what to look for in an example; that is a place in the explorer.
+    """
+    state = begun.state
+    for side, text in ((_("source"), state.source), (_("target"), state.target)):
+        if len(text) > LONGEST:
+            sentence = _("The {side} text has {count:,} characters; at most {limit:,} are read, shorten it.")
+            message(sentence.format(side=side, count=len(text), limit=LONGEST), "error")
+            return None
+    try:
+        found = cache.trace(
+            begun.model, begun.model.name, state.source, state.target.strip() and state.target, max_tokens()
+        )
+    except InputError as error:
+        message(capital(error) + ".", "error")
+        return None
+    unknown = [
+        label
+        for ids, labels in ((found.source_ids, found.source_labels), (found.target_out_ids, found.target_out_labels))
+        for number, label in zip(ids, labels, strict=True)
+        if number == begun.model.config.unk_id
+    ]
+    if unknown:
+        message(
+            _("Not in this model's vocabulary, read as <unk>: {tokens}").format(tokens=" ".join(unknown)[:200]), "note"
+        )
+    if not found.complete:
+        message(_("The translation was cut off at {limit} tokens.").format(limit=len(found.target_out)), "note")
+    if look:
+        _example_line(state, begun.model)
+    return found

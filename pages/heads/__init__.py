@@ -1,0 +1,1 @@
+"""Heads: every attention head on one sentence."""

@@ -1,0 +1,163 @@
+"""How the heads of a checkpoint formed, where it brought a recording of its training: a slider from random to trained.
+
+Nothing of it is read, computed or sent before somebody opens it. Then the slider's script goes to the browser once,
+and all states of one sentence in one block of bytes; from state to state nothing is asked of Python.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import streamlit as st
+
+from pages.frame.examples import examples
+from pages.frame.frame import message
+from pages.frame.state import State, change, current, keep, max_tokens
+from pages.runtime import cache
+from pages.runtime.queue import TURNS
+from pages.runtime.texts import _
+from transformer.analysis.formation import Forming, formation, recorded
+from transformer.analysis.heads import HeadStatistics, read_word_list
+from transformer.checkpoints.folder import RECORDING
+from transformer.inference.pretrained import InputError, Pretrained
+from transformer.probing.probes import PROBES, english_to_german
+from transformer.tracing.trace import Trace
+from transformer.training.recording import LARGEST, Recording
+from transformer.view.bundle import script, style
+from transformer.view.formation_pack import formation_pack
+from transformer.view.state import View
+
+KEY = "formation"
+PACK = "formation_pack"
+ASKED = "explorer"  # the picture has the button that opens and closes it
+WORDS = ("en-de.words.tsv", "en-de.examples.words.tsv")  # of the 120 probes, of the bundled model's examples
+
+_slider = st.components.v2.component("headscope.formation", js=script("formation.js"), css=style("formation.css"))
+_states = st.components.v2.component("headscope.recording", js=script("feed.js"))
+
+
+@dataclass(frozen=True)
+class Formed:
+    """tokens: of every sentence recorded, as `spelt`, None where this model now makes other tokens of it; statistics,
+    formings: what every head did at each state, and when which ones formed, over the other sentences."""
+
+    recording: Recording
+    tokens: tuple[tuple[tuple[str, ...], ...] | None, ...]
+    statistics: dict[str, HeadStatistics]
+    formings: tuple[Forming, ...]
+
+
+def spelt(trace: Trace) -> tuple[tuple[str, ...], ...]:
+    """All the tokens of a trace: two with the same ones have the same rows and columns."""
+    return trace.source_tokens, trace.target_in, trace.target_out
+
+
+def available(model: Pretrained) -> bool:
+    """Whether a checkpoint brought a recording; whether that can be read is found out when it is asked for."""
+    return (model.path / RECORDING).is_file() if model.packed is None else model.packed.has(RECORDING)
+
+
+def toggle() -> None:
+    """A callback: open the slider at the first state, or go back to the model as it is."""
+    state = current()
+    asked = st.session_state[ASKED].get("formation")
+    if state is not None and asked in (True, False):
+        training = (state.view.training or 0) if asked else None
+        keep(replace(state, view=replace(state.view, training=training)))
+
+
+@st.cache_resource(max_entries=2, show_spinner=False)
+def _formed(_model: Pretrained, name: str, identity: str, limit: int) -> Formed | str:
+    """What the checkpoint brought, or why it cannot be shown. en-de: 0.3 s of passes, 0.1 s of statistics."""
+    try:
+        recording = Recording.from_bytes(_model.beside(RECORDING, LARGEST) or b"", RECORDING)
+    except OSError as error:
+        return _("{file} cannot be read: {reason}").format(file=RECORDING, reason=error.strerror)
+    except ValueError as error:
+        return str(error)
+    tokens: list[tuple[tuple[str, ...], ...] | None] = []
+    seen = []
+    for number, (source, target) in enumerate(recording.sentences):
+        try:
+            with TURNS.turn():
+                trace = _model.trace(source, target, limit=limit)
+            seen.append(recorded({kind: arrays[number] for kind, arrays in recording.weights.items()}, trace))
+        except (InputError, ValueError):  # another tokenizer, another size or a smaller limit than when it was recorded
+            tokens.append(None)
+        else:
+            tokens.append(spelt(trace))
+    if not seen:
+        return _("none of its sentences has the tokens that this model makes of it now")
+    words = None
+    if english_to_german(_model):
+        words = read_word_list("\n".join((PROBES / file).read_text(encoding="utf-8") for file in WORDS))
+    return Formed(recording, tuple(tokens), *formation(seen, words))
+
+
+def formed(model: Pretrained) -> Formed | str:
+    """How its heads formed, or a reason, without a full stop, why that cannot be shown."""
+    return _formed(model, model.name, cache.identity(model), max_tokens())
+
+
+def _reported(view: View, steps: tuple[int, ...], revision: int) -> View:
+    """The view after what the slider says; a step that was not recorded, as links have it, becomes the nearest."""
+    found = st.session_state.get(KEY)
+    values = found.get("training") if found is not None else None
+    if isinstance(values, dict) and values.get("revision") == revision and values.get("step") in steps:
+        view = replace(view, training=int(values["step"]))
+    asked = view.training or 0
+    shown = min(steps, key=lambda step: abs(step - asked))
+    if shown != asked and asked:  # 0 is where it opens, whatever the first state is
+        sentence = _("The link asks for step {asked:,} of the training; the nearest one recorded, {shown:,}, is shown.")
+        message(sentence.format(asked=asked, shown=shown))
+    return replace(view, training=shown)
+
+
+def _open(model: Pretrained, found: Formed) -> Any:
+    """A callback: take over a recorded sentence; its target is typed in where the model's own would not do."""
+
+    def opened() -> None:
+        state, number = current(), st.session_state[KEY].get("open")
+        if state is None or not isinstance(number, int | float) or not 0 <= number < len(found.tokens):
+            return
+        source, target = found.recording.sentences[int(number)]
+        own = any(one.source == source and not one.target for one in examples(model, model.name))
+        blank = own and (state.source, state.target) != (source, "")  # it was blank: then its tokens are others
+        change(source=source, target="" if blank else target, revision=state.revision + 1)
+
+    return opened
+
+
+def _closed() -> None:
+    """A callback of the slider's own way out."""
+    state = current()
+    if state is not None and st.session_state[KEY].get("close") is True:
+        keep(replace(state, view=replace(state.view, training=None)))
+
+
+def draw(state: State, trace: Trace, model: Pretrained) -> State:
+    """The slider, if somebody opened it; returns the state as it has moved it."""
+    if state.view.training is None:
+        return state
+    if not available(model):
+        message(_("This checkpoint brought no recording of its training, so how its heads formed cannot be shown."))
+        return keep(replace(state, view=replace(state.view, training=None)))
+    found = formed(model)
+    if isinstance(found, str):
+        message(_("How its heads formed cannot be shown: {reason}.").format(reason=found))
+        return state
+    view = _reported(state.view, found.recording.steps, state.revision)
+    if view != state.view:
+        state = keep(replace(state, view=view))
+    _slider(key=KEY, on_training_change=lambda: None, on_open_change=_open(model, found), on_close_change=_closed)
+    here = next((number for number, tokens in enumerate(found.tokens) if tokens == spelt(trace)), None)
+    name = (trace.id, here, cache.identity(model), state.revision, view.big)
+    kept = st.session_state.get(PACK)
+    if kept is None or kept[0] != name:
+        what = (found.recording, found.tokens, found.statistics, found.formings)
+        kept = (name, formation_pack(*what, trace, here, view, state.revision))
+        st.session_state[PACK] = kept
+    with st.container(key="hs-feeds-formation"):
+        _states(key="formation_states", data=kept[1], height=1)
+    return state

@@ -1,0 +1,1 @@
+"""Lab: parts of attention switched off in a trained model."""

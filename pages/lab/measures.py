@@ -1,0 +1,86 @@
+"""Saturation of every head before and after the switches, as a Streamlit component."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import streamlit as st
+from torch import Tensor
+
+from pages.components.comparison import Compared
+from transformer.analysis.saturation import MEASURES, Saturation, saturation
+from transformer.tracing.trace import KINDS, Trace
+from transformer.view.bundle import script, style
+from transformer.view.pack import view_texts
+from transformer.view.state import View
+
+KEY = "lab_measures"
+
+_measures = st.components.v2.component(
+    "headscope.measures",
+    js=script("measures.js"),
+    css=style("measures.css"),
+)
+
+
+def measured(trace: Trace, kind: str) -> Saturation:
+    """The measures of one kind; rows of <pad> behind the source stand for nothing and are left out."""
+    attention = trace.attention(kind)
+    pads = trace.interventions.pads if kind == "encoder_self" else 0
+    rows = attention.mask.shape[-2]
+    return saturation(attention, [row < rows - pads for row in range(rows)])
+
+
+def _numbers(tensor: Tensor) -> list[list[float | None]]:
+    """[layer][head], rounded; None for what is no number, which JSON has no word for."""
+    return [[round(one, 6) if math.isfinite(one) else None for one in row] for row in tensor.tolist()]
+
+
+def _side(trace: Trace) -> dict[str, Any]:
+    """kind -> measure -> [layer][head], and how many rows were counted."""
+    sides = {}
+    for kind in KINDS:
+        found = measured(trace, kind)
+        numbers = {name: _numbers(getattr(found, name)) for name in MEASURES}
+        sides[kind] = {**numbers, "rows": found.rows.tolist()}
+    return sides
+
+
+def payload(compared: Compared, view: View) -> dict[str, Any]:
+    """Everything measures.js is handed: see there."""
+    before, after = compared.before, compared.after
+    first = _side(before)
+    chosen = None
+    if view.kind != "all" and view.layer is not None and view.head is not None:
+        part = after.attention(view.kind)
+        if view.layer < part.layers and view.head < part.heads:
+            chosen = {"kind": view.kind, "layer": view.layer, "head": view.head}
+    return {
+        "before": first,
+        "after": first if after is before else _side(after),
+        "zero": {kind: after.attention(kind).zero.tolist() for kind in KINDS},
+        "switched": after is not before,
+        "chosen": chosen,
+        "big": view.big,
+        "texts": view_texts(before),
+    }
+
+
+def _checked(pick: Any, trace: Trace) -> list | None:
+    """What the browser reports, if it is a head of the model: [kind, layer, head]."""
+    if not isinstance(pick, list | tuple) or len(pick) != 3 or pick[0] not in KINDS:
+        return None
+    kind, layer, head = pick
+    part = trace.attention(kind)
+    whole = all(type(one) is int or (type(one) is float and one.is_integer()) for one in (layer, head))
+    if not whole or not (0 <= layer < part.layers and 0 <= head < part.heads):
+        return None
+    return [kind, int(layer), int(head)]
+
+
+def draw(compared: Compared, view: View) -> list | None:
+    """The tables and the plot. Returns the head a person chose in them since the last run, [kind, layer, head] with
+    indices from 0, or None."""
+    found = _measures(key=KEY, data=payload(compared, view), on_pick_change=lambda: None)
+    return _checked(found.pick, compared.after)

@@ -1,0 +1,98 @@
+"""Why scores are scaled, and the softmax playground, as Streamlit components."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import streamlit as st
+from torch import Tensor
+
+from pages.runtime.texts import _
+from transformer.analysis.scaling import LIMIT, RandomExperiment, own_variances, random_experiment
+from transformer.tracing.trace import KINDS, Trace
+from transformer.view.bundle import script, style
+from transformer.view.pack import view_texts
+from transformer.view.state import View
+
+SEED = "why_seed"
+SEEDS = 1000  # draws before the first comes again; a bound on what session state may ask for
+
+
+def _component(name: str) -> Any:
+    return st.components.v2.component(f"headscope.{name}", js=script(f"{name}.js"), css=style(f"{name}.css"))
+
+
+_why = _component("why")
+_softmax = _component("softmax")
+
+
+@st.cache_resource(max_entries=4, show_spinner=False)
+def _random(seed: int) -> RandomExperiment:
+    return random_experiment(seed)
+
+
+def _numbers(tensor: Tensor, digits: int) -> Any:
+    """Nested lists of rounded numbers; None for what is no finite number, which JSON has no word for."""
+    if tensor.dim():
+        return [_numbers(part, digits) for part in tensor]
+    value = tensor.item()
+    return round(value, digits) if math.isfinite(value) else None
+
+
+def _experiment_data(found: RandomExperiment) -> dict[str, Any]:
+    """What why.js draws of the random experiment: lists by way, depth and key or bin."""
+    return {
+        "seed": found.seed,
+        "rows": found.rows,
+        "keys": found.keys,
+        "depths": list(found.depths),
+        "limit": LIMIT,
+        "variance": _numbers(found.variance, 3),
+        "scaled": _numbers(found.scaled_variance, 4),
+        "histogram": _numbers(found.histogram, 4),
+        "scores": _numbers(found.scores, 2),
+        "weights": _numbers(found.weights, 4),
+        "entropy": _numbers(found.entropy, 4),
+        "largest": _numbers(found.largest, 4),
+        "room": _numbers(found.room, 4),
+    }
+
+
+def _own_data(trace: Trace, kind: str) -> dict[str, Any]:
+    """What why.js draws of one kind of attention: lists by layer and head."""
+    own = own_variances(trace.attention(kind))
+    names = ("query", "key", "product", "mean", "limit", "histogram")
+    return {"kind": kind, "unit": int(own.unit().sum()), **{name: _numbers(getattr(own, name), 4) for name in names}}
+
+
+def scaling_data(trace: Trace, view: View, seed: int) -> dict[str, Any]:
+    """Everything why.js is handed. The chosen head is outlined where one head is chosen."""
+    kind = "cross" if view.kind == "all" else view.kind
+    layers, heads = trace.attention(kind).layers, trace.attention(kind).heads
+    chosen = None
+    if view.layer is not None and view.head is not None and view.layer < layers and view.head < heads:
+        chosen = {"kind": kind, "layer": view.layer, "head": view.head}
+    return {
+        **_experiment_data(_random(seed)),
+        "d_k": trace.attention(kind).queries.shape[-1],
+        "own": [_own_data(trace, name) for name in KINDS],
+        "chosen": chosen,
+        "big": view.big,
+        "texts": view_texts(trace),
+    }
+
+
+def _draw_again() -> None:
+    st.session_state[SEED] = (st.session_state.get(SEED, 0) + 1) % SEEDS
+
+
+def draw_scaling(trace: Trace, view: View) -> None:
+    """The random experiment over d_k, and the variances of the model's own q and k in this sentence."""
+    st.button(_("Draw again"), key="why_again", help=_("Draws other random numbers for q and k."), on_click=_draw_again)
+    _why(key="why", data=scaling_data(trace, view, st.session_state.get(SEED, 0)))
+
+
+def draw_softmax(big: bool = False) -> None:
+    """Five scores, a temperature, their weights and the Jacobian; it lives in the browser alone."""
+    _softmax(key="softmax", data={"big": big})

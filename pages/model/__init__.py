@@ -1,0 +1,1 @@
+"""Model: the card of the checkpoint."""

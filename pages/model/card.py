@@ -1,0 +1,144 @@
+"""What a checkpoint says of itself: sizes, scores, how it was trained, its card."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+
+import streamlit as st
+
+from pages.components import figure
+from pages.frame.frame import message
+from pages.runtime.texts import _
+from transformer.checkpoints.importers.vocabulary import VocabularyTokenizer
+from transformer.figures.training import training_curve
+from transformer.inference.pretrained import Pretrained
+from transformer.model.config import ModelConfig
+
+LARGEST = 100_000  # bytes of a card or a log; those of the bundled models take 5,000
+
+
+def _is_toy(model: Pretrained) -> bool:
+    """Whether its task has one right answer: it reports exact matches and, its words being letters, no BLEU."""
+    return isinstance(model.metrics.get("exact"), int | float) and "bleu" not in model.metrics
+
+
+def sizes(model: Pretrained) -> None:
+    """The architecture in one line of numbers; scores where the checkpoint reports them."""
+    config, metrics = model.config, model.metrics
+    numbers = [
+        (_("parameters"), f"{model.model.parameter_count():,}"),
+        (_("layers"), f"{config.encoder_layers} + {config.decoder_layers}"),
+        (_("heads a layer"), f"{config.heads} × {config.d_head}"),
+        ("d_model · d_ff", f"{config.d_model} · {config.d_ff}"),
+        (_("vocabulary"), f"{config.vocab_size:,}"),
+    ]
+    if config.target_vocab_size is not None:
+        numbers[-1:] = [
+            (_("vocabulary of the source"), f"{config.vocab_size:,}"),
+            (_("of the target"), f"{config.target_vocab_size:,}"),
+        ]
+    for name, key in (("sacreBLEU", "bleu"), ("chrF", "chrf"), (_("perplexity"), "perplexity")):
+        if isinstance(metrics.get(key), int | float):
+            numbers.append((name, f"{metrics[key]:.1f}"))
+    if _is_toy(model):
+        numbers.append((_("exact match"), f"{100 * metrics['exact']:.2f}".rstrip("0").rstrip(".") + " %"))
+    with st.container(horizontal=True, gap="large", key="hs-sizes"):
+        for name, value in numbers:
+            st.metric(name, value, width="content")
+
+
+def differences(config: ModelConfig) -> list[str]:
+    """What this architecture has differently from the paper's, each in a few words."""
+    found = [
+        (True, _("a bias in every projection of attention")),  # whose formulas in section 3.2.2 have none
+        (config.activation == "gelu", _("GELU in place of max(0, ·)")),
+        (config.activation == "swish", _("swish in place of max(0, ·)")),
+        (config.norm == "pre", _("LayerNorm before each sub-layer")),
+        (config.norm == "none", _("no LayerNorm")),
+        (not config.residual, _("no residual connections")),
+        (not config.causal, _("no causal mask: decoder self-attention sees later tokens")),
+        (config.positions == "learned", _("learned positions")),
+        (config.positions == "none", _("no positions")),
+        (
+            config.positions == "sinusoidal" and config.layout == "halves",
+            _("sinusoidal positions with all sines before all cosines"),
+        ),
+        (not config.scaling, _("scores that are not divided by √d_k")),
+        (not config.embedding_scale, _("embeddings that are not multiplied by √d_model")),
+        (config.target_vocab_size is not None, _("an embedding table for each side")),
+        (not config.tied_output, _("an output matrix of its own")),
+        (config.output_bias, _("a bias on every logit")),
+        (config.start_id == config.pad_id, _("decoding that starts with the padding token")),
+    ]
+    return [text for holds, text in found if holds]
+
+
+def architecture(model: Pretrained) -> None:
+    """Its languages and what it has differently from the paper; of a Marian folder, what that says and what not."""
+    languages = _("From {source} to {target}.").format(source=model.languages[0], target=model.languages[1])
+    paper = _("Built as in the paper but for: {differences}.").format(differences="; ".join(differences(model.config)))
+    message(f"{languages} {paper}", "note")
+    if isinstance(model.tokenizer, VocabularyTokenizer):
+        message(
+            _(
+                "A folder of Marian's, opened as it is: configuration, weights, vocabulary and SentencePiece models. "
+                "Who trained it on what, how well it translates and under which licence it may be used is not part of "
+                "those files and not known here, unless its README.md says so; Headscope's licence does not cover it."
+            ),
+            "note",
+        )
+
+
+def curve(model: Pretrained) -> None:
+    """Loss, and BLEU of a translation model, over the training, if the checkpoint brought its log."""
+    try:
+        text = model.beside("training.csv", LARGEST)
+        if text is None:
+            st.caption(_("This checkpoint brought no training.csv."))
+            return
+        rows = list(csv.DictReader(io.StringIO(text.decode("utf-8"), newline="")))
+        if _is_toy(model):
+            rows = [{**row, "validation_bleu": ""} for row in rows]
+        labels = {
+            "loss": _("training loss"),
+            "validation_loss": _("validation loss"),
+            "bleu": _("validation BLEU"),
+            "step": _("step"),
+            "axis": _("loss, nats per token"),
+        }
+        drawn = training_curve(rows, labels, figure.theme())
+    except (OSError, ValueError, KeyError, TypeError, csv.Error):
+        st.caption(_("The training.csv of this checkpoint cannot be read."))
+        return
+    figure.prepare()
+    figure.draw(drawn, "training", "training")
+
+
+def tamed(markdown: str) -> str:
+    """The Markdown of a card as this page shows it: its headings one level below the page's own, but not the comments
+    in its code, and pictures as text. Those go everywhere: what looks like code here need not be code to Markdown."""
+    code = re.compile(r"(^ {0,3}(?:`{3,}|~{3,})[\s\S]*?(?:^ {0,3}(?:`{3,}|~{3,})|\Z)|`[^`\n]*`)", re.MULTILINE)
+    # The front matter with licence and languages would be a heading to Markdown: it stays as code.
+    front = re.match(r"---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|\Z)", markdown)
+    if front and "```" not in front[1]:
+        markdown = f"```yaml\n{front[1]}\n```\n\n{markdown[front.end() :]}"
+    parts = code.split(markdown)
+    for at in range(0, len(parts), 2):  # between them: code
+        parts[at] = re.sub(r"^( {0,3}#{1,5})(?=[ \t])", r"\1#", parts[at], flags=re.MULTILINE)
+    return "".join(parts).replace("![", "!\\[")
+
+
+def card(model: Pretrained) -> None:
+    """The model card; Markdown without HTML and without pictures, for a checkpoint may come from anywhere, and a
+    picture from elsewhere would tell that server who looks at it."""
+    try:
+        text = model.beside("README.md", LARGEST)
+    except OSError as error:
+        st.caption(_("The model card (README.md) cannot be read: {reason}.").format(reason=error.strerror))
+        return
+    if text is None:
+        st.caption(_("This checkpoint brought no model card (README.md)."))
+        return
+    st.markdown(tamed(text.decode("utf-8", "replace")))

@@ -1,0 +1,1 @@
+"""Positions: the positional encoding and its alternatives."""

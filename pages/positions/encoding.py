@@ -1,0 +1,281 @@
+"""The encodings of positions (section 3.5) under sliders that work in the browser, as a Streamlit component."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import streamlit as st
+
+from pages.components import figure
+from pages.components.sentences import say
+from pages.frame.frame import Begun, message
+from pages.frame.options import Options
+from pages.frame.state import current
+from pages.runtime.texts import _
+from transformer.analysis.positions import by_offset, dot_products, shift_map, shifted, wavelengths
+from transformer.figures import positions as figures
+from transformer.model.positions import sinusoidal
+from transformer.tracing.trace import Trace
+from transformer.view.bundle import script, style
+
+D_MODEL, LENGTH = (2, 512), (2, 512)  # the sliders' ends
+START_LENGTH, START_K, START_Q = 64, 5, 10
+LONGEST_DIMS = 100  # characters of the dimensions in a link
+PAGE, KEY = "positions", "positions"  # of the options; of the component
+PARTS = {
+    "encoding": ("encoding", "curves", "wavelengths"),
+    "distance": ("products", "offsets", "map", "shifted"),
+}
+
+_component = st.components.v2.component(
+    "headscope.positions", js=script("positions.js"), css=style("figure.css", "positions.css"), isolate_styles=False
+)
+
+
+@dataclass(frozen=True)
+class Values:
+    """What the sliders show. d_model: even; dims: chosen dimensions, None for the default of any d_model; k, q: from 0
+    to length - 1."""
+
+    d_model: int
+    length: int
+    dims: tuple[int, ...] | None = None
+    k: int = 0
+    q: int = 0
+
+
+def default_dims(d_model: int) -> tuple[int, ...]:
+    """Four sines that are told apart at a glance; `posDefaultDims` of the browser gives the same."""
+    return tuple(dict.fromkeys(2 * (number * d_model // 16) for number in range(4)))
+
+
+def texts() -> dict[str, str]:
+    """Every text of the figures, translated."""
+    return {
+        "position": _("position p"),
+        "other": _("position q"),
+        "dimension": _("dimension"),
+        "pair": _("dimension 2i of the pair"),
+        "value": "PE",
+        "encoding": _("Encoding of every position"),
+        "encoding_equation": figures.LABELS["encoding_equation"],
+        "curves": _("Dimensions over positions"),
+        "curves_equation": figures.LABELS["curves_equation"],
+        "curve": _("dimension {dimension}: wavelength {wavelength}"),
+        "tokens": _("tokens of the source"),
+        "wavelengths": _("Wavelengths"),
+        "wavelengths_equation": figures.LABELS["wavelengths_equation"],
+        "wavelength": _("wavelength in positions"),
+        "shortest": figures.LABELS["shortest"],
+        "longest": figures.LABELS["longest"],
+        "length": _("length shown: {length}"),
+        "chosen": _("curves drawn"),
+        "products": _("Dot products of encodings"),
+        "products_equation": figures.LABELS["products_equation"],
+        "row": "q = {q}",
+        "offsets": _("Dot products against p − q"),
+        "offsets_equation": _("PE(<i>p</i>)·PE(<i>q</i>): mean over the pairs with equal <i>p</i> − <i>q</i>"),
+        "offset": "p − q",
+        "product": "PE(p)·PE(q)",
+        "mean": _("mean over pairs"),
+        "half": figures.LABELS["half"],
+        "map": _("The map <i>M</i><sub>k</sub> for k = {k}: dimensions 0 to {last} of {d_model}"),
+        "map_equation": _(
+            "blocks with rows (cos <i>ωk</i>, sin <i>ωk</i>) and (−sin <i>ωk</i>, cos <i>ωk</i>), "
+            "<i>ω</i> = 10000<sup>−2<i>i</i>/<i>d</i><sub>model</sub></sup>"
+        ),
+        "map_value": figures.LABELS["map_value"],
+        "into": _("dimension of PE(p + k)"),
+        "from": _("dimension of PE(p)"),
+        "shifted": _("Shifted by k = {k}: dimensions 0 to {last} of {d_model}"),
+        "shifted_equation": figures.LABELS["shifted_equation"],
+        "there": figures.LABELS["there"],
+        "mapped": figures.LABELS["mapped"],
+    }
+
+
+def make_figures(
+    values: Values, tokens: Sequence[str], theme: str = "light", labels: Mapping[str, str] = figures.LABELS
+) -> dict[str, Callable[[], figure.Figure]]:
+    """Name -> how the figure is made for these values; `transformer/view/positions_fill.js` does the same to a figure
+    made for others."""
+    d_model, length, k, q = values.d_model, values.length, values.k, values.q
+    dims = values.dims or default_dims(d_model)
+    table, waves = sinusoidal(length, d_model), wavelengths(d_model).numpy()
+    products = dot_products(table)
+    gathered = by_offset(products)
+
+    def beside() -> figure.Figure:
+        there, mapped = (one.float().numpy() for one in shifted(table, k))
+        return figures.shifted_beside(there, mapped, k, theme, labels)
+
+    return {
+        "encoding": lambda: figures.encoding_heatmap(table.numpy(), dims, theme, labels),
+        "curves": lambda: figures.encoding_curves(table.numpy(), dims, waves, tokens, theme, labels),
+        "wavelengths": lambda: figures.wavelength_curve(waves, dims, length, theme, labels),
+        "products": lambda: figures.product_matrix(products.numpy(), q, d_model / 2, theme, labels),
+        "offsets": lambda: figures.products_by_offset(
+            gathered.offsets.numpy(), gathered.mean.numpy(), products[:, q].numpy(), q, d_model / 2, theme, labels
+        ),
+        "map": lambda: figures.shift_matrix(shift_map(k, d_model).float().numpy(), k, theme, labels),
+        "shifted": beside,
+    }
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _templates(part: str, tokens: tuple[str, ...], theme: str, labels: tuple[tuple[str, str], ...]) -> dict[str, str]:
+    """Name -> figure as JSON, made for the smallest table there is: the browser fills in every array."""
+    made = make_figures(Values(2, 2, (0,)), tokens, theme, dict(labels))
+    return {name: made[name]().to_json() for name in PARTS[part]}
+
+
+def _whole(value: Any, low: int, high: int) -> int | None:
+    """A whole number of the browser's within bounds, else None."""
+    if type(value) is float and value.is_integer():
+        value = int(value)
+    return value if type(value) is int and low <= value <= high else None
+
+
+def _merge_browser(begun: Begun, options: Options, own: Values) -> None:
+    """Keep what a person did with the sliders since the last run. own: the defaults."""
+    found = st.session_state.get(KEY)
+    told = found.get("values") if isinstance(found, Mapping) else getattr(found, "values", None)
+    state = current() or begun.state
+    if not isinstance(told, Mapping) or told.get("revision") != state.revision:
+        return  # older than what Python changed since
+    d_model = _whole(told.get("d_model"), *D_MODEL)
+    length = _whole(told.get("length"), *LENGTH)
+    if d_model is None or d_model % 2 or length is None:
+        return
+    options.report("d_model", d_model, own.d_model)
+    options.report("length", length, own.length)
+    for name, start in (("k", own.k), ("q", own.q)):
+        value = _whole(told.get(name), 0, length - 1)
+        if value is not None:
+            options.report(name, value, min(start, length - 1))
+    dims = told.get("dims", ())
+    if dims is None:
+        options.report("dims", "", "")
+    elif isinstance(dims, list | tuple) and 0 < len(dims) <= figures.MOST_CURVES:
+        there = [_whole(one, 0, d_model - 1) for one in dims]
+        if None not in there:
+            options.report("dims", ",".join(map(str, there)), "")
+
+
+def read_dims(text: str, d_model: int) -> tuple[tuple[int, ...], list[str]]:
+    """Dimensions of a link, "0,32,64": those that can be drawn, each once, and what is none or too many."""
+    found: list[int] = []
+    wrong = []
+    for part in filter(None, re.split(r"[\s,;]+", text[:LONGEST_DIMS])):
+        number = int(part) if re.fullmatch(r"[0-9]{1,4}", part) else d_model
+        if number < d_model and (number in found or len(found) < figures.MOST_CURVES):
+            found.append(number)
+        else:
+            wrong.append(part)
+    return tuple(dict.fromkeys(found)), wrong
+
+
+def _dims(begun: Begun, options: Options, d_model: int) -> tuple[int, ...] | None:
+    text = str((current() or begun.state).chosen.get(PAGE, {}).get("dims", ""))
+    found, wrong = read_dims(text, d_model)
+    if wrong:
+        sentence = _(
+            "Of the dimensions the link asks for, these are left out: {wrong}; up to {most} from 0 to {last} can be "
+            "drawn."
+        )
+        message(sentence.format(wrong=", ".join(wrong)[:60], most=figures.MOST_CURVES, last=d_model - 1))
+    options.report("dims", ",".join(map(str, found)), "")
+    return found or None
+
+
+def own_values(begun: Begun, trace: Trace) -> Values:
+    """What is shown unless a person chooses: the loaded model's d_model, and a length with room for the sentence."""
+    d_model = max(D_MODEL[0], min(D_MODEL[1], begun.model.config.d_model))
+    length = max(LENGTH[0], min(LENGTH[1], max(START_LENGTH, len(trace.source_labels))))
+    return Values(d_model - d_model % 2, length, None, START_K, START_Q)
+
+
+def chosen(begun: Begun, options: Options, trace: Trace, part: str) -> Values:
+    """What the sliders of a part show: from the browser, the session or the link, and bounded."""
+    own = own_values(begun, trace)
+    _merge_browser(begun, options, own)
+    d_model = options.value("d_model", *D_MODEL, own.d_model)
+    if d_model % 2:
+        sentence = _("d_model is {asked}, and the encoding needs an even one: {shown} is shown.")
+        message(sentence.format(asked=d_model, shown=d_model - 1))
+        d_model -= 1
+        options.report("d_model", d_model, own.d_model)
+    length = options.value("length", *LENGTH, own.length)
+    if part == "encoding":
+        return Values(d_model, length, _dims(begun, options, d_model))
+    k, q = (options.value(name, 0, length - 1, start) for name, start in (("k", own.k), ("q", own.q)))
+    return Values(d_model, length, None, k, q)
+
+
+def payload(begun: Begun, trace: Trace, part: str, values: Values) -> dict[str, Any]:
+    """Everything positions.js is handed: see there."""
+    state = current() or begun.state
+    tokens = tuple(trace.source_labels)
+    shown = {"d_model": values.d_model, "length": values.length}
+    more = {"dims": values.dims} if part == "encoding" else {"k": values.k, "q": values.q}
+    return {
+        "part": part,
+        "figures": _templates(part, tokens, figure.theme(), tuple(texts().items())),
+        "values": {**shown, **more},
+        "limits": {"d_model": D_MODEL, "length": LENGTH},
+        "own": begun.model.config.d_model,
+        "tokens": len(tokens),
+        "curves": figures.MOST_CURVES,
+        "revision": state.revision,
+        "big": state.view.big,
+        "texts": figure.texts(),
+    }
+
+
+def _order(begun: Begun) -> None:
+    """Where the loaded model has the same numbers in another order than the paper's, which the sliders draw."""
+    if begun.model.config.positions == "sinusoidal" and begun.model.config.layout == "halves":
+        message(
+            _(
+                "{name} has these numbers in another order, as Marian's models do: all sines stand before all cosines, "
+                "PE(p, i) = sin(p / 10000^(2i/d_model)) and PE(p, {half} + i) the cosine of the same angle. Here they "
+                "are drawn in the paper's order; wavelengths, lengths and dot products are the same in both, and so "
+                "are the map’s blocks, for dimensions i and {half} + i in place of 2i and 2i + 1."
+            ).format(name=begun.model.name, half=begun.model.config.d_model // 2),
+            "note",
+        )
+
+
+def _draw(begun: Begun, options: Options, trace: Trace, part: str) -> None:
+    _order(begun)
+    values = chosen(begun, options, trace, part)
+    _component(key=KEY, data=payload(begun, trace, part, values), on_values_change=lambda: None)
+
+
+def draw_encoding(begun: Begun, options: Options, trace: Trace) -> None:
+    """The table, chosen dimensions with the sentence's tokens on them, wavelengths; sliders for d_model and length."""
+    say(
+        _(
+            "Section 3.5: attention alone does not know the order of its tokens, so every position adds a vector of "
+            "its own, a row of the picture. Left columns change at every position, right ones hardly at all, like the "
+            "digits of a counter. Click a column to draw it below."
+        ),
+        quiet=True,
+    )
+    _draw(begun, options, trace, "encoding")
+
+
+def draw_distance(begun: Begun, options: Options, trace: Trace) -> None:
+    """Dot products of encodings, as a matrix and against p - q, and the linear map M_k; sliders for k and q too."""
+    say(
+        _(
+            "Every diagonal has one colour: the product of two encodings depends on their distance p − q alone. Click "
+            "a column to draw it against p − q. Section 3.5 wants PE(p + k) to be “a linear function” of PE(p): the "
+            "map below turns every pair of dimensions by an angle that depends on k alone."
+        ),
+        quiet=True,
+    )
+    _draw(begun, options, trace, "distance")

@@ -1,0 +1,245 @@
+"""Position lab: the encodings of a trained model exchanged, and what becomes of attention and translation."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import replace
+from typing import Any
+
+import streamlit as st
+
+from pages.components import figure, probing, translation
+from pages.components.comparison import compare, of_page
+from pages.components.descriptions import in_words
+from pages.components.sentences import check, deviation, say
+from pages.frame.frame import Begun, message
+from pages.frame.options import Options
+from pages.frame.state import current, keep, max_tokens
+from pages.lab import heads
+from pages.runtime import cache
+from pages.runtime.queue import TURNS
+from pages.runtime.texts import _
+from transformer.analysis.permutation import Equivariance, equivariance, permutation
+from transformer.figures.permutation import permutation_deviations
+from transformer.inference.pretrained import Pretrained
+from transformer.interventions.sets import Interventions, Reposition
+from transformer.model.tap import SIDES
+from transformer.tracing.trace import Trace
+
+TRAINED = "trained"
+# A deviation below it is rounding: outputs after LayerNorm are of size 1, float32 has 7 digits. Without LayerNorm both
+# may be larger.
+ROUNDING = 1e-4
+FACTORS = (0.0, 0.25, 0.5, 2.0, 4.0, 10.0)
+DEFAULTS = {"shift": 5, "scale": 0.5, "shuffle": 1}
+
+
+def _moves(switches: Interventions, side: str) -> list[Reposition]:
+    """What is done to one side, a move of both sides being one of each."""
+    found = [one for one in switches.switches if isinstance(one, Reposition) and one.covers(side)]
+    return [replace(one, side=side) for one in found]
+
+
+def _set(side: str, moves: list[Reposition]) -> None:
+    """Exchange the moves of one side and leave the other's."""
+    state = current()
+    if state is None:
+        return
+    other = SIDES[1 - SIDES.index(side)]
+    kept = [*state.switches.without(Reposition).switches, *_moves(state.switches, other), *moves]
+    keep(replace(state, switches=Interventions(tuple(kept))))
+
+
+def _choose(side: str) -> None:
+    rule = st.session_state[f"positions_rule_{side}"]
+    _set(side, [] if rule == TRAINED else [Reposition(rule, side, DEFAULTS.get(rule, 0))])
+
+
+def _amount(side: str, rule: str, moves: list[Reposition]) -> None:
+    """Exchange the last move; those that a link brought along before it stay."""
+    _set(side, [*moves[:-1], Reposition(rule, side, st.session_state[f"positions_amount_{side}_{rule}"])])
+
+
+def _control(begun: Begun, side: str, switches: Interventions, tokens: int) -> None:
+    """One side's menu of rules, and the amount of the rule chosen. tokens: how many positions the side takes."""
+    moves = _moves(switches, side)
+    rule = moves[-1].rule if moves else TRAINED
+    labels = {
+        TRAINED: _("as trained"),
+        "remove": _("none"),
+        "shuffle": _("shuffled"),
+        "reverse": _("reversed"),
+        "shift": _("shifted"),
+        "scale": _("scaled"),
+    }
+    key = f"positions_rule_{side}"
+    if begun.arrived or st.session_state.get(key) != rule:
+        st.session_state[key] = rule
+    st.segmented_control(
+        _("Positions of the source") if side == "source" else _("Positions of the target"),
+        list(labels),
+        format_func=labels.__getitem__,
+        key=key,
+        on_change=_choose,
+        args=(side,),
+        required=True,
+    )
+    if len(moves) > 1:
+        said = _("Together, in this order: {moves}. Another choice here takes the place of them all.")
+        message(said.format(moves="; ".join(in_words(Interventions((one,))) for one in moves)), "note")
+    if rule not in DEFAULTS:
+        return
+    amount, key = moves[-1].amount, f"positions_amount_{side}_{rule}"
+    about: dict[str, Any] = {"key": key, "on_change": _amount, "args": (side, rule, moves), "width": 260}
+    if rule == "scale":
+        factors = sorted({*FACTORS, float(amount)})
+        if begun.arrived or st.session_state.get(key) != float(amount):
+            st.session_state[key] = float(amount)
+        st.segmented_control(
+            _("Encodings times"), factors, format_func=lambda one: f"{one:g}", required=True, **{**about, "width": 340}
+        )
+        return
+    if begun.arrived or st.session_state.get(key) != int(amount):
+        st.session_state[key] = int(amount)
+    if rule == "shift":
+        most = max(int(amount), begun.model.config.max_positions - tokens)
+        st.number_input(_("Shifted by"), 1, most, step=1, **about)
+    else:
+        st.number_input(_("Seed of the shuffle"), 0, 9999, step=1, **about)
+
+
+def _says(found: dict[str, Equivariance], positions: bool) -> None:
+    """The check, and what it means. positions: whether the model has any."""
+    without, with_ = found["without"], found["with"]
+    largest = float(without.outputs.max())
+    holds = largest < ROUNDING * max(1.0, float(without.size.max()))
+    name = _("permutation-equivariant without positions: {deviation}") if holds else _(
+        "not permutation-equivariant: {deviation}"
+    )  # fmt: skip
+    check(name.format(deviation=deviation(largest)), holds)
+    text = _(
+        "Without positions the encoder gives every token the same vector in whatever order the tokens come: the "
+        "largest deviation over all layers is {without}, rounding of 32-bit numbers beside outputs of size {size}, and "
+        "no probability of the decoder moves by more than {predicted}."
+    )
+    more = (
+        _("With positions outputs differ by up to {with_}, and probabilities by up to {moved}.")
+        if positions
+        else _("This model was trained without positions, so there is nothing to compare with.")
+    )
+    say(
+        text.format(
+            without=deviation(largest),
+            size=f"{float(without.size[-1]):.2g}",
+            predicted=deviation(without.predicted),
+        ),
+        more.format(with_=f"{float(with_.outputs.max()):.3g}", moved=f"{with_.predicted:.3g}"),
+    )
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _found(_model: Pretrained, _trace: Trace, name: str, seed: int, limit: int) -> dict[str, Equivariance]:
+    """With and without positions; name: the trace's id."""
+    order = permutation(len(_trace.source_ids), seed)
+    without = Interventions((Reposition("remove", "source"),))
+    found = {}
+    with TURNS.turn():
+        for side, switches in (("with", _trace.interventions), ("without", without)):
+            usual = cache.retrace(_model, _trace, switches, limit)
+            moved = _model.retrace(_trace, switches, order=order, limit=limit)
+            found[side] = equivariance(usual, moved, order)
+    return found
+
+
+def draw_equivariance(begun: Begun, options: Options, trace: Trace) -> None:
+    """The source in another order, with positions and without."""
+    limit = begun.model.token_limit(max_tokens())
+    st.markdown(
+        _(
+            "Attention and feed-forward networks treat their input as a set: put the tokens in another order *P*, and "
+            "the outputs come in that order and are otherwise the same, *f*(*Px*) = *P f*(*x*). Only the encodings of "
+            "section 3.5 tell the encoder who stands where."
+        )
+    )
+    left, right = st.columns((1, 4), gap="medium", vertical_alignment="bottom")
+    with left:
+        seed = options.number("seed", _("Another order (seed)"), 0, 9999, 0)
+    found = _found(begun.model, trace, trace.id, seed, limit)
+    order = permutation(len(trace.source_ids), seed)
+    words = html.escape(" ".join(trace.source_labels[place] for place in order))
+    with right:
+        st.html(f'<p class="hs-said" dir="auto">{html.escape(_("The tokens, now:"))} <b>{words}</b></p>')
+    positions = begun.model.config.positions != "none"
+    _says(found, positions)
+    texts = {
+        "title": _("Tokens in another order: does only the order change?"),
+        "with": _("with positions"),
+        "without": _("without positions"),
+        "size": _("typical size of an output"),
+        "x": _("encoder layer"),
+        "y": _("largest deviation"),
+    }
+    found_with = found["with"].outputs.tolist() if positions else []
+    figure.draw(
+        figure.built(
+            permutation_deviations,
+            found_with,
+            found["without"].outputs.tolist(),
+            found["with"].size.tolist(),
+            texts,
+            figure.theme(),
+        ),
+        "permutation",
+        "permutation",
+    )
+
+
+def _try() -> None:
+    """Experiments to begin with, one click each."""
+    moves = {
+        _("No positions in the source"): (Reposition("remove", "source"),),
+        _("Source reversed"): (Reposition("reverse", "source"),),
+        _("Both shifted by 5"): (Reposition("shift", "source", 5), Reposition("shift", "target", 5)),
+        _("Source encodings × 4"): (Reposition("scale", "source", 4),),
+    }
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        st.html(f'<p class="hs-said">{html.escape(_("Try:"))}</p>', width="content")
+        for number, (label, found) in enumerate(moves.items()):
+            st.button(label, key=f"positions_try_{number}", on_click=_switch, args=(found,))
+
+
+def _switch(moves: tuple[Reposition, ...]) -> None:
+    state = current()
+    if state is not None:
+        keep(replace(state, switches=state.switches.without(Reposition) + Interventions(moves)))
+
+
+def draw(begun: Begun, trace: Trace) -> None:
+    """Controls, the pictures of attention before and after, translations and the probe set."""
+    state = heads.merge_browser(current() or begun.state, begun.model, ())
+    if begun.model.config.positions == "none":
+        message(_("This model was trained without positions, so there is nothing to exchange here."), "note")
+    switches = of_page(state.switches, (Reposition,), begun.model)
+    if not switches and begun.model.config.positions != "none":
+        _try()
+    left, right = st.columns(2, gap="medium")
+    for side, column in zip(SIDES, (left, right), strict=True):
+        with column:
+            _control(begun, side, switches, len(trace.source_ids if side == "source" else trace.target_in_ids))
+    compared = compare(begun, trace, switches)
+    says = st.container(key="hs-says")
+    heads.draw(current() or state, compared, cards=False)
+    heads.say(says, compared)
+    translation.draw(compared, given=not trace.own)
+    probing.draw(compared)
+    with st.expander(_("What do the positions do?")):
+        st.markdown(
+            _(
+                "Attention itself sees a set: it compares every query with every key, wherever they stand. Section 3.5 "
+                "therefore adds to each embedding a vector that belongs to its position. **None** adds nothing; "
+                "**shuffled** and **reversed** give tokens the vectors of other tokens of the sentence; **shifted** "
+                "gives token p the vector of position p + k, which leaves all distances as they are; **scaled** "
+                "multiplies them. Reversed and shuffled targets are so at every step of writing, among the tokens "
+                "written so far."
+            )
+        )

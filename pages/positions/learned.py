@@ -1,0 +1,376 @@
+"""Learned positions beside the formula, and what two models that differ in nothing else do beyond their training."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import streamlit as st
+import torch
+
+import transformer
+from pages.components import figure
+from pages.components.sentences import say
+from pages.frame.frame import Begun, message
+from pages.frame.options import Options
+from pages.runtime import cache
+from pages.runtime.queue import TURNS
+from pages.runtime.texts import _
+from transformer.analysis.positions import neighbour_cosines, row_norms
+from transformer.figures import learned_positions as figures
+from transformer.inference.pretrained import Pretrained
+from transformer.model.positions import sinusoidal
+from transformer.probing.probes import task_of
+from transformer.training.tasks import task_pairs
+
+LEARNED, FORMULA = "reverse-learned", "reverse"  # bundled; one line of their recipes differs
+MOST_ROWS = 128  # positions drawn of a long table
+LENGTHS = range(4, 25)  # symbols of the inputs that are counted
+COUNT, SEED = 100, 2017  # inputs of each length; 21 lengths and two models take 1 s of one core
+WANTED = "headscope_exact_wanted"  # in the session: whether the counts are shown
+# Section 3.5 of the paper, of the sinusoidal version.
+QUOTE = "may allow the model to extrapolate to sequence lengths longer than the ones encountered during training"
+ALIKE = 0.3  # cosine of rows that are said to resemble each other; of random rows of 64 numbers it is 0 ± 0.125
+_RANGE = re.compile(r"\b([0-9]{1,4}) to ([0-9]{1,4}) symbols\b")
+
+
+@dataclass(frozen=True)
+class Pair:
+    """learned: the model whose table is looked at; formula: one of the same task with the sinusoidal encoding, or None;
+    task: of both, None if they have none or there is no second model."""
+
+    learned: Pretrained
+    formula: Pretrained | None
+    task: str | None
+
+
+def _bundled(name: str) -> Pretrained | None:
+    """A checkpoint by name; None if there is none or it cannot be opened."""
+    path = cache.checkpoints().get(name)
+    try:
+        return None if path is None else cache.load(name, str(path))
+    except transformer.CheckpointError:
+        return None
+
+
+def _sibling(model: Pretrained) -> Pretrained | None:
+    """The bundled model of the same toy task, which is named as its task, if its positions are the formula's."""
+    task = task_of(model)
+    other = _bundled(task) if task else None
+    return other if other is not None and other.config.positions == "sinusoidal" and task_of(other) == task else None
+
+
+def pair_of(model: Pretrained) -> Pair | None:
+    """What is compared while this model is loaded: itself if its positions are learned, else the bundled one."""
+    learned = model if model.config.positions == "learned" else _bundled(LEARNED)
+    if learned is None or learned.config.positions != "learned":
+        return None
+    formula = _sibling(learned)
+    return Pair(learned, formula, task_of(learned) if formula is not None else None)
+
+
+def _ranges(model: Pretrained) -> list[str]:
+    """The names of a checkpoint's data that say how many symbols its inputs have."""
+    data = model.metrics.get("data")
+    texts = map(str, data) if isinstance(data, list) else ()
+    found = ((text, _RANGE.search(text)) for text in texts)
+    return [text for text, match in found if match and 0 < int(match[1]) <= int(match[2])]
+
+
+def trained_lengths(model: Pretrained) -> tuple[int, int] | None:
+    """Fewest and most symbols of the inputs a toy was trained on, from the name of the data in its metrics.json,
+    "reverse, 1 to 16 symbols, unseen": they are drawn as the training's were. None where it does not say."""
+    for text in _ranges(model):
+        low, high = _RANGE.findall(text)[0]
+        return int(low), int(high)
+    return None
+
+
+def trained_positions(model: Pretrained) -> tuple[int, int] | None:
+    """First and last position that training has seen: the longest inputs and, behind them, </s>. None where the
+    checkpoint does not say, or where all positions were."""
+    lengths = trained_lengths(model)
+    return None if lengths is None or lengths[1] >= model.config.max_positions - 1 else (0, lengths[1])
+
+
+@st.cache_resource(max_entries=1024, show_spinner=False)
+def _exact(_model: Pretrained, name: str, path: str, task: str, length: int) -> float | None:
+    """Share of exact answers to COUNT seeded inputs of a length; None if they do not fit the model's positions."""
+    if length + 1 > _model.config.max_positions:  # with </s>
+        return None
+    pairs = task_pairs(task, COUNT, (length, length), SEED)
+    with TURNS.turn():
+        answers = _model.translate_all([source for source, _answer in pairs])
+    return sum(found == right for found, (_source, right) in zip(answers, pairs, strict=True)) / len(pairs)
+
+
+def exact(model: Pretrained, task: str, length: int) -> float | None:
+    """As `_exact`, measured once for all viewers."""
+    return _exact(model, model.name, cache.identity(model), task, length)
+
+
+def texts() -> dict[str, str]:
+    """Every text of the figures, translated."""
+    return {
+        "position": _("position p"),
+        "dimension": _("dimension"),
+        "value": "PE",
+        "tables": _("Sinusoidal beside learned"),
+        "tables_equation": _("left section 3.5, right Table 3, row E: one learned vector a position"),
+        "trained": _("trained"),
+        "norms": _("Norm of every row"),
+        "norms_equation": _("‖PE(<i>p</i>)‖; of the formula √(<i>d</i><sub>model</sub> / 2)"),
+        "norm": _("norm"),
+        "neighbours": _("Neighbouring rows"),
+        "neighbours_equation": "cos(PE(<i>p</i>), PE(<i>p</i> + 1))",
+        "cosine": _("cosine"),
+        "exact": _("Exact answers by length of the input"),
+        "exact_equation": _("share of inputs whose output is right, letter by letter"),
+        "symbols": _("symbols of the input"),
+        "share": _("exact, %"),
+    }
+
+
+def _introduction(model: Pretrained, pair: Pair) -> str:
+    """Whose table this is, and why that one."""
+    if model.config.positions == "learned":
+        sentence = _("The positions of {name} are learned, one vector each (Table 3, row E of the paper).")
+        return sentence.format(name=model.name)
+    if model.config.positions == "none":
+        sentence = _(
+            "{name} adds no positions at all, so there is nothing of its own to show; {learned} is a bundled model "
+            "whose positions are learned."
+        )
+    else:
+        sentence = _(
+            "{name} adds the encoding of the formula, which is computed and not learned; {learned} is a bundled model "
+            "whose positions are learned."
+        )
+    return sentence.format(name=model.name, learned=pair.learned.name)
+
+
+def _signed(value: float) -> str:
+    """Two places, and a minus that people read as one."""
+    return f"{value:.2f}".replace("-", "−")
+
+
+def _says(table: torch.Tensor, trained: tuple[int, int] | None, name: str) -> str:
+    """What the rows that training has seen have over the others, in numbers."""
+    norms, cosines = row_norms(table), neighbour_cosines(table)
+    if trained is None:
+        sentence = _("Its rows have norms from {low} to {high}; {name} does not say which positions it was trained on.")
+        return sentence.format(low=f"{norms.min():.2f}", high=f"{norms.max():.2f}", name=name)
+    last = trained[1]
+    near = cosines[:last].mean().item()
+    if near >= ALIKE:
+        sentence = _(
+            "{name} saw at most {last} symbols and </s>: only positions 0 to {last} were ever trained. Above the "
+            "dashed line neighbouring rows resemble each other (mean cosine {near}); below it they are still the "
+            "random numbers they began as (mean cosine {far})."
+        )
+    else:
+        sentence = _(
+            "{name} saw at most {last} symbols and </s>: only positions 0 to {last} were ever trained. Above the "
+            "dashed line neighbouring rows have a mean cosine of {near}; below it they are still the random numbers "
+            "they began as (mean cosine {far})."
+        )
+    far = _signed(cosines[last + 1 :].mean().item()) if len(cosines) > last + 1 else "–"
+    return sentence.format(name=name, last=last, near=_signed(near), far=far)
+
+
+def _sources(table: torch.Tensor, model: Pretrained, trained: tuple[int, int]) -> str:
+    """Where the numbers of `_says` come from."""
+    norms, last = row_norms(table), trained[1]
+    inside, outside = norms[: last + 1], norms[last + 1 :]
+    sentence = _(
+        "{name}'s metrics.json names its data: “{data}”. Its longest input has {last} symbols, which take up positions "
+        "0 to {before}; </s> stands at {last}. All rows began as random numbers with variance 1 / d_model, which is a "
+        "norm of about 1. Norms of the trained rows now: {low} to {high}; of the others, which no gradient reached: "
+        "{low_out} to {high_out}."
+    )
+    return sentence.format(
+        name=model.name,
+        data=_ranges(model)[0],
+        last=last,
+        before=last - 1,
+        low=f"{inside.min():.2f}",
+        high=f"{inside.max():.2f}",
+        low_out=f"{outside.min():.2f}",
+        high_out=f"{outside.max():.2f}",
+    )
+
+
+def _tables(pair: Pair) -> None:
+    """Both tables, and what their rows have in common."""
+    model = pair.learned
+    learned = model.model.positions.table.detach()
+    formula = sinusoidal(*learned.shape)
+    shown, theme, labels = min(len(learned), MOST_ROWS), figure.theme(), texts()
+    trained = trained_positions(model)
+    if trained is not None and trained[1] >= shown:
+        trained = (0, shown - 1)
+    names = (_("formula"), model.name)
+    both = dict(zip(names, (formula[:shown].cpu(), learned[:shown].cpu()), strict=True))
+    known = trained_positions(model)
+    say(_says(learned.cpu(), known, model.name))
+    if shown < len(learned):
+        text = _("The first {shown} of {total} positions are drawn.")
+        say(text.format(shown=shown, total=len(learned)), quiet=True)
+    first, second = (table.numpy() for table in both.values())
+    figure.draw(
+        figure.built(figures.tables_beside, first, second, names, trained, theme, labels),
+        "learned_tables",
+        "positions_tables",
+    )
+    if known is not None:
+        with st.expander(_("How is it known which rows were trained?")):
+            say(_sources(learned.cpu(), model, known), quiet=True)
+    left, right = st.columns(2, gap="medium")
+    with left:
+        norms = {name: row_norms(table).numpy() for name, table in both.items()}
+        figure.draw(figure.built(figures.row_norms, norms, trained, theme, labels), "learned_norms", "positions_norms")
+    with right:
+        cosines = {name: neighbour_cosines(table).numpy() for name, table in both.items()}
+        figure.draw(
+            figure.built(figures.neighbour_cosines, cosines, trained, theme, labels),
+            "learned_cosines",
+            "positions_cosines",
+        )
+
+
+def _want(wanted: bool) -> None:
+    st.session_state[WANTED] = wanted
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{100 * share:.0f} %"
+
+
+def _conclusion(models: tuple[Pretrained, ...], shares: dict[str, list[float | None]], last: int) -> str:
+    """What section 3.5 hopes for, and how far either model got beyond the last trained length."""
+    names = [model.name for model in models]
+    right = [[length for length, share in zip(LENGTHS, shares[name], strict=True) if share] for name in names]
+    reach = [max(lengths, default=0) for lengths in right]
+    if max(reach) <= last:
+        sentence = _(
+            "Section 3.5 says sinusoids “{quote}”: here, trained on at most {last} symbols, neither {formula} nor "
+            "{learned} got a single longer input right."
+        )
+    elif reach[1] <= last:
+        sentence = _(
+            "Section 3.5 says sinusoids “{quote}”: here, trained on at most {last} symbols, {formula} got inputs of up "
+            "to {reach} symbols right ({share} of those with {next}), {learned} none beyond {last}."
+        )
+    else:
+        sentence = _(
+            "Section 3.5 says sinusoids “{quote}”: here, trained on at most {last} symbols, {formula} got inputs of up "
+            "to {reach} symbols right ({share} of those with {next}), {learned} of up to {other} ({other_share} of "
+            "those with {next})."
+        )
+    at_next = [_percent(shares[name][LENGTHS.index(last + 1)]) for name in names]
+    return sentence.format(
+        quote=QUOTE,
+        last=last,
+        next=last + 1,
+        formula=names[0],
+        learned=names[1],
+        share=at_next[0],
+        other_share=at_next[1],
+        reach=reach[0],
+        other=reach[1],
+    )
+
+
+def _results(models: tuple[Pretrained, ...], shares: dict[str, list[float | None]]) -> None:
+    """The figure, and in words what happens where training ended."""
+    trained = trained_lengths(models[-1])
+    drawn = figure.built(figures.exact_by_length, list(LENGTHS), shares, trained, figure.theme(), texts())
+    figure.draw(drawn, "learned_exact", "positions_exact")
+    said = []
+    for model in models:
+        found = dict(zip(LENGTHS, shares[model.name], strict=True))
+        lengths = trained_lengths(model)
+        if lengths is not None and {lengths[1], lengths[1] + 1} <= found.keys():
+            last = lengths[1]
+            sentence = _(
+                "{name}: {within} exact at {last} symbols, the longest it was trained on; {after} at {next}, {far} at "
+                "{most}."
+            )
+            text = sentence.format(
+                name=model.name,
+                within=_percent(found[last]),
+                last=last,
+                after=_percent(found[last + 1]),
+                next=last + 1,
+                far=_percent(found[LENGTHS[-1]]),
+                most=LENGTHS[-1],
+            )
+            said.append(text)
+        cut = [length for length, share in found.items() if share is None]
+        if cut:
+            sentence = _(
+                "{name} has {positions} positions: inputs of {length} symbols and more do not fit, </s> included."
+            )
+            said.append(sentence.format(name=model.name, positions=model.config.max_positions, length=cut[0]))
+    if trained is not None and trained[1] + 1 in LENGTHS and trained_lengths(models[0]) == trained:
+        say(_conclusion(models, shares, trained[1]))
+    say(*said, quiet=True)
+
+
+def _beyond(models: tuple[Pretrained, ...], task: str) -> None:
+    """Exact answers by length, length by length: whatever a person clicks meanwhile ends it, and what was counted is
+    kept for all."""
+    if not st.session_state.get(WANTED):
+        label = _("Count exact answers at {low} to {high} symbols, {count} inputs each")
+        st.button(
+            label.format(low=LENGTHS[0], high=LENGTHS[-1], count=COUNT),
+            key="hs-exact-start",
+            on_click=_want,
+            args=(True,),
+        )
+        return
+    place, button = st.empty(), st.empty()
+    button.button(_("Stop"), key="hs-exact-stop", on_click=_want, args=(False,))
+    shares: dict[str, list[float | None]] = {model.name: [] for model in models}
+    for number, length in enumerate(LENGTHS):
+        text = _("inputs of {length} symbols, up to {most}").format(length=length, most=LENGTHS[-1])
+        place.progress(number / len(LENGTHS), text=text)
+        for model in models:
+            shares[model.name].append(exact(model, task, length))
+    place.empty()
+    button.empty()
+    _results(models, shares)
+
+
+def draw_learned(begun: Begun, options: Options) -> None:
+    """The learned table of the loaded model, or of a bundled one, beside the formula; beyond the trained length."""
+    pair = pair_of(begun.model)
+    if pair is None:
+        message(
+            _("No checkpoint with learned positions was found beside this one; {name} is bundled.").format(name=LEARNED)
+        )
+        return
+    message(_introduction(begun.model, pair), "note")
+    _tables(pair)
+    if pair.formula is None or pair.task is None:
+        toys = tuple(one for one in map(_bundled, (FORMULA, LEARNED)) if one is not None)
+        if len(toys) < 2:
+            return
+        models, task = toys, task_of(toys[0])
+    else:
+        models, task = (pair.formula, pair.learned), pair.task
+    if task is None or any(task_of(one) != task for one in models):
+        return
+    if (models[0].name, models[1].name) == (FORMULA, LEARNED):
+        sentence = _(
+            "{formula} and {learned} were trained on the same data with the same settings; one line of their recipes "
+            "differs, the positions. What does either do with longer inputs than it has seen?"
+        )
+    else:
+        sentence = _(
+            "{formula} was trained for the same task as {learned}, with the encoding of the formula. What does either "
+            "do with longer inputs than it has seen?"
+        )
+    st.subheader(_("Beyond the trained length"), anchor=False)
+    say(sentence.format(formula=models[0].name, learned=models[1].name))
+    st.fragment(_beyond)(models, task)

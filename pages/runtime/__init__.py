@@ -1,0 +1,1 @@
+"""Caches, the queue of passes, background jobs, workarounds for Streamlit."""

@@ -1,0 +1,35 @@
+"""Texts a person reads go through `_`; English is the source, translations lie in `locale/`."""
+
+from __future__ import annotations
+
+import gettext
+import re
+from functools import lru_cache
+
+from transformer.paths import app_folder
+
+# What begins markup in Streamlit's Markdown: emphasis, code, links and images, HTML and entities, formulas, its own
+# directives (:red[...], :material/...:, :smile:), addresses; lists and headings where a line begins. No more than that:
+# a screen reader is given the label as it is written here, escapes included.
+_MARKDOWN = re.compile(
+    r"[\\`*_\[\]<>&|~$:^@]|(?<=material)/|^[#+=-]|(?<=^www)\.|(?<=\Wwww)\.|(?<=^\d)[.)]|(?<=^\d\d)[.)]"
+)
+# What Streamlit replaces after Markdown has been read, where no escape helps: arrows and dashes, and its own logo.
+_REPLACED = re.compile(r"(?<=[-<>=~])(?=[-<>=])|(?<=:)(?=streamlit:)")
+
+
+def plain_markdown(text: str) -> str:
+    """Text that Streamlit's Markdown shows letter by letter, for labels that Streamlit reads as Markdown: every sign
+    that could begin markup is escaped, lines become one line."""
+    parted = _REPLACED.sub("\u2060", " ".join(text.split()))  # a word joiner, which takes no room
+    return _MARKDOWN.sub(lambda sign: "\\" + sign[0], parted)
+
+
+@lru_cache(maxsize=8)
+def _catalogue(language: str) -> gettext.NullTranslations:
+    return gettext.translation("headscope", app_folder() / "locale", [language], fallback=True)
+
+
+def _(text: str) -> str:
+    """The text in the language of the page."""
+    return _catalogue("en").gettext(text)

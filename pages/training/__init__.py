@@ -1,0 +1,1 @@
+"""Training: a model learns while you watch."""

@@ -1,0 +1,136 @@
+"""Beside the form: what a run will take, the buttons that begin one, models that come as zips, and the equations."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+
+import streamlit as st
+
+from pages.components.sentences import say
+from pages.frame.frame import message, switch_checkpoint
+from pages.frame.state import current, keep
+from pages.runtime import session_models
+from pages.runtime.texts import _, plain_markdown
+from pages.training import presets as presets
+from pages.training import runs
+from pages.training.descriptions import summary, title
+from pages.training.form import Chosen
+from transformer.view.bundle import script, style
+from transformer.view.learning_ask import FileError, read_file
+
+FILE = "training_file"
+LOOK = timedelta(seconds=5)  # between two looks at how many train
+
+_file = st.components.v2.component("headscope.training_file", js=script("training_file.js"), css=style("training.css"))
+
+
+def _notice(*sentences: str) -> None:
+    state = current()
+    if state is not None:
+        keep(replace(state, notices=(*state.notices, *sentences)))
+
+
+def _loaded() -> None:
+    """A zip that a person brought: open it, or say why not. A callback, so that the menu of checkpoints has it."""
+    state, found = current(), st.session_state.get(FILE)
+    if state is None or found is None:
+        return
+    try:
+        file = read_file(found.get("file"))
+        if file is None:
+            return
+        name, said = session_models.add(file.name.removesuffix(".zip"), file.data, state.checkpoint)
+    except (FileError, session_models.CheckpointError) as error:
+        _notice(_("The file cannot be loaded: {error}.").format(error=error))
+        return
+    switch_checkpoint(name)
+    _notice(_("Loaded, and open now on every page, for this session alone: {name}.").format(name=name), *said)
+
+
+def begin_buttons(chosen: Chosen) -> None:
+    """Train, or train beside its reference; and beforehand what it will take."""
+    shop, experiment = runs.shop(), chosen.experiment
+    if shop.most < 1:
+        message(_("This server trains no models; who runs it can allow some, with headscope --trainings N."), "note")
+    said: list[str] = []
+    other = presets.reference(chosen.preset, experiment) if experiment is not None else None
+    if any(one.experiment == other for one in runs.watched()):
+        other = None
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hs-training-begin"):
+        ready = experiment is not None and shop.most > 0
+        if st.button(_("Train"), type="primary", disabled=not ready, key="training_train") and experiment is not None:
+            said = runs.train(experiment)
+        if other is not None and experiment is not None:
+            label = _("Train both: {other}, and this").format(other=title(other, presets.plain()))
+            if st.button(plain_markdown(label), disabled=not ready, key="training_both"):
+                said = [*runs.train(other, first=True), *runs.train(experiment)]
+        if experiment is not None and shop.most > 0:
+            _outlook(summary(experiment, presets.plain()), shop.seconds)
+    for sentence in said:
+        message(sentence)
+
+
+@st.fragment(run_every=LOOK)
+def _outlook(what: str, seconds: float) -> None:
+    """What is said before anyone presses, and a process that has imported torch meanwhile."""
+    shop = runs.shop()
+    shop.prepare()
+    line = (
+        _("{running} of {most} trainings run now, {waiting} wait in the line.")
+        if shop.running >= shop.most
+        else _("{running} of {most} trainings run now: it begins at once.")
+    )
+    say(
+        _("{what}; at most {seconds:g} s.").format(what=what[:1].upper() + what[1:], seconds=seconds),
+        line.format(running=shop.running, most=shop.most, waiting=shop.waiting),
+        quiet=True,
+    )
+
+
+def load_file() -> None:
+    """The field for a zip."""
+    state = current()
+    big = state is not None and state.view.big
+    label = _("Load a model (zip, 16 MB at most)")
+    _file(key=FILE, data={"label": label, "accept": ".zip", "big": big, "texts": {}}, on_file_change=_loaded)
+
+
+def about() -> None:
+    """What the page shows, with its equations."""
+    st.markdown(
+        _(
+            "A Transformer is trained from random weights, here and now. Each step draws a batch of inputs, compares "
+            "what the model predicts for every next token with the right one, and moves all weights a little against "
+            "the gradient of the **loss** (sections 5.3 and 5.4; with label smoothing the right answer's probability "
+            "is shared out a little before):"
+        )
+    )
+    st.latex(r"\mathcal{L} = -\frac{1}{n} \sum_{t=1}^{n} \log p(y_t \mid y_1, \ldots, y_{t-1},\, x)")
+    st.markdown(
+        _(
+            "While it trains, the decoder is fed the right answer up to each place, whatever it would have written "
+            "itself: **teacher forcing**. Used, it is fed what it wrote: **free-running**. Both are measured on "
+            "inputs that training never sees, as the share of outputs of which every token is right:"
+        )
+    )
+    st.latex(
+        r"\hat{y}_t = \arg\max_y\; p(y \mid y_1, \ldots, y_{t-1},\, x) \quad\text{(forced)} \qquad "
+        r"\hat{y}_t = \arg\max_y\; p(y \mid \hat{y}_1, \ldots, \hat{y}_{t-1},\, x) \quad\text{(free-running)}"
+    )
+    st.markdown(
+        _(
+            "The causal mask (section 3.2.3) is what makes the first honest about the second. The **learning rate** "
+            "rises over the warm-up steps and then falls with the square root of the step, as in equation 3 of section "
+            "5.3, here with its largest value chosen, and at the end in a straight line down to 0:"
+        )
+    )
+    st.latex(r"\eta(t) = \eta_{\max} \min\!\left(\frac{t}{t_w},\, \sqrt{\frac{t_w}{t}}\right)")
+    st.markdown(
+        _(
+            "The heads shown are those of one fixed input that is never trained on, recorded at about a hundred steps, "
+            "more of them early; the slider goes back through them without the server. A run goes on while you look at "
+            "another page, and ends when its tab is closed. The model of a run that ended is in the menu of "
+            "checkpoints of every page, for you alone; download it as a zip to keep it."
+        )
+    )

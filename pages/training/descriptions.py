@@ -1,0 +1,106 @@
+"""Experiments in words: what one trains, and what it has otherwise than another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pages.runtime.texts import _
+from transformer.live_training.experiment import Experiment
+
+TASK = ("task", "shift", "pairs", "alphabet", "shortest", "longest")
+SAID = ("layers", "heads", "d_model", "steps", "batch", "seed")  # in every line that says what will be trained
+
+
+def task_words(experiment: Experiment) -> str:
+    """What is learned, in a word or two."""
+    return {
+        "copy": _("copy"),
+        "reverse": _("reverse"),
+        "sort": _("sort"),
+        "shift": _("shift by {k}").format(k=experiment.shift),
+        "own": _("own pairs"),
+    }[experiment.task]
+
+
+def lengths_words(experiment: Experiment) -> str:
+    if experiment.shortest == experiment.longest:
+        return _("length {n}").format(n=experiment.longest)
+    return _("length {low} to {high}").format(low=experiment.shortest, high=experiment.longest)
+
+
+def phrase(name: str, experiment: Experiment) -> str:
+    """What an experiment has in a field, said of it where another has something else."""
+    value = getattr(experiment, name)
+    counted = {
+        "alphabet": _("{n} symbols"),
+        "layers": _("{n} + {n} layers"),
+        "heads": _("one head") if value == 1 else _("{n} heads"),
+        "d_model": _("d_model {n}"),
+        "d_ff": _("d_ff {n}"),
+        "d_k": _("d_k d_model / heads") if value is None else _("d_k {n}"),
+        "steps": _("{n} steps"),
+        "batch": _("{n} inputs a step"),
+        "peak_rate": _("learning rate {n}"),
+        "warmup": _("warm-up of {n} steps") if value else _("no warm-up"),
+        "smoothing": _("label smoothing {n}") if value else _("no label smoothing"),
+        "dropout": _("dropout {n}") if value else _("no dropout"),
+        "seed": _("seed {n}"),
+    }
+    if name in counted:
+        return counted[name].format(n=f"{value:g}" if isinstance(value, float) else value)
+    named = {
+        ("scaling", True): _("scaled"),
+        ("scaling", False): _("not scaled"),
+        ("causal", True): _("with the causal mask"),
+        ("causal", False): _("no causal mask"),
+        ("residual", True): _("with residual connections"),
+        ("residual", False): _("no residual connections"),
+        ("positions", "sinusoidal"): _("sinusoidal positions"),
+        ("positions", "learned"): _("learned positions"),
+        ("positions", "none"): _("no positions"),
+        ("norm", "post"): _("LayerNorm after"),
+        ("norm", "pre"): _("LayerNorm before"),
+        ("norm", "none"): _("no LayerNorm"),
+        ("activation", "relu"): "ReLU",
+        ("activation", "gelu"): "GELU",
+    }
+    if name in ("task", "shift"):
+        return task_words(experiment)
+    if name in ("shortest", "longest"):
+        return lengths_words(experiment)
+    return _("other pairs") if name == "pairs" else named[name, value]
+
+
+def differences_words(experiment: Experiment, other: Experiment) -> list[str]:
+    """What it has otherwise than the other, the smaller first; none for the same experiment."""
+    return list(dict.fromkeys(phrase(name, experiment) for name in experiment.differences(other)))
+
+
+def _unusual(experiment: Experiment, plain: Experiment, but: tuple[str, ...]) -> list[str]:
+    """What it has otherwise than the plain model, but for fields that are said anyway."""
+    said = [phrase(name, experiment) for name in experiment.differences(plain) if name not in (*TASK, *but)]
+    return list(dict.fromkeys(said))
+
+
+def title(experiment: Experiment, plain: Experiment) -> str:
+    """Task, and what else is not plain: "reverse, no causal mask". plain: the model of the paper, on any task."""
+    return ", ".join([task_words(experiment), *_unusual(experiment, plain, ("steps",))])
+
+
+def labels(experiments: Sequence[Experiment], plain: Experiment) -> list[str]:
+    """Short names of runs that are laid over each other: of the first what it is, of the others what differs."""
+    found: list[str] = []
+    for experiment in experiments:
+        said = ", ".join(differences_words(experiment, experiments[0])) if found else title(experiment, plain)
+        said = said or _("the same again")
+        found.append(said if said not in found else f"{said} ({found.count(said) + 1})")
+    return found
+
+
+def summary(experiment: Experiment, plain: Experiment) -> str:
+    """The whole experiment in a line, of what is as usual the sizes only."""
+    parts = [task_words(experiment)]
+    if experiment.task != "own":
+        parts += [phrase("alphabet", experiment), lengths_words(experiment)]
+    parts += [phrase(name, experiment) for name in SAID]
+    return ", ".join([*parts, *_unusual(experiment, plain, SAID)])

@@ -1,0 +1,126 @@
+"""What the paper predicts of a switch and what happened here, in sentences with the measured numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from pages.runtime.texts import _
+from pages.training.descriptions import phrase
+from pages.training.runs import Watched
+from transformer.live_training.experiment import Experiment
+from transformer.live_training.findings import REACHED, Finding, findings
+
+
+def rows(runs: Sequence[Watched], names: Sequence[str]) -> list[dict[str, Any]]:
+    """A row for each run but the first, as `view.learning_pack` describes them. names: of the runs."""
+    seen = [one for one in runs if one.run.opening is not None and one.run.frames]
+    if not runs or runs[0] not in seen:
+        return []
+    told = [(one.experiment, one.run.opening, tuple(one.run.frames), one.run.reason == "steps") for one in seen]
+    found = []
+    for finding in findings(told):  # type: ignore[arg-type]
+        one, first = seen[finding.run], seen[0]
+        both = all(run.run.reason == "steps" for run in (one, first))
+        found.append(
+            {
+                "run": one.run.id,
+                "title": names[runs.index(one)],
+                "predicts": predicts(finding, one.experiment),
+                "happened": happened(finding, names[0], both, one.run.ended and first.run.ended),
+                "section": finding.section,
+                "verdict": {True: "as predicted", False: "differs", None: "open"}[finding.agrees],
+            }
+        )
+    return found
+
+
+def predicts(finding: Finding, experiment: Experiment) -> str:
+    """What section 3 to 6 lead one to expect; why nothing, if nothing."""
+    said = {
+        "mask": _(
+            "Without the mask every place sees the token it is to predict: fed the right answer it makes no mistake, "
+            "and free-running, where that token is not there yet, it fails."
+        ),
+        "positions": _("Without positions nothing tells the order of the input: what depends on it is not learned."),
+        "learned-positions": _("Learned and sinusoidal positions do nearly alike."),
+        "scaling": _(
+            "Without the division by √d_k, products of large queries and keys push the softmax to where it has hardly "
+            "a gradient: learning is slow, or stuck."
+        ),
+        "scaling-small": _("At a small d_k the division matters little: both do alike."),
+        "heads": _("A single head does worse than several."),
+        "d_k": _("Smaller queries and keys do worse."),
+        "size": _("The bigger model does better."),
+        "dropout": _("Dropout helps: less is learned by heart."),
+        "smoothing": _("With label smoothing the loss on unseen inputs is larger, and more outputs are right."),
+        "residual": _(
+            "The paper has residual connections around every sub-layer, for depth is hard to train without (He et al. "
+            "2016): without them it does worse."
+        ),
+        "norm": _(
+            "The paper has LayerNorm after every sub-layer, which shortens training (Ba et al. 2016): without it does "
+            "worse."
+        ),
+    }
+    if finding.prediction:
+        return said[finding.prediction]
+    differs = [name for name in finding.differs if name != "seed"]
+    if not differs:
+        return _("Nothing: the same experiment from other random numbers. What differs is chance.")
+    parts = list(dict.fromkeys(phrase(name, experiment) for name in differs))
+    if len(parts) == 1:
+        return _("Nothing: the paper does not speak of this ({what}).").format(what=parts[0])
+    return _("{count} things differ at once ({what}): which of them did what cannot be told apart.").format(
+        count=len(parts), what=", ".join(parts)
+    )
+
+
+def percent(share: float | None) -> str:
+    """Half a tenth is rounded up, as the curves beside it do."""
+    return "–" if share is None else f"{math.floor(1_000 * share + 0.5) / 10:.1f}".removesuffix(".0") + " %"
+
+
+def _loss(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}" if value >= 0.0995 else f"{value:.4f}"
+
+
+def happened(finding: Finding, first: str, both: bool, ended: bool) -> str:
+    """The numbers of the run and of the first. both: made all their steps; ended: both ended, perhaps early."""
+    here, there = finding.here, finding.reference
+    said = []
+    if not both:
+        sentence = _("It ended early, at step {step}:") if ended else _("So far, at step {step}:")
+        said.append(sentence.format(step=f"{here.step:,}"))
+    said.append(
+        _("free-running {here} right, {first}: {there}.").format(
+            here=percent(here.exact), first=first, there=percent(there.exact)
+        )
+    )
+    if finding.prediction == "mask":
+        said.append(
+            _("Teacher-forced {here}, against {there}.").format(here=percent(here.forced), there=percent(there.forced))
+        )
+    said.append(
+        _("Loss on unseen inputs {here}, against {there}.").format(
+            here=_loss(here.validation_loss), there=_loss(there.validation_loss)
+        )
+    )
+    reached = percent(REACHED)
+    if here.reached is not None and there.reached is not None:
+        sentence = _("{reached} right from step {here} on, against {there}.")
+        said.append(sentence.format(reached=reached, here=f"{here.reached:,}", there=f"{there.reached:,}"))
+    elif there.reached is not None:
+        sentence = _("{first} has {reached} right from step {there} on, this one never had.")
+        said.append(sentence.format(first=first, reached=reached, there=f"{there.reached:,}"))
+    elif here.reached is not None:
+        sentence = _("{reached} right from step {here} on, which {first} never had.")
+        said.append(sentence.format(reached=reached, here=f"{here.reached:,}", first=first))
+    if finding.prediction.startswith("scaling"):
+        sentence = _("Before the first step the largest weight of a row was {here} on average, against {there}.")
+        said.append(sentence.format(here=f"{here.largest_first:.2f}", there=f"{there.largest_first:.2f}"))
+    if both and finding.prediction and finding.agrees is None:
+        said.append(_("Too little was learned to tell."))
+    text = " ".join(said)
+    return text[:1].upper() + text[1:]

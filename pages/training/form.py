@@ -1,0 +1,209 @@
+"""What is to be trained: presets in sight, every field folded below, all of it in the link but a person's own pairs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import streamlit as st
+
+from pages.components.sentences import say
+from pages.frame.frame import capital, message
+from pages.frame.options import Options
+from pages.runtime.texts import _
+from pages.training import presets as presets
+from pages.training.descriptions import differences_words
+from transformer.live_training.experiment import BOUNDS, CHOICES, LARGEST_D_K, LARGEST_RATE, Experiment, ExperimentError
+from transformer.live_training.pairs import MOST, read_pairs
+
+PAIRS = "headscope_pairs"  # what was typed, which no link and no other session holds
+LONGEST = 400_000  # characters of the pairs; 2,000 of 64 + 64 and what stands between take 260,000
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """preset: its name; experiment: what is chosen, None if something is wrong with it, which was said; place: where
+    what begins it is drawn, before the fields."""
+
+    preset: str
+    experiment: Experiment | None
+    place: st.delta_generator.DeltaGenerator
+
+
+def form(options: Options) -> Chosen:
+    name = str(
+        options.segment(
+            "preset", _("What to train"), presets.names(), presets.FIRST, presets.label, hidden=True, alone=True
+        )
+    )
+    look = st.container(key="hs-training-look")
+    basis = presets.base(name)
+    task = str(options.choice("task", CHOICES["task"], presets.OWN if name == presets.OWN else basis.task))
+    pairs = _pairs() if task == presets.OWN else None
+    place = st.container(gap="small")
+    values = _fields(options, basis, task)
+    found: Experiment | None
+    try:
+        found = replace(basis, **values, task=task, pairs=read_pairs(pairs) if pairs is not None else ())
+    except ExperimentError as error:
+        with place:
+            if pairs is not None and not pairs.strip():
+                message(_("Paste your pairs, an input and its answer on each line; then they can be trained."), "note")
+            else:
+                message(f"{capital(error)}.", "error")
+        found = None
+    with look:
+        say(_look_for(name, found))
+    return Chosen(name, found, place)
+
+
+def _look_for(name: str, found: Experiment | None) -> str:
+    """What to look for in a preset, or what is no longer as it says."""
+    preset = presets.preset(name)
+    changed = found.differences(preset) if found is not None and preset is not None else ()
+    if found is None or preset is None or set(changed) <= {"steps", "seed"}:
+        return presets.look_for(name)
+    what = ", ".join(differences_words(found, preset))
+    return _("{preset}, changed: {what}.").format(preset=presets.label(name), what=what)
+
+
+def _typed() -> None:
+    st.session_state[PAIRS] = st.session_state.get("training_pairs", "")
+
+
+def _pairs() -> str:
+    """The field of a person's own pairs; what was typed stays, whatever becomes of it."""
+    kept = st.session_state.get(PAIRS, "")
+    if st.session_state.get("training_pairs") != kept:
+        st.session_state["training_pairs"] = kept
+    found = st.text_area(
+        _("Your pairs: an input, a tab or a comma, and its answer, one pair on each line, up to {most:,}").format(
+            most=MOST
+        ),
+        key="training_pairs",
+        on_change=_typed,
+        height=120,
+        max_chars=LONGEST,
+        placeholder="one, eins\ntwo, zwei\nthree, drei",
+        help=_("They stay in this session: no link and no other visitor gets them."),
+    )
+    return str(found)
+
+
+def _fields(options: Options, basis: Experiment, task: str) -> dict[str, Any]:
+    """Every field, folded. Returns what is chosen, by the fields' names in `Experiment`."""
+    with st.expander(_("Details: task, model, the paper's switches, training")):
+        columns = st.columns(4, gap="medium")
+        with columns[0]:
+            found = _task_fields(options, basis, task)
+        with columns[1]:
+            found |= _model_fields(options, basis)
+        with columns[2]:
+            found |= _switch_fields(options, basis)
+        with columns[3]:
+            found |= _training_fields(options, basis)
+    return found
+
+
+def _heading(text: str) -> None:
+    st.html(f'<h2 class="hs-tr-title">{text}</h2>')
+
+
+def _whole(options: Options, basis: Experiment, *fields: tuple[str, str, str]) -> dict[str, int]:
+    """Whole numbers: (name in `Experiment` and in links, label, what it is) each."""
+    return {
+        name: options.number(name, label, *BOUNDS[name], getattr(basis, name), help=about)
+        for name, label, about in fields
+    }
+
+
+def _task_fields(options: Options, basis: Experiment, task: str) -> dict[str, Any]:
+    _heading(_("Task"))
+    words = {
+        "copy": _("copy"), "reverse": _("reverse"), "sort": _("sort"), "shift": _("shift by k"), "own": _("own pairs"),
+    }  # fmt: skip
+    about = _("One right answer for every input, so that seconds show what a translation (section 6.1) shows in days.")
+    options.choose("task", _("Task"), CHOICES["task"], task, words.__getitem__, help=about)
+    if task == presets.OWN:
+        return {}
+    many = _("So many symbols, the first of a to z and A to Z; each has an embedding of its own (section 3.4).")
+    short = _("Symbols of the shortest input. Where each stands only the positions say (section 3.5).")
+    long = _("Symbols of the longest input. Attention links any two in one step, however far (section 4).")
+    found: dict[str, Any] = _whole(
+        options,
+        basis,
+        ("alphabet", _("Symbols"), many),
+        ("shortest", _("Shortest input"), short),
+        ("longest", _("Longest input"), long),
+    )
+    if task == "shift":
+        about = _("Each symbol becomes the k-th after it in the alphabet and keeps its place (section 3.5).")
+        found["shift"] = options.number("shift", _("k"), 1, BOUNDS["alphabet"][1] - 1, basis.shift, help=about)
+    return found
+
+
+def _model_fields(options: Options, basis: Experiment) -> dict[str, Any]:
+    _heading(_("Model"))
+    layers = _("N of section 3.1: so many in the encoder, and as many in the decoder. The paper: 6.")
+    heads = _("h of section 3.2.2: attention side by side, each in a space of its own. The paper: 8.")
+    d_model = _("Numbers that stand for a token (section 3.1); even, and divisible by the heads. The paper: 512.")
+    d_ff = _("Neurons of each feed-forward network (section 3.3). The paper: 2048.")
+    found: dict[str, Any] = _whole(
+        options,
+        basis,
+        ("layers", _("Layers, each side"), layers),
+        ("heads", _("Heads"), heads),
+        ("d_model", "d_model", d_model),
+        ("d_ff", "d_ff", d_ff),
+    )
+    about = _("Numbers of a query and of a key (section 3.2.1); 0: d_model / heads, as in the paper.")
+    found["d_k"] = options.number("d_k", "d_k", 0, LARGEST_D_K, basis.d_k or 0, help=about) or None
+    return found
+
+
+def _switch_fields(options: Options, basis: Experiment) -> dict[str, Any]:
+    _heading(_("The paper's parts"))
+    found: dict[str, Any] = {}
+    about = _("Scores are divided by √d_k, else large ones leave the softmax hardly a gradient (section 3.2.1).")
+    found["scaling"] = options.toggle("scaled", _("Scaling by √d_k"), basis.scaling, help=about)
+    about = _("The decoder does not see what it is yet to write (section 3.2.3).")
+    found["causal"] = options.toggle("mask", _("Causal mask"), basis.causal, help=about)
+    about = _("What enters a sub-layer is added to what it computes (section 3.1).")
+    found["residual"] = options.toggle("residual", _("Residual connections"), basis.residual, help=about)
+    positions = {"sinusoidal": _("sinusoidal"), "learned": _("learned"), "none": _("none")}
+    about = _("What tells places apart: sine and cosine, or a learned table (section 3.5; Table 3, row E).")
+    found["positions"] = options.choose(
+        "encoding", _("Positions"), CHOICES["positions"], basis.positions, positions.__getitem__, help=about
+    )
+    norms = {"post": _("after, as in the paper"), "pre": _("before"), "none": _("none")}
+    about = _("After the sum, as in section 3.1, or before each sub-layer, as most models since do.")
+    found["norm"] = options.choose("norm", "LayerNorm", CHOICES["norm"], basis.norm, norms.__getitem__, help=about)
+    kinds = {"relu": "ReLU", "gelu": "GELU"}
+    about = _("Between the two halves of the feed-forward network: max(0, x) in section 3.3.")
+    found["activation"] = options.choose(
+        "activation", _("Activation"), CHOICES["activation"], basis.activation, kinds.__getitem__, help=about
+    )
+    return found
+
+
+def _training_fields(options: Options, basis: Experiment) -> dict[str, Any]:
+    _heading(_("Training"))
+    steps = _("Times that the weights are moved (section 5.2). The paper: 100,000.")
+    batch = _("Inputs of a step (section 5.1). The paper: about 25,000 tokens.")
+    wholes = ("steps", _("Steps"), steps), ("batch", _("Inputs a step"), batch)
+    found: dict[str, Any] = _whole(options, basis, *wholes)
+    about = _("The largest of the schedule (section 5.3); Adam divides by how much each weight's gradient varies.")
+    found["peak_rate"] = options.fraction(
+        "rate", _("Learning rate"), 0.00001, LARGEST_RATE, basis.peak_rate, 0.001, "%.5f", help=about
+    )
+    about = _("Steps over which the rate rises to its largest (section 5.3); 0: the largest at once. The paper: 4,000.")
+    found |= _whole(options, basis, ("warmup", _("Warm-up"), about))
+    about = _("Share of the right answer's probability that all others get instead (section 5.4). The paper: 0.1.")
+    found["smoothing"] = options.fraction(
+        "smoothing", _("Label smoothing"), 0.0, 0.9, basis.smoothing, 0.05, "%.2f", help=about
+    )
+    about = _("Share of numbers that are left out at random while it trains (section 5.4). The paper: 0.1.")
+    found["dropout"] = options.fraction("dropout", _("Dropout"), 0.0, 0.9, basis.dropout, 0.05, "%.2f", help=about)
+    about = _("What all that is random follows, first weights and inputs; the same seed gives the same result.")
+    found |= _whole(options, basis, ("seed", _("Seed"), about))
+    return found

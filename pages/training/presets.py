@@ -1,0 +1,95 @@
+"""The experiments one begins with, in words: the paper's model, the same with one thing taken away, other tasks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pages.runtime.texts import _
+from transformer.live_training.experiment import Experiment, ExperimentError
+from transformer.live_training.presets import PRESETS, partner
+
+OWN = "own"  # not among PRESETS: its pairs are yet to come
+FIRST = "reverse"
+
+
+def names() -> list[str]:
+    """Those one chooses from; what is there to be laid beside another only is trained with it."""
+    return [*(name for name in PRESETS if name != "wide"), OWN]
+
+
+def preset(name: str) -> Experiment | None:
+    """What a preset trains; None for own pairs, until there are some."""
+    return PRESETS.get(name)
+
+
+def base(name: str) -> Experiment:
+    """What the fields of a preset begin with."""
+    return PRESETS.get(name) or PRESETS[FIRST]
+
+
+def reference(name: str, experiment: Experiment) -> Experiment | None:
+    """The experiment to lay beside it: the same, but with what the preset takes away. None if there is none such."""
+    other = partner(name) if name in PRESETS else None
+    if other is None:
+        return None
+    back = {field: getattr(PRESETS[other], field) for field in PRESETS[name].differences(PRESETS[other])}
+    try:
+        found = replace(experiment, **back)
+    except ExperimentError:  # what else was changed allows the one and not the other
+        return None
+    return found if found.differences(experiment) else None
+
+
+def plain() -> Experiment:
+    """The model of the paper in small, which runs are named against."""
+    return replace(PRESETS[FIRST])
+
+
+def label(name: str) -> str:
+    return {
+        "reverse": _("Reverse"),
+        "copy": _("Copy"),
+        "sort": _("Sort"),
+        "shift": _("Shift"),
+        "no-mask": _("No causal mask"),
+        "no-positions": _("No positions"),
+        "wide-unscaled": _("No scaling"),
+        "one-head": _("One head"),
+        "no-residual": _("No residuals"),
+        "pre-norm": _("Pre-norm"),
+        "no-norm": _("No LayerNorm"),
+        "no-warmup": _("No warm-up"),
+        "learned-positions": _("Learned positions"),
+        OWN: _("Your own pairs"),
+    }.get(name, name)
+
+
+def look_for(name: str) -> str:
+    """What to look for while it trains, in a line."""
+    return {
+        "reverse": _(
+            "The paper's model in small. Cross-attention turns from a grey field into a diagonal from corner to "
+            "corner, and with it free-running exact match climbs from 0 to all."
+        ),
+        "copy": _("The diagonal of cross-attention runs the other way: output 1 reads input 1."),
+        "sort": _("No diagonal: every output looks for the next symbol in order, wherever it stands in the input."),
+        "shift": _("Cross-attention does what it does for copy; the letter itself becomes another on the way."),
+        "no-mask": _(
+            "Every place sees the token it is to write. Teacher-forced that makes everything right and the loss small; "
+            "free-running, where that token is not there yet, nothing is."
+        ),
+        "no-positions": _("Attention cannot tell equal letters apart by their place: the diagonal never comes."),
+        "wide-unscaled": _(
+            "One head with wide queries and keys, their products not divided by √d_k: scores are large from the start, "
+            "rows of attention nearly black and white, and there the softmax has hardly a gradient."
+        ),
+        "one-head": _("One head has to do at once what four divide among them: does this task need more?"),
+        "no-residual": _("What a sub-layer does not pass on is lost: is anything learned at all, and how late?"),
+        "pre-norm": _("LayerNorm before each sub-layer, as most models since; mind the first steps."),
+        "no-norm": _(
+            "Without LayerNorm nothing keeps the numbers between layers in bounds: does so shallow a model need it?"
+        ),
+        "no-warmup": _("The largest learning rate from the first step, on random weights: does it matter here?"),
+        "learned-positions": _("A table in place of sine and cosine, as random at first as all other weights."),
+        OWN: _("Paste inputs and answers; a tenth of them is kept aside and never trained on."),
+    }.get(name, "")

@@ -1,0 +1,133 @@
+"""The runs of a session: begun in the workshop, at most four; once they end, their models are the session's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import streamlit as st
+from streamlit import runtime
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from pages.frame.state import current, keep
+from pages.runtime import session_models
+from pages.runtime.texts import _
+from pages.training import presets as presets
+from pages.training.descriptions import labels, title
+from transformer.checkpoints.folder import CheckpointError
+from transformer.live_training import workshop
+from transformer.live_training.experiment import BOUNDS, Experiment
+from transformer.live_training.live_run import LiveRun
+from transformer.live_training.workshop import Workshop, WorkshopError
+
+RUNS = "headscope_runs"
+MOST = 4  # laid over each other
+OPEN = "open"  # in the links from a run to its model on another page, as long as they are followed
+
+
+@dataclass
+class Watched:
+    """A run that this session began. name: of its model among the session's own, once there is one; error: why not."""
+
+    run: LiveRun
+    experiment: Experiment
+    name: str = ""
+    error: str = ""
+
+
+def watched() -> list[Watched]:
+    """In the order in which they are shown; the first is what the others are compared with."""
+    found: list[Watched] = st.session_state.setdefault(RUNS, [])
+    return found
+
+
+def shop() -> Workshop:
+    return workshop.shared()
+
+
+def _here() -> tuple[str, Callable[[], bool]]:
+    """The session, and whether its browser is still there: another page of the app is, a closed tab is not."""
+    context = get_script_run_ctx(suppress_warning=True)
+    session = context.session_id if context is not None else ""
+
+    def here() -> bool:
+        return not runtime.exists() or runtime.get_instance().is_active_session(session)
+
+    return session, here
+
+
+def names() -> list[str]:
+    return labels([one.experiment for one in watched()], presets.plain())
+
+
+def train(experiment: Experiment, first: bool = False) -> list[str]:
+    """Begin a run, before the others if first. Returns what is to be said about it."""
+    runs, said = watched(), []
+    if len(runs) >= MOST:
+        ended = [one for one in runs[1:] + runs[:1] if one.run.ended]  # the first is the last to go
+        if not ended:
+            return [_("{most} runs of yours train or wait; stop or remove one of them first.").format(most=MOST)]
+        sentence = _("{run} made room, for {most} runs are shown at most; its model stays in the menu of checkpoints.")
+        said.append(sentence.format(run=names()[runs.index(ended[0])], most=MOST))
+    try:
+        session, here = _here()
+        run = shop().begin(experiment, here, session)
+    except WorkshopError as error:
+        text = str(error)
+        return [f"{text[:1].upper()}{text[1:]}."]
+    if said:
+        collect()
+        runs.remove(ended[0])
+    runs.insert(0 if first else len(runs), Watched(run, experiment))
+    return said
+
+
+def again(one: Watched) -> list[str]:
+    """The same with the next seed."""
+    return train(replace(one.experiment, seed=(one.experiment.seed + 1) % (BOUNDS["seed"][1] + 1)))
+
+
+def remove(one: Watched) -> None:
+    """Take it off the page; what it has trained stays among the session's models."""
+    one.run.stop()
+    collect()
+    watched().remove(one)
+
+
+def _titled(one: Watched) -> str:
+    """The name of its model: what is trained, and where that ended early."""
+    said = title(one.experiment, presets.plain())
+    return said if one.run.reason == "steps" else _("{title}, {step} steps").format(title=said, step=one.run.step)
+
+
+def collect() -> None:
+    """Put the models of runs that have ended among the session's own; a sentence for each that made room."""
+    for one in watched():
+        data = one.run.result if one.run.ended else None
+        if data is None or one.name or one.error:
+            continue
+        state = current()
+        try:
+            one.name, dropped = session_models.add(_titled(one), data, state.checkpoint if state is not None else "")
+        except CheckpointError as error:
+            one.error = str(error)
+            continue
+        if dropped and state is not None:
+            keep(replace(state, notices=(*state.notices, *dropped)))
+
+
+def asked_for() -> tuple[str, list[str]]:
+    """The model of the run that the link followed here names, "" without one; and what is to be said about it.
+
+    A link, for the browser takes it: a server that changes pages by itself does not hear what is asked meanwhile.
+    """
+    asked = st.query_params.get(OPEN)
+    if asked is None:
+        return "", []
+    for one in watched():
+        if one.run.id == asked:
+            if one.name and one.name not in session_models.owned():  # it made room meanwhile
+                one.name = ""
+                collect()
+            return one.name, []
+    return "", [_("The link leads to the model of a run that is not on your Training page; choose one in the menu.")]

@@ -1,0 +1,339 @@
+"""Every step of every sub-layer follows from the one before it, in every kind of model and under every switch."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from tests.support.build import VARIANTS, tiny_model, tiny_pretrained, tiny_tokenizer, variant_name
+from transformer.analysis.anatomy import (
+    LIKELIEST,
+    AttentionSteps,
+    EmbeddingSteps,
+    FeedForwardSteps,
+    OutputSteps,
+    attention_steps,
+    embedding_steps,
+    feed_forward_steps,
+    matrices,
+    output_steps,
+    places,
+    predictions,
+    steps,
+)
+from transformer.inference.pretrained import Pretrained
+from transformer.interventions.sets import NONE, Interventions
+from transformer.model.config import ModelConfig
+from transformer.model.tap import SIDES
+from transformer.tracing.trace import Trace
+
+SWITCHES: dict[str, dict[str, str]] = {
+    "nothing": {},
+    "scale": {"scaling": "off@cross,0.5@encoder_self.2.1"},
+    "unmask": {"causal": "off@decoder_self.1.2", "padding": "off@cross", "pad": "2"},
+    "pad": {"pad": "3"},
+    "hide": {"hide": "source.2,target.2@decoder_self.1"},
+    "knock out": {"zero": "cross.2.3,encoder_self.1"},
+    "replace": {"weights": "uniform@decoder_self.2,argmax@cross.1.2"},
+    "reposition": {"positions": "shift.5@source,scale.2.5@target,reverse@target"},
+    "skip": {"skip": "encoder.1.ff,decoder.2.cross,encoder.3.self"},
+    "silence": {"neurons": "encoder.1.5,decoder.2.7,decoder.2.3"},
+}
+SWITCHES["everything"] = {name: text for one in SWITCHES.values() for name, text in one.items()}
+MARIAN = {"activation": "swish", "layout": "halves", "output_bias": True}
+APART = {**MARIAN, "embedding_scale": False, "tied_output": False, "target_vocab_size": 67}
+every_model = pytest.mark.parametrize("changes", [*VARIANTS, MARIAN, APART], ids=variant_name)
+ACTIVE = {"relu": lambda x: x.clamp(min=0), "gelu": F.gelu, "swish": lambda x: x / (1 + (-x).exp())}
+every_switch = pytest.mark.parametrize("switched", SWITCHES)
+LAYERS = (3, 2)  # of encoder and decoder, so that neither passes for the other
+
+
+def tiny(**changes: Any) -> Pretrained:
+    sizes = {"encoder_layers": LAYERS[0], "decoder_layers": LAYERS[1], "vocab_size": len(tiny_tokenizer())}
+    return replace(tiny_pretrained(), model=tiny_model(**{**sizes, **changes}))
+
+
+def traced(model: Pretrained, switched: str = "nothing") -> Trace:
+    interventions = Interventions.parse(SWITCHES[switched])
+    return model.trace("ka lo minu", "re sta vu", interventions=interventions)
+
+
+def same(found: Tensor, expected: Tensor) -> None:
+    """Equal to 1e-5, of the largest number where those are large."""
+    assert found.shape == expected.shape
+    finite = expected[expected.isfinite()]
+    size = max(1.0, float(finite.abs().max())) if finite.numel() else 1.0
+    torch.testing.assert_close(found.double(), expected.double(), rtol=0, atol=1e-5 * size)
+
+
+def normalised(rows: Tensor, one: AttentionSteps | FeedForwardSteps) -> Tensor:
+    assert one.gamma is not None and one.mean is not None and one.deviation is not None and one.beta is not None
+    return one.gamma * (rows - one.mean[:, None]) / one.deviation[:, None] + one.beta
+
+
+def check_frame(one: AttentionSteps | FeedForwardSteps, config: ModelConfig) -> None:
+    """What is around a sub-layer: the residual connection and LayerNorm, or neither."""
+    total = one.update
+    assert (one.sum is None) == (not config.residual)
+    if one.sum is not None:
+        same(one.x + one.update, one.sum)
+        total = one.sum
+    assert (one.normed is None) == (config.norm != "pre")
+    if config.norm == "none":
+        assert one.mean is one.deviation is one.gamma is one.beta is None
+        assert torch.equal(one.leaves, total)
+        return
+    read = one.x if config.norm == "pre" else total
+    assert one.mean is not None and one.deviation is not None
+    same(read.double().mean(-1), one.mean)
+    same((read.double().var(-1, correction=0) + config.layer_norm_eps).sqrt(), one.deviation)
+    if one.normed is not None:
+        same(normalised(one.x, one), one.normed)
+        assert torch.equal(one.leaves, total)
+    else:
+        same(normalised(total, one), one.leaves)
+
+
+def split(rows: Tensor, heads: int) -> Tensor:
+    """[token, heads x width] -> [head, token, width], head by head."""
+    width = rows.shape[1] // heads
+    return torch.stack([rows[:, head * width : (head + 1) * width] for head in range(heads)])
+
+
+@every_switch
+@every_model
+def test_every_step_of_attention_follows_from_the_one_before(changes: dict[str, Any], switched: str) -> None:
+    model = tiny(**changes)
+    trace = traced(model, switched)
+    config = model.config
+    for name in (name for name in places(LAYERS) if name.endswith(("self", "cross"))):
+        one, by = attention_steps(trace, model.model, name), matrices(model.model, name)
+        read = one.x if one.normed is None else one.normed
+        memory = read if one.memory is None else one.memory
+        assert (one.memory is None) == name.endswith("self")
+        same(split(read @ by["W_q"] + one.b_q, config.heads), one.queries)
+        same(split(memory @ by["W_k"] + one.b_k, config.heads), one.keys)
+        same(split(memory @ by["W_v"] + one.b_v, config.heads), one.values)
+        same(torch.einsum("hqd,hkd->hqk", one.queries.double(), one.keys.double()), one.dot)
+        same(one.dot.double() * one.scale[:, None, None], one.scaled)
+        same(one.scaled.masked_fill(~one.mask, -math.inf), one.scores)
+        for head, rule in enumerate(one.rule.tolist()):
+            expected = one.scores[head].softmax(-1)
+            if rule == 1:
+                expected = one.mask[head] / one.mask[head].sum(-1, keepdim=True)
+            elif rule == 2:
+                expected = F.one_hot(one.scores[head].argmax(-1), one.scores.shape[-1]).float()
+            same(expected, one.weights[head])
+        same((one.weights @ one.values) * ~one.zero[:, None, None], one.head_outputs)
+        assert torch.equal(one.concat, torch.cat(list(one.head_outputs), dim=-1))
+        same((one.concat @ by["W_o"] + one.b_o) * (not one.skipped), one.update)
+        check_frame(one, config)
+
+
+@every_switch
+@every_model
+def test_every_step_of_feed_forward_follows_from_the_one_before(changes: dict[str, Any], switched: str) -> None:
+    model = tiny(**changes)
+    trace = traced(model, switched)
+    for name in (name for name in places(LAYERS) if name.endswith("ff")):
+        one, by = feed_forward_steps(trace, model.model, name), matrices(model.model, name)
+        read = one.x if one.normed is None else one.normed
+        same(read @ by["W_1"] + one.b_1, one.pre)
+        active = ACTIVE[model.config.activation](one.pre)
+        active[:, list(one.silenced)] = 0
+        same(active, one.activation)
+        same((one.activation @ by["W_2"] + one.b_2) * (not one.skipped), one.update)
+        check_frame(one, model.config)
+
+
+@every_switch
+@every_model
+def test_tokens_become_vectors(changes: dict[str, Any], switched: str) -> None:
+    model = tiny(**changes)
+    trace = traced(model, switched)
+    for side in SIDES:
+        one = embedding_steps(trace, model.model, side)
+        ids = trace.source_ids if side == "source" else trace.target_in_ids
+        own = model.model.target_embedding if side == "target" else None
+        table = (own or model.model.embedding).weight
+        assert torch.equal(one.rows, torch.stack([table[number] for number in ids]))
+        scale = math.sqrt(model.config.d_model) if model.config.embedding_scale else 1
+        same(one.rows * scale, one.embedding)
+        assert one.factor == pytest.approx(scale)
+        factor = 2.5 if switched in ("reposition", "everything") and side == "target" else 1
+        same(model.model.positions.table[one.position_ids] * factor, one.positions)
+        assert torch.equal(one.embedding + one.positions, one.x)
+
+
+@every_model
+def test_places_follow_each_other(changes: dict[str, Any]) -> None:
+    """What leaves a place enters the next, and what leaves the last layer of each stack is its output."""
+    model = tiny(**changes)
+    trace = traced(model, "everything")
+    x: Tensor | None = None
+    for name in places(LAYERS):
+        one = steps(trace, model.model, name)
+        if isinstance(one, EmbeddingSteps):
+            x = one.x
+        elif isinstance(one, OutputSteps):
+            assert one.hidden is trace.decoder_output
+        else:
+            assert x is not None and torch.equal(one.x, x)
+            x = one.leaves
+        if name in ("encoder.2.ff", "decoder.1.ff") and x is not None:
+            output = trace.encoder_output if name.startswith("encoder") else trace.decoder_output
+            norm = model.model.encoder_norm if name.startswith("encoder") else model.model.decoder_norm
+            same(norm(x.clone()), output)
+
+
+RECORDED = {
+    "enters": "x", "queries": "queries", "keys": "keys", "values": "values", "mask": "mask", "scores": "scores",
+    "weights": "weights", "head_outputs": "head_outputs", "update": "update", "sum": "sum", "leaves": "leaves",
+    "scale": "scale", "rule": "rule", "zero": "zero", "pre_activation": "pre", "activation": "activation",
+}  # fmt: skip
+
+
+def test_what_the_trace_recorded_is_taken_to_the_bit() -> None:
+    model = tiny()
+    trace = traced(model, "everything")
+    parts = {"encoder.self": trace.encoder_self, "encoder.ff": trace.encoder_ff, "decoder.self": trace.decoder_self,
+             "decoder.cross": trace.cross, "decoder.ff": trace.decoder_ff}  # fmt: skip
+    seen = 0
+    for name in places(LAYERS):
+        if name.count(".") == 2:
+            stack, layer, part = name.split(".")
+            recorded, one = parts[f"{stack}.{part}"], steps(trace, model.model, name)
+            for field, ours in RECORDED.items():
+                if hasattr(recorded, field):
+                    assert torch.equal(getattr(one, ours), getattr(recorded, field)[int(layer)]), (name, field)
+                    seen += 1
+    assert seen == 3 * (14 + 6) + 2 * (14 + 14 + 6)
+    cross = attention_steps(trace, model.model, "decoder.1.cross")
+    assert cross.memory is trace.encoder_output
+
+
+def test_what_is_switched_is_said() -> None:
+    model = tiny()
+    trace = traced(model, "everything")
+    assert feed_forward_steps(trace, model.model, "decoder.1.ff").silenced == (2, 6)
+    assert feed_forward_steps(trace, model.model, "decoder.0.ff").silenced == ()
+    skipped = [name for name in places(LAYERS) if getattr(steps(trace, model.model, name), "skipped", False)]
+    assert skipped == ["encoder.0.ff", "encoder.2.self", "decoder.1.cross"]
+    plain = traced(model)
+    assert not any(getattr(steps(plain, model.model, name), "skipped", False) for name in places(LAYERS))
+
+
+def test_one_cell_by_hand() -> None:
+    """Number by number in Python's doubles: head 2 of the decoder's cross-attention, query 1, key 3."""
+    model = tiny(d_k=13)
+    trace = traced(model)
+    one, inside = attention_steps(trace, model.model, "decoder.1.cross"), model.model.decoder[1].cross_attention
+    rows = slice(2 * 13, 3 * 13)
+    query = [
+        sum(a * b for a, b in zip(one.x[1].tolist(), weight, strict=True)) + bias
+        for weight, bias in zip(inside.query.weight[rows].tolist(), inside.query.bias[rows].tolist(), strict=True)
+    ]
+    key = [
+        sum(a * b for a, b in zip(trace.encoder_output[3].tolist(), weight, strict=True)) + bias
+        for weight, bias in zip(inside.key.weight[rows].tolist(), inside.key.bias[rows].tolist(), strict=True)
+    ]
+    dot = sum(a * b for a, b in zip(query, key, strict=True))
+    assert float(one.dot[2, 1, 3]) == pytest.approx(dot, rel=1e-5, abs=1e-5)
+    assert float(one.scaled[2, 1, 3]) == pytest.approx(dot / math.sqrt(13), rel=1e-5, abs=1e-5)
+
+
+def test_a_masked_cell_keeps_its_number_until_the_mask() -> None:
+    model = tiny()
+    one = attention_steps(traced(model), model.model, "decoder.0.self")
+    future = torch.ones_like(one.mask[0]).triu(1)
+    assert not one.mask[:, future].any() and one.scaled.isfinite().all()
+    assert (one.scores[:, future] == -math.inf).all()
+    assert torch.equal(one.scaled[one.mask], one.scores[one.mask])  # the same bits: the mask changes nothing else
+
+
+@pytest.mark.parametrize("changes", [{}, MARIAN, APART], ids=variant_name)
+def test_the_likeliest_tokens_are_those_of_the_logits(changes: dict[str, Any]) -> None:
+    model = tiny(**changes)
+    trace = traced(model)
+    found = predictions(trace)
+    for t, row in enumerate(trace.logits.double()):
+        order = sorted(range(len(row)), key=lambda number: -float(row[number]))
+        assert found.ids[t].tolist() == order[:LIKELIEST]
+        total = sum(math.exp(value) for value in row.tolist())
+        for place, number in enumerate(order[:LIKELIEST]):
+            assert float(found.probability[t, place]) == pytest.approx(math.exp(row[number]) / total, rel=1e-5)
+            assert float(found.logit[t, place]) == trace.logits[t, number]
+        assert float(found.log_sum[t]) == pytest.approx(math.log(total), rel=1e-6)
+        assert int(found.chosen_rank[t]) == order.index(trace.target_out_ids[t])
+        assert float(found.chosen_logit[t]) == trace.logits[t, trace.target_out_ids[t]]
+        one = output_steps(trace, model.model, t)
+        assert torch.equal(one.ids, found.ids[t]) and torch.equal(one.logits, trace.logits[t])
+        assert (one.biases is None) == (model.model.output_bias is None)
+        same(one.rows @ one.hidden[t] + (0 if one.biases is None else one.biases), found.logit[t])
+    assert torch.equal(found.chosen_probability, trace.probabilities)
+    assert found.chosen.tolist() == list(trace.target_out_ids)
+
+
+def test_the_models_own_choice_is_the_likeliest() -> None:
+    model = tiny()
+    trace = model.trace("ka lo minu", limit=9)
+    assert trace.own and not predictions(trace).chosen_rank.any()
+
+
+def test_tokens_of_another_pass_can_be_asked_for() -> None:
+    model = tiny()
+    before, after = traced(model), traced(model, "scale")
+    ids = predictions(after).ids
+    assert torch.equal(predictions(before, ids).probability, before.logits.softmax(-1).gather(1, ids))
+
+
+def test_a_vocabulary_of_few_is_named_whole() -> None:
+    model = tiny()
+    few = replace(traced(model), logits=traced(model).logits[:, :4], target_out_ids=(3,) * len(traced(model).target_in))
+    assert predictions(few).ids.shape[1] == 4
+
+
+def test_equal_logits_have_places_that_agree() -> None:
+    trace = traced(tiny())
+    flat = replace(trace, logits=torch.zeros_like(trace.logits))
+    found = predictions(flat)
+    named = {number: place for place, number in enumerate(found.ids[0].tolist())}
+    assert int(found.chosen_rank[0]) == named.get(trace.target_out_ids[0], 0)
+
+
+def test_switches_leave_the_cached_trace_alone() -> None:
+    model = tiny()
+    trace = traced(model)
+    copies = [trace.cross.scores.clone(), trace.encoder_ff.sum.clone()]
+    for name in places(LAYERS):
+        steps(trace, model.model, name)
+    assert torch.equal(trace.cross.scores, copies[0]) and torch.equal(trace.encoder_ff.sum, copies[1])
+    assert trace.interventions == NONE
+
+
+@pytest.mark.parametrize(
+    "name", ["", "encoder", "encoder.0", "encoder.3.self", "encoder.0.cross", "decoder.2.ff", "cross.0", "encoder.x.ff"]
+)
+def test_places_that_are_none(name: str) -> None:
+    model = tiny()
+    with pytest.raises(ValueError, match="no sub-layer"):
+        steps(traced(model), model.model, name)
+
+
+def test_steps_and_sorts_that_are_none() -> None:
+    model = tiny()
+    trace = traced(model)
+    with pytest.raises(ValueError, match="there are 0 to"):
+        output_steps(trace, model.model, len(trace.target_in))
+    with pytest.raises(ValueError, match="no side"):
+        embedding_steps(trace, model.model, "middle")
+    with pytest.raises(ValueError, match="no attention"):
+        attention_steps(trace, model.model, "encoder.0.ff")
+    with pytest.raises(ValueError, match="no feed-forward"):
+        feed_forward_steps(trace, model.model, "encoder.0.self")

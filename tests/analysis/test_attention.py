@@ -1,0 +1,82 @@
+"""Summaries, words and checks, against cases solved by hand."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import pytest
+import torch
+
+from tests.support.build import tiny_pretrained
+from transformer.analysis.attention import check, drop_tokens, entropy, merge_words, summarise
+from transformer.analysis.tokens import is_special, word_labels, word_numbers
+from transformer.inference.pretrained import readable
+
+
+def test_summaries_are_means_and_maxima_over_what_is_left_open() -> None:
+    weights = torch.arange(2 * 3 * 5 * 7.0).view(2, 3, 5, 7)
+    assert torch.equal(summarise(weights, 1, 2), weights[1, 2])
+    assert torch.equal(summarise(weights, 1, None), weights[1].mean(0))
+    assert torch.equal(summarise(weights, None, 2, "max"), weights[:, 2].amax(0))
+    assert torch.allclose(summarise(weights, None, None), weights.mean((0, 1)))
+    for layer, head in ((2, 0), (0, 3), (-1, 0), (0, -1)):
+        with pytest.raises(IndexError):
+            summarise(weights, layer, head)
+    with pytest.raises(ValueError, match="'median' is no summary"):
+        summarise(weights, 0, 0, "median")
+
+
+def test_words_take_the_sum_of_keys_and_the_mean_of_queries() -> None:
+    matrix = torch.tensor([[0.1, 0.2, 0.7], [0.5, 0.3, 0.2], [0.0, 0.4, 0.6]])
+    merged = merge_words(matrix, [0, 0, 1], [0, 1, 1])
+    assert torch.allclose(merged, torch.tensor([[0.3, 0.7], [0.0, 1.0]]))
+
+
+def test_dropped_tokens_leave_or_share_their_weight() -> None:
+    matrix = torch.tensor([[0.25, 0.25, 0.5], [0.0, 0.0, 1.0], [0.1, 0.2, 0.7]])
+    rows, columns = [False, False, True], [False, False, True]
+    assert torch.equal(drop_tokens(matrix, rows, columns, False), matrix[:2, :2])
+    assert torch.equal(drop_tokens(matrix, rows, columns, True), torch.tensor([[0.5, 0.5], [0.0, 0.0]]))
+
+
+def test_entropy_by_hand() -> None:
+    weights = torch.tensor([[1.0, 0.0, 0.0, 0.0], [0.25] * 4, [0.5, 0.5, 0.0, 0.0]])
+    assert torch.allclose(entropy(weights), torch.tensor([0.0, math.log(4), math.log(2)]))
+
+
+def test_checks_hold_and_notice_each_kind_of_damage() -> None:
+    attention = tiny_pretrained().trace("ka lo mi", "nu re").decoder_self
+    assert check(attention).hold
+    future = attention.weights.clone()
+    future[0, 0, 0, 1] = 0.001
+    halved = attention.weights.clone()
+    halved[1, 2, 1] /= 2
+    moved = attention.weights.roll(1, 1)
+    assert check(dataclasses.replace(attention, weights=future)).masked == pytest.approx(0.001)
+    assert check(dataclasses.replace(attention, weights=halved)).row_sum == pytest.approx(0.5, abs=1e-6)
+    assert check(dataclasses.replace(attention, weights=moved)).recomputed > 1e-4
+    assert not check(dataclasses.replace(attention, weights=moved)).hold
+
+
+@pytest.mark.parametrize(
+    ("pieces", "words"),
+    [
+        (["▁The", "▁bro", "ther", ".", "</s>"], ["The", "brother", ".", "</s>"]),
+        (["<s>", "Der", "▁Mann", ",", "▁der"], ["<s>", "Der", "Mann", ",", "der"]),
+        (["▁don", "'", "t", "!", "?", "</s>"], ["don't", "!", "?", "</s>"]),
+        (['▁"', "Is", "▁he", '"', "</s>"], ['"', "Is", "he", '"', "</s>"]),
+        (["▁", "<unk>", "▁x"], ["<unk>", "x"]),
+        (["▁", "k", "a", "▁lo", "</s>"], ["ka", "lo", "</s>"]),
+        (["h", "i", "▁", "y", "o", "</s>"], ["hi", "yo", "</s>"]),
+        (["h", "▁", "</s>"], ["h", "␣", "</s>"]),
+        (["</s>"], ["</s>"]),
+    ],
+)
+def test_words_of_pieces(pieces: list[str], words: list[str]) -> None:
+    labels = readable(pieces)
+    assert list(word_labels(labels, word_numbers(pieces, labels))) == words
+
+
+def test_unknown_is_a_word_and_control_tokens_are_special() -> None:
+    assert is_special(["<pad>", "<s>", "</s>", "<unk>", "▁a"]) == (True, True, True, False, False)

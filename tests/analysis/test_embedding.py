@@ -1,0 +1,148 @@
+"""Lengths, neighbours and the plane of the tokens: by hand, against a loop and against eigenvectors."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from tests.support.build import D_MODEL, VARIANTS, tiny_model, tiny_pretrained, tiny_tokenizer, variant_name
+from transformer.analysis.embedding import neighbours, norms, plane
+from transformer.analysis.residual import states
+from transformer.inference.pretrained import Pretrained
+
+SOURCE, TARGET = "ka lo minu", "re sta"
+
+
+def tiny(**changes: Any) -> Pretrained:
+    return replace(tiny_pretrained(), model=tiny_model(vocab_size=len(tiny_tokenizer()), **changes))
+
+
+@pytest.mark.parametrize("changes", VARIANTS, ids=variant_name)
+def test_lengths_of_what_is_added_at_the_input(changes: dict[str, Any]) -> None:
+    model = tiny(**changes)
+    trace = model.trace(SOURCE, TARGET)
+    table = model.model.embedding.weight
+    for side, ids in (("source", trace.source_ids), ("target", trace.target_in_ids)):
+        found = norms(trace, side)
+        for place, number in enumerate(ids):
+            own = math.sqrt(sum(one * one for one in table[number].tolist()))
+            assert found.row[place].item() == pytest.approx(own, rel=1e-6)
+            assert found.scaled[place].item() == pytest.approx(own * math.sqrt(D_MODEL), rel=1e-6)
+            added = math.sqrt(sum(one * one for one in getattr(trace, f"{side}_positions")[place].tolist()))
+            assert found.positions[place].item() == pytest.approx(added, rel=1e-6)
+        if model.config.positions == "none":
+            assert found.ratio == found.ratio_off == math.inf
+        else:
+            ratios = sorted((found.scaled / found.positions).tolist())
+            middle = (ratios[(len(ratios) - 1) // 2] + ratios[len(ratios) // 2]) / 2
+            assert found.ratio == pytest.approx(middle) and found.ratio_off == pytest.approx(middle / D_MODEL**0.5)
+            ratios = sorted((found.positions / found.row).tolist())
+            middle = (ratios[(len(ratios) - 1) // 2] + ratios[len(ratios) // 2]) / 2
+            assert found.drowned == pytest.approx(middle)
+
+
+def test_every_sinusoidal_encoding_has_length_sqrt_half_d_model() -> None:
+    """Each of the d_model / 2 pairs of sine and cosine has length 1."""
+    found = norms(tiny().trace(SOURCE, TARGET), "source")
+    expected = torch.full_like(found.positions, math.sqrt(D_MODEL / 2))
+    torch.testing.assert_close(found.positions, expected, rtol=1e-6, atol=0)
+
+
+def test_a_side_that_is_none_is_refused() -> None:
+    with pytest.raises(ValueError, match="'middle' is no side; there are source and target"):
+        norms(tiny().trace(SOURCE, TARGET), "middle")
+
+
+def test_neighbours_by_hand() -> None:
+    table = torch.tensor([[3.0, 4.0], [0.0, 0.0], [0.6, 0.8], [-6.0, -8.0], [4.0, 3.0], [-4.0, 3.0], [0.0, 2.0]])
+    found = neighbours(table, 0)
+    assert found.ids == (2, 4, 6, 1, 5, 3)  # equals in the order of their ids
+    expected = {2: 1.0, 4: 24 / 25, 6: 4 / 5, 1: 0.0, 5: 0.0, 3: -1.0}
+    assert dict(zip(found.ids, found.cosines, strict=True)) == pytest.approx(expected, abs=1e-6)
+    assert neighbours(table, 0, count=2).ids == (2, 4)
+    assert neighbours(table, 0, count=2, leave_out=(2, 6)).ids == (4, 1)
+    assert neighbours(table, 1).cosines == (0.0,) * 6  # a row of zeros has no direction
+    assert found.median == pytest.approx(0.4, abs=1e-6)  # halfway from 0 to 4/5
+    none = neighbours(table, 4, leave_out=range(7))
+    assert none.ids == none.cosines == () and math.isnan(none.median)
+
+
+def test_neighbours_against_a_loop() -> None:
+    table = tiny().model.embedding.weight
+    for token in (0, 4, len(table) - 1):
+        rows = table.tolist()
+        lengths = [math.sqrt(sum(a * a for a in row)) for row in rows]
+        cosines = {
+            other: sum(a * b for a, b in zip(rows[token], row, strict=True)) / lengths[token] / lengths[other]
+            for other, row in enumerate(rows)
+            if other != token and other > 3
+        }
+        order = sorted(cosines, key=lambda other: -cosines[other])
+        found = neighbours(table, token, 12, (0, 1, 2, 3))
+        assert list(found.ids) == order[:12]
+        assert found.cosines == pytest.approx([cosines[other] for other in order[:12]], abs=1e-6)
+        assert found.median == pytest.approx(statistics.median(cosines.values()), abs=1e-6)
+
+
+def test_an_id_outside_the_table_is_refused() -> None:
+    for token in (-1, 7):
+        with pytest.raises(ValueError, match=f"there is no token {token}; ids go from 0 to 6"):
+            neighbours(torch.ones(7, 2), token)
+
+
+@pytest.mark.parametrize("stack", ["encoder", "decoder"])
+def test_the_plane_against_eigenvectors_of_the_covariance(stack: str) -> None:
+    """numpy's, of the covariance summed over the places."""
+    found = states(tiny(encoder_layers=3).trace(SOURCE, TARGET), stack)
+    result = plane(found)
+    places = []
+    for place, rows in enumerate(found.double().numpy()):
+        own = np.cov(rows, rowvar=False, bias=True)
+        assert result.spread[place].item() == pytest.approx(np.trace(own) ** 0.5, abs=1e-9)
+        places.append(own / np.trace(own))
+    values, vectors = np.linalg.eigh(sum(places))
+    for number in (0, 1):
+        vector = vectors[:, -1 - number]
+        vector = vector * np.sign(vector[np.abs(vector).argmax()])
+        np.testing.assert_allclose(result.basis[number].numpy(), vector, atol=1e-8)
+        for place, rows in enumerate(found.double().numpy()):
+            expected = (rows - rows.mean(0)) @ vector / result.spread[place].item()
+            np.testing.assert_allclose(result.points[place, :, number].numpy(), expected, atol=1e-8)
+    for place, own in enumerate(places):
+        shown = sum(axis @ own @ axis for axis in result.basis.numpy())
+        assert result.share[place].item() == pytest.approx(shown, abs=1e-9)
+        assert result.best[place].item() == pytest.approx(np.linalg.eigvalsh(own)[-2:].sum(), abs=1e-9)
+    assert result.share.sum().item() == pytest.approx(values[-2:].sum(), abs=1e-9)
+    assert bool((result.share <= result.best + 1e-12).all())
+
+
+def test_a_plane_by_hand() -> None:
+    """Tokens on a line along the second dimension, then along it twice as far: nothing is left for the second axis."""
+    rows = torch.zeros(2, 3, 5)
+    rows[0, :, 1] = torch.tensor([-1.0, 0.0, 1.0])
+    rows[1, :, 1] = torch.tensor([8.0, 10.0, 12.0])
+    found = plane(rows)
+    assert found.basis[0].tolist() == pytest.approx([0, 1, 0, 0, 0])
+    assert found.spread.tolist() == pytest.approx([math.sqrt(2 / 3), 2 * math.sqrt(2 / 3)])
+    for place in (0, 1):  # the mean, 0 and 10, is taken away
+        assert found.points[place, :, 0].tolist() == pytest.approx([-math.sqrt(1.5), 0, math.sqrt(1.5)])
+    assert found.points[..., 1].abs().max().item() < 1e-12
+    assert found.share.tolist() == pytest.approx([1, 1]) and found.best.tolist() == pytest.approx([1, 1])
+
+
+def test_the_plane_of_one_token_is_a_point() -> None:
+    found = plane(torch.randn(3, 1, 7, generator=torch.Generator().manual_seed(0)))
+    assert not found.points.any() and found.share.isnan().all() and not found.basis.isnan().any()
+
+
+def test_the_plane_is_the_same_every_time_and_of_right_angles() -> None:
+    found = states(tiny().trace(SOURCE, TARGET), "decoder")
+    first, second = plane(found), plane(found.clone())
+    assert torch.equal(first.points, second.points)
+    torch.testing.assert_close(first.basis @ first.basis.T, torch.eye(2, dtype=torch.float64))

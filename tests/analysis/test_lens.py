@@ -1,0 +1,128 @@
+"""The lens of the last layer is the model's own prediction; every other place against a plain loop."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+
+from tests.support.build import D_MODEL, VARIANTS, tiny_model, tiny_pretrained, tiny_tokenizer, variant_name
+from transformer.analysis.lens import candidates, logit_lens, sharing
+from transformer.analysis.residual import states
+from transformer.inference.pretrained import Pretrained
+
+SOURCE, TARGET = "ka lo minu", "re sta vu"
+every_model = pytest.mark.parametrize("changes", VARIANTS, ids=variant_name)
+
+
+def tiny(**changes: Any) -> Pretrained:
+    sizes = {"decoder_layers": 3, "vocab_size": len(tiny_tokenizer())}
+    return replace(tiny_pretrained(), model=tiny_model(**{**sizes, **changes}))
+
+
+@every_model
+def test_the_last_layer_says_what_the_model_predicts(changes: dict[str, Any]) -> None:
+    model = tiny(**changes)
+    trace = model.trace(SOURCE, TARGET)
+    lens = logit_lens(trace, model.model)
+    best = trace.logits.softmax(-1).topk(5)
+    assert torch.equal(lens.ids[-1], best.indices) and torch.equal(lens.probabilities[-1], best.values)
+    assert lens.deviation == 0.0
+    assert torch.equal(lens.final, trace.logits.argmax(-1)) and torch.equal(lens.probability[-1], best.values[:, 0])
+    assert lens.rank[-1].tolist() == [1] * len(trace.target_out)
+
+
+@every_model
+def test_every_place_against_a_loop(changes: dict[str, Any]) -> None:
+    model = tiny(**changes)
+    trace = model.trace(SOURCE, TARGET)
+    lens = logit_lens(trace, model.model, top=3)
+    table = model.model.embedding.weight.double()
+    places = states(trace, "decoder").double()
+    assert lens.ids.shape == lens.probabilities.shape == (4, len(trace.target_out), 3)
+    for place, rows in enumerate(places):
+        for step, x in enumerate(rows):
+            if model.config.norm == "pre":
+                norm = model.model.decoder_norm
+                x = (x - x.mean()) / (x.var(correction=0) + norm.eps).sqrt() * norm.weight.double() + norm.bias.double()
+            logits = torch.stack([row @ x for row in table])
+            own = logits.softmax(-1)
+            order = sorted(range(len(own)), key=lambda number: -own[number])
+            assert lens.ids[place, step].tolist() == order[:3]
+            torch.testing.assert_close(lens.probabilities[place, step].double(), own[order[:3]], atol=1e-5, rtol=1e-4)
+            final = int(lens.final[step])
+            assert int(lens.rank[place, step]) == 1 + order.index(final)
+            torch.testing.assert_close(lens.probability[place, step].double(), own[final], atol=1e-5, rtol=1e-4)
+            assert bool(lens.echoes[place, step]) == (order[0] == trace.target_in_ids[step])
+    for step in range(len(trace.target_out)):
+        settled = int(lens.settled[step])
+        ranks = lens.rank[:, step].tolist()
+        assert set(ranks[settled:]) == {1} and (settled == 0 or ranks[settled - 1] > 1)
+
+
+def test_settled_by_hand() -> None:
+    lens = logit_lens(tiny().trace(SOURCE, TARGET), tiny().model)
+    ranks = torch.tensor([[1, 5, 1, 2], [1, 1, 3, 2], [1, 1, 1, 2], [1, 1, 1, 1]])
+    assert replace(lens, rank=ranks).settled.tolist() == [0, 1, 2, 3]
+
+
+def test_a_vocabulary_smaller_than_what_is_asked_for_is_shown_whole() -> None:
+    model = tiny()
+    trace = model.trace(SOURCE, TARGET)
+    vocabulary = len(tiny_tokenizer())
+    lens = logit_lens(trace, model.model, top=1000)
+    assert lens.ids.shape[-1] == vocabulary
+    torch.testing.assert_close(lens.probabilities.sum(-1), torch.ones(4, len(trace.target_out)))
+    ids, probabilities = candidates(trace, 0, 1000)
+    assert sorted(ids.tolist()) == list(range(vocabulary)) and len(probabilities) == vocabulary
+
+
+def test_candidates_of_a_step() -> None:
+    trace = tiny().trace(SOURCE, TARGET)
+    for step in range(len(trace.target_out)):
+        ids, probabilities = candidates(trace, step)
+        own = trace.logits[step].softmax(-1)
+        order = sorted(range(len(own)), key=lambda number: -own[number])[:8]
+        assert ids.tolist() == order and torch.equal(probabilities, own[order])
+    for step in (-1, len(trace.target_out)):
+        with pytest.raises(ValueError, match=f"there is no step {step}"):
+            candidates(trace, step)
+    with pytest.raises(ValueError, match="top is 0"):
+        logit_lens(trace, tiny().model, top=0)
+
+
+@every_model
+def test_input_and_output_rows_are_one(changes: dict[str, Any]) -> None:
+    model = tiny(**changes)
+    trace = model.trace(SOURCE, TARGET)
+    weight = model.model.embedding.weight
+    for token in (0, 5, len(weight) - 1):
+        found = sharing(trace, model.model, token)
+        assert torch.equal(found.entering, weight[token]) and found.difference == 0.0
+        assert torch.equal(found.leaving, weight[token])
+    assert found.deviation < 1e-4 and found.saved == 2 * len(tiny_tokenizer()) * D_MODEL
+    logits = trace.decoder_output.double() @ weight.double().T
+    assert found.deviation == (logits - trace.logits).abs().max().item()
+    for token in (-1, len(weight)):
+        with pytest.raises(ValueError, match=f"there is no token {token}"):
+            sharing(trace, model.model, token)
+
+
+def test_sharing_sees_a_model_that_does_not_share() -> None:
+    model = tiny()
+    trace = model.trace(SOURCE, TARGET)
+    other = tiny_model(seed=2, decoder_layers=3, vocab_size=len(tiny_tokenizer()))
+    model.model.project = other.project  # type: ignore[method-assign]
+    found = sharing(trace, model.model, 5)
+    assert torch.equal(found.leaving, other.embedding.weight[5]) and found.difference > 0.01
+
+
+def test_sharing_leaves_no_gradient_behind() -> None:
+    model = tiny()
+    trace = model.trace(SOURCE, TARGET)
+    model.model.requires_grad_(True)
+    found = sharing(trace, model.model, 5)
+    assert model.model.embedding.weight.grad is None and not found.entering.requires_grad
+    model.model.requires_grad_(False)

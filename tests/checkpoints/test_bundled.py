@@ -1,0 +1,127 @@
+"""What ships: every bundled checkpoint loads, and every example says something true of it."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import itertools
+import json
+import string
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import transformer
+from transformer.inference.pretrained import Pretrained
+from transformer.training.recipe import read_recipe
+from transformer.training.recording import Recording
+from transformer.training.tasks import TASKS, unseen_pairs
+from transformer.view.state import view_from_params
+
+FOLDER = Path(__file__).resolve().parents[2] / "checkpoints"
+NAMES = sorted(path.name for path in FOLDER.iterdir() if path.is_dir())
+EXAMPLES = [
+    pytest.param(name, example, id=f"{name}-{example['title']}")
+    for name in NAMES
+    for example in json.loads((FOLDER / name / "examples.json").read_text(encoding="utf-8"))
+]
+
+
+@pytest.fixture(scope="module")
+def models() -> dict[str, Pretrained]:
+    return {name: transformer.load(FOLDER / name) for name in NAMES}
+
+
+def test_english_to_german_ships() -> None:
+    assert "en-de" in NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_checkpoint_is_complete_and_small(models: dict[str, Pretrained], name: str) -> None:
+    files = {path.name: path.stat().st_size for path in (FOLDER / name).iterdir()}
+    assert {"config.json", "model.safetensors", "tokenizer.model", "metrics.json", "training.csv", "README.md"} <= set(
+        files
+    )
+    assert files["model.safetensors"] <= 20_000_000
+    assert models[name].model.parameter_count() <= 10_000_000
+    assert not models[name].model.training and not any(p.requires_grad for p in models[name].model.parameters())
+    card = (FOLDER / name / "README.md").read_text(encoding="utf-8").lower()
+    assert all(word in card for word in ("data", "licence", "attribution", "settings", "score"))
+    metrics = models[name].metrics
+    scores = [metrics["bleu"], metrics["chrf"]] if "bleu" in metrics else [100 * metrics["exact"]]
+    assert all(f"| {score:.1f} |" in card or f"| {score:.2f} % |" in card for score in scores)
+
+
+@pytest.mark.parametrize(("name", "example"), EXAMPLES)
+def test_an_example_is_true_of_its_model(models: dict[str, Pretrained], name: str, example: dict[str, Any]) -> None:
+    model = models[name]
+    config = model.config
+    layers = dict.fromkeys(("decoder_self", "cross"), config.decoder_layers) | {"encoder_self": config.encoder_layers}
+    params = {key: str(value) for key, value in example["view"].items()}
+    assert not view_from_params(params, layers, config.heads)[1]
+    trace = model.trace(example["source"], example.get("target"))
+    if "translation" in example:
+        assert trace.target_text == example["translation"]
+    assert example["claims"] or "translation" in example
+    for claim in example["claims"]:
+        if "token" in claim:
+            probability = float(trace.probabilities[trace.target_out_labels.index(claim["token"])])
+            assert claim.get("at_least", 0) <= probability <= claim.get("at_most", 1), f"{claim}: {probability}"
+            continue
+        attention = trace.attention(claim["kind"])
+        rows = trace.source_labels if claim["kind"] == "encoder_self" else trace.target_out_labels
+        columns = trace.target_in_labels if claim["kind"] == "decoder_self" else trace.source_labels
+        place = (rows.index(claim["row"]), columns.index(claim["column"]))
+        weights = attention.weights[claim["layer"] - 1, claim["head"] - 1][place[0]]
+        assert weights[place[1]] >= claim["at_least"], f"{claim}: {weights[place[1]]:.3f}"
+    view = example["view"]
+    claimed = [claim for claim in example["claims"] if "kind" in claim]
+    assert any(all(claim[key] == view[key] for key in ("kind", "layer", "head")) for claim in claimed)
+    row, column = (int(part) - 1 for part in view["cell"].split(","))
+    first = claimed[0]
+    rows = trace.source_labels if first["kind"] == "encoder_self" else trace.target_out_labels
+    columns = trace.target_in_labels if first["kind"] == "decoder_self" else trace.source_labels
+    assert (rows[row], columns[column]) == (first["row"], first["column"]), "the cell shown is that of the first claim"
+
+
+@functools.cache
+def unseen(task: str, count: int, low: int, high: int, seed: int) -> list[str]:
+    spec = {"name": task, "count": count, "lengths": [low, high], "seed": seed}
+    return [source for source, _ in unseen_pairs(spec, (low, high), 320)]
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name.split("-")[0] in TASKS])
+def test_a_toy_answers_rightly(models: dict[str, Pretrained], name: str) -> None:
+    """Every input of one or two symbols, and a few of each trained length that training never saw."""
+    task = TASKS[name.split("-")[0]]
+    symbols = string.digits if "digits" in task.languages else string.ascii_lowercase
+    short = [*symbols, *map("".join, itertools.product(symbols, repeat=2))]
+    spec = read_recipe(FOLDER.parent / "recipes" / f"{name}.toml")["data"]
+    longer = unseen(spec["task"], spec["count"], *spec["lengths"], spec["seed"])
+    assert set(range(5, 17)) <= set(map(len, longer))
+    inputs = short + longer
+    wrong = [
+        (source, answer)
+        for source, answer in zip(inputs, models[name].translate_all(inputs), strict=True)
+        if answer != task.answer(source)
+    ]
+    assert not wrong
+
+
+def test_there_are_a_dozen_examples_of_english_to_german() -> None:
+    examples = json.loads((FOLDER / "en-de" / "examples.json").read_text(encoding="utf-8"))
+    assert len(examples) >= 12 and len({example["title"] for example in examples}) == len(examples)
+
+
+def test_the_recording_of_its_training_ends_with_the_model_that_ships(models: dict[str, Pretrained]) -> None:
+    recording = Recording.from_file(FOLDER / "en-de" / "learning.npz")
+    examples = json.loads((FOLDER / "en-de" / "examples.json").read_text(encoding="utf-8"))
+    texts = dict.fromkeys((example["source"], example.get("target")) for example in examples)
+    assert [source for source, _ in recording.sentences] == [source for source, _ in texts]
+    log = list(csv.DictReader((FOLDER / "en-de" / "training.csv").read_text(encoding="utf-8").splitlines()))
+    assert recording.steps[0] == 0 and recording.steps[-1] == int(log[-1]["step"]) and len(recording.steps) >= 12
+    source, target = recording.sentences[0]
+    weights = models["en-de"].trace(source, target).cross.weights.numpy()
+    assert abs(recording.weights["cross"][0][-1] / 255 - weights).max() < 0.02  # the states are kept in float16
+    assert recording.scores[-1]["bleu"] > recording.scores[0]["bleu"] + 30

@@ -1,0 +1,131 @@
+"""The pages with checkpoints from anywhere: what they say of themselves is shown as text, in bounds, or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import streamlit as st
+from safetensors.torch import save
+from streamlit.testing.v1 import AppTest
+
+import transformer
+from pages.frame import examples, state
+from pages.model import card
+from tests.fuzz import folders, marian, pages
+from transformer.checkpoints.folder import METRICS
+
+GOOD = json.loads(folders.base()[folders.EXAMPLES])[0]
+
+
+@pytest.fixture(autouse=True)
+def forgotten() -> Iterator[None]:
+    """What one test's folders held is not another's."""
+    st.cache_resource.clear()
+    yield
+    st.cache_resource.clear()
+
+
+def page_of(parent: Path, name: str = "model", asked: dict[str, str] | None = None, **files: bytes) -> AppTest:
+    """A page of a good checkpoint in which these files are exchanged."""
+    folders.write(parent / "mine", {**folders.base(), **files})
+    with pages.surroundings(parent):
+        app = pages.opened(name, {"checkpoint": "mine", **(asked or {})}).run()
+    pages.check(app)
+    return app
+
+
+def captions(app: AppTest) -> str:
+    return " ".join(one.value for one in app.caption)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"", b"[", b"\xff", b"{}", b"7", b"[7, null, [], {}]", b"[" * 100_000, b"x" * (examples.LARGEST + 1),
+        json.dumps([{**GOOD, "source": 7}]).encode(), json.dumps([{**GOOD, "title": "\ud800"}]).encode(),
+        json.dumps([{**GOOD, "look": "x" * 3_000}]).encode(), b'[{"title": "a"}]',
+    ],
+)  # fmt: skip
+def test_examples_that_are_none_are_left_out(data: bytes, tmp_path: Path) -> None:
+    page_of(tmp_path, "heads", {"source": "ka lo"}, **{folders.EXAMPLES: data})
+    assert examples.examples(transformer.load(tmp_path / "mine"), "mine") == ()
+
+
+@pytest.mark.parametrize(
+    "view", [7, [], "x", {"kind": {"a": []}}, {"layer": 10**400, "head": None, "cell": [1, 2]}, None]
+)
+def test_an_example_with_an_odd_view_is_shown(view: Any, tmp_path: Path) -> None:
+    data = json.dumps([GOOD | {"view": view}] + [7] * 3).encode()
+    app = page_of(tmp_path, "heads", **{folders.EXAMPLES: data})
+    assert app.text_input(key="source").value == GOOD["source"]
+
+
+def test_examples_are_bounded(tmp_path: Path) -> None:
+    folders.write(tmp_path / "mine", {**folders.base(), folders.EXAMPLES: json.dumps([GOOD] * 500).encode()})
+    assert len(examples.examples(transformer.load(tmp_path / "mine"), "mine")) == examples.MOST
+
+
+def test_a_card_is_bounded_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
+    app = page_of(tmp_path, **{folders.CARD: b"# Card\n\n![x](https://a.example/x.png) <img src=x> ![y][z] \xff"})
+    (shown,) = [one.value for one in app.markdown if "Card" in one.value]
+    assert "![" not in shown and "!\\[x](https" in shown and "\ufffd" in shown
+    long = page_of(tmp_path / "long", **{folders.CARD: b"x" * (card.LARGEST + 1)})
+    assert "The model card (README.md) cannot be read: it is larger than 100,000 bytes." in captions(long)
+
+
+@pytest.mark.parametrize(
+    "data", [b"x" * (card.LARGEST + 1), b"\xff\xfe", b"step\n" + b"9" * 5_000, b"step,loss\n1", b'step,loss\n"', b"\0"]
+)
+def test_a_log_that_is_none_is_a_sentence(data: bytes, tmp_path: Path) -> None:
+    page_of(tmp_path, **{folders.LOG: data})
+
+
+def test_a_log_that_is_too_long_is_not_read(tmp_path: Path) -> None:
+    app = page_of(tmp_path, **{folders.LOG: b"step,loss\n" + b"1,2\n" * card.LARGEST})
+    assert "The training.csv of this checkpoint cannot be read." in captions(app)
+
+
+def test_scores_of_any_size_leave_the_page_standing(tmp_path: Path) -> None:
+    app = page_of(tmp_path, **{METRICS: b'{"bleu": 1' + b"0" * 400 + b', "chrf": 4.04, "exact": NaN}'})
+    values = {one.label: one.value for one in app.metric}
+    assert values["chrF"] == "4.0" and "sacreBLEU" not in values
+
+
+def test_a_folder_whose_name_is_no_text_leaves_the_menu_alone(tmp_path: Path) -> None:
+    folders.write(tmp_path / "mine", dict(folders.base()))
+    odd = os.fsencode(tmp_path) + b"/\xff"
+    os.mkdir(odd)
+    (Path(os.fsdecode(odd)) / "config.json").write_bytes(b"{}")
+    with pages.surroundings(tmp_path):
+        app = pages.opened("model", {}).run()
+    pages.check(app)
+    options = app.selectbox(key="checkpoint").options
+    assert "mine" in options and all(name.encode("utf-8") for name in options)
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_a_text_of_any_length_is_refused_before_it_is_read(side: str, tmp_path: Path) -> None:
+    long = "ka " * state.LONGEST
+    app = page_of(tmp_path, "heads", {"source": "ka lo", side: long})
+    (said,) = pages.messages(app)
+    assert f"The {side} text has 300,000 characters; at most 100,000 are read, shorten it." in said
+    assert app.text_input(key=side).value == long  # what was typed stays
+    assert len(pages.address(app)[side]) == state.LONGEST + 1
+
+
+def test_a_marian_folder_says_its_languages_in_short_and_its_pieces_too(tmp_path: Path) -> None:
+    files, tensors = marian.base()
+    weights = {"model.safetensors": save(tensors)}
+    said = json.dumps({"source_lang": "a\x1b\n" + "b" * 99, "target_lang": 7, "separate_vocabs": False}).encode()
+    folders.write(tmp_path / "mine", {**files, **weights, "tokenizer_config.json": said})
+    assert transformer.load(tmp_path / "mine").languages == ("a " + "b" * 38, "target")
+    table = json.loads(files["vocab.json"])
+    table["x" * 1_001] = table.pop("ka", table.pop("\u2581ka", 9))
+    folders.write(tmp_path / "long", {**files, **weights, "vocab.json": json.dumps(table).encode()})
+    with pytest.raises(transformer.CheckpointError, match="a piece of the vocabulary has 1,001 characters"):
+        transformer.load(tmp_path / "long")

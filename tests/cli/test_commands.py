@@ -1,0 +1,545 @@
+"""The command line, on a language of eight words."""
+
+from __future__ import annotations
+
+import dataclasses
+import gzip
+import io
+import json
+import math
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from tests.support.build import tiny_pretrained
+from transformer.__main__ import main
+from transformer.checkpoints.folder import save_checkpoint
+from transformer.cli import serve, train, translate
+from transformer.cli.run_folder import Plan, open_run
+from transformer.inference.pretrained import InputError, load
+from transformer.live_training import workshop
+from transformer.training.evaluation import columns, corpus_bleu, evaluate, surprise
+from transformer.training.settings import Settings
+
+ROOT = Path(__file__).resolve().parents[2]
+WORDS = {
+    "cat": "katze", "dog": "hund", "sees": "sieht", "likes": "mag",
+    "red": "rote", "big": "grosse", "the": "die", "runs": "rennt",
+}  # fmt: skip
+MODEL = [
+    "--preset", "tiny", "--vocab-size", "32", "--d-model", "16", "--heads", "2", "--d-ff", "24",
+    "--encoder-layers", "1", "--decoder-layers", "1", "--max-positions", "40",
+]  # fmt: skip
+STEPS = ["--steps", "12", "--warmup", "4", "--batch-tokens", "80", "--save-every", "4", "--validate-every", "6"]
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("data")
+    rng = random.Random(1)
+    for name, count in (("train", 150), ("dev", 8), ("test", 6)):
+        rows = [[rng.choice(list(WORDS)) for _ in range(rng.randint(2, 5))] for _ in range(count)]
+        lines = [f"{' '.join(row)}\t{' '.join(WORDS[word] for word in row)}\n" for row in rows]
+        (folder / f"{name}.tsv").write_text("".join(lines), encoding="utf-8")
+    return folder
+
+
+def train_command(data: Path, output: Path, *more: str) -> list[str]:
+    files = ["--data", str(data / "train.tsv"), "--validation", str(data / "dev.tsv"), "--output", str(output)]
+    return ["train", *files, *MODEL, *STEPS, *more]
+
+
+@pytest.fixture(scope="module")
+def trained(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that was never interrupted."""
+    folder = tmp_path_factory.mktemp("runs") / "whole"
+    assert main(train_command(data, folder, "--languages", "English", "German")) == 0
+    return folder
+
+
+def last_weights(folder: Path) -> dict[str, torch.Tensor]:
+    return load_file(folder / json.loads((folder / "state.json").read_text())["tensors"])
+
+
+# -- train ------------------------------------------------------------------------------------------------------------
+
+
+def test_train_writes_a_checkpoint(trained: Path) -> None:
+    model = load(trained / "checkpoint")
+    assert model.languages == ("English", "German")
+    assert (model.config.vocab_size, model.config.d_model, model.config.heads) == (32, 16, 2)
+    assert (trained / "checkpoint" / "training.csv").read_text().startswith("step,epoch,learning_rate,loss")
+
+
+def test_every_setting_has_an_option_that_tells_its_default() -> None:
+    assert set(train.SETTINGS_HELP) == {field.name for field in dataclasses.fields(Settings)}
+    assert set(train.MODEL_FIELDS) <= {*vars(SimpleNamespace(**tiny_pretrained().config.to_dict()))}
+
+
+def test_an_interrupted_run_ends_like_a_whole_one(
+    data: Path, trained: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "broken"
+    update = train.Bar.update
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+
+    def interrupt_once(bar: Any, entry: Any) -> None:
+        update(bar, entry)
+        if entry.step == 5:
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(train.Bar, "update", interrupt_once)
+    assert main(train_command(data, folder, "--languages", "English", "German")) == 130
+    assert f"saved at step 5; resume with: python -m transformer train --output {folder}" in capsys.readouterr().err
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert main(["train", "--output", str(folder)]) == 0
+    assert "resuming at step 5" in capsys.readouterr().err
+    signal.signal(signal.SIGINT, before)
+    whole, broken = last_weights(trained), last_weights(folder)
+    assert whole.keys() == broken.keys()
+    assert all(torch.equal(whole[name], broken[name]) for name in whole)
+    for name in ("tokenizer.model", "model.safetensors", "config.json"):
+        assert (trained / "checkpoint" / name).read_bytes() == (folder / "checkpoint" / name).read_bytes()
+
+
+def test_paired_and_packed_files(data: Path, tmp_path: Path, trained: Path) -> None:
+    sides = list(zip(*((line.split("\t")) for line in (data / "train.tsv").read_text().splitlines()), strict=True))
+    (tmp_path / "a.gz").write_bytes(gzip.compress(("\n".join(sides[0]) + "\n").encode()))
+    (tmp_path / "b").write_text("\n".join(sides[1]) + "\n")
+    files = ["--source", str(tmp_path / "a.gz"), "--target", str(tmp_path / "b"), "--validation", str(data / "dev.tsv")]
+    export = ["--output", str(tmp_path / "run"), "--export", str(tmp_path / "out")]
+    assert main(["train", *files, *export, *MODEL, *STEPS]) == 0
+    written = (tmp_path / "out" / "model.safetensors").read_bytes()
+    assert written == (trained / "checkpoint" / "model.safetensors").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--dropout", "0.3"], "holds a run with dropout 0.1, and 0.3 arrived"),
+        (["--warmup", "9"], "holds a run with warmup 4, and 9 arrived"),
+        (["--vocab-size", "33"], "holds a run with vocab_size 32, and 33 arrived"),
+        (["--preset", "base"], "holds a run with preset 'tiny', and 'base' arrived"),
+        (["--data", "{dev}"], "the data are not those"),
+    ],
+)
+def test_a_run_is_not_resumed_as_another(
+    data: Path, trained: Path, capsys: pytest.CaptureFixture[str], more: list[str], message: str
+) -> None:
+    before = (trained / "run.json").read_bytes()
+    more = [text.replace("{dev}", str(data / "dev.tsv")) for text in more]
+    assert main(["train", "--output", str(trained), *more]) == 2
+    error = capsys.readouterr().err
+    assert message in error and error.count("\n") == 1
+    assert (trained / "run.json").read_bytes() == before
+
+
+def test_a_run_may_be_lengthened(data: Path, tmp_path: Path) -> None:
+    assert main(train_command(data, tmp_path / "run", "--steps", "3")) == 0
+    assert main(["train", "--output", str(tmp_path / "run"), "--steps", "4"]) == 0
+    assert json.loads((tmp_path / "run" / "state.json").read_text())["step"] == 4
+    assert main(train_command(data, tmp_path / "cool", "--steps", "3", "--cooldown", "2")) == 0
+    assert main(["train", "--output", str(tmp_path / "cool"), "--steps", "4"]) == 2
+
+
+def test_a_run_is_not_shortened_below_where_it_is(data: Path, tmp_path: Path, capsys: Any) -> None:
+    assert main(train_command(data, tmp_path / "run", "--steps", "4")) == 0
+    assert main(["train", "--output", str(tmp_path / "run"), "--steps", "3"]) == 2
+    assert "holds a run of 4 steps, and 3 were asked for; ask for more" in capsys.readouterr().err
+    assert main(["train", "--output", str(tmp_path / "run")]) == 0
+
+
+def test_a_run_with_some_shares_is_resumed_by_its_own_command(data: Path, tmp_path: Path, capsys: Any) -> None:
+    command = train_command(data, tmp_path / "run", "--steps", "2", "--augmentation", "lower=0.5")
+    assert (main(command), main(command)) == (0, 0)
+    assert main([*command[:-1], "lower=0.4"]) == 2
+    assert "holds a run with augmentation" in capsys.readouterr().err
+
+
+def bad_training(data: Path, folder: Path) -> Iterator[tuple[list[str], str]]:
+    """Commands, and a part of the sentence each ends with."""
+    train_tsv, dev = str(data / "train.tsv"), str(data / "dev.tsv")
+    out = ["--output", str(folder / "run")]
+    (folder / "no-tab.tsv").write_text("one\ttwo\nthree\n")
+    (folder / "cut.tsv.gz").write_bytes(gzip.compress(b"a\tb\n" * 1000)[:20])
+    (folder / "file").write_text("")
+    yield ["train", *out], "--data (or --source and --target) is missing"
+    yield ["train", *out, "--data", train_tsv], "--validation is missing"
+    yield ["train", *out, "--source", train_tsv], "--source and --target belong together"
+    yield ["train", *out, "--data", dev, "--source", dev, "--target", dev], "give one of them"
+    yield ["train", *out, "--data", str(folder / "nothing"), "--validation", dev], "cannot be read"
+    yield ["train", *out, "--data", str(folder / "no-tab.tsv"), "--validation", dev], "line 2: no tab"
+    yield ["train", *out, "--data", str(folder / "cut.tsv.gz"), "--validation", dev], "cut.tsv.gz cannot be read"
+    yield ["train", *out, "--data", dev, "--validation", dev, dev, dev], "3 files arrived"
+    (folder / "empty").write_text("")
+    yield ["train", *out, "--data", str(folder / "empty"), "--validation", dev], "empty is empty; one sentence pair"
+    yield ["train", *out, "--source", dev, "--target", train_tsv, "--validation", dev], "has 8 lines and"
+    (folder / "latin.tsv").write_bytes(b"a\tb\nc\t\xe4\n")
+    yield (
+        ["train", *out, "--data", str(folder / "latin.tsv"), "--validation", dev],
+        "latin.tsv, line 2: byte 0xe4 is not",
+    )
+    yield ["train", *out, "--recipe", str(folder / "none.toml")], "the recipe"
+    missing = "mps" if torch.cuda.is_available() else "cuda"
+    yield (
+        ["train", *out, "--data", dev, "--validation", dev, "--device", missing],
+        "PyTorch finds no such device",
+    )
+    vocabulary = ["train", *out, "--data", train_tsv, "--validation", dev, "--vocab-size"]
+    yield [*vocabulary, "9000"], "at most, ask for fewer (--vocab-size)"
+    yield [*vocabulary, "8"], "ask for more pieces (--vocab-size)"
+    yield [*vocabulary, "8", "--tokenizer", "char"], "different characters, more than a vocabulary of 8 holds; ask for"
+    toy = str(ROOT / "recipes" / "sort.toml")
+    yield ["train", *out, "--recipe", toy, "--validation", dev], "--validation arrived, and the recipe's task makes its"
+    yield (
+        ["evaluate", "--checkpoint", "en-de", "--data", dev, "--lengths", "1", "2"],
+        "--lengths is for the recipe of a",
+    )
+    yield [*train_command(data, folder / "run"), "--heads", "3"], "choose heads that divide d_model"
+    yield [*train_command(data, folder / "run"), "--smoothing", "1"], "smoothing is 1.0"
+    yield [*train_command(data, folder / "run"), "--steps", "0"], "steps is 0"
+    yield [*train_command(data, folder / "run"), "--max-positions", "2"], "no validation pair fits"
+    yield train_command(data, folder / "file" / "run"), "Not a directory; make room there, or choose another --output"
+
+
+def test_bad_training_ends_in_a_sentence(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for command, message in bad_training(data, tmp_path):
+        assert main(command) == 2, command
+        error = capsys.readouterr().err
+        assert message in error and error.startswith("error: ") and error.count("\n") == 1, error
+
+
+def test_damaged_runs_end_in_a_sentence(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "run"
+    assert main(train_command(data, folder, "--steps", "2")) == 0
+    capsys.readouterr()
+    state = folder / json.loads((folder / "state.json").read_text())["tensors"]
+    state.write_bytes(state.read_bytes()[:100])
+    assert main(["train", "--output", str(folder)]) == 2
+    assert "is damaged" in capsys.readouterr().err
+    for damaged in ("{", "[]", "{}", '{"model": {}, "settings": {"steps": 0}}'):
+        (folder / "run.json").write_text(damaged)
+        assert main(["train", "--output", str(folder)]) == 2
+        assert "run.json is damaged" in capsys.readouterr().err
+    (folder / "run.json").unlink()
+    assert main(train_command(data, folder)) == 2
+    assert "no run.json" in capsys.readouterr().err
+
+
+def test_a_full_disk_ends_in_a_sentence_and_the_run_goes_on(data: Path, trained: Path, tmp_path: Path) -> None:
+    pytest.importorskip("resource", reason="a system without limits on files")
+    folder = tmp_path / "run"
+    script = tmp_path / "full.py"
+    script.write_text(
+        "import resource, signal, sys\n"
+        "from transformer.__main__ import main\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "from transformer.cli import train\n"
+        "found = train.Bar.update\n"
+        "def update(bar, entry):\n"
+        "    found(bar, entry)\n"
+        "    if entry.step == 6:\n"  # from here on no file can grow beyond 20,000 bytes; the state of step 8 must
+        "        resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n"
+        "train.Bar.update = update\n"
+        "sys.exit(main())\n"
+    )
+    command = train_command(data, folder, "--languages", "English", "German")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    found = subprocess.run([sys.executable, str(script), *command], capture_output=True, text=True, env=environment)
+    assert found.returncode == 2 and "Traceback" not in found.stderr
+    assert "00000008.safetensors cannot be written: File too large; make room there" in found.stderr
+    assert not list(folder.rglob("*.partial")) and json.loads((folder / "state.json").read_text())["step"] == 4
+    assert main(["train", "--output", str(folder)]) == 0
+    whole, broken = last_weights(trained), last_weights(folder)
+    assert all(torch.equal(whole[name], broken[name]) for name in whole)
+
+
+def test_a_plan_needs_no_command_line(data: Path, tmp_path: Path) -> None:
+    run = open_run(
+        tmp_path / "run",
+        Plan([data / "train.tsv"], [data / "dev.tsv"], preset="tiny", vocab_size=32, settings={"steps": 2}),
+    )
+    assert run.train(lambda entry: None) and run.trainer.step == 2
+
+
+# -- heads ------------------------------------------------------------------------------------------------------------
+
+
+def test_heads_are_counted_and_written(trained: Path, data: Path, tmp_path: Path, capsys: Any) -> None:
+    words = tmp_path / "words.tsv"
+    words.write_text("".join(f"{source}\t{target}\n" for source, target in WORDS.items()))
+    command = ["heads", "--checkpoint", str(trained / "checkpoint"), "--data", str(data / "test.tsv")]
+    assert main([*command, "--words", str(words), "--json", str(tmp_path / "heads.json")]) == 0
+    printed, written = capsys.readouterr().out, json.loads((tmp_path / "heads.json").read_text())
+    assert printed.count("of 2 heads look at one place") == 3 and "agree with the word list" in printed
+    lines = (data / "test.tsv").read_text().splitlines()
+    traces = [load(trained / "checkpoint").trace(*line.split("\t")) for line in lines]
+    assert written["pairs"] == 6 and written["cross"]["rows"] == sum(len(trace.target_in) for trace in traces)
+    # Every target word is in the list with its source word, so every row but those of </s> is a link.
+    assert written["cross"]["links"] == written["cross"]["rows"] - 6
+    assert written["decoder_self"]["next"] == [[None, None]]
+    words.write_text("cat Katze\n")
+    assert main([*command, "--words", str(words)]) == 2
+    assert "line 1 has no tab; each line is SOURCE WORD<tab>TARGET WORDS" in capsys.readouterr().err
+
+
+def test_our_sentences_are_for_english_to_german(tmp_path: Path, capsys: Any) -> None:
+    tiny = tiny_pretrained()
+    save_checkpoint(tmp_path / "toy", tiny.model, tiny.tokenizer, ("letters", "reversed"))
+    assert main(["heads", "--checkpoint", str(tmp_path / "toy")]) == 2
+    assert "toy goes from letters to reversed, and the sentences of ours from English" in capsys.readouterr().err
+
+
+def test_the_probes_fit_the_bundled_model(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["heads", "--checkpoint", "en-de"]) == 0
+    assert "of 32 heads look at one place" in capsys.readouterr().out
+
+
+# -- translate --------------------------------------------------------------------------------------------------------
+
+
+class Terminal(io.StringIO):
+    """Standard input or output with its bytes underneath."""
+
+    def __init__(self, data: bytes = b"") -> None:
+        super().__init__()
+        self.buffer = io.BytesIO(data)
+
+
+@pytest.fixture
+def type_in(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Runs a command with bytes as its standard input; gives the exit status and the bytes written."""
+
+    def run(data: bytes, *command: str) -> tuple[int, bytes]:
+        out = Terminal()
+        monkeypatch.setattr(sys, "stdin", Terminal(data))
+        monkeypatch.setattr(sys, "stdout", out)
+        status = main(list(command))
+        return status, out.buffer.getvalue()
+
+    return run
+
+
+@pytest.mark.parametrize("search", [[], ["--beam", "3", "--length-penalty", "0.5"]])
+@pytest.mark.parametrize("batch", ["1", "2", "256"])
+def test_translate_keeps_the_lines_in_place(trained: Path, type_in: Any, search: list[str], batch: str) -> None:
+    lines = ["the cat runs", "", "  ", "big dog", "\x00\x01", "red cat sees the dog"]
+    name = str(trained / "checkpoint")
+    status, out = type_in("\n".join(lines).encode(), "translate", "--checkpoint", name, "--batch", batch, *search)
+    beams, alpha = (3, 0.5) if search else (1, 0.6)
+    model = load(name)
+    wanted = ["" if not text.strip(" \0\1") else model.translate(text, beams, alpha).text for text in lines]
+    assert status == 0 and out.decode().split("\n") == [*wanted, ""]
+
+
+def test_lines_end_as_files_end_them(type_in: Any, trained: Path) -> None:
+    name = str(trained / "checkpoint")
+    plain = type_in(b"the cat\nbig dog\n", "translate", "--checkpoint", name)
+    assert plain[1].count(b"\n") == 2
+    assert type_in(b"\xef\xbb\xbfthe cat\r\nbig dog", "translate", "--checkpoint", name) == plain
+    assert type_in(b"", "translate", "--checkpoint", name) == (0, b"")
+
+
+def test_a_line_too_long_is_named_and_shifts_nothing(
+    trained: Path, type_in: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = str(trained / "checkpoint")
+    status, out = type_in(b"the cat\n" + b"dog " * 200 + b"\nbig dog\n", "translate", "--checkpoint", name)
+    first, empty, third, end = out.split(b"\n")
+    model = load(name)
+    assert (status, empty, end) == (1, b"", b"")
+    assert [first.decode(), third.decode()] == [model.translate(text).text for text in ("the cat", "big dog")]
+    error = capsys.readouterr().err
+    assert error.startswith("line 2: not translated, it has ") and "at most 40" in error and error.count("\n") == 1
+
+
+def test_bytes_that_are_not_utf8_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    assert list(translate.decoded([b"a\n", b"b\xffc\n"])) == ["a", "b\ufffdc"]
+    assert "line 2: byte 0xff is not UTF-8" in capsys.readouterr().err
+
+
+# -- evaluate ---------------------------------------------------------------------------------------------------------
+
+
+def test_evaluate_prints_and_writes(trained: Path, data: Path, tmp_path: Path, capsys: Any) -> None:
+    file = tmp_path / "metrics.json"
+    command = ["evaluate", "--checkpoint", str(trained / "checkpoint"), "--data", str(data / "test.tsv")]
+    assert main([*command, "--beam", "2", "--json", str(file)]) == 0
+    printed, written = capsys.readouterr().out, json.loads(file.read_text())
+    assert f"sacreBLEU    {written['bleu']:>9.2f}  nrefs:1|" in printed and "chrF" in printed
+    assert f"perplexity   {written['perplexity']:>9.2f}" in printed and "beam 2, length penalty 0.6" in printed
+    assert written["data"] == ["test.tsv"] and written["sentences"] == 6
+
+
+def test_a_recipe_says_how_to_evaluate(trained: Path, data: Path, tmp_path: Path, capsys: Any) -> None:
+    pytest.importorskip("sacremoses")
+    name, test = str(trained / "checkpoint"), data / "test.tsv"
+    recipe = tmp_path / "recipe.toml"
+    recipe.write_text(
+        f'[data]\ntest = "{test.as_posix()}"\npreparation = "moses-lowercase"\ncodes = ["en", "de"]\n'
+        "[decoding]\nbeam = 3\nlength_penalty = 0.2\n"
+    )
+    file = tmp_path / "metrics.json"
+    assert main(["evaluate", "--checkpoint", name, "--recipe", str(recipe), "--json", str(file)]) == 0
+    written, printed = json.loads(file.read_text()), capsys.readouterr().out
+    assert (written["beams"], written["length_penalty"]) == (3, 0.2)
+    assert "tokenised" in printed and "tok:none" in printed and "case:lc" in printed
+    # In a language of small letters and blanks, what is prepared and what is restored are the same words.
+    assert written["tokenized_bleu"] == pytest.approx(written["bleu"])
+    assert main(["evaluate", "--checkpoint", name]) == 2
+    assert "--data is missing" in capsys.readouterr().err
+
+
+def test_a_toy_task_is_trained_and_scored_exactly(tmp_path: Path, capsys: Any) -> None:
+    recipe = tmp_path / "sort.toml"
+    recipe.write_text(
+        '[data]\ntask = "sort"\ncount = 400\nlengths = [1, 4]\nseed = 1\n[tokenizer]\nkind = "char"\n'
+        '[model]\npreset = "tiny"\n[training]\nsteps = 3\nwarmup = 2\n'
+    )
+    assert main(["train", "--recipe", str(recipe), "--output", str(tmp_path / "run")]) == 0
+    model = load(tmp_path / "run" / "checkpoint")
+    assert model.languages == ("digits", "sorted") and model.config.vocab_size == 14
+    command = ["evaluate", "--checkpoint", str(tmp_path / "run" / "checkpoint"), "--recipe", str(recipe)]
+    assert main([*command, "--lengths", "6", "6", "--json", str(tmp_path / "six.json")]) == 0
+    written = json.loads((tmp_path / "six.json").read_text())
+    assert written["data"] == ["sort, 6 to 6 symbols, unseen"] and written["sentences"] == 10_000
+    assert written["exact"] < 0.01 and "bleu" not in written  # after three steps
+    printed = capsys.readouterr().out
+    assert "exact" in printed and "BLEU" not in printed and "chrF" not in printed
+    # Resumed by its folder alone, as any other run.
+    assert main(["train", "--output", str(tmp_path / "run"), "--steps", "4"]) == 0
+
+
+def test_exact_is_letter_by_letter(trained: Path) -> None:
+    model = load(trained / "checkpoint")
+    own = model.translate_all(["the cat", "big dog"])
+    assert evaluate(model, [("the cat", own[0]), ("the cat", "x"), ("big dog", own[1] + " ")]).exact == 0.5
+
+
+def test_evaluation_groups_references_and_counts(trained: Path) -> None:
+    model = load(trained / "checkpoint")
+    pairs = [
+        ("the cat", "die katze"),
+        ("big dog", "grosse hund"),
+        ("the cat", "eine katze"),
+        ("dog " * 99, "x"),
+        ("", ""),
+    ]
+    found = evaluate(model, pairs)
+    assert (found.sentences, found.references, found.untranslated, found.unmeasured) == (4, 5, 2, 2)
+    outputs = [*model.translate_all(["the cat", "big dog"]), "", ""]
+    rows = [["die katze", "eine katze"], ["grosse hund"], ["x"], [""]]
+    assert found.bleu == corpus_bleu(outputs, rows) and "nrefs:2" in found.bleu_signature
+    assert len(columns(rows)) == 2
+
+
+def test_perplexity_is_that_of_the_traces() -> None:
+    """Teacher forcing in padded batches equals one trace a pair."""
+    model = tiny_pretrained()
+    pairs = [("ka lo", "mi nu re"), ("sta", "ti"), ("vu zen pol ka", "lo mi")]
+    total, tokens, measured = surprise(model, pairs, batch_tokens=64)
+    traces = [model.trace(*pair) for pair in pairs]
+    assert (tokens, measured) == (sum(len(trace.target_out) for trace in traces), 3)
+    expected = -sum(math.log(p) for trace in traces for p in trace.probabilities.tolist())
+    assert total == pytest.approx(expected, rel=1e-5)
+
+
+def test_nothing_to_evaluate_is_said(trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "blank.tsv").write_text("\t\n")
+    for file, message in ((tmp_path / "blank.tsv", "none of the 1"), (tmp_path / "missing", "cannot be read")):
+        assert main(["evaluate", "--checkpoint", str(trained / "checkpoint"), "--data", str(file)]) == 2
+        assert message in capsys.readouterr().err
+
+
+# -- app and all ------------------------------------------------------------------------------------------------------
+
+
+def options(**given: Any) -> SimpleNamespace:
+    rest = dict.fromkeys(("checkpoint", "max_tokens", "address", "trainings", "training_seconds"))
+    return SimpleNamespace(**{**rest, "port": 8501, **given})
+
+
+def test_the_app_is_handed_its_settings(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("CHECKPOINT", "MAX_TOKENS", "DEVICE", "TRAININGS", "TRAINING_SECONDS"):
+        monkeypatch.setenv(f"HEADSCOPE_{name}", "before")
+    monkeypatch.setattr(serve, "taken", lambda port, address: False)
+    monkeypatch.chdir(trained)
+    given: Any = options(checkpoint="checkpoint", max_tokens=64, port=8600, device="cpu", trainings=0)
+    assert serve.prepare(given) == ["run", str(ROOT / "app.py"), "--server.port=8600"]
+    assert os.environ["HEADSCOPE_CHECKPOINT"] == str(trained / "checkpoint")
+    assert (os.environ["HEADSCOPE_MAX_TOKENS"], os.environ["HEADSCOPE_DEVICE"]) == ("64", "cpu")
+    assert (os.environ["HEADSCOPE_TRAININGS"], os.environ["HEADSCOPE_TRAINING_SECONDS"]) == ("0", "before")
+    assert workshop.trainings() == 0  # nobody trains, and not: as many as there are cores
+    serve.prepare(options(port=8600, device="cpu", trainings=3, training_seconds=30))  # type: ignore[arg-type]
+    assert (workshop.trainings(), workshop.training_seconds()) == (3, 30)
+
+
+def test_a_port_that_is_taken_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.socket() as other:
+        other.bind(("", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        assert main(["app", "--port", str(port)]) == 2
+    assert f"port {port} is taken" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["translate"], ["evaluate", "--data", "x.tsv"], ["app"]])
+def test_a_checkpoint_that_is_none_is_said(
+    command: list[str], tmp_path: Path, data: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = [word.replace("x.tsv", str(data / "test.tsv")) for word in command]
+    assert main([*command, "--checkpoint", str(tmp_path)]) == 2
+    assert capsys.readouterr().err == f"error: {tmp_path} is no checkpoint: it has no config.json\n"
+    assert main([*command, "--checkpoint", "no-such-name"]) == 2
+    assert "there is no checkpoint 'no-such-name'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        [], ["nothing"], ["translate"], ["app", "--port", "0"], ["app", "--max-tokens", "1"],
+        ["app", "--trainings", "-1"], ["app", "--training-seconds", "0"], ["app", "--trainings", "257"],
+        ["translate", "--checkpoint", "x", "--beam", "0"],
+        ["translate", "--checkpoint", "x", "--length-penalty", "nan"],
+        ["train", "--output", "x", "--steps", "many"], ["train", "--output", "x", "--norm", "middle"],
+    ],
+)  # fmt: skip
+def test_wrong_options_end_with_status_2(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(command)
+    assert ended.value.code == 2 and "error: " in capsys.readouterr().err
+
+
+def test_too_long_is_the_only_input_error_named() -> None:
+    model = tiny_pretrained()
+    with pytest.raises(InputError):
+        model.encode("")
+    assert list(translate.translations(model, ["", " \t"])) == [("", None), ("", None)]
+
+
+def test_as_a_program(trained: Path) -> None:
+    """One process from outside: `python -m transformer` from another folder, and a reader that leaves early."""
+    command = [sys.executable, "-m", "transformer", "translate", "--checkpoint", "checkpoint", "--batch", "1"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+    with subprocess.Popen(
+        command, cwd=trained, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdin and process.stdout and process.stderr
+        process.stdin.write(b"the cat\n")
+        process.stdin.flush()
+        process.stdin.write(b"dog\n" * 20)
+        process.stdout.close()
+        process.stdin.close()
+        complaint = process.stderr.read()
+    assert complaint == b"" and process.returncode in (0, 141)

@@ -1,0 +1,381 @@
+"""Starting and ending the app: ports, Ctrl+C at any moment, a disk without room, a folder nobody may write to."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.browser.conftest import spawn
+from transformer import startup
+from transformer.__main__ import main
+from transformer.cli import serve
+from transformer.cli.common import CommandError
+
+ROOT = Path(__file__).resolve().parents[2]
+POSIX = pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
+APP = [sys.executable, "-m", "transformer", "app"]
+# A test may run where Ctrl+C is ignored (a background job of a shell), and its children would inherit that.
+LISTENING = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
+PATIENCE = 120  # seconds; a cold start imports torch from a cold disk
+
+
+# -- ports ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def listener() -> Iterator[Callable[[str, int], int]]:
+    """What listens on a port, as another program would; 0: any."""
+    with contextlib.ExitStack() as stack:
+
+        def listen(address: str, port: int = 0) -> int:
+            one = stack.enter_context(socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET))
+            try:
+                one.bind((address, port))
+            except OSError:
+                pytest.skip(f"this machine cannot listen on {address!r}")
+            one.listen()
+            return int(one.getsockname()[1])
+
+        yield listen
+
+
+@pytest.mark.parametrize("address", ["", "127.0.0.1", "::", "::1"])
+def test_a_port_somebody_listens_on_is_taken_whatever_the_address(listener: Callable[..., int], address: str) -> None:
+    port = listener(address)
+    assert serve.taken(port) and serve.taken(port, address or None)
+
+
+def test_a_free_port_stays_free_after_the_look(listener: Callable[..., int]) -> None:
+    port = free()
+    assert not serve.taken(port) and not serve.taken(port, "127.0.0.1")
+    assert listener("", port) == port
+
+
+def free() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def test_who_asked_for_a_port_is_offered_another(listener: Callable[..., int], capsys: Any) -> None:
+    port = listener("")
+    assert main(["app", "--port", str(port)]) == 2
+    said = re.fullmatch(
+        rf"error: port {port} is taken by another program; end it, or use --port (\d+), which is free\n",
+        capsys.readouterr().err,
+    )
+    assert said and int(said[1]) > port and not serve.taken(int(said[1]))
+
+
+def test_who_asked_for_none_gets_the_next_that_is_free(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    monkeypatch.setattr(serve, "taken", lambda port, address: port in (8501, 8502))
+    assert serve.find_port(None, None) == 8503
+    assert capsys.readouterr().err == (
+        "Port 8501 is taken by another program; starting on 8503, which is free (--port N: one of your choice).\n"
+    )
+    monkeypatch.setattr(serve, "taken", lambda port, address: True)
+    for asked in (None, 65_535):
+        with pytest.raises(CommandError, match=r"is taken by another program; end it, or choose another with --port$"):
+            serve.find_port(asked, None)
+
+
+def test_an_address_this_machine_has_not_is_said() -> None:
+    for address in ("192.0.2.1", "2001:db8::1", "no such name"):  # of documentation: nobody has them
+        with pytest.raises(CommandError, match=f"no address {address!r}; choose another --address"):
+            serve.taken(free(), address)
+
+
+def test_the_address_reaches_streamlit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADSCOPE_DEVICE", "before")
+    port, flags = free(), lambda: serve.prepare(given)[2:]
+    given: Any = SimpleNamespace(
+        checkpoint=None, device="cpu", max_tokens=None, port=port, address="127.0.0.1", trainings=None,
+        training_seconds=None,
+    )  # fmt: skip
+    monkeypatch.delenv(serve.ADDRESS, raising=False)
+    assert flags() == [f"--server.port={port}", "--server.address=127.0.0.1"]
+    given.address = None
+    assert flags() == [f"--server.port={port}"]
+    monkeypatch.setenv(serve.ADDRESS, "127.0.0.1")  # as deploy/compose.yaml and Streamlit's own users say it
+    assert flags() == [f"--server.port={port}", "--server.address=127.0.0.1"]
+
+
+# -- a running app ----------------------------------------------------------------------------------------------------
+
+
+def started(log: Path, *options: str, **environment: str) -> subprocess.Popen[bytes]:
+    """The app as a person starts it, in a process group of its own."""
+    return spawn(log, sys.executable, "-c", LISTENING, *APP, *options, **environment)
+
+
+def until(what: Callable[[], bool], process: subprocess.Popen[bytes], log: Path) -> None:
+    end = time.monotonic() + PATIENCE
+    while not what():
+        assert process.poll() is None and time.monotonic() < end, log.read_text()
+        time.sleep(0.02)
+
+
+def answers(port: int) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=5) as answer:
+            return bool(answer.status == 200)
+    except OSError:
+        return False
+
+
+def importing(process: subprocess.Popen[bytes]) -> bool:
+    """Whether the package's own code runs: before, Ctrl+C is the interpreter's to answer."""
+    try:
+        return "torch" in Path(f"/proc/{process.pid}/maps").read_text()
+    except OSError:
+        return False
+
+
+def ended_cleanly(process: subprocess.Popen[bytes], log: Path) -> None:
+    """The process ends by Ctrl+C, says nothing of it but that, and leaves nobody behind."""
+    status = process.wait(60)
+    text = log.read_text(errors="replace")
+    assert status in (0, 130, -signal.SIGINT), (status, text)
+    for word in ("Traceback", "Exception", "Error", "Warning", "never retrieved", "Aborted"):
+        assert word not in text, text
+    with pytest.raises(ProcessLookupError):
+        os.killpg(process.pid, 0)
+
+
+@pytest.fixture(scope="module")
+def start_time(tmp_path_factory: pytest.TempPathFactory) -> float:
+    """Seconds from the first line of the package until the app answers, on this machine, today."""
+    log, port = tmp_path_factory.mktemp("start") / "log.txt", free()
+    process = started(log, "--port", str(port))
+    until(lambda: importing(process), process, log)
+    begun = time.monotonic()
+    until(lambda: answers(port), process, log)
+    took = time.monotonic() - begun
+    process.send_signal(signal.SIGINT)
+    ended_cleanly(process, log)
+    return took
+
+
+@POSIX
+@pytest.mark.skipif(not Path("/proc/self/maps").is_file(), reason="how far a process is, is read from /proc")
+@pytest.mark.parametrize("seed", range(12))
+def test_ctrl_c_while_it_starts(seed: int, start_time: float, tmp_path: Path) -> None:
+    """Twelve moments, from the first import to just after the first answer; every third time the key is hit twice."""
+    rng = random.Random(seed)
+    moment = start_time * (seed + rng.random()) / 11
+    log, port = tmp_path / "log.txt", free()
+    process = started(log, "--port", str(port))
+    until(lambda: importing(process), process, log)
+    time.sleep(moment)
+    process.send_signal(signal.SIGINT)
+    if seed % 3 == 0:
+        time.sleep(rng.random() * 0.05)
+        with contextlib.suppress(ProcessLookupError):
+            process.send_signal(signal.SIGINT)
+    ended_cleanly(process, log)
+
+
+@POSIX
+@pytest.mark.parametrize("hits", [1, 2, 5])
+def test_ctrl_c_while_somebody_looks(hits: int, tmp_path: Path) -> None:
+    """A viewer is connected, and waits for a long sentence to be traced."""
+    websockets = pytest.importorskip("websockets.sync.client")
+    from streamlit.proto.BackMsg_pb2 import BackMsg
+    from streamlit.proto.ClientState_pb2 import ClientState
+
+    log, port = tmp_path / "log.txt", free()
+    process = started(log, "--port", str(port))
+    until(lambda: answers(port), process, log)
+    with websockets.connect(
+        f"ws://127.0.0.1:{port}/_stcore/stream", subprotocols=["streamlit"], max_size=None
+    ) as viewer:
+        asked = ClientState(query_string="source=" + "+".join(["cat"] * 120))
+        viewer.send(BackMsg(rerun_script=asked).SerializeToString())
+        viewer.recv(timeout=60)
+        for _ in range(hits):
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.02)
+        ended_cleanly(process, log)
+
+
+@pytest.fixture(scope="module")
+def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Path]]:
+    """Port and log of a running app."""
+    log, port = tmp_path_factory.mktemp("serving") / "log.txt", free()
+    process = started(log, "--port", str(port), "--address", "127.0.0.1")
+    until(lambda: answers(port), process, log)
+    yield port, log
+    process.send_signal(signal.SIGINT)
+    process.wait(60)
+
+
+@POSIX
+def test_a_page_of_another_host_gets_no_session_and_nobody_is_asked(serving: tuple[int, Path]) -> None:
+    """Streamlit would look for the machine's public address on the web, and keep everybody waiting meanwhile."""
+    websockets = pytest.importorskip("websockets.sync.client")
+    from websockets.exceptions import InvalidStatus
+
+    port, log = serving
+    address = f"ws://127.0.0.1:{port}/_stcore/stream"
+    with pytest.raises(InvalidStatus, match="403"):
+        websockets.connect(address, subprotocols=["streamlit"], origin="http://evil.example")
+    with websockets.connect(address, subprotocols=["streamlit"], origin=f"http://127.0.0.1:{port}"):
+        pass
+    text = log.read_text()
+    assert "Rejecting WebSocket connection" in text and "external IP" not in text
+
+
+@POSIX
+def test_nothing_can_be_uploaded(serving: tuple[int, Path]) -> None:
+    """Not even by a visitor with a session of its own, through the address Streamlit keeps open for it."""
+    websockets = pytest.importorskip("websockets.sync.client")
+    from streamlit.proto.BackMsg_pb2 import BackMsg
+    from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
+
+    host = f"127.0.0.1:{serving[0]}"
+    with urllib.request.urlopen(f"http://{host}/_stcore/health", timeout=20) as answer:
+        cookie = answer.headers["Set-Cookie"].split(";")[0]
+    with websockets.connect(f"ws://{host}/_stcore/stream", subprotocols=["streamlit"], max_size=None) as viewer:
+        asked = BackMsg()
+        asked.rerun_script.query_string = ""
+        viewer.send(asked.SerializeToString())
+        message = ForwardMsg()
+        while message.WhichOneof("type") != "new_session":
+            message = ForwardMsg.FromString(viewer.recv(timeout=60))
+        session = message.new_session.initialize.session_id
+        form = b'--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nabc\r\n--x--\r\n'
+        request = urllib.request.Request(
+            f"http://{host}/_stcore/upload_file/{session}/1",
+            data=form,
+            headers={
+                "Cookie": cookie,
+                "X-Xsrftoken": cookie.split("=", 1)[1],
+                "Content-Type": "multipart/form-data; boundary=x",
+            },
+            method="PUT",
+        )
+        with pytest.raises(urllib.error.HTTPError, match="413"):
+            urllib.request.urlopen(request, timeout=20)
+
+
+@POSIX
+def test_the_default_port_is_left_to_whom_it_belongs(tmp_path: Path) -> None:
+    """The real program, the default port taken by this test or by anybody: the next free one answers."""
+    log = tmp_path / "log.txt"
+    with socket.socket() as other:
+        with contextlib.suppress(OSError):
+            other.bind(("", serve.PORT))
+            other.listen()
+        process = started(log)
+        found: list[int] = []
+
+        def said() -> bool:
+            found[:] = [int(port) for port in re.findall(r"starting on (\d+), which is free", log.read_text())]
+            return bool(found) and answers(found[0])
+
+        until(said, process, log)
+        assert f"http://localhost:{found[0]}" in log.read_text()
+        process.send_signal(signal.SIGINT)
+        ended_cleanly(process, log)
+
+
+def test_only_the_program_itself_changes_what_ctrl_c_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    for arguments, whole, expected in (
+        (["-m"], ["python", "-m", "transformer", "app"], True),
+        (["/usr/bin/headscope"], ["python", "/usr/bin/headscope"], True),
+        (["-m"], ["python", "-m", "pytest"], False),
+        (["-c"], ["python", "-c", "import transformer"], False),
+        (["notebook.py"], ["python", "notebook.py"], False),
+        ([], ["python"], False),
+    ):
+        monkeypatch.setattr(sys, "argv", arguments)
+        monkeypatch.setattr(sys, "orig_argv", whole)
+        assert startup.is_program() is expected
+
+
+def test_a_signal_that_is_ignored_stays_ignored() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    try:
+        for ours in (signal.SIG_IGN, lambda *_: None):
+            signal.signal(signal.SIGINT, ours)
+            startup.at_once()
+            startup.done()
+            assert signal.getsignal(signal.SIGINT) is ours
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        startup.at_once()
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_DFL
+        elsewhere = threading.Thread(target=startup.done)  # only the main thread may; another is left in peace
+        elsewhere.start()
+        elsewhere.join()
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_DFL
+        startup.done()
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+# -- no room to write -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize(
+    ("command", "unbuffered"),
+    [
+        ("describe --checkpoint reverse", ""),
+        ("describe --checkpoint reverse", "1"),
+        ("translate --checkpoint sort", ""),
+    ],
+)
+def test_a_full_disk_is_one_sentence(command: str, unbuffered: str) -> None:
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": unbuffered}
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [*APP[:-1], *command.split()],
+            cwd=ROOT,
+            input=b"123\n",
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env=environment,
+        )
+    assert done.returncode == 2
+    assert done.stderr == b"error: standard output: No space left on device; make room there, or write elsewhere\n"
+
+
+@POSIX
+@pytest.mark.parametrize("command", ["describe --checkpoint reverse --all", "translate --checkpoint reverse --batch 1"])
+def test_a_reader_who_leaves_early_is_no_error(command: str) -> None:
+    with subprocess.Popen(
+        [*APP[:-1], *command.split()], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdin and process.stdout and process.stderr
+        process.stdout.close()
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.write(b"abc\n" * 20)
+            process.stdin.close()
+        said = process.stderr.read()
+    assert said == b"" and process.returncode == 141
+
+
+@POSIX
+def test_an_output_that_is_closed_is_one_sentence() -> None:
+    done = subprocess.run(
+        ["sh", "-c", f"exec '{sys.executable}' -m transformer describe --checkpoint reverse >&-"],
+        cwd=ROOT, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr.count(b"\n")) == (2, 1) and b"closed" in done.stderr

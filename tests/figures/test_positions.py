@@ -1,0 +1,289 @@
+"""Figures of positions are read: their data is what went in, every text can be replaced, tokens stay text."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+from pages.positions.encoding import texts as pages_texts
+from pages.positions.learned import texts as learned_texts
+from transformer.analysis.positions import by_offset, dot_products, shift_map, shifted, wavelengths
+from transformer.figures import learned_positions as learned
+from transformer.figures import positions as figures
+from transformer.figures.style import BLUE, GREY, INK, PURPLE, diverging, ramp
+from transformer.model.positions import sinusoidal
+
+LENGTH, D_MODEL = 50, 34
+TABLE = sinusoidal(LENGTH, D_MODEL)
+WAVES = wavelengths(D_MODEL).numpy()
+PRODUCTS = dot_products(TABLE)
+TOKENS = ("The", "<b>cat</b>", "a token of very many letters", "</s>")
+NAMES = ("formula", "my<i>model")
+ROWS = {name: np.linspace(0, at, LENGTH) for at, name in enumerate(NAMES, 1)}
+LENGTHS = [4, 5, 6]
+EXACT: dict[str, list[float | None]] = {"one": [1.0, 0.5, 0.0], "two": [0.25, None, None]}
+
+
+def beside(theme: str = "light", texts: Any = figures.LABELS) -> go.Figure:
+    there, mapped = (one.numpy() for one in shifted(TABLE, 3))
+    return figures.shifted_beside(there, mapped, 3, theme, texts)
+
+
+def by_distance(theme: str = "light", texts: Any = figures.LABELS, **more: Any) -> go.Figure:
+    found = by_offset(PRODUCTS)
+    return figures.products_by_offset(found.offsets.numpy(), found.mean.numpy(), theme=theme, texts=texts, **more)
+
+
+def map_of(theme: str = "light", texts: Any = figures.LABELS) -> go.Figure:
+    return figures.shift_matrix(shift_map(3, D_MODEL).numpy(), 3, theme, texts)
+
+
+FIGURES: dict[str, Any] = {
+    "encoding": lambda theme, texts: figures.encoding_heatmap(TABLE.numpy(), (0, 7), theme, texts),
+    "curves": lambda theme, texts: figures.encoding_curves(TABLE.numpy(), (0, 7), WAVES, TOKENS, theme, texts),
+    "wavelengths": lambda theme, texts: figures.wavelength_curve(WAVES, (0, 7), LENGTH, theme, texts),
+    "products": lambda theme, texts: figures.product_matrix(PRODUCTS.numpy(), 4, None, theme, texts),
+    "offsets": lambda theme, texts: by_distance(theme, texts, row=PRODUCTS[:, 4].numpy(), q=4, half=17.0),
+    "map": map_of,
+    "shifted": beside,
+    "tables": lambda theme, texts: learned.tables_beside(
+        TABLE.numpy(), 3 * TABLE.numpy(), NAMES, (0, 16), theme, texts
+    ),
+    "norms": lambda theme, texts: learned.row_norms(ROWS, (0, 16), theme, texts),
+    "neighbours": lambda theme, texts: learned.neighbour_cosines(ROWS, (0, 16), theme, texts),
+    "exact": lambda theme, texts: learned.exact_by_length(LENGTHS, EXACT, (1, 5), theme, texts),
+}
+LABELS = {name: learned.LABELS if name in learned.LABELS else figures.LABELS for name in FIGURES}
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_figure_has_title_equation_and_axes(name: str, theme: str) -> None:
+    figure = FIGURES[name](theme, LABELS[name])
+    assert figure.layout.title.text and figure.layout.title.subtitle.text
+    assert "{" not in figure.layout.title.text + figure.layout.title.subtitle.text
+    axes = figure.to_dict()["layout"]
+    named = [axis for axis in ("xaxis", "yaxis") if axes[axis].get("title", {}).get("text")]
+    assert named == ["xaxis", "yaxis"]
+    assert figure.layout.font.size >= 15 and len(figure.data) <= figures.MOST_CURVES + 1
+    assert all(trace.line.width >= 2 for trace in figure.data if trace.type == "scatter" and trace.line.width)
+    for trace in figure.data:
+        arrays = [trace.z] if trace.type == "heatmap" else [trace.x, trace.y]
+        assert all(isinstance(one, np.ndarray) for one in arrays)
+    json.loads(figure.to_json())
+
+
+def words_of(figure: go.Figure) -> list[str]:
+    """Every text that a person reads in a figure, names of models and tokens apart."""
+    drawn = figure.to_dict()
+    layout = drawn["layout"]
+    axes = [layout[name] for name in layout if name[1:5] == "axis"]
+    titled = [layout, *axes, *(trace.get("colorbar", {}) for trace in drawn["data"])]
+    texts = [one["title"]["text"] for one in titled if "text" in one.get("title", {})]
+    texts += [layout["title"]["subtitle"]["text"], *(note["text"] for note in layout.get("annotations", ()))]
+    texts += [trace["name"] for trace in drawn["data"] if "name" in trace]
+    of_models = {*EXACT, NAMES[0], "my&lt;i&gt;model"}
+    return [text for text in texts if re.sub("</?b>", "", text) not in of_models]
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_text_can_be_replaced(name: str) -> None:
+    holders = {key: " ".join(re.findall(r"\{\w+\}", text)) for key, text in LABELS[name].items()}
+    figure = FIGURES[name]("light", {key: f"¤{key}¤ {holders[key]}" for key in holders})
+    texts = words_of(figure)
+    assert len(texts) >= 4 and all("¤" in text and "{" not in text for text in texts)
+    assert set(figures.LABELS) == set(pages_texts()) and set(learned.LABELS) == set(learned_texts())
+
+
+def test_the_heatmap_is_the_table() -> None:
+    for theme in ("light", "dark"):
+        (cells,) = figures.encoding_heatmap(TABLE.numpy(), theme=theme).data
+        assert np.array_equal(cells.z, TABLE.numpy()) and (cells.zmin, cells.zmid, cells.zmax) == (-1, 0, 1)
+        assert [list(one) for one in cells.colorscale] == diverging(theme)
+    figure = figures.encoding_heatmap(TABLE.numpy())
+    assert figure.layout.yaxis.autorange == "reversed" and f"= {D_MODEL}" in figure.layout.title.subtitle.text
+
+
+def test_curves_and_the_marks_on_them() -> None:
+    figure = figures.encoding_curves(TABLE.numpy(), (0, 7, 20), WAVES, TOKENS)
+    *lines, marks = figure.data
+    assert [line.visible for line in lines] == [True] * 3 + [False] * 3
+    for line, dimension in zip(lines, (0, 7, 20), strict=False):
+        assert list(line.x) == list(range(LENGTH)) and np.array_equal(line.y, TABLE[:, dimension].numpy())
+        assert line.name.startswith(f"dimension {dimension}: ")
+    assert lines[1].name.endswith(figures.wavelength_text(2 * math.pi * 10000 ** (6 / D_MODEL)))
+    assert len({(line.line.dash, line.marker.symbol) for line in lines}) == 6  # told apart without colours
+    assert len({(line.line.dash, line.line.color) for line in lines}) == 6  # and without marks
+    assert {line.line.shape for line in lines} == {"spline"}
+    assert [line.mode for line in lines] == ["lines"] * 4 + ["lines+markers"] * 2
+    few = figures.encoding_curves(TABLE.numpy()[: figures.DOTTED], (0,), WAVES)
+    assert {line.mode for line in few.data[:-1]} == {"lines+markers"}
+    assert list(marks.x) == [0, 1, 2, 3] * 3 and marks.marker.color == BLUE["light"]
+    assert np.array_equal(marks.y, np.concatenate([TABLE[:4, one].numpy() for one in (0, 7, 20)]))
+    # 50 positions have room for every second label; all stay in meta, and none is markup.
+    assert list(figure.layout.xaxis2.tickvals) == [0, 2]
+    assert list(figure.layout.xaxis2.ticktext) == ["The", "a token of very m…"]
+    assert figure.layout.meta["ticks"][1] == "&lt;b&gt;cat&lt;/b&gt;"
+    assert tuple(figure.layout.meta["labels"]["x2"]) == TOKENS
+    assert figure.layout.xaxis.range == figure.layout.xaxis2.range == (-0.5, LENGTH - 0.5)
+
+
+def test_chosen_columns_are_marked_in_the_colours_of_their_curves() -> None:
+    ticks = figures.encoding_heatmap(TABLE.numpy(), (3, 9), "dark").layout.shapes
+    lines = figures.encoding_curves(TABLE.numpy(), (3, 9), WAVES, theme="dark").data[:-1]
+    assert [(tick.x0, tick.x1, tick.visible) for tick in ticks[:3]] == [(3, 3, True), (9, 9, True), (0, 0, False)]
+    assert [tick.line.color for tick in ticks] == [line.line.color for line in lines]
+    assert all(1 < tick.y0 < tick.y1 for tick in ticks)  # above the cells
+
+
+@pytest.mark.parametrize("count", [2, 5, 6])
+def test_few_places_are_numbered_by_whole_numbers(count: int) -> None:
+    few = count <= figures.FEW
+    table = sinusoidal(count, 2 * count)
+    products = dot_products(table)
+    there, mapped = (one.numpy() for one in shifted(table, 0))
+    waves = wavelengths(2 * count).numpy()
+    for figure, names in (
+        (figures.encoding_heatmap(table.numpy()[:, :count]), ("xaxis", "yaxis")),
+        (figures.encoding_curves(table.numpy(), (0,), waves), ("xaxis",)),
+        (figures.product_matrix(products.numpy()), ("xaxis", "yaxis")),
+        (figures.shift_matrix(shift_map(1, 2 * count).numpy()[:count, :count], 1), ("xaxis", "yaxis")),
+        (figures.shifted_beside(there[:, :count], mapped[:, :count], 0), ("xaxis", "xaxis2", "yaxis", "yaxis2")),
+    ):
+        assert [figure.layout[name].dtick for name in names] == [1 if few else None] * len(names)
+    assert figures.wavelength_curve(waves).layout.xaxis.dtick == (2 if 2 * count - 2 <= 2 * figures.FEW else None)
+    found = by_offset(products)
+    by = figures.products_by_offset(found.offsets.numpy(), found.mean.numpy())
+    assert by.layout.xaxis.dtick == (1 if 2 * count - 1 <= figures.FEW else None)
+
+
+def test_a_short_table_has_every_token_and_a_long_sentence_is_cut() -> None:
+    short = figures.encoding_curves(TABLE.numpy()[:4], (0,), WAVES, TOKENS)
+    assert list(short.layout.xaxis2.tickvals) == [0, 1, 2, 3]
+    cut = figures.encoding_curves(TABLE.numpy()[:2], (0,), WAVES, TOKENS)
+    assert list(cut.data[-1].x) == [0, 1]
+    bare = figures.encoding_curves(TABLE.numpy(), (), WAVES)
+    assert not any(trace.visible for trace in bare.data) and bare.layout.xaxis2.visible is False
+
+
+def test_too_many_curves_are_refused() -> None:
+    with pytest.raises(ValueError, match="7 curves were asked for; 6 can be told apart"):
+        figures.encoding_curves(TABLE.numpy(), range(7), WAVES)
+
+
+def test_wavelengths_on_a_logarithmic_axis_between_the_papers_ends() -> None:
+    figure = figures.wavelength_curve(WAVES, (0, 7), 64)
+    line, marks = figure.data
+    assert list(line.x) == list(range(0, D_MODEL, 2)) and np.allclose(line.y, WAVES)
+    assert list(marks.x) == [0, 6] and list(marks.y) == [WAVES[0], WAVES[3]]
+    assert figure.layout.yaxis.type == "log"
+    assert [shape.y0 for shape in figure.layout.shapes] == [2 * math.pi, 20000 * math.pi, 64]
+    low, high = figure.layout.yaxis.range
+    for shape, note in zip(figure.layout.shapes, figure.layout.annotations, strict=True):
+        assert shape.y0 == shape.y1 == pytest.approx(10**note.y) and low < note.y < high  # notes count in powers of ten
+    assert [note.text for note in figure.layout.annotations][2] == "length shown: 64"
+    sides = {length: [note.yanchor for note in figures.wavelength_curve(WAVES, (), length).layout.annotations]
+             for length in (2, 6, 7, 64)}  # fmt: skip
+    assert sides[2] == sides[6] == ["bottom", "bottom", "top"]  # the lower of two lines has its label below
+    assert sides[7] == sides[64] == ["top", "bottom", "bottom"]
+    without = figures.wavelength_curve(WAVES)
+    assert without.layout.shapes[2].visible is False and without.data[1].visible is False
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(2 * math.pi, "6.28"), (9.994, "9.99"), (9.996, "10.0"), (62.83, "62.8"), (99.96, "100"), (199.4, "199"),
+     (1234.0, "1,230"), (62831.85, "62,800")],
+)  # fmt: skip
+def test_a_wavelength_has_three_figures(value: float, text: str) -> None:
+    assert figures.wavelength_text(value) == text
+
+
+def test_products_and_their_column() -> None:
+    figure = figures.product_matrix(PRODUCTS.numpy(), 4, D_MODEL / 2)
+    (cells,) = figure.data
+    assert np.array_equal(cells.z, PRODUCTS.numpy().astype(np.float32))
+    assert PRODUCTS.min() > 0 and (cells.zmin, cells.zmid, cells.zmax) == (0, None, D_MODEL / 2)
+    assert [list(one) for one in cells.colorscale] == ramp(PURPLE, "light")
+    (cells,) = figures.product_matrix(-PRODUCTS.numpy(), 4, D_MODEL / 2).data
+    assert (cells.zmin, cells.zmid, cells.zmax) == (-D_MODEL / 2, 0, D_MODEL / 2)
+    assert [list(one) for one in cells.colorscale] == diverging("light")
+    (frame,) = figure.layout.shapes
+    assert (frame.x0, frame.x1, frame.visible) == (3.5, 4.5, True) and figure.layout.annotations[0].text == "q = 4"
+    bare = figures.product_matrix(3 * PRODUCTS.numpy())
+    assert bare.layout.shapes[0].visible is False and bare.data[0].zmax == pytest.approx(3 * D_MODEL / 2, rel=1e-6)
+
+
+def test_a_column_lies_on_the_mean() -> None:
+    figure = by_distance(row=PRODUCTS[:, 4].numpy(), q=4, half=D_MODEL / 2)
+    line, row = figure.data
+    assert list(line.x) == list(range(1 - LENGTH, LENGTH)) and list(row.x) == list(range(-4, LENGTH - 4))
+    mean = dict(zip(line.x, line.y, strict=True))
+    assert all(mean[x] == pytest.approx(y, abs=1e-4) for x, y in zip(row.x, row.y, strict=True))
+    assert figure.layout.shapes[0].y0 == mean[0] == pytest.approx(D_MODEL / 2)
+    assert figure.layout.annotations[0].text.endswith("= 17") and line.line.color == PURPLE["light"]
+    assert row.mode == "markers" and by_distance(row=np.zeros(figures.RINGS)).data[1].mode == "markers"
+    assert by_distance(row=np.zeros(figures.RINGS + 1)).data[1].mode == "lines"
+    assert by_distance().data[1].visible is False and by_distance().layout.shapes[0].visible is False
+
+
+def test_the_map_shows_its_first_dimensions_and_says_so() -> None:
+    figure = map_of()
+    (cells,) = figure.data
+    assert np.allclose(cells.z, shift_map(3, D_MODEL).numpy()[: figures.SHOWN, : figures.SHOWN])
+    assert "for k = 3" in figure.layout.title.text and "dimensions 0 to 31 of 34" in figure.layout.title.text
+    small = figures.shift_matrix(shift_map(3, 6).numpy(), 3)
+    assert small.data[0].z.shape == (6, 6) and "dimensions 0 to 5 of 6" in small.layout.title.text
+
+
+def test_shifted_and_mapped_side_by_side_are_one() -> None:
+    figure = beside()
+    left, right = figure.data
+    assert np.array_equal(left.z, TABLE.numpy()[3 : 3 + figures.SHOWN, : figures.SHOWN])
+    assert np.abs(left.z - right.z).max() < 1e-6 and left.z.shape == right.z.shape == (32, 32)
+    assert (right.xaxis, right.yaxis) == ("x2", "y2") and not left.showscale
+    assert (left.zmin, left.zmax) == (right.zmin, right.zmax) and left.colorscale == right.colorscale
+    assert figure.layout.xaxis2.matches == "x" and figure.layout.yaxis2.matches == "y"
+    names = figure.layout.annotations
+    assert [name.text for name in names] == [f"<b>{figures.LABELS[one]}</b>" for one in ("there", "mapped")]
+    assert all(name.y == 1 > figure.layout.yaxis.domain[1] for name in names)  # above the cells
+
+
+def test_two_tables_have_one_scale_and_a_line_where_training_ended() -> None:
+    figure = FIGURES["tables"]("light", learned.LABELS)
+    left, right = figure.data
+    assert np.array_equal(left.z, TABLE.numpy()) and np.array_equal(right.z, 3 * TABLE.numpy())
+    assert left.zmax == right.zmax == -left.zmin == pytest.approx(3)
+    assert [shape.y0 for shape in figure.layout.shapes] == [16.5, 16.5]
+    texts = [note.text for note in figure.layout.annotations]
+    assert texts == ["<b>formula</b>", "<b>my&lt;i&gt;model</b>", "trained"]
+    assert figure.layout.annotations[2].xref == "x2 domain"
+    assert not learned.tables_beside(TABLE.numpy(), TABLE.numpy(), NAMES).layout.shapes
+
+
+@pytest.mark.parametrize(("name", "last"), [("norms", 16.5), ("neighbours", 15.5)])
+def test_rows_of_tables_and_the_trained_range(name: str, last: float) -> None:
+    figure = FIGURES[name]("dark", learned.LABELS)
+    for line, (table, values) in zip(figure.data, ROWS.items(), strict=True):
+        assert line.name == table.replace("<", "&lt;").replace(">", "&gt;")
+        assert list(line.x) == list(range(LENGTH)) and np.allclose(line.y, values)
+    assert [line.line.color for line in figure.data] == [PURPLE["dark"], INK["dark"]]
+    assert len({(line.line.dash, line.marker.symbol) for line in figure.data}) == 2
+    (area,) = figure.layout.shapes
+    assert (area.x0, area.x1, area.fillcolor) == (-0.5, last, GREY["dark"])
+    bare = getattr(learned, {"norms": "row_norms", "neighbours": "neighbour_cosines"}[name])(ROWS)
+    assert not bare.layout.shapes and not bare.layout.annotations
+
+
+def test_exact_answers_in_per_cent_and_gaps_where_nothing_was_measured() -> None:
+    figure = FIGURES["exact"]("light", learned.LABELS)
+    one, two = figure.data
+    assert list(one.x) == LENGTHS and list(one.y) == [100, 50, 0]
+    assert two.y[0] == 25 and np.isnan(two.y[1:]).all()
+    assert (figure.layout.shapes[0].x0, figure.layout.shapes[0].x1) == (0.5, 5.5)

@@ -1,0 +1,131 @@
+"""Checkpoint folders damaged at random, and small files that ask for much; see tests/fuzz."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import transformer
+from tests.fuzz import bombs, folders, marian
+from tests.fuzz.common import one_sentence, repeat
+from transformer.checkpoints.folder import CheckpointError
+
+ROOT = Path(__file__).resolve().parents[2]
+unix = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes, links and limits of a process are those of Unix")
+pytestmark = unix
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_any_damage_is_read_or_refused_in_one_sentence(part: int) -> None:
+    repeat("folders", folders.case, range(part * 200, part * 200 + 200))
+
+
+@pytest.mark.filterwarnings("ignore:Detected pickle protocol:UserWarning")
+@pytest.mark.parametrize("part", range(2))
+def test_any_damage_to_a_marian_folder_is_read_or_refused(part: int) -> None:
+    repeat("marian", marian.case, range(part * 250, part * 250 + 250))
+
+
+def test_damage_is_of_every_sort() -> None:
+    """Some damage does no harm, most does; if none ever did, or all, the cases would be poor ones."""
+    opened = 0
+    for seed in range(60):
+        with folders.damaged(seed) as (folder, mark, _changed):
+            opened += folders.check(folder, mark)
+    assert 5 < opened < 40
+
+
+def test_small_files_take_no_great_memory() -> None:
+    command = [sys.executable, "-m", "tests.fuzz.bombs"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=500, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr[-2_000:]
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [name for name, _said, _grown in found] == list(bombs.BOMBS)
+    for name, said, grown in found:
+        one_sentence(said)
+        assert bombs.BOMBS[name][1] in said, (name, said)
+        assert grown < bombs.MOST, f"{name}: {grown} MB"
+
+
+@pytest.mark.parametrize("name", folders.FILES)
+@pytest.mark.parametrize("protocol", [0, 2, 5])
+def test_a_pickle_is_never_unpickled(name: str, protocol: int, tmp_path: Path) -> None:
+    folders.write(tmp_path / "bad", dict(folders.base()))
+    (tmp_path / "bad" / name).write_bytes(pickle.dumps(folders.Bomb(tmp_path / "mark"), protocol=protocol))
+    folders.check(tmp_path / "bad", tmp_path / "mark")
+    assert not (tmp_path / "mark").exists()
+
+
+def test_the_bomb_would_go_off(tmp_path: Path) -> None:
+    pickle.loads(pickle.dumps(folders.Bomb(tmp_path / "mark")))
+    assert (tmp_path / "mark").is_dir()
+
+
+@pytest.mark.parametrize("name", folders.NEEDED)
+def test_a_pipe_or_device_is_not_waited_for(name: str, tmp_path: Path) -> None:
+    folders.write(tmp_path / "bad", dict(folders.base()))
+    (tmp_path / "bad" / name).unlink()
+    for make in (lambda path: os.mkfifo(path), lambda path: path.symlink_to("/dev/zero")):
+        make(tmp_path / "bad" / name)
+        with pytest.raises(CheckpointError, match=f"it has no {name}"):
+            transformer.load(tmp_path / "bad")
+        (tmp_path / "bad" / name).unlink()
+
+
+@pytest.mark.parametrize("name", folders.NEEDED)
+def test_a_pipe_that_came_since_is_not_waited_for(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the look at a folder and the reading of its files anything may happen to them."""
+    folders.write(tmp_path / "bad", dict(folders.base()))
+    (tmp_path / "bad" / name).unlink()
+    os.mkfifo(tmp_path / "bad" / name)
+    monkeypatch.setattr(Path, "is_file", lambda path: path.exists())
+    with pytest.raises(CheckpointError, match="cannot be read: it is no ordinary file"):
+        transformer.load(tmp_path / "bad")
+
+
+def test_weights_that_become_shorter_while_they_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file mapped into memory would end the process here, and with it every viewer's session."""
+    from transformer.checkpoints import folder
+
+    folders.write(tmp_path / "bad", dict(folders.base()))
+    weights = tmp_path / "bad" / folders.WEIGHTS
+    real = folder.read_tensor
+
+    def cut(file: object, entry: object) -> object:
+        os.truncate(weights, 3_000)
+        return real(file, entry)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(folder, "read_tensor", cut)
+    with pytest.raises(CheckpointError, match="no complete safetensors file"):
+        transformer.load(tmp_path / "bad")
+
+
+def test_a_folder_nobody_may_look_into(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folders.write(tmp_path / "bad", dict(folders.base()))
+    folders.write(tmp_path / "good", dict(folders.base()))
+    real = Path.is_file
+
+    def locked(path: Path) -> bool:
+        if path.parent.name == "bad":
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path)
+
+    monkeypatch.setattr(Path, "is_file", locked)
+    monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(tmp_path))
+    assert "good" in transformer.available() and "bad" not in transformer.available()
+    with pytest.raises(CheckpointError, match="cannot be read: Permission denied"):
+        transformer.load(tmp_path / "bad")
+
+
+@pytest.mark.parametrize("name", ["x" * 5_000, "a\0b", "..", "/", "", "/etc/passwd", "reverse\0", "\ud800"])
+def test_a_name_that_is_no_checkpoint(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CheckpointError) as error:
+        transformer.load(name)
+    one_sentence(str(error.value).encode("utf-8", "replace").decode())

@@ -1,0 +1,93 @@
+"""What a person can type, and what they are told when it cannot be used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.build import sentences, tiny_pretrained
+from transformer.checkpoints.folder import CheckpointError, save_checkpoint
+from transformer.inference.pretrained import InputError, available, load, readable
+
+BLANK = {"": "is empty", "   ": "is empty", "\n\t": "is empty", "\x00\x07": "has no character that can be read",
+         "\ufffd": "has no character that can be read"}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", BLANK)
+def test_blank_text_is_refused_with_what_is_allowed(text: str) -> None:
+    with pytest.raises(InputError, match=f"the source text {BLANK[text]}; type a sentence of up to 64 tokens"):
+        tiny_pretrained().trace(text, "ka")
+
+
+def test_too_long_text_is_refused_with_both_numbers() -> None:
+    model = tiny_pretrained()
+    with pytest.raises(InputError, match=r"the source text has [\d,]+ tokens; at most 64 are allowed, shorten it"):
+        model.trace("ka " * 10_000)
+    with pytest.raises(InputError, match="the target text has .* at most 9 are allowed") as caught:
+        model.trace("ka", "lo mi nu re sta ti vu zen pol", limit=9)
+    assert caught.value.side == "target" and caught.value.tokens > caught.value.limit == 9
+
+
+def test_the_longest_allowed_text_passes() -> None:
+    model = tiny_pretrained()
+    ids = model.encode("ka lo")
+    assert model.encode("ka lo", limit=len(ids)) == ids
+    with pytest.raises(InputError):
+        model.encode("ka lo", limit=len(ids) - 1)
+
+
+ODD = [
+    "漢字とかな",
+    "😀😀 🏳️‍🌈",
+    "שלום עולם",
+    "a\ud800b",
+    "<script>alert(1)</script>",
+    "</s> <s> <pad>",
+    "a\x00b\x1b[31m",
+]
+
+
+@pytest.mark.parametrize("text", ODD, ids=range(len(ODD)))
+def test_odd_text_is_traced_and_stays_text(text: str) -> None:
+    model = tiny_pretrained()
+    trace = model.trace(text, text, limit=64)
+    assert trace.source_text == text
+    assert trace.source_ids[-1] == 3 and not {0, 2, 3} & set(trace.source_ids[:-1])
+    assert len(trace.source_labels) == len(trace.source_tokens)
+
+
+def test_unknown_characters_keep_their_face() -> None:
+    trace = tiny_pretrained().trace("ka 漢", "lo")
+    place = trace.source_tokens.index("<unk>")
+    assert trace.source_labels[place] == "漢"
+
+
+def test_texts_that_are_one_to_the_model_are_two_traces() -> None:
+    model = tiny_pretrained()
+    one, two = model.trace("ka \u2603", "re"), model.trace("ka \u2602", "re")
+    assert one.source_ids == two.source_ids and one.source_labels != two.source_labels and one.id != two.id
+    assert model.trace("ka \u2603", "re").id == one.id
+
+
+def test_readable_shows_a_lone_mark() -> None:
+    assert readable(["▁ka", "lo", "▁", "</s>"]) == ("ka", "lo", "␣", "</s>")
+
+
+def test_batches_translate_as_one_by_one() -> None:
+    model = tiny_pretrained()
+    texts = [*sentences()[:5], "", " ", *sentences()[5:8]]
+    together = model.translate_all(texts, batch_tokens=200)
+    assert together == [model.translate(text).text if text.strip() else "" for text in texts]
+    with pytest.raises(InputError, match="text 2: the source text has"):
+        model.translate_all(["ka", "ka " * 100])
+
+
+def test_load_by_name_by_path_and_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tiny = tiny_pretrained()
+    save_checkpoint(tmp_path / "mine", tiny.model, tiny.tokenizer, tiny.languages)
+    monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(tmp_path))
+    assert available()["mine"] == tmp_path / "mine"
+    assert load("mine").languages == load(tmp_path / "mine").languages == ("Invented", "Imagined")
+    with pytest.raises(CheckpointError, match="there is no checkpoint 'yours'; bundled are .*mine"):
+        load("yours")

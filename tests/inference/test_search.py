@@ -1,0 +1,216 @@
+import itertools
+
+import pytest
+import torch
+
+from tests.support.build import VARIANTS, padded_sources, targets_in, tiny_model, variant_name
+from transformer.inference.incremental import Stepper
+from transformer.inference.search import EXTRA_LENGTH, Hypothesis, beam, greedy, length_penalty, output_limit
+
+SEEDS = (1, 2, 3, 4, 5, 6)
+variants = pytest.mark.parametrize("changes", VARIANTS, ids=variant_name)
+END = 3
+
+
+def lively_model(seed, **changes):
+    """A random model that writes different pieces and ends at different steps.
+
+    Tied embeddings make a random model repeat what it is fed; a random last LayerNorm stops that, or an output matrix
+    of its own where there is none. Positions and source are made to matter more, and </s> likelier.
+    """
+    model = tiny_model(seed, tied_output=changes.get("norm") != "none", **changes)
+    last = model.decoder_norm if model.config.norm == "pre" else model.decoder[-1].feed_forward_residual.norm
+    if isinstance(last, torch.nn.LayerNorm):
+        last.weight.copy_(torch.randn(last.weight.shape, generator=torch.Generator().manual_seed(seed)))
+    model.positions.table *= 20 if model.config.positions == "learned" else 4
+    for layer in model.decoder:
+        layer.cross_attention.output.weight *= 3
+    model.output_table[END] *= 3
+    return model
+
+
+def _forced(model, source, ids):
+    """Log-probabilities of ids by one teacher-forced pass, and those of all pieces: [target], [target, vocab].
+
+    Without the causal mask by a pass a step, of what is fed up to it."""
+    fed = torch.tensor([[model.config.start_id, *ids[:-1]]])
+    ends = [len(ids)] if model.config.causal else range(1, len(ids) + 1)
+    rows = [model(source, fed[:, :end])[0].log_softmax(-1) for end in ends]
+    every = rows[0] if model.config.causal else torch.stack([row[-1] for row in rows])
+    return every.gather(1, torch.tensor(ids)[:, None])[:, 0], every
+
+
+@variants
+@pytest.mark.parametrize("seed", SEEDS)
+def test_cached_equals_uncached(changes, seed):
+    model, source = lively_model(seed, **changes), padded_sources(seed, (7, 4, 2, 5, 3))
+    cached, uncached = greedy(model, source, 20), greedy(model, source, 20, cached=False)
+    for ours, plain in zip(cached, uncached, strict=True):
+        assert ours.ids == plain.ids
+        assert ours.log_probs == pytest.approx(plain.log_probs, abs=5e-5)  # without LayerNorm numbers are larger
+
+
+def test_random_models_write_what_these_tests_need():
+    sources = {seed: padded_sources(seed, (7, 4, 2, 5, 3)) for seed in SEEDS}
+    models = [(lively_model(seed, **changes), sources[seed]) for changes in VARIANTS for seed in SEEDS]
+    found = [h.ids for model, source in models for h in greedy(model, source, 20)]
+    lengths = {len(ids) for ids in found}
+    assert 20 in lengths and len(lengths) > 6  # some cut off at the limit, others ended at different steps
+    assert len(set(found)) > len(found) / 4 and max(len(set(ids)) for ids in found) > 4
+
+
+@variants
+@pytest.mark.parametrize("seed", SEEDS[:3])
+def test_greedy_is_the_argmax_of_teacher_forcing(changes, seed):
+    model, source = lively_model(seed, **changes), padded_sources(seed, (7,))
+    (found,) = greedy(model, source, 12)
+    probs, every = _forced(model, source, found.ids)
+    every[:, [0, 2]] = -torch.inf  # <pad> and <s> are never written
+    assert every.argmax(-1).tolist() == list(found.ids)
+    assert found.log_probs == pytest.approx(probs.tolist(), abs=1e-5)
+    assert found.score == pytest.approx(sum(found.log_probs))
+
+
+@pytest.mark.parametrize("write", [greedy, beam])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_batch_equals_each_sentence_alone(write, seed):
+    lengths = (7, 4, 2, 5, 3)
+    model, source = lively_model(seed), padded_sources(seed, lengths)
+    for row, (length, ours) in enumerate(zip(lengths, write(model, source, limit=15), strict=True)):
+        (alone,) = write(model, source[row : row + 1, :length], limit=15)
+        assert ours.ids == alone.ids and ours.log_probs == pytest.approx(alone.log_probs, abs=1e-5)
+
+
+@pytest.mark.parametrize("write", [greedy, beam])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_an_output_ends_once_or_is_cut_off(write, seed):
+    for found in write(lively_model(seed), padded_sources(seed), limit=9):
+        assert 0 < len(found.ids) == len(found.log_probs) <= 9
+        assert END not in found.ids[:-1] and not {0, 2} & set(found.ids)
+        assert found.ids[-1] == END or len(found.ids) == 9
+
+
+@pytest.mark.parametrize("write", [greedy, beam])
+def test_start_and_pad_are_never_written(write):
+    model = lively_model(1)
+    model.embedding.weight[[0, 2]] *= 50  # the two pieces the model would like best
+    written = {i for seed in SEEDS for h in write(model, padded_sources(seed), limit=5) for i in h.ids}
+    assert written and not written & {0, 2}
+
+
+@variants
+@pytest.mark.parametrize("seed", SEEDS)
+def test_one_beam_is_greedy(changes, seed):
+    # With alpha > 0 a longer hypothesis may still overtake one that has ended, so only without it are they the same.
+    model, source = lively_model(seed, **changes), padded_sources(seed, (7, 4, 2, 5))
+    for ours, plain in zip(beam(model, source, 1, alpha=0.0, limit=15), greedy(model, source, 15), strict=True):
+        assert ours.ids == plain.ids
+        assert ours.log_probs == pytest.approx(plain.log_probs, abs=1e-4)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.6, 1.0])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_wide_beam_is_an_exhaustive_search(alpha, seed):
+    vocab, steps = 7, 4
+    model = lively_model(seed, vocab_size=vocab)
+    source = padded_sources(seed, (5,), vocab=vocab)
+    ordinary = [1, 4, 5, 6]
+    finished = []
+    for length in range(steps):
+        for ids in itertools.product(ordinary, repeat=length):
+            probs, _ = _forced(model, source, [*ids, END])
+            finished.append((probs.sum().item() / length_penalty(length + 1, alpha), [*ids, END]))
+    value, ids = max(finished)
+    (found,) = beam(model, source, (len(ordinary) + 1) ** steps, alpha, limit=steps)  # nothing falls out of the beam
+    assert list(found.ids) == ids
+    assert found.score / length_penalty(len(ids), alpha) == pytest.approx(value, abs=1e-5)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_beam_reports_teacher_forced_probabilities(seed):
+    model, source = lively_model(seed), padded_sources(seed, (6,))
+    (found,) = beam(model, source, 4, limit=12)
+    probs, _ = _forced(model, source, found.ids)
+    assert found.log_probs == pytest.approx(probs.tolist(), abs=1e-4)
+
+
+def test_beam_finds_no_worse_than_greedy_on_average():
+    gains = []
+    for seed in SEEDS:
+        model, source = lively_model(seed), padded_sources(seed)
+        for wide, plain in zip(beam(model, source, 8, 0.0, 15), greedy(model, source, 15), strict=True):
+            if plain.ids[-1] == END:
+                gains.append(wide.score - plain.score)
+    assert gains and sum(gains) > 0 and min(gains) > -1e-4
+
+
+@pytest.mark.parametrize(("length", "limit", "wanted"), [(7, None, 57), (7, 9, 9), (20, None, 64), (7, 99, 57)])
+def test_output_limit(length, limit, wanted):
+    assert EXTRA_LENGTH == 50  # section 6.1
+    assert output_limit(tiny_model(max_positions=64), length, limit) == wanted
+
+
+@pytest.mark.parametrize("write", [greedy, beam])
+def test_the_limit_of_a_row_is_that_of_its_own_length(write):
+    model = lively_model(1, max_positions=128)
+    model.embedding.weight[END] = -10 * model.embedding.weight[5]
+    model.embedding.weight[5] *= 10  # one of the two is far ahead at every step; keep sources that never end
+    found = write(model, padded_sources(3, (11, 2, 5)))
+    assert all(len(h.ids) <= n + EXTRA_LENGTH for h, n in zip(found, (11, 2, 5), strict=True))
+
+
+@pytest.mark.parametrize("write", [greedy, beam])
+def test_output_fills_the_positions_and_no_more(write):
+    model = lively_model(1, max_positions=8)
+    model.embedding.weight[END] = 0
+    model.embedding.weight[5] *= 3
+    (found,) = write(model, padded_sources(1, (7,)))
+    assert len(found.ids) <= 8
+
+
+def test_length_penalty_by_hand():
+    assert length_penalty(1, 0.6) == 1.0
+    assert length_penalty(7, 1.0) == 2.0  # (5 + 7) / 6
+    assert length_penalty(19, 0.5) == 2.0  # sqrt(24 / 6)
+
+
+def test_score_is_the_sum():
+    assert Hypothesis((5, 3), (-0.5, -0.25)).score == -0.75
+
+
+@pytest.mark.parametrize("changes", [one for one in VARIANTS if one.get("causal", True)], ids=variant_name)
+@pytest.mark.parametrize("arranged", [False, True])
+@torch.inference_mode()
+def test_a_step_is_the_decoder_and_survives_a_choice_of_rows(changes, arranged):
+    model = tiny_model(**changes)
+    if arranged:
+        model.arrange()
+    source, target = padded_sources(3, (7, 4, 5)), targets_in(1, 3, 5)
+    memory = model.encode(source)
+    whole = model.decode(target, memory, source)
+    stepper = Stepper(model, memory, source)
+    for step in range(2):
+        torch.testing.assert_close(stepper(target[:, step : step + 1])[:, 0], whole[:, step], rtol=1e-4, atol=1e-5)
+    rows = torch.tensor([2, 0, 2])
+    stepper.select(rows)
+    for step in range(2, 5):
+        torch.testing.assert_close(
+            stepper(target[rows, step : step + 1])[:, 0], whole[rows, step], rtol=1e-4, atol=1e-5
+        )
+
+
+@torch.inference_mode()
+def test_arranging_changes_where_weights_lie_and_nothing_else():
+    plain, model = tiny_model(), tiny_model()
+    model.arrange()
+    for (name, ours), (_, theirs) in zip(model.named_parameters(), plain.named_parameters(), strict=True):
+        assert torch.equal(ours, theirs) and ours.shape == theirs.shape, name
+    attention = model.decoder[0].self_attention
+    weight, _ = attention.joined()
+    assert weight.data_ptr() == attention.query.weight.data_ptr()  # one memory, no second copy
+    attention.key.weight.mul_(2)
+    assert torch.equal(attention.joined()[0], torch.cat([attention.query.weight, attention.key.weight,
+                                                         attention.value.weight]))  # fmt: skip
+    attention.query.weight.data = attention.query.weight.clone()
+    attention.query.weight.mul_(3)
+    assert torch.equal(attention.joined()[0][: len(attention.query.weight)], attention.query.weight)

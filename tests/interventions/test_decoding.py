@@ -1,0 +1,272 @@
+"""Switches over many passes: step by step in decoding, back and forth in retracing, side by side in threads."""
+
+from __future__ import annotations
+
+import functools
+import math
+import threading
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from tests.support.build import padded_sources, tiny_model, tiny_pretrained, tiny_tokenizer
+from tests.support.reference import COMBINED, OPEN
+from transformer.analysis.attention import check
+from transformer.inference.pretrained import Pretrained
+from transformer.inference.search import Hypothesis, beam, greedy
+from transformer.interventions.edits import edits_of
+from transformer.interventions.sets import (
+    NONE,
+    Hide,
+    Interventions,
+    KnockOut,
+    Pad,
+    Replace,
+    Reposition,
+    Scale,
+    Silence,
+    Skip,
+    Unmask,
+    Where,
+)
+from transformer.model.tap import KINDS, Tap
+from transformer.model.transformer import Transformer
+from transformer.tracing.trace import Trace
+
+FIELDS = ("enters", "queries", "keys", "values", "mask", "scores", "weights", "head_outputs", "update", "sum", "leaves")
+
+
+# -- decoding -------------------------------------------------------------------------------------------------------
+
+WRITTEN = [(OPEN,), (Scale(1.0),), (Pad(3), Unmask("padding")), (KnockOut(Where("cross", 0)), Replace("argmax")),
+           (Hide("source", 1), Replace("uniform", Where("decoder_self"))),
+           (Hide("target", 2), OPEN, Scale(0.5)),
+           (Reposition("remove", "source"), Reposition("shift", "target", 3)),
+           (Reposition("reverse"), Reposition("scale", "target", 0.5)), (Reposition("shuffle", None, 3),),
+           (Skip("encoder", 1, "self"), Skip("decoder", 0, "cross"), Skip("decoder", 1, "self")),
+           (Skip("decoder", 1, "ff"), *(Silence("decoder", 0, one) for one in range(20)), Silence("encoder", 0, 3)),
+           ]  # fmt: skip
+NAMES = [str(Interventions(one)).replace(" ", "+") for one in WRITTEN]
+
+
+def log_probs_after(model: Transformer, source: list[int], fed: list[int], value: Interventions) -> Tensor:
+    """log P(next token), [vocab], of one whole pass that knows nothing of decoding."""
+    padded = [*source, *[model.config.pad_id] * value.pads]
+    tap = Tap(edits_of(value, model.config))
+    with torch.inference_mode():
+        return model(torch.tensor([padded]), torch.tensor([fed]), tap)[0, -1].log_softmax(-1)
+
+
+def naive_greedy(
+    model: Transformer, source: list[int], limit: int, value: Interventions
+) -> tuple[list[int], list[float]]:
+    config, fed, scores = model.config, [model.config.start_id], []
+    while len(fed) <= limit and (len(fed) == 1 or fed[-1] != config.end_id):
+        log_probs = log_probs_after(model, source, fed, value)
+        allowed = [one for one in range(config.vocab_size) if one not in (config.pad_id, config.start_id)]
+        best = max(allowed, key=lambda one: float(log_probs[one]))
+        fed, scores = [*fed, best], [*scores, float(log_probs[best])]
+    return fed[1:], scores
+
+
+def naive_beam(
+    model: Transformer, source: list[int], beams: int, alpha: float, limit: int, value: Interventions
+) -> list[int]:
+    """Beam search as in the book: the best `beams` open ones of every step; a finished one counts if it is among the
+    best `beams` of its step; the best by score / ((5 + length) / 6)^alpha in the end."""
+    config = model.config
+    open_: list[tuple[float, list[int]]] = [(0.0, [config.start_id])]
+    done: list[tuple[float, list[int]]] = []
+    for step in range(1, limit + 1):
+        grown = []
+        for score, fed in open_:
+            log_probs = log_probs_after(model, source, fed, value)
+            grown += [(score + float(log_probs[one]), [*fed, one]) for one in range(config.vocab_size)
+                      if one not in (config.pad_id, config.start_id)]  # fmt: skip
+        grown.sort(key=lambda pair: -pair[0])
+        done += [pair for pair in grown[:beams] if pair[1][-1] == config.end_id]
+        open_ = [pair for pair in grown if pair[1][-1] != config.end_id][:beams]
+        if step == limit and not done:
+            done = open_[:1]
+    return max(done, key=lambda pair: pair[0] / ((5 + len(pair[1]) - 1) / 6) ** alpha)[1][1:]
+
+
+@functools.cache
+def writer() -> Pretrained:
+    """A random model that writes different pieces and ends at different steps, as in `tests.inference.test_search`."""
+    model = tiny_model(seed=2, vocab_size=len(tiny_tokenizer()))
+    last = model.decoder[-1].feed_forward_residual.norm
+    last.weight.copy_(torch.randn(last.weight.shape, generator=torch.Generator().manual_seed(2)))
+    for name, parameter in model.named_parameters():
+        if "cross_attention" in name:
+            parameter *= 3
+    model.positions.table *= 3
+    model.embedding.weight[3] *= 3
+    return Pretrained("writer", Path("writer"), model, tiny_tokenizer(), ("a", "b"), {})
+
+
+def test_the_writer_ends_some_sentences_and_not_others() -> None:
+    lengths = {len(writer().translate("nu re sta ti vu", beams, limit=12, interventions=Interventions(many)).tokens)
+               for many in WRITTEN for beams in (1, 3)}  # fmt: skip
+    assert 1 in lengths and 12 in lengths and len(lengths) > 4
+
+
+@pytest.mark.parametrize("many", WRITTEN, ids=NAMES)
+def test_decoding_under_switches_is_a_loop_of_whole_passes(many: tuple) -> None:
+    model, value, limit = writer(), Interventions(many), 12
+    for text in ("ka lo mi", "nu re sta ti vu"):
+        source = model.encode(text)
+        wanted, scores = naive_greedy(model.model, source, limit, value)
+        found = model.translate(text, limit=limit, interventions=value)
+        assert found.tokens == tuple(model.tokenizer.pieces(wanted))
+        assert [math.log(one) for one in found.probabilities] == pytest.approx(scores, abs=1e-4)
+        (direct,) = greedy(
+            model.model, torch.tensor([model.pad(source, value)]), limit, tap=model.tap(value)
+        )  # fmt: skip
+        assert list(direct.ids) == wanted and isinstance(direct, Hypothesis)
+        trace = model.trace(text, limit=limit, interventions=value)
+        assert trace.own and list(trace.target_out_ids) == wanted and trace.interventions == value
+        assert len(trace.source_labels) == len(trace.source_ids) == len(source) + value.pads
+        # Teacher forcing what was written gives back its probabilities, unless what follows a token changes it.
+        if not value.replays:
+            assert trace.probabilities.log().tolist() == pytest.approx(scores, abs=1e-4)
+
+
+@pytest.mark.parametrize("many", WRITTEN, ids=NAMES)
+def test_beams_under_switches_are_a_loop_of_whole_passes(many: tuple) -> None:
+    model, value, limit = writer(), Interventions(many), 12
+    source = model.encode("nu re sta ti vu")
+    wanted = naive_beam(model.model, source, 3, 0.6, limit, value)
+    assert model.translate("nu re sta ti vu", 3, 0.6, limit, value).tokens == tuple(model.tokenizer.pieces(wanted))
+    (direct,) = beam(model.model, torch.tensor([model.pad(source, value)]), 3, 0.6, limit, model.tap(value))
+    assert list(direct.ids) == wanted
+
+
+@pytest.mark.parametrize("beams", [1, 3])
+def test_padding_of_a_batch_stays_out_of_sight_under_switches(beams: int) -> None:
+    model, limit = writer().model, 12
+    tap = writer().tap(Interventions((Scale(0.4), KnockOut(Where("cross", 1, 1)))))
+    batch = padded_sources(3, (7, 4, 2, 6), vocab=model.config.vocab_size)
+    search = greedy if beams == 1 else functools.partial(beam, beams=beams)
+    together = search(model, batch, limit=limit, tap=tap)
+    for row, found in zip(batch, together, strict=True):
+        (alone,) = search(model, row[row != model.config.pad_id][None], limit=limit, tap=tap)
+        assert alone.ids == found.ids
+    assert len({len(found.ids) for found in together}) > 1  # rows ended at different steps
+
+
+@pytest.mark.parametrize("many", WRITTEN[:4], ids=NAMES[:4])
+@pytest.mark.parametrize("beams", [1, 2])
+def test_many_texts_under_switches_are_what_each_is_alone(many: tuple, beams: int) -> None:
+    model, value = writer(), Interventions(many)
+    texts = ["ka lo mi", "", "re", "nu re sta ti vu", "lo ka mi", "ti"]
+    small = Pretrained("small", model.path, short(model.model), model.tokenizer, model.languages, {})
+    assert small.translate_all(texts, beams, interventions=value) == [
+        small.translate(text, beams, interventions=value).text if text else "" for text in texts
+    ]
+
+
+def short(model: Transformer) -> Transformer:
+    """The same weights with fewer positions, so that decoding ends soon."""
+    other = tiny_model(vocab_size=model.config.vocab_size, max_positions=14)
+    other.load_state_dict(model.state_dict())
+    return other
+
+
+# -- retracing ------------------------------------------------------------------------------------------------------
+
+
+def test_retracing_feeds_another_token_and_predicts_the_same() -> None:
+    model = tiny_pretrained()
+    first = model.trace("ka lo mi", "re sta ti")
+    place, number = 2, 4 + (first.target_in_ids[2] - 3) % 30
+    for value, leak in ((NONE, False), (Interventions((OPEN,)), True)):
+        before, after = model.retrace(first, value), model.retrace(first, value, fed={place: number})
+        assert after.target_in_ids[place] == number and after.target_in[place] == model.tokenizer.pieces([number])[0]
+        assert after.target_out_ids == first.target_out_ids and after.target_out == first.target_out
+        assert after.target_in_ids[:place] == first.target_in_ids[:place] and after.id != before.id
+        moved = (after.logits - before.logits)[:place].abs().amax(-1)
+        assert bool((moved > 0).any()) == leak
+        assert (after.logits - before.logits)[place:].abs().max() > 0
+    for fed in ({-1: 4}, {99: 4}, {0: -1}, {0: 10_000}):
+        with pytest.raises(ValueError, match="there are"):
+            model.retrace(first, fed=fed)
+
+
+def test_a_trace_says_what_was_switched() -> None:
+    model = tiny_pretrained()
+    value = Interventions((Scale(2.0, Where("cross", 1, 0)), Replace("argmax", Where("encoder_self", 0)), Pad(2),
+                           KnockOut(Where("decoder_self", 0, 1))))  # fmt: skip
+    trace = model.trace("ka lo", "re", interventions=value)
+    assert trace.interventions == value and trace.source_tokens[-2:] == trace.source_labels[-2:] == ("<pad>", "<pad>")
+    assert trace.cross.scale[1, 0] == 2 and (trace.cross.scale[0] == model.config.scale).all()
+    assert trace.encoder_self.rule.tolist() == [[2] * 3, [0] * 3]
+    assert trace.decoder_self.zero.tolist() == [[False, True, False], [False] * 3]
+    assert all(check(trace.attention(kind)).hold for kind in KINDS)
+
+
+# -- there and back -----------------------------------------------------------------------------------------------
+
+
+def same(one: Trace, two: Trace) -> bool:
+    """Whether every tensor of two traces is the same to the last bit."""
+    parts = [(getattr(one, kind), getattr(two, kind)) for kind in KINDS]
+    return all(torch.equal(getattr(a, name), getattr(b, name)) for a, b in parts for name in FIELDS) and torch.equal(
+        one.logits, two.logits
+    )
+
+
+def test_switching_back_gives_the_same_bits() -> None:
+    model = tiny_pretrained()
+    first = model.trace("ka lo mi nu", "re sta ti")
+    for many in COMBINED[1:]:
+        switched = model.retrace(first, Interventions(many))
+        back = model.retrace(switched)
+        assert same(back, first) and back.id == first.id and back.source_labels == first.source_labels
+        assert back.interventions == NONE and switched.interventions == Interventions(many)
+        assert same(model.retrace(back, Interventions(many)), switched)
+        assert switched.id != first.id
+    everything = [model.retrace(first, Interventions(many)).id for many in COMBINED]
+    assert len(set(everything)) == len(everything)
+
+
+def test_a_switch_in_the_last_layer_changes_the_id_though_no_weight_changes() -> None:
+    model = tiny_pretrained()
+    first = model.trace("ka lo", "re sta")
+    cut = model.retrace(first, Interventions((KnockOut(Where("cross", 1, 0)),)))
+    assert torch.equal(cut.cross.weights, first.cross.weights) and cut.id != first.id
+
+
+# -- many viewers ---------------------------------------------------------------------------------------------------
+
+
+def test_viewers_with_different_switches_never_see_each_others() -> None:
+    model, rounds = tiny_pretrained(), 12
+    viewers = [Interventions(many) for many in COMBINED[1:9]]
+    assert len(viewers) == 8
+    first = model.trace("ka lo mi nu", "re sta ti")
+    alone = [model.retrace(first, value) for value in viewers]
+    written = [model.translate("ka lo mi", limit=12, interventions=value) for value in viewers]
+    gate, wrong = threading.Barrier(len(viewers)), []
+
+    def look(number: int) -> None:
+        gate.wait()
+        for turn in range(rounds):
+            trace = model.retrace(first, viewers[number])
+            if not same(trace, alone[number]) or trace.id != alone[number].id:
+                wrong.append((number, turn))
+            if (
+                turn % 4 == 0
+                and model.translate("ka lo mi", limit=12, interventions=viewers[number]) != written[number]
+            ):
+                wrong.append((number, -turn))
+
+    threads = [threading.Thread(target=look, args=(number,)) for number in range(len(viewers))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    assert len({trace.id for trace in alone}) == len(viewers)

@@ -1,0 +1,332 @@
+"""What holds whatever is switched, in whatever model: a switch does what it says, where it says, and nothing before."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import torch
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from torch import Tensor
+
+from tests.model.test_properties import CLOSE, attention_of, sub_layers
+from tests.support.build import tiny_pretrained
+from tests.support.reference import BlindError, reference
+from tests.support.strategies import (
+    SENTENCES,
+    Batch,
+    any_switches,
+    batches,
+    many_switches,
+    models,
+    properties,
+    silences,
+    skips,
+)
+from transformer.inference.search import greedy
+from transformer.interventions.edits import edits_of
+from transformer.interventions.sets import (
+    KEYS,
+    MASKED,
+    NONE,
+    Hide,
+    InterventionError,
+    Interventions,
+    KnockOut,
+    Pad,
+    Replace,
+    Reposition,
+    Scale,
+    Silence,
+    Skip,
+    Switch,
+    Unmask,
+    Where,
+)
+from transformer.model.tap import KINDS, EditingTap, Tap, scope
+from transformer.model.transformer import Transformer
+
+
+def run(model: Transformer, batch: Batch, value: Interventions = NONE) -> dict[str, Tensor]:
+    """Every tensor of a pass under switches, by name. What they leave without keys is refused, which no property is of:
+    such an example is passed over."""
+    source = torch.nn.functional.pad(batch.source, (0, value.pads), value=model.config.pad_id)
+    tap = Tap(edits_of(value, model.config))
+    try:
+        model(source, batch.target, tap)
+    except InterventionError:
+        assume(False)
+    return tap.finish()
+
+
+def places(model: Transformer) -> st.SearchStrategy[Where]:
+    """One head."""
+    return st.builds(
+        lambda at, head: Where(*at, head),
+        st.sampled_from(sub_layers(model)),
+        st.integers(0, model.config.heads - 1),
+    )
+
+
+def first_touched(switch: Switch, model: Transformer, records: dict[str, Tensor]) -> str:
+    """The first tensor of a pass that a switch may change."""
+    if isinstance(switch, Skip | Silence):
+        part = switch.part if isinstance(switch, Skip) else "ff"
+        return f"{switch.stack}.{switch.layer}.{part}." + ("update" if isinstance(switch, Skip) else "activation")
+    if isinstance(switch, Reposition):
+        names = ("positions",) if switch.rule in ("remove", "scale") else ("position_ids",)
+        sides = ("source", "target") if switch.side is None else (switch.side,)
+        return f"{sides[0]}.{names[0]}"
+    if isinstance(switch, Pad):
+        return next(iter(records))
+    born = {Scale: "scores", Unmask: "mask", Hide: "mask", Replace: "weights", KnockOut: "head_outputs"}[type(switch)]
+    kinds = [
+        kind
+        for kind in KINDS
+        if not isinstance(switch, Unmask | Hide)
+        or (kind in MASKED[switch.mask] if isinstance(switch, Unmask) else KEYS[kind] == switch.side)
+    ]
+    reached = {
+        scope(kind, layer) + born
+        for kind, layer in sub_layers(model)
+        if kind in kinds and any(switch.where.covers(kind, layer, head) for head in range(model.config.heads))
+    }
+    return next(name for name in records if name in reached)
+
+
+# -- as text --------------------------------------------------------------------------------------------------------
+
+
+@given(st.data())
+@properties(100)
+def test_what_is_written_is_read_back(data: st.DataObject) -> None:
+    model = data.draw(models())
+    value = data.draw(many_switches(model, 6, most=8))
+    value.check(model.config)
+    for again in (Interventions.parse(str(value)), Interventions.parse(value.to_params())):
+        assert again == value and hash(again) == hash(value) and str(again) == str(value)
+    assert value + NONE == value and Interventions(value.switches) == value
+
+
+# -- one switch -----------------------------------------------------------------------------------------------------
+
+
+@given(st.data())
+@properties(120)
+def test_nothing_moves_before_the_switch(data: st.DataObject) -> None:
+    """To the last bit: every tensor born before the first one that the switch is about is what it was."""
+    model = data.draw(models())
+    batch = data.draw(batches(model, rows=1))
+    switch = data.draw(any_switches(model, min(*batch.sources, *batch.targets)))
+    plain, switched = run(model, batch), run(model, batch, Interventions((switch,)))
+    assert list(plain) == list(switched)
+    first = first_touched(switch, model, plain)
+    for name, tensor in plain.items():
+        if name == first:
+            break
+        assert torch.equal(switched[name], tensor), name
+    else:
+        raise AssertionError(f"{first} did not come up")
+
+
+@given(st.data())
+@properties(50)
+def test_a_zeroed_head_contributes_exactly_nothing(data: st.DataObject) -> None:
+    """Its output is 0 to the last bit, the others' are what they were; and no number of its matrices matters any more,
+    as far as the logits."""
+    model = data.draw(models())
+    batch, where = data.draw(batches(model)), data.draw(places(model))
+    kind, layer, head = where.kind, where.layer, where.head
+    assert kind is not None and layer is not None and head is not None
+    value, name = Interventions((KnockOut(where),)), scope(kind, layer) + "head_outputs"
+    plain, zeroed = run(model, batch), run(model, batch, value)
+    others = [other for other in range(model.config.heads) if other != head]
+    assert not zeroed[name][:, head].any() and torch.equal(zeroed[name][:, others], plain[name][:, others])
+    module, config = attention_of(model, kind, layer), model.config
+    width, rows = config.d_k or config.d_head, slice(head * config.d_head, (head + 1) * config.d_head)
+    columns = module.output.weight[:, rows]  # type: ignore[index, union-attr]
+    lost = plain[name][:, head] @ columns.T
+    at = scope(kind, layer) + "update"
+    torch.testing.assert_close(zeroed[at], plain[at] - lost, **CLOSE)
+    with torch.no_grad():
+        columns.mul_(-3)
+        for part in (module.query, module.key):  # type: ignore[union-attr]
+            part.weight[head * width : (head + 1) * width].mul_(7)  # type: ignore[index]
+        module.value.weight[rows].add_(1)  # type: ignore[index, union-attr]
+    assert torch.equal(run(model, batch, value)["logits"], zeroed["logits"])
+    assert config.heads == 1 or not torch.equal(run(model, batch)["logits"], plain["logits"])
+
+
+@given(st.data())
+@properties(50)
+def test_scaling_off_multiplies_by_the_root_of_d_k(data: st.DataObject) -> None:
+    """In the heads named, in the first layer that is reached; in the others nothing moves by a bit."""
+    model = data.draw(models(scaling=True))
+    batch, where = data.draw(batches(model)), data.draw(places(model))
+    assert where.kind is not None and where.layer is not None and where.head is not None
+    plain, off = run(model, batch), run(model, batch, Interventions((Scale(1.0, where),)))
+    name, root = scope(where.kind, where.layer), math.sqrt(model.config.d_k or model.config.d_head)
+    for head in range(model.config.heads):
+        scores, weights = plain[name + "scores"][:, head], plain[name + "weights"][:, head]
+        if head == where.head:
+            torch.testing.assert_close(off[name + "scores"][:, head], scores * root, rtol=1e-5, atol=1e-6)
+            torch.testing.assert_close(off[name + "weights"][:, head], (scores * root).softmax(-1), **CLOSE)
+        else:
+            assert torch.equal(off[name + "scores"][:, head], scores)
+            assert torch.equal(off[name + "weights"][:, head], weights)
+
+
+@given(st.data())
+@properties(50)
+def test_the_causal_mask_off_changes_what_it_may(data: st.DataObject) -> None:
+    """Of the head that is opened the rows that had no future to see stay, and the past keeps its shares; padding stays
+    hidden; the encoder and the other heads never notice."""
+    model = data.draw(models(causal=True))
+    batch = data.draw(batches(model))
+    layer = data.draw(st.integers(0, model.config.decoder_layers - 1))
+    head = data.draw(st.integers(0, model.config.heads - 1))
+    plain = run(model, batch)
+    off = run(model, batch, Interventions((Unmask("causal", Where("decoder_self", layer, head)),)))
+    assert all(torch.equal(off[name], tensor) for name, tensor in plain.items() if name.startswith("encoder."))
+    name = scope("decoder_self", layer)
+    before, after = (one[name + "weights"] for one in (plain, off))
+    others = [other for other in range(model.config.heads) if other != head]
+    assert torch.equal(after[:, others], before[:, others])
+    for row, length in enumerate(batch.targets):
+        seen = off[name + "mask"][row, head]
+        assert seen[:, :length].all() and not seen[:, length:].any()
+        assert not after[row, head][:, length:].any() and (after[row, head][:, :length] > 0).all()
+        torch.testing.assert_close(after[row, head, length - 1], before[row, head, length - 1], rtol=0, atol=1e-6)
+        for query in range(length):
+            past = after[row, head, query, : query + 1]
+            torch.testing.assert_close(past / past.sum(), before[row, head, query, : query + 1], rtol=1e-4, atol=1e-6)
+
+
+@given(st.data())
+@properties(40)
+def test_the_causal_mask_off_is_a_model_without_it(data: st.DataObject) -> None:
+    """To the last bit, with whatever else is switched; and a model without it has nothing to take off."""
+    model = data.draw(models(causal=True))
+    batch = data.draw(batches(model, rows=1))
+    value, off = data.draw(many_switches(model, min(*batch.sources, *batch.targets))), Unmask("causal")
+    without = Transformer.holding(dataclasses.replace(model.config, causal=False), model.state_dict()).eval()
+    wanted = run(model, batch, value + off)
+    for found in (run(without, batch, value), run(without, batch, value + off)):
+        assert list(found) == list(wanted)
+        assert all(torch.equal(found[name], tensor) for name, tensor in wanted.items())
+
+
+@given(st.data())
+@properties(40)
+def test_what_is_skipped_or_silenced_is_not_there(data: st.DataObject) -> None:
+    model = data.draw(models())
+    batch = data.draw(batches(model))
+    switch = data.draw(skips(model) | silences(model))
+    part = switch.part if isinstance(switch, Skip) else "ff"
+    plain, off = run(model, batch), run(model, batch, Interventions((switch,)))
+    at = f"{switch.stack}.{switch.layer}.{part}."
+    if isinstance(switch, Skip):
+        left = off[at + "enters"] if model.config.residual else torch.zeros_like(off[at + "enters"])
+        assert not off[at + "update"].any() and torch.equal(off[at + "sum"], left)
+    else:
+        kept = torch.ones(model.config.d_ff, dtype=torch.bool)
+        kept[switch.neuron] = False
+        assert not off[at + "activation"][..., switch.neuron].any()
+        assert torch.equal(off[at + "activation"][..., kept], plain[at + "activation"][..., kept])
+        stack = model.encoder if switch.stack == "encoder" else model.decoder
+        row = stack[switch.layer].feed_forward.outer.weight[:, switch.neuron]  # type: ignore[union-attr, index]
+        lost = plain[at + "activation"][..., switch.neuron, None] * row
+        torch.testing.assert_close(off[at + "update"], plain[at + "update"] - lost, **CLOSE)
+
+
+# -- any switches together ------------------------------------------------------------------------------------------
+
+
+@given(st.data())
+@properties(80)
+def test_weights_stay_weights(data: st.DataObject) -> None:
+    """Rows sum to 1, hidden cells are 0, outputs are weights @ values or 0, and the stream adds up, whatever is set."""
+    model = data.draw(models())
+    batch = data.draw(batches(model, rows=1))
+    value = data.draw(many_switches(model, min(*batch.sources, *batch.targets)))
+    records = run(model, batch, value)
+    for kind, layer in sub_layers(model):
+        mask, weights, values, outputs = (
+            records[scope(kind, layer) + name] for name in ("mask", "weights", "values", "head_outputs")
+        )
+        torch.testing.assert_close(weights.sum(-1), torch.ones(weights.shape[:-1]))
+        assert not weights[~mask].any() and (weights >= 0).all() and mask.any(-1).all()
+        zero = torch.tensor(
+            [any(isinstance(one, KnockOut) and one.where.covers(kind, layer, head) for one in value.switches)
+             for head in range(model.config.heads)]
+        )  # fmt: skip
+        assert torch.equal(outputs, (weights @ values).masked_fill(zero[:, None, None], 0))
+    for name, total in records.items():
+        if name.endswith(".sum"):
+            at = name.removesuffix("sum")
+            past = records[at + "enters"] if model.config.residual else 0
+            assert torch.equal(total, past + records[at + "update"])
+
+
+@given(st.data())
+@properties(40)
+def test_any_switches_against_loops_in_any_model(data: st.DataObject) -> None:
+    """The reference, written from the equations in float64, knows every switch of attention."""
+    model = data.draw(models())
+    batch = data.draw(batches(model, rows=1, longest=5))
+    value = data.draw(many_switches(model, min(*batch.sources, *batch.targets))).without(Reposition, Skip, Silence)
+    source, target = batch.source[0].tolist(), batch.target[0].tolist()
+    try:
+        wanted = reference(model, source, target, value)
+    except BlindError:
+        assume(False)
+    assume(wanted.gap > 1e-4)  # what rounding decides is not compared
+    records = run(model, batch, value)
+    for (kind, layer, head), weights in wanted.weights.items():
+        found = records[scope(kind, layer) + "weights"][0, head].double()
+        torch.testing.assert_close(found, torch.tensor(weights, dtype=torch.float64), rtol=0, atol=1e-4)
+    torch.testing.assert_close(records["logits"][0].double(), torch.stack(wanted.logits), rtol=1e-4, atol=1e-4)
+
+
+@given(st.data())
+@properties(40)
+def test_decoding_with_what_came_before_kept_is_decoding_anew(data: st.DataObject) -> None:
+    """Under any switches that let nothing of the future in: key-value cache and whole prefixes write the same."""
+    model = data.draw(models(causal=True))
+    batch = data.draw(batches(model, rows=1))
+    value = data.draw(many_switches(model, 1))
+    assume(not value.replays)
+    source = torch.nn.functional.pad(batch.source, (0, value.pads), value=model.config.pad_id)
+    try:
+        kept, anew = (
+            greedy(model, source, 6, tap=EditingTap(edits_of(value, model.config), replays=again))[0]
+            for again in (False, True)
+        )
+    except InterventionError:
+        assume(False)
+    for one, other, ours, theirs in zip(kept.ids, anew.ids, kept.log_probs, anew.log_probs, strict=False):
+        assert abs(ours - theirs) < 1e-4
+        if one != other:  # two tokens alike up to rounding; from here on other things are decoded
+            return
+    assert len(kept.ids) == len(anew.ids)
+
+
+@given(SENTENCES, st.data())
+@properties(40)
+def test_a_switched_trace_can_be_switched_back(text: str, data: st.DataObject) -> None:
+    """`retrace` under other switches is the pass that `trace` makes, and without any the first one, to the last bit."""
+    tiny = tiny_pretrained()
+    value = data.draw(many_switches(tiny.model, 2))
+    first = tiny.trace(text, "re sta", limit=40)
+    try:
+        there = tiny.retrace(first, value)
+        direct = tiny.trace(text, "re sta", interventions=value)
+    except InterventionError:
+        assume(False)
+    assert there.id == direct.id and torch.equal(there.logits, direct.logits)
+    assert there.interventions == value
+    back = tiny.retrace(there)
+    assert back.id == first.id and torch.equal(back.logits, first.logits)
+    for kind in KINDS:
+        assert torch.equal(back.attention(kind).weights, first.attention(kind).weights)

@@ -1,0 +1,380 @@
+"""Switches as values: what is refused, what is equal, and what a link makes of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+import pickle
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.build import tiny_config
+from tests.support.reference import places, switches
+from transformer.interventions.edits import plan
+from transformer.interventions.sets import (
+    MANY,
+    NONE,
+    Hide,
+    InterventionError,
+    Interventions,
+    KnockOut,
+    Pad,
+    Replace,
+    Reposition,
+    Scale,
+    Silence,
+    Skip,
+    Unmask,
+    Where,
+)
+from transformer.model.tap import KINDS
+
+CONFIG = tiny_config(encoder_layers=3)  # 3 encoder layers, 2 decoder layers, 3 heads
+CROSS, CROSS_2, CROSS_2_3 = Where("cross"), Where("cross", 1), Where("cross", 1, 2)
+
+
+def refusal(make: Callable[[], object], *words: str) -> str:
+    """The one sentence with which a value is refused; every word must be in it."""
+    with pytest.raises(InterventionError) as error:
+        make()
+    message = str(error.value)
+    assert "\n" not in message and len(message) < 400, message
+    for word in words:
+        assert word in message, message
+    return message
+
+
+def effect(value: Interventions) -> list[object]:
+    """What a value switches, in every sub-layer of CONFIG; and how many <pad> it adds."""
+    layers = {"encoder_self": 3, "decoder_self": 2, "cross": 2}
+    return [value.pads, *(plan(value, CONFIG, kind, layer) for kind in KINDS for layer in range(layers[kind]))]
+
+
+# -- as text --------------------------------------------------------------------------------------------------------
+
+TEXTS = {
+    "scaling=off": Scale(1.0),
+    "scaling=0.5@cross.2": Scale(0.5, CROSS_2),
+    "causal=off": Unmask("causal"),
+    "causal=off@decoder_self.1": Unmask("causal", Where("decoder_self", 0)),
+    "padding=off": Unmask("padding"),
+    "padding=off@cross.2.3": Unmask("padding", CROSS_2_3),
+    "pad=4": Pad(4),
+    "hide=source.3": Hide("source", 2),
+    "hide=target.2@decoder_self.*.1": Hide("target", 1, Where("decoder_self", None, 0)),
+    "zero=cross.2.3": KnockOut(CROSS_2_3),
+    "zero=all": KnockOut(Where()),
+    "zero=all.*.2": KnockOut(Where(None, None, 1)),
+    "weights=uniform@cross.*.3": Replace("uniform", Where("cross", None, 2)),
+    "weights=argmax": Replace("argmax"),
+    "positions=remove": Reposition("remove"),
+    "positions=reverse@target": Reposition("reverse", "target"),
+    "positions=shift.5@source": Reposition("shift", "source", 5),
+    "positions=shuffle.7": Reposition("shuffle", None, 7),
+    "positions=scale.0.5@source": Reposition("scale", "source", 0.5),
+    "skip=encoder.2.ff": Skip("encoder", 1, "ff"),
+    "skip=decoder.1.cross": Skip("decoder", 0, "cross"),
+    "neurons=decoder.2.17": Silence("decoder", 1, 16),
+}
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_text_of_every_switch(text: str) -> None:
+    value = Interventions((TEXTS[text],))
+    assert str(value) == text and Interventions.parse(text) == value
+    assert value.to_params() == dict([text.split("=")])
+
+
+def test_many_switches_of_a_sort_stand_in_one_parameter() -> None:
+    value = Interventions((KnockOut(CROSS_2), KnockOut(Where("encoder_self", 0, 0)), Scale(1), Scale(0.25, CROSS)))
+    assert value.to_params() == {"scaling": "off,0.25@cross", "zero": "cross.2,encoder_self.1.1"}
+    assert str(value) == "scaling=off,0.25@cross zero=cross.2,encoder_self.1.1"
+    assert Interventions.parse(["zero=encoder_self.1.1", "zero= cross.2", "scaling=1,0.25@cross"]) == value
+    assert str(NONE) == "none" and NONE.to_params() == {} and Interventions.parse("") == Interventions.parse({}) == NONE
+
+
+@given(st.lists(switches(), max_size=8).map(tuple))
+@settings(max_examples=200, deadline=None)
+def test_what_a_link_holds_is_read_back(many: tuple) -> None:
+    value = Interventions(many)
+    for again in (Interventions.parse(value.to_params()), Interventions.parse(str(value) if value else "")):
+        assert again == value and hash(again) == hash(value) and effect(again) == effect(value)
+    assert set(value.to_params()) <= set(Interventions.PARAMS)
+
+
+def test_two_rules_that_meet_keep_their_order_in_a_link() -> None:
+    value = Interventions((Replace("argmax"), Replace("uniform", CROSS), Replace("argmax", CROSS_2)))
+    assert effect(Interventions.parse(value.to_params())) == effect(value)
+    assert effect(Interventions.parse(str(value))) == effect(value)
+
+
+def test_a_link_holds_every_head_of_the_papers_model() -> None:
+    every = itertools.product(KINDS, range(6), range(8))
+    value = Interventions(tuple(KnockOut(Where(*place)) for place in every))
+    assert Interventions.parse(value.to_params()) == value
+
+
+@given(st.lists(switches(), max_size=6).map(tuple))
+@settings(max_examples=100, deadline=None)
+def test_a_value_is_what_it_was_made_of(many: tuple) -> None:
+    value = Interventions(many)
+    assert Interventions(value.switches) == value == Interventions(many)
+    assert set(value.switches) <= set(many)
+    # Reading the switches in the order given, the later one wins: the value must do the same.
+    pads = [one.tokens for one in many if isinstance(one, Pad)]
+    assert value.pads == (pads[-1] if pads else 0)
+    for kind, head in itertools.product(KINDS, range(3)):
+        reaching = [one for one in many if not isinstance(one, Pad) and one.where.covers(kind, 1, head)]
+        found = plan(value, CONFIG, kind, 1)
+        factors = [one.factor for one in reaching if isinstance(one, Scale)]
+        rules = [one.rule for one in reaching if isinstance(one, Replace)]
+        assert found.factor[head] == (factors[-1] if factors else None)
+        assert ("softmax", "uniform", "argmax")[found.rule[head]] == (rules[-1] if rules else "softmax")
+        assert found.zero[head] == any(isinstance(one, KnockOut) for one in reaching)
+
+
+@given(
+    st.text(max_size=30)
+    | st.from_regex(r"(scaling|hide|zero|pad|weights|positions|skip|neurons)=[\w.@*,]{0,20}", fullmatch=True)
+)
+@settings(max_examples=300, deadline=None)
+def test_any_text_is_read_or_refused(text: str) -> None:
+    try:
+        value = Interventions.parse(text)
+    except InterventionError as error:
+        assert "\n" not in str(error) and len(str(error)) < 400
+    else:
+        assert Interventions.parse(value.to_params()) == value
+
+
+# -- equality -------------------------------------------------------------------------------------------------------
+
+
+def test_order_does_not_count_where_it_does_nothing() -> None:
+    sorts = (Scale(2.0), Unmask("causal"), Unmask("padding", CROSS), Pad(3), Hide("source", 1), Hide("target", 2),
+             KnockOut(CROSS_2), KnockOut(CROSS_2_3), Replace("uniform"))  # fmt: skip
+    value = Interventions(sorts)
+    for start in range(len(sorts)):
+        turned = Interventions((*sorts[start:], *sorts[:start])[:: 1 if start % 2 else -1])
+        assert turned == value and hash(turned) == hash(value) and turned.switches == value.switches
+    assert len({Interventions((Scale(1),)), Interventions((Scale(1.0),)), Interventions((Scale(1), Scale(1)))}) == 1
+
+
+def test_the_later_one_wins_where_two_meet() -> None:
+    wide, narrow = Scale(2.0), Scale(0.5, CROSS)
+    assert Interventions((wide, narrow)) != Interventions((narrow, wide))
+    assert effect(Interventions((narrow, wide))) == effect(Interventions((wide,)))
+    assert effect(Interventions((wide, narrow, wide))) == effect(Interventions((wide,)))
+    rules = (Replace("uniform"), Replace("argmax", CROSS))
+    assert effect(Interventions(rules)) != effect(Interventions(rules[::-1]))
+    assert effect(Interventions(rules[::-1])) == effect(Interventions(rules[:1]))
+    assert Interventions((Pad(3), Pad(5))).pads == 5
+
+
+def test_of_pads_too_the_last_counts_when_it_came_before() -> None:
+    assert Interventions((Pad(3), Pad(5), Pad(3))).pads == 3
+
+
+def test_values_are_frozen_and_can_be_kept() -> None:
+    value = Interventions([Scale(2.0), KnockOut(CROSS)])  # type: ignore[arg-type]
+    assert isinstance(value.switches, tuple) and isinstance(hash(value), int)
+    for one in (value, *value.switches, CROSS):
+        name = dataclasses.fields(one)[0].name
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            setattr(one, name, None)
+    assert pickle.loads(pickle.dumps(value)) == value
+
+
+def test_sum_truth_and_without() -> None:
+    value = NONE + Scale(2.0) + Pad(2)
+    assert value and not NONE and value == Interventions((Pad(2), Scale(2.0)))
+    assert value + Interventions((KnockOut(CROSS), Pad(4))) == Interventions((Scale(2.0), Pad(4), KnockOut(CROSS)))
+    assert value.without(Pad) == Interventions((Scale(2.0),)) and value.without(Pad, Scale) == NONE
+    assert value.without() == value == value.without(Hide)
+
+
+def test_pads_and_leaks() -> None:
+    assert NONE.pads == 0 and not NONE.leaks
+    assert Interventions((Pad(7),)).pads == 7
+    assert Interventions((Unmask("causal", Where("decoder_self", 1, 1)),)).leaks
+    assert not Interventions((Unmask("padding"), Hide("target", 1))).leaks
+
+
+# -- refusals -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "factor",
+    [0, 0.0, -0.0, -1, -1e-3, 1e-5, 5e-324, 1001, 1e4, 10**400, 1e308, math.inf, -math.inf, math.nan,
+     True, False, "x", "1", None, 1j, [1.0], {}],
+    ids=lambda value: repr(value)[:12],
+)  # fmt: skip
+def test_factors_that_are_refused(factor: object) -> None:
+    message = refusal(lambda: Scale(factor), "the factor of scaling is", "a number from 0.0001 to 1,000")  # type: ignore[arg-type]
+    assert "1 switches scaling off" in message
+
+
+@pytest.mark.parametrize("factor", [1e-4, 1000, 1, 0.5])
+def test_factors_that_are_allowed(factor: float) -> None:
+    assert Interventions.parse(f"scaling={factor!r}") == Interventions((Scale(factor),))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["0", "-1", "nan", "inf", "-inf", "1e99", "x", "", "on", "OFF", "0x10", "1,", "1" * 41, "9" * 1999, "0.5.5", "½",
+     "٣", "1_0"],
+    ids=lambda text: text[:10] or "blank",
+)  # fmt: skip
+def test_factors_in_a_link_that_are_refused(text: str) -> None:
+    refusal(lambda: Interventions.parse({"scaling": text}), "the factor of scaling is", "is allowed")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "Cross", "self", "cross.0", "cross.0.1", "cross.1.0", "cross.1.2.3", "cross.-1", "cross.01", "cross.1.",
+     "cross.", ".1", "cross 1", "cross.1,2", "cross.１", "cross.²", "cross.٣.1", "cross.1000", "cross.1e1", "cross\n",
+     "cross.1\n", " cross", "*", "*.1.2", "all.1.2@x", "\x00", "x" * 1_900],
+    ids=lambda text: repr(text)[:14],
+)  # fmt: skip
+def test_places_that_are_refused(text: str) -> None:
+    refusal(lambda: Where.parse(text), "names no place", "counted from 1", "all, encoder_self, decoder_self, cross")
+
+
+def test_places() -> None:
+    for text, where in {
+        "all": Where(), "cross": CROSS, "cross.2": CROSS_2, "cross.2.3": CROSS_2_3, "all.2": Where(None, 1),
+        "cross.*.3": Where("cross", None, 2), "all.*.3": Where(None, None, 2),
+        "encoder_self.999": Where("encoder_self", 998),
+    }.items():  # fmt: skip
+        assert Where.parse(text) == where and str(where) == text
+    assert Where.parse("cross.*") == Where.parse("cross.*.*") == CROSS  # more stars than needed are read, not written
+    assert (
+        CROSS_2.covers("cross", 1, 0) and not CROSS_2.covers("cross", 0, 0) and not CROSS_2.covers("encoder_self", 1, 0)
+    )
+    assert Where().covers("encoder_self", 5, 7) and not CROSS_2_3.covers("cross", 1, 1)
+
+
+@given(places(layers=64, heads=128))
+@settings(max_examples=100, deadline=None)
+def test_every_place_is_read_back(where: Where) -> None:
+    assert Where.parse(str(where)) == where
+
+
+@pytest.mark.parametrize(
+    "kind", ["", "all", "self", "Cross", 1, ["cross"], "x" * 10_000], ids=lambda kind: repr(kind)[:9]
+)
+def test_kinds_that_are_refused(kind: object) -> None:
+    refusal(lambda: Where(kind), "is no kind of attention", "encoder_self, decoder_self, cross")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("value", [-1, True, 1.0, "1", "x" * 10_000], ids=lambda value: repr(value)[:9])
+@pytest.mark.parametrize("name", ["layer", "head"])
+def test_layers_and_heads_that_are_refused(name: str, value: object) -> None:
+    refusal(lambda: Where("cross", **{name: value}), f"{name} is ", "an index from 0, or None for all, is allowed")  # type: ignore[arg-type]
+
+
+BAD = {
+    "mask": (lambda: Unmask("future"), ("'future' is no mask", "causal and padding")),
+    "causal elsewhere": (lambda: Unmask("causal", CROSS), ("belongs to decoder_self", "cross was named")),
+    "no pads": (lambda: Pad(0), ("0 pad tokens", "a whole number from 1 to 64")),
+    "many pads": (lambda: Pad(65), ("65 pad tokens", "from 1 to 64")),
+    "pads in parts": (lambda: Pad(1.0), ("1.0 pad tokens",)),  # type: ignore[arg-type]
+    "true pads": (lambda: Pad(True), ("True pad tokens",)),
+    "side": (lambda: Hide("cross", 0), ("'cross' is no side", "source and target")),
+    "token": (lambda: Hide("source", -1), ("token -1 cannot be hidden", "its index, from 0")),
+    "far token": (lambda: Hide("source", 100_000), ("cannot be hidden",)),
+    "token's text": (lambda: Hide("source", "the"), ("token 'the' cannot be hidden",)),  # type: ignore[arg-type]
+    "rule": (lambda: Replace("softmax"), ("'softmax' replaces no weights", "uniform and argmax")),
+    "no switch": (lambda: Interventions((CROSS,)), ("is no switch",)),  # type: ignore[arg-type]
+    "a text": (lambda: Interventions(("scaling=off",)), ("'scaling=off' is no switch",)),  # type: ignore[arg-type]
+    "many": (lambda: Interventions((Scale(1),) * (MANY + 1)), ("1,001 switches arrived", "at most 1,000")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_values_that_are_refused(name: str) -> None:
+    make, words = BAD[name]
+    refusal(make, *words)
+
+
+@pytest.mark.parametrize("where", ["cross.1", None, ("cross", 1), 3], ids=repr)
+def test_a_place_that_is_none_is_refused(where: object) -> None:
+    for make in (KnockOut, lambda at: Scale(1, at), lambda at: Unmask("causal", at), lambda at: Hide("source", 1, at),
+                 lambda at: Replace("uniform", at)):  # fmt: skip
+        with pytest.raises((InterventionError, TypeError)):
+            make(where)  # type: ignore[arg-type, operator]
+
+
+LINKS = {
+    "scaling": ("'scaling' is no switch", "write NAME=VALUE"),
+    "volume=11": ("there is no switch 'volume'", "scaling, causal, padding, pad, hide, zero, weights"),
+    "Scaling=off": ("there is no switch 'Scaling'",),
+    "=": ("there is no switch ''",),
+    "scaling=off@": ("'' names no place",),
+    "scaling=0.5@cross@cross": ("'cross@cross' names no place",),
+    "causal=on": ("causal is 'on'", "only off is allowed"),
+    "causal=off@encoder_self": ("belongs to decoder_self",),
+    "padding=": ("padding is ''",),
+    "pad=-1": ("pad is '-1'", "from 1 to 64"),
+    "pad=٣": ("pad is '٣'",),
+    "pad=4@cross": ("pad is '4@cross'",),
+    "pad=" + "9" * 1_900: ("pad is '999", "from 1 to 64"),
+    "hide=3": ("'3' names no token", "source.N or target.N"),
+    "hide=source": ("'source' names no token",),
+    "hide=source.0": ("'source.0' names no token",),
+    "hide=source.1.2": ("'source.1.2' names no token",),
+    "hide=source.²": ("'source.²' names no token",),
+    "hide=source.2@decoder_self": ("decoder_self looks at the target", "name another kind"),
+    "hide=target.2@cross.1": ("cross looks at the source",),
+    "zero=": ("'' names no place",),
+    "zero=cross.1,": ("'' names no place",),
+    "zero=cross.0.1": ("'cross.0.1' names no place",),
+    "zero=cross.1@cross": ("names no place",),
+    "weights=off": ("'off' replaces no weights", "uniform and argmax"),
+    "softmax=all": ("there is no switch 'softmax'",),
+    "zero=" + "x" * 40_000: ("zero is 40,000 characters long", "at most 30,000"),
+    "x" * 10_000 + "=1": ("there is no switch 'xxx",),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", LINKS, ids=lambda text: text[:24])
+def test_links_that_are_refused(text: str) -> None:
+    refusal(lambda: Interventions.parse([text]), *LINKS[text])
+    name, equals, value = text.partition("=")
+    if equals:
+        refusal(lambda: Interventions.parse({name: value}), *LINKS[text])
+
+
+# -- the model they are for -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "switch",
+    [KnockOut(Where("encoder_self", 2, 2)), KnockOut(Where("cross", 1)), KnockOut(Where(None, 2)), Scale(2, CROSS),
+     Unmask("causal", Where(None, 1)), Replace("uniform", Where(None, None, 2)), Hide("source", 999), Pad(64)],
+    ids=repr,
+)  # fmt: skip
+def test_places_the_model_has(switch: object) -> None:
+    Interventions((switch,)).check(CONFIG)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("switch", "words"),
+    [
+        (KnockOut(Where("encoder_self", 3)), ("encoder_self.4 names layer 4", "has 3 there")),
+        (KnockOut(Where("decoder_self", 2)), ("decoder_self.3 names layer 3", "has 2 there")),
+        (Scale(1, Where("cross", 2, 0)), ("cross.3.1 names layer 3", "has 2 there")),
+        (Replace("argmax", Where(None, 3)), ("all.4 names layer 4", "has 3 there")),
+        (Unmask("causal", Where(None, 2)), ("all.3 names layer 3", "has 2 there")),
+        (Unmask("padding", Where("cross", 98)), ("layer 99",)),
+        (Hide("source", 1, Where("cross", 0, 3)), ("cross.1.4 names head 4", "has 3 a layer")),
+        (KnockOut(Where(None, None, 3)), ("all.*.4 names head 4", "has 3 a layer")),
+    ],
+    ids=str,
+)
+def test_places_the_model_has_not(switch: object, words: tuple[str, ...]) -> None:
+    refusal(lambda: Interventions((Pad(1), switch)).check(CONFIG), *words)  # type: ignore[arg-type]

@@ -1,0 +1,236 @@
+"""What is recorded of a training: true to the model, without touching it; and the run is the command line's own."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load
+
+from transformer.__main__ import main
+from transformer.checkpoints.archive import open_files, read_zip, zipped
+from transformer.live_training.experiment import Experiment
+from transformer.live_training.frames import Frame
+from transformer.live_training.recipe import recipe_files
+from transformer.live_training.recorder import BEYOND
+from transformer.live_training.result import name_of, result_files
+from transformer.live_training.session import Session, trainer_of
+from transformer.tracing.trace import KINDS
+from transformer.training.settings import TrainingError
+
+ROOT = Path(__file__).resolve().parents[2]
+SMALL = Experiment(
+    alphabet=5, shortest=3, longest=4, layers=1, heads=2, d_model=8, d_ff=8, steps=25, batch=8, peak_rate=0.02, warmup=5
+)
+SQUARES = tuple((str(number), f"{number * number} $") for number in range(60))
+KINDS_OF_RUN = {
+    "plain": SMALL,
+    "dropout": dataclasses.replace(SMALL, dropout=0.2, smoothing=0.1),
+    "learned": dataclasses.replace(SMALL, positions="learned", norm="pre", activation="gelu", layers=2),
+    "uncausal": dataclasses.replace(SMALL, causal=False, task="shift", shift=2, warmup=0),
+    "bare": dataclasses.replace(SMALL, residual=False, norm="none", positions="none", scaling=False, d_k=3),
+    "own": dataclasses.replace(SMALL, task="own", pairs=SQUARES),
+}
+
+
+def _run(experiment: Experiment) -> tuple[Session, list[Frame]]:
+    session, frames = Session(experiment), []
+    assert session.run(frames.append) == "steps"
+    return session, frames
+
+
+def _weights(session: Session) -> dict[str, torch.Tensor]:
+    return {name: parameter.detach().clone() for name, parameter in session.trainer.model.named_parameters()}
+
+
+def _same(found: dict[str, torch.Tensor], wanted: dict[str, torch.Tensor]) -> bool:
+    return found.keys() == wanted.keys() and all(torch.equal(found[name], wanted[name]) for name in wanted)
+
+
+def _timeless(frames: list[Frame]) -> list[Frame]:
+    return [dataclasses.replace(frame, seconds=0.0) for frame in frames]
+
+
+@pytest.mark.parametrize("experiment", KINDS_OF_RUN.values(), ids=KINDS_OF_RUN)
+def test_the_command_line_trains_to_the_very_same_bytes(experiment: Experiment, tmp_path, monkeypatch) -> None:
+    """And recording changes nothing: the command line records no frame."""
+    session, _ = _run(experiment)
+    files = result_files(session, "steps")
+    monkeypatch.chdir(tmp_path)
+    for name, data in recipe_files(experiment).items():
+        Path(name).write_bytes(data)
+    assert main(["train", "--recipe", "recipe.toml", "--output", "run"]) == 0
+    for name in ("model.safetensors", "config.json", "tokenizer.model"):
+        assert Path("run/checkpoint", name).read_bytes() == files[name], name
+    state = load(next(Path("run").glob("state-*.safetensors")).read_bytes())  # in float32
+    exact = {name.removeprefix("model."): tensor for name, tensor in state.items() if name.startswith("model.")}
+    assert _same(_weights(session), exact)
+
+
+@pytest.mark.parametrize("name", ["plain", "dropout"])
+def test_recording_changes_nothing_that_is_trained(name: str) -> None:
+    session, _ = _run(KINDS_OF_RUN[name])
+    silent = trainer_of(KINDS_OF_RUN[name])
+    silent.run()
+    assert _same(_weights(session), dict(silent.model.named_parameters()))
+    often = Session(KINDS_OF_RUN[name])
+    often.trainer.run(lambda entry: often.recorder.frame(whole=True) and None)
+    assert _same(_weights(often), _weights(session))
+
+
+def test_the_seed_decides() -> None:
+    (first, frames), (second, again) = (_run(KINDS_OF_RUN["dropout"]) for _ in range(2))
+    assert _timeless(frames) == _timeless(again) and _same(_weights(first), _weights(second))
+    other, elsewhere = _run(dataclasses.replace(KINDS_OF_RUN["dropout"], seed=2))
+    assert not _same(_weights(first), _weights(other))
+    assert elsewhere[0].weights != frames[0].weights and elsewhere[-1].loss != frames[-1].loss
+
+
+@pytest.mark.parametrize("name", ["plain", "uncausal", "bare", "own"])
+def test_a_frame_is_the_trace_of_its_step(name: str) -> None:
+    session = Session(KINDS_OF_RUN[name])
+    longest = max(len(target) for _, target in session.trainer.validation)
+    seen = []
+
+    def show(frame: Frame) -> None:
+        model = session.trainer.pretrained()
+        trace = model.trace(session.opening.source, session.opening.target)
+        found = frame.attention(session.opening)
+        for kind in KINDS:
+            weights = trace.attention(kind).weights
+            assert torch.equal(torch.from_numpy(found[kind].copy()), (weights * 255).round().byte())
+        assert frame.predicted == tuple(
+            model.tokenizer.pieces([number])[0].replace("▁", "␣") for number in trace.logits.argmax(-1).tolist()
+        )
+        assert frame.outputs[0] == model.translate(session.opening.source, limit=longest + 1 + BEYOND).text
+        assert (trace.source_labels, trace.target_in_labels, trace.target_out_labels) == (
+            session.opening.source_tokens, session.opening.target_in, session.opening.target_out
+        )  # fmt: skip
+        seen.append(frame.step)
+
+    assert session.run(show) == "steps"
+    assert tuple(seen) == session.opening.recorded == KINDS_OF_RUN[name].recorded
+
+
+def test_numbers_of_a_frame_are_those_of_the_model() -> None:
+    session = Session(KINDS_OF_RUN["plain"])
+    frames: list[Frame] = []
+    losses: list[tuple[float, int]] = []
+
+    def show(frame: Frame) -> None:
+        frames.append(frame)
+        if frame.exact is None:
+            return
+        model = session.trainer.pretrained()
+        right = forced = 0
+        total, tokens = 0.0, 0
+        for source, target in session.recorder.unseen:  # one by one, without padding
+            right += model.translate(source).text == target
+            trace = model.trace(source, target)
+            forced += trace.logits.argmax(-1).tolist() == list(trace.target_out_ids)
+            total -= trace.logits.log_softmax(-1).gather(1, torch.tensor(trace.target_out_ids)[:, None]).sum().item()
+            tokens += len(trace.target_out_ids)
+        count = len(session.recorder.unseen)
+        assert (frame.exact, frame.forced) == pytest.approx((right / count, forced / count))
+        assert frame.validation_loss == pytest.approx(total / tokens, rel=1e-4)
+
+    original = session.trainer._update
+
+    def update(batch):
+        losses.append(original(batch))
+        return losses[-1]
+
+    session.trainer._update = update  # type: ignore[method-assign]
+    session.run(show)
+    assert frames[0].loss is None and frames[0].rate == 0.0 and frames[0].seconds == 0.0
+    before = 0
+    for frame in frames[1:]:
+        part = losses[before : frame.step]
+        assert frame.loss == pytest.approx(sum(loss * n for loss, n in part) / sum(n for _, n in part))
+        assert frame.rate == session.trainer.rate(frame.step)
+        before = frame.step
+    assert frames[-1].exact is not None and frames[0].exact is not None
+    assert 3 <= sum(frame.exact is not None for frame in frames) < len(frames)
+
+
+def test_the_example_was_not_trained_on() -> None:
+    for experiment in KINDS_OF_RUN.values():
+        session = Session(experiment)
+        trained = {source for source, _ in session.trainer.pairs}
+        assert not trained & {source for source, _ in session.opening.shown}
+        assert session.opening.shown[0] == (session.opening.source, session.opening.target)
+        assert len(session.opening.source) == max(len(source) for source, _ in session.recorder.unseen)
+        assert session.opening.unseen == len(session.recorder.unseen)
+        assert session.opening.parameters == session.trainer.model.parameter_count()
+
+
+# -- its end ---------------------------------------------------------------------------------------------------------
+
+
+def test_it_stops_where_it_is_told_and_what_it_has_is_kept() -> None:
+    session, frames = Session(SMALL), []
+    assert session.run(frames.append, stop=lambda: session.trainer.step >= 17) == "stopped"
+    assert session.trainer.step == 17 and frames[-1].step == 17 and frames[-1].exact is not None
+    assert [frame.step for frame in frames] == sorted({frame.step for frame in frames})
+    session, frames = Session(SMALL), []
+    assert session.run(frames.append, seconds=0.0) == "time" and session.trainer.step == 1
+    session = Session(SMALL)
+    assert session.run(lambda frame: None, seconds=1e9, hold=lambda: 1e10) == "steps"  # pauses do not count
+    session = Session(SMALL)
+    assert session.run(lambda frame: None, stop=lambda: session.trainer.step == 25) == "steps"  # nothing was left to do
+
+
+@pytest.mark.parametrize("reason", ["steps", "stopped", "time"])
+def test_the_result_is_a_checkpoint_that_says_what_it_is(reason: str) -> None:
+    session = Session(KINDS_OF_RUN["own"] if reason == "time" else SMALL)
+    steps = {"steps": 25, "stopped": 17, "time": 1}[reason]
+    end = session.run(
+        lambda frame: None,
+        stop=lambda: reason == "stopped" and session.trainer.step == 17,
+        seconds=0.0 if reason == "time" else 1e9,
+    )
+    assert end == reason
+    files = read_zip(zipped(result_files(session, reason), name_of(session.experiment)))
+    model = open_files(files, "made")
+    for name, parameter in session.trainer.model.named_parameters():
+        assert torch.equal(dict(model.model.named_parameters())[name], parameter.detach().half().float()), name
+    metrics = json.loads(files["metrics.json"])
+    assert metrics["step"] == steps and metrics["sentences"] == session.opening.unseen
+    right = sum(model.translate(source).text == target for source, target in session.recorder.unseen)
+    assert metrics["exact"] == pytest.approx(right / session.opening.unseen, abs=0.1)  # in float16
+    card = files["README.md"].decode()
+    assert f"{steps} of 25 steps" in card and "toy" in card and "python -m transformer train --recipe" in card
+    assert ("To train it again, to the same weights" in card) == (reason == "steps")
+    assert files["recipe.toml"].decode() == session.experiment.recipe()
+    examples = json.loads(files["examples.json"])
+    assert examples[0]["source"] == session.opening.source and len(examples) == len(session.opening.shown)
+    rows = files["training.csv"].decode().splitlines()
+    assert rows[0].startswith("step,epoch,learning_rate,loss") and rows[-1].split(",")[0] == str(steps)
+
+
+def test_a_loss_that_explodes_is_said() -> None:
+    session = Session(
+        dataclasses.replace(SMALL, peak_rate=1.0, warmup=0, norm="none", d_model=64, layers=3, scaling=False)
+    )
+    with pytest.raises(TrainingError, match="at step [0-9]+ the loss is .* a lower peak_rate or a longer warm-up"):
+        session.run(lambda frame: None)
+
+
+def test_nothing_is_written(tmp_path) -> None:
+    code = (
+        "from tests.live_training.test_recorder import SMALL\n"
+        "from transformer.live_training.session import Session\n"
+        "from transformer.live_training.result import result_files\n"
+        "session = Session(SMALL); session.run(lambda frame: None); result_files(session, 'steps')\n"
+    )
+    before = sorted(tmp_path.rglob("*"))
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path), "HOME": str(tmp_path)}
+    environment["PYTHONDONTWRITEBYTECODE"] = "1"
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, check=True)
+    assert sorted(tmp_path.rglob("*")) == before

@@ -1,0 +1,59 @@
+"""docs/playground.md: its table is what docs/playground.json's numbers say, by the rules that the page judges with."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from benchmarks import playground_effects as effects
+from transformer.live_training.findings import PREDICTIONS, Numbers
+from transformer.live_training.presets import PRESETS
+
+
+def _found() -> dict[str, list[effects.Measured]]:
+    kept = json.loads(effects.TABLE.read_text(encoding="utf-8"))
+    assert tuple(kept["seeds"]) == effects.SEEDS
+    return {
+        name: [effects.Measured(Numbers(seconds=None, **run["numbers"]), run["training"], run["all"]) for run in runs]
+        for name, runs in kept["presets"].items()
+    }
+
+
+def test_the_page_holds_the_table_of_the_measured_numbers() -> None:
+    found = _found()
+    assert list(found) == list(PRESETS) and all(len(runs) == len(effects.SEEDS) for runs in found.values())
+    page = effects.PAGE.read_text(encoding="utf-8")
+    assert page.count(effects.rows(found)) == 1
+
+
+def test_every_expectation_is_worded() -> None:
+    assert effects.SAYS.keys() == {*PREDICTIONS, ""}
+
+
+def test_mean_and_spread() -> None:
+    assert effects.spread([0.5, 1.0, 0.9], ".1f", 100) == "80.0 (50.0 to 100.0)"
+    assert effects.spread([1.0, 1.0, 1.0], ".1f", 100) == "100.0"
+    assert effects.spread([300, None, 200]) == "250 (200 to 300), 1 never"
+    assert effects.spread([None, None]) == "never"
+
+
+def test_what_is_measured_is_not_measured_again_unless_the_preset_changed(tmp_path, monkeypatch) -> None:
+    runs = []
+    numbers = next(iter(_found().values()))[0].numbers
+
+    def measure(experiment):
+        runs.append(experiment)
+        return effects.Measured(numbers, 1.0, 2.0)
+
+    monkeypatch.setattr(effects, "measure", measure)
+    first = effects.load(tmp_path, "reverse", 1)
+    assert effects.load(tmp_path, "reverse", 1) == first == effects.Measured(numbers, 1.0, 2.0) and len(runs) == 1
+    monkeypatch.setitem(PRESETS, "reverse", PRESETS["copy"])
+    effects.load(tmp_path, "reverse", 1)
+    assert [one.task for one in runs] == ["reverse", "copy"] and {one.seed for one in runs} == {1}
+
+
+@pytest.mark.parametrize("name", ["no-mask", "no-positions", "wide-unscaled"])
+def test_the_headline_effects_came_as_expected_with_every_seed(name: str) -> None:
+    assert effects.agreement(name, _found())[2] == "3 of 3 as expected"

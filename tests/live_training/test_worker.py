@@ -1,0 +1,215 @@
+"""The process that trains, by itself: its messages, its orders, and that it ends when nobody is there."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.processes import PATIENCE, gone
+from transformer.checkpoints.archive import read_zip
+from transformer.live_training.experiment import Experiment
+from transformer.live_training.frames import Frame, Opening
+from transformer.live_training.messages import Checked, Message, read
+from transformer.live_training.pairs import ExperimentError
+from transformer.live_training.session import Session
+from transformer.live_training.worker import sentence
+from transformer.training.settings import TrainingError
+
+ROOT = Path(__file__).resolve().parents[2]
+SMALL = Experiment(
+    alphabet=5, shortest=3, longest=4, layers=1, heads=2, d_model=8, d_ff=8, steps=25, batch=8, peak_rate=0.02, warmup=5
+)
+ENDLESS = dataclasses.replace(SMALL, steps=5000)
+HEAVY = Experiment(layers=2, heads=8, d_model=256, d_ff=1024, batch=256, shortest=32, longest=32)  # 2 s a step
+
+
+class Worker:
+    """A worker process and what it has said."""
+
+    def __init__(self, folder: Path) -> None:
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+        self.errors = (folder / "stderr").open("w+b")
+        self.process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "transformer.live_training.worker"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, cwd=folder,
+            env={**environment, "TMPDIR": str(folder), "HOME": str(folder)},
+        )  # fmt: skip
+        assert self.process.stdin is not None and self.process.stdout is not None
+        self.input, self.output = self.process.stdin, self.process.stdout
+
+    def say(self, values: object) -> None:
+        self.input.write(json.dumps(values).encode() + b"\n")
+        self.input.flush()
+
+    def begin(self, experiment: Experiment, seconds: float = 1e6) -> None:
+        assert self.hear().kind == "ready"
+        self.say({"experiment": experiment.to_dict(), "seconds": seconds})
+
+    def hear(self) -> Message:
+        message = read(self.output)
+        assert message is not None, self.said()
+        return message
+
+    def until(self, *kinds: str) -> list[Message]:
+        """All messages up to the first of these kinds."""
+        heard = [self.hear()]
+        while heard[-1].kind not in kinds:
+            heard.append(self.hear())
+        return heard
+
+    def said(self) -> str:
+        self.errors.seek(0)
+        return self.errors.read().decode()
+
+
+@pytest.fixture
+def worker(tmp_path: Path) -> Iterator[Worker]:
+    one = Worker(tmp_path)
+    yield one
+    one.process.kill()
+    one.process.wait()
+    for stream in (one.input, one.output, one.errors):
+        with contextlib.suppress(OSError):
+            stream.close()
+
+
+def test_it_trains_what_it_is_told_and_sends_every_frame(worker: Worker, tmp_path: Path) -> None:
+    worker.begin(SMALL)
+    heard = worker.until("done", "failed")
+    assert heard[-1].values == {"reason": "steps", "step": 25}
+    session = Session(SMALL)
+    frames: list[Frame] = []
+    session.run(frames.append)
+    assert heard[0].kind == "opening" and Opening.from_dict(heard[0].values) == session.opening
+    found = [Frame.from_message(one.values, one.body) for one in heard if one.kind == "frame"]
+    assert [dataclasses.replace(one, seconds=0.0) for one in found] == [
+        dataclasses.replace(one, seconds=0.0) for one in frames
+    ]
+    checked = Checked(SMALL.steps)
+    for message in heard:
+        getattr(checked, message.kind)(message)
+    files = read_zip(heard[-1].body)
+    assert files["recipe.toml"].decode() == SMALL.recipe()
+    assert worker.process.wait(PATIENCE) == 0 and read(worker.output) is None
+    worker.errors.close()
+    assert [path.name for path in tmp_path.rglob("*")] == ["stderr"]  # which this test made
+
+
+def test_it_pauses_goes_on_and_stops(worker: Worker) -> None:
+    worker.begin(ENDLESS)
+    worker.until("frame")
+    worker.say({"do": "pause"})
+    steps: list[int] = []
+    while len(steps) < 8 or len(set(steps[-6:])) > 1:  # it still says that it is there, and goes no further
+        steps += [one.values["step"] for one in worker.until("pulse") if one.kind == "pulse"]
+    worker.say({"do": "go"})
+    later = worker.until("frame")[-1]
+    assert later.values["step"] >= steps[-1]
+    worker.say({"do": "pause"})
+    worker.until("pulse")
+    worker.say({"do": "stop"})  # while it pauses
+    heard = worker.until("done", "failed")
+    done, frames = heard[-1], [one for one in heard if one.kind == "frame"]
+    assert done.values["reason"] == "stopped" and 0 < done.values["step"] < 5000
+    assert frames[-1].values["step"] == done.values["step"] and frames[-1].values["exact"] is not None
+    metrics = json.loads(read_zip(done.body)["metrics.json"])
+    assert metrics["step"] == done.values["step"] and metrics["exact"] == frames[-1].values["exact"]
+
+
+def test_it_ends_at_its_time_limit(worker: Worker) -> None:
+    worker.begin(ENDLESS, 0.2)
+    done = worker.until("done", "failed")[-1]
+    assert done.values["reason"] == "time" and 0 < done.values["step"] < 5000 and read_zip(done.body)
+
+
+def test_it_ends_at_once_when_nobody_is_there_even_while_it_computes(worker: Worker) -> None:
+    worker.begin(HEAVY)
+    opening = worker.until("frame")
+    assert opening[-1].values["step"] == 0
+    worker.until("pulse")  # in the midst of its first step
+    worker.input.close()
+    assert gone([worker.process.pid]) and worker.process.wait(PATIENCE) == 0
+
+
+@pytest.mark.parametrize("what", ["before", "orders"])
+def test_it_ends_when_nobody_is_there(worker: Worker, what: str) -> None:
+    if what == "orders":
+        worker.begin(ENDLESS)
+        worker.until("frame")
+        worker.say({"do": "pause"})
+        worker.until("pulse")
+    else:
+        worker.hear()
+    worker.input.close()
+    assert worker.process.wait(PATIENCE) == 0
+
+
+def test_it_ends_when_nobody_reads(worker: Worker) -> None:
+    worker.begin(ENDLESS)
+    worker.until("frame")
+    worker.output.close()
+    assert worker.process.wait(PATIENCE) == 0
+
+
+@pytest.mark.parametrize(
+    ("first", "error"),
+    [
+        ([], "no experiment arrived; send a table with experiment and seconds first"),
+        ({"experiment": {}}, "no experiment arrived"),
+        ({"experiment": {"heads": 3}, "seconds": 9}, "d_model is 64 with 3 heads; choose"),
+        ({"experiment": 5, "seconds": 9}, "int arrived; a table of names and values is an experiment"),
+        (
+            {
+                "experiment": {"peak_rate": 1.0, "warmup": 0, "norm": "none", "layers": 3, "scaling": False},
+                "seconds": 99,
+            },
+            "the loss is",
+        ),
+    ],
+)
+def test_what_goes_wrong_is_said_in_a_sentence(worker: Worker, first: object, error: str) -> None:
+    worker.hear()
+    worker.say(first)
+    failed = worker.until("failed", "done")[-1]
+    assert failed.kind == "failed" and error in failed.values["error"] and "\n" not in failed.values["error"]
+    assert worker.process.wait(PATIENCE) == 0
+
+
+def test_orders_that_are_none_change_nothing(worker: Worker) -> None:
+    worker.begin(SMALL)
+    for line in (b"\xff\n", b"[" * 99_999 + b"\n", b"{}\n", b'{"do": "dance"}\n', b"null\n"):
+        worker.input.write(line)
+    worker.input.flush()
+    assert worker.until("done", "failed")[-1].values == {"reason": "steps", "step": 25}
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (ExperimentError("heads is 9; choose a whole number from 1 to 8"), "^heads is 9; choose"),
+        (TrainingError("at step 3 the loss is nan"), "^at step 3 the loss is nan$"),
+        (MemoryError(), "needs more memory than it may take here; choose a smaller model"),
+        (
+            RuntimeError("[enforce fail at alloc_cpu.cpp:1] DefaultCPUAllocator: can't allocate memory: you tried"),
+            "needs more",
+        ),
+        (
+            ZeroDivisionError("a\nb"),
+            r"^the training failed \(ZeroDivisionError\); what it said stands in the server's log$",
+        ),
+    ],
+)
+def test_every_failure_is_a_sentence(error: Exception, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = sentence(error)
+    assert re.search(said, found) and "\n" not in found
+    traced = "Error" in capsys.readouterr().err
+    assert traced == (not isinstance(error, ValueError))  # those of ours need none

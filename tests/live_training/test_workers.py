@@ -1,0 +1,208 @@
+"""Workers that die, hang or send nonsense, what the system bounds, and the end of the server: nothing is left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.processes import PATIENCE, children, gone
+from tests.support.workshops import FAKE, LONG, QUICK, ROOT, Fake, Start, ended, here, trains, until, workers, workshops
+from transformer.live_training.worker_process import MEMORY
+from transformer.live_training.workshop import Workshop
+
+POSIX = pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
+
+
+@pytest.fixture
+def start() -> Iterator[Start]:
+    with workshops() as make:
+        yield make
+
+
+# -- workers that misbehave -------------------------------------------------------------------------------------------
+
+DIES = {
+    "early": "ended with exit code 5, before the first step",
+    "unopened": "ended with exit code 6, before the first step",
+    "exit": "ended with exit code 3, at step 2",
+    "traceback": "ended with exit code 1, at step 2",
+    "cut": "ended with exit code 0, at step 2",
+    "mute": "ended by the signal SIGKILL, at step 2",
+    "child": "ended with exit code 4, at step 2",
+    "last": "ended with exit code 7, at step 5",
+}
+WRONG = {
+    "first": "a frame before the opening, and was ended, before the first step",
+    "garbage": "a header of 1,667,330,644 bytes; at most 64,000 are allowed, and was ended, at step 2",
+    "header": "a header of 4,294,967,295 bytes; at most 64,000 are allowed",
+    "body": "4,294,967,295 bytes behind the header of 'frame'; at most 16,000,000 are allowed",
+    "nested": "a header that is no JSON",
+    "digits": "a header that is no JSON",
+    "nan": "the number NaN is none",
+    "unknown": "a header that names none of the kinds",
+    "back": "a frame of step 2 after one of step 2",
+    "short": "189 bytes of weights; 190 follow from the opening",
+    "twice": "ready for a second time",
+    "again": "a second opening",
+    "reason": "reason 'tired'; one of steps, stopped, time is expected",
+    "flood": "257 frames; at most 256 and 16,000,000 bytes are allowed",
+}
+
+
+@POSIX
+@pytest.mark.parametrize("behaviour", [*DIES, "kill"])
+def test_a_worker_that_dies_is_reported_and_the_next_begins(start: Start, behaviour: str) -> None:
+    shop = start(behaviour=behaviour)
+    run, following = (shop.begin(Fake(steps=1000 if behaviour == "flood" else 5, at=3), here) for _ in range(2))
+    ended(run, following)
+    for one in (run, following):
+        assert (one.stage, one.reason, one.result) == ("failed", "died", None)
+        assert one.error.startswith("The process that trained ") and one.error.endswith("train a smaller model.")
+        assert DIES.get(behaviour, "ended by the signal SIGKILL, at step 2") in one.error
+        assert ("as the system does when memory runs out" in one.error) == ("SIGKILL" in one.error)
+    until(lambda: not workers())
+
+
+@pytest.mark.parametrize("behaviour", WRONG)
+def test_a_worker_that_sends_nonsense_is_ended(start: Start, behaviour: str) -> None:
+    run = start(behaviour=behaviour).begin(Fake(steps=100_000 if behaviour == "flood" else 5, at=3), here)
+    ended(run)
+    assert (run.stage, run.reason, run.result) == ("failed", "died", None)
+    assert f"sent what no worker sends, {WRONG[behaviour]}" in run.error and "\n" not in run.error
+    assert not workers() and len(run.frames) <= 256
+
+
+@pytest.mark.parametrize("behaviour", ["asleep", "unread"])
+def test_a_worker_that_does_not_begin_is_ended(start: Start, behaviour: str) -> None:
+    run = start(behaviour=behaviour, start=0.3).begin(Fake(more="x" * 500_000), here)
+    ended(run)
+    assert (run.stage, run.reason) == ("failed", "died")
+    assert run.error.startswith("The process that trained did not begin within 0.3 seconds and was ended, before the")
+
+
+def test_a_worker_that_falls_silent_is_ended(start: Start) -> None:
+    run = start(behaviour="hang", silence=0.3).begin(Fake(steps=10, at=3), here)
+    ended(run)
+    assert (run.stage, run.reason) == ("failed", "died") and len(run.frames) == 3
+    assert run.error.startswith("The process that trained said nothing for 0.3 seconds and was ended, at step 2.")
+
+
+def test_what_the_worker_says_of_its_failure_is_passed_on(start: Start) -> None:
+    run = start(behaviour="refuse").begin(Fake(), here)
+    ended(run)
+    assert (run.stage, run.reason, run.result) == ("failed", "", None)
+    assert run.error == "the loss is not finite at step 0; choose a smaller learning rate"
+
+
+def test_a_program_that_is_not_there_is_a_sentence() -> None:
+    shop = Workshop(1, 60, ["/no/such/program"], QUICK)
+    try:
+        shop.prepare()
+        runs = [shop.begin(Fake(), here) for _ in range(2)]
+        ended(*runs)
+        for run in runs:
+            assert run.error == (
+                "A process to train in could not be started (No such file or directory); try again later."
+            )
+        assert shop.running == 0
+    finally:
+        shop.close()
+
+
+def test_a_defect_of_ours_costs_one_run(start: Start, caplog: pytest.LogCaptureFixture) -> None:
+    class Broken(Fake):
+        def to_dict(self) -> dict[str, Any]:
+            raise ZeroDivisionError
+
+    shop = start()
+    broken, whole = shop.begin(Broken(), here), shop.begin(Fake(), here)
+    ended(broken, whole)
+    assert (broken.stage, whole.reason) == ("failed", "steps") and "ZeroDivisionError" in broken.error
+    assert "ended by an error of the workshop" in caplog.text
+
+
+# -- what the system sees to ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="bounds as Linux has them")
+def test_a_worker_is_last_in_the_queue_and_bounded(start: Start) -> None:
+    """Its priority, its memory, its time on a core, and that it is the first to go when memory runs out. Its process
+    group is its own, for Ctrl+C; its session is the server's, or its priority would count for nothing (autogroup)."""
+    run = start(seconds=20).begin(LONG, here)
+    trains(run)
+    assert run._worker is not None
+    place, pid = Path(f"/proc/{run._worker.pid}"), run._worker.pid
+    assert os.getpriority(os.PRIO_PROCESS, pid) == 19 and (place / "oom_score_adj").read_text() == "1000\n"
+    limits = {line[:25].strip(): line[25:].split()[:2] for line in (place / "limits").read_text().splitlines()}
+    assert limits["Max data size"] == [str(MEMORY)] * 2 and limits["Max core file size"] == ["0", "0"]
+    assert limits["Max cpu time"] == ["180", "185"]
+    assert os.getpgid(pid) == pid and os.getsid(pid) == os.getsid(0)
+
+
+EATS = """
+import os, sys
+from transformer.live_training.messages import write
+out = os.fdopen(os.dup(1), "wb")
+write(out, "ready", {})
+sys.stdin.readline()
+try:
+    held = b"x" * 4_000_000_000
+except MemoryError:
+    write(out, "failed", {"error": "no more memory"})
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="bounds as Linux has them")
+def test_a_worker_gets_no_more_memory_than_it_may_have() -> None:
+    shop = Workshop(1, 60, [sys.executable, "-c", EATS], QUICK)
+    try:
+        run = shop.begin(Fake(), here)
+        ended(run)
+        assert (run.stage, run.error) == ("failed", "no more memory")
+    finally:
+        shop.close()
+
+
+# -- the end of the server --------------------------------------------------------------------------------------------
+
+PARENT = """
+import sys, time
+from transformer.live_training.experiment import Experiment
+from transformer.live_training.workshop import Workshop
+from tests.support.workshops import LONG, QUICK
+real = not sys.argv[1:]
+shop = Workshop(2, 1e5, **({} if real else {"command": sys.argv[1:], "patience": QUICK}))
+runs = [shop.begin(Experiment(steps=5000, seed=n) if real else LONG, lambda: True) for n in range(3)]
+shop.prepare()
+while not (runs[0].frames and runs[1].frames and shop._spare):
+    time.sleep(0.01)
+print("train", flush=True)
+sys.stdin.read()
+"""
+
+
+@POSIX
+@pytest.mark.parametrize("workers", ["fake", "real"])
+@pytest.mark.parametrize("how", ["killed", "ended"])
+def test_no_worker_outlives_its_server(how: str, workers: str) -> None:
+    """Killed: nobody is left to say anything, the workers hear that their input ended. Ended: `close` at exit. Two
+    train, one was started ahead."""
+    with subprocess.Popen(
+        [sys.executable, "-c", PARENT, *([*FAKE, "well"] if workers == "fake" else [])],
+        cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    ) as server:  # fmt: skip
+        assert server.stdin and server.stdout and server.stderr and server.stdout.readline() == b"train\n"
+        found = children(server.pid)
+        assert len(found) == 3
+        if how == "killed":
+            server.kill()
+        server.stdin.close()
+        assert server.wait(PATIENCE) == (-signal.SIGKILL if how == "killed" else 0)
+        assert gone(set(found)) and server.stderr.read() == b""

@@ -1,0 +1,137 @@
+import dataclasses
+import math
+
+import pytest
+
+from tests.support.build import tiny_config
+from transformer.model.config import LIMITS, PRESETS, ConfigError, ModelConfig, preset
+
+
+def test_is_frozen_and_hashable():
+    config = tiny_config()
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        config.d_model = 8
+    assert hash(config) == hash(tiny_config())
+
+
+def test_a_dictionary_and_back():
+    config = tiny_config(norm="pre", dropout=0.25)
+    assert ModelConfig.from_dict(config.to_dict()) == config
+
+
+def test_what_an_older_config_does_not_say_is_the_papers():
+    config = ModelConfig.from_dict({"vocab_size": 41, "norm": "pre"})
+    assert config.residual and config.causal
+    without = tiny_config(norm="none", residual=False, causal=False)
+    assert ModelConfig.from_dict(without.to_dict()) == without
+    assert {**without.to_dict(), "norm": "post", "residual": True, "causal": True} == tiny_config().to_dict()
+
+
+def test_width_of_a_head():
+    assert tiny_config(d_model=66, heads=3).d_head == 22
+
+
+def test_scale_is_one_over_the_root_of_d_k():
+    assert tiny_config(d_model=64, heads=4).scale == 0.25
+    assert tiny_config(d_model=64, heads=4, d_k=4).scale == 0.5
+    assert tiny_config(d_model=64, heads=4, d_k=4, scaling=False).scale == 1
+
+
+@pytest.mark.parametrize("name", LIMITS)
+@pytest.mark.parametrize("value", ["low", "high", True, 7.0, "7", None, [7], math.nan])
+def test_whole_numbers_within_limits(name, value):
+    low, high = LIMITS[name]
+    arrived = {"low": low - 1, "high": high + 1}.get(value, value) if isinstance(value, str) else value
+    with pytest.raises(ConfigError, match=f"^{name} is .*{low} to {high:,} is allowed$"):
+        tiny_config(**{name: arrived})
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("dropout", 1.0), ("dropout", -0.1), ("dropout", math.nan), ("dropout", math.inf), ("dropout", "0.1"),
+        ("dropout", True), ("attention_dropout", 1), ("attention_dropout", None),
+        ("layer_norm_eps", 0), ("layer_norm_eps", 1), ("layer_norm_eps", math.nan), ("layer_norm_eps", "tiny"),
+        ("activation", "tanh"), ("activation", ["relu"]), ("norm", "both"), ("norm", None), ("positions", 3),
+        ("norm", False), ("residual", "off"), ("residual", 0), ("residual", None), ("causal", 1), ("causal", []),
+        ("d_k", 0), ("d_k", 8193), ("d_k", 2.0), ("d_k", True), ("scaling", 1), ("scaling", "off"), ("scaling", None),
+            ("target_vocab_size", 4), ("target_vocab_size", True), ("embedding_scale", 1), ("tied_output", None),
+            ("output_bias", "yes"), ("layout", "halved"), ("layout", None),
+    ],
+)  # fmt: skip
+def test_other_fields_are_checked_and_named(field, value):
+    with pytest.raises(ConfigError, match=f"^{field} is .*allowed"):
+        tiny_config(**{field: value})
+
+
+def test_heads_must_divide_the_width():
+    with pytest.raises(ConfigError, match="d_model 66 cannot be split into 5 heads"):
+        tiny_config(heads=5)
+
+
+def test_width_must_be_even():
+    with pytest.raises(ConfigError, match=r"d_model is 33; .* must be even"):
+        tiny_config(d_model=33)
+
+
+@pytest.mark.parametrize("value", [41, -1, 1.0, True, "0", None])
+def test_special_ids_are_ids(value):
+    with pytest.raises(ConfigError, match=r"special ids .* below vocab_size 41"):
+        tiny_config(pad_id=value)
+
+
+def test_special_ids_differ():
+    with pytest.raises(ConfigError, match="must differ"):
+        tiny_config(pad_id=3)
+
+
+@pytest.mark.parametrize("values", [[], "d_model", None, 7])
+def test_only_a_table_describes_a_model(values):
+    with pytest.raises(ConfigError, match="a table of names and values"):
+        ModelConfig.from_dict(values)
+
+
+def test_unknown_field_is_named():
+    with pytest.raises(ConfigError, match="unknown configuration field 'd_modle'; known are activation"):
+        tiny_config(d_modle=64)
+
+
+def test_vocabulary_has_no_default():
+    with pytest.raises(ConfigError, match="vocab_size"):
+        ModelConfig.from_dict({"d_model": 64})
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"d_model": 10**3000}, {"norm": "x" * 10**5}, {"dropout": list(range(10**4))}, {"x" * 10**5: 1}],
+)
+def test_a_message_stays_readable_whatever_arrived(changes):
+    with pytest.raises(ConfigError) as error:
+        tiny_config(**changes)
+    assert len(str(error.value)) < 400
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_presets_are_valid(name):
+    config = preset(name, 37_000)
+    assert config.d_head == 64 or name in ("tiny", "small")
+    assert (config.norm, config.activation, config.positions) == ("post", "relu", "sinusoidal")
+
+
+@pytest.mark.parametrize(
+    ("name", "row"),
+    # Table 3 of the paper: N, d_model, d_ff, h, P_drop
+    [("base", (6, 512, 2048, 8, 0.1)), ("big", (6, 1024, 4096, 16, 0.3))],
+)
+def test_base_and_big_are_rows_of_table_3(name, row):
+    config = preset(name, 37_000)
+    assert (config.encoder_layers, config.d_model, config.d_ff, config.heads, config.dropout) == row
+    assert config.decoder_layers == config.encoder_layers
+
+
+def test_preset_with_a_change_and_unknown_preset():
+    assert preset("small", 8_000, norm="pre").norm == "pre"
+    with pytest.raises(ConfigError, match="no preset 'huge'; there are tiny, small, base, big"):
+        preset("huge", 8_000)
+    with pytest.raises(ConfigError, match="unknown configuration field"):
+        preset("tiny", 8_000, layers=3)

@@ -1,0 +1,211 @@
+import threading
+
+import pytest
+import torch
+
+from tests.support.build import (
+    D_FF,
+    D_HEAD,
+    D_MODEL,
+    HEADS,
+    SOURCE,
+    TARGET,
+    VARIANTS,
+    VOCAB,
+    padded_sources,
+    targets_in,
+    tiny_model,
+    variant_name,
+)
+from transformer.model.tap import FUSED, OFF, Tap, TapError
+
+BATCH = 3
+variants = pytest.mark.parametrize("changes", VARIANTS, ids=variant_name)
+
+
+def _pass(model, edits=None, seed=1):
+    tap = Tap(edits)
+    logits = model(padded_sources(seed), targets_in(seed, BATCH), tap)
+    return logits, tap.finish()
+
+
+def _table(d_k=D_HEAD):
+    """Names and shapes of transformer/model/tap.py's docstring for the tiny model, written out once more."""
+    shapes = {}
+    for side, length in (("source", SOURCE), ("target", TARGET)):
+        shapes[f"{side}.embedding"] = (BATCH, length, D_MODEL)
+        shapes[f"{side}.position_ids"], shapes[f"{side}.positions"] = (length,), (length, D_MODEL)
+    kinds = [("encoder", "self", SOURCE, SOURCE), ("decoder", "self", TARGET, TARGET),
+             ("decoder", "cross", TARGET, SOURCE)]  # fmt: skip
+    for layer in range(2):
+        for stack, kind, query, key in kinds:
+            at = f"{stack}.{layer}.{kind}"
+            shapes |= {f"{at}.{name}": (BATCH, query, D_MODEL) for name in ("enters", "update", "sum", "leaves")}
+            shapes |= {f"{at}.queries": (BATCH, HEADS, query, d_k), f"{at}.keys": (BATCH, HEADS, key, d_k)}
+            shapes |= {f"{at}.values": (BATCH, HEADS, key, D_HEAD), f"{at}.head_outputs": (BATCH, HEADS, query, D_HEAD)}
+            shapes |= {f"{at}.{name}": (BATCH, HEADS, query, key) for name in ("scores", "weights")}
+            shapes[f"{at}.mask"] = (BATCH, HEADS, query, key)
+        for stack, length in (("encoder", SOURCE), ("decoder", TARGET)):
+            at = f"{stack}.{layer}.ff"
+            shapes |= {f"{at}.{name}": (BATCH, length, D_MODEL) for name in ("enters", "update", "sum", "leaves")}
+            shapes |= {f"{at}.{name}": (BATCH, length, D_FF) for name in ("pre_activation", "activation")}
+    shapes["encoder.output"], shapes["decoder.output"] = (BATCH, SOURCE, D_MODEL), (BATCH, TARGET, D_MODEL)
+    shapes["logits"] = (BATCH, TARGET, VOCAB)
+    return shapes
+
+
+@variants
+def test_every_name_and_shape_of_the_table(changes):
+    _, records = _pass(tiny_model(**changes))
+    assert {name: tuple(tensor.shape) for name, tensor in records.items()} == _table(changes.get("d_k", D_HEAD))
+    assert {name for name, tensor in records.items() if tensor.dtype != torch.float32} == {
+        name for name in records if name.endswith((".mask", ".position_ids"))
+    }
+
+
+@variants
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_tapped_equals_off_to_the_last_bit(changes, seed):
+    model = tiny_model(seed, **changes)
+    logits, records = _pass(model, seed=seed)
+    off = model(padded_sources(seed), targets_in(seed, BATCH), OFF)
+    assert torch.equal(logits, off) and torch.equal(records["logits"], off)
+
+
+@variants
+def test_identities_of_every_sub_layer(changes):
+    model = tiny_model(**changes)
+    _, records = _pass(model)
+    names = {"self": "self_residual", "cross": "cross_residual", "ff": "feed_forward_residual"}
+    for at in sorted({name.rpartition(".")[0] for name in records if name.endswith(".leaves")}):
+        stack, layer, kind = at.split(".")
+        at += "."
+        past = records[at + "enters"] if changes.get("residual", True) else 0
+        assert torch.equal(past + records[at + "update"], records[at + "sum"])
+        norm = getattr(getattr(model, stack)[int(layer)], names[kind]).norm
+        leaves = norm(records[at + "sum"]) if changes.get("norm", "post") == "post" else records[at + "sum"]
+        assert torch.equal(records[at + "leaves"], leaves)
+        if kind == "ff":
+            continue
+        weights, mask = records[at + "weights"], records[at + "mask"]
+        hidden = ~mask.expand_as(weights)
+        assert hidden.any() or (kind == "self" and stack == "decoder" and not model.config.causal)
+        assert (weights[hidden] == 0).all() and (records[at + "scores"][hidden] == -torch.inf).all()
+        torch.testing.assert_close(weights.sum(-1), torch.ones(weights.shape[:-1]))
+        assert torch.equal(weights @ records[at + "values"], records[at + "head_outputs"])
+        raw = records[at + "queries"] @ records[at + "keys"].transpose(-2, -1)
+        raw = raw / (changes.get("d_k", D_HEAD) ** 0.5 if changes.get("scaling", True) else 1)
+        torch.testing.assert_close(records[at + "scores"], raw.masked_fill(hidden, -torch.inf), rtol=1e-6, atol=1e-6)
+
+
+def test_the_residual_stream_adds_up():
+    _, records = _pass(tiny_model(norm="pre"))
+    updates = [tensor for name, tensor in records.items() if name.startswith("decoder") and name.endswith("update")]
+    assert len(updates) == 6
+    total = records["target.embedding"] + records["target.positions"] + sum(updates)
+    torch.testing.assert_close(records["decoder.1.ff.leaves"], total, rtol=1e-5, atol=1e-5)
+
+
+def test_an_edit_changes_what_comes_after_it_and_nothing_before():
+    model = tiny_model()
+    _, plain = _pass(model)
+    name = "decoder.0.cross.weights"
+
+    def silence_head_1(weights):
+        weights = weights.clone()
+        weights[:, 1] = 0
+        return weights
+
+    logits, edited = _pass(model, {name: silence_head_1})
+    order = list(plain)
+    assert list(edited) == order
+    born = order.index(name)
+    # Keys of a pass run encoder first, so everything before this name is also everything upstream of it.
+    for before in order[:born]:
+        assert torch.equal(edited[before], plain[before]), before
+    assert torch.equal(edited[name], silence_head_1(plain[name]))
+    heads = "decoder.0.cross.head_outputs"
+    assert (edited[heads][:, 1] == 0).all()
+    assert torch.equal(edited[heads][:, [0, 2]], plain[heads][:, [0, 2]])
+    downstream = [after for after in order[born:] if not after.endswith(("mask", "cross.keys", "cross.values"))]
+    for after in downstream:
+        assert not torch.equal(edited[after], plain[after]), after
+    assert torch.equal(edited["decoder.1.cross.keys"], plain["decoder.1.cross.keys"])  # they come from the encoder
+    assert torch.equal(edited["logits"], logits)
+
+
+def test_an_edit_of_one_sentence_leaves_the_others():
+    model = tiny_model()
+    plain, _ = _pass(model)
+
+    def first_row(tensor):
+        return torch.cat((tensor[:1] + 1, tensor[1:]))
+
+    edited, _ = _pass(model, {"encoder.1.ff.activation": first_row})
+    assert torch.equal(edited[1:], plain[1:]) and not torch.equal(edited[0], plain[0])
+
+
+def test_an_edit_that_returns_its_tensor_changes_no_bit():
+    model = tiny_model()
+    plain, names = _pass(model)
+    assert torch.equal(_pass(model, {name: lambda tensor: tensor for name in names})[0], plain)
+
+
+def test_an_edit_of_the_mask_opens_the_future():
+    model = tiny_model()
+    _, records = _pass(model, {"decoder.0.self.mask": lambda mask: torch.ones_like(mask)})
+    assert (records["decoder.0.self.weights"] > 0).all()
+    assert (records["decoder.1.self.weights"] == 0).any()
+
+
+def test_a_name_twice():
+    tap = Tap()
+    tap.at("a")("b", torch.zeros(2))
+    with pytest.raises(TapError, match=r"^a\.b was recorded twice"):
+        tap("a.b", torch.zeros(2))
+
+
+def test_a_tap_serves_one_pass():
+    model, tap = tiny_model(), Tap()
+    model(padded_sources(1), targets_in(1, BATCH), tap)
+    with pytest.raises(TapError, match="make a new one"):
+        model(padded_sources(1), targets_in(1, BATCH), tap)
+
+
+@pytest.mark.parametrize(
+    "edit", [lambda t: t[:1], lambda t: t.double(), lambda t: t.sum()], ids=["shape", "dtype", "scalar"]
+)
+def test_an_edit_keeps_shape_and_dtype(edit):
+    with pytest.raises(TapError, match=r"edit of encoder\.0\.self\.weights returned .* must keep \[3, 3, 7, 7\]"):
+        _pass(tiny_model(), {"encoder.0.self.weights": edit})
+
+
+@pytest.mark.parametrize("name", ["encoder.2.self.weights", "decoder.0.self.weight", "self.weights", ""])
+def test_an_edit_that_met_no_tensor(name):
+    with pytest.raises(TapError, match=f"^no tensor named {name} came up in this pass; it has source"):
+        _pass(tiny_model(), {name: lambda tensor: tensor})
+
+
+@pytest.mark.parametrize("tap", [OFF, FUSED])
+def test_off_keeps_nothing(tap):
+    tensor = torch.zeros(2)
+    assert tap("name", tensor) is tensor and tap.at("scope") is tap and tap.off
+    assert not Tap().off and not Tap().fused
+
+
+def test_two_threads_share_a_model():
+    model = tiny_model()
+    wanted = {seed: _pass(model, seed=seed)[1] for seed in range(1, 5)}
+    wrong = []
+
+    def view(seed):
+        for _ in range(8):
+            records = _pass(model, seed=seed)[1]
+            wrong.extend(name for name in records if not torch.equal(records[name], wanted[seed][name]))
+
+    threads = [threading.Thread(target=view, args=(seed,)) for seed in wanted]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong

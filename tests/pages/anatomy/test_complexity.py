@@ -1,0 +1,372 @@
+"""How layers compare, on a page: the table, what it says, and the measurement in a thread."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import json
+import logging
+import re
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from pages.anatomy import complexity, complexity_texts, layer_timing
+from pages.anatomy.complexity_texts import as_built, by_table, paths, winners
+from pages.anatomy.layer_timing import POINTS, Desk, Measurement, key_of
+from pages.runtime import background
+from tests.pages.anatomy.test_complexity_texts import SIZES, timed
+from tests.support.build import D_MODEL, HEADS, tiny_model, tiny_pretrained
+from transformer.cancellation import Stopped
+from transformer.cost.complexity import COLUMNS, KINDS, Sizes, costs, fewest, multiply_adds, order, products
+from transformer.cost.layer_timing import KINDS as MEASURED
+from transformer.cost.layer_timing import LENGTHS, ROUNDS, Timing
+from transformer.figures import complexity as figures
+from transformer.inference.pretrained import Pretrained
+
+MODELS: dict[str, Pretrained] = {}  # what the script draws with: AppTest runs its text, not this module
+SENTENCE = "ka lo mi nu"
+
+
+def script(model: str, source: str, asked: dict[str, str]) -> None:
+    import streamlit as st
+
+    from pages.anatomy import complexity
+    from pages.frame.frame import Begun
+    from pages.frame.options import Options
+    from pages.frame.state import State, current, keep
+    from pages.runtime import cache
+    from tests.pages.anatomy.test_complexity import MODELS
+
+    state = current() or keep(State("tiny", source, chosen={"anatomy": asked}))
+    begun = Begun(MODELS[model], state, st.container())
+    options = Options(begun, "anatomy")
+    source = st.session_state.get("sentence", source)
+    complexity.draw(begun, options, cache.trace(begun.model, begun.model.name, source, "", 128))
+    options.finish()
+
+
+def start(model: str = "tiny", source: str = SENTENCE, **asked: str) -> AppTest:
+    """The part, drawn as a link asks for it."""
+    given = {"model": model, "source": source, "asked": asked}
+    return AppTest.from_function(script, default_timeout=60, kwargs=given).run()
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> Iterator[None]:
+    """Models to draw with, and nothing cached before or after."""
+    st.cache_resource.clear()
+    tiny = tiny_pretrained()
+    MODELS["tiny"] = tiny
+    narrow = tiny_model(vocab_size=len(tiny.tokenizer), d_k=13)
+    MODELS["narrow"] = dataclasses.replace(tiny, name="narrow", path=Path("narrow"), model=narrow)
+    yield
+    st.cache_resource.clear()
+
+
+def raw(app: AppTest) -> str:
+    assert not app.exception, app.exception
+    return " ".join(one.proto.body for one in app.get("html"))
+
+
+def said(app: AppTest) -> str:
+    """Everything in HTML that a person reads."""
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", re.sub(r"(?s)<style>.*?</style>", "", raw(app)))).split())
+
+
+def drawn(app: AppTest) -> dict[str, dict[str, Any]]:
+    """Name -> figure of all figures on the page."""
+    assert not app.exception, app.exception
+    found = [json.loads(one.proto.json) for one in app.get("bidi_component") if "figure" in one.proto.component_name]
+    return {one["name"]: json.loads(one["figure"]) for one in found}
+
+
+def cells(text: str) -> list[list[tuple[bool, str]]]:
+    """Of each row of the table: whether a cell is framed, and its number."""
+    rows = re.findall(r"<tr><th scope=\"row\">.*?</tr>", text.split('class="hs-cx-table"')[1].split("</table>")[0])
+    cell = re.compile(r'<td data-label="[^"]+"( class="hs-cx-best")?>.*?<b>(.*?)</b>')
+    return [[(bool(best), number) for best, number in cell.findall(row)] for row in rows]
+
+
+def address(app: AppTest) -> dict[str, str]:
+    found = {name: value[0] if isinstance(value, list) else value for name, value in app.query_params.items()}
+    return {name: value for name, value in found.items() if name in ("n", "kernel", "restricted")}
+
+
+def labels(app: AppTest) -> list[str]:
+    return [button.label for button in app.button if str(button.key).startswith("hs-layers")]
+
+
+# -- the table --------------------------------------------------------------------------------------------------------
+
+
+def test_the_table_has_the_numbers_of_this_sentence_and_model() -> None:
+    app = start()
+    n = len(MODELS["tiny"].trace(SENTENCE).source_ids)
+    sizes = Sizes(n, D_MODEL, HEADS, complexity.KERNEL, complexity.WINDOW)
+    found = costs(sizes)
+    shown = cells(raw(app))
+    assert len(shown) == len(KINDS) == 5
+    for row, cost in zip(shown, found, strict=True):
+        numbers = [float(number.replace(",", "")) for _best, number in row]
+        exact = [getattr(cost, column) for column in COLUMNS]
+        assert numbers == pytest.approx(exact, abs=0.05) and [best for best, _number in row] == [
+            cost.kind in fewest(found, column) for column in COLUMNS
+        ]
+    for text in (by_table(sizes), as_built(sizes), winners(found), paths(sizes)):
+        assert text in said(app)
+    assert f"n = {n} tokens, d = {D_MODEL}, h = {HEADS} heads" in said(app) and not address(app)
+    assert raw(app).count("fewest") == 1 + sum(best for row in shown for best, _number in row)  # and the legend
+
+
+def test_every_product_is_listed_and_adds_up() -> None:
+    app = start("narrow", n="9")
+    table = raw(app).split('class="hs-cx-products"')[1]
+    sizes = Sizes(9, D_MODEL, HEADS, 3, 5, 13)
+    bodies = re.findall(r"<tbody>(.*?)</tbody>", table)
+    assert len(bodies) == len(KINDS)
+    for body, kind in zip(bodies, KINDS, strict=True):
+        rows = [re.findall(r"<td>(.*?)</td>", row) for row in re.findall(r"<tr.*?</tr>", body)]
+        whole, *each = rows
+        assert whole == [f"{multiply_adds(kind, sizes):,}", f"{multiply_adds(kind, sizes, mixing=True):,}"]
+        assert len(each) == len(products(kind, sizes))
+        for (shapes, count, between), one in zip(each, products(kind, sizes), strict=True):
+            factors = [int(number.replace(",", "")) for number in re.findall(r"\d[\d,]*\d|\d", shapes)]
+            times = factors[0] if len(factors) == 5 else 1
+            rows_, inner, again, columns = factors[-4:]
+            assert inner == again and int(count.replace(",", "")) == times * rows_ * inner * columns
+            assert between == (count if one.mixes else "–")
+
+
+def test_n_k_and_r_are_chosen_and_in_the_link() -> None:
+    app = start(n="512", kernel="7", restricted="17")
+    sizes = Sizes(512, D_MODEL, HEADS, 7, 17)
+    assert cells(raw(app))[0][0][1] == f"{512 * 512 * D_MODEL:,}" and by_table(sizes) in said(app)
+    assert address(app) == {"n": "512", "kernel": "7", "restricted": "17"}
+    app.button_group("anatomy_kernel").set_value(15).run()
+    assert cells(raw(app))[2][0][1] == f"{order('convolution', dataclasses.replace(sizes, kernel=15)):,}"
+    app.number_input("anatomy_n").set_value(2).run()
+    assert address(app)["n"] == "2" and cells(raw(app))[1][4][1] == "2"
+    app.button("anatomy_n_own").click().run()
+    own = len(MODELS["tiny"].trace(SENTENCE).source_ids)
+    assert "n" not in address(app) and app.number_input("anatomy_n").value == own
+    assert "anatomy_n_own" not in [button.key for button in app.button]
+    app.session_state["sentence"] = "ka lo mi nu re sta vu"
+    longer = len(MODELS["tiny"].trace("ka lo mi nu re sta vu").source_ids)
+    assert app.run().number_input("anatomy_n").value == longer > own  # it follows the sentence again
+
+
+@pytest.mark.parametrize(
+    ("asked", "shown"),
+    [({"n": "1"}, "2"), ({"n": "99999999999999"}, "10000"), ({"n": "x<b>"}, ""), ({"kernel": "4"}, "3"),
+     ({"restricted": "-1"}, "5")],
+)  # fmt: skip
+def test_what_a_link_may_not_ask_for_is_said(asked: dict[str, str], shown: str) -> None:
+    app = start(**asked)
+    assert "The link asks for" in said(app) and f"{shown}" in said(app) and "<b>'" not in raw(app)
+    assert not app.exception and len(cells(raw(app))) == 5
+    app.run()
+    assert "The link asks for" not in said(app)
+
+
+def test_the_curves_are_the_counts() -> None:
+    app = start(n="300")
+    for name, count in (("anatomy-orders", order), ("anatomy-multiply-adds", multiply_adds)):
+        figure = drawn(app)[name]
+        for trace, kind in zip(figure["data"], KINDS, strict=True):
+            assert trace["name"] == complexity_texts.names()[kind] and 300 in trace["x"] and trace["x"][0] == 2
+            assert trace["y"] == [count(kind, Sizes(n, D_MODEL, HEADS, 3, 5)) for n in trace["x"]]
+        assert [shape["x0"] for shape in figure["layout"]["shapes"]] == [300, D_MODEL]
+    assert max(complexity._lengths(10_000)) == 20_000 and complexity._lengths(12)[0] == 2
+    assert len(complexity._lengths(10_000)) < 120  # a payload of a few kilobytes
+
+
+def test_every_text_of_the_figures_has_a_translation() -> None:
+    assert complexity.texts() == figures.LABELS
+    assert set(complexity_texts.names()) == set(KINDS) | set(MEASURED) == set(figures.STROKES)
+    assert set(complexity._ORDERS) == set(KINDS)
+    named = {one.name for kind in KINDS for one in products(kind, Sizes(3, 4))}
+    assert set(complexity._product_names()) == named
+
+
+# -- measured on demand -----------------------------------------------------------------------------------------------
+
+
+class Slow:
+    """Stands in for `measure`: yields a few points, then goes on when told."""
+
+    def __init__(self, first: int = 12, error: Exception | None = None) -> None:
+        self.first, self.error = first, error
+        self.go, self.there = threading.Event(), threading.Event()
+        self.asked: list[Sizes] = []
+
+    def __call__(self, made: Any, sizes: Sizes, wanted: Any) -> Iterator[Timing]:
+        assert tuple(made) == MEASURED
+        self.asked.append(sizes)
+        points = [Timing(kind, n, n / 1000, n / 1100, n / 900, 6) for n in LENGTHS for kind in MEASURED]
+        for number, one in enumerate(points * ROUNDS):
+            if number == self.first:
+                self.there.set()
+                if self.error:
+                    raise self.error
+                while wanted() and not self.go.wait(0.01):
+                    time.sleep(0.005)
+            if not wanted():
+                raise Stopped
+            yield one
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[Slow]:
+    made = Slow()
+    monkeypatch.setattr(layer_timing, "measure", made)
+    yield made
+    made.go.set()
+
+
+def begun(app: AppTest, slow: Slow) -> Measurement:
+    """The measurement that the button starts, once its first points are there."""
+    app.button(key="hs-layers-start").click().run()
+    assert slow.there.wait(30)
+    found = app.session_state[layer_timing.KEY]
+    assert isinstance(found, Measurement)
+    return found
+
+
+def finished(app: AppTest) -> AppTest:
+    app.session_state[layer_timing.KEY].thread.join(60)
+    return app.run()
+
+
+def test_progress_stop_and_what_was_measured_stays(slow: Slow) -> None:
+    app = start()
+    assert labels(app) == ["Measure on this machine"] and "anatomy-timing" not in drawn(app)
+    assert "PyTorch with 1 thread. It takes 5 to 30 seconds." in said(app)
+    begun(app, slow)
+    app.run()
+    assert labels(app) == ["Stop"]
+    (bar,) = app.get("progress")
+    assert bar.proto.value == 100 * 12 // (ROUNDS * POINTS)
+    assert bar.proto.text == f"Round 1 of 3, n = 32; d = {D_MODEL}, k = 3, r = 5"
+    shown = drawn(app)["anatomy-timing"]["data"]
+    middles = [one for one in shown if one.get("showlegend") is not False]
+    assert [one["name"] for one in middles] == [complexity_texts.names()[kind] for kind in MEASURED]
+    assert [len(one["x"]) for one in middles] == [3, 3, 2, 2, 2]
+    assert "This is time, not operations" not in said(app)  # sentences wait for the end
+    app.button(key="hs-layers-stop").click().run()
+    finished(app)
+    assert labels(app) == ["Measure on this machine"] and not app.get("progress")
+    assert "Stopped after 8 % of the passes; what was measured stays." in said(app)
+    assert drawn(app)["anatomy-timing"]["data"] == shown and "This is time, not operations" in said(app)
+    # Stopped is not forbidden.
+    slow.go.set()
+    finished(app.button(key="hs-layers-start").click().run())
+    assert labels(app) == ["Measure again"] and "Stopped after" not in said(app)
+    everything = drawn(app)["anatomy-timing"]["data"]
+    assert [len(one["x"]) for one in everything] == [len(LENGTHS)] * 3 * len(MEASURED)
+    assert everything[2]["y"] == pytest.approx([1.0 * n for n in LENGTHS])  # milliseconds
+    assert "At n = 8" in said(app)
+
+
+def test_times_stand_under_their_own_widths_only(slow: Slow) -> None:
+    slow.go.set()
+    app = start()
+    finished(app.button(key="hs-layers-start").click().run())
+    assert "anatomy-timing" in drawn(app)
+    app.button_group("anatomy_kernel").set_value(7).run()
+    assert "anatomy-timing" not in drawn(app) and labels(app) == ["Measure on this machine"]
+    app.button_group("anatomy_kernel").set_value(3).run()
+    assert "anatomy-timing" in drawn(app) and labels(app) == ["Measure again"]
+    app.number_input("anatomy_n").set_value(100).run()
+    assert "anatomy-timing" in drawn(app) and "the measured length nearest to 100" in said(app)
+    assert "anatomy-timing" in drawn(start())  # another viewer has them too
+    assert len(slow.asked) == 1
+
+
+def test_what_runs_is_shown_under_other_widths_too(slow: Slow) -> None:
+    app = start()
+    begun(app, slow)
+    app.button_group("anatomy_restricted").set_value(9).run()
+    (bar,) = app.get("progress")
+    assert "r = 5" in bar.proto.text and labels(app) == ["Stop"] and "anatomy-timing" not in drawn(app)
+
+
+def test_an_error_in_the_thread_is_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(layer_timing, "measure", Slow(error=RuntimeError("no <b>memory")))
+    app = start()
+    with caplog.at_level(logging.ERROR):
+        finished(app.button(key="hs-layers-start").click().run())
+    assert "The measurement failed: RuntimeError: no <b>memory." in said(app) and "<b>memory" not in raw(app)
+    assert labels(app) == ["Measure on this machine"] and "Traceback" in caplog.text
+    assert "anatomy-timing" in drawn(app)  # what came before it
+
+
+def test_a_width_that_does_not_fit_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(layer_timing, "fits", lambda sizes: False)
+    app = start()
+    assert f"with d = {D_MODEL} needs more memory than this page takes." in said(app) and not labels(app)
+
+
+def test_one_measurement_at_a_time(slow: Slow) -> None:
+    desk = Desk()
+    first = Measurement(desk, SIZES)
+    assert slow.there.wait(30)
+    second = Measurement(desk, dataclasses.replace(SIZES, kernel=5))
+    third = Measurement(desk, dataclasses.replace(SIZES, kernel=7))
+    assert [one.stage for one in (first, second, third)] == ["measuring", "waiting", "waiting"]
+    third.stop()
+    third.thread.join(30)
+    assert third.stage == "stopped" and first.running and len(slow.asked) == 1  # who waits can leave
+    slow.go.set()
+    for one in (first, second):
+        one.thread.join(30)
+    assert (first.stage, second.stage) == ("done", "done") and [one.kernel for one in slow.asked] == [3, 5]
+    assert desk.find(first.key) == first.found and len(first.found) == POINTS and first.done == ROUNDS * POINTS
+    assert not desk.find(third.key)
+
+
+def test_who_waits_is_told(slow: Slow) -> None:
+    blocked = Measurement(layer_timing._desk(), SIZES)
+    assert slow.there.wait(30)
+    app = start()
+    app.button(key="hs-layers-start").click().run()
+    (bar,) = app.get("progress")
+    assert bar.proto.text == "Somebody else is measuring; this begins when they are done." and bar.proto.value == 0
+    slow.go.set()
+    blocked.thread.join(30)
+    assert labels(finished(app)) == ["Measure again"]
+
+
+def test_who_does_not_look_any_more_is_not_worked_for(slow: Slow, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(background.time, "monotonic", lambda: now[0])
+    app = start()
+    measurement = begun(app, slow)
+    for _visit in range(3):
+        now[0] += layer_timing.PATIENCE - 1
+        app.run()
+        assert measurement.running
+    now[0] += layer_timing.PATIENCE + 1
+    measurement.thread.join(30)
+    assert measurement.stage == "stopped" and not measurement.stopping
+    assert "This part of the page was left, so the measurement ended after 8 % of the passes." in said(app.run())
+    assert "anatomy-timing" in drawn(app) and layer_timing.POLL < layer_timing.PATIENCE / 5
+
+
+def test_the_desk_keeps_what_was_used_last() -> None:
+    desk, found = Desk(room=2), tuple(timed(attention={8: 1.0}))
+    one, two, three = (key_of(dataclasses.replace(SIZES, kernel=kernel)) for kernel in (3, 5, 7))
+    desk.keep(one, found)
+    desk.keep(two, found)
+    assert desk.find(one) == found
+    desk.keep(three, found)
+    assert desk.find(two) is None and desk.find(one) == desk.find(three) == found
+    assert key_of(SIZES) == key_of(dataclasses.replace(SIZES, n=99)) != key_of(dataclasses.replace(SIZES, d_k=3))

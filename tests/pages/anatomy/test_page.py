@@ -1,0 +1,375 @@
+"""The anatomy's page as a script: links to every zoom and step, what the browser reports, and what it is handed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from tests.pages.frame.test_frame import address, folder, sentences
+from tests.pages.frame.test_options import open_page
+from tests.support.app import app_test
+from tests.support.build import tiny_model, tiny_pretrained, tiny_tokenizer
+from tests.view.test_pack import array, unpack
+from transformer.analysis.anatomy import matrices, steps
+from transformer.checkpoints.folder import save_checkpoint
+from transformer.inference.pretrained import Pretrained, load
+from transformer.interventions.sets import Interventions
+from transformer.tracing.trace import Trace
+from transformer.view.anatomy_pack import MATRICES
+from transformer.view.anatomy_state import PLACES, Stand, steps_of, zooms_of
+
+__all__ = ["folder", "open_page"]  # the fixtures
+SWITCHES = {
+    "scaling": "off@cross", "causal": "off@decoder_self.1", "padding": "off", "pad": "2", "hide": "source.2",
+    "zero": "cross.2.3", "weights": "uniform@decoder_self.2", "positions": "shift.5@source", "skip": "encoder.1.ff",
+    "neurons": "decoder.1.17",
+}  # fmt: skip
+
+
+def feeds(app: AppTest) -> dict[str, bytes]:
+    """What the drawing was handed, by sort."""
+    found = {one.proto.component_name: one.proto.bytes for one in app.get("bidi_component")}
+    return {name.removeprefix("headscope.anatomy_"): data for name, data in found.items() if "anatomy_" in name}
+
+
+def header(app: AppTest, sort: str = "trace") -> dict[str, Any]:
+    return unpack(feeds(app)[sort])[0]
+
+
+def model() -> Pretrained:
+    return load(Path(os.environ["HEADSCOPE_CHECKPOINTS"]) / "tiny")  # its matrices lie as the app's do
+
+
+def traced(**switches: str) -> Trace:
+    return model().trace("ka lo mi", "re sta vu", interventions=Interventions.parse(switches))
+
+
+def report(app: AppTest, **values: Any) -> AppTest:
+    """What the browser reports when a person goes somewhere or switches something."""
+    state = app.session_state["headscope"]
+    stand = {**header(app)["state"], "switches": state.switches.to_params(), "revision": state.revision, **values}
+    app.session_state["anatomy"] = {"anatomy": stand}
+    return app.run()
+
+
+def middle() -> int:
+    """The step of decoding with which the page begins: something is written, and something is to come."""
+    return (len(traced().target_in_ids) + 1) // 2 - 1
+
+
+def said(app: AppTest) -> str:
+    """Sentences that are no message."""
+    return " ".join(one.proto.body for one in app.get("html") if one.proto.body.startswith('<p class="hs-said'))
+
+
+def test_the_page_opens_with_the_whole_model(open_page: Callable[..., AppTest]) -> None:
+    app = open_page("anatomy")
+    assert not app.exception and not sentences(app) and not said(app)
+    assert set(feeds(app)) == {"trace", "open"}  # from afar no exact numbers of a place are needed
+    assert header(app)["id"] == traced().id == header(app, "open")["id"]
+    assert header(app)["state"] == {**Stand(t=middle()).to_browser(), "big": False, "revision": 0}
+    assert address(app) == {"checkpoint": "tiny", "source": "ka lo mi", "target": "re sta vu", "head": "1"}
+
+
+LINKS = [
+    (place, step, zooms_of(place)[number % len(zooms_of(place))])
+    for place in PLACES
+    for number, step in enumerate(steps_of(place, tiny_pretrained().config))
+]
+
+
+@pytest.mark.parametrize("place, step, zoom", LINKS)
+def test_a_link_to_every_place_step_and_zoom_opens_cold(
+    open_page: Callable[..., AppTest], place: str, step: str, zoom: str
+) -> None:
+    link = {"place": place, "step": step, "zoom": zoom, "encoder": "2", "decoder": "2", "head": "3", "t": "2"}
+    app = open_page("anatomy", row="1", col="1", **link)
+    assert not app.exception and not sentences(app)
+    stand = Stand(zoom, place, 1, 1, 2, step, row=0, col=0, t=1)
+    assert header(app)["state"] == {**stand.to_browser(), "big": False, "revision": 0}
+    assert header(app, "open")["encoder"] == header(app, "open")["decoder"] == 1
+    near = zoom in ("sub", "head", "number")
+    assert ("place" in feeds(app)) == near
+    assert ("weights" in feeds(app)) == (near and step in MATRICES and "." in place)
+    if near:
+        found, data = unpack(feeds(app)["place"])
+        assert found["place"] == stand.name
+        expected = steps(traced(), model().model, stand.name, 1)
+        for name, reference in found["matrices"].items():
+            assert np.array_equal(array(reference, data), getattr(expected, name).numpy()), name
+    if "weights" in feeds(app):
+        found, data = unpack(feeds(app)["weights"])
+        for name, reference in found["matrices"].items():
+            assert np.array_equal(array(reference, data), matrices(model().model, stand.name)[name].numpy())
+    shown = address(app)
+    assert {name: shown[name] for name in ("encoder", "decoder", "head", "t", "col")} == {
+        "encoder": "2", "decoder": "2", "head": "3", "t": "2", "col": "1"
+    }  # fmt: skip
+    assert shown.get("place", Stand.place) == place and shown.get("zoom", Stand.zoom) == zoom
+    assert not sentences(app.run())
+
+
+WRONG = {
+    "place": ("nowhere", "there are source, encoder.self", Stand()),
+    "zoom": ("close", "there are model, layer", Stand()),
+    "step": ("<script>", "there are x, project", Stand()),
+    "matrix": ("x" * 5000, "there are queries, keys", Stand()),
+    "encoder": ("3", "from 1 to 2 is allowed, and 2 is shown", Stand(encoder=1)),
+    "decoder": ("99999999999999999", "from 1 to 2 is allowed, and 2 is shown", Stand(decoder=1)),
+    "head": ("-1", "from 1 to 3 is allowed, and 1 is shown", Stand()),
+    "row": ("²", "a whole number from 1 to", Stand()),
+    "col": ("-7", "a whole number from 0 to 66 is allowed, and 0 is shown", Stand()),
+    "t": ("0", "a whole number from 1 to", Stand()),
+    "part": ("nope", "there are flow, compare, before", Stand()),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_a_link_asks_wrongly_is_said_and_the_nearest_is_shown(
+    open_page: Callable[..., AppTest], name: str
+) -> None:
+    asked, sentence, stand = WRONG[name]
+    app = open_page("anatomy", **{name: asked})
+    assert not app.exception and f"The link asks for {name} " in sentences(app) and sentence in sentences(app)
+    assert "<script>" not in sentences(app) and len(sentences(app)) < 400
+    expected = stand if name == "t" else replace(stand, t=middle())
+    assert header(app)["state"] == {**expected.to_browser(), "big": False, "revision": 0}
+    assert app.text_input("source").value == "ka lo mi" and asked not in address(app).values()
+    assert not sentences(app.run())  # said once
+
+
+def test_a_zoom_that_a_place_has_not_becomes_the_nearest(open_page: Callable[..., AppTest]) -> None:
+    app = open_page("anatomy", place="encoder.ff", zoom="head")
+    assert "which &#x27;encoder.ff&#x27; has not; &#x27;sub&#x27; is shown" in sentences(app)
+    assert header(app)["state"]["zoom"] == address(app)["zoom"] == "sub"
+    assert not sentences(app.run())
+
+
+def test_a_cell_is_bounded_by_its_matrix(open_page: Callable[..., AppTest]) -> None:
+    app = open_page("anatomy", place="decoder.cross", step="softmax", zoom="number", row="99", col="99")
+    trace = traced()
+    state = header(app)["state"]
+    assert (state["row"], state["col"]) == (len(trace.target_in) - 1, len(trace.source_ids) - 1)
+    assert "from 1 to" in sentences(app) and "from 0 to" in sentences(app)
+
+
+def test_where_a_person_went_reaches_the_link_and_the_numbers(open_page: Callable[..., AppTest]) -> None:
+    app = open_page("anatomy")
+    first = feeds(app)
+    stand = Stand("head", "decoder.cross", 1, 1, 2, "project", "keys", 2, 4, 1)
+    app = report(app, **stand.to_browser())
+    assert not app.exception and not sentences(app)
+    shown = address(app)
+    expected = {"place": "decoder.cross", "zoom": "head", "step": "project", "matrix": "keys", "encoder": "2",
+                "decoder": "2", "head": "3", "row": "3", "col": "5", "t": "2"}  # fmt: skip
+    assert {name: shown[name] for name in expected} == expected
+    assert feeds(app)["trace"] == first["trace"]  # the picture is not sent again
+    assert header(app, "open")["decoder"] == 1 and header(app, "place")["place"] == "decoder.1.cross"
+    assert set(header(app, "weights")["matrices"]) == {"W_q", "W_k", "W_v"}
+    kept = feeds(app)
+    app = report(app, **{**stand.to_browser(), "step": "softmax", "col": 3})
+    assert "weights" not in feeds(app) and feeds(app)["place"] == kept["place"] and feeds(app)["open"] == kept["open"]
+    app = report(app, **Stand().to_browser())
+    assert set(feeds(app)) == {"trace", "open"} and address(app)["head"] == "1" and "place" not in address(app)
+
+
+def test_the_words_of_every_step_of_decoding(open_page: Callable[..., AppTest]) -> None:
+    app = open_page("anatomy", place="output", step="logits", zoom="sub")
+    trace = traced()
+    for t in range(len(trace.target_in)):
+        app = report(app, place="output", step="logits", zoom="sub", t=t)
+        found, data = unpack(feeds(app)["place"])
+        assert found["t"] == t
+        assert np.array_equal(array(found["matrices"]["logits"], data), trace.logits[t].numpy())
+
+
+@pytest.mark.parametrize(
+    "values", [None, 7, [], {"place": 3}, {"t": "x", "head": 1e99, "zoom": "<b>"}, {"revision": -1}]
+)
+def test_nonsense_from_a_browser_is_harmless(open_page: Callable[..., AppTest], values: Any) -> None:
+    app = open_page("anatomy")
+    app.session_state["anatomy"] = {"anatomy": {"revision": 0, **values} if isinstance(values, dict) else values}
+    app.run()
+    assert not app.exception and not sentences(app)
+    assert set(address(app)) <= {"checkpoint", "source", "target", "head", "t"}
+
+
+def test_reports_older_than_what_python_changed_are_ignored(open_page: Callable[..., AppTest]) -> None:
+    app = report(
+        open_page("anatomy", zoom="layer"), zoom="sub", place="source", revision=-1, switches={"scaling": "off"}
+    )
+    assert address(app)["zoom"] == "layer" and "place" not in address(app) and "scaling" not in address(app)
+
+
+def test_big_text_is_taken_over_with_where_one_stands(open_page: Callable[..., AppTest]) -> None:
+    app = report(open_page("anatomy"), zoom="sub", head=2)
+    app.button("hs-big").click().run()
+    state = header(app)["state"]
+    assert state["big"] is True and state["zoom"] == "sub" and state["head"] == 2 and state["revision"] == 1
+    assert address(app)["big"] == "1"
+
+
+# -- switches ---------------------------------------------------------------------------------------------------------
+
+
+def test_every_switch_travels_by_link(open_page: Callable[..., AppTest]) -> None:
+    app = open_page("anatomy", zoom="sub", place="decoder.cross", decoder="2", **SWITCHES)
+    assert not app.exception and not sentences(app)
+    assert {name: address(app)[name] for name in SWITCHES} == SWITCHES
+    after, before = traced(**SWITCHES), traced(pad="2")
+    assert header(app)["id"] == header(app, "place")["id"] == after.id and header(app)["switches"] == SWITCHES
+    found, data = unpack(feeds(app)["place"])
+    for sort, trace in (("matrices", after), ("plain", before)):
+        expected = steps(trace, model().model, "decoder.1.cross")
+        for name, reference in found[sort].items():
+            assert np.array_equal(array(reference, data), getattr(expected, name).numpy()), name
+    assert found["plain"] and header(app)["changed"]["decoder.output"] > 0
+    assert "Switched: scaling off in cross-attention" in said(app) and "3 more switches" in said(app)
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+def test_each_switch_of_the_browser_and_back(open_page: Callable[..., AppTest], name: str) -> None:
+    app = open_page("anatomy")
+    first = feeds(app)
+    app = report(app, switches={name: SWITCHES[name]})
+    assert not app.exception and not sentences(app)
+    assert address(app)[name] == SWITCHES[name] and header(app)["id"] == traced(**{name: SWITCHES[name]}).id
+    assert "Switched: " in said(app)
+    app = report(app, switches={})
+    assert name not in address(app) and header(app)["id"] == traced().id and not said(app)
+    assert unpack(feeds(app)["trace"])[1] == unpack(first["trace"])[1]
+
+
+@pytest.mark.parametrize("switches", [None, 7, {"scaling": "0"}, {"scaling": 1}, {"zero": "cross.9.1"}, {"x": "off"}])
+def test_switches_that_are_none_change_nothing(open_page: Callable[..., AppTest], switches: Any) -> None:
+    app = report(open_page("anatomy", skip="encoder.1.ff"), switches=switches)
+    assert not app.exception and address(app)["skip"] == "encoder.1.ff"
+    assert header(app)["id"] == traced(skip="encoder.1.ff").id
+
+
+def test_switches_that_do_not_fit_together_are_left_out(open_page: Callable[..., AppTest]) -> None:
+    app = report(open_page("anatomy"), switches={"hide": "target.1", "scaling": "off"})
+    assert not app.exception and "nothing to attend to" in sentences(app)
+    assert address(app)["hide"] == "target.1" and header(app)["switches"]["hide"] == "target.1"
+    assert header(app)["id"] == traced(scaling="off").id
+    assert "Switched: scaling off" in said(app)
+
+
+# -- text, length, other pages ----------------------------------------------------------------------------------------
+
+
+def test_markup_in_the_sentence_stays_text(open_page: Callable[..., AppTest]) -> None:
+    text = "<script>alert(1)</script> <b>ka</b> $x$"
+    app = open_page("anatomy", source=text, target=text, scaling="off")
+    assert not app.exception and app.text_input("source").value == address(app)["source"] == text
+    assert "<script>" not in "".join(one.proto.body for one in app.get("html"))
+    assert "".join(header(app)["labels"]["source"]).startswith("␣<script>alert(1)</script>")
+
+
+@pytest.fixture
+def longer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model of 128 positions beside the tiny one."""
+    save_checkpoint(
+        folder / "longer", tiny_model(vocab_size=len(tiny_tokenizer()), max_positions=128), tiny_tokenizer(), ("A", "B")
+    )
+    monkeypatch.setenv("HEADSCOPE_MAX_TOKENS", "100")
+
+
+def of_tokens(count: int) -> str:
+    """A text of that many tokens, </s> among them."""
+    texts = (unit * times for unit in ("ka ", ", ", "ka, ") for times in range(1, count))
+    return next(text.strip() for text in texts if len(tiny_tokenizer().encode(text)) == count - 1)
+
+
+@pytest.mark.usefixtures("longer")
+def test_sixty_four_tokens_are_drawn_and_sixty_five_are_not(open_page: Callable[..., AppTest]) -> None:
+    assert len(tiny_tokenizer().encode(of_tokens(64))) == 63
+    app = open_page("anatomy", checkpoint="longer", source=of_tokens(64))
+    assert not app.exception and not sentences(app) and header(app)["config"]["max_positions"] == 128
+    for side in ("source", "target"):
+        text = of_tokens(65)
+        app = open_page("anatomy", checkpoint="longer", zoom="sub", place="output", **{side: text})
+        assert not app.exception and not feeds(app)
+        assert "has 65 tokens" in sentences(app) or "target 65" in sentences(app)
+        assert "up to 64 a side" in sentences(app) and "Heads" in sentences(app)
+        assert app.text_input(side).value == text == address(app)[side] and address(app)["place"] == "output"
+        app.text_input(side).input("ka lo").run()
+        assert not sentences(app) and header(app)["state"]["place"] == "output" and "place" in feeds(app)
+
+
+@pytest.mark.usefixtures("longer")
+def test_padding_counts(open_page: Callable[..., AppTest]) -> None:
+    app = open_page("anatomy", checkpoint="longer", source=of_tokens(64), pad="1")
+    assert not app.exception and not feeds(app) and "source has 65 tokens" in sentences(app)
+
+
+def test_what_cannot_be_traced_is_said(open_page: Callable[..., AppTest]) -> None:
+    app = open_page("anatomy", source="ka " * 500)
+    assert not app.exception and "at most 40 are allowed" in sentences(app) and not feeds(app)
+
+
+def test_a_shorter_sentence_bounds_the_step_of_decoding(open_page: Callable[..., AppTest]) -> None:
+    last = len(traced().target_in)
+    app = open_page("anatomy", zoom="sub", place="output", t=str(last))
+    app.text_input("target").input("re").run()
+    assert not app.exception and not sentences(app) and int(address(app)["t"]) < last
+    app.text_input("target").input("re sta vu").run()
+    assert address(app)["t"] == str(last) and header(app, "place")["t"] == last - 1
+
+
+def test_a_smaller_model_shows_the_nearest(open_page: Callable[..., AppTest], folder: Path) -> None:
+    small = tiny_model(vocab_size=len(tiny_tokenizer()), encoder_layers=1, d_model=24, heads=2, norm="pre")
+    save_checkpoint(folder / "small", small, tiny_tokenizer(), ("Invented", "Imagined"))
+    app = open_page("anatomy", checkpoint="tiny", zoom="head", encoder="2", head="3", step="norm", col="60")
+    app.selectbox("checkpoint").set_value("small").run()
+    assert not app.exception and not sentences(app)
+    state = header(app)["state"]
+    assert (state["encoder"], state["head"], state["col"], state["step"]) == (0, 1, 23, "norm")
+    assert "normed" in header(app, "place")["matrices"]
+    app.selectbox("checkpoint").set_value("tiny").run()
+    assert (address(app)["encoder"], address(app)["head"], address(app)["col"]) == ("2", "3", "60")
+
+
+def test_the_head_is_that_of_the_other_pages_until_one_is_chosen(open_page: Callable[..., AppTest]) -> None:
+    app = app_test()
+    app.query_params.update({"source": "ka lo mi", "target": "re sta vu", "kind": "cross", "layer": "2", "head": "3"})
+    app.run()
+    app.switch_page("pages/anatomy/page.py").run()
+    assert not app.exception and header(app)["state"]["head"] == 2
+    assert address(app)["head"] == "3" and "layer" not in address(app) and "kind" not in address(app)
+    app = report(app, head=0)
+    assert address(app)["head"] == "1"  # for whom it is sent to comes from another head
+    app.switch_page("pages/heads/page.py").run()
+    assert not app.exception and address(app)["head"] == "3" and address(app)["layer"] == "2"
+    app.switch_page("pages/anatomy/page.py").run()
+    assert header(app)["state"]["head"] == 0
+
+
+def test_other_parts_of_the_page_and_back(open_page: Callable[..., AppTest]) -> None:
+    app = report(open_page("anatomy", skip="encoder.1.ff"), zoom="sub", place="source", step="plus")
+    before = header(app)["state"]["revision"]
+    for part in ("compare", "before"):
+        app.button_group("anatomy_part").set_value(part).run()
+        assert not app.exception and not feeds(app) and address(app)["part"] == part
+        assert "Your switches wait" in sentences(app, notes=True)
+    app.button_group("anatomy_part").set_value("flow").run()
+    state = header(app)["state"]
+    assert state["revision"] > before and (state["zoom"], state["place"], state["step"]) == ("sub", "source", "plus")
+    assert "part" not in address(app) and header(app)["id"] == traced(skip="encoder.1.ff").id
+
+
+def test_two_viewers_never_meet(open_page: Callable[..., AppTest]) -> None:
+    one, other = open_page("anatomy"), open_page("anatomy", zoom="sub", place="target", head="2")
+    report(one, zoom="head", place="encoder.self", head=2, switches={"scaling": "off"})
+    report(other, place="output", step="choose")
+    assert header(one)["id"] == traced(scaling="off").id and header(other)["id"] == traced().id
+    assert (address(one)["head"], address(other)["head"]) == ("3", "2")
+    assert header(one, "place")["place"] == "encoder.0.self" and header(other, "place")["place"] == "output"
+    assert "scaling" not in address(other)

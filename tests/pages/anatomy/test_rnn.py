@@ -1,0 +1,237 @@
+"""The part "before": one additive attention map beside cross-attention, and the numbers around them."""
+
+from __future__ import annotations
+
+import base64
+import html
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import transformer
+from pages.frame.state import OPTIONS
+from tests.pages.frame.test_frame import address, figures, folder, sentences
+from transformer import rnn
+from transformer.figures.recurrent import LABELS, MARKED, additive_map, cross_map
+from transformer.rnn.alignment import alignment, best_head, right_places
+
+__all__ = ["folder"]  # the fixture
+BUNDLED = Path(transformer.__file__).resolve().parent.parent / "checkpoints"
+
+
+def page() -> None:
+    """The page with this part alone; its header is a place for menus only."""
+    import streamlit as st
+
+    from pages.anatomy import rnn
+    from pages.frame import sentence
+    from pages.frame.frame import Begun
+    from pages.frame.options import Options
+    from pages.frame.state import State, current, keep
+    from pages.runtime import cache
+
+    if current() is None:
+        params = st.query_params.to_dict()
+        own = {name: params[name] for name in ("letters", "heads") if name in params}
+        keep(State(params["checkpoint"], params["source"], chosen={"anatomy": own} if own else {}))
+    state = current()
+    assert state is not None
+    model = cache.load(state.checkpoint, str(cache.checkpoints()[state.checkpoint]))
+    begun = Begun(model, state, st.container())
+    options = Options(begun, "anatomy")
+    rnn.draw(begun, options, sentence.traced(begun, look=False))
+    options.finish()
+
+
+@pytest.fixture
+def open_page(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
+    monkeypatch.setitem(OPTIONS, "anatomy", ("part", "letters", "heads"))
+
+    def start(**params: str) -> AppTest:
+        app = AppTest.from_function(page, default_timeout=60)
+        app.query_params.update({"checkpoint": "tiny", "source": "ka lo mi", **params})
+        return app.run()
+
+    return start
+
+
+def said(app: AppTest) -> str:
+    """All text in the page's HTML, without markup."""
+    return html.unescape(re.sub(r"<[^>]+>", " ", " ".join(one.proto.body for one in app.get("html"))))
+
+
+def rows(app: AppTest) -> dict[str, list[str]]:
+    """The table: name of a row -> its two cells."""
+    body = next(one.proto.body for one in app.get("html") if "hs-tr-table" in one.proto.body)
+    cells = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in re.findall(r"<tr>(.*?)</tr>", body)]
+    return {html.unescape(row[0]): [html.unescape(one) for one in row[1:]] for row in cells}
+
+
+def weights(figure: dict[str, Any]) -> np.ndarray:
+    """The heatmap's numbers, as a browser gets them."""
+    z = figure["data"][0]["z"]
+    shape = [int(one) for one in z["shape"].split(",")]
+    return np.frombuffer(base64.b64decode(z["bdata"]), np.dtype(z["dtype"])).reshape(shape)
+
+
+# -- the page ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("heads", ["best", "mean"])
+def test_both_maps_are_those_of_the_models(open_page: Callable[..., AppTest], heads: str) -> None:
+    app = open_page(heads=heads)
+    assert not app.exception and not sentences(app)
+    old = rnn.load("reverse-recurrent").trace("transformer")
+    new = transformer.load(BUNDLED / "reverse").trace("transformer")
+    drawn = figures(app)
+    np.testing.assert_allclose(weights(drawn["before-additive-attention"]), old.weights, atol=1e-6)
+    place = best_head(new.cross.weights)
+    wanted = new.cross.weights[place] if heads == "best" else new.cross.weights.mean((0, 1))
+    np.testing.assert_allclose(weights(drawn["before-cross-attention"]), wanted, atol=1e-6)
+    for figure, trace in zip(drawn.values(), (old, new), strict=True):
+        labels = figure["layout"]["meta"]["labels"]
+        assert labels == {"x": list(trace.source_labels), "y": list(trace.target_out_labels)}
+        assert (figure["data"][0]["zmin"], figure["data"][0]["zmax"]) == (0, 1)
+        assert len(figure["layout"]["shapes"]) == len("transformer")
+    assert drawn["before-additive-attention"]["layout"]["height"] == drawn["before-cross-attention"]["layout"]["height"]
+    table, found = rows(app), alignment(old.weights)
+    assert table["writes"] == ["remrofsnart ✓", "remrofsnart ✓"]
+    assert table["weight on the right letter, mean"][0] == f"{found.weight:.3f}"
+    assert table["weight on the right letter, mean"][1].startswith(f"{alignment(wanted).weight:.3f} (")
+    assert table["probability of its least certain letter"][1] == f"{float(new.probabilities.min()):.3f}"
+    assert table["probability of all it wrote"][0] == f"{float(old.probabilities.double().prod()):.3f}"
+    assert table["largest weight on the right letter"][0] == "11 of 11 letters"
+    assert table["steps to read, one after the other"] == ["12, a token each", "2 layers, all tokens at once"]
+    assert table["longest path between two letters"] == ["10", "1, in each layer"]
+    assert table["parameters"] == ["150,848", "169,408"]
+    assert "12 × 128 = 1,536 numbers" in said(app) and "64 numbers, however long" in said(app)
+    assert len(app.get("expander")) == 1 and "3.2.1" in app.expander[0].markdown[0].value
+    assert [latex.value.count("e_{ij}") for latex in app.latex] == [1, 1]
+
+
+def test_a_checkpoint_of_another_task_gets_letters_of_its_own(open_page: Callable[..., AppTest]) -> None:
+    app = open_page()
+    assert "The loaded checkpoint tiny reads Invented" in said(app)
+    app.text_input("anatomy_letters").input("abc").run()
+    assert not app.exception and rows(app)["writes"] == ["cba ✓", "cba ✓"]
+    assert address(app)["letters"] == "abc"
+    app.button_group("anatomy_heads").set_value("mean").run()
+    assert address(app)["heads"] == "mean" and "(mean of all heads)" in rows(app)["weight on the right letter, mean"][1]
+
+
+def test_a_link_opens_cold(open_page: Callable[..., AppTest]) -> None:
+    app = open_page(letters="mississippi", heads="mean")
+    assert not app.exception and not sentences(app) and rows(app)["writes"][0] == "ippississim ✓"
+    assert app.text_input("anatomy_letters").value == "mississippi"
+    app = open_page(heads="nope")
+    assert not app.exception and "there are best, mean" in sentences(app)
+
+
+def test_a_checkpoint_that_reverses_gives_its_own_source(open_page: Callable[..., AppTest]) -> None:
+    app = open_page(checkpoint="reverse-gelu", source="Hello")
+    assert not app.exception and not app.get("text_input") and rows(app)["writes"] == ["olleh ✓", "olleh ✓"]
+    assert "Transformer reverse-gelu" in said(app) and "letters of the page's source" in said(app)
+    other = transformer.load(BUNDLED / "reverse-gelu").trace("Hello")
+    drawn = weights(figures(app)["before-cross-attention"])
+    np.testing.assert_allclose(drawn, other.cross.weights[best_head(other.cross.weights)], atol=1e-6)
+
+
+def test_one_letter(open_page: Callable[..., AppTest]) -> None:
+    app = open_page(letters="q")
+    assert not app.exception and rows(app)["longest path between two letters"] == ["0", "0"]
+
+
+@pytest.mark.parametrize(
+    ("letters", "recurrent_right", "transformer_right", "sentence"),
+    [
+        ("abcdefghijklmnop", True, True, ""),
+        ("abcdefghijklmnopqrstuvwxyz", False, False, "Here both are wrong."),
+        ("abcdefghijklmnopqr", True, False, "the recurrent model is still right and the Transformer is wrong."),
+    ],
+)
+def test_beyond_the_trained_length_it_is_said_who_is_wrong(
+    open_page: Callable[..., AppTest], letters: str, recurrent_right: bool, transformer_right: bool, sentence: str
+) -> None:
+    app = open_page(letters=letters)
+    assert not app.exception
+    found = rows(app)["writes"]
+    assert [one[-1] for one in found] == ["✓" if right else "✗" for right in (recurrent_right, transformer_right)]
+    assert [one[:-2] == letters[::-1] for one in found] == [recurrent_right, transformer_right]
+    notes = sentences(app, notes=True)
+    assert sentence in notes and (f"These are {len(letters)} letters" in notes) == bool(sentence)
+
+
+@pytest.mark.parametrize(
+    ("letters", "sentence"),
+    [
+        ("a" * 1000, "The source text has 1,001 tokens; at most 40 are allowed, shorten it."),
+        ("   ", "The source text is empty; type a sentence of up to 40 tokens."),
+        ("straße 5!", "These models know the letters a to z and the blank; leave out: ß 5!"),
+        ("<b>", "leave out: < >"),
+    ],
+)
+def test_letters_that_cannot_be_read_get_one_sentence_and_stay(
+    open_page: Callable[..., AppTest], letters: str, sentence: str
+) -> None:
+    app = open_page(letters=letters)
+    assert not app.exception and not figures(app)
+    assert sentence in html.unescape(sentences(app)) and "<b>" not in sentences(app)
+    assert app.text_input("anatomy_letters").value == letters
+    app.text_input("anatomy_letters").input("ab").run()
+    assert not app.exception and not sentences(app) and rows(app)["writes"][0] == "ba ✓"
+
+
+def test_a_source_that_cannot_be_traced_is_said_once(open_page: Callable[..., AppTest]) -> None:
+    for source in ("", "a" * 1000):
+        app = open_page(checkpoint="reverse", source=source)
+        assert not app.exception and not figures(app) and sentences(app).count("hs-message") == 1
+    app = open_page(source="")  # of the other checkpoint: the letters here are others
+    assert not app.exception and len(figures(app)) == 2
+
+
+def test_without_the_bundled_transformer(open_page: Callable[..., AppTest], folder: Path) -> None:
+    (folder / "tiny").rename(folder / "reverse")  # first in the order of the folders searched
+    app = open_page(checkpoint="reverse")
+    assert not app.exception and "The checkpoint &#x27;reverse&#x27; does not reverse letters." in sentences(app)
+
+
+# -- the figures ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_map_says_what_it_shows(theme: str) -> None:
+    values = np.array([[0.1, 0.7, 0.2], [0.5, 0.4, 0.1], [0.0, 0.0, 1.0]])
+    figure = additive_map(values, ("b", "<i>a", "</s>"), ("<i>a", "b", "</s>"), right_places(3, 3), theme)
+    (heat,) = figure.data
+    np.testing.assert_allclose(heat.z, values, atol=1e-7)
+    assert figure.layout.title.text == LABELS["additive"] and "tanh" in figure.layout.title.subtitle.text
+    assert figure.layout.yaxis.autorange == "reversed" and heat.customdata[1][0] == ["&lt;i&gt;a", "&lt;i&gt;a"]
+    frames = [(shape.x0, shape.x1, shape.y0, shape.y1) for shape in figure.layout.shapes]
+    assert frames == [(0.5, 1.5, -0.5, 0.5), (-0.5, 0.5, 0.5, 1.5)]
+    assert heat.colorscale[1][1] == {"light": "#7a2f8f", "dark": "#d795ea"}[theme]
+
+
+def test_cross_attention_of_a_head_and_the_mean_of_all() -> None:
+    values = np.random.default_rng(1).random((2, 3, 5, 4))
+    labels = ("a", "b", "c", "d", "</s>"), ("a", "b", "c", "</s>")
+    one = cross_map(values, *labels, right_places(4, 5), 16, (1, 2))
+    np.testing.assert_allclose(one.data[0].z, values[1, 2], atol=1e-6)
+    assert "layer 2, head 3" in one.layout.title.text and "= 16" in one.layout.title.subtitle.text
+    mean = cross_map(values, *labels, right_places(4, 5), 16)
+    np.testing.assert_allclose(mean.data[0].z, values.mean((0, 1)), atol=1e-6)
+    assert "all 6 heads" in mean.layout.title.text
+
+
+def test_long_maps_are_not_framed_and_not_endless() -> None:
+    count = MARKED + 1
+    long = additive_map(np.eye(count), ["a"] * count, ["a"] * count, right_places(count, count))
+    assert not long.layout.shapes
+    short = additive_map(np.eye(3), ["a"] * 3, ["a"] * 3, right_places(3, 3), rows=count)
+    assert not short.layout.shapes and short.layout.height == long.layout.height
+    longest = additive_map(np.eye(63), ["a"] * 63, ["a"] * 63, right_places(63, 63))
+    assert longest.layout.height == additive_map(np.eye(40), ["a"] * 40, ["a"] * 40, []).layout.height < 760

@@ -1,0 +1,48 @@
+"""Every figure of the pages says what it shows and which equation it draws, and is small enough to send."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.components.figure import texts
+from tests.pages.frame.test_frame import figures, folder
+from tests.pages.frame.test_options import open_page
+from transformer.figures.style import PALETTE
+from transformer.view.bundle import FOLDER
+
+__all__ = ["folder", "open_page"]  # the fixtures
+PARTS = {
+    "positions": ("learned", "order"),
+    "embeddings": ("norms", "neighbours", "map", "residual", "lens", "output"),
+    "feedforward": ("activity", "neurons", "nonlinearity"),
+}
+
+
+@pytest.mark.parametrize("page, part", [(page, part) for page, parts in PARTS.items() for part in parts])
+def test_figures_bring_title_equation_axes_and_both_palettes(
+    open_page: Callable[..., AppTest], page: str, part: str
+) -> None:
+    app = open_page(page, part=part)
+    found = figures(app)
+    assert not app.exception and found
+    for name, figure in found.items():
+        layout = figure["layout"]
+        assert layout["title"]["text"] and layout["title"]["subtitle"]["text"], name
+        assert layout["meta"]["palette"] == {one: [colour[one] for colour in PALETTE] for one in ("light", "dark")}
+        assert layout["font"]["size"] >= 15 and layout["paper_bgcolor"] == "rgba(0,0,0,0)"
+        for at, axis in layout.items():
+            if at.startswith("xaxis"):  # named, unless tokens stand under it
+                assert axis.get("title", {}).get("text") or at.replace("axis", "") in layout["meta"]["labels"], (
+                    name,
+                    at,
+                )
+        assert {trace["type"] for trace in figure["data"]} <= {"scatter", "bar", "heatmap"}
+
+
+def test_what_stands_around_a_figure_is_translated() -> None:
+    script = (FOLDER / "figure_plot.js").read_text(encoding="utf-8")
+    named = script[script.index("FIGURE_TEXTS = {") : script.index("};")]
+    assert {line.split(":")[0].strip() for line in named.splitlines()[1:] if ":" in line} == set(texts())

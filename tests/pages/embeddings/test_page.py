@@ -1,0 +1,299 @@
+"""The page of embeddings as a script: each part by link, what is out of range, odd text, other checkpoints."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from streamlit.testing.v1 import AppTest
+
+from pages.components import figure
+from pages.embeddings import inputs
+from tests.pages.frame.test_frame import address, folder, sentences
+from tests.pages.frame.test_options import open_page as open_any
+from tests.support.build import VARIANTS, tiny_model, tiny_pretrained, variant_name
+from transformer.analysis.embedding import Norms
+from transformer.checkpoints.folder import save_checkpoint
+
+__all__ = ["folder", "open_any"]  # the fixtures
+FIGURES = {
+    "norms": ["embedding-norms-source", "embedding-norms-target"],
+    "neighbours": ["embedding-neighbours"],
+    "map": ["embedding-map-encoder"],
+    "residual": ["residual-lengths-encoder", "residual-lengths-tokens-encoder", "residual-shares-encoder"],
+    "lens": ["logit-lens"],
+    "output": ["output-steps", "output-candidates", "output-row"],
+}
+
+
+@pytest.fixture
+def open_page(open_any: Callable[..., AppTest]) -> Callable[..., AppTest]:
+    return functools.partial(open_any, "embeddings")
+
+
+def shown(app: AppTest) -> dict[str, dict[str, Any]]:
+    """What every figure on the page was handed, by its name."""
+    found = [one for one in app.get("bidi_component") if one.proto.component_name == "headscope.figure"]
+    data = [json.loads(one.proto.json) for one in found]
+    return {one["name"]: {**one, "figure": json.loads(one["figure"])} for one in data}
+
+
+def written(app: AppTest) -> str:
+    return " ".join(one.proto.body for one in app.get("html") if "<style" not in one.proto.body)
+
+
+@pytest.mark.parametrize("part", FIGURES)
+def test_every_part_is_reached_by_link_and_has_its_figures(open_page: Callable[..., AppTest], part: str) -> None:
+    app = open_page(part=part)
+    assert not app.exception and not sentences(app)
+    assert sorted(shown(app)) == sorted(FIGURES[part])
+    assert address(app).get("part", "norms") == part
+    assert "hs-check hs-bad" not in written(app)
+    for data in shown(app).values():
+        assert data["figure"]["layout"]["title"]["subtitle"]["text"]
+
+
+@pytest.mark.parametrize("changes", VARIANTS, ids=variant_name)
+def test_every_kind_of_model_is_shown(open_page: Callable[..., AppTest], folder: Path, changes: dict[str, Any]) -> None:
+    tiny = tiny_pretrained()
+    model = tiny_model(vocab_size=len(tiny.tokenizer), decoder_layers=3, **changes)
+    name = "other-" + variant_name(changes).replace("=", "-")  # traces are kept by name, from test to test
+    save_checkpoint(folder / name, model, tiny.tokenizer, tiny.languages)
+    for part in FIGURES:
+        for stack in ("encoder", "decoder"):
+            app = open_page(checkpoint=name, part=part, stack=stack)
+            assert not app.exception and not sentences(app), (part, stack)
+            assert "hs-check hs-bad" not in written(app), (part, stack)
+    if changes.get("positions") == "none":
+        assert "adds no positions" in written(open_page(checkpoint=name))
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "asked", "expected"),
+    [
+        ("neighbours", "token", "99", "6"),
+        ("neighbours", "token", "0", "1"),
+        ("neighbours", "token", "-7", "1"),
+        ("neighbours", "side", "middle", "source"),
+        ("map", "layer", "7", "2"),
+        ("map", "stack", "cross", "encoder"),
+        ("residual", "token", "9" * 40, "6"),
+        ("residual", "layer", "0", "1"),
+        ("lens", "step", "77", "4"),
+        ("lens", "step", "x", "1"),
+        ("output", "step", "<script>alert(1)</script>", "1"),
+        ("nonsense", "part", "nonsense", None),
+    ],
+)
+def test_what_is_out_of_range_becomes_the_nearest_and_a_sentence_says_so(
+    open_page: Callable[..., AppTest], part: str, name: str, asked: str, expected: str | None
+) -> None:
+    app = open_page(**{"part": part, name: asked})
+    assert not app.exception
+    assert f"The link asks for {name} " in sentences(app) and "<script>" not in sentences(app)
+    assert address(app).get(name) == expected and address(app)["source"] == "ka lo mi"
+    assert shown(app)
+
+
+def test_a_link_opens_exactly_what_it_names(open_page: Callable[..., AppTest]) -> None:
+    app = open_page(part="residual", stack="decoder", token="2", layer="1")
+    assert not app.exception and not sentences(app)
+    assert {name: address(app)[name] for name in ("part", "stack", "token", "layer")} == {
+        "part": "residual", "stack": "decoder", "token": "2", "layer": "1",
+    }  # fmt: skip
+    assert len(shown(app)["residual-shares-decoder"]["figure"]["layout"]["xaxis"]["ticktext"]) == 3 + 3
+    app = open_page(part="map", stack="decoder", layer="2")
+    assert shown(app)["embedding-map-decoder"]["start"] == 2
+
+
+def test_the_slider_of_the_map_reaches_the_link(open_page: Callable[..., AppTest]) -> None:
+    app = open_page(part="map")
+    assert "layer" not in address(app)
+    app.session_state["figure_emb_map"] = {"frame": 2}
+    app.run()
+    assert not app.exception and address(app)["layer"] == "2"
+    app.session_state["figure_emb_map"] = {"frame": 77}
+    app.run()
+    assert not app.exception and address(app)["layer"] == "2"
+
+
+def test_neighbours_of_a_typed_word(open_page: Callable[..., AppTest]) -> None:
+    model = tiny_pretrained()
+    app = open_page(part="neighbours", word="nunu")
+    pieces = model.tokenizer.pieces(model.tokenizer.encode("nunu"))
+    assert not app.exception and not sentences(app)
+    (token,) = [box for box in app.selectbox if box.label == "Piece of the word"]
+    assert len(token.options) == len(pieces)
+    app.text_input("embeddings_word").input("").run()
+    assert [box.label for box in app.selectbox][-1] == "Token of the sentence" and "word" not in address(app)
+    app.text_input("embeddings_word").input("zen").run()
+    assert address(app)["word"] == "zen"
+
+
+def test_a_word_without_letters_and_one_that_is_not_known(open_page: Callable[..., AppTest]) -> None:
+    for word in (" ", "\t", "\x00"):
+        app = open_page(part="neighbours", word=word)
+        assert not app.exception and "has no character that can be read" in sentences(app)
+        assert shown(app)
+    app = open_page(part="neighbours", word="語", token="2")
+    assert not app.exception and "“語” is not in this model&#x27;s vocabulary" in sentences(app, notes=True)
+    assert shown(app)["embedding-neighbours"]["figure"]["data"]
+
+
+@pytest.mark.parametrize("part", FIGURES)
+@pytest.mark.parametrize("text", ["<script>alert(1)</script>", "$x^2$ **b**", "a\x00b", "שלום", "ka"])
+def test_odd_text_stays_text(open_page: Callable[..., AppTest], part: str, text: str) -> None:
+    app = open_page(source=text, target=text, part=part, word=text)
+    assert not app.exception and shown(app)
+    assert "<script>" not in written(app)
+
+
+@pytest.mark.parametrize("text", ["", " ", "ka " * 500])
+def test_unusable_text_gets_one_sentence_and_keeps_what_was_chosen(
+    open_page: Callable[..., AppTest], text: str
+) -> None:
+    app = open_page(source=text, part="lens", step="3")
+    assert not app.exception and "The source text" in sentences(app) and not shown(app)
+    assert address(app)["step"] == "3"
+    app.text_input("source").input("ka lo mi").run()
+    assert not sentences(app) and shown(app) and address(app)["step"] == "3"
+
+
+def test_the_table_of_the_lens(open_page: Callable[..., AppTest]) -> None:
+    model = tiny_pretrained()
+    trace = model.trace("ka lo mi", "re sta vu")
+    app = open_page(part="lens", step="2")
+    tables = re.findall(r"<table class=\"hs-emb-table\">.*?</table>", written(app))
+    steps, one = tables
+    rows = re.findall(r"<tr>.*?</tr>", steps)[1:]
+    assert len(rows) == 3 and all(row.count("<td") == len(trace.target_out) for row in rows)
+    assert rows[-1].count("hs-emb-final") == len(trace.target_out)  # the last layer finds what it finds
+    assert re.findall(r"<th scope=\"row\">(.*?)</th>", steps) == ["embedding", "layer 1", "layer 2"]
+    last = re.findall(r"<small>([0-9.]+)</small>", re.findall(r"<tr>.*?</tr>", one)[-1])
+    best = trace.logits[1].softmax(-1).topk(5).values.tolist()
+    assert [float(text) for text in last] == pytest.approx(best, abs=0.0006)
+    assert "largest deviation of the logits 0" in written(app)
+
+
+def test_the_shading_of_the_lens_is_the_probability_it_says(open_page: Callable[..., AppTest]) -> None:
+    app = open_page(part="lens")
+    shades = re.findall(r'--p:([0-9.]+)%"><span>.*?</span><small>(.*?)</small>', written(app))
+    assert len(shades) > 20
+    for shade, said in shades:
+        assert float(shade) / 100 == pytest.approx(float(said.replace("&lt;", "")), abs=0.0011)
+    lens = shown(app)["logit-lens"]
+    assert (lens["figure"]["data"][0]["zmin"], lens["figure"]["data"][0]["zmax"]) == (0, 1)
+    said = re.search(r"In (\d+) of (\d+) steps the final token leads already before the last layer", written(app))
+    assert said and 0 <= int(said[1]) <= int(said[2]) == len(
+        tiny_pretrained().trace("ka lo mi", "re sta vu").target_out
+    )
+
+
+@pytest.mark.parametrize(("part", "key"), [("lens", "emb_lens"), ("output", "emb_steps")])
+def test_a_click_chooses_the_step(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch, part: str, key: str
+) -> None:
+    draw, clicks = figure.draw, [2]
+
+    def clicked(drawn: Any, name: str, *rest: Any, on_pick: Callable[[int], None] | None = None, **more: Any) -> Any:
+        if name == key and clicks:
+            assert on_pick is not None
+            on_pick(clicks.pop())
+        return draw(drawn, name, *rest, on_pick=on_pick, **more)
+
+    monkeypatch.setattr(figure, "draw", clicked)
+    app = open_page(part=part)
+    assert not app.exception and not clicks
+    app.run()
+    assert not app.exception and address(app)["step"] == "3"
+    (step,) = [box for box in app.selectbox if box.label.startswith("Step")]
+    assert step.value == 3
+
+
+def _norms(off: float, factor: float = 16.0) -> Norms:
+    """Three tokens whose rows are `off` times as long as the encodings."""
+    row = torch.tensor([off, off / 2, off * 2], dtype=torch.float64)
+    return Norms(row, factor * row, torch.ones(3, dtype=torch.float64))
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "expected"),
+    [
+        (0.1, 0.125, "the positions would drown the words: 10.0 times as long in the source, 8.0 in the target. "
+         "With it the words are 1.6 and 2.0 times"),
+        (0.75, 0.8, "would be 1.3 times as long as the words in the source, 1.2 times in the target. "
+         "With it the words are 12.0 and 12.8 times"),
+        (0.01, 0.125, "would be 100.0 times as long as the words in the source, 8.0 times in the target. "
+         "With it the words are 0.16 and 2.0 times"),
+        (2.0, 1.0, "with and without the factor: without it 2.0 times as long in the source and 1.0 in the target, "
+         "with it 32.0 and 16.0"),
+    ],
+)  # fmt: skip
+def test_the_headline_says_who_drowns_whom(source: float, target: float, expected: str) -> None:
+    assert expected in inputs._who([_norms(source), _norms(target)])
+
+
+def test_the_headline_stands_above_the_figures_and_without_positions_says_so(open_page: Callable[..., AppTest]) -> None:
+    text = written(open_page())
+    assert text.index("hs-emb-headline") < text.index("Section 3.4") and "√d_model" not in text
+    none = Norms(torch.ones(2), torch.ones(2), torch.zeros(2))
+    assert "adds no positions" in inputs._who([none, none])
+
+
+def test_single_characters_are_counted_and_can_be_left_out(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = tiny_pretrained()
+    pieces = model.tokenizer.pieces(range(len(model.tokenizer)))
+    single = {one for one, piece in enumerate(pieces) if len(piece.removeprefix("▁")) == 1}
+    assert set(inputs._single(model)) == single and single
+    monkeypatch.setattr(inputs, "NEAREST", len(pieces) - 5)  # every row but the specials and the token itself
+    app = open_page(part="neighbours")
+    found = re.search(r"(\d+) of these (\d+) are single characters", written(app))
+    assert found and int(found[1]) in (len(single), len(single) - 1) and int(found[2]) == len(pieces) - 5
+    app.toggle("embeddings_words").set_value(True).run()
+    assert not app.exception and "single characters" not in written(app)
+    bars = shown(app)["embedding-neighbours"]["figure"]["layout"]["meta"]["labels"]["y"]
+    assert len(bars) in (len(pieces) - len(single) - 4, len(pieces) - len(single) - 5)
+
+
+def test_thinned_axes_say_so(open_page: Callable[..., AppTest]) -> None:
+    source = " ".join(["ka lo mi"] * 6)
+    count = len(tiny_pretrained().trace(source, "re sta vu").source_labels)
+    assert 18 < count <= 36
+    app = open_page(source=source, part="residual")
+    assert not app.exception and f"Of {count} tokens the axis names one in 2; point at" in written(app)
+    assert "the axis names" not in written(open_page(part="residual"))
+
+
+def test_a_target_given_need_not_be_what_the_model_would_say(open_page: Callable[..., AppTest]) -> None:
+    app = open_page(part="output", step="2")
+    trace = tiny_pretrained().trace("ka lo mi", "re sta vu")
+    figure = shown(app)["output-steps"]["figure"]
+    surpassed = int((trace.logits.softmax(-1).amax(-1) > trace.probabilities).sum())
+    assert len(figure["data"]) == (2 if surpassed else 1)
+    assert "largest difference 0" in written(app)
+
+
+def test_a_checkpoint_with_fewer_layers_takes_the_choice_along(open_page: Callable[..., AppTest], folder: Path) -> None:
+    tiny = tiny_pretrained()
+    small = tiny_model(vocab_size=len(tiny.tokenizer), encoder_layers=1, decoder_layers=1)
+    save_checkpoint(folder / "small", small, tiny.tokenizer, tiny.languages)
+    app = open_page(checkpoint="tiny", part="map", layer="2")
+    app.selectbox("checkpoint").select("small").run()
+    assert not app.exception and not sentences(app) and address(app)["layer"] == "1"
+    app = open_page(checkpoint="small", part="residual")
+    assert not app.exception and shown(app)
+
+
+def test_what_was_chosen_stays_when_the_person_comes_back(open_page: Callable[..., AppTest]) -> None:
+    app = open_page(part="lens", step="3")
+    app.switch_page("pages/model/page.py").run()
+    app.switch_page("pages/embeddings/page.py").run()
+    assert not app.exception and address(app)["part"] == "lens" and address(app)["step"] == "3"

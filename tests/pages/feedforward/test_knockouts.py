@@ -1,0 +1,184 @@
+"""Sub-layers and neurons taken out on the feed-forward page."""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from streamlit.testing.v1 import AppTest
+
+from pages.components.translation import number
+from pages.feedforward.knockouts import ListError, read_neurons, strongest, write_neurons
+from tests.pages.frame.test_frame import address, folder, sentences
+from tests.pages.frame.test_options import open_page
+from tests.support.build import D_FF, tiny_model, tiny_pretrained
+from transformer.checkpoints.folder import save_checkpoint
+from transformer.inference.pretrained import load
+from transformer.interventions import sets
+from transformer.interventions.sets import Interventions
+
+__all__ = ["folder", "open_page"]  # the fixtures
+
+
+def shown(app: AppTest) -> str:
+    return " ".join(one.proto.body for one in app.get("html"))
+
+
+@given(st.sets(st.integers(0, 99)))
+def test_a_list_is_read_back(neurons: set[int]) -> None:
+    assert read_neurons(write_neurons(sorted(neurons)), 100) == sorted(neurons)
+
+
+def test_lists_as_people_write_them() -> None:
+    assert read_neurons("17, 30-32", 40) == [16, 29, 30, 31] and read_neurons(" 3 – 4 ,,", 40) == [2, 3]
+    assert read_neurons("", 40) == [] and write_neurons([0, 1, 2, 7]) == "1-3, 8"
+    for text, word in (
+        ("x", "“x”"),
+        ("0", "1 to 40"),
+        ("41", "1 to 40"),
+        ("9-3", "9-3 runs backwards; write 3-9"),
+        ("50-3", "1 to 40"),
+        ("1;2", "commas"),
+    ):
+        with pytest.raises(ListError, match=word):
+            read_neurons(text, 40)
+
+
+def test_the_strongest_are_those_of_a_loop() -> None:
+    trace = tiny_pretrained().trace("ka lo mi", "re sta vu")
+    sums = [
+        sum(trace.decoder_ff.activation[1, token, neuron].item() for token in range(len(trace.target_in)))
+        for neuron in range(D_FF)
+    ]
+    wanted = sorted(range(D_FF), key=lambda neuron: -sums[neuron])[:5]
+    assert strongest(trace, "decoder", 1, 5) == wanted
+
+
+def test_sub_layers_and_neurons_by_link(open_page: Callable[..., AppTest]) -> None:
+    app = open_page("feedforward", part="knock", skip="encoder.1.ff,decoder.2.cross", neurons="encoder.2.3")
+    assert not app.exception and not sentences(app)
+    assert app.session_state["feedforward_skip_encoder"] == ["encoder.1.ff"]
+    assert app.session_state["feedforward_skip_decoder"] == ["decoder.2.cross"]
+    said = "left out: cross-attention, decoder layer 2 and feed-forward, encoder layer 1; neuron 3 of encoder layer 2"
+    assert f"After: {said}" in shown(app)
+    assert address(app)["skip"] == "decoder.2.cross,encoder.1.ff"
+
+
+def test_perplexity_without_a_sub_layer_is_that_of_the_given_target(
+    open_page: Callable[..., AppTest], folder: Path
+) -> None:
+    app = open_page("feedforward", part="knock", skip="decoder.2.ff")
+    model = load(folder / "tiny")
+    numbers = []
+    for switches in ("", "skip=decoder.2.ff"):
+        trace = model.trace("ka lo mi", "re sta vu", interventions=Interventions.parse(switches))
+        logs = [trace.logits[q].log_softmax(-1)[one].item() for q, one in enumerate(trace.target_out_ids)]
+        numbers.append(number(math.exp(-sum(logs) / len(logs))))
+    assert numbers[0] != numbers[1]
+    assert f"Perplexity of the given target</th><td>{numbers[0]}</td><td>{numbers[1]}</td>" in shown(app)
+
+
+def test_more_neurons_than_can_be_silenced(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ListError, match=r"these are 2,000 neurons.*leave out the whole FFN"):
+        read_neurons("1-2000", 3000)
+
+
+def test_neurons_are_typed_and_put_back(open_page: Callable[..., AppTest]) -> None:
+    app = open_page("feedforward", part="knock")
+    field = "feedforward_neurons_encoder_0"
+    app.text_input(field).input("2, 5-7").run()
+    assert not app.exception
+    assert address(app)["neurons"] == "encoder.1.2,encoder.1.5,encoder.1.6,encoder.1.7"
+    assert app.text_input(field).value == "2, 5-7"
+    app.button_group("feedforward_stack").set_value("decoder").run()
+    app.text_input("feedforward_neurons_decoder_0").input("9").run()
+    assert "decoder.1.9" in address(app)["neurons"] and "encoder.1.2" in address(app)["neurons"]
+    app.text_input("feedforward_neurons_decoder_0").input("9, nine").run()
+    assert "“nine” is no neuron" in sentences(app)
+    assert app.text_input("feedforward_neurons_decoder_0").value == "9, nine"  # to be mended
+    assert "decoder.1.9" in address(app)["neurons"]
+    assert "“nine” is no neuron" in sentences(app.run())  # until it is
+    app.button("feedforward_strongest").click().run()
+    silent = address(app)["neurons"].count("decoder.1.")
+    assert silent >= 10 and not sentences(app)
+    assert len(read_neurons(app.text_input("feedforward_neurons_decoder_0").value, D_FF)) == silent
+    app.button("feedforward_back").click().run()
+    assert not app.exception and "neurons" not in address(app)
+    assert app.text_input("feedforward_neurons_decoder_0").value == ""
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [("17, 9-3", "9-3 runs backwards; write 3-9."), ("38", "38 lies outside this layer; its neurons are 1 to 37.")],
+)
+def test_what_is_wrong_with_a_list_stands_under_it_until_it_is_mended(
+    open_page: Callable[..., AppTest], typed: str, said: str
+) -> None:
+    app = open_page("feedforward", part="knock")
+    app.text_input("feedforward_neurons_encoder_0").input(typed).run()
+    assert not app.exception and said in html.unescape(sentences(app)) and "neurons" not in address(app)
+    assert app.text_input("feedforward_neurons_encoder_0").value == typed
+    app.text_input("feedforward_neurons_encoder_0").input("3-9").run()
+    assert not sentences(app) and address(app)["neurons"].count("encoder.1.") == 7
+
+
+def test_more_than_can_be_switched_is_said_under_the_list(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sets, "MANY", 5)
+    app = open_page("feedforward", part="knock", skip="encoder.1.ff")
+    app.text_input("feedforward_neurons_encoder_0").input("1-6").run()
+    assert not app.exception and "leave out the whole FFN instead" in sentences(app)
+    assert app.text_input("feedforward_neurons_encoder_0").value == "1-6" and "neurons" not in address(app)
+
+
+def test_experiments_to_begin_with(open_page: Callable[..., AppTest], folder: Path) -> None:
+    app = open_page("feedforward", part="knock")
+    labels = [app.button(f"feedforward_try_{at}").label for at in range(3)]
+    assert "FFN 2 of the encoder" in labels[0] and "10 most active neurons of decoder layer 1" in labels[2]
+    leaders = strongest(load(folder / "tiny").trace("ka lo mi", "re sta vu"), "decoder", 0)
+    wanted = sorted(f"decoder.1.{one + 1}" for one in leaders)
+    switched = ({"skip": "encoder.2.ff"}, {"skip": "decoder.1.cross,decoder.2.cross"}, {"neurons": ",".join(wanted)})
+    for at, params in enumerate(switched):
+        app.button(f"feedforward_try_{at}").click().run()
+        assert not app.exception and {name: address(app).get(name) for name in params} == params
+        assert {"skip", "neurons"} & set(address(app)) == set(params)
+        with pytest.raises(KeyError):
+            app.button("feedforward_try_0")  # something is switched: no need to begin
+        if "neurons" in params:
+            assert read_neurons(app.text_input("feedforward_neurons_decoder_0").value, D_FF)
+        app.button("feedforward_back").click().run()
+
+
+def test_experiments_on_a_model_of_one_layer(open_page: Callable[..., AppTest], folder: Path) -> None:
+    tiny = tiny_pretrained()
+    model = tiny_model(vocab_size=len(tiny.tokenizer), encoder_layers=1, decoder_layers=1, d_ff=6)
+    save_checkpoint(folder / "small", model, tiny.tokenizer, tiny.languages)
+    app = open_page("feedforward", part="knock", checkpoint="small")
+    labels = [app.button(f"feedforward_try_{at}").label for at in range(3)]
+    assert "FFN 1 of the encoder" in labels[0] and "The 6 most active neurons" in labels[2]
+    for at, params in enumerate(({"skip": "encoder.1.ff"}, {"skip": "decoder.1.cross"})):
+        app.button(f"feedforward_try_{at}").click().run()
+        assert not app.exception and address(app)["skip"] == params["skip"]
+        app.button("feedforward_back").click().run()
+
+
+def test_sub_layers_are_chosen(open_page: Callable[..., AppTest]) -> None:
+    app = open_page("feedforward", part="knock")
+    app.button_group("feedforward_skip_decoder").set_value(["decoder.1.self", "decoder.2.ff"]).run()
+    assert not app.exception and address(app)["skip"] == "decoder.1.self,decoder.2.ff"
+    app.button_group("feedforward_skip_decoder").set_value([]).run()
+    assert "skip" not in address(app)
+
+
+@pytest.mark.parametrize("params", [{"skip": "encoder.9.ff"}, {"neurons": "encoder.1.99999"}, {"skip": "x"}])
+def test_places_the_model_has_not_are_left_out_with_a_sentence(
+    open_page: Callable[..., AppTest], params: dict[str, str]
+) -> None:
+    app = open_page("feedforward", part="knock", **params)
+    assert not app.exception and "which is left out" in sentences(app) and not set(params) & set(address(app))

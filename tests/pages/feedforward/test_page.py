@@ -1,0 +1,364 @@
+"""The feed-forward page as a script: links, what is said, what the probe set tells, and what cannot be shown."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import html
+import json
+import re
+import shutil
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.feedforward import activity, neurons
+from pages.runtime import cache
+from tests.pages.frame.test_frame import APP, address, folder, sentences
+from tests.pages.frame.test_options import open_page as open_any
+from tests.support.app import app_test
+from tests.support.build import tiny_model, tiny_pretrained
+from transformer.analysis.activations import active_share, thresholds
+from transformer.checkpoints.folder import save_checkpoint
+from transformer.figures import feedforward as figures
+from transformer.figures import neurons as more_figures
+from transformer.inference.pretrained import load
+from transformer.probing.neurons import KEPT, Reading
+
+__all__ = ["folder", "open_any"]  # the fixtures
+PARTS = {
+    "activity": {"feedforward-active", "feedforward-histogram", "feedforward-spread"},
+    "neurons": {"feedforward-strongest", "feedforward-vocabulary"},
+    "nonlinearity": {"feedforward-nonlinearity"},
+}
+
+
+@pytest.fixture
+def open_page(open_any: Callable[..., AppTest]) -> Callable[..., AppTest]:
+    return functools.partial(open_any, "feedforward")
+
+
+@pytest.fixture
+def sort(folder: Path) -> Path:
+    """A checkpoint with a probe set."""
+    return Path(shutil.copytree(APP.parent / "checkpoints" / "sort", folder / "sort"))
+
+
+def drawn(app: AppTest) -> dict[str, dict[str, Any]]:
+    """What the figures were handed, by the stem of their files."""
+    found = [json.loads(one.proto.json) for one in app.get("bidi_component") if "figure" in one.proto.component_name]
+    return {one["name"]: {**one, "figure": json.loads(one["figure"])} for one in found}
+
+
+def says(app: AppTest) -> str:
+    """Every sentence of the page, tags taken out."""
+    found = [one.proto.body for one in app.get("html") if "<style" not in one.proto.body]
+    bodies = [body for body in found if "hs-ff-" in body or "hs-said" in body]
+    return html.unescape(re.sub(r"<[^>]+>", "", " ".join(bodies)))
+
+
+def moved(app: AppTest, frame: int, kind: str = "relu") -> AppTest:
+    """What the browser reports when a person moves the slider."""
+    app.session_state[f"figure_{activity.KEY}_{kind}"] = {"frame": frame}
+    return app.run()
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_every_part_is_reached_by_link(open_page: Callable[..., AppTest], part: str) -> None:
+    app = open_page(part=part, stack="decoder", layer="2")
+    assert not app.exception and not sentences(app)
+    assert set(drawn(app)) == PARTS[part] and "ection 3.3" in says(app) and "quation 2" in says(app)
+    for one in drawn(app).values():
+        assert "equation 2" in one["figure"]["layout"]["title"]["subtitle"]["text"]
+    found = address(app)
+    assert (found["stack"], found["layer"], found.get("part", "activity")) == ("decoder", "2", part)
+
+
+def test_the_texts_of_the_figures_are_those_of_the_figures() -> None:
+    assert activity.figure_texts() == {**figures.LABELS, **more_figures.LABELS}
+
+
+def test_shares_are_those_of_the_trace(open_page: Callable[..., AppTest], folder: Path) -> None:
+    app = open_page()
+    trace = load(folder / "tiny").trace("ka lo mi", "re sta vu")
+    means = {
+        (stack, layer): 100 * one
+        for stack, side in activity.sides(trace).items()
+        for layer, one in enumerate(active_share(side.activation, [0.0])[0].mean(-1).tolist())
+    }
+    stack, layer = max(means, key=means.__getitem__)
+    assert f"most in {stack} layer {layer + 1} ({means[stack, layer]:.1f}\N{NO-BREAK SPACE}%)" in says(app)
+    assert f"Of 37 neurons {int((trace.encoder_ff.activation[0] <= 0).all(0).sum())} are active on no token" in says(
+        app
+    )
+
+
+def test_the_threshold_comes_by_link_and_goes_by_slider(open_page: Callable[..., AppTest]) -> None:
+    app = open_page(threshold="50")
+    assert drawn(app)["feedforward-active"]["start"] == 10 and "Above the threshold 0.50" in says(app)
+    app = moved(app, 20)
+    assert not app.exception and address(app)["threshold"] == "100" and "Above the threshold 1.00" in says(app)
+    assert "&gt; 1.00" in drawn(app)["feedforward-spread"]["figure"]["layout"]["title"]["subtitle"]["text"]
+    assert drawn(app)["feedforward-active"]["start"] is None  # where it stands is the browser's to say
+    app = moved(app, 0)
+    assert address(app)["threshold"] == "0" and "Above the threshold 0.00" in says(app)
+
+
+def test_a_gelu_has_another_threshold(open_page: Callable[..., AppTest], folder: Path) -> None:
+    tiny = tiny_pretrained()
+    model = tiny_model(vocab_size=len(tiny.tokenizer), activation="gelu")
+    save_checkpoint(folder / "gelu", model, tiny.tokenizer, tiny.languages)
+    app = open_page(checkpoint="gelu", threshold="3")
+    assert not app.exception and "from 0 to 200 in steps of 5 is allowed, and 5 is shown" in sentences(app)
+    app = open_page(checkpoint="gelu")
+    assert "Above the threshold 0.20" in says(app) and "threshold" not in address(app)
+    assert drawn(app)["feedforward-active"]["start"] == thresholds().index(0.2)
+    for part in ("neurons", "nonlinearity"):
+        app = open_page(checkpoint="gelu", part=part)
+        assert not app.exception and set(drawn(app)) == PARTS[part]
+
+
+BAD = [
+    ("activity", "layer", "99", "2"),
+    ("activity", "layer", "-1", "1"),
+    ("activity", "stack", "middle", "encoder"),
+    ("activity", "threshold", "999", "200"),
+    ("neurons", "token", "40", "7"),
+    ("neurons", "neuron", "1" * 400, "37"),
+    ("neurons", "neuron", "0", "1"),
+    ("nonlinearity", "token", "-5", "0"),
+    ("neurons", "layer", "<script>alert(1)</script>", "2"),
+]
+
+
+@pytest.mark.parametrize(("part", "name", "asked", "shown"), BAD, ids=lambda one: str(one)[:12])
+def test_what_a_link_cannot_have_is_said_and_the_nearest_is_shown(
+    open_page: Callable[..., AppTest], part: str, name: str, asked: str, shown: str
+) -> None:
+    app = open_page(part=part, **{name: asked})
+    tokens = str(len(tiny_pretrained().encode("re sta vu", "target")))
+    shown = tokens if (name, asked) == ("token", "40") else shown
+    assert not app.exception and f"The link asks for {name} " in sentences(app) and "<script>" not in sentences(app)
+    assert f"{shown} is shown" in sentences(app) and set(drawn(app)) == PARTS[part]
+    assert address(app)["source"] == "ka lo mi" and address(app).get(name, shown) == shown
+    assert not sentences(app.run())
+
+
+def test_without_a_choice_the_neuron_is_the_tokens_strongest(open_page: Callable[..., AppTest], folder: Path) -> None:
+    trace = load(folder / "tiny").trace("ka lo mi", "re sta vu")
+    for token in (1, 3):
+        app = open_page(part="neurons", stack="decoder", layer="2", token=str(token))
+        first = int(trace.decoder_ff.activation[1, token - 1].argmax()) + 1
+        assert app.number_input("feedforward_neuron").value == first and "neuron" not in address(app)
+        assert f"Neuron {first} of decoder layer 2" in says(app) and "number 1 of 37" in says(app)
+    app.number_input("feedforward_neuron").set_value(5).run()
+    assert address(app)["neuron"] == "5" and "Neuron 5 of decoder layer 2" in says(app)
+    app.selectbox("feedforward_token").select(2).run()
+    assert "Neuron 5 of decoder layer 2" in says(app)
+
+
+def test_the_first_neuron_is_one_of_the_decoders_last_layer_at_its_longest_token(
+    open_page: Callable[..., AppTest], folder: Path
+) -> None:
+    trace = load(folder / "tiny").trace("ka lo mi", "re sta vu")
+    app = open_page(part="neurons")
+    labels = trace.target_in_labels[1:]  # without <s>, which is longer than any
+    token = 2 + [len(one) for one in labels].index(max(map(len, labels)))
+    first = int(trace.decoder_ff.activation[1, token - 1].argmax()) + 1
+    assert app.selectbox("feedforward_token").value == token and app.selectbox("feedforward_layer").value == 2
+    assert f"Neuron {first} of decoder layer 2" in says(app)
+    assert not {"stack", "layer", "token", "neuron"} & set(address(app))
+
+
+def test_once_counted_a_neuron_with_examples_comes_first_but_none_changes_under_a_persons_eyes(
+    open_page: Callable[..., AppTest], sort: Path
+) -> None:
+    params = {"checkpoint": "sort", "source": "314", "target": "", "part": "neurons"}
+    model = load(sort)
+    activation = model.trace("314", None).decoder_ff.activation[-1, 1]
+    first, second = activation.topk(2).indices.tolist()
+    app = open_page(**params)
+    assert f"Neuron {first + 1} of" in says(app)
+    kept = neurons.shelf(cache.load("sort", str(sort)))  # as the page has it, with the state of its folder
+    assert kept.found is not None
+
+    def seldom(*which: int) -> None:
+        """These neurons of the last layer fire on one token less than examples are kept."""
+        counts = kept.found.decoder.counts.clone()
+        counts[-1, list(which)] = KEPT - 1
+        kept.found = replace(kept.found, decoder=replace(kept.found.decoder, counts=counts))
+
+    seldom(first)
+    assert f"Neuron {first + 1} of" in says(app.run())
+    assert f"Neuron {second + 1} of" in says(open_page(**params))
+    seldom(*range(model.config.d_ff))
+    assert f"Neuron {first + 1} of" in says(open_page(**params))
+
+
+def test_a_click_on_a_bar_chooses_its_neuron(
+    open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    picks = []
+    real = neurons.figure.draw
+
+    def draw(figure: Any, key: str, name: str, **more: Any) -> Any:
+        if "on_pick" in more:
+            picks.append((figure(), more["on_pick"]))
+            if clicks:
+                more["on_pick"](clicks.pop())
+        return real(figure, key, name, **more)
+
+    clicks: list[int] = []
+    monkeypatch.setattr(neurons.figure, "draw", draw)
+    app = open_page(part="neurons")
+    assert not app.exception and "Click a bar" in says(app) and len(picks) == 1
+    third = picks[0][0].data[0].customdata[2]
+    clicks.append(2)
+    app.run()
+    app.run()
+    assert address(app)["neuron"] == third and f"Neuron {third} of decoder layer 2" in says(app)
+    assert app.number_input("feedforward_neuron").value == int(third)
+    clicks.append(99)  # of a figure that had more bars
+    assert not app.run().exception and address(app)["neuron"] == third
+
+
+def test_the_bars_are_the_activations_and_their_lengths(open_page: Callable[..., AppTest], folder: Path) -> None:
+    app = open_page(part="neurons", stack="encoder", layer="1", token="2")
+    model = load(folder / "tiny")
+    activation = model.trace("ka lo mi", "re sta vu").encoder_ff.activation[0, 1]
+    lengths = activation.abs() * model.model.encoder[0].feed_forward.outer.weight.norm(dim=0)
+    count = min(12, int((activation != 0).sum()))
+    order = activation.argsort(descending=True)[:count].tolist()
+    bars, marks = drawn(app)["feedforward-strongest"]["figure"]["data"]
+    assert bars["customdata"] == [str(one + 1) for one in order]
+    assert _numbers(bars["y"]) == pytest.approx(activation[order].tolist())
+    assert _numbers(marks["y"]) == pytest.approx(lengths[order].tolist())
+    missed = [one for one in lengths.argsort(descending=True)[:count].tolist() if one not in order]
+    found = re.search(r"By length these lead as well: ([^.]*(?:\.\d[^.]*)*)\.", says(app))
+    assert (found is not None) == bool(missed) and all(f"{one + 1} (" in found[1] for one in missed if found)
+
+
+def _numbers(packed: Any) -> list[float]:
+    """Plotly's packed arrays as a list."""
+    return np.frombuffer(base64.b64decode(packed["bdata"]), packed["dtype"]).tolist()
+
+
+def test_a_language_pair_without_a_probe_set_says_so(open_page: Callable[..., AppTest]) -> None:
+    app = open_page(part="neurons")
+    assert "There is no probe set from Invented to Imagined" in sentences(app, notes=True)
+    assert "What excites it most" not in says(app) and "feedforward-silent" not in drawn(app)
+
+
+def test_the_probe_set_is_counted_once(
+    open_page: Callable[..., AppTest], sort: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+    real = neurons.neuron_statistics
+    monkeypatch.setattr(neurons, "neuron_statistics", lambda *given: calls.append(1) or real(*given))
+    params = {
+        "checkpoint": "sort",
+        "source": "31415926",
+        "target": "",
+        "part": "neurons",
+        "stack": "decoder",
+        "layer": "2",
+    }
+    app = open_page(**params)
+    assert not app.exception and len(calls) == 1
+    found = says(app)
+    assert "What excites it most in the probe set" in found and "120 sentence pairs" in found
+    assert re.search(
+        r"At \d of these \d the reference goes on with one of the \d+ pieces it promotes most, which are \d+\.\d\s% of",
+        found,
+    )
+    (tokens,) = [one.proto.body for one in app.get("html") if "<ol" in one.proto.body]
+    assert 1 <= tokens.count("<mark>") == tokens.count("<li>") <= 8 and "hs-ff-decoder" in tokens
+    assert open_page(**params).exception == [] and len(calls) == 1
+    app = open_page(**{**params, "stack": "encoder"})
+    assert (
+        len(calls) == 1 and "does not write to the vocabulary" in says(app) and "the reference goes on" not in says(app)
+    )
+
+
+def test_counting_can_be_stopped_and_taken_up(open_page: Callable[..., AppTest], sort: Path) -> None:
+    app = app_test("feedforward")
+    app.query_params.update({"checkpoint": "sort", "source": "314", "part": "neurons"})
+    app.session_state[neurons.STOPPED] = "sort"
+    app.run()
+    assert not app.exception and "Counting was stopped" in sentences(app, notes=True)
+    assert "What excites it most" not in says(app) and "feedforward-vocabulary" in drawn(app)
+    app.button("hs-neurons-start").click().run()
+    assert not app.exception and "What excites it most" in says(app)
+    assert "Counting was stopped" not in sentences(app, notes=True) and neurons.STOPPED not in app.session_state
+
+
+def test_who_comes_while_another_counts_gets_the_same_numbers(open_page: Callable[..., AppTest], sort: Path) -> None:
+    shelf = neurons.shelf(cache.load("sort", str(sort)))
+    other = neurons.shelf(cache.load("sort", str(sort)))
+    assert shelf is other and shelf.found is None and len(shelf.pairs) == 120
+    shelf.turn.acquire()
+    threading.Timer(0.5, shelf.turn.release).start()
+    app = open_page(checkpoint="sort", source="314", target="", part="neurons")
+    assert not app.exception and not shelf.turn.locked() and "What excites it most" in says(app)
+
+
+@pytest.mark.parametrize("text", ["<script>alert(1)</script>", "$x^2$ **b**", "a\x00b", "שלום"])
+@pytest.mark.parametrize("part", PARTS)
+def test_odd_text_stays_text(open_page: Callable[..., AppTest], text: str, part: str) -> None:
+    app = open_page(source=text, target=text, part=part)
+    assert not app.exception and set(drawn(app)) == PARTS[part]
+    assert "<script>" not in "".join(one.proto.body for one in app.get("html"))
+
+
+@pytest.mark.parametrize("text", ["", "ka " * 500])
+@pytest.mark.parametrize("part", PARTS)
+def test_unusable_text_gets_one_sentence(open_page: Callable[..., AppTest], text: str, part: str) -> None:
+    app = open_page(source=text, part=part, layer="2")
+    assert not app.exception and "The source text" in sentences(app) and not drawn(app)
+    assert address(app)["layer"] == "2" or address(app)["layer"] == 2
+
+
+def test_switches_set_elsewhere_wait(open_page: Callable[..., AppTest]) -> None:
+    app = open_page(scaling="off")
+    assert "Your switches wait" in sentences(app, notes=True) and address(app)["scaling"] == "off"
+
+
+def test_what_was_chosen_stays_while_a_person_looks_elsewhere(open_page: Callable[..., AppTest]) -> None:
+    app = open_page(part="neurons", stack="decoder", layer="2", token="3", neuron="9")
+    app.switch_page("pages/model/page.py").run()
+    app.switch_page("pages/feedforward/page.py").run()
+    assert not app.exception and "Neuron 9 of decoder layer 2" in says(app)
+    found = address(app)
+    assert [found[name] for name in ("part", "stack", "layer", "token", "neuron")] == [
+        "neurons",
+        "decoder",
+        "2",
+        "3",
+        "9",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("pieces", "place", "wanted"),
+    [
+        (("<s>", "▁Das", "▁Haus", "."), 2, "&lt;s&gt; Das <mark>Haus</mark>."),
+        (("▁wär", "m", "er", "</s>"), 1, "wär<mark>m</mark>er &lt;/s&gt;"),
+        (("▁", "1", "2", "</s>"), 0, "<mark>␣</mark>12 &lt;/s&gt;"),
+        (("▁<b>", "&"), 1, "&lt;b&gt;<mark>&amp;</mark>"),
+    ],
+)
+def test_a_token_in_its_sentence(pieces: tuple[str, ...], place: int, wanted: str) -> None:
+    read = Reading(pieces, pieces, tuple(range(len(pieces))), tuple(range(len(pieces))))
+    assert neurons.in_context(read, place) == wanted
+
+
+def test_shares_in_words() -> None:
+    assert [activity.percent(one) for one in (0.0, 1e-5, 0.0004, 0.03, 0.9999, 1.0)] == [
+        "0\xa0%", "<\xa00.01\xa0%", "0.04\xa0%", "3.0\xa0%", ">\xa099.9\xa0%", "100\xa0%"
+    ]  # fmt: skip

@@ -1,0 +1,173 @@
+"""The slider over a training on the explorer, as a script: opened, moved, linked, and where nothing can be shown."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import struct
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.heads import formation
+from tests.support.app import app_test
+from tests.support.build import saved_checkpoint
+from tests.view.test_formation_pack import PAIRS, made_recording
+
+APP = Path(__file__).resolve().parents[3] / "app.py"
+EXAMPLES = [{"title": "One", "source": PAIRS[0][0]}, {"title": "Two", "source": PAIRS[1][0], "target": PAIRS[1][1]}]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    made = saved_checkpoint(tmp_path)
+    (made / "learning.npz").write_bytes(made_recording().to_bytes())
+    (made / "examples.json").write_text(json.dumps(EXAMPLES))
+    monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(tmp_path))
+    monkeypatch.setenv("HEADSCOPE_MAX_TOKENS", "40")
+    for name in ("HEADSCOPE_CHECKPOINT", "HEADSCOPE_DEVICE"):
+        monkeypatch.delenv(name, raising=False)
+    return made
+
+
+@pytest.fixture
+def open_app(folder: Path) -> Callable[..., AppTest]:
+    def start(**params: str) -> AppTest:
+        app = app_test()
+        app.query_params.update({"source": PAIRS[0][0], "target": PAIRS[0][1], **params})
+        return app.run()
+
+    return start
+
+
+def mounted(app: AppTest, name: str) -> list[Any]:
+    return [one for one in app.get("bidi_component") if one.proto.component_name == f"headscope.{name}"]
+
+
+def states(app: AppTest) -> dict[str, Any]:
+    """The header of what the slider was sent."""
+    (feed,) = mounted(app, "recording")
+    data = feed.proto.bytes
+    return json.loads(data[8 : 8 + struct.unpack("<I", data[4:8])[0]])
+
+
+def address(app: AppTest) -> dict[str, str]:
+    return {name: value[0] if isinstance(value, list) else value for name, value in app.query_params.items()}
+
+
+def messages(app: AppTest) -> str:
+    return " ".join(html.proto.body for html in app.get("html") if 'class="hs-message' in html.proto.body)
+
+
+def test_nothing_is_read_or_sent_before_it_is_asked_for(
+    open_app: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(formation, "formed", lambda model: pytest.fail("read"))
+    app = open_app()
+    assert not app.exception and not mounted(app, "formation") and not mounted(app, "recording")
+    (picture,) = mounted(app, "pack")
+    assert b'"recorded":true' in picture.proto.bytes
+    assert "training" not in address(app)
+
+
+def press(app: AppTest, opened: bool) -> AppTest:
+    """What the browser reports when the picture's button is pressed; the callback runs before the script."""
+    app.session_state["explorer"] = {"formation": opened}
+    state = app.session_state["headscope"]
+    training = (state.view.training or 0) if opened else None
+    app.session_state["headscope"] = dataclasses.replace(state, view=dataclasses.replace(state.view, training=training))
+    return app.run()
+
+
+def test_opened_it_has_every_state_of_the_sentence(open_app: Callable[..., AppTest]) -> None:
+    app = press(open_app(), True)
+    assert not app.exception and not messages(app) and len(mounted(app, "formation")) == 1
+    assert address(app)["training"] == "0"
+    header = states(app)
+    assert header["steps"] == [0, 3, 20] and header["step"] == 0 and set(header["kinds"]) == {
+        "encoder_self", "decoder_self", "cross"
+    }  # fmt: skip
+    assert header["id"] in app.session_state["explorer_pack"][0]
+    app = press(app, False)
+    assert not mounted(app, "formation") and "training" not in address(app)
+
+
+def test_a_link_opens_it_and_a_move_is_in_the_link(open_app: Callable[..., AppTest]) -> None:
+    app = open_app(training="3")
+    assert not app.exception and not messages(app) and states(app)["step"] == 3
+    sent = mounted(app, "recording")[0].proto.bytes
+    revision = app.session_state["headscope"].revision
+    app.session_state["formation"] = {"training": {"step": 20, "revision": revision}}
+    app.run()
+    assert address(app)["training"] == "20"
+    assert mounted(app, "recording")[0].proto.bytes == sent  # nothing travels for a move
+    for odd in ({"step": 7, "revision": revision}, {"step": "3", "revision": revision}, {"step": 3}, [3], None):
+        app.session_state["formation"] = {"training": odd}
+        app.run()
+        assert not app.exception and address(app)["training"] == "20"
+
+
+def test_a_step_that_was_not_recorded_becomes_the_nearest(open_app: Callable[..., AppTest]) -> None:
+    app = open_app(training="999999999")
+    assert "The link asks for step 999,999,999 of the training; the nearest one recorded, 20," in messages(app)
+    assert address(app)["training"] == "20" and not messages(app.run())
+
+
+def test_it_opens_at_the_first_state_whatever_that_is(open_app: Callable[..., AppTest], folder: Path) -> None:
+    (folder / "learning.npz").write_bytes(made_recording((5, 6, 7)).to_bytes())
+    app = press(open_app(), True)
+    assert not app.exception and not messages(app)
+    assert address(app)["training"] == "5" and states(app)["step"] == 5
+
+
+def test_another_sentence_is_told_apart_and_a_recorded_one_offered(open_app: Callable[..., AppTest]) -> None:
+    app = open_app(source="re sta", target="lo", training="3")
+    header = states(app)
+    assert not app.exception and header["kinds"] == {}
+    assert [one["source"] for one in header["sentences"]] == ["ka lo", "mi"]
+    assert not any(one["same"] for one in header["sentences"])
+    app = open_app(target="lo", training="3")  # a recorded source, with another target
+    assert [one["same"] for one in states(app)["sentences"]] == [True, False]
+
+
+def test_a_checkpoint_without_a_recording_says_so(open_app: Callable[..., AppTest], folder: Path) -> None:
+    (folder / "learning.npz").unlink()
+    app = open_app(training="3")
+    assert "brought no recording of its training" in messages(app) and not mounted(app, "formation")
+    assert "training" not in address(app) and not messages(app.run())
+    assert b'"recorded":false' in mounted(app, "pack")[0].proto.bytes
+
+
+def test_a_damaged_recording_is_a_sentence(open_app: Callable[..., AppTest], folder: Path) -> None:
+    whole = (folder / "learning.npz").read_bytes()
+    for data in (whole[:-200], b"", b"PK\x05\x06" + bytes(18)):
+        (folder / "learning.npz").write_bytes(data)
+        app = open_app(training="3")
+        assert not app.exception and not mounted(app, "formation")
+        assert "How its heads formed cannot be shown: learning.npz is no recording: " in messages(app)
+        assert len(mounted(app, "explorer")) == 1  # the rest of the page is as ever
+
+
+def test_a_recording_of_another_model_is_a_sentence(open_app: Callable[..., AppTest], folder: Path) -> None:
+    other = made_recording()
+    weights = {kind: tuple(array[:, :1] for array in arrays) for kind, arrays in other.weights.items()}
+    (folder / "learning.npz").write_bytes(dataclasses.replace(other, weights=weights).to_bytes())
+    app = open_app(training="3")
+    assert not app.exception and "none of its sentences has the tokens" in messages(app)
+
+
+def test_an_example_keeps_it_open(open_app: Callable[..., AppTest]) -> None:
+    app = open_app(training="3")
+    app.session_state["hs-examples-0"] = True
+    app.run().button("example-1").click().run()
+    assert address(app)["source"] == "mi" and address(app)["training"] == "3"
+    assert states(app)["writes"][2] == "state 20 of mi"
+
+
+def test_what_it_is_stands_in_the_explanation(open_app: Callable[..., AppTest], folder: Path) -> None:
+    assert any("How it learned" in one.value for one in open_app().markdown)
+    (folder / "learning.npz").unlink()
+    assert not any("How it learned" in one.value for one in open_app().markdown)

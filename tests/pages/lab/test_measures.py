@@ -1,0 +1,166 @@
+"""Measures before and after: what the browser is handed is what the analysis found; what it reports is checked."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from pages.components.comparison import Compared
+from pages.lab import measures
+from tests.support.build import tiny_pretrained
+from transformer.analysis.saturation import MEASURES, saturation
+from transformer.interventions.sets import Interventions
+from transformer.tracing.trace import KINDS
+from transformer.view import bundle
+from transformer.view.state import View
+
+
+def compared(text: str, source: str = "ka lo mi nu", target: str = "re sta ti") -> Compared:
+    """A sentence pair before and after the switches of a text, as `compare` makes it."""
+    model, value = tiny_pretrained(), Interventions.parse(text)
+    first = model.trace(source, target)
+    pads = f"pad={value.pads}" if value.pads else ""
+    before = model.retrace(first, Interventions.parse(pads)) if pads else first
+    after = model.retrace(before, value) if value != before.interventions else before
+    return Compared(model, before, after, value, 64)
+
+
+def test_the_browser_gets_what_the_analysis_found() -> None:
+    found = compared("scaling=off zero=cross.2.3,encoder_self.1 causal=off@decoder_self.1")
+    data = measures.payload(found, View("cross", 1, 2))
+    for side, trace in (("before", found.before), ("after", found.after)):
+        for kind in KINDS:
+            wanted = saturation(trace.attention(kind))
+            assert data[side][kind]["rows"] == wanted.rows.tolist()
+            for name in MEASURES:
+                flat = [one for row in data[side][kind][name] for one in row]
+                assert flat == pytest.approx(getattr(wanted, name).flatten().tolist(), abs=5.1e-7)
+                assert len(data[side][kind][name]) == 2 and len(data[side][kind][name][0]) == 3
+    assert data["zero"]["cross"] == [[False] * 3, [False, False, True]]
+    assert data["zero"]["encoder_self"] == [[True] * 3, [False] * 3] and not any(map(any, data["zero"]["decoder_self"]))
+    assert data["switched"] and data["chosen"] == {"kind": "cross", "layer": 1, "head": 2} and data["big"] is False
+    json.dumps(data, allow_nan=False)
+
+
+def test_nothing_switched_is_one_trace_measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    real = measures.saturation
+    monkeypatch.setattr(measures, "saturation", lambda *given: calls.append(1) or real(*given))
+    data = measures.payload(compared(""), View("all", 0, 0))
+    assert not data["switched"] and data["before"] == data["after"] and len(calls) == 3
+    assert data["chosen"] is None  # all three kinds are looked at, not one head
+
+
+@pytest.mark.parametrize(
+    "view", [View("cross", None, 0), View("cross", 0, None), View("cross", 9, 0), View("cross", 0, 9)]
+)
+def test_where_no_single_head_is_chosen_none_is_ringed(view: View) -> None:
+    assert measures.payload(compared(""), view)["chosen"] is None
+
+
+def test_rows_of_padding_are_left_out() -> None:
+    plain, padded = compared(""), compared("pad=4 scaling=off")
+    data, first = measures.payload(padded, View()), measures.payload(plain, View())
+    real = len(plain.before.source_ids)
+    assert data["before"]["encoder_self"]["rows"] == data["after"]["encoder_self"]["rows"] == [[real] * 3] * 2
+    for kind in KINDS:
+        for name in MEASURES:
+            flat = [one for row in data["before"][kind][name] for one in row]
+            assert flat == pytest.approx([one for row in first["before"][kind][name] for one in row], abs=2e-5)
+
+
+def test_a_decoder_fed_one_token_has_nothing_to_measure() -> None:
+    model = tiny_pretrained()
+    trace = model.trace("ka lo", "ka lo", limit=40)
+    single = model.retrace(trace)
+    lone = single.decoder_self
+    cut = {name: getattr(lone, name)[..., :1, :1] for name in ("mask", "scores", "weights")}
+    single = type(single)(**{**vars(single), "decoder_self": type(lone)(**{**vars(lone), **cut})})
+    data = measures.payload(Compared(model, single, single, Interventions(), 64), View())
+    assert data["before"]["decoder_self"]["entropy"] == [[None] * 3] * 2
+    assert data["before"]["decoder_self"]["rows"] == [[0] * 3] * 2
+    json.dumps(data, allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("pick", "wanted"),
+    [
+        (["cross", 1, 2], ["cross", 1, 2]),
+        (("encoder_self", 0.0, 1.0), ["encoder_self", 0, 1]),
+        (["cross", 2, 0], None),
+        (["cross", 0, 3], None),
+        (["cross", -1, 0], None),
+        (["cross", 0.5, 0], None),
+        (["cross", "0", 0], None),
+        (["cross", True, 0], None),
+        (["cross", math.nan, 0], None),
+        (["self", 0, 0], None),
+        ([["cross"], 0, 0], None),
+        (["cross", 0], None),
+        ("cross", None),
+        ({"kind": "cross"}, None),
+        (None, None),
+    ],
+    ids=repr,
+)
+def test_a_pick_is_a_head_of_the_model_or_nothing(pick: Any, wanted: Any) -> None:
+    assert measures._checked(pick, compared("").after) == wanted
+
+
+SCRIPT = """
+import streamlit as st
+from pages.lab import measures
+from tests.pages.lab.test_measures import compared
+from transformer.view.state import View
+
+st.session_state["picked"] = measures.draw(compared(st.session_state.get("switches", "")), View("cross", 0, 1))
+"""
+
+
+@pytest.fixture
+def open_page() -> Callable[[str], AppTest]:
+    def start(text: str) -> AppTest:
+        app = AppTest.from_string(SCRIPT, default_timeout=30)
+        app.session_state["switches"] = text
+        return app.run()
+
+    return start
+
+
+def test_the_component_is_drawn_with_its_numbers(open_page: Callable[[str], AppTest]) -> None:
+    for text in ("", "scaling=off", "pad=2 padding=off zero=cross"):
+        app = open_page(text)
+        assert not app.exception
+        (drawn,) = app.get("bidi_component")
+        assert drawn.proto.component_name == "headscope.measures"
+        data = json.loads(drawn.proto.json)
+        assert data == json.loads(json.dumps(measures.payload(compared(text), View("cross", 0, 1))))
+        assert len(drawn.proto.json) < 12_000 and app.session_state["picked"] is None
+
+
+def test_the_script_is_one_module_and_every_text_can_be_replaced() -> None:
+    code = bundle.script("measures.js")
+    assert not re.search(r"^\s*import\b", code, re.MULTILINE) and len(re.findall(r"^export ", code, re.MULTILINE)) == 1
+    assert "innerHTML" not in code
+    texts = (bundle.FOLDER / "measures_texts.js").read_text(encoding="utf-8")
+    keys = re.findall(r"^  (\w+):", texts, re.MULTILINE)
+    assert len(keys) == len(set(keys))
+    for name in MEASURES:  # of each measure: name, whole name, unit, formula, meaning, definition
+        assert {name, *(f"{part}_{name}" for part in ("full", "unit", "formula", "meaning", "term"))} <= set(keys)
+    parts = ("measures", "measures_plot", "measures_table", "plain_view")
+    files = [(bundle.FOLDER / f"{part}.js").read_text(encoding="utf-8") for part in parts]
+    used = {key for text in files for key in re.findall(r'"([a-z_]+)"', text)}
+    ends = {
+        key
+        for key in keys
+        if key.startswith(("full_", "unit_", "formula_", "meaning_", "term_", "kind_", "side_", "cell_", "table_"))
+    }
+    assert set(keys) - used - ends - set(MEASURES) == set()
+    assert Path(bundle.FOLDER / "measures.css").is_file()

@@ -1,0 +1,319 @@
+"""The Lab's probe set: measured in a thread, before and after, and what its numbers say."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import random
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from sacrebleu.metrics import BLEU
+from streamlit.testing.v1 import AppTest
+
+from pages.components import probe_results, probing
+from pages.components.probe_results import chance, moved, rows_of
+from pages.components.probing import Desk, Measurement, key_of
+from pages.components.translation import relative
+from pages.runtime import background
+from tests.pages.lab.test_sections import cells, plain, prepared, raw, start
+from transformer.cancellation import Stopped
+from transformer.inference.pretrained import Pretrained, load
+from transformer.interventions.sets import NONE, Interventions
+from transformer.probing.probes import ProbeScores, bleu_interval, probe, probe_pairs
+from transformer.training.data import Pair
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> Iterator[None]:
+    with prepared():
+        yield
+
+
+def finished(app: AppTest) -> AppTest:
+    """The page once its measurement has ended."""
+    app.session_state[probing.KEY].thread.join(60)
+    return app.run()
+
+
+def labels(app: AppTest) -> list[str]:
+    return [button.label for button in app.button]
+
+
+def test_before_and_after_are_measured() -> None:
+    app = start("probing", "zero=cross.1", "3142", model="sort")
+    assert labels(app) == ["Measure on 120 sentences"] and not cells(raw(app))
+    finished(app.button(key="hs-probe-start").click().run())
+    model = load("sort")
+    pairs = probe_pairs(model)
+    assert pairs
+    before, after = wanted = [probe(model, pairs, one) for one in (NONE, Interventions.parse("zero=cross.1"))]
+    head, *rows = cells(raw(app))
+    assert head == ["120 sentences", "nothing switched", "4 heads knocked out in cross-attention, layer 1"]
+    assert rows == [list(row) for row in rows_of(wanted, toy=True)] and "BLEU" not in [row[0] for row in rows]
+    assert labels(app) == [] and wanted[0] != wanted[1]
+    on = Interventions.parse("zero=cross.1")
+    changed = sum(model.translate(pair[0]).text != model.translate(pair[0], interventions=on).text for pair in pairs)
+    assert changed and f"{changed} of 120 translations changed." in plain(app)
+    exact = round(100 * after.exact, 1) - round(100 * before.exact, 1)
+    said = f"Exact translations moved by {exact:+.1f} percentage points and perplexity by "
+    assert said + relative(before.perplexity, after.perplexity) in plain(app) and "bootstrap" not in plain(app)
+    # Numbers never stand under other switches, and come back with their own.
+    app.session_state["switches"] = "scaling=off"
+    app.run()
+    assert not cells(raw(app)) and labels(app) == ["Measure on 120 sentences"]
+    said = "The last evaluation was of these switches: 4 heads knocked out in cross-attention, layer 1. Its numbers"
+    assert said in plain(app)
+    app.session_state["switches"] = ""
+    assert cells(raw(app.run()))[0] == ["120 sentences", "nothing switched"]
+    app.session_state["switches"] = "zero=cross.1"
+    assert cells(raw(app.run()))[0][2] == "4 heads knocked out in cross-attention, layer 1"
+
+
+def test_rows_have_bleu_where_words_are_words() -> None:
+    scores = ProbeScores(120, 43.21, 3.456, 0.125, 0.5, 0.01)
+    assert rows_of([scores, scores], toy=False)[0] == ("BLEU", "43.2", "43.2")
+    assert [row[1] for row in rows_of([scores], toy=True)] == ["3.46", "12.5 %", "50.0 %", "1.0 %"]
+
+
+class Slow:
+    """Stands in for `probe`: goes on when told, and counts how often it was asked."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.go, self.there, self.second = threading.Event(), threading.Event(), threading.Event()
+        self.only: Interventions | None = None  # goes on with these alone
+        self.asked: list[Interventions] = []
+        self.error = error
+
+    def __call__(self, model: Any, pairs: Any, interventions: Interventions, progress: Any) -> ProbeScores:
+        self.asked.append(interventions)
+        going = progress(3, len(pairs))
+        self.there.set()
+        if interventions:
+            self.second.set()
+        while going and not (self.go.wait(0.01) and self.only in (None, interventions)):
+            time.sleep(0.005)
+            going = progress(3, len(pairs))
+        if not going:
+            raise Stopped
+        if self.error:
+            raise self.error
+        texts = ("after" if interventions else "before",) * len(pairs)
+        return ProbeScores(len(pairs), 1.0, 2.0, 0.0, 0.0, 0.0, texts, texts)
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[Slow]:
+    made = Slow()
+    monkeypatch.setattr(probing, "probe", made)
+    yield made
+    made.go.set()
+
+
+def test_progress_and_stop(slow: Slow) -> None:
+    app = start("probing", "scaling=off", "3142", model="sort")
+    app.button(key="hs-probe-start").click().run()
+    assert slow.there.wait(30)
+    app.run()
+    assert labels(app) == ["Stop"]
+    (bar,) = app.get("progress")
+    assert bar.proto.value == 100 * 3 // 240 and bar.proto.text == "3 of 240 sentences, now with nothing switched"
+    # The switches may be changed meanwhile; what runs is still shown, and can be stopped.
+    app.session_state["switches"] = "causal=off"
+    app.run().button(key="hs-probe-stop").click().run()
+    finished(app)
+    assert labels(app) == ["Measure on 120 sentences"] and not app.get("progress") and not cells(raw(app))
+    app.session_state["switches"] = "scaling=off"
+    said = "The evaluation was stopped after 3 of 240 sentences. That is not enough for numbers, so there are none."
+    assert said in plain(app.run())
+    # Stopped is not forbidden.
+    slow.go.set()
+    finished(app.button(key="hs-probe-start").click().run())
+    assert cells(raw(app))[0][2] == "scaling off"
+    assert "120 of 120 translations changed." in plain(app) and "section 3.2.1" in plain(app)
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        (RuntimeError("no <b>memory"), "The evaluation failed: RuntimeError: no <b>memory."),
+        (probing.InterventionError("hiding leaves nothing"), "The evaluation failed: hiding leaves nothing."),
+    ],
+)
+def test_an_error_in_the_thread_is_one_sentence(
+    slow: Slow, error: Exception, sentence: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    slow.error = error
+    slow.go.set()
+    app = start("probing", "scaling=off", "3142", model="sort")
+    with caplog.at_level(logging.ERROR):
+        finished(app.button(key="hs-probe-start").click().run())
+    assert sentence in plain(app) and "<b>memory" not in raw(app) and labels(app) == ["Measure on 120 sentences"]
+    assert ("Traceback" in caplog.text) == isinstance(error, RuntimeError)  # the log gets what is ours to mend
+
+
+def test_a_model_without_probes_says_so() -> None:
+    app = start("probing")
+    assert "There is no probe set from Invented to Imagined; the command evaluate" in plain(app) and not labels(app)
+
+
+def stopped_in_the_second_half(slow: Slow, app: AppTest) -> None:
+    """Lets "nothing switched" be measured, and comes back while the switches are."""
+    slow.only = NONE
+    slow.go.set()
+    app.button(key="hs-probe-start").click().run()
+    assert slow.second.wait(30)
+
+
+def test_what_was_complete_is_kept_and_shown(slow: Slow) -> None:
+    app = start("probing", "scaling=off", "3142", model="sort")
+    stopped_in_the_second_half(slow, app)
+    app.run()
+    (bar,) = app.get("progress")
+    assert bar.proto.text == "123 of 240 sentences, now with: scaling off"
+    app.button(key="hs-probe-stop").click().run()
+    finished(app)
+    assert "The evaluation was stopped after 123 of 240 sentences. The numbers with nothing switched are" in plain(app)
+    assert cells(raw(app))[0] == ["120 sentences", "nothing switched"] and "moved by" not in plain(app)
+    # The next one measures the other half only.
+    slow.only = None
+    finished(app.button(key="hs-probe-start").click().run())
+    assert cells(raw(app))[0][2] == "scaling off" and [bool(one) for one in slow.asked] == [False, True, True]
+    assert app.session_state[probing.KEY].total == 120
+
+
+def test_a_measurement_goes_on_in_any_part_of_the_lab(slow: Slow, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    app = start("probing", "scaling=off", "3142", model="sort")
+    monkeypatch.setattr(background, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    app.button(key="hs-probe-start").click().run()
+    assert slow.there.wait(30)
+    measurement = app.session_state[probing.KEY]
+    app.session_state["section"] = "leak"
+    for _visit in range(3):
+        now[0] += probing.PATIENCE - 1
+        app.run()
+        assert measurement.running and measurement._looked == now[0] and not app.get("progress")
+    now[0] += probing.PATIENCE + 1
+    measurement.thread.join(30)
+    app.session_state["section"] = "probing"
+    said = "The lab was left for a minute, so the evaluation ended after 3 of 240 sentences."
+    assert measurement.stage == "stopped" and said in plain(app.run())
+    assert probing.STAY < probing.PATIENCE / 2  # who only reads is seen too
+
+
+def test_a_stop_before_anything_was_done_says_so() -> None:
+    found = SimpleNamespace(done=0, total=240, stopping=True)
+    assert probing._stopped(found, False).startswith("The evaluation was stopped before its first sentences were done.")
+    found.stopping = False
+    assert "The lab was left for a minute" in probing._stopped(found, True)
+
+
+English = tuple[Pretrained, list[Pair], ProbeScores, ProbeScores]
+
+
+@pytest.fixture(scope="module")
+def english() -> English:
+    """en-de, 24 pairs, and both sides measured."""
+    model = load("en-de")
+    pairs = (probe_pairs(model) or [])[:24]
+    before, after = (probe(model, pairs, one) for one in (NONE, Interventions.parse("zero=cross.4")))
+    return model, pairs, before, after
+
+
+def test_the_translations_stand_by_their_references(
+    english: tuple[Pretrained, list[Pair], ProbeScores, ProbeScores],
+) -> None:
+    model, pairs, before, after = english
+    sources = {target: source for source, target in pairs}
+    assert before.references == after.references == tuple(target for _source, target in pairs)
+    for text, reference in zip(before.texts[:6], before.references[:6], strict=True):
+        assert text == model.translate(sources[reference]).text
+    changed = sum(one != other for one, other in zip(before.texts, after.texts, strict=True))
+    said = moved(before, after, toy=False)
+    shown = [float(one) for one in rows_of([before, after], toy=False)[0][1:]]
+    assert said.startswith(f"BLEU moved by {shown[1] - shown[0]:+.1f} and perplexity by ")
+    assert said.endswith(f"; {changed} of 24 translations changed.") and changed > 0
+
+
+def test_the_interval_is_of_the_difference(english: English) -> None:
+    *_model, before, after = english
+    low, high = bleu_interval(before.texts, after.texts, before.references)
+    difference = after.bleu - before.bleu
+    assert low < difference < high and bleu_interval(before.texts, before.texts, before.references) == (0, 0)
+    # As plain resampling with sacreBLEU's own corpus score has it.
+    draws, rows = random.Random(1), range(len(before.texts))
+    plainly = []
+    for _draw in range(200):
+        drawn = draws.choices(rows, k=len(rows))
+        one, other = (
+            BLEU().corpus_score([found.texts[row] for row in drawn], [[found.references[row] for row in drawn]]).score
+            for found in (before, after)
+        )
+        plainly.append(other - one)
+    plainly.sort()
+    width = high - low
+    assert abs(plainly[5] - low) < width / 4 and abs(plainly[-6] - high) < width / 4
+    says = chance(before, after)
+    assert f"BLEU moves by {low:+.1f} to {high:+.1f} (95 %" in says and ("includes 0" in says) == (low <= 0 <= high)
+    assert "includes 0" in chance(before, before)
+
+
+def test_our_sentences_are_easy() -> None:
+    assert "BLEU here is not the model card's 42.3, which is of other sentences." in probe_results._easy(
+        load("en-de"), 120
+    )
+    assert probe_results._easy(load("sort"), 9).startswith("These 9 sentences are ours, short and easy")
+
+
+PAIRS = (("31", "13"), ("210", "012"))
+
+
+def test_one_measurement_at_a_time(slow: Slow) -> None:
+    desk, model = Desk(), load("sort")
+    first = Measurement(desk, model, PAIRS, NONE)
+    assert slow.there.wait(30)
+    second = Measurement(desk, model, PAIRS, Interventions.parse("scaling=off"))
+    assert (first.stage, second.stage) == ("measuring", "waiting") and len(slow.asked) == 1
+    third = Measurement(desk, model, PAIRS, NONE)
+    third.stop()
+    third.thread.join(30)
+    assert third.stage == "stopped" and first.running  # who waits can leave
+    slow.go.set()
+    for one in (first, second):
+        one.thread.join(30)
+    assert (first.stage, second.stage) == ("done", "done")
+    # Nothing switched was measured once, for both.
+    assert slow.asked == [NONE, Interventions.parse("scaling=off")]
+    assert set(second.scores) == {key_of(model, one) for one in slow.asked} and second.total == len(PAIRS)
+
+
+def test_who_does_not_look_any_more_is_not_worked_for(slow: Slow, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(background.time, "monotonic", lambda: now[0])
+    one = Measurement(Desk(), load("sort"), PAIRS, NONE)
+    assert slow.there.wait(30)
+    now[0] = probing.PATIENCE - 1
+    one.look()
+    now[0] += probing.PATIENCE - 1
+    assert one.running
+    now[0] += 2
+    one.thread.join(30)
+    assert one.stage == "stopped" and not one.stopping
+
+
+def test_the_desk_keeps_what_was_used_last() -> None:
+    desk = Desk(room=2)
+    one = ProbeScores(1, 1.0, 1.0, 0.0, 0.0, 0.0)
+    other = dataclasses.replace(one, bleu=2.0)
+    desk.keep(("m", "p", "a"), one)
+    desk.keep(("m", "p", "b"), other)
+    assert desk.find(("m", "p", "a")) == one
+    desk.keep(("m", "p", "c"), one)
+    assert desk.find(("m", "p", "b")) is None and desk.find(("m", "p", "a")) == one
+    assert key_of(load("sort"), NONE) != key_of(dataclasses.replace(load("sort"), path=Path("other")), NONE)

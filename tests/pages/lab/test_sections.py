@@ -1,0 +1,316 @@
+"""The Lab's sections as scripts: translation, leak. What draws them serves test_lab_probing too."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from pages.components import probing, translation
+from pages.components.comparison import Compared
+from pages.components.descriptions import in_words
+from pages.components.translation import number, relative, short, words_row
+from pages.lab import leak
+from pages.lab.leak import checked, runner_up, sides, verdict
+from tests.support.build import tiny_pretrained
+from transformer.analysis.translation import Word, perplexity
+from transformer.inference.pretrained import Pretrained, load
+from transformer.interventions.sets import NONE, Interventions
+
+MODELS: dict[str, Pretrained] = {}  # what the scripts draw with: AppTest runs their text, not this module
+
+
+def script(section: str, model: str, source: str, target: str, switches: str, limit: int) -> None:
+    import streamlit as st
+
+    from pages.components import probing, translation
+    from pages.components.comparison import Compared
+    from pages.lab import leak
+    from pages.runtime import cache
+    from tests.pages.lab.test_sections import MODELS
+    from transformer.interventions.sets import Interventions, Pad
+
+    section = st.session_state.get("section", section)
+    found = MODELS[model]
+    on = Interventions.parse(st.session_state.get("switches", switches))
+    pads = Interventions(tuple(one for one in on.switches if isinstance(one, Pad)))
+    trace = cache.trace(found, found.name, source, target, limit)
+    before = cache.retrace(found, trace, pads, limit)
+    compared = Compared(found, before, cache.retrace(found, before, on, limit), on, limit)
+    probing.look()
+    if section == "translation":
+        translation.draw(compared, bool(target))
+    elif section == "leak":
+        leak.draw(compared)
+    else:
+        probing.draw(compared)
+
+
+def start(
+    name: str, switches: str = "", source: str = "ka lo mi", target: str = "", model: str = "tiny", limit: int = 40
+) -> AppTest:
+    """A section, drawn; session state may change its "switches" and "section"."""
+    given = {"section": name, "model": model, "source": source, "target": target, "limit": limit}
+    return AppTest.from_function(script, default_timeout=30, kwargs={**given, "switches": switches}).run()
+
+
+@contextmanager
+def prepared() -> Iterator[None]:
+    """Models to draw with, and nothing cached before or after."""
+    st.cache_resource.clear()
+    MODELS.update(tiny=tiny_pretrained(), sort=load("sort"))
+    yield
+    st.cache_resource.clear()
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> Iterator[None]:
+    with prepared():
+        yield
+
+
+@pytest.fixture
+def section() -> Callable[..., AppTest]:
+    return start
+
+
+def raw(app: AppTest) -> str:
+    assert not app.exception, app.exception
+    return "\n".join(element.proto.body for element in app.get("html"))
+
+
+def plain(app: AppTest) -> str:
+    """What a person reads."""
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", raw(app))).split())
+
+
+def cells(text: str) -> list[list[str]]:
+    """The rows of the HTML's tables."""
+    rows = re.findall(r"<tr.*?</tr>", text)
+    return [
+        [html.unescape(re.sub(r"<[^>]*>", "", cell)) for cell in re.findall(r"<t[hd].*?</t[hd]>", row)] for row in rows
+    ]
+
+
+# -- translation ------------------------------------------------------------------------------------------------------
+
+
+def test_words_stand_over_their_probabilities_and_what_differs_is_marked(section: Callable[..., AppTest]) -> None:
+    app = section("translation", "zero=cross", "3142", model="sort")
+    model, on = load("sort"), Interventions.parse("zero=cross")
+    before, after = model.translate("3142"), model.translate("3142", interventions=on)
+    first, second = re.findall(r'<p class="hs-tr-words">.*?</p>', raw(app))
+    for found, wanted in ((first, before), (second, after)):
+        assert re.findall(r"<span>(.*?)</span>", found) == [html.escape(token) for token in wanted.tokens]
+        assert re.findall(r"<small>(.*?)</small>", found) == [html.escape(short(p)) for p in wanted.probabilities]
+    marked = [len(re.findall("hs-tr-differs", found)) for found in (first, second)]
+    assert (before.text, after.text) == ("1234", "0123446789") and marked == [0, 6]
+    assert "Before: nothing switched" in plain(app) and "After: 8 heads knocked out in cross-attention" in plain(app)
+    assert "Framed and bold: the words that differ." in plain(app)
+    trace = model.trace("3142")
+    rows = dict((row[0], row[1:]) for row in cells(raw(app)))
+    numbers = [number(perplexity(one)) for one in (trace, model.retrace(trace, on))]
+    assert rows["Perplexity of the translation before"] == numbers
+
+
+def test_the_given_target_is_named_and_pads_alone_are_nothing(section: Callable[..., AppTest]) -> None:
+    app = section("translation", "pad=3", "3142", "1234", "sort")
+    text = plain(app)
+    assert "Perplexity of the given target" in text and "No word differs." in text and "hs-tr-differs" not in raw(app)
+    app = section("translation", "", "3142", "", "sort")
+    assert "A translation with your switches will stand beside it." in plain(app)
+
+
+def test_before_has_no_padding_even_where_padding_would_be_seen(section: Callable[..., AppTest]) -> None:
+    app = section("translation", "padding=off pad=9", "3142", model="sort")
+    first = re.findall(r'<p class="hs-tr-words">.*?</p>', raw(app))[0]
+    assert re.findall(r"<span>(.*?)</span>", first)[:-1] == list("1234")
+
+
+def test_a_translation_that_was_cut_off_says_so(section: Callable[..., AppTest]) -> None:
+    text = plain(section("translation", "scaling=off", limit=12))
+    assert "The translation under these switches had not ended after 12 tokens and was cut off." in text
+    assert "The translation with nothing switched had not ended after 12 tokens and was cut off." in text
+    assert "had not ended" not in plain(section("translation", "zero=cross.1.1", "3142", model="sort"))
+
+
+MARKUP = "<script>alert(1)</script> <b>ka</b>"
+
+
+@pytest.mark.parametrize("name", ["translation", "leak"])
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_markup_stays_text(section: Callable[..., AppTest], name: str, side: str) -> None:
+    body = raw(section(name, "causal=off", **{side: MARKUP}))
+    assert "<script>" not in body and "<b>ka" not in body and 'title="<' not in body
+    if (name, side) == ("leak", "target"):
+        assert "&lt;" in body
+
+
+def test_words_are_escaped() -> None:
+    body = words_row([Word('<i>"', ('▁<i>"',), (0.5,))], [True])
+    assert "&lt;i&gt;&quot;" in body and "<i>" not in body and "hs-tr-differs" in body and "--p:50.0%" in body
+
+
+def test_switches_that_blind_a_first_step_are_one_sentence(section: Callable[..., AppTest]) -> None:
+    """With the future in sight the hidden <s> leaves other keys; the first step of decoding has none."""
+    for name in ("translation", "leak"):
+        text = plain(section(name, "hide=target.1@decoder_self causal=off", target="mi nu re"))
+        assert "nothing to attend to" in text
+        assert text.endswith("show again what is hidden: token 1 of the target hidden in decoder self-attention.")
+
+
+def test_numbers_as_people_read_them() -> None:
+    found = [number(value) for value in (0.0, 1e-7, 0.25, 123.456, 12345.6, 3e9, float("inf"), float("nan"))]
+    assert found == ["0", "1.0e-07", "0.25", "123.46", "12,346", "3.0e+09", "∞", "∞"]
+    assert [short(p) for p in (0.0, 1e-6, 0.006, 0.999)] == ["0.00", "<.01", "0.01", "1.00"]
+
+
+def test_how_far_numbers_moved_as_people_read_it() -> None:
+    pairs = [(1.55, 1.74), (2, 2), (2, 1.999999), (2, 1), (1, 25), (1, 1e9), (2, float("inf"))]
+    found = [relative(*pair) for pair in pairs]
+    assert found == ["+12 %", "+0.0 %", "+0.0 %", "-50 %", "× 25", "× 1.0e+09", "× ∞"]
+
+
+def test_scaling_is_put_into_place_below_its_translation(section: Callable[..., AppTest]) -> None:
+    app = section("translation", "scaling=off", "3142", model="sort")
+    trace = load("sort").trace("3142")
+    moved = relative(perplexity(trace), perplexity(load("sort").retrace(trace, Interventions.parse("scaling=off"))))
+    marked = len(re.findall("hs-tr-differs", re.findall(r'<p class="hs-tr-words">.*?</p>', raw(app))[1]))
+    assert f"{marked} of " in plain(app) and f"differ, and perplexity moved by {moved}. This model" in plain(app)
+    assert "so switching it off now only makes its softmax sharper." in plain(app) and "docs/table3.md" in plain(app)
+    assert "docs/table3.md" not in plain(section("translation", "zero=cross.1.1", "3142", model="sort"))
+
+
+# -- the leak ---------------------------------------------------------------------------------------------------------
+
+
+def test_sides_put_the_mask_on_and_off() -> None:
+    rest = Interventions.parse("scaling=off padding=off pad=2")
+    assert sides(rest) == (rest, rest + Interventions.parse("causal=off"))
+    own = Interventions.parse("causal=off@decoder_self.1 scaling=off")
+    assert sides(own) == (Interventions.parse("scaling=off"), own)
+    assert sides(NONE) == (NONE, Interventions.parse("causal=off"))
+
+
+def test_the_runner_up_is_the_best_token_that_is_not_there() -> None:
+    trace = tiny_pretrained().trace("ka lo", "mi nu re")
+    order = trace.logits[1].argsort(descending=True).tolist()
+    wanted = next(one for one in order if one > 3 and one != trace.target_in_ids[2])
+    token, probability = runner_up(trace, 2, (0, 1, 2, 3))
+    assert token == wanted and probability == pytest.approx(float(trace.logits[1].softmax(-1)[wanted]))
+
+
+@pytest.mark.parametrize("switches", ["", "scaling=off", "causal=off", "causal=off@decoder_self.2 zero=cross.1"])
+def test_the_past_is_exactly_0_with_the_mask_and_moves_without(section: Callable, switches: str) -> None:
+    app = section("leak", switches, target="mi nu re sta ti")
+    app.selectbox[0].select(4).run()
+    text = plain(app)
+    assert "✓ Exactly 0 with the mask, at all 4 positions before it." in text and "hs-check hs-good" in raw(app)
+    rows = [row for row in cells(raw(app)) if len(row) == 5 and row[0].isdigit()]
+    assert [row[3] for row in rows[:4]] == ["0"] * 4 and all(row[4] != "0" for row in rows)
+    assert all(row[3] != "0" for row in rows[4:]) and "→" in rows[4][1] and "ti" not in rows[3][1]
+    assert len(re.findall("hs-leak-changed", raw(app))) == 1 and "From position 5 on" in text
+    rest, without = (in_words(one, tiny_pretrained().config) for one in sides(Interventions.parse(switches)))
+    assert f"With the mask: {rest}. Without: {without}." in text and "=" not in without
+    most = max(float(row[4]) for row in rows[:4])
+    assert f"predictions in the past move by up to {most:.2f}." in text
+    app.selectbox[0].select(1).run()
+    assert "✓ Exactly 0 with the mask, at the one position before it." in plain(app)
+
+
+def test_what_is_fed_is_said(section: Callable[..., AppTest]) -> None:
+    app = section("leak", target="mi nu re sta")
+    app.selectbox[0].select(3).run()
+    assert app.selectbox[0].options[2] == "4 · re"
+    assert "At position 4 “" in plain(app) and "the likeliest other token of the model there, p = " in plain(app)
+    app.text_input[0].input("!").run()
+    assert "At position 4 “!” is fed in place of “re”, as typed." in plain(app)
+    app.text_input[0].input("! <b>").run()
+    assert re.search("At position 4 “!” is fed in place of “re”: the first of the [3-9] pieces typed.", plain(app))
+    app.text_input[0].input("re").run()
+    assert "“re” is fed already; type another token." in plain(app) and "hs-check hs-" not in raw(app)
+    app.text_input[0].input("\x00 \u0007").run()
+    assert "has no character that can be read" in plain(app) and "hs-check hs-good" in raw(app)
+
+
+def test_both_fields_come_back_with_the_section(section: Callable[..., AppTest]) -> None:
+    app = section("leak", target="mi nu re sta")
+    app.selectbox[0].select(3).run()
+    app.text_input[0].input("!").run()
+    app.session_state["section"] = "translation"
+    assert not app.run().selectbox
+    app.session_state["section"] = "leak"
+    app.run()
+    assert (app.selectbox[0].value, app.text_input[0].value) == (3, "!")
+    assert "At position 4 “!” is fed in place of “re”, as typed." in plain(app)
+    app.session_state["switches"] = "scaling=off"  # other switches, same tokens
+    assert (app.run().selectbox[0].value, app.text_input[0].value) == (3, "!")
+    app.session_state["switches"] = "pad=2"  # another trace begins anew, and only the last one is kept
+    assert app.run().text_input[0].value == ""
+    app.session_state["switches"] = ""
+    assert app.run().text_input[0].value == ""
+
+
+def test_the_sentence_is_computed(section: Callable[..., AppTest]) -> None:
+    app = section("leak", "scaling=off", "3142", "1234", "sort")
+    model, switches = load("sort"), sides(Interventions.parse("scaling=off"))
+    trace = model.trace("3142", "1234")
+    numbers = [perplexity(model.retrace(trace, one)) for one in switches]
+    tokens = [model.translate("3142", interventions=one).tokens for one in switches]
+    assert verdict(*numbers, *tokens) in plain(app)
+    assert number(numbers[0]) in verdict(*numbers, *tokens) and number(numbers[1]) in verdict(*numbers, *tokens)
+
+
+@pytest.mark.parametrize(
+    ("numbers", "tokens", "expected"),
+    [
+        ((4, 2), "ab ab", ["helps", "4.00 with the mask and 2.00 without", "and its", "stays the same."]),
+        ((4, 2), "abc axc", ["helps", "yet its", "differs from token 2 on."]),
+        ((2, 9), "ab ab", ["confuses", "4.5 times as much", "yet its", "stays the same."]),
+        ((2, 9), "ab abc", ["confuses", "and its", "differs from token 3 on."]),
+        ((2, 2.01), "ab ab", ["hardly matters", "and the", "stays the same."]),
+        ((2, 2.01), "b a", ["hardly matters", "yet the", "differs from token 1 on."]),
+    ],
+)
+def test_every_case_of_the_sentence(numbers: tuple[float, float], tokens: str, expected: list[str]) -> None:
+    before, after = tokens.split()
+    sentence = verdict(*numbers, tuple(before), tuple(after))
+    assert all(part in sentence for part in expected) and "{" not in sentence and sentence.count(". ") == 0
+
+
+def test_the_badge_turns_red() -> None:
+    assert "hs-check hs-bad" in checked(1e-7, 3) and "moved by 1e-07; it must be exactly 0" in checked(1e-7, 3)
+
+
+def test_a_target_of_one_token_has_nothing_to_exchange() -> None:
+    def only_start() -> None:
+        import dataclasses
+
+        from pages.components.comparison import Compared
+        from pages.lab import leak
+        from tests.support.build import tiny_pretrained
+        from transformer.interventions.sets import NONE
+
+        trace = dataclasses.replace(tiny_pretrained().trace("ka"), target_in=("<s>",))
+        leak.draw(Compared(tiny_pretrained(), trace, trace, NONE, 40))
+
+    app = AppTest.from_function(only_start).run()
+    said = "Nothing but the start token is fed to the decoder here, so there is no later token to exchange."
+    assert said in plain(app)
+    assert not app.selectbox
+
+
+def test_a_free_run_that_was_cut_off_says_so_in_the_table(section: Callable[..., AppTest]) -> None:
+    assert "… (cut off after 12 tokens)" in plain(section("leak", limit=12))
+
+
+def test_sections_take_what_the_page_has() -> None:
+    names = {field.name for field in dataclasses.fields(Compared)}
+    assert names == {"model", "before", "after", "interventions", "limit"}
+    assert all(callable(one.draw) for one in (translation, leak, probing))

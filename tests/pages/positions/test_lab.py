@@ -1,0 +1,137 @@
+"""Positions exchanged on their page: links, menus, and the picture that follows."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from streamlit.testing.v1 import AppTest
+
+from pages.components.translation import number
+from tests.pages.frame.test_frame import address, figures, folder, sentences
+from tests.pages.frame.test_options import open_page
+from tests.pages.lab.test_page import ids, packs
+from tests.support.build import tiny_model, tiny_tokenizer
+from tests.view.test_pack import unpack
+from transformer.checkpoints.folder import save_checkpoint
+from transformer.inference.pretrained import load
+from transformer.interventions.sets import Interventions
+
+__all__ = ["folder", "open_page"]  # the fixtures
+
+
+def traced(switches: str) -> str:
+    model = load(Path(os.environ["HEADSCOPE_CHECKPOINTS"]) / "tiny")
+    return model.trace("ka lo mi", "re sta vu", interventions=Interventions.parse(switches)).id
+
+
+def choose(app: AppTest, key: str, value: object) -> AppTest:
+    return app.button_group(key).set_value(value).run()
+
+
+def test_a_link_switches_positions_and_the_picture_shows_them(open_page: Callable[..., AppTest]) -> None:
+    app = open_page("positions", part="lab", positions="shift.3@source,remove@target")
+    assert not app.exception and not sentences(app)
+    assert address(app)["positions"] == "shift.3@source,remove@target"
+    assert ids(app) == (traced(""), traced("positions=shift.3@source,remove@target"))
+    header = unpack(packs(app)["after"])[0]
+    assert header["cards"] is False and header["pictures"] is True
+    assert app.number_input("positions_amount_source_shift").value == 3
+    assert app.session_state["positions_rule_target"] == "remove"
+
+
+def test_each_side_has_its_menu(open_page: Callable[..., AppTest]) -> None:
+    app = open_page("positions", part="lab")
+    choose(app, "positions_rule_source", "shift")
+    assert address(app)["positions"] == "shift.5@source"
+    app.number_input("positions_amount_source_shift").set_value(9).run()
+    choose(app, "positions_rule_target", "scale")
+    assert address(app)["positions"] == "shift.9@source,scale.0.5@target"
+    choose(app, "positions_amount_target_scale", 2.0)
+    choose(app, "positions_rule_source", "trained")
+    assert not app.exception and address(app)["positions"] == "scale.2.0@target"
+    assert ids(app)[1] == traced("positions=scale.2.0@target")
+    choose(app, "positions_rule_target", "trained")
+    assert "positions" not in address(app) and ids(app)[0] == ids(app)[1]
+
+
+def test_a_move_of_both_sides_is_one_of_each(open_page: Callable[..., AppTest]) -> None:
+    app = open_page("positions", part="lab", positions="reverse")
+    assert app.session_state["positions_rule_source"] == app.session_state["positions_rule_target"] == "reverse"
+    choose(app, "positions_rule_target", "trained")
+    assert address(app)["positions"] == "reverse@source"
+
+
+def test_a_shift_that_this_sentence_does_not_allow_is_said(open_page: Callable[..., AppTest]) -> None:
+    app = open_page("positions", part="lab", positions="shift.62@source")
+    assert not app.exception and "this model has 64" in sentences(app) and "shift less" in sentences(app)
+    assert address(app)["positions"] == "shift.62@source"  # nothing lost: a shorter sentence may allow it
+    assert ids(app)[0] == ids(app)[1] == traced("")
+
+
+def test_of_two_moves_the_one_that_fits_holds(open_page: Callable[..., AppTest]) -> None:
+    app = open_page("positions", part="lab", positions="shift.62@source,reverse@target")
+    assert not app.exception
+    assert "Left out: positions of the source shifted by 62; your other switches hold." in sentences(app)
+    assert ids(app)[1] == traced("positions=reverse@target")
+    assert address(app)["positions"] == "shift.62@source,reverse@target"
+    app = open_page("positions", part="lab", positions="shift.62@source,shift.62@target")
+    assert "nothing is switched" in sentences(app) and ids(app)[0] == ids(app)[1]
+
+
+def test_moves_that_a_link_brings_together_stay_together(open_page: Callable[..., AppTest]) -> None:
+    app = open_page("positions", part="lab", positions="reverse@source,shift.5@source")
+    assert "Together, in this order" in sentences(app, notes=True)
+    app.number_input("positions_amount_source_shift").set_value(6).run()
+    assert address(app)["positions"] == "reverse@source,shift.6@source"
+    choose(app, "positions_rule_source", "remove")
+    assert address(app)["positions"] == "remove@source"
+
+
+def test_perplexity_before_and_after_is_that_of_the_given_target(open_page: Callable[..., AppTest]) -> None:
+    app = open_page("positions", part="lab", positions="remove")
+    model = load(Path(os.environ["HEADSCOPE_CHECKPOINTS"]) / "tiny")
+    numbers = []
+    for switches in ("", "positions=remove"):
+        trace = model.trace("ka lo mi", "re sta vu", interventions=Interventions.parse(switches))
+        logs = [trace.logits[q].log_softmax(-1)[one].item() for q, one in enumerate(trace.target_out_ids)]
+        numbers.append(number(math.exp(-sum(logs) / len(logs))))
+    shown = " ".join(one.proto.body for one in app.get("html"))
+    assert numbers[0] != numbers[1]
+    assert f"Perplexity of the given target</th><td>{numbers[0]}</td><td>{numbers[1]}</td>" in shown
+
+
+def test_a_model_without_positions_has_nothing_to_compare(open_page: Callable[..., AppTest], folder: Path) -> None:
+    model = tiny_model(vocab_size=len(tiny_tokenizer()), positions="none")
+    save_checkpoint(folder / "bare", model, tiny_tokenizer(), ("a", "b"))
+    app = open_page("positions", part="order", checkpoint="bare")
+    shown = " ".join(one.proto.body for one in app.get("html"))
+    assert not app.exception and "trained without positions" in shown and "With positions" not in shown
+    assert len(figures(app)["permutation"]["data"]) == 2
+
+
+def test_switches_of_other_pages_wait(open_page: Callable[..., AppTest]) -> None:
+    app = open_page("positions", part="lab", scaling="off", positions="remove", skip="encoder.1.ff")
+    assert not app.exception and "Switches of other pages wait there" in sentences(app, notes=True)
+    assert ids(app)[1] == traced("positions=remove")
+    app.switch_page("pages/lab/page.py").run()
+    assert ids(app)[1] == traced("scaling=off") and "no positions" in sentences(app, notes=True)
+    state = app.session_state["headscope"]
+    shown = {"kind": "cross", "layer": 0, "head": 0, "revision": state.revision}
+    app.session_state["lab"] = {"lab": {**shown, "switches": {"causal": "off"}}}
+    app.run()  # what the lab's cards report leaves the others as they are
+    found = address(app)
+    assert (found["causal"], found["positions"], found["skip"]) == ("off", "remove", "encoder.1.ff")
+    assert "scaling" not in found
+
+
+def test_the_picture_chooses_heads_here_too(open_page: Callable[..., AppTest]) -> None:
+    app = open_page("positions", part="lab", positions="remove")
+    state = app.session_state["headscope"]
+    chosen = {"kind": "encoder_self", "layer": 1, "head": 2, "revision": state.revision, "switches": {}}
+    app.session_state["lab"] = {"lab": chosen}
+    app.run()
+    found = address(app)
+    assert (found["kind"], found["layer"], found["head"], found["positions"]) == ("encoder_self", "2", "3", "remove")

@@ -1,0 +1,424 @@
+"""The page's sections on the encodings: links, what the browser reports, learned tables and longer inputs."""
+
+from __future__ import annotations
+
+import dataclasses
+import html
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import streamlit as st
+import torch
+from streamlit.testing.v1 import AppTest
+
+from pages.positions import encoding, learned
+from pages.positions.learned import FORMULA, LEARNED, exact, pair_of, trained_lengths, trained_positions
+from tests.support.build import tiny_model, tiny_pretrained
+from transformer.analysis.positions import neighbour_cosines
+from transformer.figures import positions as figures
+from transformer.inference.pretrained import Pretrained, load
+from transformer.training.tasks import task_pairs
+
+MODELS: dict[str, Pretrained] = {}  # what the script draws with: AppTest runs its text, not this module
+SENTENCE = "ka lo mi nu"
+
+
+def script(part: str, model: str, source: str, asked: dict[str, str]) -> None:
+    import streamlit as st
+
+    from pages.frame.frame import Begun
+    from pages.frame.options import Options
+    from pages.frame.state import State, current, keep
+    from pages.positions import encoding, learned
+    from pages.runtime import cache
+    from tests.pages.positions.test_sections import MODELS
+
+    state = current() or keep(State("tiny", source, chosen={"positions": asked}))
+    begun = Begun(MODELS[st.session_state.get("model", model)], state, st.container())
+    options = Options(begun, "positions")
+    trace = cache.trace(begun.model, begun.model.name, source, "", 128)
+    part = st.session_state.get("part", part)
+    if part == "encoding":
+        encoding.draw_encoding(begun, options, trace)
+    elif part == "distance":
+        encoding.draw_distance(begun, options, trace)
+    else:
+        learned.draw_learned(begun, options)
+    options.finish()
+
+
+def start(part: str, model: str = "tiny", source: str = SENTENCE, **asked: str) -> AppTest:
+    """A section, drawn as a link asks for it."""
+    given = {"part": part, "model": model, "source": source, "asked": asked}
+    return AppTest.from_function(script, default_timeout=60, kwargs=given).run()
+
+
+def variant(name: str, **changes: Any) -> Pretrained:
+    """The tiny model with another configuration, under a name of its own."""
+    tiny = tiny_pretrained()
+    model = tiny_model(vocab_size=len(tiny.tokenizer), **changes)
+    return dataclasses.replace(tiny, name=name, path=Path(name), model=model)
+
+
+@pytest.fixture(autouse=True)
+def nothing_counted() -> None:
+    learned._exact.clear()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def fresh() -> Iterator[None]:
+    """Models to draw with, and nothing cached before or after."""
+    st.cache_resource.clear()
+    MODELS.update(tiny=tiny_pretrained(), none=variant("none", positions="none"))
+    MODELS.update({"le<b>arned": variant("le<b>arned", positions="learned"), FORMULA: load(FORMULA)})
+    MODELS[LEARNED] = load(LEARNED)
+    yield
+    st.cache_resource.clear()
+
+
+def said(app: AppTest, sort: str = "") -> str:
+    """Messages of a sort, or everything in HTML that a person reads."""
+    assert not app.exception, app.exception
+    bodies = [one.proto.body for one in app.get("html") if sort in one.proto.body]
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", " ".join(bodies))).split())
+
+
+def handed(app: AppTest) -> dict[str, Any]:
+    """What the component of the sliders was handed."""
+    assert not app.exception, app.exception
+    (drawn,) = [one for one in app.get("bidi_component") if one.proto.component_name == "headscope.positions"]
+    assert len(drawn.proto.json) < 60_000  # templates, not tables
+    return json.loads(drawn.proto.json)
+
+
+def shown(app: AppTest) -> dict[str, dict[str, Any]]:
+    """Name -> figure of all figures on the page."""
+    assert not app.exception, app.exception
+    found = [json.loads(one.proto.json) for one in app.get("bidi_component") if "figure" in one.proto.component_name]
+    return {one["name"]: json.loads(one["figure"]) for one in found}
+
+
+def counting(app: AppTest) -> list[Any]:
+    """The buttons of the count."""
+    return [button for button in app.button if str(button.key).startswith("hs-exact")]
+
+
+def address(app: AppTest) -> dict[str, str]:
+    found = {name: value[0] if isinstance(value, list) else value for name, value in app.query_params.items()}
+    return {name: value for name, value in found.items() if name in ("d_model", "length", "dims", "k", "q")}
+
+
+def report(app: AppTest, **values: Any) -> AppTest:
+    """What the browser says when a person moves a slider."""
+    revision = app.session_state["headscope"].revision
+    app.session_state[encoding.KEY] = {"values": {"revision": revision, **values}}
+    return app.run()
+
+
+# -- sliders ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_sliders_begin_at_the_loaded_model() -> None:
+    app = start("encoding")
+    data = handed(app)
+    tokens = len(MODELS["tiny"].trace(SENTENCE).source_labels)
+    assert data["values"] == {"d_model": 66, "length": 64, "dims": None} and data["own"] == 66
+    assert (data["part"], data["tokens"], data["big"]) == ("encoding", tokens, False)
+    assert list(data["figures"]) == ["encoding", "curves", "wavelengths"]
+    assert len(json.loads(data["figures"]["curves"])["layout"]["meta"]["ticks"]) == tokens
+    assert data["limits"] == {"d_model": [2, 512], "length": [2, 512]} and data["curves"] == figures.MOST_CURVES
+    assert not address(app) and not said(app, "hs-message")
+    assert "like the digits of a counter. Click a column to draw it below." in said(app, "hs-said-quiet")
+    app = start("distance")
+    assert "depends on their distance p − q alone" in said(app, "hs-said-quiet")
+    data = handed(app)
+    assert data["values"] == {"d_model": 66, "length": 64, "k": 5, "q": 10}
+    assert list(data["figures"]) == ["products", "offsets", "map", "shifted"]
+
+
+def test_every_text_of_the_figures_has_a_translation() -> None:
+    assert encoding.texts() == figures.LABELS
+    assert learned.texts() == learned.figures.LABELS
+
+
+def test_a_long_sentence_has_room() -> None:
+    app = start("encoding", source=" ".join(["ka lo mi nu re sta"] * 9)[:120])
+    data = handed(app)
+    assert data["values"]["length"] == max(64, data["tokens"])
+
+
+def test_a_link_is_shown_and_kept() -> None:
+    app = start("encoding", d_model="128", length="30", dims="0,5,64", k="7")
+    assert handed(app)["values"] == {"d_model": 128, "length": 30, "dims": [0, 5, 64]}
+    assert not said(app, "hs-message")
+    assert address(app) == {"d_model": "128", "length": "30", "dims": "0,5,64", "k": "7"}  # of the other part too
+    app.session_state["part"] = "distance"
+    assert handed(app.run())["values"] == {"d_model": 128, "length": 30, "k": 7, "q": 10}
+    assert address(app)["dims"] == "0,5,64"
+
+
+@pytest.mark.parametrize(
+    ("asked", "wanted", "sentence"),
+    [
+        ({"d_model": "9999"}, {"d_model": 512}, "The link asks for d_model '9999'; a whole number from 2 to 512"),
+        ({"d_model": "0"}, {"d_model": 2}, "d_model '0'"),
+        ({"d_model": "-4"}, {"d_model": 2}, "d_model '-4'"),
+        ({"d_model": "x<b>"}, {"d_model": 66}, "d_model 'x<b>'"),
+        ({"d_model": "7"}, {"d_model": 6}, "d_model is 7, and the encoding needs an even one: 6 is shown."),
+        ({"length": "1"}, {"length": 2, "k": 1, "q": 1}, "length '1'"),
+        ({"length": "9" * 50}, {"length": 512}, "length"),
+        ({"k": "64"}, {"k": 63}, "k '64'; a whole number from 0 to 63 is allowed, and 63 is shown."),
+        ({"q": "-1"}, {"q": 0}, "q '-1'"),
+        ({"length": "8", "q": "8"}, {"length": 8, "q": 7}, "q '8'; a whole number from 0 to 7"),
+    ],
+)
+def test_what_does_not_fit_becomes_the_nearest_with_a_sentence(
+    asked: dict[str, str], wanted: dict[str, int], sentence: str
+) -> None:
+    app = start("distance", **asked)
+    values = handed(app)["values"]
+    start_ = {"d_model": 66, "length": 64, "k": 5, "q": 10}
+    assert values == {**start_, **wanted} and sentence in said(app, "hs-message")
+    assert not said(app.run(), "hs-message")  # once
+    assert handed(app)["values"] == values
+
+
+@pytest.mark.parametrize(
+    ("dims", "wanted", "left"),
+    [
+        ("0,66", [0], "66"),
+        ("x, -1, 65", [65], "x, -1"),
+        ("1,2,3,4,5,6,7,8", [1, 2, 3, 4, 5, 6], "7, 8"),
+        ("<b>", None, "<b>"),
+        ("3 3 3", [3], ""),
+    ],
+)
+def test_dimensions_of_a_link_are_bounded(dims: str, wanted: list[int] | None, left: str) -> None:
+    app = start("encoding", dims=dims)
+    assert handed(app)["values"]["dims"] == wanted
+    assert (f"left out: {left};" in said(app, "hs-message")) == bool(left)
+    assert not said(app.run(), "hs-message") and handed(app)["values"]["dims"] == wanted
+
+
+def test_a_browsers_word_is_kept_for_the_link() -> None:
+    app = report(start("encoding"), d_model=256, length=100, dims=[0, 200])
+    assert address(app) == {"d_model": "256", "length": "100", "dims": "0,200"}
+    assert handed(app)["values"] == {"d_model": 256, "length": 100, "dims": [0, 200]}
+    app = report(app, d_model=66, length=64, dims=None)
+    assert address(app) == {} and handed(app)["values"]["dims"] is None
+    app = report(start("distance"), d_model=66, length=20, k=19.0, q=3)
+    assert address(app) == {"length": "20", "k": "19", "q": "3"}
+
+
+def test_a_shorter_table_has_fewer_shifts() -> None:
+    app = report(start("distance", k="40"), d_model=66, length=10, k=9, q=5)
+    assert handed(app)["values"] == {"d_model": 66, "length": 10, "k": 9, "q": 5}
+    assert not said(app, "hs-message")
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"d_model": 7, "length": 10},
+        {"d_model": 1000, "length": 10},
+        {"d_model": "8", "length": 10},
+        {"d_model": True, "length": 10},
+        {"d_model": 8.5, "length": 10},
+        {"d_model": 8},
+        {},
+        {"d_model": 8, "length": 10, "revision": -1},
+    ],
+    ids=str,
+)
+def test_what_the_browser_cannot_mean_is_not_kept(values: dict[str, Any]) -> None:
+    app = report(start("encoding"), **values)
+    assert handed(app)["values"] == {"d_model": 66, "length": 64, "dims": None} and not address(app)
+
+
+@pytest.mark.parametrize("dims", [[], "0,1", [0.5], ["0"], [66], [0] * 7, 3, {"0": 1}], ids=str)
+def test_dimensions_of_the_browser_are_checked(dims: Any) -> None:
+    app = report(start("encoding", dims="2"), d_model=66, length=64, dims=dims)
+    assert handed(app)["values"]["dims"] == [2]
+
+
+# -- learned positions ------------------------------------------------------------------------------------------------
+
+
+def test_the_learned_table_of_the_loaded_model() -> None:
+    app = start("learned", LEARNED, "abc")
+    drawn = shown(app)
+    assert list(drawn) == ["positions_tables", "positions_norms", "positions_cosines"]
+    for name in drawn:
+        assert drawn[name]["layout"]["shapes"], name
+    assert drawn["positions_tables"]["layout"]["shapes"][0]["y0"] == 16.5
+    assert [line["name"] for line in drawn["positions_norms"]["data"]] == ["formula", LEARNED]
+    text = said(app)
+    assert f"The positions of {LEARNED} are learned" in text
+    table = load(LEARNED).model.positions.table.detach()
+    cosines = neighbour_cosines(table)
+    near, far = (f"{one.mean():.2f}".replace("-", "−") for one in (cosines[:16], cosines[17:]))
+    assert (near, far) == ("0.68", "−0.01")
+    assert f"{LEARNED} saw at most 16 symbols and </s>: only positions 0 to 16 were ever trained." in text
+    assert f"resemble each other (mean cosine {near}); below it they are still the random numbers" in text
+    assert f"(mean cosine {far})" in text
+    (more,) = app.expander
+    source = html.unescape(" ".join(one.proto.body for one in more.get("html")))
+    assert "“reverse, 1 to 16 symbols, unseen”" in source and "variance 1 / d_model" in source
+    assert [button.label for button in counting(app)] == ["Count exact answers at 4 to 24 symbols, 100 inputs each"]
+
+
+@pytest.mark.parametrize(
+    ("model", "sentence"),
+    [
+        ("tiny", "tiny adds the encoding of the formula, which is computed and not learned"),
+        (FORMULA, "reverse adds the encoding of the formula"),
+        ("none", "none adds no positions at all"),
+    ],
+)
+def test_other_models_show_the_bundled_one(model: str, sentence: str) -> None:
+    app = start("learned", model, "abc" if model == FORMULA else SENTENCE)
+    assert sentence in said(app) and len(shown(app)) == 3 and app.button(key="hs-exact-start")
+    assert "one line of their recipes differs" in said(app)
+
+
+def test_a_learned_model_without_a_task_shows_its_own_table() -> None:
+    app = start("learned", "le<b>arned")
+    drawn = shown(app)
+    assert [line["name"] for line in drawn["positions_norms"]["data"]] == ["formula", "le&lt;b&gt;arned"]
+    assert not drawn["positions_norms"]["layout"].get("shapes")
+    assert "le<b>arned does not say which positions it was trained on" in said(app)
+    assert app.button(key="hs-exact-start")  # of the toys
+
+
+def test_without_the_toys_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learned, "_bundled", lambda name: None)
+    app = start("learned")
+    assert "No checkpoint with learned positions was found" in said(app) and not shown(app)
+    app = start("learned", LEARNED, "abc")  # the other half is missing
+    assert len(shown(app)) == 3 and not counting(app)
+
+
+def test_exact_answers_beyond_the_trained_length(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learned, "COUNT", 12)
+    monkeypatch.setattr(learned, "LENGTHS", range(15, 19))
+    app = start("learned", LEARNED, "abc")
+    app.button(key="hs-exact-start").click().run()
+    lines = shown(app)["positions_exact"]["data"]
+    assert [line["name"] for line in lines] == [FORMULA, LEARNED]
+    for name, line in zip((FORMULA, LEARNED), lines, strict=True):
+        model = load(name)
+        for length in range(15, 19):
+            pairs = task_pairs("reverse", 12, (length, length), learned.SEED)
+            right = sum(model.translate(source).text == target for source, target in pairs)
+            assert exact(model, "reverse", length) == right / 12
+        assert line["mode"] == "lines+markers"
+    assert [exact(load(LEARNED), "reverse", length) for length in (15, 16, 17, 18)] == [1, 1, 0, 0]
+    text = said(app, "hs-said")
+    share = f"{100 * exact(load(FORMULA), 'reverse', 17):.0f} %"
+    conclusion = "here, trained on at most 16 symbols, reverse got inputs of up to 17 symbols right "
+    assert f"{conclusion}({share} of those with 17), reverse-learned none beyond 16." in text
+    assert f"{LEARNED}: 100 % exact at 16 symbols, the longest it was trained on; 0 % at 17, 0 % at 18." in text
+    assert not app.get("progress") and not counting(app)
+    assert "positions_exact" in shown(app.run())  # kept
+
+
+@pytest.mark.parametrize(
+    ("formula", "learned", "sentence"),
+    [
+        ([1, 0, 0], [1, 0, 0], "neither reverse nor reverse-learned got a single longer input right."),
+        (
+            [1, 0.5, 0.1],
+            [1, 0, None],
+            "up to 18 symbols right (50 % of those with 17), reverse-learned none beyond 16.",
+        ),
+        ([1, 0, 0], [1, 0.2, 0], "right (0 % of those with 17), reverse-learned of up to 17 (20 % of those with 17)."),
+        ([0, 0, 0], [0, 0, 0], "neither reverse nor reverse-learned got a single longer input right."),
+    ],
+)
+def test_the_conclusion_is_computed(
+    formula: list[float | None], learned: list[float | None], sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(learned, "LENGTHS", range(16, 19))
+    shares = {FORMULA: formula, LEARNED: learned}
+    text = learned._conclusion((MODELS[FORMULA], MODELS[LEARNED]), shares, 16)
+    assert text.startswith("Section 3.5 says sinusoids “may allow the model to extrapolate to") and sentence in text
+
+
+def test_rows_that_do_not_resemble_each_other_are_not_said_to() -> None:
+    table = torch.eye(8)
+    text = learned._says(table, (0, 3), "m")
+    assert "neighbouring rows have a mean cosine of 0.00; below it" in text and "(mean cosine 0.00)" in text
+    assert "(mean cosine –)" in learned._says(table, (0, 6), "m")
+
+
+def test_counting_can_be_stopped_and_what_was_counted_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = []
+
+    def counts(model: Pretrained, task: str, length: int) -> float:
+        counted.append(length)
+        if length == 6 and model.name == LEARNED:
+            raise RuntimeError("stopped here")
+        return 1.0
+
+    monkeypatch.setattr(learned, "exact", counts)
+    app = start("learned", LEARNED, "abc")
+    app.button(key="hs-exact-start").click().run()
+    assert counted == [4, 4, 5, 5, 6, 6]
+    (bar,) = app.get("progress")
+    assert bar.proto.text == "inputs of 6 symbols, up to 24" and bar.proto.value == 100 * 2 // 21
+    app.button(key="hs-exact-stop").click().run()
+    assert app.button(key="hs-exact-start") and "positions_exact" not in shown(app) and len(counted) == 6
+
+
+def test_lengths_beyond_the_positions_are_said_and_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = load(LEARNED)
+    assert exact(model, "reverse", model.config.max_positions) is None
+    monkeypatch.setattr(learned, "COUNT", 2)
+    monkeypatch.setattr(learned, "LENGTHS", range(62, 66))
+    app = start("learned", LEARNED, "abc")
+    app.button(key="hs-exact-start").click().run()
+    assert len(shown(app)["positions_exact"]["data"]) == 2
+    assert f"{LEARNED} has 64 positions: inputs of 64 symbols and more do not fit, </s> included." in said(app)
+
+
+@pytest.mark.parametrize(
+    ("metrics", "lengths"),
+    [
+        ({"data": ["reverse, 1 to 16 symbols, unseen"]}, (1, 16)),
+        ({"data": ["x", "sort, 3 to 20 symbols"]}, (3, 20)),
+        ({"data": ["9 to 3 symbols"]}, None),
+        ({"data": "1 to 16 symbols"}, None),
+        ({"data": [7, None]}, None),
+        ({}, None),
+    ],
+)
+def test_the_trained_range_is_read_from_the_metrics(metrics: dict[str, Any], lengths: tuple[int, int] | None) -> None:
+    model = dataclasses.replace(tiny_pretrained(), metrics=metrics)
+    assert trained_lengths(model) == lengths
+    assert trained_positions(model) == (None if lengths is None else (0, lengths[1]))
+
+
+def test_a_range_that_fills_every_position_is_not_shaded() -> None:
+    model = dataclasses.replace(tiny_pretrained(), metrics={"data": ["reverse, 1 to 63 symbols"]})
+    assert trained_lengths(model) == (1, 63) and trained_positions(model) is None
+
+
+def test_whose_tables_are_compared() -> None:
+    for name in (LEARNED, FORMULA, "tiny", "none"):
+        pair = pair_of(MODELS[name])
+        assert (
+            pair
+            and pair.formula
+            and (pair.learned.name, pair.formula.name, pair.task)
+            == (
+                LEARNED,
+                FORMULA,
+                "reverse",
+            )
+        )
+    pair = pair_of(MODELS["le<b>arned"])
+    assert pair and pair.learned is MODELS["le<b>arned"] and pair.formula is None and pair.task is None

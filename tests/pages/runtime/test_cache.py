@@ -1,0 +1,45 @@
+"""What the pages share between viewers."""
+
+from __future__ import annotations
+
+import pytest
+
+from pages.runtime.cache import Traces, size
+from tests.support.build import tiny_pretrained
+from transformer.tracing.trace import Trace
+
+
+def traced(text: str) -> Trace:
+    return tiny_pretrained().trace(text, "lo")
+
+
+def test_a_trace_is_as_large_as_its_tensors() -> None:
+    short, long = traced("ka"), traced("ka lo mi nu re")
+    assert size(short.logits) == 4 * short.logits.numel()
+    assert size(short.cross) == sum(size(getattr(short.cross, name)) for name in vars(short.cross))
+    assert size(short) > size(short.cross) + size(short.logits) and size(long) > size(short)
+    assert size(short.source_text) == 0
+
+
+def test_traces_are_kept_while_there_is_room_and_those_used_last_stay() -> None:
+    made: list[str] = []
+
+    def make(text: str) -> Trace:
+        made.append(text)
+        return traced(text)
+
+    kept = Traces(2 * size(traced("ka")))
+    for text in ("ka", "lo", "ka", "mi", "ka", "lo"):
+        assert kept.get(text, lambda text=text: make(text)).source_text == text  # type: ignore[misc]
+        assert kept.used <= kept.room
+    assert made == ["ka", "lo", "mi", "lo"]
+    assert kept.get("ka", lambda: make("ka")) is kept.get("ka", lambda: make("ka"))
+
+
+def test_a_trace_too_large_for_the_room_is_kept_alone_and_errors_are_not_kept() -> None:
+    kept = Traces(1)
+    first = kept.get("ka", lambda: traced("ka"))
+    assert kept.get("ka", lambda: traced("ka")) is first and kept.used == size(first)
+    with pytest.raises(ValueError, match="the source text is empty"):
+        kept.get("", lambda: traced(""))
+    assert kept.get("ka", lambda: traced("ka")) is first

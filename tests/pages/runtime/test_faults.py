@@ -1,0 +1,212 @@
+"""A checkpoint that is taken away, exchanged or damaged while the app runs: one sentence, nothing typed is lost, no two
+checkpoints in one picture, and the page works again when the folder is whole."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import transformer
+from pages.runtime import cache
+from tests.pages.frame.test_frame import address, pictures, sentences
+from tests.support.app import app_test
+from tests.support.build import tiny_model, tiny_pretrained
+from transformer.checkpoints.folder import save_checkpoint
+
+ROOT = Path(__file__).resolve().parents[3]
+FILES = {  # and what the sentence calls it
+    "config.json": "config.json|is gone from its folder",
+    "model.safetensors": "model.safetensors",
+    "tokenizer.model": "tokenizer.model|SentencePiece",
+}
+SOURCE = "ka lo mi"
+LINK = {"source": SOURCE, "kind": "encoder_self", "layer": "2", "head": "3"}
+
+
+def put(path: Path, seed: int = 1) -> Path:
+    """A tiny checkpoint; another seed: other weights of the same shapes and under the same tokenizer."""
+    tiny = tiny_pretrained()
+    model = tiny_model(seed, vocab_size=len(tiny.tokenizer))
+    save_checkpoint(path, model, tiny.tokenizer, tiny.languages)
+    return path
+
+
+def exchange(path: Path, seed: int) -> None:
+    """Another checkpoint in its place, as `mv` does it: at once."""
+    put(path.with_name("new"), seed)
+    path.rename(path.with_name(f"old-{seed}"))
+    path.with_name("new").rename(path)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(tmp_path / "all"))
+    for name in ("HEADSCOPE_CHECKPOINT", "HEADSCOPE_DEVICE"):
+        monkeypatch.delenv(name, raising=False)
+    return put(tmp_path / "all" / "tiny")
+
+
+@pytest.fixture
+def open_app(folder: Path) -> Callable[..., AppTest]:
+    def start(**params: str) -> AppTest:
+        app = app_test()
+        app.query_params.update({**LINK, **params})
+        return app.run()
+
+    return start
+
+
+def shown(app: AppTest) -> str:
+    """The id of the trace that the picture shows; it depends on every attention weight."""
+    return str(app.session_state["explorer_pack"][0][0])
+
+
+def expected(folder: Path) -> str:
+    return transformer.load(folder).trace(SOURCE).id
+
+
+def whole(app: AppTest, folder: Path) -> bool:
+    """Whether the page shows the link's picture, of the checkpoint as it is in its folder now."""
+    here = {name: address(app).get(name) for name in LINK} == LINK
+    return not app.exception and not sentences(app) and pictures(app) == 1 and here and shown(app) == expected(folder)
+
+
+def test_a_folder_that_is_taken_away_and_comes_back(open_app: Callable[..., AppTest], folder: Path) -> None:
+    app = open_app()
+    assert whole(app, folder)
+    folder.rename(folder.with_name(".away"))
+    app.run()
+    assert sentences(app).count("hs-error") == 1 and not app.exception and not pictures(app)
+    assert "The checkpoint &#x27;tiny&#x27; is gone from its folder; put it back and reload" in sentences(app)
+    assert address(app)["source"] == SOURCE
+    folder.with_name(".away").rename(folder)
+    assert whole(app.run(), folder)
+
+
+def test_another_can_be_chosen_while_one_is_gone(open_app: Callable[..., AppTest], folder: Path) -> None:
+    app = open_app()
+    folder.rename(folder.with_name(".away"))
+    app.run()
+    menu = app.selectbox("checkpoint")
+    assert menu.value == "tiny" and "reverse" in menu.options
+    app = menu.select("reverse").run()
+    assert not app.exception and not sentences(app) and pictures(app) == 1
+    assert address(app)["checkpoint"] == "reverse"
+
+
+def test_a_link_opened_while_it_is_gone_keeps_all_it_asks_for(open_app: Callable[..., AppTest], folder: Path) -> None:
+    (folder / "tokenizer.model").rename(folder.parent / "tokenizer")
+    app = open_app(checkpoint="tiny")
+    assert "it has no tokenizer.model" in sentences(app) and not app.exception
+    (folder.parent / "tokenizer").rename(folder / "tokenizer.model")
+    assert whole(app.run(), folder)
+
+
+def test_one_exchanged_for_another_is_read_anew_and_nothing_is_mixed(
+    open_app: Callable[..., AppTest], folder: Path
+) -> None:
+    app, ids = open_app(), []
+    for seed in (2, 3):
+        assert whole(app, folder)
+        ids.append(shown(app))
+        exchange(folder, seed)
+        app.run()
+    assert whole(app, folder) and len({*ids, shown(app)}) == 3  # the same sentence: no trace of the old one is reused
+    shutil.rmtree(folder)
+    folder.with_name("old-3").rename(folder)  # the second one, back again
+    assert whole(app.run(), folder) and shown(app) == ids[1]
+
+
+def test_its_examples_are_those_of_its_own_folder(open_app: Callable[..., AppTest], folder: Path) -> None:
+    def titles(title: str) -> list[str]:
+        (folder / "examples.json").write_text(json.dumps([{"title": title, "look": "here", "source": "ka"}]))
+        model = cache.load("tiny", str(folder))
+        from pages.frame.examples import examples
+
+        return [one.title for one in examples(model, "tiny")]
+
+    assert (titles("first"), titles("a second")) == (["first"], ["a second"])
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("damage", ["cut", "garbled", "gone"])
+def test_a_damaged_file_is_one_sentence_until_it_is_whole_again(
+    open_app: Callable[..., AppTest], folder: Path, name: str, damage: str
+) -> None:
+    app, path = open_app(), folder / name
+    assert whole(app, folder)
+    data = path.read_bytes()
+    if damage == "gone":
+        path.unlink()
+    else:
+        path.write_bytes(data[: len(data) // 2] if damage == "cut" else b"\xff" * len(data))
+    app.run()
+    assert sentences(app).count("hs-error") == 1 and re.search(FILES[name], sentences(app))
+    assert not app.exception and not pictures(app)
+    assert address(app)["source"] == SOURCE
+    path.write_bytes(data)
+    assert whole(app.run(), folder)
+
+
+def test_a_change_while_it_is_read_is_not_taken_for_either(
+    open_app: Callable[..., AppTest], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load = transformer.load
+
+    def late(*given: object) -> object:
+        found = load(*given)  # type: ignore[arg-type]
+        monkeypatch.setattr(transformer, "load", load)
+        exchange(folder, 4)
+        return found
+
+    monkeypatch.setattr(transformer, "load", late)
+    app = open_app()
+    assert "tiny was changed while it was read; reload the page when it is complete" in sentences(app)
+    assert whole(app.run(), folder)
+
+
+def test_every_page_says_it(open_app: Callable[..., AppTest], folder: Path) -> None:
+    (folder / "model.safetensors").write_bytes(b"")
+    app = open_app()
+    for page in sorted((ROOT / "pages").glob("*/page.py")):
+        app.switch_page(f"pages/{page.parent.name}/page.py").run()
+        assert not app.exception and sentences(app).count("hs-error") == 1, page
+
+
+def test_a_state_of_a_folder_is_told_from_another(folder: Path) -> None:
+    first = cache.stamp(str(folder))
+    assert first == cache.stamp(str(folder)) != ""
+    seen = {first}
+    weights = folder / "model.safetensors"
+    before = weights.stat()
+    weights.write_bytes(weights.read_bytes()[::-1])  # as long as before, and as old
+    os.utime(weights, ns=(before.st_atime_ns, before.st_mtime_ns))
+    seen.add(cache.stamp(str(folder)))
+    (folder / "README.md").write_text("a card")
+    seen.add(cache.stamp(str(folder)))
+    (folder / "README.md").rename(folder / "card.md")
+    seen.add(cache.stamp(str(folder)))
+    assert len(seen) == 4
+    (folder / ".model.safetensors.partial").write_text("being written")
+    assert cache.stamp(str(folder)) in seen
+    assert cache.stamp(str(folder / "none")) == cache.stamp(str(weights)) == ""
+
+
+def test_a_model_is_let_go_with_all_that_is_kept_under_it(folder: Path) -> None:
+    """Four states are kept at most, however often a checkpoint is exchanged."""
+    for seed in range(2, 9):
+        exchange(folder, seed)
+        cache.load("tiny", str(folder))
+    names = [state for model, state in cache._stamps.items() if model.parameter_count() == tiny_size(folder)]
+    assert len(names) <= 5  # and the one this loop's last call holds
+
+
+def tiny_size(folder: Path) -> int:
+    return transformer.load(folder).model.parameter_count()

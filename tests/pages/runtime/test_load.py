@@ -1,0 +1,206 @@
+"""The app under many viewers at once, through its real server and sockets. Nothing here is timed."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import os
+import random
+import time
+from collections.abc import Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+import transformer
+from benchmarks import load
+from benchmarks.app import App, running
+from benchmarks.clicks import PAGES, click
+from benchmarks.crowd import NEW, Beside, Crowd, Left, Rush
+from benchmarks.process import Sample, sample, sessions, slope
+from benchmarks.viewer import Run, Viewer, ViewerError
+from transformer.inference.pretrained import Pretrained
+
+Answer = TypeVar("Answer")
+ROOT = Path(__file__).resolve().parents[3]
+VIEWERS, CLICKS = 30, 2
+LONGEST = 64  # tokens that the checkpoint reads
+PROC = pytest.mark.skipif(not Path("/proc/self/status").is_file(), reason="this system does not list processes")
+
+
+@pytest.fixture(scope="module")
+def model() -> Pretrained:
+    return transformer.load("reverse")
+
+
+@pytest.fixture(scope="module")
+def app(model: Pretrained) -> Iterator[App]:
+    with running(model.path) as found:
+        yield found
+
+
+def run(asked: Coroutine[Any, Any, Answer]) -> Answer:
+    """`asyncio.run` in a thread of its own: in this one Playwright, once used, has a loop of its own."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, asked).result()
+
+
+def word(number: int, length: int = 6) -> str:
+    return "".join(random.Random(number).choices("abcdefghijklmnopqrstuvwxyz", k=length))
+
+
+async def connected(app: App, count: int) -> int:
+    """How many viewers the server knows, once it is `count` of them, or after ten seconds."""
+    for _ in range(100):
+        if await asyncio.to_thread(sessions, app) == count:
+            break
+        await asyncio.sleep(0.1)
+    return await asyncio.to_thread(sessions, app)
+
+
+def test_thirty_viewers_click_on_all_pages_at_once(app: App, model: Pretrained) -> None:
+    async def visit(number: int) -> int:
+        """Its own sentence, clicks, another sentence: every run ends well, or an error is raised."""
+        rng = random.Random(number)
+        async with Viewer(app.host, list(PAGES)[number % len(PAGES)]) as viewer:
+            await viewer.open(source=word(number))
+            runs = [await click(viewer, model, rng) for _ in range(CLICKS)]
+            runs.append(await viewer.type(source=word(100 + number, 5)))
+            assert f"6 of {LONGEST} tokens" in viewer.labels["source"]
+            assert all(run.received for run in runs)
+            return len(runs)
+
+    async def everybody() -> list[int]:
+        return await asyncio.gather(*map(visit, range(VIEWERS)))
+
+    assert run(everybody()) == [CLICKS + 1] * VIEWERS
+    assert run(connected(app, 0)) == 0
+
+
+def test_long_texts_from_all_at_once_are_all_answered(app: App) -> None:
+    async def ask(number: int) -> str:
+        async with Viewer(app.host) as viewer:
+            await viewer.open(source=word(number))
+            await viewer.type(source=word(200 + number, LONGEST - 1))
+            return viewer.labels["source"]
+
+    async def everybody() -> list[str]:
+        return await asyncio.gather(*map(ask, range(VIEWERS)))
+
+    assert all(f"{LONGEST} of {LONGEST} tokens" in label for label in run(everybody()))
+
+
+@PROC
+def test_viewers_who_leave_in_the_midst_of_it_leave_no_work_behind(app: App) -> None:
+    async def leave() -> None:
+        crowd = [Viewer(app.host) for _ in range(VIEWERS)]
+        for viewer in crowd:
+            await viewer.open(source="a")
+        for number, viewer in enumerate(crowd):
+            await viewer.ask(source=word(300 + number, LONGEST - 1))
+        for viewer in crowd:
+            await viewer.vanish()
+        assert await connected(app, 0) == 0
+
+    async def look() -> None:
+        async with Viewer(app.host) as viewer:
+            await viewer.open(source="b")
+            await viewer.type(source=word(400, LONGEST - 1))  # the queue is empty: this is answered
+
+    run(leave())
+    run(look())
+    end = time.monotonic() + 60
+    while True:  # until nothing is computed for a second; it would be, if the thirty were still waiting
+        before = sample(app.pid).cpu
+        time.sleep(1)
+        if sample(app.pid).cpu - before < 0.1:
+            break
+        assert time.monotonic() < end, "the process goes on working for nobody"
+
+
+def test_who_reads_nothing_stops_nobody(app: App) -> None:
+    async def crowd() -> None:
+        async with Viewer(app.host) as viewer:
+            deaf = Viewer(app.host)
+            await deaf.open(source=word(1, LONGEST - 1))
+            await viewer.open(source="a")
+            for number in range(20):
+                deaf.large.clear()
+                await deaf.ask()
+                await viewer.type(source=word(500 + number))
+            await deaf.vanish()
+
+    run(crowd())
+
+
+def test_an_error_on_a_page_is_an_error_of_the_viewer(app: App) -> None:
+    async def ask() -> None:
+        async with Viewer(app.host) as viewer:
+            await viewer.open(source="a")
+            await viewer.type(source=word(1, LONGEST))
+
+    with pytest.raises(ViewerError, match=f"{LONGEST + 1} tokens"):
+        run(ask())
+
+
+def test_every_cache_is_bounded() -> None:
+    """By a number of entries; without one it must take no arguments, so that it keeps a single object."""
+    found = 0
+    for path in sorted((ROOT / "pages").rglob("*.py")):
+        for one in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not isinstance(one, ast.FunctionDef):
+                continue
+            for mark in one.decorator_list:
+                text = ast.unparse(mark)
+                if text.split("(")[0] not in ("st.cache_resource", "st.cache_data", "lru_cache", "cache"):
+                    continue
+                found += 1
+                alone = not (one.args.args or one.args.kwonlyargs or one.args.vararg or one.args.kwarg)
+                bounds = [word for word in getattr(mark, "keywords", []) if word.arg in ("max_entries", "maxsize")]
+                assert alone or any(isinstance(word.value, ast.Constant) and word.value.value for word in bounds), (
+                    f"{path.name}: {one.name} keeps as many entries as anybody asks for"
+                )
+    assert found > 10
+
+
+def test_growth_by_hand() -> None:
+    samples = [Sample(second, memory, 1, 1, 0.0) for second, memory in ((0, 10.0), (1, 12.0), (2, 11.0), (3, 13.0))]
+    assert slope(samples) == pytest.approx(0.8)
+    assert slope(samples[:1]) == 0.0
+
+
+@PROC
+def test_a_process_is_read() -> None:
+    found = sample(os.getpid())
+    assert found.memory > 10 and found.threads >= 1 and found.files >= 3 and found.cpu > 0
+
+
+def a_crowd(times: dict[str, list[float]], sizes: list[float]) -> Crowd:
+    """A crowd that has clicked. times: page -> milliseconds; sizes: MB, one a second."""
+    found = Crowd(App("localhost:1", 1), transformer.load("reverse"), [], 2.0)
+    found.runs = {page: [Run(one, 20_000, 100) for one in many] for page, many in times.items()}
+    found.samples = [Sample(second, size, 5, 30, 0.1 * second) for second, size in enumerate(sizes)]
+    return found
+
+
+def test_the_tables_judge_by_hand() -> None:
+    crowd = a_crowd({NEW: [900.0], "": [10.0] * 19 + [500.0], "lab": [10.0, 101.0]}, [500.0, 530.0, 549.0, 560.0])
+    by_page = {row.cells[:2]: row for row in load.clicks(crowd, 10).rows}
+    assert by_page["Heads", "a click"].cells[2:6] == ("20", "10", "10", "500") and by_page["Heads", "a click"].good
+    assert by_page["Lab", "a click"].good is False and by_page["all", NEW].good is None
+    assert by_page["all", "a click"].cells[2] == "22" and by_page["all", "a click"].good is False
+    memory = load.holds(crowd.samples, crowd, 0).rows[0]
+    assert memory.good is False and memory.cells[1:5] == ("500", "560", "500", "560")
+    assert load.holds(a_crowd({NEW: []}, [500.0, 540.0, 500.0]).samples, crowd, 0).rows[0].good
+
+
+def test_what_happens_is_judged_by_hand() -> None:
+    rush = Rush([100.0, 200.0, 150.0, 400.0], 4.0, 0)
+    assert rush.overtaken == 0 and Rush([300.0, 310.0, 100.0], 4.0, 0).overtaken == 1
+    left, calm, late = Left([0.2] + [0.0] * 9, 0.0, 0, 1.0), Beside([10.0], 0.0), Beside([150.0], 0.0)
+    verdicts = [row.good for row in load.happenings(rush, left, calm, late, 30, 3).rows]
+    assert verdicts == [True, None, None, None, True, None, True, True, False]
+    lost = load.happenings(Rush([1.0], 4.0, 1), Left([2.0] * 10, 0.0, 3, 1.0), calm, calm, 30, 3)
+    assert [row.good for row in lost.rows] == [False, None, None, None, False, None, False, True, True]

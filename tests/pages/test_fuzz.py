@@ -1,0 +1,150 @@
+"""Whole pages with hostile links, hostile typing and damaged checkpoints; see tests/fuzz."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import streamlit as st
+
+from tests.fuzz import folders, pages
+from tests.fuzz.common import PATHS, repeat
+from tests.fuzz.guard import watched
+from tests.support.build import tiny_pretrained
+from transformer.tracing.export import npz
+from transformer.view.page import html_page
+from transformer.view.state import View
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the damage is that of Unix")
+SENTENCE = {"source": "ka lo mi", "target": "mi nu"}
+# Every part of every page that draws something of its own.
+PARTS = {
+    "heads": ("",),
+    "lab": ("", "measures", "leak", "scaling", "softmax"),
+    "positions": ("", "distance", "learned", "order", "lab"),
+    "embeddings": ("", "neighbours", "map", "residual", "lens", "output"),
+    "feedforward": ("", "neurons", "nonlinearity", "knock"),
+    "anatomy": ("", "compare", "before"),
+    "training": ("",),
+    "model": ("",),
+}
+
+
+@pytest.fixture(autouse=True)
+def forgotten() -> Iterator[None]:
+    """What one test's folders held is not another's."""
+    st.cache_resource.clear()
+    yield
+    st.cache_resource.clear()
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_any_link_and_any_typing_give_a_page(part: int) -> None:
+    repeat("pages", pages.case, range(part * 15, part * 15 + 15))
+
+
+@pytest.mark.parametrize("part", range(2))
+def test_a_damaged_checkpoint_leaves_the_others_alone(part: int) -> None:
+    repeat("damaged", pages.damaged_case, range(part * 12, part * 12 + 12))
+
+
+@pytest.mark.parametrize("page", pages.PAGES)
+def test_every_page_says_why_a_checkpoint_cannot_be_opened(page: str, tmp_path: Path) -> None:
+    folders.write(tmp_path / "bad", {**folders.base(), folders.WEIGHTS: b"x" * 99})
+    folders.write(tmp_path / "good", dict(folders.base()))
+    with pages.surroundings(tmp_path):
+        app = pages.opened(page, {"checkpoint": "bad"}).run()
+        pages.check(app)
+        (said,) = pages.messages(app)
+        assert "cannot be opened: model.safetensors is no complete safetensors file; copy it again." in said
+        app.selectbox(key="checkpoint").select("good").run()
+        pages.check(app)
+        assert "cannot be opened" not in " ".join(pages.messages(app))
+
+
+def test_a_link_names_no_file_outside_the_checkpoint_folders(tmp_path: Path) -> None:
+    """Only what the menu offers is opened, whatever stands in the link: nothing else is even looked at."""
+    folders.write(tmp_path / "inside" / "good", dict(folders.base()))
+    folders.write(tmp_path / "outside" / "secret", dict(folders.base()))
+    outside = str(tmp_path / "outside" / "secret")
+    (tmp_path / "inside" / "notes").symlink_to(tmp_path / "outside")  # a folder without a config.json is none
+    asked = [
+        outside,
+        outside + "/",
+        "../outside/secret",
+        "good/../../outside/secret",
+        "notes/secret",
+        "notes/../notes/secret",
+    ]
+    asked += [one.replace("/", "%2f") for one in asked[1:4]] + [one.replace("/", "\\") for one in asked[2:4]]
+    asked += [asked[3].replace(".", "%2e"), outside + "\0", "good\0" + outside, "file://" + outside]
+    touched: list[str] = []
+
+    def look(event: str, given: tuple[object, ...]) -> None:
+        if event in ("open", "os.listdir", "os.scandir") and active and "secret" in os.fsdecode(str(given[0])):
+            touched.append(str(given[0]))
+
+    active = True
+    sys.addaudithook(look)
+    try:
+        with pages.surroundings(tmp_path / "inside"):
+            for one in (*asked, *PATHS[::3]):
+                app = pages.opened("model", {"checkpoint": one[:3_000]}).run()
+                pages.check(app)
+                names = app.selectbox(key="checkpoint").options
+                assert app.selectbox(key="checkpoint").value in names and not {"secret", "notes"} & set(names)
+                if one not in names:
+                    assert "The link asks for the checkpoint" in pages.messages(app)[0], one
+    finally:
+        active = False
+    assert not touched
+
+
+@pytest.mark.parametrize("name", [folders.CARD, folders.LOG, folders.EXAMPLES])
+def test_what_is_shown_of_a_checkpoint_lies_in_it(name: str, tmp_path: Path) -> None:
+    """A folder from anywhere may bring a symbolic link to a file of the server; that is not shown to visitors."""
+    secret = {
+        folders.CARD: "SECRET",
+        folders.LOG: "step,loss\n1,77.125\n",
+        folders.EXAMPLES: json.dumps([{"title": "SECRET", "look": "SECRET", "source": "SECRET"}]),
+    }[name]
+    (tmp_path / "secret").write_text(secret)
+    for folder, link in (("out", "../secret"), ("absolute", str(tmp_path / "secret"))):
+        folders.write(tmp_path / "all" / folder, dict(folders.base()))
+        (tmp_path / "all" / folder / name).unlink()
+        (tmp_path / "all" / folder / name).symlink_to(link)
+        with pages.surroundings(tmp_path / "all"):
+            for page in ("heads", "model"):
+                app = pages.opened(page, {"checkpoint": folder}).run()
+                pages.check(app)
+                shown = json.dumps(
+                    [str(one.proto) for kind in ("html", "markdown", "bidi_component") for one in app.get(kind)]
+                )
+                assert "SECRET" not in shown and "77.125" not in shown
+                assert "SECRET" not in str(pages.address(app))
+
+
+def test_nothing_a_visitor_does_writes_to_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every part of every page, with switches, typing, a damaged checkpoint: no file is opened for writing, no folder
+    made, nothing renamed or removed, no process started, by Python code in this process. The downloads are made too."""
+    trace = tiny_pretrained().trace("ka lo mi", limit=12)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # Python's own, of what is imported for the first time
+    folders.write(tmp_path / "good", dict(folders.base()))
+    folders.write(tmp_path / "bad", {**folders.base(), folders.TOKENIZER: b"x"})
+    with pages.surroundings(tmp_path):
+        pages.opened("heads", SENTENCE).run()  # what Python and Streamlit do once, at their start, is not a visitor's
+        with watched() as watch:
+            for page, parts in PARTS.items():
+                for part in parts:
+                    asked = {**SENTENCE, "checkpoint": "good", "zero": "cross.1.1", **({"part": part} if part else {})}
+                    app = pages.opened(page, asked).run()
+                    pages.check(app)
+                    if app.text_input:
+                        pages.check(app.text_input(key="source").set_value("nu nu").run())
+            pages.check(pages.opened("heads", {"checkpoint": "bad"}).run())
+            assert npz(trace) and html_page(trace, View())
+    assert watch.found == []

@@ -1,0 +1,164 @@
+"""Runs of the page of training in words: their names, and what the paper predicts beside what happened."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pages.training.descriptions import differences_words, labels, phrase, summary, title
+from pages.training.findings import rows
+from pages.training.runs import Watched
+from tests.support.fake_workshop import Run
+from transformer.live_training.experiment import Experiment
+from transformer.live_training.findings import PREDICTIONS
+from transformer.live_training.frames import Frame, Opening
+from transformer.live_training.presets import PRESETS
+
+BASE = PRESETS["reverse"]
+WAITING = Watched(Run(BASE, "f" * 12, "waiting"), BASE)  # type: ignore[arg-type]
+
+
+# -- words ----------------------------------------------------------------------------------------------------------
+
+
+def test_runs_are_named_by_what_differs_from_the_first() -> None:
+    found = [BASE, replace(BASE, causal=False), replace(BASE, seed=2, heads=1), BASE, replace(BASE, causal=False)]
+    assert labels(found, BASE) == [
+        "reverse",
+        "no causal mask",
+        "one head, seed 2",
+        "the same again",
+        "no causal mask (2)",
+    ]
+    wide = replace(BASE, d_k=256, scaling=False)
+    assert labels([wide, replace(wide, scaling=True)], BASE) == ["reverse, d_k 256, not scaled", "scaled"]
+    assert differences_words(BASE, replace(BASE, causal=False)) == ["with the causal mask"]
+    assert title(replace(BASE, task="sort", steps=7), BASE) == "sort"
+    assert summary(BASE, BASE).startswith("reverse, 26 symbols, length 10, 2 + 2 layers, 4 heads, d_model 64")
+    changed = replace(BASE, causal=False, heads=1, dropout=0.1)
+    assert summary(changed, BASE).endswith("seed 1, no causal mask, dropout 0.1") and "one head" in summary(
+        changed, BASE
+    )
+
+
+@pytest.mark.parametrize("name", [one for one in BASE.to_dict() if one not in ("pairs",)])
+def test_every_field_has_words(name: str) -> None:
+    others = {"task": "sort", "shift": 5, "positions": "none", "norm": "none", "activation": "gelu", "d_k": 8}
+    value = getattr(BASE, name)
+    other = others.get(name, not value if isinstance(value, bool) else value + 2 if isinstance(value, int) else 0.5)
+    task = {"task": "shift"} if name == "shift" else {}
+    changes = {"shortest": {"shortest": 8}, "heads": {"heads": 2}, "d_model": {"d_model": 128}}.get(name, {name: other})
+    changed = replace(BASE, **task, **changes)
+    said = phrase(name, changed)
+    assert said and "{" not in said and said != phrase(name, replace(BASE, **task))
+    assert said in differences_words(changed, replace(BASE, **task))
+
+
+# -- findings -------------------------------------------------------------------------------------------------------
+
+OPENING = Opening("ab", "ba", ("a", "b", "</s>"), ("<s>", "b", "a"), ("b", "a", "</s>"), 1, 1, (0, 400), 9, 100, ())
+
+
+def made(
+    experiment: Experiment, exact: float, forced: float, loss: float, number: int = 0, reason: str = "steps"
+) -> Watched:
+    """A run whose last frame says so; every weight is 85 of 255, a third."""
+    weights = bytes([85] * OPENING.frame_bytes)
+    frames = [
+        Frame(0, 0.0, 0.0, None, 4.0, 0.0, 0.0, (), (), weights),
+        Frame(200, 2.0, 0.0, 1.0, loss, forced, exact, (), (), weights),
+        Frame(experiment.steps, 4.0, 0.0, 1.0, loss, forced, exact, (), (), weights),
+    ]
+    run = Run(experiment, f"{number:012x}", "done" if reason else "training", 0, reason, "", OPENING, frames)
+    return Watched(run, experiment)  # type: ignore[arg-type]
+
+
+GOOD = made(BASE, 1.0, 1.0, 0.01)
+
+
+def row(other: Watched, first: Watched = GOOD) -> dict[str, Any]:
+    (found,) = rows([first, other], labels([first.experiment, other.experiment], BASE))
+    return found
+
+
+def test_as_the_paper_predicts() -> None:
+    found = row(made(PRESETS["no-mask"], 0.0, 1.0, 0.002, 1))
+    assert found["run"] == f"{1:012x}" and found["title"] == "no causal mask"
+    assert found["section"] == "3.2.3" and found["verdict"] == "as predicted"
+    assert found["predicts"].startswith("Without the mask every place sees the token it is to predict")
+    assert found["happened"] == (
+        "Free-running 0 % right, reverse: 100 %. Teacher-forced 100 %, against 100 %. Loss on unseen inputs 0.0020, "
+        "against 0.0100. reverse has 95 % right from step 200 on, this one never had."
+    )
+
+
+def test_where_it_differs_the_page_says_so() -> None:
+    found = row(made(PRESETS["no-positions"], 0.992, 1.0, 0.05, 1))
+    assert found["verdict"] == "differs" and found["section"] == "3.5"
+    assert "Free-running 99.2 % right" in found["happened"]
+    assert "95 % right from step 200 on, against 200." in found["happened"]
+
+
+def test_while_it_trains_and_what_ended_early_is_open() -> None:
+    found = row(made(PRESETS["no-mask"], 0.0, 1.0, 0.002, 1, ""))
+    assert found["verdict"] == "open" and found["happened"].startswith("So far, at step 400: free-running 0 % right")
+    found = row(made(PRESETS["no-mask"], 0.0, 1.0, 0.002, 1, "stopped"))
+    assert found["verdict"] == "open" and found["happened"].startswith("It ended early, at step 400: ")
+
+
+def test_what_lies_in_between_is_open() -> None:
+    found = row(made(PRESETS["no-positions"], 0.0, 0.0, 0.5, 1), made(BASE, 0.7, 0.7, 0.1))
+    assert found["verdict"] == "open" and found["happened"].endswith("Too little was learned to tell.")
+
+
+def test_several_things_at_once_cannot_be_told_apart() -> None:
+    found = row(made(replace(BASE, causal=False, positions="none"), 0.0, 1.0, 0.5, 1))
+    assert found["verdict"] == "open" and not found["section"]
+    assert found["predicts"] == (
+        "2 things differ at once (no causal mask, no positions): which of them did what cannot be told apart."
+    )
+
+
+def test_of_what_the_paper_does_not_speak() -> None:
+    found = row(made(replace(BASE, batch=8), 1.0, 1.0, 0.01, 1))
+    assert found["verdict"] == "open" and found["predicts"] == (
+        "Nothing: the paper does not speak of this (8 inputs a step)."
+    )
+    found = row(made(replace(BASE, seed=2), 1.0, 1.0, 0.01, 1))
+    assert found["predicts"] == "Nothing: the same experiment from other random numbers. What differs is chance."
+
+
+def test_scaling_tells_how_sharp_attention_begins() -> None:
+    first = made(PRESETS["wide"], 1.0, 1.0, 0.01)
+    found = row(made(PRESETS["wide-unscaled"], 0.2, 0.2, 1.0, 1), first)
+    assert found["section"] == "3.2.1" and found["verdict"] == "as predicted"
+    assert "Before the first step the largest weight of a row was 0." in found["happened"]
+
+
+def test_every_prediction_has_its_words() -> None:
+    seen = set()
+    for changes in (
+        {"causal": False}, {"positions": "none"}, {"positions": "learned"}, {"scaling": False}, {"heads": 1},
+        {"d_k": 4}, {"layers": 1}, {"dropout": 0.2}, {"smoothing": 0.1}, {"residual": False}, {"norm": "none"},
+    ):  # fmt: skip
+        found = row(made(replace(BASE, **changes), 0.0, 0.0, 1.0, 1))
+        assert found["predicts"].endswith(".") and found["section"], changes
+        seen.add(found["predicts"])
+    assert len(seen) == 11 and len(PREDICTIONS) == 12  # and scaling of a wide head
+
+
+def test_runs_without_a_frame_are_left_out() -> None:
+    assert rows([], []) == [] and rows([GOOD], ["reverse"]) == []
+    assert rows([GOOD, WAITING], ["reverse", "the same again"]) == []
+    assert rows([WAITING, GOOD], ["reverse", "the same again"]) == []
+    (found,) = rows([GOOD, WAITING, made(PRESETS["no-mask"], 0.0, 1.0, 0.002, 2)], ["a", "b", "c"])
+    assert found["title"] == "c" and found["run"] == f"{2:012x}"
+
+
+def test_no_text_is_glued_from_pieces_with_braces() -> None:
+    for other in (made(PRESETS[name], 0.5, 0.5, 0.5, 1) for name in PRESETS if name != "reverse"):
+        found = row(other)
+        assert not re.search(r"[{}]", found["predicts"] + found["happened"])

@@ -1,0 +1,394 @@
+"""The page of training as a script: form, link, runs and commands, with a workshop that trains nothing; and one short
+run of the real one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import streamlit as st
+from streamlit.testing.v1 import AppTest
+
+from pages.frame.state import OPTIONS
+from pages.runtime import session_models
+from pages.training import presets, runs
+from tests.fuzz.folders import base
+from tests.pages.frame.test_frame import address, folder, sentences
+from tests.pages.runtime.test_session_models import menu
+from tests.support.app import app_test
+from tests.support.fake_workshop import Run, Shop
+from transformer.checkpoints.archive import zipped
+from transformer.live_training import workshop
+from transformer.live_training.experiment import Experiment
+from transformer.live_training.presets import PRESETS, partner
+
+__all__ = ["folder"]  # the fixture
+
+BASE = PRESETS["reverse"]
+
+
+@pytest.fixture
+def shop(monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
+    found = Shop()
+    monkeypatch.setattr(workshop, "_shared", [found])
+    st.cache_resource.clear()
+    yield found
+    st.cache_resource.clear()
+
+
+@pytest.fixture
+def start(folder: Path) -> Callable[..., AppTest]:
+    def opened(**params: str) -> AppTest:
+        app = app_test("training")
+        app.query_params.update(params)
+        return app.run()
+
+    return opened
+
+
+def press(app: AppTest, key: str = "training_train") -> AppTest:
+    return app.button(key).click().run()
+
+
+def command(app: AppTest, run: Run, do: str) -> AppTest:
+    """As the picture in the browser sends it."""
+    app.session_state["training"] = {"command": {"run": run.id, "do": do, "have": {}, "n": 1}}
+    app.run()
+    del app.session_state["training"]
+    return app
+
+
+def follow(app: AppTest, run: Run, page: str) -> AppTest:
+    """The link from a run that ended to its model on another page."""
+    links = [one for one in app.page_link if run.id in one.proto.query_string]
+    assert [one.label for one in links] == ["Heads", "Lab", "Positions", "Feed-forward", "Anatomy"]
+    assert {one.proto.query_string for one in links} == {f"open={run.id}"}
+    app.query_params["open"] = run.id
+    return app.switch_page(page).run()
+
+
+def chosen(app: AppTest, shop: Shop) -> Experiment:
+    """What Train would train."""
+    count = len(shop.runs)
+    press(app)
+    assert len(shop.runs) == count + 1
+    return shop.runs[-1].experiment
+
+
+def said(app: AppTest) -> str:
+    return " ".join(one.proto.body for one in app.get("html") if "<style" not in one.proto.body)
+
+
+# -- the form -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", presets.names())
+def test_every_preset_has_words_and_trains_what_it_says(start: Callable[..., AppTest], shop: Shop, name: str) -> None:
+    assert presets.label(name) != name and presets.look_for(name)[-1] in ".?"
+    app = start(preset=name)
+    assert not app.exception and not sentences(app)
+    assert app.button_group("training_preset").value == name
+    if name == presets.OWN:
+        assert app.button("training_train").disabled
+        return
+    assert chosen(app, shop) == PRESETS[name]
+    other = partner(name)
+    fresh = start(preset=name)
+    if other is None:
+        assert "training_both" not in [one.key for one in fresh.button]
+    else:
+        press(fresh, "training_both")
+        assert [one.experiment for one in shop.runs[-2:]] == [PRESETS[other], PRESETS[name]]
+
+
+def test_it_is_said_beforehand_what_it_takes(start: Callable[..., AppTest], shop: Shop) -> None:
+    shop.running = 1
+    app = start()
+    assert f"{BASE.steps} steps" in said(app) and "at most 60 s" in said(app)
+    assert "1 of 2 trainings run now: it begins at once." in said(app) and shop.prepared == 1
+    shop.running, shop.waiting = 2, 3
+    assert "2 of 2 trainings run now, 3 wait in the line." in said(app.run())
+
+
+def test_what_is_changed_of_a_preset_is_said(start: Callable[..., AppTest], shop: Shop) -> None:
+    """What to look for holds no more; other steps and seeds change nothing of that."""
+    assert presets.look_for("reverse") in said(start(steps="9", seed="3")).replace("&#x27;", "'")
+    app = start(mask="off", heads="2")
+    assert "Reverse, changed: 2 heads, no causal mask." in said(app)
+    assert "seed 1, no causal mask; at most 60 s." in said(app)
+
+
+def test_a_preset_gives_up_what_was_changed_before(start: Callable[..., AppTest], shop: Shop) -> None:
+    app = start(heads="2", seed="9")
+    assert chosen(app, shop) == replace(BASE, heads=2, seed=9)
+    app.button_group("training_preset").set_value("no-mask").run()
+    assert chosen(app, shop) == PRESETS["no-mask"] and "heads" not in address(app)
+    assert app.number_input("training_heads").value == PRESETS["no-mask"].heads
+
+
+CHANGES: list[tuple[str, str, dict[str, Any]]] = [
+    ("task=sort", "selectbox", {"task": "sort"}),
+    ("alphabet=5", "number_input", {"alphabet": 5}),
+    ("shortest=4", "number_input", {"shortest": 4}),
+    ("longest=12", "number_input", {"longest": 12}),
+    ("layers=1", "number_input", {"layers": 1}),
+    ("heads=8", "number_input", {"heads": 8}),
+    ("d_model=32", "number_input", {"d_model": 32}),
+    ("d_ff=77", "number_input", {"d_ff": 77}),
+    ("d_k=33", "number_input", {"d_k": 33}),
+    ("scaled=off", "toggle", {"scaling": False}),
+    ("mask=off", "toggle", {"causal": False}),
+    ("residual=off", "toggle", {"residual": False}),
+    ("encoding=none", "selectbox", {"positions": "none"}),
+    ("norm=pre", "selectbox", {"norm": "pre"}),
+    ("activation=gelu", "selectbox", {"activation": "gelu"}),
+    ("steps=77", "number_input", {"steps": 77}),
+    ("batch=7", "number_input", {"batch": 7}),
+    ("rate=0.0125", "number_input", {"peak_rate": 0.0125}),
+    ("warmup=0", "number_input", {"warmup": 0}),
+    ("smoothing=0.1", "number_input", {"smoothing": 0.1}),
+    ("dropout=0.25", "number_input", {"dropout": 0.25}),
+    ("seed=123", "number_input", {"seed": 123}),
+]
+
+
+@pytest.mark.parametrize("link, kind, fields", CHANGES, ids=[link for link, _, _ in CHANGES])
+def test_every_field_goes_into_the_link_and_comes_back(
+    start: Callable[..., AppTest], shop: Shop, link: str, kind: str, fields: dict[str, Any]
+) -> None:
+    """Typed it stands in the address; the address opens the same experiment, whose seed gives the same result."""
+    wanted = replace(BASE, **fields)
+    name, value = link.split("=")
+    app = start()
+    widget = getattr(app, kind)(f"training_{name}")
+    assert widget.proto.help  # one line for each
+    given = {"toggle": value == "on", "selectbox": value}.get(kind, next(iter(fields.values())))
+    widget.set_value(given).run()
+    assert not app.exception and not sentences(app)
+    assert address(app)[name] == value
+    assert chosen(app, shop) == wanted
+    again = start(**address(app))
+    assert not sentences(again) and address(again) == address(app) and chosen(again, shop) == wanted
+
+
+def test_every_field_of_the_link_is_tested() -> None:
+    tested = {link.split("=")[0] for link, _, _ in CHANGES}
+    assert tested | {"preset", "shift"} == set(OPTIONS["training"])
+
+
+def test_shift_is_asked_for_where_it_is_used(start: Callable[..., AppTest], shop: Shop) -> None:
+    app = start(preset="shift", shift="5")
+    assert chosen(app, shop) == replace(PRESETS["shift"], shift=5)
+    assert "training_shift" not in [one.key for one in start().number_input]
+
+
+@pytest.mark.parametrize(
+    "asked, name, shown",
+    [("heads=99", "heads", 8), ("steps=x", "steps", BASE.steps), ("rate=7", "peak_rate", 1.0),
+     ("rate=nan", "peak_rate", BASE.peak_rate), ("rate=1e400", "peak_rate", BASE.peak_rate),
+     ("dropout=-1", "dropout", 0.0), ("dropout=1e9", "dropout", 0.9),
+     ("mask=perhaps", "causal", True), ("norm=<b>", "norm", "post"), ("task=x", "task", "reverse"),
+     ("seed=9999999999999", "seed", 999_999)],
+)  # fmt: skip
+def test_what_a_link_cannot_ask_for_is_said(
+    start: Callable[..., AppTest], shop: Shop, asked: str, name: str, shown: Any
+) -> None:
+    link, value = asked.split("=")
+    app = start(**{link: value})
+    assert not app.exception and f"The link asks for {link} " in sentences(app) and "<b>" not in sentences(app)
+    assert getattr(chosen(app, shop), name) == shown
+    assert not sentences(app)  # said once, and the address is mended
+    assert not sentences(start(**address(app)))
+
+
+def test_an_unknown_preset_is_said(start: Callable[..., AppTest], shop: Shop) -> None:
+    app = start(preset="none")
+    assert "The link asks for preset " in sentences(app) and chosen(app, shop) == BASE
+
+
+@pytest.mark.parametrize(
+    "params, words",
+    [
+        ({"heads": "3"}, "D_model is 64 with 3 heads; choose an even d_model that the heads divide"),
+        ({"shortest": "12"}, "Inputs of 12 to 10 symbols were asked for"),
+        ({"alphabet": "2", "longest": "1", "shortest": "1"}, "2 symbols make 2 different inputs of length 1"),
+        ({"layers": "6", "d_model": "256", "d_k": "512", "heads": "8"}, "are trained here, so choose fewer layers"),
+    ],
+)
+def test_what_cannot_be_trained_is_one_sentence_and_stays_typed(
+    start: Callable[..., AppTest], shop: Shop, params: dict[str, str], words: str
+) -> None:
+    app = start(**params)
+    assert not app.exception and words in sentences(app)
+    assert app.button("training_train").disabled and not shop.runs
+    for name, value in params.items():
+        assert app.number_input(f"training_{name}").value == int(value) and address(app)[name] == value
+
+
+def test_own_pairs_stay_in_the_session(start: Callable[..., AppTest], shop: Shop) -> None:
+    app = start(preset="own")
+    assert "Paste your pairs" in said(app)
+    typed = "a, b\n<b>c</b>"
+    app.text_area("training_pairs").set_value(typed).run()
+    assert "Line 2, " in sentences(app) and "<b>" not in sentences(app)
+    assert app.text_area("training_pairs").value == typed and app.button("training_train").disabled
+    pairs = "\n".join(f"{'x' * n}y, {'z' * n}" for n in range(1, 21))
+    app.text_area("training_pairs").set_value(pairs).run()
+    assert not sentences(app) and "z" not in str({k: v for k, v in address(app).items() if k != "source"})
+    found = chosen(app, shop)
+    assert found.task == "own" and len(found.pairs) == 20 and found.pairs[0] == ("xy", "z")
+    app.switch_page("pages/model/page.py").run()
+    app.switch_page("pages/training/page.py").run()
+    assert app.text_area("training_pairs").value == pairs
+    assert start(**address(app)).text_area("training_pairs").value == ""  # another session has its own
+
+
+def test_a_server_that_trains_nothing_says_so(start: Callable[..., AppTest], shop: Shop) -> None:
+    shop.most = 0
+    app = start()
+    assert "This server trains no models" in said(app) and app.button("training_train").disabled
+
+
+# -- runs -----------------------------------------------------------------------------------------------------------
+
+
+def test_four_runs_are_kept_and_the_oldest_that_ended_makes_room(start: Callable[..., AppTest], shop: Shop) -> None:
+    """But for the first, which the others are compared with."""
+    app = start()
+    for seed in range(1, 5):
+        app.number_input("training_seed").set_value(seed).run()
+        press(app)
+    app.number_input("training_seed").set_value(5).run()
+    press(app)
+    assert len(shop.runs) == 4
+    assert "4 runs of yours train or wait; stop or remove one of them first." in sentences(app)
+    shop.runs[0].end()
+    shop.runs[2].end()
+    press(app)
+    kept = [one.run for one in app.session_state[runs.RUNS]]
+    assert kept == [shop.runs[0], shop.runs[1], shop.runs[3], shop.runs[4]]
+    assert "seed 3 made room, for 4 runs are shown at most" in sentences(app)
+
+
+def test_what_the_workshop_refuses_is_a_sentence(start: Callable[..., AppTest], shop: Shop) -> None:
+    app = start()
+    shop.refuses = "100 runs wait already, as many as may; train in a few minutes"
+    press(app)
+    assert "100 runs wait already, as many as may; train in a few minutes." in sentences(app)
+    assert app.session_state[runs.RUNS] == []
+
+
+def test_a_run_that_is_refused_costs_no_other(start: Callable[..., AppTest], shop: Shop) -> None:
+    app = start()
+    for _ in range(4):
+        press(app)
+        shop.runs[-1].end()
+    shop.refuses = "no"
+    press(app)
+    assert [one.run for one in app.session_state[runs.RUNS]] == shop.runs
+
+
+def test_commands_of_the_picture(start: Callable[..., AppTest], shop: Shop) -> None:
+    app = press(start())
+    (run,) = shop.runs
+    for do in ("pause", "go", "stop"):
+        command(app, run, do)
+    assert run.told == ["pause", "go", "stop"]
+    command(app, run, "again")
+    assert shop.runs[1].experiment == replace(run.experiment, seed=run.experiment.seed + 1)
+    assert [one.run for one in app.session_state[runs.RUNS]] == shop.runs
+    command(app, run, "remove")
+    assert [one.run for one in app.session_state[runs.RUNS]] == shop.runs[1:] and run.told[-1] == "stop"
+    command(app, run, "stop")  # a run that is gone
+    command(app, shop.runs[1], "burn")
+    assert not app.exception and shop.runs[1].told == []
+
+
+def test_a_run_that_ended_is_a_model_of_every_page(start: Callable[..., AppTest], shop: Shop) -> None:
+    app = press(start(preset="no-mask"))
+    (run,) = shop.runs
+    assert menu(app.run()) == menu(app) and "mine/reverse, no causal mask" not in menu(app)
+    run.end(zipped(base(), "x"))
+    app.switch_page("pages/model/page.py").run()  # who looks at another page finds it there
+    assert "mine/reverse, no causal mask" in menu(app)
+    app.switch_page("pages/training/page.py").run()
+    assert not app.exception and len(app.get("download_button")) == 2
+    assert (
+        follow(app, run, "pages/heads/page.py").session_state["headscope"].checkpoint == "mine/reverse, no causal mask"
+    )
+    assert "open" not in app.query_params and not sentences(app)
+    app.switch_page("pages/training/page.py").run()
+    command(app, run, "remove")
+    assert "mine/reverse, no causal mask" in menu(app.run())
+
+
+def test_a_run_that_was_stopped_says_so_in_its_name(start: Callable[..., AppTest], shop: Shop) -> None:
+    app = press(start())
+    shop.runs[0].end(zipped(base(), "x"), "stopped")
+    shop.runs[0].step = 77
+    app.run()
+    assert list(app.session_state[session_models.KEY]) == ["mine/reverse, 77 steps"]
+
+
+def test_a_model_that_made_room_is_opened_again(start: Callable[..., AppTest], shop: Shop) -> None:
+    app = press(start())
+    shop.runs[0].end(zipped(base(), "x"))
+    app.run()
+    app.session_state[session_models.KEY] = {}
+    follow(app, shop.runs[0], "pages/lab/page.py")
+    assert not app.exception and app.session_state["headscope"].checkpoint == "mine/reverse"
+
+
+def test_a_link_to_a_run_of_another_session_is_a_sentence(start: Callable[..., AppTest], shop: Shop) -> None:
+    app = press(start())
+    shop.runs[0].end(zipped(base(), "x"))
+    app.run()
+    before = app.session_state["headscope"].checkpoint
+    app.query_params["open"] = "<b>x</b>"
+    app.switch_page("pages/lab/page.py").run()
+    assert "The link leads to the model of a run that is not on your Training page" in sentences(app)
+    assert not app.exception and app.session_state["headscope"].checkpoint == before
+    assert "The link leads" not in sentences(app.run()) and "open" not in app.query_params
+
+
+def test_a_model_that_cannot_be_opened_is_a_sentence(start: Callable[..., AppTest], shop: Shop) -> None:
+    app = press(start())
+    shop.runs[0].end(b"x")
+    app.run()
+    assert not app.exception and "The model of reverse cannot be opened: the file is no zip" in sentences(app)
+    assert len(app.get("download_button")) == 1  # the recipe
+
+
+def test_the_recipe_of_own_pairs_is_a_zip_with_them(start: Callable[..., AppTest], shop: Shop) -> None:
+    app = start(preset="own")
+    app.text_area("training_pairs").set_value("\n".join(f"{'x' * n}y, {'z' * n}" for n in range(1, 21))).run()
+    press(app)
+    shop.runs[0].end()
+    app.run()
+    (found,) = app.get("download_button")
+    assert found.proto.label == "Recipe" and not app.exception
+
+
+def test_a_real_run_from_the_button_to_the_lab(
+    start: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch, folder: Path
+) -> None:
+    real = workshop.Workshop(1, 60)
+    monkeypatch.setattr(workshop, "_shared", [real])
+    try:
+        app = press(start(steps="6"))
+        (one,) = app.session_state[runs.RUNS]
+        end = time.monotonic() + 120
+        while not one.run.ended and time.monotonic() < end:
+            time.sleep(0.1)
+        assert one.run.reason == "steps" and one.run.step == 6, one.run.error
+        app.run()
+        assert not app.exception and menu(app)[-1] == "mine/reverse"
+        app.selectbox(key="checkpoint").select("mine/reverse").run()
+        app.switch_page("pages/lab/page.py").run()
+        assert not app.exception and address(app)["checkpoint"] == "mine/reverse"
+    finally:
+        real.close()

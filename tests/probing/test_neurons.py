@@ -1,0 +1,147 @@
+"""Neurons over many sentence pairs: the numbers of a plain loop over traces, however sentences are batched."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.support.build import D_FF, sentences, tiny_model, tiny_pretrained, tiny_tokenizer
+from transformer.analysis.activations import ACTIVE
+from transformer.inference.pretrained import InputError, Pretrained
+from transformer.model.tap import STACKS
+from transformer.probing.neurons import KEPT, NeuronStatistics, neuron_statistics, reading
+from transformer.probing.probes import Stopped
+from transformer.training.data import Pair
+
+TEXTS = list(dict.fromkeys(sentences()))
+PAIRS: list[Pair] = list(zip(TEXTS[:9], TEXTS[20:29], strict=True))
+
+
+def of(**changes: object) -> Pretrained:
+    tokenizer = tiny_tokenizer()
+    model = tiny_model(vocab_size=len(tokenizer), **changes)
+    return Pretrained("tiny", Path("tiny"), model, tokenizer, ("Invented", "Imagined"), {})
+
+
+def plainly(model: Pretrained, stack: str) -> dict[tuple[int, int], list[tuple[float, int, int]]]:
+    """(layer, neuron) -> (activation, sentence, token) of every token, over traces of one pair at a time."""
+    found: dict[tuple[int, int], list[tuple[float, int, int]]] = {}
+    for sentence, (source, target) in enumerate(PAIRS):
+        trace = model.trace(source, target)
+        rows = (trace.encoder_ff if stack == "encoder" else trace.decoder_ff).activation.tolist()
+        for layer, tokens in enumerate(rows):
+            for token, values in enumerate(tokens):
+                for neuron, value in enumerate(values):
+                    found.setdefault((layer, neuron), []).append((value, sentence, token))
+    return found
+
+
+@pytest.mark.parametrize("changes", [{}, {"activation": "gelu", "encoder_layers": 1}, {"norm": "pre"}], ids=str)
+@pytest.mark.parametrize("batch_tokens", [1, 40, 9_999])
+def test_the_numbers_are_those_of_a_loop_whatever_the_batches(changes: dict, batch_tokens: int) -> None:
+    model = of(**changes)
+    statistics = neuron_statistics(model, PAIRS, batch_tokens=batch_tokens)
+    above = ACTIVE[model.config.activation]
+    assert (statistics.pairs, statistics.threshold) == (9, above)
+    for stack in STACKS:
+        found, wanted = statistics.stack(stack), plainly(model, stack)
+        layers = max(layer for layer, _ in wanted) + 1
+        assert found.counts.shape == (layers, D_FF) and found.values.shape == (layers, D_FF, KEPT)
+        for (layer, neuron), values in wanted.items():
+            assert found.tokens == len(values)
+            close = sum(abs(abs(one) - above) < 1e-5 for one, _, _ in values) if above else 0
+            count = sum(abs(one) > above for one, _, _ in values)
+            assert abs(found.counts[layer, neuron].item() - count) <= close
+            mean = sum(one for one, _, _ in values) / len(values)
+            assert found.mean[layer, neuron].item() == pytest.approx(mean, abs=1e-5)
+            first = sorted((one for one, _, _ in values), reverse=True)[:KEPT]
+            assert found.values[layer, neuron].tolist() == pytest.approx(first, abs=1e-5)
+            at = {(sentence, token): value for value, sentence, token in values}
+            where = zip(
+                found.sentences[layer, neuron].tolist(), found.places[layer, neuron].tolist(), strict=True
+            )  # fmt: skip
+            said = [at[place] for place in where]
+            assert said == pytest.approx(found.values[layer, neuron].tolist(), abs=1e-5)
+
+
+def test_no_token_stands_twice_among_the_strongest() -> None:
+    found = neuron_statistics(of(), PAIRS, batch_tokens=30)
+    for stack in STACKS:
+        side = found.stack(stack)
+        for layer in range(2):
+            for neuron in range(D_FF):
+                places = list(
+                    zip(side.sentences[layer, neuron].tolist(), side.places[layer, neuron].tolist(), strict=True)
+                )
+                assert len(set(places)) == KEPT
+
+
+def test_never_and_always() -> None:
+    model = of()
+    with torch.no_grad():
+        inner = model.model.encoder[1].feed_forward.inner
+        inner.bias[3], inner.bias[5], inner.bias[6] = -1e3, 1e3, 1e3
+    found = neuron_statistics(model, PAIRS).encoder
+    assert found.counts[1, 3] == 0 and found.counts[1, 5] == found.counts[1, 6] == found.tokens
+    assert found.never.tolist() == [(found.counts[layer] == 0).sum().item() for layer in range(2)]
+    assert found.never[1] >= 1 and found.always[1] >= 2
+    assert found.values[1, 3].tolist() == [0.0] * KEPT
+
+
+def test_fewer_tokens_than_are_kept() -> None:
+    found = neuron_statistics(of(), [("ka", "lo")])
+    for stack in STACKS:
+        side = found.stack(stack)
+        assert side.values.shape == (2, D_FF, side.tokens) and 2 <= side.tokens < KEPT
+
+
+def test_another_threshold() -> None:
+    model = of()
+    low, high = (neuron_statistics(model, PAIRS, threshold=one) for one in (0.0, 0.5))
+    assert high.threshold == 0.5 and (high.encoder.counts <= low.encoder.counts).all()
+    assert high.encoder.counts.sum() < low.encoder.counts.sum() and torch.equal(high.encoder.mean, low.encoder.mean)
+
+
+def test_progress_is_told_and_can_stop() -> None:
+    told: list[tuple[int, int]] = []
+
+    def progress(done: int, total: int) -> bool:
+        told.append((done, total))
+        return done < 4
+
+    with pytest.raises(Stopped):
+        neuron_statistics(of(), PAIRS, progress, batch_tokens=20)
+    assert told[0] == (0, 9) and told[-1][0] >= 4 and all(done < 4 for done, _ in told[:-1])
+    told.clear()
+    neuron_statistics(of(), PAIRS, lambda done, total: told.append((done, total)) or True, batch_tokens=20)
+    assert told[-1] == (9, 9) and [done for done, _ in told] == sorted({done for done, _ in told})
+
+
+def test_bad_input() -> None:
+    with pytest.raises(ValueError, match="no sentence pair"):
+        neuron_statistics(of(), [])
+    with pytest.raises(InputError, match="target text is empty"):
+        neuron_statistics(of(), [("ka", " ")])
+    found = neuron_statistics(of(), PAIRS[:2])
+    with pytest.raises(ValueError, match="'middle'"):
+        found.stack("middle")
+    with pytest.raises(ValueError, match="'middle'"):
+        reading(of(), PAIRS[0], "middle")
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        found.pairs = 3  # type: ignore[misc]
+    assert isinstance(found, NeuronStatistics)
+
+
+@pytest.mark.parametrize("pair", [*PAIRS[:3], ("ka <b>☃</b> lo", "nu ☃")])
+def test_readings_are_the_tokens_of_a_trace(pair: Pair) -> None:
+    model = tiny_pretrained()
+    trace = model.trace(*pair)
+    source, target = reading(model, pair, "encoder"), reading(model, pair, "decoder")
+    assert (source.ids, source.labels) == (trace.source_ids, trace.source_labels)
+    assert (target.ids, target.labels) == (trace.target_in_ids, trace.target_in_labels)
+    assert target.following == trace.target_out_ids
+    assert source.following == (*trace.source_ids[1:], model.config.end_id)
+    assert len(source.pieces) == len(source.ids) and target.pieces[0] == "<s>"

@@ -1,0 +1,213 @@
+"""What deploy/ and docs/security.md say, held against the files and the code."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.pages.frame.test_frame import address, sentences
+from tests.support.app import app_test
+from transformer.live_training.worker_process import MEMORY
+from transformer.live_training.workshop import trainings
+from transformer.paths import app_folder
+
+yaml = pytest.importorskip("yaml", reason="PyYAML comes with transformers, of the test extra")
+
+ROOT = Path(__file__).resolve().parents[2]
+DEPLOY = ROOT / "deploy"
+SECURITY = ROOT / "docs" / "security.md"
+
+
+def text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def code(path: Path) -> str:
+    """A configuration without its comments."""
+    return re.sub(r"(?m)(^|\s)#.*$", "", text(path))
+
+
+# -- compose ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def compose() -> dict[str, Any]:
+    """compose.yaml, with what it says once for both replicas put in both."""
+    return dict(yaml.safe_load(text(DEPLOY / "compose.yaml")))
+
+
+def test_two_replicas_without_rights_and_without_a_way_out(compose: dict[str, Any]) -> None:
+    services = compose["services"]
+    assert set(services) == {"one", "two", "nginx"} and services["one"] == services["two"]
+    for name, service in services.items():
+        assert service["read_only"] is True and service["cap_drop"] == ["ALL"], name
+        assert "no-new-privileges:true" in service["security_opt"] and service["mem_limit"], name
+        assert not service.get("privileged") and not str(service["user"]).startswith("0"), name
+    replica = services["one"]
+    assert "ports" not in replica and replica["networks"] == ["inside"] and replica["init"] is True
+    assert compose["networks"]["inside"]["internal"] is True
+    assert "/_stcore/health" in " ".join(replica["healthcheck"]["test"]) and replica["restart"] == "unless-stopped"
+
+
+def test_a_replica_has_room_for_its_trainings(compose: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server with its caches full, every training at its largest, and the worker that was started ahead."""
+    replica = compose["services"]["one"]
+    monkeypatch.setenv("HEADSCOPE_TRAININGS", replica["environment"]["HEADSCOPE_TRAININGS"])
+    assert trainings() == 1 and replica["mem_limit"].endswith("g")
+    assert int(replica["mem_limit"][:-1]) * 2**30 > 1.1e9 + trainings() * MEMORY + 0.3e9
+
+
+def test_the_health_check_is_a_program_that_can_fail(compose: dict[str, Any]) -> None:
+    command = compose["services"]["one"]["healthcheck"]["test"]
+    assert command[:3] == ["CMD", "python", "-c"]
+    compile(command[3], "healthcheck", "exec")
+    nobody = command[3].replace(":8501", ":9")
+    assert subprocess.run([sys.executable, "-c", nobody], stderr=subprocess.DEVNULL).returncode != 0
+
+
+def test_compose_and_nginx_name_the_same_files_services_and_ports(compose: dict[str, Any]) -> None:
+    services = compose["services"]
+    for mount in services["nginx"]["volumes"]:
+        source, target, mode = mount.split(":")
+        assert (DEPLOY / source).is_file() and mode == "ro" and target.startswith("/etc/headscope/")
+    servers = re.findall(r"^server (\w+):(\d+) ", code(DEPLOY / "replicas.compose.conf"), re.MULTILINE)
+    assert {name for name, _ in servers} == set(services) - {"nginx"} and {port for _, port in servers} == {"8501"}
+    outer, inner = services["nginx"]["ports"][0].split(":")
+    assert outer == inner == re.findall(r"listen (\d+);", code(DEPLOY / "listen.conf"))[0]
+    build = services["one"]["build"]
+    assert (DEPLOY / build["context"]).resolve() == ROOT and (ROOT / build["dockerfile"]).is_file()
+
+
+def test_what_is_commented_out_is_right_too(compose: dict[str, Any]) -> None:
+    lines = text(DEPLOY / "compose.yaml").splitlines()
+    start = next(at for at, line in enumerate(lines) if line.strip() == "# environment:")
+    said = yaml.safe_load("\n".join(line.replace("# ", "", 1) for line in lines[start : start + 4]))["environment"]
+    here = compose["services"]["one"]["environment"]
+    assert set(said) == {*here, "HEADSCOPE_CHECKPOINTS", "STREAMLIT_SERVER_ALLOWED_HOSTS"}
+    assert here == {"HEADSCOPE_TRAININGS": said["HEADSCOPE_TRAININGS"]}
+    assert json.loads(said["STREAMLIT_SERVER_ALLOWED_HOSTS"]) == ["headscope.school.example"]
+
+
+# -- the image --------------------------------------------------------------------------------------------------------
+
+
+def test_the_image_copies_what_there_is_and_what_a_wheel_needs() -> None:
+    lines = [line.split() for line in code(DEPLOY / "Dockerfile").splitlines()]
+    copied = {name for words in lines if words[:1] == ["COPY"] for name in words[1:-1]}
+    assert copied and all((ROOT / name).exists() for name in copied)
+    build = tomllib.loads(text(ROOT / "pyproject.toml"))
+    needed = {"app.py", "pages", "checkpoints", "locale", ".streamlit", "transformer", "hatch_build.py", "LICENSE"}
+    assert needed | {build["project"]["readme"], "pyproject.toml", "constraints.txt"} == copied
+    assert re.search(
+        r'APP = \("app.py", "pages", "checkpoints", "locale", ".streamlit"\)', text(ROOT / "hatch_build.py")
+    )
+    ignore = text(DEPLOY / "Dockerfile.dockerignore").splitlines()
+    assert ignore[1] == "*" and copied == {line[1:] for line in ignore if line.startswith("!")}
+
+
+def test_the_image_runs_without_rights_and_names_its_port() -> None:
+    dockerfile = code(DEPLOY / "Dockerfile")
+    assert re.search(r"(?m)^USER 10001:10001$", dockerfile) and dockerfile.index("USER") < dockerfile.index("CMD")
+    command = json.loads(re.findall(r"(?m)^CMD (.+)$", dockerfile)[-1])
+    assert command == ["headscope", "--port", "8501"]
+    constraint = re.search(r"grep '(\S+)' constraints.txt", dockerfile)
+    assert constraint and len(re.findall(rf"(?m){constraint[1]}", text(ROOT / "constraints.txt"))) == 1
+
+
+# -- nginx ------------------------------------------------------------------------------------------------------------
+
+
+def nginx() -> str | None:
+    return os.environ.get("HEADSCOPE_NGINX") or shutil.which(
+        "nginx", path=os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/usr/local/sbin"])
+    )
+
+
+def test_braces_and_semicolons_of_the_shipped_files() -> None:
+    for path in sorted(DEPLOY.glob("*.conf")):
+        bare = re.sub(r'"[^"]*"' + r"|'[^']*'", "x", code(path))
+        assert bare.count("{") == bare.count("}"), path
+        for line in filter(None, (line.strip() for line in bare.splitlines())):
+            assert line[-1] in "{};" or not line.endswith(","), (path, line)
+
+
+@pytest.mark.skipif(nginx() is None, reason="no nginx here; tests/browser/test_replicas.py installs one where it must")
+def test_nginx_takes_the_shipped_files_as_they_are(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [str(nginx()), "-e", "stderr", "-p", str(tmp_path), "-t", "-c", str(DEPLOY / "nginx.conf")],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0 and "[warn]" not in done.stderr, done.stderr
+
+
+def test_the_proxy_is_more_patient_than_streamlit_pings() -> None:
+    from streamlit.web.server.starlette.starlette_server_config import DEFAULT_WEBSOCKET_PING_INTERVAL as ping
+
+    stream = code(DEPLOY / "nginx.conf").split("location = /_stcore/stream")[1].split("}")[0]
+    assert {name: int(seconds) for name, seconds in re.findall(r"(proxy_\w+_timeout) (\d+)s;", stream)} == {
+        "proxy_read_timeout": 3 * ping,
+        "proxy_send_timeout": 3 * ping,
+    }
+
+
+def test_the_log_names_paths_without_what_people_typed() -> None:
+    configuration = code(DEPLOY / "nginx.conf")
+    logged = re.search(r"log_format paths ([^;]+);", configuration)
+    assert logged and "$uri" in logged[1] and "access_log /dev/stdout paths;" in configuration
+    assert not re.search(r"\$(request(?![_\w])|request_uri|args|query_string|http_referer|cookie)", logged[1])
+
+
+# -- what docs/security.md says ---------------------------------------------------------------------------------------
+
+
+def test_every_test_it_names_is_there() -> None:
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", text(SECURITY))
+    assert len(named) > 12
+    for file, name in named:
+        assert re.search(rf"(?m)^(async )?def {name}\(", text(ROOT / file)), f"{file}::{name}"
+
+
+def test_every_file_that_deploy_and_security_point_at_is_there() -> None:
+    for page in (SECURITY, DEPLOY / "README.md", ROOT / "docs" / "licences.md"):
+        for target in re.findall(r"\]\(([^)#]+)\)", text(page)):
+            assert (page.parent / target).exists(), (page.name, target)
+
+
+def test_the_server_reports_nothing_and_takes_nothing() -> None:
+    settings = tomllib.loads(text(app_folder() / ".streamlit" / "config.toml"))
+    assert settings["browser"] == {"gatherUsageStats": False, "serverAddress": "localhost"}
+    server = settings["server"]
+    assert server["enableXsrfProtection"] is True and server["maxUploadSize"] == 0
+    assert server["enableStaticServing"] is False and "enableCORS" not in server  # on, unless switched off
+    assert "enableAgentApi" not in server  # off, unless switched on
+    assert settings["client"]["showErrorDetails"] == "type"
+
+
+@pytest.mark.parametrize("name", ["/etc", "../checkpoints/en-de", "checkpoints/reverse", "en-de/../reverse", "~", "."])
+def test_a_link_names_no_file(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for variable in ("HEADSCOPE_CHECKPOINT", "HEADSCOPE_CHECKPOINTS"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.chdir(ROOT)
+    app = app_test()
+    app.query_params.update({"checkpoint": name, "source": "abc"})
+    app.run()
+    assert not app.exception and "The link asks for the checkpoint" in sentences(app)
+    assert address(app)["checkpoint"] == "en-de"
+
+
+def test_hosts_can_be_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    from streamlit import config
+    from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
+
+    monkeypatch.setattr(config, "get_option", {"server.allowedHosts": ["headscope.school.example"]}.get)
+    assert is_host_allowed("headscope.school.example:8080") and not is_host_allowed("evil.example:8080")

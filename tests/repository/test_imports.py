@@ -1,0 +1,143 @@
+"""The rules of import, read from the source: a forbidden import fails here, at whatever depth it stands."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+import transformer
+
+ROOT = Path(__file__).resolve().parents[2]
+CORE = {
+    "config",
+    "files",
+    "piece_file",
+    "tokenizer",
+    "masks",
+    "positional",
+    "attention",
+    "feedforward",
+    "dropout",
+    "layers",
+    "model",
+    "tap",
+    "describe",
+}
+OURS = sorted([*(ROOT / "transformer").rglob("*.py"), ROOT / "app.py", *(ROOT / "pages").rglob("*.py")])
+OUTSIDE = {"streamlit": ("app.py", "pages/"), "plotly": ("transformer/figures/",)}
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def imports(path: Path) -> set[str]:
+    """Full dotted names of everything a file imports, at whatever depth: `from a import b` gives a.b."""
+    found: set[str] = set()
+    package = list(path.relative_to(ROOT).with_suffix("").parts[:-1])
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else []
+            base = ".".join([*above, *([node.module] if node.module else [])])
+            found |= {f"{base}.{alias.name}" for alias in node.names}
+    return found
+
+
+def tops(path: Path) -> set[str]:
+    """Packages a file imports that are neither Python's nor ours."""
+    known = sys.stdlib_module_names | {"transformer", "pages"}
+    return {name.split(".")[0] for name in imports(path)} - known
+
+
+def parts(path: Path) -> set[str]:
+    """Which parts of `transformer` a file imports: the second word of transformer.X.y."""
+    return {name.split(".")[1] for name in imports(path) if name.startswith("transformer.")}
+
+
+def module(name: str) -> Path:
+    return ROOT / "transformer" / f"{name}.py"
+
+
+def test_the_reader_of_imports_sees_every_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
+    file = tmp_path / "transformer" / "view" / "some.py"
+    file.parent.mkdir(parents=True)
+    file.write_text("import a.b as c\nfrom d import e\ndef f():\n    from ..g import h\n    from . import i\n")
+    assert imports(file) == {"a.b", "d.e", "transformer.g.h", "transformer.view.i"}
+    assert tops(file) == {"a", "d"} and parts(file) == {"g", "view"}
+
+
+@pytest.mark.parametrize("name", sorted(CORE))
+def test_core_uses_torch_and_the_standard_library(name: str) -> None:
+    assert tops(module(name)) <= ({"sentencepiece"} if name == "tokenizer" else {"torch"})
+    assert parts(module(name)) <= CORE
+
+
+def test_places_uses_the_standard_library() -> None:
+    assert not tops(module("places")) and not parts(module("places"))
+
+
+@pytest.mark.parametrize("name", ["trace", "interventions", "switches", "switching"])
+def test_trace_and_interventions_use_the_core(name: str) -> None:
+    # A trace shows itself in a notebook: the drawing is imported when it is asked for.
+    above = {"interventions", "switches", "switching"} | ({"trace", "view"} if name == "trace" else set())
+    assert parts(module(name)) <= CORE | above
+
+
+def test_nothing_below_imports_what_is_above() -> None:
+    for path in OURS:
+        if name_of(path).startswith("transformer/"):
+            assert not {name for name in imports(path) if name.split(".")[0] in ("pages", "app", "tests")}, path
+
+
+@pytest.mark.parametrize("package", OUTSIDE)
+def test_streamlit_and_plotly_stay_where_they_belong(package: str) -> None:
+    users = {name_of(path) for path in OURS if package in tops(path)}
+    assert {name for name in users if not name.startswith(OUTSIDE[package])} == set()
+
+
+def test_analysis_sees_traces_only() -> None:
+    for path in (ROOT / "transformer" / "analysis").rglob("*.py"):
+        assert not parts(path) & {"figures", "view", "commands", "training", "pretrained"}, path
+
+
+def test_caching_decorators_live_in_pages_shared() -> None:
+    for path in OURS:
+        cached = "cache_resource" in (text := path.read_text(encoding="utf-8")) or "cache_data" in text
+        assert not cached or name_of(path).startswith("pages/shared/"), path
+
+
+def test_nothing_unpickles() -> None:
+    for path in OURS:
+        assert not {name.split(".")[0] for name in imports(path)} & {"pickle", "cPickle", "dill", "shelve", "joblib"}
+        loads = re.findall(r"torch\.load\([^\n]*", path.read_text(encoding="utf-8"))
+        assert bool(loads) == (name_of(path) == "transformer/checkpoints/importers/marian.py"), path
+        assert all(one.endswith("weights_only=True)") for one in loads), path
+
+
+def test_files_are_short_enough_to_read() -> None:
+    assert {name_of(path) for path in OURS if len(path.read_text(encoding="utf-8").splitlines()) > 400} == set()
+    pages = (ROOT / "pages").glob("*.py")
+    assert {name_of(path) for path in pages if len(path.read_text(encoding="utf-8").splitlines()) > 60} == set()
+
+
+def test_public_names() -> None:
+    """`__all__` is sorted and complete: what `transformer/__init__.py` imports, and nothing that is not there.
+    `starting` is imported for what it does."""
+    imported = {name.split(".")[-1] for name in imports(ROOT / "transformer" / "__init__.py")} - {"starting"}
+    assert set(transformer.__all__) == imported
+    assert len(transformer.__all__) == len(set(transformer.__all__))
+    assert all(hasattr(transformer, name) for name in transformer.__all__)
+
+
+def test_every_module_imports_by_itself() -> None:
+    for path in (ROOT / "transformer").rglob("*.py"):
+        if path.name != "__main__.py":
+            importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"))

@@ -1,0 +1,55 @@
+"""docs/licences.md and the packages that are installed agree."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import re
+
+from tests.support.licences import ALWAYS, ROOT, canonical, constrained, licence, listed, needed
+
+
+def test_what_the_app_needs_is_found_and_what_tests_need_is_not() -> None:
+    found = needed()
+    direct = {"numpy", "pandas", "plotly", "sacrebleu", "safetensors", "sentencepiece", "streamlit", "torch"}
+    assert direct < found and {"tornado", "starlette", "websockets", "pyarrow", "lxml"} & found
+    assert not found & {
+        "pytest",
+        "playwright",
+        "hypothesis",
+        "ruff",
+        "babel",
+        "transformers",
+        "sacremoses",
+        "headscope",
+    }
+    assert found <= constrained() | ALWAYS
+
+
+def test_every_package_is_listed_with_the_licence_it_declares() -> None:
+    """Not the other way round: another system or Python needs others of them."""
+    table = listed()
+    for name in sorted(needed()):
+        assert licence(name), f"{name} declares no licence; look it up and say where in `licence`"
+        assert table.get(name) == licence(name), f"{name}: run python -m tests.support.licences"
+
+
+def test_nothing_is_listed_that_is_not_of_the_tested_set() -> None:
+    assert set(listed()) <= constrained() | ALWAYS
+    assert len(listed()) > 30
+
+
+def test_none_asks_the_app_to_change_its_own_licence() -> None:
+    assert not [name for name, said in listed().items() if re.search(r"\b(A|L)?GPL|General Public", said)]
+    assert importlib.metadata.metadata("headscope")["License-Expression"] == "MIT"
+    assert "MIT License" in (ROOT / "LICENSE").read_text(encoding="utf-8")
+
+
+def test_checkpoints_state_their_own() -> None:
+    page = (ROOT / "docs" / "licences.md").read_text(encoding="utf-8")
+    for folder in sorted(path for path in (ROOT / "checkpoints").iterdir() if path.is_dir()):
+        assert f"`{folder.name}`" in page, folder.name
+        assert re.search(r"(?i)licen[cs]e", (folder / "README.md").read_text(encoding="utf-8")), folder.name
+
+
+def test_names_are_compared_as_indexes_do() -> None:
+    assert canonical("Jinja2") == "jinja2" and canonical("typing_extensions") == canonical("typing.extensions")

@@ -1,0 +1,251 @@
+"""The recurrent checkpoint that ships, and folders like it: written, read, refused."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import shutil
+import string
+from pathlib import Path
+
+import pytest
+import torch
+
+import transformer
+from tests.rnn.test_model import model as random_model
+from tests.support.build import refusal, saved_checkpoint, tiny_tokenizer
+from transformer import CheckpointError, InputError, rnn
+from transformer.rnn import Recurrent, RecurrentConfig, RecurrentTrace
+from transformer.rnn.alignment import alignment, best_head, right_places
+from transformer.rnn.pretrained import BUNDLED
+from transformer.training.recipe import read_recipe, task_of
+from transformer.training.tasks import unseen_pairs
+
+ROOT = Path(__file__).resolve().parents[2]
+NAME = "reverse-recurrent"
+FOLDER = BUNDLED / NAME
+
+
+@pytest.fixture(scope="module")
+def shipped() -> Recurrent:
+    return rnn.load(NAME)
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    """A random model with `tiny_tokenizer`, in a folder of its own."""
+    tokenizer = tiny_tokenizer()
+    rnn.save(tmp_path / "mine", random_model(vocab_size=len(tokenizer)), tokenizer, ("Invented", "Imagined"))
+    return tmp_path / "mine"
+
+
+# -- what ships -------------------------------------------------------------------------------------------------------
+
+
+def test_it_is_complete_and_small(shipped: Recurrent) -> None:
+    files = {path.name: path.stat().st_size for path in FOLDER.iterdir()}
+    assert set(files) == {
+        "README.md", "config.json", "metrics.json", "model.safetensors", "tokenizer.model", "training.csv",
+    }  # fmt: skip
+    assert sum(files.values()) < 1_000_000
+    card = (FOLDER / "README.md").read_text(encoding="utf-8")
+    assert all(word in card.lower() for word in ("data", "licence", "attribution", "settings", "score"))
+    metrics = shipped.metrics
+    assert f"| 3 to 16 | {metrics['sentences']:,} | {100 * metrics['exact']:.2f} % |" in card
+    assert f"{shipped.model.parameter_count():,} parameters" in card
+    assert not shipped.model.training and not any(p.requires_grad for p in shipped.model.parameters())
+    assert {parameter.dtype for parameter in shipped.model.parameters()} == {torch.float32}
+
+
+def test_it_has_the_vocabulary_and_the_data_of_the_transformer() -> None:
+    other = ROOT / "checkpoints" / "reverse"
+    assert (FOLDER / "tokenizer.model").read_bytes() == (other / "tokenizer.model").read_bytes()
+    ours, theirs = (read_recipe(ROOT / "recipes" / f"{name}.toml") for name in (NAME, "reverse"))
+    assert ours["data"] == theirs["data"] and ours["tokenizer"] == theirs["tokenizer"]
+    del theirs["training"]["snapshots"]
+    assert ours["training"] == theirs["training"]
+    sizes = {name: value for name, value in ours["model"].items() if name != "kind"}
+    config = RecurrentConfig.from_dict(json.loads((FOLDER / "config.json").read_text(encoding="utf-8"))["model"])
+    assert config == RecurrentConfig(31, **sizes)
+
+
+def test_it_answers_rightly(shipped: Recurrent) -> None:
+    """Every input of one or two letters, and a few of each trained length that training never saw."""
+    spec = task_of(read_recipe(ROOT / "recipes" / f"{NAME}.toml"))
+    assert spec is not None
+    short = [*string.ascii_lowercase, *map("".join, itertools.product(string.ascii_lowercase, repeat=2))]
+    longer = [source for source, _ in unseen_pairs(spec, (3, 16), 320)]
+    inputs = [*short, *longer, *(letter * length for letter in "aqz" for length in range(3, 17))]
+    answers = shipped.translate_all(inputs)
+    assert not [(text, ours) for text, ours in zip(inputs, answers, strict=True) if ours != text[::-1]]
+
+
+def test_it_is_neither_listed_nor_loaded_as_a_transformer() -> None:
+    assert NAME not in transformer.available()
+    for name in (NAME, FOLDER):
+        with pytest.raises(CheckpointError, match=r"holds a recurrent .* attention, no Transformer; open it with") as e:
+            transformer.load(name)
+        assert str(e.value).endswith("transformer.rnn.load") and "\n" not in str(e.value)
+    refusal(FOLDER, "transformer.rnn.load")
+
+
+def test_it_travels_in_the_wheel() -> None:
+    """The wheel holds the package as it lies there (pyproject.toml), but for what git ignores."""
+    ignored = (ROOT / ".gitignore").read_text(encoding="utf-8").split()
+    parts = FOLDER.relative_to(ROOT).parts
+    assert parts[0] == "transformer" and not {f"{part}/" for part in parts} & set(ignored)
+    assert not [line for line in ignored if line.startswith("*.") and line != "*.egg-info/"]
+
+
+# -- in use -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_translation_is_a_batch_of_one(shipped: Recurrent) -> None:
+    found = shipped.translate("Hello")
+    assert found.text == "olleh" and found.tokens == ("o", "l", "l", "e", "h", "</s>")
+    assert all(0.8 < probability <= 1 for probability in found.probabilities)
+    assert shipped.translate_all(["Hello", " ", "ab"]) == ["olleh", "", "ba"]
+    assert shipped.translate_all([]) == []
+
+
+@pytest.mark.parametrize("letters", ["a", "headscope", "hello world", "abcdefghijklmnopqrstuvwxyz"])
+def test_a_trace_holds_together(shipped: Recurrent, letters: str) -> None:
+    trace = shipped.trace(letters)
+    source, target = len(trace.source_ids), len(trace.target_out_ids)
+    n, align = shipped.config.d_state, shipped.model.attention
+    assert trace.source_tokens[-1] == "</s>" and trace.target_in[0] == "<s>" and source == len(letters) + 1
+    assert trace.own and trace.complete and trace.target_text == shipped.translate(letters).text
+    assert trace.target_in_ids[1:] == trace.target_out_ids[:-1]
+    torch.testing.assert_close(trace.weights.sum(1), torch.ones(target))
+    torch.testing.assert_close(trace.scores.softmax(1), trace.weights)
+    torch.testing.assert_close(trace.weights @ trace.annotations, trace.contexts)
+    assert trace.annotations.shape == (source, 2 * n) and trace.states.shape == (target, n)
+    before = torch.cat((trace.first_state[None], trace.states[:-1]))  # s_{i-1}
+    hidden = torch.tanh(align.query(before)[:, None] + align.key(trace.annotations))
+    torch.testing.assert_close(align.score(hidden)[..., 0], trace.scores)
+    assert ((trace.reset > 0) & (trace.reset < 1) & (trace.update > 0) & (trace.update < 1)).all()
+    torch.testing.assert_close(trace.outputs @ shipped.model.embedding.weight.T, trace.logits)
+    wanted = shipped.translate(letters).probabilities
+    assert trace.probabilities.tolist() == pytest.approx(wanted, abs=1e-5)
+    if len(letters) <= 16:
+        found = alignment(trace.weights)
+        assert found.hits == found.rows == len(letters) and found.weight > 0.5
+
+
+def test_a_trace_of_a_given_target(shipped: Recurrent) -> None:
+    trace = shipped.trace("abc", "xba")
+    assert not trace.own and trace.complete and trace.target_text == "xba"
+    assert trace.target_out == ("x", "b", "a", "</s>") and trace.target_in == ("<s>", "x", "b", "a")
+    assert trace.probabilities[0] < 0.05 < trace.probabilities[1]
+
+
+def test_a_trace_is_frozen(shipped: Recurrent) -> None:
+    trace = shipped.trace("abc")
+    assert isinstance(trace, RecurrentTrace)
+    with pytest.raises(AttributeError):
+        trace.own = False  # type: ignore[misc]
+    with pytest.raises(RuntimeError):
+        trace.weights.zero_()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("", "is empty; type a sentence of up to 64"), ("  ", "is empty"), ("a" * 1000, "1,001 tokens; at most 64")],
+)
+def test_text_that_cannot_be_read(shipped: Recurrent, text: str, message: str) -> None:
+    for act in (shipped.translate, shipped.trace):
+        with pytest.raises(InputError, match=message):
+            act(text)
+    if text.strip():
+        with pytest.raises(InputError, match="text 2: the source text has 1,001 tokens"):
+            shipped.translate_all(["a", text])
+    with pytest.raises(InputError, match="at most 4 are allowed"):
+        shipped.trace("abcd", limit=4)
+
+
+def test_there_is_nothing_to_switch(shipped: Recurrent) -> None:
+    ids = torch.tensor([[4, 3]])
+    with pytest.raises(ValueError, match="a recurrent model has nothing to switch"):
+        shipped.hidden(ids, ids, transformer.Interventions((transformer.Pad(1),)))
+
+
+# -- folders ----------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_saved_is_what_is_read(saved: Path) -> None:
+    found = rnn.load(saved)
+    wanted = random_model(vocab_size=67)
+    assert found.name == "mine" and found.languages == ("Invented", "Imagined") and found.metrics == {}
+    assert found.config == wanted.config and len(found.tokenizer) == 67
+    for name, value in found.model.named_parameters():
+        assert torch.equal(value, wanted.get_parameter(name)), name
+    assert found.translate("ka lo").text == found.translate_all(["mi", "ka lo"])[1]
+
+
+def test_a_folder_that_is_none(saved: Path, tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match="there is no recurrent checkpoint 'none'; bundled are reverse-recurrent"):
+        rnn.load("none")
+    transformers = saved_checkpoint(tmp_path / "other")
+    with pytest.raises(CheckpointError, match=r"another architecture .* 'headscope-recurrent' can be opened"):
+        rnn.load(transformers)
+    (saved / "tokenizer.model").unlink()
+    with pytest.raises(CheckpointError, match="it has no tokenizer.model"):
+        rnn.load(saved)
+
+
+def test_a_damaged_folder_is_said(saved: Path) -> None:
+    about = json.loads((saved / "config.json").read_text())
+    about["model"]["d_state"] = 6
+    (saved / "config.json").write_text(json.dumps(about))
+    with pytest.raises(CheckpointError, match=r"model.safetensors: .* is \[.*\], config.json asks for \[.*\]"):
+        rnn.load(saved)
+    about["model"]["d_state"] = 10**9
+    (saved / "config.json").write_text(json.dumps(about))
+    with pytest.raises(CheckpointError, match="d_state is 1000000000; a whole number from 1 to 8,192 is allowed"):
+        rnn.load(saved)
+
+
+def test_a_folder_beside_the_transformers_is_refused_in_one_sentence(
+    saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(tmp_path))
+    with pytest.raises(CheckpointError, match="no Transformer; open it with transformer.rnn.load"):
+        transformer.load("mine")
+
+
+# -- the diagonal -----------------------------------------------------------------------------------------------------
+
+
+def test_the_right_places() -> None:
+    assert right_places(4, 4) == [(0, 2), (1, 1), (2, 0)]  # abc</s> read, cba</s> written
+    assert right_places(4, 2) == [(0, 2), (1, 1)] and right_places(4, 9) == right_places(4, 4)
+
+
+def test_alignment_and_the_best_head_by_hand() -> None:
+    first = torch.tensor([[0.1, 0.7, 0.2], [0.5, 0.4, 0.1], [0.0, 0.0, 1.0]])  # ab</s>: right are (0, 1) and (1, 0)
+    second = torch.tensor([[0.0, 0.3, 0.7], [0.9, 0.1, 0.0], [0.0, 0.0, 1.0]])
+    found = alignment(first)
+    assert (found.weight, found.hits, found.rows) == (pytest.approx(0.6), 2, 2)
+    assert alignment(second).hits == 1 and alignment(second).weight == pytest.approx(0.6)
+    third = torch.tensor([[0.0, 0.7, 0.3], [0.9, 0.1, 0.0], [0.0, 0.0, 1.0]])
+    weights = torch.stack((torch.stack((first, second)), torch.stack((third, third))))
+    assert best_head(weights) == (1, 0)
+    with pytest.raises(ValueError, match="no letter to look at"):
+        alignment(torch.ones(1, 1))
+
+
+def test_a_copy_of_the_bundled_folder_loads_by_its_path(shipped: Recurrent, tmp_path: Path) -> None:
+    copy = rnn.load(shutil.copytree(FOLDER, tmp_path / "copy"))
+    assert copy.name == "copy" and copy.translate("abc") == shipped.translate("abc")
+
+
+def test_the_public_names() -> None:
+    assert set(rnn.__all__) == {
+        "Recurrent",
+        "RecurrentConfig",
+        "RecurrentModel",
+        "RecurrentTrace",
+        "load",
+        "save",
+    }
+    assert rnn.__all__ == sorted(rnn.__all__)

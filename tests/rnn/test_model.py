@@ -1,0 +1,287 @@
+"""The recurrent encoder-decoder against PyTorch's GRU, against loops over single numbers, and against itself."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from tests.support.build import padded_sources, random_ids, targets_in
+from transformer.model.config import ConfigError
+from transformer.rnn import RecurrentConfig, RecurrentModel
+from transformer.rnn.attention import AdditiveAttention
+from transformer.rnn.decoding import greedy
+from transformer.rnn.gru import GatedUnit
+
+M, N, ALIGN, VOCAB = 7, 5, 11, 41
+LENGTHS = (6, 2, 4)
+
+
+def model(seed: int = 1, **changes: Any) -> RecurrentModel:
+    """A random model in eval mode, its biases off 0, its axes all different."""
+    sizes = {"vocab_size": VOCAB, "d_embedding": M, "d_state": N, "d_align": ALIGN, **changes}
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        found = RecurrentModel(RecurrentConfig(**sizes))
+        with torch.no_grad():
+            for parameter in found.parameters():
+                parameter += 0.3 * torch.randn_like(parameter)
+    return found.requires_grad_(False).eval()
+
+
+@pytest.fixture(autouse=True)
+def seeded() -> None:
+    torch.manual_seed(7)
+
+
+def sigma(x: float) -> float:
+    return 1 / (1 + math.exp(-x))
+
+
+def like(unit: GatedUnit, module: nn.GRU | nn.GRUCell, ending: str) -> None:
+    """Give PyTorch's module the weights of ours."""
+    with torch.no_grad():
+        for name, ours in (("ih", unit.input), ("hh", unit.recurrent)):
+            getattr(module, f"weight_{name}{ending}").copy_(ours.weight)
+            getattr(module, f"bias_{name}{ending}").copy_(ours.bias)
+
+
+# -- the gated unit ---------------------------------------------------------------------------------------------------
+
+
+def test_a_step_solved_by_hand() -> None:
+    unit = GatedUnit(1, 1)
+    with torch.no_grad():
+        unit.input.weight.copy_(torch.tensor([[2.0], [-1.0], [0.5]]))  # W_r, W_z, W
+        unit.input.bias.copy_(torch.tensor([0.1, 0.2, 0.3]))
+        unit.recurrent.weight.copy_(torch.tensor([[1.0], [3.0], [-2.0]]))  # U_r, U_z, U
+        unit.recurrent.bias.copy_(torch.tensor([0.0, -0.5, 0.4]))
+        state, reset, update = unit.step(unit.input(torch.tensor([[3.0]])), torch.tensor([[0.5]]))
+    r, z = sigma(2 * 3 + 0.1 + 0.5), sigma(-3 + 0.2 + 3 * 0.5 - 0.5)
+    proposed = math.tanh(0.5 * 3 + 0.3 + r * (-2 * 0.5 + 0.4))
+    assert reset.item() == pytest.approx(r) and update.item() == pytest.approx(z)
+    assert state.item() == pytest.approx(z * 0.5 + (1 - z) * proposed)
+
+
+def test_a_step_is_that_of_grucell() -> None:
+    unit, cell = model().writer, nn.GRUCell(M + 2 * N, N)
+    like(unit, cell, "")
+    x, state = torch.randn(3, M + 2 * N), torch.randn(3, N)
+    torch.testing.assert_close(unit.step(unit.input(x), state)[0], cell(x, state))
+
+
+def test_gates_at_their_ends() -> None:
+    """An update gate of 1 keeps the state; of 0, with a reset gate of 0, it forgets it."""
+    unit, state = GatedUnit(2, 3), torch.randn(4, 3)
+    with torch.no_grad():
+        for parameter in unit.parameters():
+            parameter.zero_()
+        unit.input.bias[3:6] = 99.0
+        assert torch.equal(unit.step(unit.input(torch.randn(4, 2)), state)[0], state)
+        unit.input.bias[:6] = -99.0
+        unit.input.bias[6:] = 0.5
+        new = unit.step(unit.input(torch.randn(4, 2)), state)[0]
+    torch.testing.assert_close(new, torch.full_like(new, math.tanh(0.5)))
+
+
+@pytest.mark.parametrize("lengths", [(6, 6, 6), LENGTHS], ids=["full", "padded"])
+def test_the_encoder_is_a_bidirectional_gru(lengths: tuple[int, ...]) -> None:
+    ours, source = model(), padded_sources(3, lengths)
+    theirs = nn.GRU(M, N, batch_first=True, bidirectional=True)
+    like(ours.reader_forward, theirs, "_l0")
+    like(ours.reader_backward, theirs, "_l0_reverse")
+    packed = nn.utils.rnn.pack_padded_sequence(
+        ours.embedding(source), torch.tensor(lengths), batch_first=True, enforce_sorted=False
+    )
+    wanted, _ = nn.utils.rnn.pad_packed_sequence(theirs(packed)[0], batch_first=True)
+    found, real = ours.encode(source), source != 0
+    torch.testing.assert_close(found[real], wanted[real])
+
+
+# -- additive attention -----------------------------------------------------------------------------------------------
+
+
+def test_additive_attention_is_its_equations_number_by_number() -> None:
+    attention = model().attention
+    state, annotations = torch.randn(3, N), torch.randn(3, 6, 2 * N)
+    real = padded_sources(1, LENGTHS) != 0
+    context, scores, weights = attention(state, attention.key(annotations), annotations, real)
+    w_a, u_a, v_a = attention.query.weight, attention.key.weight, attention.score.weight[0]
+    for row, length in enumerate(LENGTHS):
+        e = []
+        for j in range(length):
+            total = 0.0
+            for k in range(ALIGN):
+                inner = sum(float(w_a[k, i] * state[row, i]) for i in range(N))
+                inner += sum(float(u_a[k, i] * annotations[row, j, i]) for i in range(2 * N))
+                total += float(v_a[k]) * math.tanh(inner)
+            e.append(total)
+        alpha = [math.exp(one) / sum(map(math.exp, e)) for one in e]
+        assert scores[row, :length].tolist() == pytest.approx(e, abs=1e-5)
+        assert weights[row, :length].tolist() == pytest.approx(alpha, abs=1e-6)
+        assert scores[row, length:].eq(-math.inf).all() and weights[row, length:].eq(0).all()
+        for i in range(2 * N):
+            wanted = sum(alpha[j] * float(annotations[row, j, i]) for j in range(length))
+            assert context[row, i].item() == pytest.approx(wanted, abs=1e-5)
+
+
+def test_additive_attention_solved_by_hand() -> None:
+    """Scores tanh(0) and tanh(1): weights in the ratio 1 : e^tanh(1)."""
+    attention = AdditiveAttention(1, 1, 1)
+    with torch.no_grad():
+        for linear in (attention.query, attention.key, attention.score):
+            linear.weight.fill_(1.0)
+        annotations = torch.tensor([[[-2.0], [-1.0]]])
+        context, scores, weights = attention(
+            torch.tensor([[2.0]]), attention.key(annotations), annotations, torch.ones(1, 2, dtype=torch.bool)
+        )
+    ratio = math.exp(math.tanh(1.0))
+    assert scores[0].tolist() == pytest.approx([0.0, math.tanh(1.0)])
+    assert weights[0].tolist() == pytest.approx([1 / (1 + ratio), ratio / (1 + ratio)])
+    assert context.item() == pytest.approx((-2 - ratio) / (1 + ratio))
+
+
+# -- the whole model --------------------------------------------------------------------------------------------------
+
+
+def reference(ours: RecurrentModel, source: Tensor, target: Tensor) -> Tensor:
+    """Logits of one pair, [target, vocab], from the equations, with PyTorch's GRU cells and vectors only.
+
+    source: ids [source]; target: ids [target].
+    """
+    p = dict(ours.named_parameters())
+    cells = {}
+    for name, width in (("reader_forward", M), ("reader_backward", M), ("writer", M + 2 * N)):
+        cells[name] = nn.GRUCell(width, N)
+        like(getattr(ours, name), cells[name], "")
+    words = [p["embedding.weight"][one] for one in source]
+    forward, backward = [torch.zeros(N)], [torch.zeros(N)]
+    for word in words:
+        forward.append(cells["reader_forward"](word, forward[-1]))
+    for word in words[::-1]:
+        backward.append(cells["reader_backward"](word, backward[-1]))
+    h = [torch.cat(pair) for pair in zip(forward[1:], backward[:0:-1], strict=True)]
+    s = torch.tanh(p["first_state.weight"] @ h[0][N:] + p["first_state.bias"])
+    u_o, v_o, c_o = p["output.weight"].split((N, M, 2 * N), 1)
+    rows = []
+    for one in target:
+        y = p["embedding.weight"][one]
+        e = [
+            p["attention.score.weight"][0]
+            @ torch.tanh(p["attention.query.weight"] @ s + p["attention.key.weight"] @ hj)
+            for hj in h
+        ]
+        alpha = torch.stack(e).softmax(0)
+        c = sum((a * hj for a, hj in zip(alpha, h, strict=True)), torch.zeros(2 * N))
+        s = cells["writer"](torch.cat((y, c)), s)
+        t = u_o @ s + v_o @ y + c_o @ c + p["output.bias"]
+        maxout = torch.stack([torch.maximum(t[2 * j], t[2 * j + 1]) for j in range(M)])
+        rows.append(p["embedding.weight"] @ maxout)
+    return torch.stack(rows)
+
+
+def test_a_pass_is_the_equations_of_the_appendix() -> None:
+    ours, source, target = model(), random_ids(1, 1, 6), targets_in(2, 1, 4)
+    torch.testing.assert_close(ours(source, target)[0], reference(ours, source[0], target[0]).detach())
+
+
+def test_texts_of_different_lengths_share_a_batch_and_stay_what_they_are() -> None:
+    ours, source, target = model(), padded_sources(4, LENGTHS), targets_in(5, 3, 4)
+    together, written = ours(source, target), greedy(ours, source, 9)
+    for row, length in enumerate(LENGTHS):
+        alone = source[row : row + 1, :length]
+        torch.testing.assert_close(together[row], ours(alone, target[row : row + 1])[0])
+        torch.testing.assert_close(ours.encode(source)[row, :length], ours.encode(alone)[0])
+        (single,) = greedy(ours, alone, 9)
+        assert written[row].ids == single.ids
+        assert written[row].log_probs == pytest.approx(single.log_probs, abs=1e-5)
+
+
+def test_a_step_does_not_see_what_comes_after_it() -> None:
+    ours, source, target = model(), random_ids(1, 1, 6), targets_in(2, 1, 5)
+    other = target.clone()
+    other[0, 3] = 4 + (other[0, 3] - 3) % (VOCAB - 4)
+    before, after = ours(source, target)[0], ours(source, other)[0]
+    assert torch.equal(before[:3], after[:3]) and not torch.equal(before[3], after[3])
+
+
+def test_every_source_token_reaches_every_annotation() -> None:
+    ours, source = model(), random_ids(1, 1, 6)
+    for place in range(6):
+        other = source.clone()
+        other[0, place] = 4 + (other[0, place] - 3) % (VOCAB - 4)
+        moved = (ours.encode(other) - ours.encode(source))[0].abs()
+        assert (moved[:place, :N] == 0).all() and (moved[place:, :N].amax(1) > 0).all()
+        assert (moved[place + 1 :, N:] == 0).all() and (moved[: place + 1, N:].amax(1) > 0).all()
+
+
+def test_greedy_takes_the_likeliest_token_of_every_step() -> None:
+    ours, source = model(seed=3), padded_sources(6, LENGTHS)
+    for row, found in enumerate(greedy(ours, source, 9)):
+        fed = torch.tensor([[2, *found.ids[:-1]]])
+        log_probs = ours(source[row : row + 1, : LENGTHS[row]], fed)[0].log_softmax(-1)
+        candidates = log_probs.clone()
+        candidates[:, [0, 2]] = -math.inf
+        assert candidates.argmax(-1).tolist() == list(found.ids)
+        wanted = log_probs.gather(1, torch.tensor(found.ids)[:, None])[:, 0].tolist()
+        assert found.log_probs == pytest.approx(wanted, abs=1e-5)
+        assert len(found.ids) == 9 or found.ids[-1] == 3
+
+
+def test_writing_ends_at_the_limits() -> None:
+    ours = model()
+    with torch.no_grad():
+        ours.output.weight.zero_()
+        ours.output.bias.fill_(1.0)
+        ours.embedding.weight[7] = 5.0  # always the likeliest
+    assert [len(one.ids) for one in greedy(ours, padded_sources(1, LENGTHS))] == [56, 52, 54]  # input + 50
+    assert [len(one.ids) for one in greedy(ours, padded_sources(1, LENGTHS), 3)] == [3, 3, 3]
+    short = model(max_positions=8)
+    short.load_state_dict(ours.state_dict())
+    assert {len(one.ids) for one in greedy(short, padded_sources(1, LENGTHS), 99)} == {8}
+
+
+def test_initial_weights() -> None:
+    torch.manual_seed(1)
+    ours = RecurrentModel(RecurrentConfig(VOCAB, d_embedding=16, d_state=24, d_align=20))
+    for unit in (ours.reader_forward, ours.reader_backward, ours.writer):
+        for part in unit.recurrent.weight.detach().chunk(3):
+            torch.testing.assert_close(part @ part.T, torch.eye(24), atol=1e-5, rtol=0)
+    assert all(bool((value == 0).all()) for name, value in ours.named_parameters() if name.endswith("bias"))
+    assert ours.embedding.weight.std().item() == pytest.approx(0.25, rel=0.1)
+
+
+def test_the_number_of_parameters() -> None:
+    gru = [3 * (inputs * N + N * N + 2 * N) for inputs in (M, M, M + 2 * N)]
+    rest = VOCAB * M + ALIGN * (N + 2 * N + 1) + N * N + N + 2 * M * (N + M + 2 * N) + 2 * M
+    assert model().parameter_count() == sum(gru) + rest
+    assert model().device == torch.device("cpu")
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({}, "does not say vocab_size"),
+        ({"vocab_size": 31, "heads": 4}, "a recurrent model has no configuration field 'heads'; known are vocab_size,"),
+        ({"vocab_size": 4}, "vocab_size is 4; a whole number from 5 to 1,000,000 is allowed"),
+        ({"vocab_size": 31, "d_state": 0}, "d_state is 0"),
+        ({"vocab_size": 31, "d_align": 8.0}, "d_align is 8.0"),
+        ({"vocab_size": 31, "d_embedding": True}, "d_embedding is True"),
+        ({"vocab_size": 31, "max_positions": 10**9}, "max_positions is 1000000000"),
+        ({"vocab_size": 31, "kind": "lstm"}, "kind is 'lstm'; 'recurrent' is allowed"),
+        ({"vocab_size": 31, "pad_id": 31}, "special ids"),
+        ({"vocab_size": 31, "pad_id": 1}, "must differ"),
+        ([], "a table of names and values; list arrived"),
+    ],
+)
+def test_a_configuration_is_checked(values: Any, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        RecurrentConfig.from_dict(values)
+
+
+def test_a_configuration_survives_being_written() -> None:
+    config = RecurrentConfig(31, d_state=9)
+    assert RecurrentConfig.from_dict(config.to_dict()) == config and config.to_dict()["kind"] == "recurrent"

@@ -1,0 +1,133 @@
+"""Tiny models, tokenizers and texts that tests share. Sizes differ wherever the architecture lets them, so that a
+swapped axis cannot pass unnoticed."""
+
+from __future__ import annotations
+
+import functools
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from transformer.checkpoints.folder import CheckpointError, load_checkpoint, save_checkpoint
+from transformer.inference.pretrained import Pretrained
+from transformer.model.config import ModelConfig
+from transformer.model.transformer import Transformer
+from transformer.text.tokenizer import Tokenizer
+
+HEADS, D_HEAD, D_MODEL, D_FF, VOCAB = 3, 22, 66, 37, 41
+SOURCE, TARGET = 7, 5
+
+SYLLABLES = ("ka", "lo", "mi", "nu", "re", "sta", "ti", "vu", "zen", "pol")
+VARIANTS: list[dict[str, Any]] = [
+    {},
+    {"norm": "pre"},
+    {"activation": "gelu"},
+    {"positions": "learned"},
+    {"norm": "pre", "activation": "gelu", "positions": "learned"},
+    {"positions": "none"},
+    {"d_k": 13},
+    {"scaling": False},
+    {"residual": False},
+    {"norm": "none"},
+    {"norm": "pre", "residual": False},
+    {"causal": False},
+    {"norm": "none", "residual": False, "causal": False, "positions": "none"},
+]
+
+
+def variant_name(changes: dict[str, Any]) -> str:
+    """A name for pytest.mark.parametrize(ids=...)."""
+    return "-".join(f"{name}={value}" for name, value in changes.items()) or "paper"
+
+
+def tiny_config(**changes: Any) -> ModelConfig:
+    """A model of a few ten thousand numbers, without dropout unless asked for."""
+    sizes = dict(vocab_size=VOCAB, d_model=D_MODEL, d_ff=D_FF, heads=HEADS, encoder_layers=2, decoder_layers=2)
+    return ModelConfig.from_dict({**sizes, "dropout": 0.0, "max_positions": 64, **changes})
+
+
+def tiny_model(seed: int = 1, spread: float = 0.1, **changes: Any) -> Transformer:
+    """A random model in eval mode. Biases and LayerNorms are moved off 0 and 1: there they would hide mistakes."""
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        model = Transformer(tiny_config(**changes))
+        with torch.no_grad():
+            for parameter in model.parameters():
+                parameter += spread * torch.randn_like(parameter)
+        if model.config.norm == "none":  # nothing else keeps the numbers small, and large ones round coarsely
+            model.shrink_branches(min(1.0, 0.05 / spread if model.config.residual else 0.25 / spread**0.5))
+    return model.requires_grad_(False).eval()
+
+
+def random_ids(seed: int, *shape: int, vocab: int = VOCAB) -> Tensor:
+    """Ids of ordinary pieces, none of the four special ones."""
+    return torch.randint(4, vocab, shape, generator=torch.Generator().manual_seed(seed))
+
+
+def padded_sources(seed: int, lengths: Sequence[int] = (SOURCE, 4, 2), vocab: int = VOCAB) -> Tensor:
+    """Sources of these lengths, each ending in </s>, padded to the longest: [batch, source]."""
+    ids = torch.zeros(len(lengths), max(lengths), dtype=torch.int64)
+    for row, length in enumerate(lengths):
+        ids[row, : length - 1] = random_ids(seed + 1_000 * row, length - 1, vocab=vocab)
+        ids[row, length - 1] = 3
+    return ids
+
+
+def targets_in(seed: int, batch: int, length: int = TARGET) -> Tensor:
+    """Teacher-forced decoder input: <s> and ordinary pieces, [batch, target]."""
+    return torch.cat((torch.full((batch, 1), 2), random_ids(seed, batch, length - 1)), 1)
+
+
+@functools.cache
+def sentences(count: int = 400, seed: int = 5) -> tuple[str, ...]:
+    """Generated sentences of 1 to 6 invented words."""
+    rng = random.Random(seed)
+    words = ["".join(rng.choices(SYLLABLES, k=rng.randint(1, 3))) for _ in range(60)]
+    return tuple(" ".join(rng.choices(words, k=rng.randint(1, 6))) for _ in range(count))
+
+
+@functools.cache
+def tiny_tokenizer(vocab_size: int = 67) -> Tokenizer:
+    """Learned from `sentences`, with the characters of markup among its pieces."""
+    markup = ("</s> <s> <pad> <unk> <script>alert(1)</script>", "caf\u00e9 d\u00fc , . ! ?")
+    return Tokenizer.train([*sentences(), *markup * 3], vocab_size)
+
+
+@functools.cache
+def tiny_pretrained() -> Pretrained:
+    """A random model with `tiny_tokenizer`, as `transformer.load` would give it."""
+    tokenizer = tiny_tokenizer()
+    model = tiny_model(vocab_size=len(tokenizer))
+    return Pretrained("tiny", Path("tiny"), model, tokenizer, ("Invented", "Imagined"), {})
+
+
+def saved_checkpoint(parent: Path) -> Path:
+    """A good checkpoint in a folder of its own, for tests to damage."""
+    tiny = tiny_pretrained()
+    save_checkpoint(parent / "mine", tiny.model, tiny.tokenizer, tiny.languages)
+    return parent / "mine"
+
+
+def saved_variants(parent: Path, variants: Mapping[str, Mapping[str, Any]]) -> Path:
+    """The folder with a checkpoint for each variant (name -> what its configuration has otherwise), untrained."""
+    tokenizer = tiny_tokenizer()
+    for name, changes in variants.items():
+        model = tiny_model(3, vocab_size=len(tokenizer), **changes)
+        save_checkpoint(parent / name, model, tokenizer, ("Invented", "Imagined"))
+    return parent
+
+
+def refusal(folder: Path, *words: str) -> str:
+    """The one sentence that load_checkpoint says of a damaged folder; every word must be in it."""
+    with pytest.raises(CheckpointError) as error:
+        load_checkpoint(folder)
+    message = str(error.value)
+    assert "\n" not in message and len(message) < 400 + len(str(folder)), message
+    for word in words:
+        assert word in message
+    return message

@@ -1,0 +1,66 @@
+"""A workshop that trains nothing, for tests of the page: its runs stand where a test puts them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from transformer.live_training.experiment import Experiment
+from transformer.live_training.frames import Frame, Opening
+from transformer.live_training.workshop import WorkshopError
+
+
+@dataclass
+class Run:
+    """What `LiveRun` shows of itself, and what it was told."""
+
+    experiment: Experiment
+    id: str
+    stage: str = "training"
+    place: int = 0
+    reason: str = ""
+    error: str = ""
+    opening: Opening | None = None
+    frames: list[Frame] = field(default_factory=list)
+    step: int = 0
+    seconds: float = 0.0
+    limit: float = 60.0
+    result: bytes | None = None
+    told: list[str] = field(default_factory=list)
+
+    @property
+    def ended(self) -> bool:
+        return self.stage in ("done", "failed")
+
+    def pause(self) -> None:
+        self.told.append("pause")
+
+    def go_on(self) -> None:
+        self.told.append("go")
+
+    def stop(self) -> None:
+        self.told.append("stop")
+
+    def end(self, result: bytes | None = None, reason: str = "steps") -> None:
+        self.stage, self.reason, self.result, self.step = "done", reason, result, self.experiment.steps
+
+
+class Shop:
+    """A workshop that takes runs in and trains nothing."""
+
+    most, seconds, waiting, running = 2, 60.0, 0, 0
+
+    def __init__(self) -> None:
+        self.runs: list[Run] = []
+        self.prepared = 0
+        self.refuses = ""
+
+    def begin(self, experiment: Experiment, alive: Callable[[], bool], viewer: object = None) -> Run:
+        assert alive()
+        if self.refuses:
+            raise WorkshopError(self.refuses)
+        self.runs.append(Run(experiment, f"{len(self.runs):012x}"))
+        return self.runs[-1]
+
+    def prepare(self) -> None:
+        self.prepared += 1

@@ -1,0 +1,91 @@
+"""A SentencePiece file, looked over before the library is given it."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import sentencepiece
+
+from tests.fuzz.pieces import fields, packed
+from tests.support.build import tiny_tokenizer
+from transformer.text.piece_file import LONGEST_PIECE, LONGEST_RULE, PieceFileError, check_pieces
+from transformer.text.tokenizer import Tokenizer, TokenizerError
+
+BUNDLED = sorted((Path(__file__).resolve().parents[2] / "checkpoints").glob("*/tokenizer.model"))
+
+
+def _piece(text: bytes, score: float = -1.0, *more: tuple[int, int, object]) -> tuple[int, int, bytes]:
+    return 1, 2, packed([(1, 2, text), (2, 5, struct.pack("<f", score)), *more])
+
+
+def _changed(number: int, change: Callable[[bytes], bytes]) -> bytes:
+    """The tiny tokenizer with every part of this number changed."""
+    found = fields(tiny_tokenizer().to_bytes())
+    return packed([(n, w, change(v) if n == number else v) for n, w, v in found])
+
+
+def _charsmap(change: Callable[[bytes], bytes]) -> bytes:
+    """The same with another table of normalisation."""
+
+    def rules(value: bytes) -> bytes:
+        return packed([(n, w, change(v) if n == 2 else v) for n, w, v in fields(value)])
+
+    return _changed(3, rules)
+
+
+@pytest.mark.parametrize("path", BUNDLED, ids=lambda path: path.parent.name)
+def test_what_ships_passes(path: Path) -> None:
+    check_pieces(path.read_bytes())
+
+
+@pytest.mark.parametrize("kind", ["unigram", "bpe", "word", "char"])
+@pytest.mark.parametrize("rule", ["identity", "nfkc", "nmt_nfkc_cf"])
+def test_what_the_library_learns_passes(kind: str, rule: str, tmp_path: Path) -> None:
+    """All kinds and normalisations, with bytes for what is unknown, pieces of one's own, and texts to test itself."""
+    lines = ["ka lo mi", "nu re sta", "ti vu zen pol"] * 20
+    sentencepiece.SentencePieceTrainer.Train(
+        sentence_iterator=iter(lines), model_prefix=str(tmp_path / "m"), vocab_size=290 if kind != "word" else 20,
+        model_type=kind, normalization_rule_name=rule, hard_vocab_limit=False, byte_fallback=kind in ("unigram", "bpe"),
+        user_defined_symbols=["<x>"], self_test_sample_size=3, minloglevel=2, num_threads=1,
+    )  # fmt: skip
+    check_pieces((tmp_path / "m.model").read_bytes())
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"\xff", "not a SentencePiece model"),
+        (b"\x0a\x05ab", "not a SentencePiece model"),  # five bytes are promised
+        (b"\x0b\x0c", "not a SentencePiece model"),  # a group
+        (b"\x02\x00", "not a SentencePiece model"),  # a field of number 0
+        (b"\x0a" + b"\xff" * 11, "not a SentencePiece model"),  # a length without end
+        (b"\x32\x00", "not a SentencePiece model"),  # a sixth field
+        (b"\x08\x07", "not a SentencePiece model"),  # pieces are no whole number
+        (packed([_piece(b"")]), "not a SentencePiece model"),
+        (packed([_piece(b"\xff")]), "a piece of the tokenizer is no text in UTF-8"),
+        (packed([_piece(b"a", float("nan"))]), "not a finite number"),
+        (packed([_piece(b"a", float("inf"))]), "not a finite number"),
+        (packed([_piece(b"x" * LONGEST_PIECE)]), "bytes long; at most 1,000 are allowed"),
+        (packed([(2, 2, packed([(44, 2, b"\xff")]))]), "a setting of the tokenizer is no text in UTF-8"),
+        (packed([(2, 2, packed([(44, 2, b"x" * 10_001)]))]), "a setting of the tokenizer is 10,001 bytes long"),
+        (packed([(4, 2, b"x" * 100_001)]), "larger than those of any real one"),
+        (packed([(3, 2, b""), (3, 2, packed([(2, 2, b"\x04\x00\x00\x00")]))]), "not a SentencePiece model"),
+        (packed([(5, 2, packed([(2, 2, b"\xff\xff\xff\xff" + bytes(9))]))]), "not a SentencePiece model"),
+        (_charsmap(lambda table: table + b"y" * (LONGEST_RULE + 1) + b"\0"), "at most 200 are allowed"),
+        (_charsmap(lambda table: table + b"\xff\0"), "a rule of normalisation of the tokenizer is no text"),
+        (_charsmap(lambda table: table[:-1] + b"x"), "not a SentencePiece model"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(data: bytes, words: str) -> None:
+    with pytest.raises(PieceFileError, match=words):
+        check_pieces(data)
+    with pytest.raises(TokenizerError, match=words):
+        Tokenizer(data)
+
+
+def test_the_longest_that_is_allowed_passes() -> None:
+    check_pieces(packed([_piece(b"x" * (LONGEST_PIECE - 10))]))
+    check_pieces(_charsmap(lambda table: table + b"y" * LONGEST_RULE + b"\0"))

@@ -1,0 +1,139 @@
+"""Every identity a Trace promises, on a random model of unequal sizes."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from tests.support.build import VARIANTS, tiny_model, tiny_pretrained, tiny_tokenizer, variant_name
+from transformer.inference.pretrained import Pretrained
+from transformer.model.tap import OFF
+from transformer.tracing.trace import KINDS, AttentionTrace, Trace
+
+SOURCE, TARGET = "ka lo mi nu", "re sta"
+
+
+@pytest.fixture(scope="module", params=VARIANTS, ids=variant_name)
+def model(request: pytest.FixtureRequest) -> Pretrained:
+    tokenizer = tiny_tokenizer()
+    model = tiny_model(vocab_size=len(tokenizer), encoder_layers=3, **request.param)
+    return Pretrained("t", tiny_pretrained().path, model, tokenizer, ("a", "b"), {})
+
+
+@pytest.fixture(scope="module")
+def trace(model: Pretrained) -> Trace:
+    return model.trace(SOURCE, TARGET)
+
+
+def sizes(trace: Trace, kind: str) -> tuple[int, int]:
+    source, target = len(trace.source_tokens), len(trace.target_in)
+    return {"encoder_self": (source, source), "decoder_self": (target, target), "cross": (target, source)}[kind]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_shapes_are_those_of_the_docstring(model: Pretrained, trace: Trace, kind: str) -> None:
+    query, key = sizes(trace, kind)
+    assert query != key or kind != "cross"
+    part = trace.attention(kind)
+    layers = 3 if kind == "encoder_self" else 2
+    assert part.weights.shape == part.scores.shape == (layers, 3, query, key)
+    d_k = model.config.d_k or 22
+    assert part.queries.shape == (layers, 3, query, d_k) and part.keys.shape == (layers, 3, key, d_k)
+    assert part.values.shape == (layers, 3, key, 22) and part.head_outputs.shape == (layers, 3, query, 22)
+    assert part.mask.shape == (layers, 3, query, key) and part.mask.dtype == torch.bool
+    assert part.rule.shape == part.zero.shape == (layers, 3) and not part.rule.any() and not part.zero.any()
+    for name in ("enters", "update", "sum", "leaves"):
+        assert getattr(part, name).shape == (layers, query, 66)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_scores_weights_and_outputs_follow_from_q_k_v(model: Pretrained, trace: Trace, kind: str) -> None:
+    part = trace.attention(kind)
+    divisor = math.sqrt(model.config.d_k or 22) if model.config.scaling else 1
+    assert torch.allclose(part.scale, torch.full(part.weights.shape[:2], 1 / divisor, dtype=torch.float64))
+    scores = (part.queries @ part.keys.transpose(-2, -1) / divisor).masked_fill(~part.mask, -math.inf)
+    assert torch.allclose(part.scores, scores, atol=1e-5)
+    assert torch.equal(part.weights, part.scores.softmax(-1))
+    assert torch.allclose(part.head_outputs, part.weights @ part.values, atol=1e-5)
+    assert torch.allclose(part.weights.sum(-1), torch.ones(()), atol=1e-6)
+    assert not part.weights[~part.mask].any()
+
+
+def test_only_the_decoder_hides_the_future(model: Pretrained, trace: Trace) -> None:
+    target = len(trace.target_in)
+    past = torch.ones(target, target, dtype=torch.bool).tril() | (not model.config.causal)
+    assert torch.equal(trace.decoder_self.mask, past.expand_as(trace.decoder_self.mask))
+    assert trace.encoder_self.mask.all() and trace.cross.mask.all()
+
+
+def test_residual_parts_add_up_and_layers_follow_each_other(model: Pretrained, trace: Trace) -> None:
+    for part in (trace.encoder_self, trace.decoder_self, trace.cross, trace.encoder_ff, trace.decoder_ff):
+        assert torch.equal(part.sum, part.enters + part.update if model.config.residual else part.update)
+    assert torch.equal(trace.encoder_self.enters[0], trace.source_embedding + trace.source_positions)
+    assert torch.equal(trace.decoder_self.enters[0], trace.target_embedding + trace.target_positions)
+    assert torch.equal(trace.encoder_ff.enters, trace.encoder_self.leaves)
+    assert torch.equal(trace.encoder_self.enters[1:], trace.encoder_ff.leaves[:-1])
+    assert torch.equal(trace.cross.enters, trace.decoder_self.leaves)
+    assert torch.equal(trace.decoder_ff.enters, trace.cross.leaves)
+    assert torch.equal(trace.decoder_self.enters[1:], trace.decoder_ff.leaves[:-1])
+
+
+def test_decoder_axes_are_shifted_by_one_and_say_so(trace: Trace) -> None:
+    assert trace.target_in[0] == "<s>" and trace.target_out[-1] == "</s>"
+    assert trace.target_in[1:] == trace.target_out[:-1]
+    assert trace.source_tokens[-1] == trace.source_labels[-1] == "</s>"
+    assert "".join(trace.source_labels[:-1]).replace("␣", "") == SOURCE.replace(" ", "")
+    assert trace.target_in_labels[1:] == trace.target_out_labels[:-1]
+
+
+def test_probabilities_are_the_softmax_of_the_logits(trace: Trace) -> None:
+    expected = trace.logits.softmax(-1)[range(len(trace.target_out_ids)), list(trace.target_out_ids)]
+    assert torch.equal(trace.probabilities, expected)
+
+
+def test_tracing_does_not_change_the_pass_by_one_bit() -> None:
+    model = tiny_pretrained()
+    trace = model.trace(SOURCE, TARGET)
+    with torch.inference_mode():
+        plain = model.model(torch.tensor([trace.source_ids]), torch.tensor([trace.target_in_ids]), OFF)[0]
+    assert torch.equal(trace.logits, plain)
+
+
+def test_own_translation_is_what_greedy_decoding_writes() -> None:
+    model = tiny_pretrained()
+    trace, translation = model.trace(SOURCE, limit=12), model.translate(SOURCE, limit=12)
+    assert trace.own and trace.target_out == translation.tokens and trace.target_text == translation.text
+    assert torch.allclose(trace.probabilities.double(), torch.tensor(translation.probabilities).double(), atol=1e-5)
+    again = model.trace(SOURCE, "  ", limit=12)
+    assert again.own and again.target_out == trace.target_out
+
+
+def test_a_trace_refuses_to_be_changed() -> None:
+    trace = tiny_pretrained().trace(SOURCE, TARGET)
+    with pytest.raises(AttributeError):
+        trace.own = True  # type: ignore[misc]
+    with pytest.raises(RuntimeError, match="inference tensor"):
+        trace.cross.weights.add_(1)
+
+
+def test_edits_reach_what_comes_after_them_only() -> None:
+    model = tiny_pretrained()
+    plain = model.trace(SOURCE, TARGET)
+    edited = model.trace(SOURCE, TARGET, edits={"decoder.1.cross.weights": torch.zeros_like})
+    assert torch.equal(edited.encoder_output, plain.encoder_output)
+    assert torch.equal(edited.cross.weights[0], plain.cross.weights[0])
+    assert not edited.cross.weights[1].any() and not edited.cross.head_outputs[1].any()
+    assert not torch.equal(edited.logits, plain.logits)
+
+
+def test_unknown_kind_is_named() -> None:
+    with pytest.raises(ValueError, match="'self' is no kind of attention"):
+        tiny_pretrained().trace(SOURCE, TARGET).attention("self")
+
+
+def test_docstring_tabulates_every_field() -> None:
+    for kind in (AttentionTrace, Trace):
+        assert all(name in (kind.__doc__ or "") or name in ("target_out_labels", "target_out_ids", "languages",
+                   "checkpoint", "target_in_ids") for name in kind.__dataclass_fields__)  # fmt: skip

@@ -1,0 +1,64 @@
+"""Training with PyTorch's fused attention: the same gradients up to rounding, with padding and without."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+import torch
+
+from tests.support.build import padded_sources, sentences, tiny_config, tiny_model, tiny_tokenizer
+from transformer.model.masks import causal_mask, needed
+from transformer.model.tap import FUSED, OFF
+from transformer.rnn import RecurrentConfig
+from transformer.training.architecture import build
+from transformer.training.loop import Trainer
+from transformer.training.settings import Settings, TrainingError
+
+COPY = [(text, text) for text in sentences()]
+SETTINGS = Settings(
+    steps=6, batch_tokens=61, warmup=3, average=1, save_every=6, validate_every=6, validation_sentences=0
+)
+
+
+@pytest.mark.parametrize("changes", [{}, {"causal": False}, {"d_k": 3}, {"scaling": False}], ids=str)
+def test_its_gradients_are_the_same_up_to_rounding(changes: dict) -> None:
+    config = tiny_config(vocab_size=67, dropout=0.0, encoder_layers=2, decoder_layers=2, **changes)
+    found = []
+    for fused in (False, True):
+        settings = dataclasses.replace(SETTINGS, fused=fused)
+        trainer = Trainer(None, config, tiny_tokenizer(), COPY[:30], COPY[30:40], settings)
+        batch = next(trainer._batches())
+        loss, surprise = trainer.losses(batch.source, batch.target_in, batch.target_out)
+        loss.backward()
+        found.append({name: parameter.grad for name, parameter in trainer.model.named_parameters()})
+        found[-1]["loss"], found[-1]["surprise"] = loss.detach(), surprise.detach()
+    plain, fast = found
+    for name, gradient in plain.items():
+        torch.testing.assert_close(fast[name], gradient, rtol=1e-4, atol=1e-4, msg=name)
+    assert any(not torch.equal(fast[name], plain[name]) for name in plain)  # it was another kernel
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("causal", [True, False])
+def test_a_mask_that_hides_nothing_is_left_out_and_one_that_does_is_not(causal: bool) -> None:
+    model = tiny_model(causal=causal)
+    padded = padded_sources(1)
+    for source in (padded, torch.full_like(padded, 5)):
+        target = source.clone()
+        target[:, 0] = model.config.start_id
+        plain = model.decode(target, model.encode(source, OFF), source, OFF)
+        fast = model.decode(target, model.encode(source, FUSED), source, FUSED)
+        real = target != model.config.pad_id
+        torch.testing.assert_close(fast[real], plain[real], rtol=1e-4, atol=1e-5)
+    everything = torch.ones(2, 1, 1, 3, dtype=torch.bool)
+    assert needed(everything, True) is None and needed(everything, False) is everything
+    assert needed(mask := causal_mask(3), True) is mask
+
+
+def test_a_recurrent_model_has_none() -> None:
+    config = RecurrentConfig(vocab_size=9, d_embedding=4, d_state=4, d_align=4, max_positions=9)
+    with pytest.raises(TrainingError, match="fused is true; it is for a Transformer's attention, leave it out"):
+        build(config, dataclasses.replace(SETTINGS, fused=True))
+    with pytest.raises(TrainingError, match="fused is 1; true and false are allowed"):
+        dataclasses.replace(SETTINGS, fused=1)  # type: ignore[arg-type]

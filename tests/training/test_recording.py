@@ -1,0 +1,168 @@
+"""Recordings of how heads formed: the numbers are those of the states they came from."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from tests.support.build import sentences, tiny_config, tiny_tokenizer
+from transformer.__main__ import main
+from transformer.inference.pretrained import Pretrained, load
+from transformer.training import recording
+from transformer.training.loop import Trainer
+from transformer.training.recording import Recording, record, states
+from transformer.training.settings import Settings, TrainingError
+
+PAIRS = [(text, text) for text in sentences()[:30]]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("run")
+    settings = Settings(steps=4, batch_tokens=100, warmup=2, save_every=4, validate_every=4, snapshots=3)
+    trainer = Trainer(folder, tiny_config(vocab_size=67), tiny_tokenizer(), PAIRS, PAIRS[:5], settings)
+    trainer.run()
+    trainer.export(folder / "checkpoint")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def final(run: Path) -> Pretrained:
+    return load(run / "checkpoint")
+
+
+def test_weights_are_those_of_each_state(run: Path, final: Pretrained, tmp_path: Path) -> None:
+    found = record(run, final, [("ka lo", "nu"), ("mi", "")], PAIRS[:5])
+    assert found.steps == (0, 1, 4) and found.sentences[0] == ("ka lo", "nu")
+    assert found.sentences[1] == ("mi", final.translate("mi").text)
+    for place, (step, model) in enumerate(states(run, final)):
+        assert step == found.steps[place]
+        trace = model.trace("ka lo", "nu")
+        for kind in ("encoder_self", "decoder_self", "cross"):
+            weights = trace.attention(kind).weights
+            assert found.weights[kind][0].shape == (3, *weights.shape)
+            assert np.abs(found.weights[kind][0][place] / 255 - weights.numpy()).max() <= 0.5 / 255 + 1e-6
+        assert found.translations[place] == (model.translate("ka lo").text, model.translate("mi").text)
+    assert not np.array_equal(found.weights["cross"][0][0], found.weights["cross"][0][2])
+    assert all(0 < one["loss"] < 10 and 0 <= one["bleu"] <= 100 for one in found.scores)
+    (tmp_path / "learning.npz").write_bytes(found.to_bytes())
+    again = Recording.from_file(tmp_path / "learning.npz")
+    for field in dataclasses.fields(Recording):
+        if field.name != "weights":
+            assert getattr(again, field.name) == getattr(found, field.name)
+    for kind, arrays in found.weights.items():
+        assert all(np.array_equal(a, b) for a, b in zip(arrays, again.weights[kind], strict=True))
+
+
+def test_the_last_state_is_the_checkpoint(run: Path, final: Pretrained) -> None:
+    *_, (_, last) = states(run, final)
+    for name, parameter in final.model.named_parameters():
+        assert torch.equal(parameter, last.model.get_parameter(name))
+
+
+def test_the_command_takes_the_examples(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "dev.tsv").write_text("ka lo\tka lo\n")
+    command = ["record", "--checkpoint", str(run / "checkpoint"), "--run", str(run)]
+    command += ["--validation", str(tmp_path / "dev.tsv")]
+    assert main(command) == 2 and "has no examples.json" in capsys.readouterr().err
+    for damaged in ("[", '{"source": "ka"}', '[{"target": "ka"}]', "[3]"):
+        (run / "checkpoint" / "examples.json").write_text(damaged)
+        assert main(command) == 2 and "is no list of examples with a source each" in capsys.readouterr().err
+    (run / "checkpoint" / "examples.json").write_text('[{"source": "ka"}, {"source": "ka"}, {"source": "lo mi"}]')
+    assert main(command) == 0
+    assert "3 states of 2 sentences" in capsys.readouterr().out
+    file = run / "checkpoint" / "learning.npz"
+    assert len(Recording.from_file(file).sentences) == 2
+    whole = file.read_bytes()
+    np.save(tmp_path / "list.npy", np.zeros(3))
+    for damaged in (
+        whole[:-200],
+        whole[:3000] + b"\xff" * 500 + whole[3500:],
+        b"",
+        (tmp_path / "list.npy").read_bytes(),
+    ):
+        file.write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"learning\.npz is no recording"):
+            Recording.from_file(file)
+
+
+def test_runs_without_snapshots_or_of_other_models_are_said(run: Path, final: Pretrained, tmp_path: Path) -> None:
+    with pytest.raises(TrainingError, match="has no snapshots; train with --snapshots 12"):
+        list(states(tmp_path, final))
+    (tmp_path / "snapshots").mkdir()
+    (tmp_path / "snapshots" / "00000001.safetensors").write_bytes(b"x")
+    with pytest.raises(TrainingError, match="holds no state of checkpoint"):
+        list(states(tmp_path, final))
+
+
+def test_a_recording_that_contradicts_itself_is_a_sentence(run: Path, final: Pretrained, tmp_path: Path) -> None:
+    good = record(run, final, [("ka lo", "nu"), ("mi", "re")], PAIRS[:5])
+    cross = good.weights["cross"]
+    for words, changes in {
+        "rising whole numbers": {"steps": (0, 4, 1)},
+        "rising whole": {"steps": (0, True, 4)},
+        "are no rising": {"steps": ()},
+        "0 sentences": {"sentences": (), "translations": ((), (), ())},
+        "no text of up to 2,000 characters": {"translations": (("a" * 2001, "b"), *good.translations[1:])},
+        "one score and one translation": {"scores": good.scores[1:]},
+        "translation of every sentence": {"translations": (("a",), *good.translations[1:])},
+        "a loss or BLEU": {"scores": ({"loss": float("nan"), "bleu": 1.0}, *good.scores[1:])},
+        "no recording: 'bleu'": {"scores": ({"loss": 1.0}, *good.scores[1:])},
+        "not a byte for every state": {"weights": {**good.weights, "cross": (cross[0][1:], cross[1])}},
+        "an array of cross": {"weights": {**good.weights, "cross": (cross[0].astype(np.float32), cross[1])}},
+    }.items():
+        (tmp_path / "learning.npz").write_bytes(dataclasses.replace(good, **changes).to_bytes())
+        with pytest.raises(ValueError, match=r"learning\.npz is no recording") as error:
+            Recording.from_file(tmp_path / "learning.npz")
+        assert words in str(error.value)
+    half = dataclasses.replace(good, sentences=(("ka \ud800", "nu"), good.sentences[1]))
+    with pytest.raises(ValueError, match="half a character"):  # JSON can say what UTF-8 cannot
+        half._checked()
+
+
+def test_a_damaged_recording_is_one_or_a_sentence(run: Path, final: Pretrained) -> None:
+    """Bytes exchanged, cut out and put in, anywhere and in the part that says what there is: never another error."""
+    whole = record(run, final, [("ka lo", "nu")], PAIRS[:2]).to_bytes()
+    rng, refused = random.Random(7), 0
+    for _ in range(400):
+        data = bytearray(whole)
+        for _ in range(rng.randint(1, 4)):
+            at = rng.randrange(len(data)) if rng.random() < 0.6 else rng.randrange(min(900, len(data)))
+            end = at + rng.choice((0, 1, 1, 2, 40))
+            data[at:end] = rng.randbytes(rng.choice((0, 1, 1, 3)))
+        try:
+            Recording.from_bytes(bytes(data), "learning.npz")
+        except ValueError as error:
+            refused += 1
+            assert str(error).startswith("learning.npz is no recording: ") and "\n" not in str(error)
+    assert refused > 200
+
+
+def test_a_recording_that_lies_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small archives: one that unpacks to more than is read, shapes no memory holds, an object that is a pickle."""
+    monkeypatch.setattr(recording, "LARGEST_UNPACKED", 10_000)
+    header = "{'descr': '|u1', 'fortran_order': False, 'shape': (%s,), }"
+    objects = "{'descr': '|O', 'fortran_order': False, 'shape': (1,), }"
+    entries = {
+        "unpacked it takes": b"\x93NUMPY\x01\x00" + bytes(10_000),
+        "is no recording": b"\x93NUMPY\x01\x00\x76\x00" + (header % (10**30)).ljust(118).encode() + bytes(9),
+        "learning.npz": b"\x93NUMPY\x01\x00\x76\x00" + (header % (10**13)).ljust(118).encode() + bytes(9),
+        "allow_pickle": b"\x93NUMPY\x01\x00\x76\x00" + objects.ljust(118).encode() + bytes(9),
+    }
+    for words, data in entries.items():
+        with zipfile.ZipFile(tmp_path / "learning.npz", "w", zipfile.ZIP_DEFLATED, compresslevel=1) as file:
+            file.writestr("index.json.npy", data)
+        with pytest.raises(ValueError, match=r"learning\.npz is no recording") as error:
+            Recording.from_file(tmp_path / "learning.npz")
+        assert words in str(error.value) and "\n" not in str(error.value) and len(str(error.value)) < 500
+    (tmp_path / "learning.npz").unlink()
+    with (tmp_path / "learning.npz").open("wb") as file:
+        file.truncate(recording.LARGEST + 1)
+    with pytest.raises(OSError, match="larger than 20,000,000 bytes"):
+        Recording.from_file(tmp_path / "learning.npz")

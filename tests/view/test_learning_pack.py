@@ -1,0 +1,261 @@
+"""Runs while they train, packed for the browser: every frame once, bounded answers, and nothing that a browser sends is
+trusted."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.browser.training_runs import MadeUp, Sizes, a_run
+from tests.view.test_pack import array, unpack
+from transformer.live_training.experiment import Experiment
+from transformer.view import learning_ask, learning_pack
+from transformer.view.bundle import FOLDER
+from transformer.view.learning_ask import COMMANDS, LARGEST_FILE, Asked, FileError, read_ask, read_file
+from transformer.view.learning_pack import learning_pack as pack
+
+SMALL = Sizes(layers=2, heads=3, tokens=4, steps=60)
+IDS = ("a", "b")
+
+
+def held(data: bytes) -> dict[str, tuple[int, list[dict[str, Any]], list[bytes]]]:
+    """Run id -> index of the first frame, frames, and their attention as bytes, as the browser takes them."""
+    header, blob = unpack(data)
+    found = {}
+    for about in header["runs"]:
+        rows = [] if about["weights"] is None else [row.tobytes() for row in array(about["weights"], blob)]
+        found[about["id"]] = (about["from"], about["frames"], rows)
+    return found
+
+
+def test_every_frame_arrives_once_and_as_it_was_recorded() -> None:
+    run = a_run(0, SMALL)
+    have, steps, weights = 0, [], []
+    for until in (0, 7, 8, SMALL.steps):
+        run.stopped = run.opening.recorded[min(until, len(run.opening.recorded) - 1)]
+        start, frames, rows = held(pack([run], {run.id: have}, {}))[run.id]
+        assert start == have and len(frames) == len(rows)
+        steps += [one["step"] for one in frames]
+        weights += rows
+        have += len(frames)
+    assert steps == list(run.opening.recorded) and weights == [one.weights for one in run.every]
+    first = np.frombuffer(weights[5], np.uint8)
+    assert np.array_equal(first, np.concatenate([one.ravel() for one in run.every[5].attention(run.opening).values()]))
+
+
+def test_a_frame_brings_its_numbers_and_texts() -> None:
+    run = a_run(2, SMALL)
+    assert len(run.frames) == len(run.every) and run.stage == "done"
+    header, _ = unpack(pack([run], {}, {"labels": {run.id: "<b>no</b> positions"}}, number=17))
+    assert header["number"] == 17
+    (about,) = header["runs"]
+    assert about["label"] == "<b>no</b> positions" and about["recorded"] == len(about["frames"]) == len(run.every)
+    names = ("stage", "place", "reason", "error", "step", "limit")
+    assert {name: about[name] for name in names} == {name: getattr(run, name) for name in names}
+    assert (about["steps"], about["seed"], about["causal"]) == (60, 3, True)
+    for sent, frame in zip(about["frames"], run.every, strict=True):
+        assert sent["outputs"] == list(frame.outputs) and sent["predicted"] == list(frame.predicted)
+        for name in ("loss", "validation_loss", "forced", "exact"):
+            value = getattr(frame, name)
+            assert sent[name] is None if value is None else math.isclose(sent[name], value, abs_tol=1e-6)
+    for name, value in about["opening"].items():
+        assert value == json.loads(json.dumps(getattr(run.opening, name)))
+
+
+def test_the_opening_goes_to_whoever_has_no_frame() -> None:
+    run = a_run(0, SMALL)
+    assert unpack(pack([run], {}, {}))[0]["runs"][0]["opening"]
+    assert unpack(pack([run], {run.id: 1}, {}))[0]["runs"][0]["opening"] is None
+    assert unpack(pack([run], None, {}))[0]["runs"][0]["opening"] is None
+    run.stopped = -1  # known, but no frame yet
+    assert unpack(pack([run], None, {}))[0]["runs"][0]["opening"]
+    run.opening = None  # type: ignore[assignment]
+    about = unpack(pack([run], {}, {}))[0]["runs"][0]
+    assert about["opening"] is None and about["frames"] == [] and about["weights"] is None and about["recorded"] == 0
+
+
+def test_without_an_ask_no_frame_travels() -> None:
+    run = a_run(0, SMALL)
+    start, frames, rows = held(pack([run], None, {}))[run.id]
+    assert start == len(run.every) and frames == rows == []
+
+
+def test_what_the_browser_claims_beyond_the_end_is_nothing_new() -> None:
+    run = a_run(0, SMALL)
+    start, frames, _ = held(pack([run], {run.id: 10**6}, {}))[run.id]
+    assert start == len(run.every) and frames == []
+
+
+def test_an_answer_is_bounded_and_the_next_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = [a_run(number, SMALL) for number in (0, 1, 2)]
+    size = runs[0].opening.frame_bytes
+    monkeypatch.setattr(learning_pack, "MOST", 10 * size)
+    have = {run.id: 0 for run in runs}
+    got: dict[str, list[bytes]] = {run.id: [] for run in runs}
+    for _ in range(100):
+        answer = held(pack(runs, have, {}))
+        assert sum(len(rows) for _, _, rows in answer.values()) <= 10
+        for name, (start, frames, rows) in answer.items():
+            assert start == have[name] and len(frames) == len(rows)
+            have[name] += len(rows)
+            got[name] += rows
+        if all(have[run.id] == len(run.every) for run in runs):
+            break
+    assert got == {run.id: [one.weights for one in run.every] for run in runs}
+
+
+def test_a_frame_larger_than_an_answer_travels_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = [a_run(number, SMALL) for number in (0, 1)]
+    monkeypatch.setattr(learning_pack, "MOST", 5)
+    answer = held(pack(runs, {}, {}))
+    assert [len(rows) for _, _, rows in answer.values()] == [1, 0]
+
+
+def test_a_run_that_ends_meanwhile_is_done_only_with_its_last_frame() -> None:
+    """The workshop's thread adds the last frame, then says that the run has ended: the order of reading matters."""
+    run = a_run(0, SMALL)
+
+    class Ends(MadeUp):
+        reads = 0
+
+        @property
+        def frames(self) -> list[Any]:
+            type(self).reads += 1
+            return self.every if self.reads > 1 else self.every[:-1]
+
+        @property
+        def stage(self) -> str:  # type: ignore[override]
+            return "done" if self.reads else "training"
+
+        @stage.setter
+        def stage(self, value: str) -> None:
+            pass
+
+    ends = Ends(run.id, run.experiment, run.opening, run.every)
+    (about,) = unpack(pack([ends], {}, {}))[0]["runs"]
+    assert about["stage"] == "training" or about["recorded"] == len(run.every)
+
+
+def test_numbers_that_json_has_no_word_for_are_none() -> None:
+    run = a_run(0, SMALL)
+    run.every = [replace(run.every[0], loss=float("nan"), validation_loss=float("inf"), exact=1.0)]
+    (about,) = unpack(pack([run], {}, {}))[0]["runs"]
+    (frame,) = about["frames"]
+    assert frame["loss"] is None and frame["validation_loss"] is None and frame["exact"] == 1.0
+    assert b"NaN" not in pack([run], {}, {})
+
+
+def test_the_page_adds_what_it_likes() -> None:
+    header, _ = unpack(pack([], {}, {"findings": [{"run": "x", "title": "ü"}], "labels": {"x": "y"}, "big": True}))
+    assert header["more"] == {"findings": [{"run": "x", "title": "ü"}], "big": True} and header["runs"] == []
+
+
+def test_an_experiment_has_what_is_packed_of_it() -> None:
+    run = a_run(0, SMALL)
+    run.experiment = Experiment(steps=60, seed=5, causal=False)  # type: ignore[assignment]
+    (about,) = unpack(pack([run], {}, {}))[0]["runs"]
+    assert (about["steps"], about["seed"], about["causal"]) == (60, 5, False)
+
+
+# -- what a browser sends ------------------------------------------------------------------------------------------
+
+
+def test_an_ask_says_what_the_browser_has() -> None:
+    assert read_ask({"have": {"a": 3.0, "b": 0, "gone": 7}, "n": 12}, None, IDS) == Asked({"a": 3, "b": 0}, 12)
+    assert read_ask({"have": {"a": 3}, "n": 12}, None, IDS).have == {"a": 3, "b": 0}
+    assert read_ask(None, None, IDS) == Asked()
+
+
+@pytest.mark.parametrize("do", COMMANDS)
+def test_a_command_names_a_run_and_goes_before_an_ask(do: str) -> None:
+    command = {"run": "b", "do": do, "have": {"a": 1, "b": 2}, "n": 13}
+    assert read_ask({"have": {}, "n": 12}, command, IDS) == Asked({"a": 1, "b": 2}, 13, "b", do)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [{"run": "c", "do": "stop"}, {"run": "a", "do": "rm"}, {"run": ["a"], "do": "stop"}, {"run": "a", "do": {}}, {}],
+)
+def test_a_command_that_does_not_fit_is_none(command: Any) -> None:
+    found = read_ask(None, {**command, "n": 5, "have": {}}, IDS)
+    assert (found.run, found.do, found.number) == ("", "", 5)
+
+
+@pytest.mark.parametrize("bad", ["x", 7, ["ask"], {"have": "all", "n": "1"}, {"have": ["a"]}, {"have": None, "n": -1}])
+def test_an_ask_that_does_not_fit_is_none(bad: Any) -> None:
+    assert read_ask(bad, bad, IDS) == Asked()
+
+
+@pytest.mark.parametrize("count", ["3", -1, 1.5, float("nan"), float("inf"), 10**400, True, None, [1]])
+def test_a_count_that_is_none_leaves_its_run_out(count: Any) -> None:
+    assert read_ask({"have": {"a": count, "b": 2}, "n": count}, None, IDS) == Asked({"b": 2}, 0)
+
+
+def test_a_file_is_read() -> None:
+    data = bytes(range(256))
+    file = read_file({"name": "../x.zip", "data": base64.b64encode(data).decode()})
+    assert file is not None and file.data == data and file.name == "../x.zip"
+    assert read_file(None) is None and read_file([1]) is None
+    empty = read_file({"name": "x" * 999, "data": ""})
+    assert empty is not None and empty.data == b"" and len(empty.name) == 200
+
+
+@pytest.mark.parametrize("value", [{}, {"name": 1, "data": ""}, {"name": "x", "data": 5}, {"name": "x", "data": "%%%"},
+                                   {"name": "x", "data": "ü"}, {"name": "x", "data": "abc"}])  # fmt: skip
+def test_a_file_that_is_none_is_refused(value: Any) -> None:
+    with pytest.raises(FileError, match="choose it again"):
+        read_file(value)
+
+
+def test_a_file_is_bounded_before_it_is_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
+    largest = base64.b64encode(b"\0" * LARGEST_FILE).decode()
+    file = read_file({"name": "x", "data": largest})
+    assert file is not None and len(file.data) == LARGEST_FILE
+    monkeypatch.setattr(learning_ask.base64, "b64decode", None)
+    with pytest.raises(FileError, match="more than 16 MB"):
+        read_file({"name": "x", "data": largest + "AAAA"})
+
+
+def test_both_sides_know_the_same_limit() -> None:
+    assert f"const LEARN_LARGEST_FILE = {LARGEST_FILE};" in (FOLDER / "training_file.js").read_text(encoding="utf-8")
+
+
+def test_every_command_is_offered_by_the_picture() -> None:
+    code = (FOLDER / "training_status.js").read_text(encoding="utf-8").split("learnCommands")[1].split("}")[0]
+    led = "open"  # by a link of the page, not by a command
+    assert set(re.findall(r'"(\w+)"', code)) - {"training", "paused", "waiting", "starting", led} == set(COMMANDS)
+
+
+# -- texts ---------------------------------------------------------------------------------------------------------
+
+TEXTS = (FOLDER / "training_texts.js").read_text(encoding="utf-8")
+MODULES = [
+    path.read_text(encoding="utf-8")
+    for path in FOLDER.glob("training*.js")
+    if path.name not in ("training_texts.js", "training_file.js")
+]
+FILE = (FOLDER / "training_file.js").read_text(encoding="utf-8")
+
+
+def test_every_text_is_used_and_none_is_missing() -> None:
+    keys = re.findall(r'^  "?([\w ]+)"?:', TEXTS, re.MULTILINE)
+    assert len(keys) == len(set(keys))
+    code = "\n".join([*MODULES, FILE])
+    strings = set(re.findall(r'"([\w ]*)"', code))
+    begun = {one for one in strings if one.endswith("_")}
+    unused = [key for key in keys if key not in strings and not key.startswith(tuple(begun))]
+    named = {f"{name}_{part}" for name in ("loss", "exact", "forced") for part in ("unit", "title")}
+    assert set(unused) == named  # t(name + "_unit")
+    asked = set(re.findall(r'\bt\("(\w+)"', code)) | set(re.findall(r'\bsay\("(\w+)"', code))
+    assert asked - set(keys) == {one for one in asked if one.endswith("_")}
+
+
+def test_texts_end_where_lines_do() -> None:
+    assert "`" not in TEXTS and "innerHTML" not in "".join(MODULES)

@@ -1,0 +1,142 @@
+"""A checkpoint's folder as one zip, in memory: what a person downloads, and what they bring along. No file is written.
+
+A zip from anywhere is hostile until it is read: its directory is bounded before `zipfile` makes an object of every
+entry, its sizes before anything is unpacked, and of its names only those that `checkpoint` knows are unpacked at all.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import stat
+import struct
+import unicodedata
+import zipfile
+import zlib
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+from reprlib import repr as shown
+
+import torch
+
+from transformer.checkpoints.folder import FILES, NEEDED, WEIGHTS, CheckpointError, open_checkpoint
+from transformer.files import Packed
+from transformer.inference.pretrained import Pretrained
+
+LARGEST = 30_000_000  # bytes, packed, and all files together unpacked; the bundled en-de takes 19 million
+LARGEST_DIRECTORY = 65_536  # bytes of a zip's list of entries, some 700 of them; a checkpoint's takes 800
+END = struct.Struct("<4s4H2LH")  # a zip's last 22 bytes: "PK\5\6", ..., size of the directory, its place, comment
+METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
+DAY = (1980, 1, 1, 0, 0, 0)  # of every entry, the first a zip can say: the same files make the same bytes
+LEFT = ("__MACOSX", ".DS_Store", "Thumbs.db", "desktop.ini")  # what file managers put beside a folder's files
+
+
+def safe_name(name: str) -> str:
+    """The name as a folder may have it on any system: letters, digits, "-", "_", "."; "checkpoint" if nothing stays."""
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", plain).strip("-.")[:60].strip("-.") or "checkpoint"
+
+
+def zipped(files: Mapping[str, bytes], name: str) -> bytes:
+    """A folder of these files as a zip, the same bytes for the same files. name: the folder's, made safe."""
+    written = io.BytesIO()
+    with zipfile.ZipFile(written, "w") as archive:
+        for file in sorted(files):
+            entry = zipfile.ZipInfo(f"{safe_name(name)}/{file}", DAY)
+            entry.create_system, entry.external_attr = 3, (stat.S_IFREG | 0o644) << 16  # Unix, whichever writes it
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, files[file])
+    return written.getvalue()
+
+
+def read_zip(data: bytes) -> dict[str, bytes]:
+    """The files of a checkpoint that was packed as `zipped` does, or by hand: with its folder or without.
+
+    Names that no checkpoint has are left out. Raises CheckpointError with one sentence.
+    """
+    if len(data) > LARGEST:
+        raise CheckpointError(f"the zip has {len(data):,} bytes; at most {LARGEST:,} are read")
+    _check_directory(data)
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            chosen = _chosen(archive.infolist())
+            return {name: _unpack(archive, entry) for name, entry in chosen.items()}
+    except CheckpointError:
+        raise
+    # `zipfile` has no error of its own for every damage: a false method, offset, size or name raises one of these.
+    except (zipfile.BadZipFile, zlib.error, struct.error, NotImplementedError, RuntimeError, EOFError, OSError,
+            ValueError, OverflowError, IndexError) as error:  # fmt: skip
+        raise CheckpointError("the zip is damaged; download or pack it again") from error
+
+
+def _unpack(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
+    """The bytes of an entry, as many as its size says: `archive.read` unpacks whatever is there before it counts."""
+    with archive.open(entry) as file:
+        return file.read(entry.file_size)
+
+
+def open_files(files: Mapping[str, bytes], name: str, device: torch.device | str = "cpu") -> Pretrained:
+    """A checkpoint from the bytes of its files, checked as a folder is. name: what it is called, and its errors begin
+    with. Raises CheckpointError."""
+    found = open_checkpoint(files, name)
+    beside = {file: data for file, data in files.items() if file != WEIGHTS}  # those are in the model now
+    model = found.model.to(device)
+    return Pretrained(
+        name, found.path, model, found.tokenizer, found.languages, found.metrics, packed=Packed(name, beside)
+    )
+
+
+def _check_directory(data: bytes) -> None:
+    """Refuse what is no plain zip before any entry is read. Raises CheckpointError."""
+    end = data[-END.size :]
+    if len(end) < END.size or not end.startswith(b"PK\5\6") or not data.startswith(b"PK"):
+        raise CheckpointError("the file is no zip, or not a whole one; choose the zip of a checkpoint's folder")
+    _mark, disk, first, here, entries, size, _place, comment = END.unpack(end)
+    if comment or disk or first or here != entries or data[-42:-38] == b"PK\6\7":
+        raise CheckpointError("the zip has a comment, several parts or 64-bit sizes; pack the checkpoint's folder anew")
+    if size > LARGEST_DIRECTORY:
+        raise CheckpointError(
+            f"the zip's list of files has {size:,} bytes; at most {LARGEST_DIRECTORY:,} are read, pack only the "
+            "checkpoint's folder"
+        )
+
+
+def _chosen(entries: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
+    """Name -> entry of the checkpoint's files, all checked by name, kind and size. Raises CheckpointError."""
+    found: dict[str, zipfile.ZipInfo] = {}
+    folders: set[str] = set()
+    for entry in entries:
+        path = _path(entry)
+        if path is None or path.name not in FILES:
+            continue
+        if len(path.parts) > 2:
+            raise CheckpointError(f"the zip has {shown(entry.filename)} in a folder's folder; pack the folder itself")
+        if path.name in found:
+            raise CheckpointError(f"the zip has {path.name} twice; pack one checkpoint's folder")
+        folders.add(path.parts[0] if len(path.parts) == 2 else "")
+        found[path.name] = entry
+    if len(folders) > 1:
+        raise CheckpointError("the zip has a checkpoint's files in several folders; pack one checkpoint's folder")
+    if missing := [name for name in NEEDED if name not in found]:
+        raise CheckpointError(f"the zip holds no checkpoint: it has no {missing[0]}")
+    if (size := sum(entry.file_size for entry in found.values())) > LARGEST:
+        raise CheckpointError(f"the zip unpacks to {size:,} bytes; at most {LARGEST:,} are read")
+    return found
+
+
+def _path(entry: zipfile.ZipInfo) -> PurePosixPath | None:
+    """Where an entry lies, None for a folder and for what file managers leave. Raises CheckpointError."""
+    name = entry.filename.replace("\\", "/")  # so Windows wrote it for long
+    path = PurePosixPath(name)
+    if name.startswith("/") or ":" in path.parts[:1] or re.match("[A-Za-z]:", name) or ".." in path.parts:
+        raise CheckpointError(f"the zip names a file outside of its folder, {shown(name)}; pack that folder alone")
+    if entry.flag_bits & 0x1:
+        raise CheckpointError("the zip is encrypted; pack the checkpoint's folder without a password")
+    kind = stat.S_IFMT(entry.external_attr >> 16) if entry.create_system == 3 else 0
+    if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
+        raise CheckpointError(f"the zip has a link or a device, {shown(name)}; pack the files themselves")
+    if name.endswith("/") or not path.parts or set(LEFT) & set(path.parts):
+        return None
+    if entry.compress_type not in METHODS:
+        raise CheckpointError(f"the zip packs {shown(name)} in a way that is not read; pack it as an ordinary zip")
+    return path

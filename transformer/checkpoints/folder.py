@@ -1,0 +1,320 @@
+"""A checkpoint is a directory: config.json, model.safetensors, tokenizer.model, and what is said about them.
+
+    config.json          ModelConfig, and {"format": 1, "source": "English", "target": "German", ...} about the task
+    model.safetensors    every parameter under its name in `Transformer`, float16, bfloat16 or float32
+    tokenizer.model      SentencePiece
+    metrics.json         scores, as `python -m transformer evaluate` wrote them
+    training.csv         one row an entry of the training log
+    learning.npz         how its heads formed, as `python -m transformer record` wrote it
+    examples.json        sentences worth looking at, and what to look for
+    README.md            the model card: data, licence, attribution, settings, scores
+    recipe.toml          what `python -m transformer train --recipe` makes it from, where it was trained on the page
+
+Reading never runs code from a checkpoint: JSON, safetensors and a SentencePiece model only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from reprlib import repr as shown
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+import torch
+from safetensors.torch import save
+from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
+
+from transformer.checkpoints.weights import WeightsError, read_header, read_tensor
+from transformer.files import Files, Folder, Packed, write_whole
+from transformer.inference.search import ALPHA, PAPER, BeamRule
+from transformer.model.config import ConfigError, ModelConfig
+from transformer.model.transformer import Transformer
+from transformer.text.tokenizer import LARGEST_TOKENIZER, AnyTokenizer, Tokenizer, TokenizerError, clean
+
+if TYPE_CHECKING:
+    from transformer.rnn.model import RecurrentModel
+
+CONFIG, WEIGHTS, TOKENIZER, METRICS = "config.json", "model.safetensors", "tokenizer.model", "metrics.json"
+RECORDING, LOG, EXAMPLES, CARD, RECIPE = "learning.npz", "training.csv", "examples.json", "README.md", "recipe.toml"
+NEEDED = (CONFIG, WEIGHTS, TOKENIZER)
+FILES = (*NEEDED, METRICS, LOG, RECORDING, EXAMPLES, CARD, RECIPE)  # what a checkpoint may hold
+ARCHITECTURE = "headscope-transformer"
+# Folders of ours that hold something else: what it is, and how it is opened.
+OTHERS = {
+    "headscope-recurrent": "a recurrent encoder-decoder with additive attention, no Transformer; open it with "
+    "transformer.rnn.load",
+}
+FORMAT = 1
+DTYPES = {torch.float32, torch.float16, torch.bfloat16}
+LARGEST_JSON = 1_000_000
+LARGEST_MODEL = 500_000_000  # parameters; as float32, and twice while it is read, 4 GB
+TOKENS = 128  # a side, what the app allows unless told otherwise
+LARGEST_TRACE = 2**30  # bytes that the trace of TOKENS may take; 42 MB of the bundled en-de
+
+
+Model = TypeVar("Model", bound=nn.Module)
+
+
+class CheckpointError(ValueError):
+    """A folder that is no usable checkpoint; the message says which file, what was found and what is needed."""
+
+
+@dataclass(frozen=True)
+class Checkpoint(Generic[Model]):
+    """What a checkpoint directory holds. model: float32, eval mode, no gradients; shared by all viewers.
+
+    source_tokenizer: where the source is cut in another way than the target; rule, alpha: how it searches with beams.
+    """
+
+    name: str
+    path: Path
+    model: Model
+    tokenizer: AnyTokenizer
+    languages: tuple[str, str] = ("source", "target")
+    metrics: Mapping[str, Any] = field(default_factory=dict)
+    source_tokenizer: AnyTokenizer | None = None
+    rule: BeamRule = PAPER
+    alpha: float = ALPHA
+
+
+def read_json(path: Path, largest: int = LARGEST_JSON) -> Any:
+    """What a JSON file of at most `largest` bytes holds. Raises CheckpointError."""
+    return _read_json(Folder(path.parent), path.name, largest)
+
+
+def _read_json(files: Files, name: str, largest: int = LARGEST_JSON) -> Any:
+    try:
+        if (size := files.size(name)) > largest:
+            raise CheckpointError(f"{name} is {size:,} bytes; at most {largest:,} are read")
+        text = files.read(name, largest).decode("utf-8")
+        value = json.loads(text)
+        if "\\u" in text:  # half a character, "\ud800", is JSON and no text: nothing that shows it could be sent
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
+        return value
+    except OSError as error:
+        raise CheckpointError(f"{name} cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, CheckpointError):
+            raise
+        raise CheckpointError(f"{name} is not JSON in UTF-8; the file is damaged or something else") from error
+
+
+class _Unfilled(TorchFunctionMode):
+    """Leaves `normal_` out, as `nn.init` calls it."""
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if getattr(function, "__name__", "") == "normal_":
+            return args[0] if args else kwargs["tensor"]
+        return function(*args, **kwargs)
+
+
+@contextlib.contextmanager
+def shapes_only() -> Iterator[None]:
+    """Models built here have names and shapes and no numbers.
+
+    On `meta` torch imports its compiler for random numbers and for arithmetic: 1.7 s and 70 MB of a process that never
+    compiles, and it asks for a folder for temporary files, which a server with a full disk has not.
+    """
+    with torch.device("meta"), _Unfilled():
+        yield
+
+
+def _read_weights(files: Files, model: nn.Module) -> dict[str, Tensor]:
+    """The tensors of a safetensors file, float32, checked by name, shape and value against a model on `meta`."""
+    wanted = {name: tuple(parameter.shape) for name, parameter in model.named_parameters()}
+    try:
+        with files.open(WEIGHTS) as file:
+            entries = read_header(file)
+            found = set(entries)
+            if missing := sorted(set(wanted) - found):
+                raise CheckpointError(f"{WEIGHTS} has no tensor {missing[0]}, which config.json asks for")
+            if extra := sorted(found - set(wanted)):
+                raise CheckpointError(f"{WEIGHTS} has a tensor {shown(extra[0])}, which config.json knows nothing of")
+            for name, shape in wanted.items():
+                entry = entries[name]
+                if entry.shape != shape:
+                    arrived = shown(list(entry.shape))
+                    raise CheckpointError(f"{WEIGHTS}: {name} is {arrived}, config.json asks for {list(shape)}")
+                if entry.dtype not in DTYPES:
+                    raise CheckpointError(f"{WEIGHTS}: {name} is {entry.dtype}; float16, bfloat16 or float32 is needed")
+            if (count := sum(map(math.prod, wanted.values()))) > LARGEST_MODEL:
+                raise CheckpointError(f"{WEIGHTS} has {count:,} parameters; at most {LARGEST_MODEL:,} are read")
+            tensors = {}
+            for name in wanted:
+                tensor = read_tensor(file, entries[name]).float()
+                if not torch.isfinite(tensor).all():
+                    raise CheckpointError(f"{WEIGHTS}: {name} holds values that are not finite numbers")
+                tensors[name] = tensor
+            return tensors
+    except OSError as error:
+        raise CheckpointError(f"{WEIGHTS} cannot be read: {error.strerror or error}") from error
+    except WeightsError as error:
+        raise CheckpointError(f"{WEIGHTS} is no complete safetensors file; copy it again") from error
+
+
+def trace_bytes(config: ModelConfig, tokens: int = TOKENS) -> int:
+    """About what a trace takes with this many tokens a side, in bytes: as float32, masks as one byte a cell.
+
+    The parameters do not bound it: 64 layers of 128 heads, each one number wide, take 25 MB and make traces of 5 GB.
+    """
+    cells = config.heads * tokens**2 * (4 + 4 + 1)  # scores, weights, mask
+    states = 4 * tokens * config.d_model  # what enters, what a sub-layer adds, their sum, what leaves: four of them
+    vectors = 4 * tokens * config.heads * 2 * ((config.d_k or config.d_head) + config.d_head)
+    attentions = config.encoder_layers + 2 * config.decoder_layers
+    layers = config.encoder_layers + config.decoder_layers
+    inner = layers * (4 * tokens * 2 * config.d_ff + 4 * states)
+    vocabulary = config.output_size
+    return attentions * (cells + vectors + 4 * states) + inner + 4 * tokens * vocabulary
+
+
+def bounded(config: ModelConfig) -> ModelConfig:
+    """The same, if its traces fit into memory. Raises ConfigError."""
+    if (size := trace_bytes(config)) > LARGEST_TRACE:
+        raise ConfigError(
+            f"{config.encoder_layers} + {config.decoder_layers} layers of {config.heads} heads and {config.d_ff:,} "
+            f"neurons make traces of {size / 1e9:,.1f} GB; at most {LARGEST_TRACE / 1e9:.1f} GB are allowed"
+        )
+    return config
+
+
+def _configure(values: dict[str, Any]) -> ModelConfig:
+    return bounded(ModelConfig.from_dict(values))
+
+
+def load_checkpoint(path: Path) -> Checkpoint[Transformer]:
+    """Read a checkpoint directory. Raises CheckpointError with one sentence about the first thing that is wrong."""
+    found = read_checkpoint(path, ARCHITECTURE, _configure, Transformer)
+    found.model.arrange()
+    return found
+
+
+def open_checkpoint(files: Mapping[str, bytes], name: str) -> Checkpoint[Transformer]:
+    """As `load_checkpoint`, of a checkpoint whose files are in memory under their names. Raises CheckpointError."""
+    found = _read(Packed(name, files), ARCHITECTURE, _configure, Transformer)
+    found.model.arrange()
+    return found
+
+
+def read_checkpoint(
+    path: Path, architecture: str, configure: Callable[[dict[str, Any]], Any], build: Callable[[Any], Model]
+) -> Checkpoint[Model]:
+    """Read a directory that holds a model of this architecture, as config.json names it.
+
+    configure: the table "model" of config.json -> a configuration, or ConfigError; build: a configuration -> the model.
+    """
+    path = Path(path)
+    try:
+        if not path.is_dir():
+            raise CheckpointError(f"there is no checkpoint folder {path}")
+        return _read(Folder(path), architecture, configure, build)
+    except OSError as error:  # a folder nobody may look into, or a name longer than the system has
+        raise CheckpointError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def _tokenizer(files: Files) -> Tokenizer:
+    if files.size(TOKENIZER) > LARGEST_TOKENIZER:
+        raise CheckpointError(f"{TOKENIZER} is larger than {LARGEST_TOKENIZER:,} bytes")
+    try:
+        return Tokenizer(files.read(TOKENIZER, LARGEST_TOKENIZER))
+    except OSError as error:
+        raise TokenizerError(f"{TOKENIZER} cannot be read: {error.strerror}") from error
+
+
+def _read(
+    files: Files, architecture: str, configure: Callable[[dict[str, Any]], Any], build: Callable[[Any], Model]
+) -> Checkpoint[Model]:
+    path = files.path
+    for name in NEEDED:
+        if not files.has(name):
+            raise CheckpointError(f"{path} is no checkpoint: it has no {name}")
+    about = _read_json(files, CONFIG)
+    if not isinstance(about, dict) or about.get("architecture") != architecture:
+        arrived = str(about.get("architecture", about.get("model_type")) if isinstance(about, dict) else None)
+        if arrived in OTHERS:
+            raise CheckpointError(f"{path} holds {OTHERS[arrived]}")
+        raise CheckpointError(
+            f"{path} holds a model of another architecture ({arrived[:60]!r}); {architecture!r} can be opened"
+        )
+    if about.get("format") != FORMAT:
+        raise CheckpointError(f"{path} has format {shown(about.get('format'))}; this version reads format {FORMAT}")
+    try:
+        config = configure(about.get("model", {}))
+        tokenizer = _tokenizer(files)
+        with shapes_only():
+            model = build(config)
+        weights = _read_weights(files, model)
+    except (ConfigError, TokenizerError) as error:
+        raise CheckpointError(f"{path}: {error}") from error
+    for size in (config.vocab_size, getattr(config, "target_vocab_size", None) or config.vocab_size):
+        if len(tokenizer) != size:
+            raise CheckpointError(
+                f"{path}: the tokenizer knows {len(tokenizer)} pieces and the model {size}; they belong apart"
+            )
+    specials = (config.pad_id, config.unk_id, config.start_id, config.end_id)
+    if specials != (0, 1, 2, 3):  # where `Tokenizer` has them
+        raise CheckpointError(f"{path}: the special ids are {shown(specials)} in config.json, 0 to 3 in the tokenizer")
+    model = build(config)
+    model.load_state_dict(weights)
+    model.requires_grad_(False).eval()
+    metrics = _read_json(files, METRICS) if files.has(METRICS) else {}
+    metrics = {name: value for name, value in metrics.items() if _shows(value)} if isinstance(metrics, dict) else {}
+    languages = (language(about.get("source"), "source"), language(about.get("target"), "target"))
+    return Checkpoint(path.name, path, model, tokenizer, languages, metrics)
+
+
+def _shows(score: Any) -> bool:
+    """Whether a score can be shown; JSON may also hold NaN, and whole numbers of thousands of digits."""
+    return not isinstance(score, int | float) or -1e15 < score < 1e15
+
+
+def language(value: Any, side: str) -> str:
+    """The name of a language as config.json has it, a short text that can be shown, or else the name of the side."""
+    return (clean(value[:200])[:40] if isinstance(value, str) else "") or side
+
+
+def checkpoint_files(
+    model: Transformer | RecurrentModel,
+    tokenizer: Tokenizer,
+    languages: tuple[str, str] = ("source", "target"),
+    dtype: torch.dtype = torch.float16,
+    architecture: str = ARCHITECTURE,
+) -> dict[str, bytes]:
+    """Name -> bytes of config, weights and tokenizer, in the order in which they are written."""
+    weights = save({name: parameter.detach().to(dtype).contiguous() for name, parameter in model.named_parameters()})
+    about = {
+        "architecture": architecture,
+        "format": FORMAT,
+        "source": languages[0],
+        "target": languages[1],
+        "model": model.config.to_dict(),
+    }
+    config = (json.dumps(about, indent=2) + "\n").encode()
+    return {CONFIG: config, TOKENIZER: tokenizer.to_bytes(), WEIGHTS: weights}
+
+
+def save_checkpoint(
+    path: Path,
+    model: Transformer | RecurrentModel,
+    tokenizer: Tokenizer,
+    languages: tuple[str, str] = ("source", "target"),
+    dtype: torch.dtype = torch.float16,
+    architecture: str = ARCHITECTURE,
+) -> None:
+    """Write config, weights and tokenizer; scores, log and card are written by those who know them.
+
+    Over a checkpoint of other weights: those, and what was measured of them, go first, so that a disk that fills up
+    leaves no tokenizer beside the weights of another.
+    """
+    path.mkdir(parents=True, exist_ok=True)
+    files = checkpoint_files(model, tokenizer, languages, dtype, architecture)
+    if (path / WEIGHTS).is_file() and (path / WEIGHTS).read_bytes() != files[WEIGHTS]:
+        for old in (WEIGHTS, METRICS, RECORDING):
+            (path / old).unlink(missing_ok=True)
+    for name, data in files.items():
+        write_whole(path / name, data)

@@ -1,0 +1,301 @@
+"""Marian's models (Junczys-Dowmunt et al. 2018) as Hugging Face keeps them, OPUS-MT among them, as our own Transformer.
+
+    config.json             {"model_type": "marian", ...}, `MarianConfig` of transformers
+    model.safetensors       or pytorch_model.bin, of which tensors are read and nothing is run
+    source.spm, target.spm  SentencePiece models that cut the text
+    vocab.json              piece -> id; with target_vocab.json beside it, each side has its own
+    generation_config.json  how it searches, if it is there
+
+What differs from the paper, all of it in `ModelConfig`: sine and cosine of the positions stand in two halves; swish or
+GELU may take the place of ReLU; embeddings may go unscaled; each logit gets a bias; decoding starts with <pad>; source
+and target may have tables of their own. Reading never runs code from the folder.
+"""
+
+from __future__ import annotations
+
+import math
+import zipfile
+from collections.abc import Callable, Collection, Iterator, Mapping
+from pathlib import Path
+from reprlib import repr as shown
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from transformer.checkpoints.folder import (
+    CONFIG,
+    DTYPES,
+    LARGEST_MODEL,
+    WEIGHTS,
+    Checkpoint,
+    CheckpointError,
+    bounded,
+    language,
+    read_json,
+    shapes_only,
+)
+from transformer.checkpoints.importers.vocabulary import VocabularyTokenizer
+from transformer.checkpoints.weights import WeightsError, read_header, read_tensor
+from transformer.files import open_regular
+from transformer.inference.search import BeamRule
+from transformer.model.config import LIMITS, ConfigError, ModelConfig
+from transformer.model.positions import sinusoidal
+from transformer.model.transformer import Transformer
+from transformer.text.tokenizer import TokenizerError, read_processor
+
+MODEL_TYPE = "marian"
+PICKLED = "pytorch_model.bin"
+VOCABULARY, TARGET_VOCABULARY = "vocab.json", "target_vocab.json"
+SPLITTERS = ("source.spm", "target.spm")
+LARGEST_VOCABULARY = 50_000_000  # bytes; OPUS-MT's tables of 60,000 pieces take 1.6 million
+LARGEST_SPLITTER = 50_000_000  # bytes; OPUS-MT's take 800,000
+ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "swish": "swish", "silu": "swish"}
+# What Hugging Face's classes do not compute, whatever its config.json says; a model that was trained so differs.
+UNKNOWN_TO_BOTH = ("normalize_before", "normalize_embedding", "add_final_layer_norm")
+ENDS = {False: "present", True: "full", "never": "overtaken"}
+PARTS = {  # of a layer: ours -> theirs
+    "self_attention.query": "self_attn.q_proj", "self_attention.key": "self_attn.k_proj",
+    "self_attention.value": "self_attn.v_proj", "self_attention.output": "self_attn.out_proj",
+    "self_residual.norm": "self_attn_layer_norm",
+    "cross_attention.query": "encoder_attn.q_proj", "cross_attention.key": "encoder_attn.k_proj",
+    "cross_attention.value": "encoder_attn.v_proj", "cross_attention.output": "encoder_attn.out_proj",
+    "cross_residual.norm": "encoder_attn_layer_norm",
+    "feed_forward.inner": "fc1", "feed_forward.outer": "fc2", "feed_forward_residual.norm": "final_layer_norm",
+}  # fmt: skip
+SHARED, SOURCE, TARGET, LOGITS, BIAS = (
+    "model.shared.weight", "model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight",
+    "lm_head.weight", "final_logits_bias",
+)  # fmt: skip
+PLACES = ("model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight")
+
+
+def _equal(about: Mapping[str, Any], name: str, ours: str) -> Any:
+    """What config.json says of both stacks, where our model has one number for both."""
+    encoder, decoder = about.get(f"encoder_{name}"), about.get(f"decoder_{name}")
+    if encoder != decoder:
+        raise ConfigError(
+            f"{ours} is {shown(encoder)} in the encoder and {shown(decoder)} in the decoder; both must have the same"
+        )
+    return encoder
+
+
+def configure(about: Mapping[str, Any], unknown: int, tensors: Collection[str] = ()) -> ModelConfig:
+    """The configuration that a `MarianConfig` describes. unknown: id of <unk>; tensors: names of those in the file, for
+    a model whose output is not tied has tables of its own for both sides, if they were kept. Raises ConfigError.
+    """
+    for name in UNKNOWN_TO_BOTH:
+        if about.get(name):
+            raise ConfigError(f"{name} is {shown(about[name])}; only false is allowed, as transformers computes it")
+    activation = about.get("activation_function", "gelu")
+    if not isinstance(activation, str) or activation not in ACTIVATIONS:
+        raise ConfigError(f"activation_function is {shown(activation)}; allowed are {', '.join(ACTIVATIONS)}")
+    shared, tied = about.get("share_encoder_decoder_embeddings", True), about.get("tie_word_embeddings", True)
+    vocab, own = about.get("vocab_size"), about.get("decoder_vocab_size")
+    if shared and own not in (None, vocab):
+        raise ConfigError(f"decoder_vocab_size is {shown(own)} and vocab_size {shown(vocab)} of one shared table")
+    end = about.get("eos_token_id", 0)
+    return ModelConfig.from_dict({
+        "vocab_size": vocab,
+        "target_vocab_size": None if shared and (tied or not {SOURCE, TARGET} <= set(tensors)) else own or vocab,
+        "d_model": about.get("d_model", 1024),
+        "d_ff": _equal(about, "ffn_dim", "d_ff"),
+        "heads": _equal(about, "attention_heads", "heads"),
+        "encoder_layers": about.get("encoder_layers"),
+        "decoder_layers": about.get("decoder_layers"),
+        "dropout": about.get("dropout", 0.1),
+        "attention_dropout": about.get("attention_dropout", 0.0),
+        "activation": ACTIVATIONS[activation],
+        "layout": "halves",
+        "max_positions": about.get("max_position_embeddings", 1024),
+        "embedding_scale": about.get("scale_embedding", False),
+        "tied_output": tied,
+        "output_bias": True,
+        "pad_id": about.get("pad_token_id"),
+        "unk_id": unknown,
+        "start_id": about.get("decoder_start_token_id"),
+        "end_id": end[0] if isinstance(end, list) and len(end) == 1 else end,
+    })  # fmt: skip
+
+
+def names(config: ModelConfig) -> dict[str, tuple[str, ...]]:
+    """Name of every parameter of ours -> the names that may hold it, the first that is there does."""
+    found: dict[str, tuple[str, ...]] = {}
+    stacks = {"encoder": config.encoder_layers, "decoder": config.decoder_layers}
+    for stack, layers in stacks.items():
+        for layer in range(layers):
+            for ours, theirs in PARTS.items():
+                if stack == "decoder" or not ours.startswith("cross"):
+                    for kind in ("weight", "bias"):
+                        found[f"{stack}.{layer}.{ours}.{kind}"] = (f"model.{stack}.layers.{layer}.{theirs}.{kind}",)
+    if config.target_vocab_size is None:
+        found["embedding.weight"] = (SHARED, SOURCE, TARGET)
+    else:
+        found["embedding.weight"], found["target_embedding.weight"] = (SOURCE,), (TARGET,)
+    if not config.tied_output:
+        found["output_matrix"] = (LOGITS,)
+    found["output_bias"] = (BIAS,)
+    return found
+
+
+class _Tensors:
+    """The tensors of model.safetensors, or of pytorch_model.bin where that is all there is."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = next((folder / name for name in (WEIGHTS, PICKLED) if (folder / name).is_file()), folder / WEIGHTS)
+        self._pickled = self._unpickle() if self.path.name == PICKLED else None
+
+    def _unpickle(self) -> dict[str, Tensor]:
+        """Tensors only: with weights_only=True torch's own reader builds nothing else and calls nothing."""
+        try:
+            size = self.path.stat().st_size
+            if zipfile.is_zipfile(self.path):
+                with zipfile.ZipFile(self.path) as file:
+                    packed = sum(one.file_size for one in file.infolist())
+                if packed > size:  # torch stores without compressing; what unpacks to more was not made by it
+                    raise CheckpointError(
+                        f"{self.path.name} unpacks to {packed:,} bytes from {size:,}; torch's files do not"
+                    )
+            found = torch.load(self.path, map_location="cpu", weights_only=True)
+        except (CheckpointError, OSError) as error:
+            reason = (
+                error if isinstance(error, CheckpointError) else f"{self.path.name} cannot be read: {error.strerror}"
+            )
+            raise CheckpointError(str(reason)) from error
+        except Exception as error:  # a damaged or hostile file makes torch's reader raise nearly anything
+            raise CheckpointError(
+                f"{self.path.name} holds something else than tensors, or is damaged; give a model.safetensors instead"
+            ) from error
+        if not isinstance(found, dict) or not all(
+            isinstance(name, str) and isinstance(one, Tensor) and one.layout == torch.strided
+            for name, one in found.items()
+        ):
+            raise CheckpointError(f"{self.path.name} is no table of names and tensors")
+        return found
+
+    def names(self) -> Collection[str]:
+        if self._pickled is not None:
+            return self._pickled
+        try:
+            with open_regular(self.path) as file:
+                return read_header(file)
+        except (OSError, WeightsError):
+            return ()  # `read` says what is wrong
+
+    def read(self, wanted: Mapping[str, tuple[str, ...]], shapes: Mapping[str, tuple[int, ...]]) -> dict[str, Tensor]:
+        """wanted: `names`; shapes: of our parameters. Raises CheckpointError."""
+        try:
+            if self._pickled is not None:
+                return dict(self._read(wanted, shapes, self._pickled, lambda tensor: tensor))
+            with open_regular(self.path) as file:
+                return dict(self._read(wanted, shapes, read_header(file), lambda entry: read_tensor(file, entry)))
+        except OSError as error:
+            raise CheckpointError(f"{self.path.name} cannot be read: {error.strerror or error}") from error
+        except WeightsError as error:
+            raise CheckpointError(f"{self.path.name} is no complete safetensors file; copy it again") from error
+
+    def _read(
+        self,
+        wanted: Mapping[str, tuple[str, ...]],
+        shapes: Mapping[str, tuple[int, ...]],
+        found: Mapping[str, Any],  # name -> what has a shape and a dtype
+        fetch: Callable[[Any], Tensor],
+    ) -> Iterator[tuple[str, Tensor]]:
+        known = {SHARED, SOURCE, TARGET, LOGITS, *PLACES, *(one for several in wanted.values() for one in several)}
+        if extra := sorted(set(found) - known):
+            raise CheckpointError(
+                f"{self.path.name} has a tensor {shown(extra[0])}, which config.json knows nothing of"
+            )
+        if (count := sum(map(math.prod, shapes.values()))) > LARGEST_MODEL:
+            raise CheckpointError(f"{self.path.name} has {count:,} parameters; at most {LARGEST_MODEL:,} are read")
+        for ours, several in wanted.items():
+            theirs = next((one for one in several if one in found), None)
+            if theirs is None:
+                raise CheckpointError(f"{self.path.name} has no tensor {several[0]}, which config.json asks for")
+            self._check(found[theirs], theirs, shapes[ours])
+            yield ours, self._numbers(fetch(found[theirs]), theirs).reshape(shapes[ours])
+        width = shapes["embedding.weight"][1]
+        for theirs in PLACES:
+            if theirs in found:
+                rows = next(iter(found[theirs].shape), 0)
+                self._check(found[theirs], theirs, (min(rows, LIMITS["max_positions"][1]), width))
+                table = self._numbers(fetch(found[theirs]), theirs)
+                wanted_here = sinusoidal(rows, width, "halves")
+                if not torch.allclose(table, wanted_here, atol=2e-3):  # float16 is off by 5e-4
+                    raise CheckpointError(f"{self.path.name}: {theirs} are not the sinusoidal positions of Marian")
+
+    def _check(self, entry: Any, name: str, shape: tuple[int, ...]) -> None:
+        arrived = tuple(entry.shape)
+        if arrived != shape and not (name == BIAS and arrived == (1, *shape)):
+            raise CheckpointError(
+                f"{self.path.name}: {name} is {shown(list(arrived))}, config.json asks for {list(shape)}"
+            )
+        if entry.dtype not in DTYPES:
+            raise CheckpointError(f"{self.path.name}: {name} is {entry.dtype}; float16, bfloat16 or float32 is needed")
+
+    def _numbers(self, tensor: Tensor, name: str) -> Tensor:
+        tensor = tensor.detach().float()
+        if not torch.isfinite(tensor).all():
+            raise CheckpointError(f"{self.path.name}: {name} holds values that are not finite numbers")
+        return tensor
+
+
+def _vocabulary(path: Path) -> dict[str, int]:
+    found = read_json(path, LARGEST_VOCABULARY)
+    if not isinstance(found, dict) or "<unk>" not in found:
+        raise CheckpointError(f"{path.name} is no table of pieces and ids with an <unk> in it")
+    return found
+
+
+def _search(folder: Path, about: Mapping[str, Any]) -> tuple[BeamRule, float]:
+    """How the folder says it searches; Hugging Face's own defaults where it says nothing."""
+    path = folder / "generation_config.json"
+    said = read_json(path) if path.is_file() else about
+    said = said if isinstance(said, dict) else {}
+    alpha, ends = said.get("length_penalty", 1.0), said.get("early_stopping", False)
+    if not isinstance(alpha, int | float) or isinstance(alpha, bool) or not -10 <= alpha <= 10:
+        alpha = 1.0
+    known = ENDS[ends] if isinstance(ends, bool | str) and ends in ENDS else "present"
+    return BeamRule("length", known, said.get("renormalize_logits") is True, cut=True), float(alpha)
+
+
+def load_marian(path: Path) -> Checkpoint[Transformer]:
+    """Read a folder of a Marian model. Raises CheckpointError with one sentence about the first thing that is wrong."""
+    path = Path(path)
+    for name in (CONFIG, VOCABULARY, *SPLITTERS):
+        if not (path / name).is_file():
+            raise CheckpointError(f"{path} is no Marian checkpoint: it has no {name}")
+    if not any((path / name).is_file() for name in (WEIGHTS, PICKLED)):
+        raise CheckpointError(f"{path} is no Marian checkpoint: it has no {WEIGHTS} and no {PICKLED}")
+    about = read_json(path / CONFIG)
+    try:
+        said = read_json(path / "tokenizer_config.json") if (path / "tokenizer_config.json").is_file() else {}
+        said = said if isinstance(said, dict) else {}
+        tables = [_vocabulary(path / VOCABULARY)] * 2
+        shared = about.get("share_encoder_decoder_embeddings", True)
+        if (path / TARGET_VOCABULARY).is_file() and said.get("separate_vocabs", not shared):
+            tables[1] = _vocabulary(path / TARGET_VOCABULARY)
+        tensors = _Tensors(path)
+        config = bounded(configure(about, tables[0]["<unk>"], tensors.names()))
+        if tables[1]["<unk>"] != config.unk_id:
+            raise ConfigError("<unk> has one id in the source's vocabulary and another in the target's")
+        with shapes_only():
+            shapes = {name: tuple(one.shape) for name, one in Transformer(config).named_parameters()}
+        weights = tensors.read(names(config), shapes)
+        tokenizers = [
+            VocabularyTokenizer(
+                read_processor(path / name, LARGEST_SPLITTER), table, size, config.unk_id,
+                {config.pad_id, config.start_id, config.end_id},
+            )
+            for name, table, size in zip(SPLITTERS, tables, (config.vocab_size, config.output_size), strict=True)
+        ]  # fmt: skip
+    except (ConfigError, TokenizerError) as error:
+        raise CheckpointError(f"{path}: {error}") from error
+    rule, alpha = _search(path, about)
+    model = Transformer.holding(config, weights).requires_grad_(False).eval()
+    model.arrange()
+    languages = tuple(language(said.get(f"{side}_lang"), side) for side in ("source", "target"))
+    return Checkpoint(
+        path.name, path, model, tokenizers[1], (languages[0], languages[1]), {},
+        source_tokenizer=tokenizers[0], rule=rule, alpha=alpha,
+    )  # fmt: skip

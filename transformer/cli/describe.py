@@ -1,0 +1,146 @@
+"""Print every box of a model with its tensors and parameter counts; with a sentence, all that a pass computes."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from transformer.cli.common import CommandError, add_checkpoint
+from transformer.cost.parameters import PARTS, describe
+from transformer.files import write_whole
+from transformer.inference.pretrained import Pretrained, load
+from transformer.model.tap import STACKS, Tap
+from transformer.tracing.trace import Trace
+
+DEFAULT = "en-de"
+# Last word of a recorded name -> its axes behind `batch`, as in transformer/model/tap.py; others have d_model.
+AXES = {
+    "queries": "head query d_k", "keys": "head key d_k", "values": "head key d_head", "mask": "head query key",
+    "scores": "head query key", "weights": "head query key", "head_outputs": "head query d_head",
+    "pre_activation": "token d_ff", "activation": "token d_ff", "logits": "target vocab",
+}  # fmt: skip
+LEGEND = """\
+L counts layers from 0. Query and key are source tokens in encoder.L.self, target tokens in decoder.L.self;
+in decoder.L.cross the query is a target token and the key a source token."""
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    add_checkpoint(parser, required=False)
+    parser.set_defaults(checkpoint=DEFAULT)
+    parser.epilog = f"Without --checkpoint the bundled {DEFAULT} is described."
+    parser.add_argument("--sentence", metavar="TEXT", help="list the tensors of this source's trace too, with shapes")
+    parser.add_argument("--target", metavar="TEXT", help="the target of that trace (default: the model's own)")
+    parser.add_argument("--all", action="store_true", help="every layer by itself, also where several are alike")
+    parser.add_argument(
+        "--json", nargs="?", const="-", metavar="FILE", help="JSON in place of the table, or in FILE beside it"
+    )
+
+
+def axes(name: str) -> tuple[str, ...]:
+    """Names of the axes of a recorded tensor, e.g. of "encoder.0.self.queries": batch, head, query, d_k."""
+    *where, last = name.split(".")
+    side = "source" if name.startswith(("source.", "encoder.")) else "target"
+    if last in ("position_ids", "positions"):
+        return (side,) if last == "position_ids" else (side, "d_model")
+    token = {"self": "query", "cross": "query", "ff": "token"}.get(where[-1] if where else "", side)
+    return ("batch", *AXES.get(last, f"{token} d_model").split())
+
+
+def record(model: Pretrained, trace: Trace) -> dict[str, Tensor]:
+    """Every tensor of the pass that a trace is made of, by its name, batch included."""
+    tap, device = Tap(), model.model.device
+    with torch.inference_mode():
+        ids = (torch.tensor([each], device=device) for each in (trace.source_ids, trace.target_in_ids))
+        model.model(*ids, tap)
+    return tap.finish()
+
+
+def kind(tensor: Tensor) -> str:
+    return str(tensor.dtype).removeprefix("torch.")
+
+
+def plain(text: str) -> str:
+    """Text that moves no cursor and sets no colour in a terminal."""
+    return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
+
+
+def table(trace: Trace, records: Mapping[str, Tensor], every: bool) -> Iterator[str]:
+    """Lines: the sentence pair, and each recorded tensor with its shape. every: layers are not folded into one."""
+    fed = "the model's own translation" if trace.own else "the target"
+    yield f"{len(trace.source_labels)} tokens of the source: {plain(' '.join(trace.source_labels))}"
+    yield f"{len(trace.target_in_labels)} tokens of {fed}, fed in: {plain(' '.join(trace.target_in_labels))}"
+    rows: dict[tuple[str, ...], str] = {}  # row -> part
+    for name, tensor in records.items():
+        label = name if every else re.sub(r"\.\d+\.", ".L.", name)
+        part = "output" if name == "logits" else name.split(".")[0]
+        rows[f"  {label}", str(list(tensor.shape)), ", ".join(axes(name)), kind(tensor)] = part
+    head = ("recorded tensor", "shape", "axes", "type")
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+
+    def line(cells: tuple[str, ...]) -> str:
+        return "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
+
+    rule, before = "─" * (sum(widths) + 2 * len(widths) - 2), ""
+    yield from ("", line(head), rule)
+    for row, part in rows.items():
+        if part != before:
+            count = len({name.split(".")[1] for name in records if re.match(rf"{part}\.\d", name)})
+            yield from [""] * bool(before)
+            yield PARTS[part] + (f", {count} layer{'' if count == 1 else 's'}" if part in STACKS else "")
+        yield line(row)
+        before = part
+    numbers = sum(tensor.numel() for tensor in records.values())
+    yield from (rule, f"{len(records)} tensors, {numbers:,} numbers", "", LEGEND)
+
+
+def to_dict(trace: Trace, records: Mapping[str, Tensor]) -> dict[str, Any]:
+    """The same for JSON."""
+    return {
+        "source": trace.source_text,
+        "target": trace.target_text,
+        "target_is_the_models_own": trace.own,
+        "source_tokens": trace.source_tokens,
+        "target_in": trace.target_in,
+        "tensors": [
+            {"name": name, "shape": list(tensor.shape), "axes": axes(name), "dtype": kind(tensor)}
+            for name, tensor in records.items()
+        ],
+    }
+
+
+def write(text: str) -> None:
+    """To standard output, in UTF-8 also where a pipe or a file would get something else."""
+    if (binary := getattr(sys.stdout, "buffer", None)) is None:
+        print(text)
+        return
+    sys.stdout.flush()
+    binary.write(f"{text}\n".encode("utf-8", "replace"))
+    binary.flush()
+
+
+def run(options: argparse.Namespace) -> int:
+    if options.target is not None and options.sentence is None:
+        raise CommandError("--target is the translation of a sentence; give that too, with --sentence")
+    model = load(options.checkpoint)
+    found = describe(model.model)
+    about = {"checkpoint": model.name, "languages": model.languages, **found.to_dict()}
+    lines = [f"{plain(model.name)}: {plain(model.languages[0])} to {plain(model.languages[1])}"]
+    lines.append(found.table(options.all))
+    if options.sentence is not None:
+        trace = model.trace(options.sentence, options.target)
+        records = record(model, trace)
+        about["trace"] = to_dict(trace, records)
+        lines += ["", "", *table(trace, records, options.all)]
+    data = json.dumps(about)
+    if options.json not in (None, "-"):
+        write_whole(Path(options.json), f"{data}\n".encode())
+    write(data if options.json == "-" else "\n".join(lines))
+    return 0

@@ -1,0 +1,242 @@
+"""A training run in its folder: what was asked for the first time, checked against what is asked for now.
+
+Beside what `Trainer` keeps there, the folder holds run.json (data files and their fingerprint, languages, model,
+settings) and tokenizer.model, so that --output alone resumes, and nothing can be resumed with other data by mistake.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from transformer.cli.common import CommandError, read
+from transformer.files import write_whole
+from transformer.model.config import preset
+from transformer.rnn import RecurrentConfig
+from transformer.text.tokenizer import Tokenizer
+from transformer.training.architecture import AnyConfig, read_config
+from transformer.training.augmentation import Augmentation
+from transformer.training.data import DataError, Pair
+from transformer.training.loop import Trainer
+from transformer.training.parallel import ALONE, Workers
+from transformer.training.preparation import Preparation
+from transformer.training.recipe import KINDS, RECURRENT
+from transformer.training.settings import Progress, Settings, TrainingError
+from transformer.training.tasks import languages as task_languages
+from transformer.training.tasks import training_pairs
+
+PRESET, VOCAB_SIZE = "small", 8000
+# What a resumed run may change without becoming another run: none of these reaches the weights.
+FREE = ("validate_every", "validation_sentences")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What was asked for; None or missing: not said.
+
+    task: instead of data and validation, "name", "count", "lengths" and "seed" of a toy task (`training.tasks`).
+    preparation: see `training.preparation`; needs `codes`, two language codes.
+    recurrent: instead of preset and model, the fields of a `RecurrentConfig`, its kind among them.
+    """
+
+    data: Sequence[Path] | None = None
+    validation: Sequence[Path] | None = None
+    task: dict[str, Any] | None = None
+    preparation: str | None = None
+    codes: tuple[str, ...] | None = None
+    tokenizer: str | None = None
+    languages: tuple[str, ...] | None = None
+    preset: str | None = None
+    vocab_size: int | None = None
+    model: dict[str, Any] = field(default_factory=dict)
+    recurrent: dict[str, Any] | None = None
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def kind(self) -> str | None:
+        """What kind of model was asked for, if anything was said of it."""
+        return RECURRENT if self.recurrent is not None else KINDS[0] if self.model or self.preset else None
+
+
+@contextmanager
+def _interruptible() -> Iterator[Callable[[], bool]]:
+    """Yields a function that says whether Ctrl+C or SIGTERM arrived. A second one interrupts at once.
+
+    The plain KeyboardInterrupt could strike in the middle of an update, and the run would not go on as if it had never
+    stopped.
+    """
+    asked = False
+
+    def ask(number: int, frame: Any) -> None:
+        nonlocal asked
+        if asked:
+            raise KeyboardInterrupt
+        asked = True
+
+    if threading.current_thread() is not threading.main_thread():  # only there can signals be handled
+        yield lambda: asked
+        return
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield lambda: asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@dataclass
+class Run:
+    """A trainer ready to go on. notes: what to tell the person first."""
+
+    trainer: Trainer
+    notes: list[str]
+
+    def train(self, report: Callable[[Progress], None]) -> bool:
+        """Train to the end. Returns False if interrupted; the state is saved then."""
+        trainer = self.trainer
+        with _interruptible() as asked:
+            trainer.run(report, stop=asked)
+        return trainer.step == trainer.settings.steps
+
+
+def fingerprint(*sets: Sequence[Pair]) -> str:
+    """Names the sentence pairs, in order."""
+    found = hashlib.sha256()
+    for pairs in sets:
+        for source, target in pairs:
+            found.update(f"{source}\t{target}\n".encode("utf-8", "surrogatepass"))
+        found.update(b"\0")
+    return found.hexdigest()
+
+
+def _load(path: Path) -> dict[str, Any]:
+    try:
+        about = json.loads(path.read_text(encoding="utf-8"))
+        Settings.from_dict(about.get("settings", {}))
+        read_config(about["model"])
+    except OSError as error:
+        raise TrainingError(f"{path} cannot be read: {error.strerror or error}") from error
+    except (ValueError, AttributeError, KeyError, TypeError) as error:
+        raise TrainingError(f"{path} is damaged; remove the folder to begin anew, or copy the file again") from error
+    return about
+
+
+def _agree(folder: Path, saved: dict[str, Any], given: dict[str, Any], free: Sequence[str] = ()) -> None:
+    for name, value in given.items():
+        if name not in free and name in saved and saved[name] != value:
+            raise CommandError(
+                f"{folder} holds a run with {name} {saved[name]!r}, and {value!r} arrived; leave the option out to "
+                "resume that run, or choose another --output"
+            )
+
+
+def _files(files: Sequence[Path] | None, saved: Any, option: str) -> list[Path]:
+    if files is None and saved is None:
+        raise CommandError(f"{option} is missing; it is needed the first time, later the folder remembers it")
+    return [Path(file).resolve() for file in (saved if files is None else files)]
+
+
+def open_run(folder: Path, plan: Plan, device: torch.device | str = "cpu", workers: Workers = ALONE) -> Run:
+    """Begin a run in the folder, or resume the one it holds. Only the first worker writes.
+
+    Raises CommandError where the plan contradicts the saved run, and whatever the data, tokenizer, model and trainer
+    raise.
+    """
+    memory = folder / "run.json"
+    started = (folder / "state.json").exists()
+    asked = dict(plan.settings)
+    if "augmentation" in asked:
+        asked["augmentation"] = dataclasses.asdict(Augmentation(**asked["augmentation"]))
+    saved = _load(memory) if memory.exists() else {}
+    if started and not saved:
+        raise CommandError(f"{folder} holds a run that was not started by this command (no run.json); choose another")
+    if started:
+        _agree(folder, {"kind": KINDS[0], **saved["model"]}, {"kind": plan.kind} if plan.kind else {})
+        _agree(folder, saved["model"], plan.recurrent or plan.model)
+        _agree(folder, saved, {"vocab_size": plan.vocab_size} if plan.vocab_size else {})
+        # Without a way down at the end, and without snapshots spread over the run, a longer run begins like a shorter.
+        longer = not (saved["settings"]["cooldown"] or saved["settings"]["snapshots"])
+        _agree(folder, saved["settings"], asked, (*FREE, "steps") if longer else FREE)
+        _agree(folder, saved, {name: value for name, value in (("preset", plan.preset),) if value})
+    task = plan.task if plan.data is None and plan.task else saved.get("task") if plan.data is None else None
+    chosen: dict[str, Any] = {
+        "preparation": plan.preparation or saved.get("preparation", "none"),
+        "codes": list(plan.codes or saved.get("codes", ("en", "de"))),
+        "tokenizer": plan.tokenizer or saved.get("tokenizer", "unigram"),
+        "task": task,
+    }
+    if started:
+        _agree(folder, {name: saved.get(name) for name in chosen}, chosen)
+    files = validation_files = None
+    if task:
+        if plan.validation:
+            raise CommandError("--validation arrived, and the recipe's task makes its own; leave the option out")
+        pairs, validation = training_pairs(task)
+        spoken = task_languages(task)
+    else:
+        files = _files(plan.data, saved.get("data"), "--data (or --source and --target)")
+        validation_files = _files(plan.validation, saved.get("validation"), "--validation")
+        preparation = Preparation(chosen["preparation"], (chosen["codes"][0], chosen["codes"][1]))
+        pairs, validation = preparation.pairs(read(files)), preparation.pairs(read(validation_files))
+        spoken = ("source", "target")
+    name = plan.preset or saved.get("preset", PRESET)
+    languages = plan.languages or tuple(saved.get("languages", spoken))
+    settings = Settings.from_dict({**saved.get("settings", {}), **asked})
+    digest = fingerprint(pairs, validation)
+    if started:
+        if digest != saved["fingerprint"]:
+            raise CommandError(f"the data are not those {folder} was started with; choose another --output for them")
+        config: AnyConfig = read_config(saved["model"])
+        tokenizer = Tokenizer.load(folder / "tokenizer.model")
+    else:
+        # A run.json without a state: nothing was trained yet, so everything may still be changed.
+        changes = {**saved.get("changes", {}), **plan.model} if name == saved.get("preset", name) else plan.model
+        recurrent = plan.recurrent if plan.kind else saved.get("recurrent")
+        vocab_size = plan.vocab_size or saved.get("vocab_size", VOCAB_SIZE)
+        texts = (text for pair in pairs for text in pair if text.strip())
+        tokenizer = Tokenizer.train(texts, vocab_size, chosen["tokenizer"])
+        if recurrent is None:
+            config = preset(name, len(tokenizer), **changes)
+        else:
+            config = RecurrentConfig.from_dict({"vocab_size": len(tokenizer), **recurrent})
+        if workers.first:
+            folder.mkdir(parents=True, exist_ok=True)
+            tokenizer.save(folder / "tokenizer.model")
+        saved = {"changes": changes, "vocab_size": vocab_size, "recurrent": recurrent}
+    room = config.max_positions - 1
+    if not any(len(tokenizer.encode(s)) <= room and len(tokenizer.encode(t)) <= room for s, t in validation):
+        raise DataError(f"no validation pair fits the model's {config.max_positions} positions")
+    about = {
+        **saved,
+        **chosen,
+        "data": [str(file) for file in files or ()],
+        "validation": [str(file) for file in validation_files or ()],
+        "languages": list(languages),
+        "preset": name,
+        "model": config.to_dict(),
+        "settings": dataclasses.asdict(settings),
+        "fingerprint": digest,
+    }
+    workers.wait()  # nobody begins to write before all have read
+    spoken = (languages[0], languages[1])
+    trainer = Trainer(folder, config, tokenizer, pairs, validation, settings, spoken, device, workers)
+    if workers.first:
+        write_whole(memory, json.dumps(about, indent=1).encode())
+    parameters = sum(parameter.numel() for parameter in trainer.model.parameters())
+    begin = f"resuming at step {trainer.step:,}" if started else "a new run"
+    notes = [
+        f"{begin} in {folder}: {len(pairs):,} pairs, {len(validation):,} for validation, vocabulary "
+        f"{config.vocab_size:,}, {parameters:,} parameters, {settings.steps:,} steps"
+        f"{f', {workers.count} workers' if workers.count > 1 else ''}; Ctrl+C saves and stops"
+    ]
+    return Run(trainer, notes)

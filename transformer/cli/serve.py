@@ -1,0 +1,133 @@
+"""Start the app in the browser."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import importlib
+import os
+import runpy
+import socket
+import sys
+from pathlib import Path
+from reprlib import repr as shown
+from typing import Any
+
+from transformer import startup
+from transformer.cli.common import CommandError, add_checkpoint, add_device, find_device, whole
+from transformer.inference.pretrained import available, load
+from transformer.live_training.workshop import SECONDS as TRAINING_SECONDS
+from transformer.live_training.workshop import TRAININGS
+from transformer.paths import app_folder
+
+PORT = 8501
+TRIED = 100  # ports after one that is taken
+ADDRESS = "STREAMLIT_SERVER_ADDRESS"  # how Streamlit itself is told, for whom starts this in a container
+NO_SUCH_ADDRESS = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT, errno.EINVAL)
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    add_checkpoint(parser, required=False)
+    add_device(parser)
+    parser.add_argument(
+        "--port", type=whole(1, 65_535), metavar="N", help=f"default {PORT}, or the next one that is free"
+    )
+    parser.add_argument(
+        "--address", metavar="IP", help="where to listen; 127.0.0.1: this machine alone can reach it (default: all can)"
+    )
+    parser.add_argument(
+        "--max-tokens", type=whole(2, 16_384), metavar="N", help="longest text, in tokens a side (default 128)"
+    )
+    parser.add_argument(
+        "--trainings", type=whole(0, 256), metavar="N",
+        help="models that visitors may train at once, a process each; others wait in a line (default: the number of "
+        "cores; 0: nobody trains)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--training-seconds", type=whole(1, 86_400), metavar="N", help="longest training of a visitor (default 120)"
+    )
+
+
+def _bind(address: str, port: int) -> None:
+    """Listen for a moment, as Streamlit does. Raises OSError."""
+    with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as probe:
+        if sys.platform != "win32":  # there the option would allow a port that is in use
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if address == "::":  # IPv4 too
+            probe.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        probe.bind((address, port))
+
+
+def taken(port: int, address: str | None = None) -> bool:
+    """Whether another program listens on the port. Raises CommandError if it, or the address, cannot be used."""
+    try:
+        if address is None and socket.has_ipv6:
+            try:
+                _bind("::", port)
+                return False
+            except OSError as error:
+                if error.errno not in NO_SUCH_ADDRESS:
+                    raise
+        _bind(address or "", port)
+    except PermissionError as error:
+        raise CommandError(f"port {port} is reserved for the system; choose one above 1023 with --port") from error
+    except (OSError, TypeError, UnicodeError) as error:  # the last two: a text that no name of a machine can be
+        if not isinstance(error, OSError) or isinstance(error, socket.gaierror) or error.errno in NO_SUCH_ADDRESS:
+            raise CommandError(f"this machine has no address {shown(address)}; choose another --address") from None
+        return True
+    return False
+
+
+def find_port(asked: int | None, address: str | None) -> int:
+    """The port to start on. Nobody asked for one: the default, or the next that is free, and stderr says so. One that
+    was asked for is not exchanged: a proxy, a bookmark or a firewall counts on it. Raises CommandError."""
+    first = asked or PORT
+    if not taken(first, address):
+        return first
+    free = next((port for port in range(first + 1, min(first + TRIED, 65_535) + 1) if not taken(port, address)), None)
+    if asked is not None or free is None:
+        offer = f"use --port {free}, which is free" if free else "choose another with --port"
+        raise CommandError(f"port {first} is taken by another program; end it, or {offer}")
+    print(
+        f"Port {first} is taken by another program; starting on {free}, which is free (--port N: one of your choice).",
+        file=sys.stderr,
+        flush=True,
+    )
+    return free
+
+
+def prepare(options: argparse.Namespace) -> list[str]:
+    """Check everything that can be checked before the server starts, hand the settings to app.py through the
+    environment, and return the arguments of Streamlit."""
+    script = app_folder() / "app.py"
+    if not script.is_file():
+        raise CommandError(f"{script} is missing; the installation is not complete, install the package again")
+    if options.checkpoint:
+        load(options.checkpoint)
+        bundled = options.checkpoint in available()
+        os.environ["HEADSCOPE_CHECKPOINT"] = options.checkpoint if bundled else str(Path(options.checkpoint).resolve())
+    os.environ["HEADSCOPE_DEVICE"] = find_device(options.device).type
+    if options.max_tokens:
+        os.environ["HEADSCOPE_MAX_TOKENS"] = str(options.max_tokens)
+    if options.trainings is not None:
+        os.environ[TRAININGS] = str(options.trainings)
+    if options.training_seconds:
+        os.environ[TRAINING_SECONDS] = str(options.training_seconds)
+    address = options.address or os.environ.get(ADDRESS) or None
+    port = find_port(options.port, address)
+    return ["run", str(script), f"--server.port={port}", *([f"--server.address={address}"] if address else [])]
+
+
+def run(options: argparse.Namespace) -> int:
+    sys.argv = ["streamlit", *prepare(options)]
+    # Until the server has its own way to end, Ctrl+C ends the process where it stands: there is nothing to put in
+    # order yet, and an exception in the midst of an import or of the event loop's first steps would be a traceback.
+    startup.at_once()
+    # A websocket from another origin would make Streamlit ask a web service for the machine's public address, and
+    # everybody wait for the answer. With an address known to it, which no origin equals, it asks nobody.
+    net_util: Any = importlib.import_module("streamlit.net_util")
+    net_util._external_ip = ""
+    # As `python -m streamlit` would, in this process: Ctrl+C and signals arrive where they should on every system.
+    # Streamlit finds .streamlit/config.toml beside app.py.
+    runpy.run_module("streamlit", run_name="__main__", alter_sys=True)
+    return 0

@@ -1,0 +1,1 @@
+"""What a model costs: parameters, operations, sequential steps, time of a layer."""

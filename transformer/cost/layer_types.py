@@ -1,0 +1,117 @@
+"""One layer of each kind of Table 1 (section 4), as small as it can be built: [batch, token, d_model] in and out.
+
+No residual connection, LayerNorm or feed-forward network is around them: these are the layers that the table compares.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from transformer.cost.complexity import Sizes
+from transformer.model.attention import MultiHeadAttention
+from transformer.model.tap import FUSED, OFF
+
+
+def attend_nearby(queries: Tensor, keys: Tensor, values: Tensor, window: int, scale: float) -> Tensor:
+    """Equation 1 where each query sees `window` keys only, itself in the middle (section 4).
+
+    queries, keys: [batch, head, token, d_k], values: [batch, head, token, d_head]; window: r, odd; scale: what q.k is
+    multiplied by. Returns [batch, head, token, d_head]. No matrix [query, key] is ever built: the keys are shifted by
+    one offset after the other, so that r n d numbers are multiplied and no more. Keys beyond the ends weigh exactly 0.
+    """
+    length = queries.shape[-2]
+    reach = min(window // 2, length - 1)
+    offsets = range(2 * reach + 1)
+    near_keys, near_values = (F.pad(one, (0, 0, reach, reach)) for one in (keys, values))
+    scores = [(queries * near_keys[..., at : at + length, :]).sum(-1) for at in offsets]
+    positions = torch.arange(length)[:, None] + torch.arange(-reach, reach + 1)  # [query, offset]
+    there = ((positions >= 0) & (positions < length)).to(queries.device)
+    weights = torch.where(there, torch.stack(scores, -1) * scale, -math.inf).softmax(-1)  # [batch, head, query, offset]
+    found = torch.zeros_like(values)
+    for at in offsets:
+        found = torch.addcmul(found, weights[..., at, None], near_values[..., at : at + length, :])
+    return found
+
+
+class SelfAttention(nn.Module):
+    """`MultiHeadAttention` of a sentence over itself. fused: in PyTorch's fused kernel, which computes the same without
+    ever storing the n x n weights."""
+
+    def __init__(self, attention: MultiHeadAttention, fused: bool = False) -> None:
+        super().__init__()
+        self.attention, self.tap = attention, FUSED if fused else OFF
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.attention(x, x, tap=self.tap)
+
+
+class RestrictedAttention(nn.Module):
+    """Self-attention over a neighbourhood of r keys. Same matrices and heads as `MultiHeadAttention`."""
+
+    def __init__(self, attention: MultiHeadAttention, window: int) -> None:
+        super().__init__()
+        self.attention, self.window = attention, window
+
+    def forward(self, x: Tensor) -> Tensor:
+        parts = (self.attention.query, self.attention.key, self.attention.value)
+        queries, keys, values = (part(x).unflatten(-1, (self.attention.heads, -1)).transpose(1, 2) for part in parts)
+        scale = queries.shape[-1] ** -0.5 if self.attention.scale is None else self.attention.scale
+        heads = attend_nearby(queries, keys, values, self.window, scale)
+        return self.attention.output(heads.transpose(1, 2).flatten(-2))
+
+
+class Recurrent(nn.Module):
+    """A GRU (Cho et al. 2014) from the first token to the last: its states, each of which waits for the one before."""
+
+    def __init__(self, d_model: int) -> None:
+        super().__init__()
+        self.cells = nn.GRU(d_model, d_model, batch_first=True)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.cells(x)[0]
+
+
+class Convolution(nn.Module):
+    """A convolution over positions with a centred kernel of width k, and zeros beyond the ends."""
+
+    def __init__(self, d_model: int, kernel: int) -> None:
+        super().__init__()
+        self.kernel = nn.Conv1d(d_model, d_model, kernel, padding=kernel // 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.kernel(x.transpose(1, 2)).transpose(1, 2)
+
+
+class SeparableConvolution(nn.Module):
+    """Each dimension convolved over positions by itself, then one matrix for every position (Chollet 2016)."""
+
+    def __init__(self, d_model: int, kernel: int) -> None:
+        super().__init__()
+        self.depthwise = nn.Conv1d(d_model, d_model, kernel, padding=kernel // 2, groups=d_model, bias=False)
+        self.pointwise = nn.Linear(d_model, d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.pointwise(self.depthwise(x.transpose(1, 2)).transpose(1, 2))
+
+
+def layer(kind: str, sizes: Sizes) -> nn.Module:
+    """A layer of a kind of `complexity.KINDS`, or "fused", with random weights, for inference."""
+    attention = ("attention", "fused", "restricted")
+    inner = MultiHeadAttention(sizes.d, sizes.heads, d_k=sizes.d_k) if kind in attention else None
+    if inner is not None:
+        made: nn.Module = (
+            RestrictedAttention(inner, sizes.window) if kind == "restricted" else SelfAttention(inner, kind == "fused")
+        )
+    elif kind == "recurrent":
+        made = Recurrent(sizes.d)
+    elif kind == "convolution":
+        made = Convolution(sizes.d, sizes.kernel)
+    elif kind == "separable":
+        made = SeparableConvolution(sizes.d, sizes.kernel)
+    else:
+        raise ValueError(f"{kind!r} is no kind of layer")
+    return made.requires_grad_(False).eval()

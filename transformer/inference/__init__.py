@@ -1,0 +1,1 @@
+"""Translating: a model with its tokenizer, greedy and beam search, incremental decoding."""

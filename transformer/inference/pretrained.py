@@ -1,0 +1,389 @@
+"""A checkpoint in use: translate, and trace."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+from transformer.checkpoints.folder import CheckpointError
+from transformer.checkpoints.importers import open_folder
+from transformer.files import Packed, read_own
+from transformer.inference.search import ALPHA, PAPER, BeamRule, Hypothesis, beam, greedy, output_limit
+from transformer.interventions.edits import edits_of
+from transformer.interventions.sets import NONE, Hide, InterventionError, Interventions
+from transformer.model.config import ModelConfig
+from transformer.model.tap import FUSED, OFF, AnyTap, Edit, EditingTap
+from transformer.model.transformer import Transformer
+from transformer.paths import PACKAGE, checkpoint_folders
+from transformer.text.tokenizer import PIECE_MARK, AnyTokenizer
+from transformer.tracing.trace import Trace, trace_pass
+
+
+class InputError(ValueError):
+    """Text that cannot be traced or translated: empty or too long. The message gives what arrived and the limit.
+
+    side: "source" or "target"; tokens: how many arrived; limit: how many are allowed (both with </s>).
+    """
+
+    def __init__(self, message: str, side: str, tokens: int, limit: int) -> None:
+        super().__init__(message)
+        self.side, self.tokens, self.limit = side, tokens, limit
+
+
+@dataclass(frozen=True)
+class Translation:
+    """text: the translation; tokens: its pieces, ending in </s> unless cut off; probabilities: of each token."""
+
+    text: str
+    tokens: tuple[str, ...]
+    probabilities: tuple[float, ...]
+
+
+def readable(pieces: Sequence[str]) -> tuple[str, ...]:
+    """Pieces as a person reads them: without the piece mark; a piece that is only the mark shows as an open box."""
+    return tuple(piece.replace(PIECE_MARK, " ").strip() or "␣" for piece in pieces)
+
+
+def numbered(tokenizer: AnyTokenizer, text: str, side: str, allowed: int) -> list[int]:
+    """Ids of the text. Raises InputError if there are none, or with </s> more than `allowed`."""
+    ids = tokenizer.encode(text)
+    if not ids:
+        what = "has no character that can be read" if text.strip() else "is empty"
+        raise InputError(f"the {side} text {what}; type a sentence of up to {allowed} tokens", side, 0, allowed)
+    if len(ids) + 1 > allowed:
+        raise InputError(
+            f"the {side} text has {len(ids) + 1:,} tokens; at most {allowed} are allowed, shorten it",
+            side, len(ids) + 1, allowed,
+        )  # fmt: skip
+    return ids
+
+
+@dataclass(frozen=True)
+class Pretrained:
+    """A model with its tokenizer, shared and never changed.
+
+    name: folder name; languages: of source and target; metrics: scores the checkpoint reports; tokenizer: of the
+    target, and of the source unless that has its own, source_tokenizer; rule, alpha: how it searches with beams;
+    packed: its files, if they are in memory and `path` is no folder.
+    """
+
+    name: str
+    path: Path
+    model: Transformer
+    tokenizer: AnyTokenizer
+    languages: tuple[str, str]
+    metrics: Mapping[str, Any]
+    source_tokenizer: AnyTokenizer | None = None
+    rule: BeamRule = PAPER
+    alpha: float = ALPHA
+    packed: Packed | None = field(default=None, repr=False)
+
+    @property
+    def config(self) -> ModelConfig:
+        return self.model.config
+
+    def beside(self, name: str, largest: int) -> bytes | None:
+        """The file of this name beside the weights, README.md or another; None if there is none. Raises OSError."""
+        if self.packed is not None:
+            return self.packed.read(name, largest) if self.packed.has(name) else None
+        return read_own(self.path / name, largest) if (self.path / name).is_file() else None
+
+    def tokenizer_of(self, side: str) -> AnyTokenizer:
+        """What reads the "source" or the "target"."""
+        return self.source_tokenizer if side == "source" and self.source_tokenizer is not None else self.tokenizer
+
+    def token_limit(self, limit: int | None = None) -> int:
+        """Tokens allowed a side, </s> included: the model's positions, or fewer if asked."""
+        return min(self.config.max_positions, limit or self.config.max_positions)
+
+    def encode(self, text: str, side: str = "source", limit: int | None = None) -> list[int]:
+        """Ids of the text, ending in </s>. Raises InputError if it is blank or longer than `token_limit(limit)`."""
+        return [*numbered(self.tokenizer_of(side), text, side, self.token_limit(limit)), self.config.end_id]
+
+    def pad(self, source: list[int], interventions: Interventions, limit: int | None = None) -> list[int]:
+        """The source's ids with as many <pad> behind them as were asked for. Raises InputError if they do not fit."""
+        pads, allowed = interventions.pads, self.token_limit(limit)
+        if len(source) + pads > allowed:
+            raise InputError(
+                f"the source text has {len(source):,} tokens and {pads} of padding; at most {allowed} are allowed "
+                "together, shorten it or pad less",
+                "source", len(source) + pads, allowed,
+            )  # fmt: skip
+        return source + [self.config.pad_id] * pads
+
+    def _check_hidden(self, interventions: Interventions, **lengths: int) -> None:
+        """Raises InterventionError for a hidden token that a side has not; lengths: side -> tokens."""
+        for one in interventions.switches:
+            if isinstance(one, Hide) and one.token >= lengths.get(one.side, one.token + 1):
+                raise InterventionError(
+                    f"token {one.token + 1} of the {one.side} cannot be hidden; there are {lengths[one.side]}"
+                )
+
+    def tap(self, interventions: Interventions) -> AnyTap:
+        """What edits the passes of one decoding, and keeps nothing. Raises InterventionError."""
+        edits = edits_of(interventions, self.config)
+        return EditingTap(edits, interventions.replays) if edits else OFF
+
+    def output_limit(self, interventions: Interventions, limit: int | None = None) -> int:
+        """Tokens that decoding may write: `token_limit`, or as many as have a position where those are shifted."""
+        return min(self.token_limit(limit), self.config.max_positions - interventions.shift("target"))
+
+    def _decode(
+        self, source: list[int], beams: int, alpha: float | None, limit: int | None, interventions: Interventions = NONE
+    ) -> Hypothesis:
+        allowed = output_limit(self.model, len(source), self.output_limit(interventions, limit))
+        batch = torch.tensor([self.pad(source, interventions, limit)], device=self.model.device)
+        tap = self.tap(interventions)
+        if beams == 1:
+            return greedy(self.model, batch, allowed, tap=tap)[0]
+        return self._beam(batch, beams, alpha, allowed, tap)[0]
+
+    def _beam(self, batch: torch.Tensor, beams: int, alpha: float | None, limit: int, tap: AnyTap) -> list[Hypothesis]:
+        return beam(self.model, batch, beams, self.alpha if alpha is None else alpha, limit, tap, self.rule)
+
+    def translate(
+        self,
+        text: str,
+        beams: int = 1,
+        alpha: float | None = None,
+        limit: int | None = None,
+        interventions: Interventions = NONE,
+    ) -> Translation:
+        """The model's own translation: greedy, or beam search with length penalty alpha (None: the checkpoint's, 0.6 as
+        in section 6.1 unless it says another); with switches if any are set.
+
+        Raises InputError, InterventionError.
+        """
+        source = self.encode(text, limit=limit)
+        self._check_hidden(interventions, source=len(source) + interventions.pads)
+        found = self._decode(source, beams, alpha, limit, interventions)
+        probabilities = tuple(torch.tensor(found.log_probs, dtype=torch.float64).exp().tolist())
+        return Translation(self.tokenizer.decode(found.ids), tuple(self.tokenizer.pieces(found.ids)), probabilities)
+
+    def hidden(self, source: torch.Tensor, fed: torch.Tensor, interventions: Interventions = NONE) -> torch.Tensor:
+        """Teacher forcing of a batch, nothing kept. source: ids [batch, source], padded; fed: ids [batch, target].
+
+        Returns what `model.project` makes logits of, [batch, target, d_model]. Raises InterventionError.
+        """
+        tap = self.tap(interventions) if interventions else FUSED
+        source = F.pad(source, (0, interventions.pads), value=self.config.pad_id)
+        return self.model.decode(fed, self.model.encode(source, tap), source, tap)
+
+    def translate_all(
+        self,
+        texts: Sequence[str],
+        beams: int = 1,
+        alpha: float | None = None,
+        batch_tokens: int = 3000,
+        interventions: Interventions = NONE,
+    ) -> list[str]:
+        """Translations of many texts, in batches of like length; a blank text gives a blank translation.
+
+        With switches only sources of one length share a batch: its padding could be seen.
+        Raises InputError, naming the text by its number, if one is longer than the model's positions;
+        InterventionError.
+        """
+        tap = self.tap(interventions)
+        # numpy comes with the batching of the trainer; importing it here keeps `transformer.load` light
+        from transformer.training.data import bucket, pad
+
+        numbered: dict[int, list[int]] = {}
+        for index, text in enumerate(texts):
+            if text.strip():
+                try:
+                    numbered[index] = self.pad(self.encode(text), interventions)
+                except InputError as error:
+                    raise InputError(f"text {index + 1}: {error}", error.side, error.tokens, error.limit) from None
+        out = [""] * len(texts)
+        keys = list(numbered)
+        if not keys:
+            return out
+        lengths = [(len(numbered[key]), len(numbered[key])) for key in keys]
+        groups = bucket(lengths, max(1, batch_tokens // beams), None)
+        if interventions:
+            groups = [same for rows in groups for same in _of_one_length(rows, lengths)]
+        for rows in groups:
+            batch = pad([numbered[keys[row]] for row in rows], self.config.pad_id).to(self.model.device)
+            longest = self.output_limit(interventions)
+            if beams == 1:
+                found = greedy(self.model, batch, longest, tap=tap)
+            else:
+                found = self._beam(batch, beams, alpha, longest, tap)
+            for row, hypothesis in zip(rows, found, strict=True):
+                out[keys[row]] = self.tokenizer.decode(hypothesis.ids)
+        return out
+
+    def trace(
+        self,
+        source: str,
+        target: str | None = None,
+        *,
+        limit: int | None = None,
+        edits: Mapping[str, Edit] | None = None,
+        interventions: Interventions = NONE,
+    ) -> Trace:
+        """Everything the model computes for a sentence pair.
+
+        target: traced as given (teacher forcing); None or blank: the model's own greedy translation, written under
+        the interventions. limit: tokens allowed a side. edits: exchanged tensors by name, see `transformer.model.tap`.
+        Raises InputError; InterventionError; TapError for edits that do not fit.
+        """
+        source_ids = self.encode(source, "source", limit)
+        own = target is None or not target.strip()
+        if own:
+            out = list(self._decode(source_ids, 1, 0.0, limit, interventions).ids)
+            target_text = self.tokenizer.decode(out)
+            out_labels = readable(self.tokenizer.pieces(out))
+        else:
+            assert target is not None
+            out = self.encode(target, "target", limit)
+            target_text = target
+            out_labels = readable([*self.tokenizer.surfaces(target), "</s>"])
+        fed = [self.config.start_id, *out[:-1]]
+        labels = readable([*self.tokenizer_of("source").surfaces(source), "</s>"])
+        source_ids = self.pad(source_ids, interventions, limit)
+        self._check_hidden(interventions, source=len(source_ids), **({} if own else {"target": len(fed)}))
+        return Trace(
+            checkpoint=self.name,
+            languages=self.languages,
+            source_text=source,
+            target_text=target_text,
+            own=own,
+            complete=out[-1] == self.config.end_id,
+            source_ids=tuple(source_ids),
+            target_in_ids=tuple(fed),
+            target_out_ids=tuple(out),
+            source_tokens=tuple(self.tokenizer_of("source").pieces(source_ids)),
+            target_in=tuple(self.tokenizer.pieces(fed)),
+            target_out=tuple(self.tokenizer.pieces(out)),
+            source_labels=(*labels, *["<pad>"] * interventions.pads),
+            target_in_labels=(*readable(self.tokenizer.pieces(fed[:1])), *out_labels[:-1]),
+            target_out_labels=out_labels,
+            interventions=interventions,
+            causal=self.config.causal,
+            **self._pass(source_ids, fed, out, interventions, edits),
+        )
+
+    def _pass(
+        self,
+        source: Sequence[int],
+        fed: Sequence[int],
+        out: Sequence[int],
+        interventions: Interventions,
+        edits: Mapping[str, Edit] | None = None,
+    ) -> dict[str, Any]:
+        """The tensor fields of a Trace."""
+        device = self.model.device
+        tensors = trace_pass(
+            self.model, torch.tensor([source], device=device), torch.tensor([fed], device=device), edits, interventions
+        )
+        logits = tensors["logits"]
+        assert isinstance(logits, torch.Tensor)
+        with torch.inference_mode():
+            probabilities = logits.softmax(-1).gather(1, torch.tensor(out)[:, None])[:, 0]
+        return {**tensors, "probabilities": probabilities}
+
+    def retrace(
+        self,
+        trace: Trace,
+        interventions: Interventions = NONE,
+        *,
+        fed: Mapping[int, int] | None = None,
+        order: Sequence[int] | None = None,
+        limit: int | None = None,
+    ) -> Trace:
+        """The same tokens once more, with other switches: what a Trace shows before and after can be laid side by side.
+
+        fed: position in target_in -> id fed there instead (what is predicted stays); how the leak is shown.
+        order: the source's tokens in another order, as indices of the old one; how equivariance is shown.
+        Raises InterventionError; InputError if the padding does not fit; ValueError for places that are none.
+        """
+        pads = trace.interventions.pads
+        real = len(trace.source_ids) - pads
+        order = range(real) if order is None else order
+        if sorted(order) != list(range(real)):
+            raise ValueError(f"the order {list(order)} is none of {real} tokens; name each index from 0 once")
+        source_ids = self.pad([trace.source_ids[place] for place in order], interventions, limit)
+        target_in, tokens, labels = list(trace.target_in_ids), list(trace.target_in), list(trace.target_in_labels)
+        for place, number in (fed or {}).items():
+            if not 0 <= place < len(target_in) or not 0 <= number < self.config.output_size:
+                raise ValueError(
+                    f"id {number} at place {place}: there are {len(target_in)} places and {self.config.output_size} "
+                    "ids, both counted from 0"
+                )
+            (piece,) = self.tokenizer.pieces([number])
+            target_in[place], tokens[place], labels[place] = number, piece, readable([piece])[0]
+        self._check_hidden(interventions, source=len(source_ids), target=len(target_in))
+        added = ["<pad>"] * interventions.pads
+        return replace(
+            trace,
+            source_ids=tuple(source_ids),
+            source_tokens=(*(trace.source_tokens[place] for place in order), *added),
+            source_labels=(*(trace.source_labels[place] for place in order), *added),
+            target_in_ids=tuple(target_in),
+            target_in=tuple(tokens),
+            target_in_labels=tuple(labels),
+            interventions=interventions,
+            **self._pass(source_ids, target_in, trace.target_out_ids, interventions),
+        )
+
+
+def _of_one_length(rows: Sequence[int], lengths: Sequence[tuple[int, int]]) -> list[list[int]]:
+    """The same rows in groups of equal source length."""
+    groups: dict[int, list[int]] = {}
+    for row in rows:
+        groups.setdefault(lengths[row][0], []).append(row)
+    return list(groups.values())
+
+
+def available() -> dict[str, Path]:
+    """Checkpoints that can be loaded by name, in order of the folders searched."""
+    found: dict[str, Path] = {}
+    for folder in checkpoint_folders():
+        with contextlib.suppress(OSError):  # a folder nobody may look into
+            for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+                with contextlib.suppress(OSError):
+                    if (path / "config.json").is_file():
+                        found.setdefault(path.name, path)
+    return found
+
+
+def _is_folder(path: Path) -> bool:
+    """Whether there is a folder; a name longer than the system has is none either."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
+def load(name: str | Path, device: torch.device | str = "cpu") -> Pretrained:
+    """A bundled checkpoint by its name, or any checkpoint by the path of its folder, ours or a Marian model's.
+
+    device: where it computes, "cpu", "cuda" or "mps"; traces come back to the CPU.
+
+    Raises CheckpointError with one sentence if there is none or it is damaged.
+    """
+    known = available()
+    path = known.get(str(name), Path(name))
+    recurrent = PACKAGE / "recurrent" / "checkpoints"
+    if not _is_folder(path) and recurrent.is_dir() and str(name) in {other.name for other in recurrent.iterdir()}:
+        path = recurrent / name  # `load_checkpoint` says what it is
+    if not _is_folder(path):
+        names = ", ".join(known) or "none found"
+        raise CheckpointError(
+            f"there is no checkpoint {str(name)[:200]!r}; bundled are {names}, or give a folder's path"
+        )
+    try:
+        found = open_folder(path)
+    except OSError as error:
+        raise CheckpointError(f"{path} cannot be read: {error.strerror or error}") from error
+    return Pretrained(
+        found.name, found.path, found.model.to(device), found.tokenizer, found.languages, found.metrics,
+        found.source_tokenizer, found.rule, found.alpha,
+    )  # fmt: skip

@@ -1,0 +1,242 @@
+"""Writing a translation: greedy and beam search over a model and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from transformer.inference.incremental import Replay, Stepper
+from transformer.model.tap import FUSED, OFF, AnyTap
+from transformer.model.transformer import Transformer
+
+ALPHA = 0.6  # section 6.1: "beam search with a beam size of 4 and length penalty alpha = 0.6"
+EXTRA_LENGTH = 50  # section 6.1: "maximum output length during inference to input length + 50"
+
+
+@dataclass(frozen=True)
+class BeamRule:
+    """How beam search compares hypotheses and when it has found enough.
+
+    penalty: a sum of log-probabilities is divided by "wu", ((5 + length) / 6)^alpha (Wu et al. 2016, equation 14), or
+        by "length", length^alpha.
+    ends: with a sentence once "overtaken", no open hypothesis can still overtake its best finished one; "present", as
+        many hypotheses as beams are finished and the best open one, at its present length, is not above the worst of
+        them; or "full", as many as beams are finished.
+    renormalise: log-probabilities are those among the tokens that may be written, not under the full softmax.
+    cut: a hypothesis that the limit cuts off is compared with finished ones; else it counts only where there is none.
+
+    The defaults are section 6.1's. Hugging Face's `early_stopping` "never", False and True are the three ends.
+    """
+
+    penalty: str = "wu"
+    ends: str = "overtaken"
+    renormalise: bool = False
+    cut: bool = False
+
+    def divisor(self, length: int, alpha: float) -> float:
+        return length**alpha if self.penalty == "length" else length_penalty(length, alpha)
+
+
+PAPER = BeamRule()
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """One translation.
+
+    ids: predicted tokens in order, ending in </s> unless cut off at the limit
+    log_probs: natural log-probability of each under the full softmax
+    """
+
+    ids: tuple[int, ...]
+    log_probs: tuple[float, ...]
+
+    @property
+    def score(self) -> float:
+        """Sum of log-probabilities."""
+        return sum(self.log_probs)
+
+
+def output_limit(model: Transformer, source_length: int, limit: int | None = None) -> int:
+    """How many tokens decoding may write: input + 50 (section 6.1), the model's positions, and `limit` if given."""
+    bounds = [source_length + EXTRA_LENGTH, model.config.max_positions]
+    return min(bounds if limit is None else [*bounds, limit])
+
+
+def _limits(model: Transformer, source: Tensor, limit: int | None) -> list[int]:
+    """`output_limit` of every row by its own length, so that padding in a batch changes nothing."""
+    lengths = (source != model.config.pad_id).sum(1).tolist()
+    return [output_limit(model, length, limit) for length in lengths]
+
+
+def _start(model: Transformer, source: Tensor, cached: bool, tap: AnyTap, repeat: int = 1) -> Stepper | Replay:
+    """What decodes the sources step by step, each of them `repeat` times."""
+    plain = not (cached and model.config.causal) or tap.replays
+    if tap.off and not plain:
+        tap = FUSED
+    memory = model.encode(source, tap).repeat_interleave(repeat, 0)
+    source = source.repeat_interleave(repeat, 0)
+    return Replay(model, memory, source, tap) if plain else Stepper(model, memory, source, tap)
+
+
+def _log_probs(model: Transformer, hidden: Tensor) -> Tensor:
+    """Log-softmax of the last position's logits: [batch, target, d_model] -> [batch, vocab]."""
+    return model.project(hidden[:, -1]).float().log_softmax(-1)
+
+
+def _candidates(model: Transformer, log_probs: Tensor) -> Tensor:
+    """The same with <pad> and <s>, which are never targets, out of the running."""
+    blocked = log_probs.clone()
+    blocked[..., model.config.pad_id] = blocked[..., model.config.start_id] = -torch.inf
+    return blocked
+
+
+@torch.inference_mode()
+def greedy(
+    model: Transformer, source: Tensor, limit: int | None = None, cached: bool = True, tap: AnyTap = OFF
+) -> list[Hypothesis]:
+    """The likeliest token at every step.
+
+    source: ids [batch, source] ending in </s>, padded. limit: tokens to write at most (see `output_limit`).
+    cached: keep keys and values between steps; without, every step runs the whole prefix through the plain
+    arithmetic. Both give the same tokens. tap: what edits every pass (`EditingTap`), with keys and values kept unless
+    an edit lets the future in; rows of a batch that are padded see what an edit of the mask lets them see. Of a model
+    without the causal mask nothing is ever kept.
+    """
+    config = model.config
+    limits = torch.tensor(_limits(model, source, limit), device=source.device)
+    stepper = _start(model, source, cached, tap)
+    fed = torch.full((len(source), 1), config.start_id, device=source.device)
+    written: list[list[int]] = [[] for _ in source]
+    scores: list[list[float]] = [[] for _ in source]
+    active = torch.arange(len(source), device=source.device)
+    for step in range(1, int(limits.max()) + 1):
+        log_probs = _log_probs(model, stepper(fed))
+        chosen = _candidates(model, log_probs).argmax(-1)
+        for row, token, score in zip(
+            active.tolist(), chosen.tolist(), log_probs.gather(1, chosen[:, None])[:, 0].tolist(), strict=True
+        ):
+            written[row].append(token)
+            scores[row].append(score)
+        going = (chosen != config.end_id) & (limits[active] > step)
+        if not going.any():
+            break
+        fed = chosen[:, None]
+        if not going.all():
+            kept = going.nonzero()[:, 0]
+            active, fed = active[kept], fed[kept]
+            stepper.select(kept)
+    return [Hypothesis(tuple(ids), tuple(probs)) for ids, probs in zip(written, scores, strict=True)]
+
+
+def length_penalty(length: int, alpha: float) -> float:
+    """lp(Y) = ((5 + |Y|) / 6)^alpha of Wu et al. 2016, equation 14, which section 6.1 uses with alpha = 0.6."""
+    return ((5 + length) / 6) ** alpha
+
+
+@torch.inference_mode()
+def beam(
+    model: Transformer,
+    source: Tensor,
+    beams: int = 4,
+    alpha: float = ALPHA,
+    limit: int | None = None,
+    tap: AnyTap = OFF,
+    rule: BeamRule = PAPER,
+) -> list[Hypothesis]:
+    """Beam search (section 6.1: beam 4, alpha 0.6): the hypothesis with the best score / length_penalty.
+
+    source: ids [batch, source] ending in </s>, padded; tap: as in `greedy`; rule: how hypotheses are compared and when
+    a sentence is finished.
+    """
+    config = model.config
+    device = source.device
+    vocab = config.output_size
+    count = len(source)
+    limits = _limits(model, source, limit)
+    # Row r of the batch is hypothesis r % beams of sentence owners[r // beams].
+    stepper = _start(model, source, True, tap, beams)
+    owners = list(range(count))
+    fed = torch.full((count * beams, 1), config.start_id, device=device)
+    totals = torch.full((count, beams), -torch.inf, device=device)
+    totals[:, 0] = 0.0  # all beams start equal, so only the first may branch
+    history: list[list[tuple[int, ...]]] = [[()] * beams for _ in owners]
+    probs: list[list[tuple[float, ...]]] = [[()] * beams for _ in owners]
+    finished: list[list[Hypothesis]] = [[] for _ in owners]  # of each sentence the best, at most `beams`, best first
+    exact = rule.ends == "overtaken"
+
+    def value(hypothesis: Hypothesis) -> float:
+        return hypothesis.score / rule.divisor(len(hypothesis.ids), alpha)
+
+    def offer(owner: int, hypothesis: Hypothesis) -> None:
+        found = finished[owner]
+        found.append(hypothesis)
+        found.sort(key=value, reverse=True)  # stable: of equals the first found stays first
+        del found[beams:]
+
+    def enough(owner: int, step: int, best_open: float) -> bool:
+        """Whether nothing better is looked for; best_open: the highest sum of log-probabilities that is still open."""
+        found = finished[owner]
+        if exact:
+            # Totals only fall and a positive penalty only grows: this bounds what any open hypothesis can still reach.
+            length = limits[owner] if alpha > 0 else step + 1
+            return bool(found) and value(found[0]) >= best_open / rule.divisor(length, alpha)
+        if len(found) < beams or rule.ends == "full":
+            return len(found) == beams
+        return best_open / rule.divisor(step, alpha) <= value(found[-1])
+
+    for step in range(1, max(limits) + 1):
+        log_probs = _candidates(model, _log_probs(model, stepper(fed)))
+        if rule.renormalise:
+            log_probs = log_probs.log_softmax(-1)
+        joint = (totals.view(-1, 1) + log_probs).view(len(owners), beams * vocab)
+        # 2 x beams candidates always hold at least `beams` that do not end.
+        values, flat = joint.topk(2 * beams, dim=-1)
+        rows: list[int] = []
+        tokens: list[int] = []
+        new_totals, new_history, new_probs, new_owners = [], [], [], []
+        for i, owner in enumerate(owners):
+            open_rows: list[int] = []
+            open_tokens: list[int] = []
+            open_totals: list[float] = []
+            full = step == limits[owner]
+            for rank, (total, place) in enumerate(zip(values[i].tolist(), flat[i].tolist(), strict=True)):
+                parent, token = divmod(place, vocab)
+                if total == -torch.inf:
+                    continue
+                if token == config.end_id or (full and rule.cut):
+                    if rank < beams:
+                        last = total - totals[i, parent].item()
+                        offer(owner, Hypothesis((*history[i][parent], token), (*probs[i][parent], last)))
+                elif len(open_rows) < beams:
+                    open_rows.append(parent)
+                    open_tokens.append(token)
+                    open_totals.append(total)
+            if full and open_rows and not finished[owner]:
+                parent, token = open_rows[0], open_tokens[0]
+                last = open_totals[0] - totals[i, parent].item()
+                offer(owner, Hypothesis((*history[i][parent], token), (*probs[i][parent], last)))
+            if full or not open_rows or enough(owner, step, max(open_totals)):
+                continue
+            while len(open_rows) < beams:  # fewer live hypotheses than beams: keep the shape, out of the running
+                open_rows.append(open_rows[0])
+                open_tokens.append(open_tokens[0])
+                open_totals.append(-torch.inf)
+            rows += [i * beams + parent for parent in open_rows]
+            tokens += open_tokens
+            new_totals.append(open_totals)
+            new_owners.append(owner)
+            new_history.append([(*history[i][p], t) for p, t in zip(open_rows, open_tokens, strict=True)])
+            new_probs.append(
+                [(*probs[i][p], s - totals[i, p].item()) for p, s in zip(open_rows, open_totals, strict=True)]
+            )
+        if not rows:
+            break
+        owners, history, probs = new_owners, new_history, new_probs
+        chosen = torch.tensor(rows, device=device)
+        stepper.select(chosen)
+        fed = torch.tensor(tokens, device=device)[:, None]
+        totals = torch.tensor(new_totals, device=device)
+    return [found[0] if found else Hypothesis((), ()) for found in finished]

@@ -1,0 +1,1 @@
+"""Switches: what can be turned off or replaced in a trained model."""

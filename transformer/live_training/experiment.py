@@ -1,0 +1,239 @@
+"""What is trained in the playground: one frozen, validated value, and the recipe that repeats it."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import string
+from collections.abc import Mapping
+from dataclasses import dataclass
+from reprlib import repr as shown
+from typing import Any
+
+from transformer.live_training.frames import recorded_steps
+from transformer.live_training.pairs import ExperimentError, check_pairs, divide, read_pairs
+from transformer.live_training.recipe import recipe_text
+from transformer.training.data import Pair
+
+__all__ = ["TASKS", "Experiment", "ExperimentError", "read_pairs"]
+
+TASKS = ("copy", "reverse", "sort", "shift", "own")
+SYMBOLS = string.ascii_letters  # a to z, A to Z
+CHOICES = {
+    "task": TASKS,
+    "positions": ("sinusoidal", "learned", "none"),
+    "norm": ("post", "pre", "none"),
+    "activation": ("relu", "gelu"),
+}
+BOUNDS = {
+    "alphabet": (2, 52), "shortest": (1, 32), "longest": (1, 32), "layers": (1, 6), "heads": (1, 8),
+    "d_model": (8, 256), "d_ff": (1, 1024), "steps": (1, 5000), "batch": (1, 256), "warmup": (0, 1000),
+    "seed": (0, 999_999),
+}  # fmt: skip
+LARGEST_D_K = 512
+LARGEST_RATE = 1.0
+MOST_PARAMETERS = 7_500_000  # in float16 15 MB; a zip of 16 MB can be loaded again
+DRAWN = (2_000, 25_600)  # inputs drawn for training: the least, that every symbol comes up; the most, in 0.15 s
+UNSEEN = 128  # inputs kept for measuring, where the task has ten times as many
+FEWEST_UNSEEN = 10
+ROOM = 64  # positions of the models: longer inputs than the trained ones can be tried
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A task, a model and its training. Raises ExperimentError: what arrived, what is allowed, what to do.
+
+    task: one of TASKS; "shift": every symbol `shift` further in the alphabet, cyclic; "own": `pairs`
+    alphabet: how many symbols, the first of a-z, A-Z; shortest, longest: symbols of an input
+    pairs: (input, right answer), cleaned as `read_pairs` does
+    layers: of encoder and decoder alike; d_k: width of a head's queries and keys, None: d_model / heads
+    warmup: steps; 0: the largest rate from the first step
+    batch: inputs a step; of inputs that are shorter than the longest more fit
+    """
+
+    task: str = "reverse"
+    alphabet: int = 26
+    shortest: int = 10
+    longest: int = 10
+    shift: int = 3
+    pairs: tuple[Pair, ...] = ()
+    layers: int = 2
+    heads: int = 4
+    d_model: int = 64
+    d_ff: int = 128
+    d_k: int | None = None
+    scaling: bool = True
+    causal: bool = True
+    positions: str = "sinusoidal"
+    residual: bool = True
+    norm: str = "post"
+    activation: str = "relu"
+    steps: int = 400
+    batch: int = 32
+    peak_rate: float = 0.004
+    warmup: int = 100
+    smoothing: float = 0.0
+    dropout: float = 0.0
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        for name, allowed in CHOICES.items():
+            if (value := getattr(self, name)) not in allowed:
+                raise ExperimentError(f"{name} is {shown(value)}; choose {', '.join(allowed[:-1])} or {allowed[-1]}")
+        for name, (low, high) in BOUNDS.items():
+            value = getattr(self, name)
+            if type(value) is not int or not low <= value <= high:
+                raise ExperimentError(f"{name} is {shown(value)}; choose a whole number from {low} to {high:,}")
+        if self.d_k is not None and (type(self.d_k) is not int or not 1 <= self.d_k <= LARGEST_D_K):
+            raise ExperimentError(
+                f"d_k is {shown(self.d_k)}; choose a whole number from 1 to {LARGEST_D_K}, or none for d_model / heads"
+            )
+        for name in ("scaling", "causal", "residual"):
+            if type(value := getattr(self, name)) is not bool:
+                raise ExperimentError(f"{name} is {shown(value)}; choose true or false")
+        for name, fits, says in (
+            ("peak_rate", lambda x: 0 < x <= LARGEST_RATE, f"above 0, up to {LARGEST_RATE:g}"),
+            ("smoothing", lambda x: 0 <= x < 1, "from 0 up to, not including, 1"),
+            ("dropout", lambda x: 0 <= x < 1, "from 0 up to, not including, 1"),
+        ):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not fits(value):
+                raise ExperimentError(f"{name} is {shown(value)}; choose a number {says}")
+            object.__setattr__(self, name, float(value))
+        if self.d_model % 2 or self.d_model % self.heads:
+            raise ExperimentError(
+                f"d_model is {self.d_model} with {self.heads} heads; choose an even d_model that the heads divide, "
+                f"{math.lcm(2, self.heads) * max(1, self.d_model // math.lcm(2, self.heads))} for example"
+            )
+        self._check_task()
+        if (count := self.parameters) > MOST_PARAMETERS:
+            raise ExperimentError(
+                f"this model has {count:,} parameters; at most {MOST_PARAMETERS:,} are trained here, so choose fewer "
+                "layers or smaller d_model, d_ff or d_k"
+            )
+
+    def _check_task(self) -> None:
+        if self.task == "own":
+            object.__setattr__(self, "pairs", check_pairs(self.pairs))
+            return
+        if self.pairs:
+            raise ExperimentError(f"{len(self.pairs):,} pairs arrived with the task {self.task}; choose the task own")
+        if self.shortest > self.longest:
+            raise ExperimentError(
+                f"inputs of {self.shortest} to {self.longest} symbols were asked for; choose a shortest length that "
+                "is not above the longest"
+            )
+        if self.task == "shift" and (type(self.shift) is not int or not 1 <= self.shift < self.alphabet):
+            raise ExperimentError(
+                f"shift is {shown(self.shift)} with an alphabet of {self.alphabet}; choose a whole number from 1 to "
+                f"{self.alphabet - 1}"
+            )
+        if self.alphabet**self.longest < 10 * FEWEST_UNSEEN:
+            raise ExperimentError(
+                f"{self.alphabet} symbols make {self.alphabet**self.longest} different inputs of length "
+                f"{self.longest}; choose more symbols or longer inputs: of {10 * FEWEST_UNSEEN} some can be kept unseen"
+            )
+
+    # -- as a table ---------------------------------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {**dataclasses.asdict(self), "pairs": [list(pair) for pair in self.pairs]}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Experiment:
+        """What `to_dict` made a table of; what is missing keeps its default. Raises ExperimentError."""
+        if not isinstance(values, Mapping):
+            raise ExperimentError(f"{type(values).__name__} arrived; a table of names and values is an experiment")
+        known = [field.name for field in dataclasses.fields(cls)]
+        if unknown := [name for name in values if name not in known]:
+            raise ExperimentError(f"an experiment has no {shown(unknown[0])}; choose from {', '.join(known)}")
+        pairs = values.get("pairs", ())
+        if isinstance(pairs, list | tuple):
+            pairs = tuple(tuple(pair) if isinstance(pair, list) else pair for pair in pairs)
+        return cls(**{**values, "pairs": pairs})
+
+    def differences(self, other: Experiment) -> tuple[str, ...]:
+        """Names of fields that make it another experiment, in order: not those that its task or model does not use."""
+        ours, theirs = self._used(), other._used()
+        return tuple(name for name in ours if ours[name] != theirs[name])
+
+    def _used(self) -> dict[str, Any]:
+        """All fields, None where one changes nothing."""
+        found = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        if self.task == "own":
+            found |= dict.fromkeys(("alphabet", "shortest", "longest"))
+        if self.task != "shift":
+            found["shift"] = None
+        if self.d_k == self.d_model // self.heads:
+            found["d_k"] = None
+        return found
+
+    # -- what follows from it -----------------------------------------------------------------------------------------
+
+    @property
+    def symbols(self) -> str:
+        """The alphabet itself."""
+        return SYMBOLS[: self.alphabet]
+
+    @property
+    def lengths(self) -> tuple[int, int]:
+        """The most characters of an input, and of an answer."""
+        if self.task != "own":
+            return self.longest, self.longest
+        return max(len(source) for source, _ in self.pairs), max(len(target) for _, target in self.pairs)
+
+    @property
+    def divided(self) -> tuple[list[Pair], list[Pair]]:
+        """Own pairs: those trained on, and those kept unseen."""
+        return divide(self.pairs, self.seed)
+
+    @property
+    def max_positions(self) -> int:
+        return ROOM if max(self.lengths) < ROOM - 8 else 2 * ROOM
+
+    @property
+    def held_out(self) -> int:
+        """Inputs of a task that are drawn to be kept unseen; a tenth at most of what a length has."""
+        each = self.longest - self.shortest + 1
+        return min(UNSEEN, each * (self.alphabet**self.longest // 10))
+
+    @property
+    def drawn(self) -> int:
+        """Inputs of a task that are drawn for training."""
+        return max(DRAWN[0], min(self.steps * self.batch, DRAWN[1]))
+
+    @property
+    def cooldown(self) -> int:
+        """Last steps, over which the rate falls to zero."""
+        return self.steps // 2
+
+    @property
+    def vocabulary(self) -> int:
+        """Symbols, special ones included; own pairs that are trained on may have fewer."""
+        if self.task == "own":
+            return 4 + len({character for pair in self.pairs for text in pair for character in text})
+        return 4 + self.alphabet
+
+    @property
+    def parameters(self) -> int:
+        """Numbers that are trained, at the most: own pairs may have fewer symbols than counted here."""
+        width, inner = self.d_model, self.heads * (self.d_k or self.d_model // self.heads)
+        attention = 2 * (width + 1) * inner + 2 * (width + 1) * width
+        feed_forward = (width + 1) * self.d_ff + (self.d_ff + 1) * width
+        norm = 0 if self.norm == "none" else 2 * width
+        places = self.max_positions * width if self.positions == "learned" else 0
+        ends = 2 * norm if self.norm == "pre" else 0
+        layer = 3 * attention + 2 * feed_forward + 5 * norm
+        return self.vocabulary * width + places + self.layers * layer + ends
+
+    @property
+    def recorded(self) -> tuple[int, ...]:
+        """Steps that have a frame."""
+        source, target = (length + 1 for length in self.lengths)
+        cells = source * source + target * target + target * source
+        return recorded_steps(self.steps, self.layers * self.heads * cells)
+
+    def recipe(self) -> str:
+        """A TOML file that `python -m transformer train --recipe` trains to the very same weights, on one thread."""
+        return recipe_text(self)

@@ -1,0 +1,252 @@
+"""What a switch did, in measured numbers, beside what the paper leads one to expect."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from transformer.live_training.experiment import Experiment
+from transformer.live_training.frames import Frame, Opening
+from transformer.model.tap import KINDS
+
+RunSoFar = tuple[Experiment, Opening, Sequence[Frame], bool]  # ended: it made all its steps
+
+REACHED = 0.95  # share of exact outputs from which on the task counts as learned
+LEARNED, NOT_LEARNED = 0.9, 0.5  # shares from which on, and up to which, a task counts as learned or not at the end
+ALIKE = 0.05  # shares that differ by less are alike
+SOONER = 1.2  # of two that learn it: as many times more steps are slower
+WIDE = 64  # d_k of the paper's base model; section 3.2.1 speaks of "large values of d_k"
+ORDERED = ("copy", "reverse", "shift")  # tasks whose answer depends on the order of the input
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """One run, as far as it is. None: not measured, or not reached.
+
+    loss: training, of the last frame; validation_loss, forced, exact: of the last frame that measures them
+    reached: first measured step at which exact is REACHED or more; seconds: of training until then
+    entropy: of a row of attention over ln(keys it sees), 0 all on one key, 1 all alike; largest: its largest weight;
+    means over all heads of the three kinds of attention and all rows that see two keys or more, at the last frame;
+    entropy_first, largest_first: before the first step
+    """
+
+    step: int
+    loss: float | None
+    validation_loss: float | None
+    forced: float | None
+    exact: float | None
+    reached: int | None
+    seconds: float | None
+    entropy: float
+    largest: float
+    entropy_first: float
+    largest_first: float
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One run beside the first.
+
+    run: which of the runs, from 1; differs: the fields that do
+    prediction: what the paper leads one to expect, a key of PREDICTIONS; "" where it says nothing, or several things
+    differ at once; section: where it says so
+    reference, here: the numbers of both; agrees: None where nothing is predicted, a run is too short, or the one
+    that has the part did not learn its task either
+    """
+
+    run: int
+    differs: tuple[str, ...]
+    prediction: str
+    section: str
+    reference: Numbers
+    here: Numbers
+    agrees: bool | None
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """Two runs that differ in one thing: `base` as the paper has it (or more of it), `other` without (or with less)."""
+
+    base: Numbers
+    other: Numbers
+
+
+def _learned(numbers: Numbers) -> bool | None:
+    if numbers.exact is None or NOT_LEARNED < numbers.exact < LEARNED:
+        return None
+    return numbers.exact >= LEARNED
+
+
+def _fails(pair: _Pair) -> bool | None:
+    """Whether the task is learned with, and not without: half right without is more than was to be expected."""
+    return _learned(pair.other) is False if _learned(pair.base) else None
+
+
+def _order(pair: _Pair) -> int | None:
+    """1: the base is better, exact more often or as often after fewer steps; -1: worse; 0: alike."""
+    base, other = pair.base, pair.other
+    if base.exact is None or other.exact is None:
+        return None
+    if abs(base.exact - other.exact) > ALIKE:
+        return 1 if base.exact > other.exact else -1
+    if base.reached is None or other.reached is None:
+        return 0 if base.reached is other.reached else (1 if other.reached is None else -1)
+    if max(base.reached, other.reached) <= SOONER * max(1, min(base.reached, other.reached)):
+        return 0
+    return 1 if base.reached < other.reached else -1
+
+
+def _better(pair: _Pair) -> bool | None:
+    return None if (order := _order(pair)) is None else order == 1
+
+
+def _alike(pair: _Pair) -> bool | None:
+    """Whether both end as well: it is of results that the paper says so, not of how soon they come."""
+    if pair.base.exact is None or pair.other.exact is None:
+        return None
+    return abs(pair.base.exact - pair.other.exact) <= ALIKE
+
+
+def _leaks(pair: _Pair) -> bool | None:
+    """Whether, without the mask, every token is right while the right answer is fed, and free-running fails."""
+    if not _learned(pair.base) or pair.other.forced is None:
+        return None
+    return pair.other.forced >= LEARNED and _learned(pair.other) is False
+
+
+def _smoothing(pair: _Pair) -> bool | None:
+    """Section 5.4: it "hurts perplexity [...] but improves accuracy". base: with the more of it."""
+    base, other = pair.base, pair.other
+    if base.validation_loss is None or other.validation_loss is None or (order := _order(pair)) is None:
+        return None
+    return base.validation_loss > other.validation_loss and order == 1
+
+
+# What the paper leads one to expect: where it says so, and whether a pair of runs agrees.
+PREDICTIONS: dict[str, tuple[str, Callable[[_Pair], bool | None]]] = {
+    "mask": ("3.2.3", _leaks),  # "prevent leftward information flow [...] to preserve the auto-regressive property"
+    "positions": ("3.5", _fails),  # "in order for the model to make use of the order of the sequence"
+    "learned-positions": ("3.5, Table 3 (E)", _alike),  # "produced nearly identical results"
+    "scaling": ("3.2.1", _better),  # "for large values of d_k, the dot products grow large [...] small gradients"
+    "scaling-small": ("3.2.1", _alike),  # "for small values of d_k the two mechanisms perform similarly"
+    "heads": ("3.2.2, Table 3 (A)", _better),  # "single-head attention is 0.9 BLEU worse than the best setting"
+    "d_k": ("6.2, Table 3 (B)", _better),  # "reducing the attention key size d_k hurts model quality"
+    "size": ("6.2, Table 3 (C)", _better),  # "as expected, bigger models are better"
+    "dropout": ("6.2, Table 3 (D)", _better),  # "dropout is very helpful in avoiding over-fitting"
+    "smoothing": ("5.4", _smoothing),
+    "residual": ("3.1", _better),  # it employs them, and cites He et al. 2016: without them depth is hard to train
+    "norm": ("3.1", _better),  # it employs LayerNorm, and cites Ba et al. 2016: with it training takes less time
+}
+
+
+def prediction(reference: Experiment, other: Experiment) -> tuple[str, bool]:
+    """The key of what is expected of two experiments, "" for nothing; and whether the first is the `base` of the pair.
+
+    The seed may differ beside the one thing.
+    """
+    differs = [name for name in reference.differences(other) if name != "seed"]
+    if len(differs) != 1:
+        return "", True
+    name = differs[0]
+    ours, theirs = getattr(reference, name), getattr(other, name)
+    if name in ("causal", "scaling", "residual"):
+        key = {"causal": "mask"}.get(name, name)
+        if name == "scaling" and (reference.d_k or reference.d_model // reference.heads) < WIDE:
+            key = "scaling-small"
+        return key, bool(ours)
+    if name == "positions":
+        if "none" in (ours, theirs):
+            return ("positions" if reference.task in ORDERED else ""), theirs == "none"
+        return "learned-positions", ours == "sinusoidal"
+    if name == "norm":
+        return ("norm" if "none" in (ours, theirs) else ""), theirs == "none"
+    if name == "heads":
+        return ("heads" if 1 in (ours, theirs) else ""), theirs == 1
+    if name == "d_k":
+        width = reference.d_model // reference.heads
+        return "d_k", (ours or width) > (theirs or width)
+    if name in ("layers", "d_model", "d_ff"):
+        return "size", ours > theirs
+    if name in ("dropout", "smoothing"):
+        return (name if 0 in (ours, theirs) else ""), ours > theirs
+    return "", True
+
+
+def findings(runs: Sequence[RunSoFar]) -> tuple[Finding, ...]:
+    """Every run but the first, beside the first; nothing of runs that have no frame yet."""
+    if not runs or not runs[0][2]:
+        return ()
+    reference, opening, frames, ended = runs[0]
+    first = numbers(opening, frames)
+    found = []
+    for number, (experiment, its_opening, its_frames, its_end) in enumerate(runs[1:], 1):
+        if not its_frames:
+            continue
+        here = numbers(its_opening, its_frames)
+        key, forward = prediction(reference, experiment)
+        section = PREDICTIONS[key][0] if key else ""
+        agrees = judged(key, forward, first, here) if ended and its_end else None
+        found.append(Finding(number, reference.differences(experiment), key, section, first, here, agrees))
+    return tuple(found)
+
+
+def judged(key: str, forward: bool, reference: Numbers, here: Numbers) -> bool | None:
+    """Whether two runs did what was expected, as `prediction` says what; None where nothing was, or it is undecided."""
+    if not key:
+        return None
+    return PREDICTIONS[key][1](_Pair(reference, here) if forward else _Pair(here, reference))
+
+
+def numbers(opening: Opening, frames: Sequence[Frame]) -> Numbers:
+    """What the frames of a run say. Raises ValueError for none, or for weights that are not the opening's."""
+    if not frames:
+        raise ValueError("no frame arrived; a run has one from its step 0 on")
+    measured = [frame for frame in frames if frame.exact is not None]
+    last = measured[-1] if measured else None
+    reached = next((frame for frame in measured if (frame.exact or 0.0) >= REACHED), None)
+    entropy, largest = sharpness(opening, frames[-1])
+    entropy_first, largest_first = sharpness(opening, frames[0])
+    return Numbers(
+        step=frames[-1].step,
+        loss=frames[-1].loss,
+        validation_loss=last.validation_loss if last else None,
+        forced=last.forced if last else None,
+        exact=last.exact if last else None,
+        reached=reached.step if reached else None,
+        seconds=reached.seconds if reached else None,
+        entropy=entropy,
+        largest=largest,
+        entropy_first=entropy_first,
+        largest_first=largest_first,
+    )
+
+
+def sharpness(opening: Opening, frame: Frame) -> tuple[float, float]:
+    """Means over rows of entropy over ln(keys that a row sees), and of its largest weight; from 8 bits a weight."""
+    entropies, largest = [], []
+    attention = frame.attention(opening)
+    for kind in KINDS:
+        weights = attention[kind].astype(np.float64)
+        total = weights.sum(-1, keepdims=True)
+        shares = np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
+        queries, keys = shares.shape[-2:]
+        # A causal mask leaves row q with q + 1 keys. A model without one sees all; which it is, the upper half shows.
+        hidden = kind == "decoder_self" and not np.triu(weights.max((0, 1)), 1).any()
+        visible = np.arange(1, queries + 1) if hidden else np.full(queries, keys)
+        logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
+        entropy = -(shares * logs).sum(-1)  # [layer, head, query]
+        counted = visible > 1
+        entropies.append((entropy[..., counted] / np.log(visible[counted])).ravel())
+        largest.append(shares.max(-1)[..., counted].ravel())
+    if not sum(map(len, entropies)):
+        return math.nan, math.nan
+    return float(np.concatenate(entropies).mean()), float(np.concatenate(largest).mean())
+
+
+def as_table(found: Numbers) -> dict[str, float | int | None]:
+    """For JSON."""
+    return dataclasses.asdict(found)

@@ -1,0 +1,36 @@
+"""Experiments worth a class's time, good ones first, and what to lay beside each; numbers: docs/playground.md."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from transformer.live_training.experiment import Experiment
+
+BASE = Experiment()
+# One head with wide queries and keys: where section 3.2.1's factor is needed most.
+WIDE = replace(BASE, heads=1, d_k=128)
+
+PRESETS: dict[str, Experiment] = {
+    "reverse": BASE,
+    "copy": replace(BASE, task="copy"),
+    "sort": replace(BASE, task="sort"),
+    "shift": replace(BASE, task="shift"),
+    "no-mask": replace(BASE, causal=False),
+    "no-positions": replace(BASE, positions="none"),
+    "wide": WIDE,
+    "wide-unscaled": replace(WIDE, scaling=False),
+    "one-head": replace(BASE, heads=1),
+    "no-residual": replace(BASE, residual=False),
+    "no-norm": replace(BASE, norm="none"),
+    "pre-norm": replace(BASE, norm="pre"),
+    "no-warmup": replace(BASE, warmup=0),
+    "learned-positions": replace(BASE, positions="learned"),
+}
+REFERENCES = ("reverse", "copy", "sort", "shift", "wide")
+
+
+def partner(name: str) -> str | None:
+    """The preset to lay beside one, which has what it lacks; None for those that are such."""
+    if name in REFERENCES:
+        return None
+    return "wide" if name == "wide-unscaled" else "reverse"

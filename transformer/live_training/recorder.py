@@ -1,0 +1,121 @@
+"""What is measured of a model while it trains: its attention on a fixed example, its answers to unseen inputs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+
+from transformer.inference.pretrained import Pretrained, readable
+from transformer.inference.search import greedy
+from transformer.live_training.frames import Frame, Opening
+from transformer.model.tap import KINDS
+from transformer.tracing.trace import Trace
+from transformer.training.data import Pair, make_batch
+from transformer.training.loop import Trainer
+
+SHOWN = 6  # inputs whose outputs every frame has
+BEYOND = 4  # tokens that an output may go on for after the longest right answer would have ended
+APART = 5  # of so many frames one is measured on all unseen inputs: 40 ms each, against 9 of the others
+
+
+def example_of(unseen: Sequence[Pair]) -> Pair:
+    """The pair whose attention is watched: the longest input, of those the one with most different symbols, so that
+    each row has one right place to look at."""
+    return max(unseen, key=lambda pair: (len(pair[0]), len(set(pair[0])), len(pair[1])))
+
+
+class Recorder:
+    """Makes the frames of one run. Measuring draws no random number and leaves the model to be trained on as it was.
+
+    recorded: steps that have a frame.
+    """
+
+    def __init__(self, trainer: Trainer, recorded: Sequence[int]) -> None:
+        self.trainer = trainer
+        self.unseen = [(source, target) for source, target in trainer.validation if source and target]
+        example = example_of(self.unseen)
+        self.shown = (example, *[pair for pair in self.unseen if pair != example][: SHOWN - 1])
+        encode = trainer.tokenizer.encode
+        config = trainer.model.config
+        self._batch, self._few = (
+            make_batch([encode(source) for source, _ in pairs], [encode(target) for _, target in pairs], config)
+            for pairs in (self.unseen, self.shown)
+        )
+        self._real = self._batch.target_out != config.pad_id
+        self._limit = self._batch.target_out.shape[1] + BEYOND
+        self._whole = {*recorded[::APART], recorded[-1]}
+        self._loss = self._tokens = 0.0
+        trace = self.trace()
+        self.opening = Opening(
+            source=example[0],
+            target=example[1],
+            source_tokens=trace.source_labels,
+            target_in=trace.target_in_labels,
+            target_out=trace.target_out_labels,
+            layers=trace.cross.layers,
+            heads=trace.cross.heads,
+            recorded=tuple(recorded),
+            parameters=sum(parameter.numel() for parameter in trainer.model.parameters()),
+            unseen=len(self.unseen),
+            shown=self.shown,
+        )
+
+    def count(self, loss: float, tokens: int) -> None:
+        """Take note of a step's loss a token: a frame gives the mean over all since the frame before."""
+        self._loss, self._tokens = self._loss + loss * tokens, self._tokens + tokens
+
+    def frame(self, whole: bool = False) -> Frame:
+        """The trainer's model as it is now. whole: measured on all unseen inputs, as some frames are in any case."""
+        trainer = self.trainer
+        trace = self.trace()
+        weights = [(trace.attention(kind).weights * 255).round().nan_to_num(0).byte().numpy() for kind in KINDS]
+        likeliest = trace.logits.argmax(-1).tolist()
+        loss = self._loss / self._tokens if self._tokens else None
+        self._loss = self._tokens = 0.0
+        validation_loss = forced = exact = None
+        if whole or trainer.step in self._whole:
+            validation_loss, forced = self._forced()
+            written = dict(zip(self.unseen, self._outputs(self._batch.source), strict=True))
+            exact = sum(output == right for (_, right), output in written.items()) / len(self.unseen)
+            outputs = [written[pair] for pair in self.shown]
+        else:
+            outputs = self._outputs(self._few.source)
+        return Frame(
+            step=trainer.step,
+            seconds=trainer.seconds,
+            rate=trainer.rate(trainer.step) if trainer.step else 0.0,
+            loss=loss,
+            validation_loss=validation_loss,
+            forced=forced,
+            exact=exact,
+            outputs=tuple(outputs),
+            predicted=readable(trainer.tokenizer.pieces(likeliest)),
+            weights=b"".join(part.tobytes() for part in weights),
+        )
+
+    def _model(self) -> Pretrained:
+        found = self.trainer.pretrained()
+        assert isinstance(found, Pretrained)
+        return found
+
+    def trace(self) -> Trace:
+        """The watched example, fed its right answer, in the model as it is now."""
+        return self._model().trace(*self.shown[0])
+
+    @torch.inference_mode()
+    def _forced(self) -> tuple[float | None, float]:
+        """Mean loss of a token in nats, None if it is no finite number; share of unseen inputs all of whose tokens are
+        right, both fed the right answer."""
+        model, batch, real = self._model(), self._batch, self._real
+        logits = model.model.project(model.hidden(batch.source, batch.target_in))
+        loss = F.cross_entropy(logits[real], batch.target_out[real]).item()
+        right = (logits.argmax(-1) == batch.target_out) | ~real
+        return (loss if math.isfinite(loss) else None), right.all(-1).float().mean().item()
+
+    def _outputs(self, source: torch.Tensor) -> list[str]:
+        """What the model writes by itself, greedily; of an output that does not end, the beginning."""
+        model = self._model()
+        return [model.tokenizer.decode(found.ids) for found in greedy(model.model, source, self._limit)]

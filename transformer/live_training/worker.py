@@ -1,0 +1,174 @@
+"""The process that trains: `python -m transformer.live_training.worker`, started by the app, one a training.
+
+Standard input: one JSON object a line, first {"experiment": {...}, "seconds": 120.0}, later {"do": "pause" | "go" |
+"stop"}. Its end means that the parent is gone, and ends the process at once. Standard output: messages, see `messages`:
+
+    ready                        torch is imported, the experiment is waited for
+    opening  ...Opening          what is known before the first step
+    frame    ...Frame            body: its weights
+    pulse    step, seconds       several times a second: still alive, and where it is
+    done     reason, step        reason: "steps", "stopped" or "time"; body: the trained model's folder as a zip
+    failed   error               a sentence
+
+It writes no file and uses one thread of torch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Mapping
+from typing import Any, BinaryIO
+
+PULSE = 0.2  # seconds
+LONGEST = 2_000_000  # characters of a line; 2,000 pairs as JSON take 600,000
+LOOK = 0.1  # seconds between two looks, while paused, at whether it goes on
+
+
+class Orders:
+    """What the parent says, read by a thread of its own, which ends the process when the parent is gone."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._changed = threading.Condition()
+        self._first: Any = None
+        self.paused = self.stopped = False
+        threading.Thread(target=self._listen, daemon=True, name="orders").start()
+
+    def _listen(self) -> None:
+        try:
+            while line := self._stream.readline(LONGEST):
+                with self._changed:
+                    self._take(line)
+                    self._changed.notify_all()
+        finally:
+            os._exit(0)  # nobody is there any more; a computation in the main thread would not be interrupted
+
+    def _take(self, line: bytes) -> None:
+        try:
+            values = json.loads(line)
+        except (ValueError, RecursionError):
+            values = {}
+        if self._first is None:
+            self._first = values
+            return
+        order = values.get("do") if isinstance(values, dict) else None
+        self.stopped = self.stopped or order == "stop"
+        self.paused = order == "pause" or (self.paused and order not in ("go", "stop"))
+
+    def first(self) -> Any:
+        """What is to be trained, once it has come."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._first is not None)
+            return self._first
+
+    def hold(self) -> float:
+        """Wait while paused. Returns for how many seconds."""
+        if not self.paused:
+            return 0.0
+        began = time.monotonic()
+        with self._changed:
+            self._changed.wait_for(lambda: not self.paused)
+        return time.monotonic() - began
+
+
+class Messages:
+    """What the parent hears, from several threads."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream, self._lock = stream, threading.Lock()
+
+    def send(self, kind: str, values: Mapping[str, Any], body: bytes = b"") -> None:
+        from transformer.live_training.messages import write
+
+        with self._lock:
+            try:
+                write(self._stream, kind, values, body)
+            except OSError:
+                os._exit(0)  # nobody reads any more
+
+
+def sentence(error: Exception) -> str:
+    """What went wrong, for the person who pressed Train."""
+    from transformer.live_training.pairs import ExperimentError
+    from transformer.model.config import ConfigError
+    from transformer.text.tokenizer import TokenizerError
+    from transformer.training.data import DataError
+    from transformer.training.settings import TrainingError
+
+    if isinstance(error, ConfigError | ExperimentError | TokenizerError | DataError | TrainingError):
+        return str(error)
+    traceback.print_exception(error)
+    if isinstance(error, MemoryError) or "memory" in str(error):
+        return "this training needs more memory than it may take here; choose a smaller model, batch or length"
+    return f"the training failed ({type(error).__name__}); what it said stands in the server's log"
+
+
+def train(first: Any, orders: Orders, messages: Messages) -> None:
+    """One experiment, from its first message to the zip."""
+    from transformer.checkpoints.archive import zipped
+    from transformer.live_training.experiment import Experiment
+    from transformer.live_training.pairs import ExperimentError
+    from transformer.live_training.result import name_of, result_files
+    from transformer.live_training.session import Session
+
+    if not isinstance(first, dict) or not isinstance(first.get("seconds"), int | float):
+        raise ExperimentError("no experiment arrived; send a table with experiment and seconds first")
+    experiment = Experiment.from_dict(first.get("experiment", {}))
+    session = Session(experiment)
+    trainer = session.trainer
+    messages.send("opening", session.opening.to_dict())
+    over = threading.Event()
+
+    def pulse() -> None:
+        while not over.wait(PULSE):
+            messages.send("pulse", {"step": trainer.step, "seconds": trainer.seconds})
+
+    beating = threading.Thread(target=pulse, daemon=True, name="pulse")
+    beating.start()
+    try:
+        reason = session.run(
+            lambda frame: messages.send("frame", *frame.to_message()),
+            lambda: orders.stopped,
+            orders.hold,
+            float(first["seconds"]),
+        )
+        body = zipped(result_files(session, reason), name_of(experiment))
+    finally:
+        over.set()
+        beating.join()
+    messages.send("done", {"reason": reason, "step": trainer.step}, body)
+
+
+def main() -> None:
+    """Serve one training, then end."""
+    with contextlib.suppress(AttributeError, OSError):
+        os.setpriority(os.PRIO_PROCESS, 0, 19)  # whoever explores comes first
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what libraries print is for the log
+    orders, messages = Orders(sys.stdin.buffer), Messages(out)
+    os.environ["OMP_NUM_THREADS"] = "1"  # read when torch is imported
+    import torch
+
+    import transformer.checkpoints.archive
+    import transformer.live_training.result
+    import transformer.live_training.session  # noqa: F401  now, not while somebody waits for the first step
+
+    torch.set_num_threads(1)
+    messages.send("ready", {})
+    first = orders.first()
+    try:
+        train(first, orders, messages)
+    except Exception as error:
+        messages.send("failed", {"error": sentence(error)})
+    out.close()
+    os._exit(0)  # at once: nothing is left to be done, and the thread that listens would wait for the parent
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,93 @@
+"""Encoder and decoder layers (section 3.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from torch import Tensor, nn
+
+from transformer.model.attention import MultiHeadAttention
+from transformer.model.config import ModelConfig
+from transformer.model.dropout import dropout
+from transformer.model.feedforward import FeedForward
+from transformer.model.tap import OFF, AnyTap
+
+
+def layer_norm(config: ModelConfig) -> nn.LayerNorm:
+    """LayerNorm over the d_model numbers of a token (Ba et al. 2016), with gamma and beta."""
+    return nn.LayerNorm(config.d_model, eps=config.layer_norm_eps)
+
+
+class SubLayer(nn.Module):
+    """The residual connection around a sub-layer, and its LayerNorm: LayerNorm(x + Sublayer(x)), section 3.1.
+
+    With norm="pre": x + Sublayer(LayerNorm(x)) (Xiong et al. 2020); with "none": x + Sublayer(x). With residual=False
+    each without its "x +". Dropout on the sub-layer's output before it is added (section 5.4).
+    """
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.norm = layer_norm(config) if config.norm != "none" else nn.Identity()
+        self.pre = config.norm == "pre"
+        self.residual = config.residual
+        self.dropout = config.dropout
+
+    def forward(self, x: Tensor, compute: Callable[[Tensor], Tensor], tap: AnyTap = OFF) -> Tensor:
+        """x: [batch, token, d_model]; compute: the sub-layer, same shape in and out. Returns the same shape."""
+        x = tap("enters", x)
+        update = tap("update", compute(self.norm(x) if self.pre else x))
+        kept = dropout(update, self.dropout) if self.training else update
+        total = tap("sum", x + kept if self.residual else kept)
+        return tap("leaves", total if self.pre else self.norm(total))
+
+
+def _attention(config: ModelConfig) -> MultiHeadAttention:
+    return MultiHeadAttention(config.d_model, config.heads, config.attention_dropout, config.d_k, config.scaling)
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention, then feed-forward."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.self_attention = _attention(config)
+        self.self_residual = SubLayer(config)
+        self.feed_forward = FeedForward(config.d_model, config.d_ff, config.activation)
+        self.feed_forward_residual = SubLayer(config)
+
+    def forward(self, x: Tensor, mask: Tensor | None, tap: AnyTap = OFF) -> Tensor:
+        """x: [batch, source, d_model]; mask: broadcastable to [batch, head, source, source]."""
+        at = tap.at("self")
+        x = self.self_residual(x, lambda y: self.self_attention(y, y, mask, tap=at), at)
+        at = tap.at("ff")
+        return self.feed_forward_residual(x, lambda y: self.feed_forward(y, at), at)
+
+
+class DecoderLayer(nn.Module):
+    """Self-attention, masked by what is handed in, attention to the encoder's output ("cross"), then feed-forward."""
+
+    def __init__(self, config: ModelConfig) -> None:
+        super().__init__()
+        self.self_attention = _attention(config)
+        self.self_residual = SubLayer(config)
+        self.cross_attention = _attention(config)
+        self.cross_residual = SubLayer(config)
+        self.feed_forward = FeedForward(config.d_model, config.d_ff, config.activation)
+        self.feed_forward_residual = SubLayer(config)
+
+    def forward(
+        self,
+        x: Tensor,
+        memory: Tensor,
+        self_mask: Tensor | None,
+        cross_mask: Tensor | None,
+        tap: AnyTap = OFF,
+    ) -> Tensor:
+        """x: [batch, target, d_model]; memory: [batch, source, d_model], the encoder's output.
+
+        self_mask: broadcastable to [batch, head, target, target]; cross_mask: to [batch, head, target, source].
+        """
+        at_self, at_cross, at_ff = tap.at("self"), tap.at("cross"), tap.at("ff")
+        x = self.self_residual(x, lambda y: self.self_attention(y, y, self_mask, tap=at_self), at_self)
+        x = self.cross_residual(x, lambda y: self.cross_attention(y, memory, cross_mask, tap=at_cross), at_cross)
+        return self.feed_forward_residual(x, lambda y: self.feed_forward(y, at_ff), at_ff)

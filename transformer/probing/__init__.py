@@ -1,0 +1,1 @@
+"""A model over many sentences: what switches and neurons do there."""

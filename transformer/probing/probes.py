@@ -1,0 +1,157 @@
+"""A model on many sentence pairs with heads, masks or scaling switched: a few at a time, so that it can be watched."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from transformer.analysis.translation import repetition
+from transformer.cancellation import Stopped
+from transformer.inference.pretrained import Pretrained
+from transformer.inference.search import greedy
+from transformer.interventions.sets import NONE, Interventions
+from transformer.training.data import Pair, read_pairs
+from transformer.training.evaluation import fits, surprise
+from transformer.training.tasks import TASKS, task_pairs
+
+PROBES = Path(__file__).parent / "data"
+COUNT = 120
+ENGLISH, GERMAN = ("English", "en", "eng"), ("German", "de", "deu")  # as checkpoints name them, Marian's by codes
+LENGTHS = (3, 14)  # symbols of a toy's inputs; the bundled toys were trained on 1 to 16
+SEED = 2017
+DRAWS, LEVEL = 1000, 0.95  # of the bootstrap
+GROUP = 8  # sentences between two looks at `progress`: 0.1 to 1.7 s of one core with en-de
+
+
+@dataclass(frozen=True)
+class ProbeScores:
+    """Scores of greedy translations against one reference each.
+
+    bleu: sacreBLEU, 0 to 100; perplexity: exp of the mean negative ln p per token of the references, </s> included,
+    under teacher forcing; repetition: seq-rep-4 (`analysis.translation.repetition`) of the translations' tokens, mean
+    over sentences; exact: share of translations that are the reference letter by letter; cut_off: share that had not
+    ended at the limit of input length + 50. texts, references: what was scored, sentence by sentence; scores compare
+    without them.
+    """
+
+    sentences: int
+    bleu: float
+    perplexity: float
+    repetition: float
+    exact: float
+    cut_off: float
+    texts: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    references: tuple[str, ...] = field(default=(), compare=False, repr=False)
+
+
+def task_of(model: Pretrained) -> str | None:
+    """The toy task a model was trained for, by its two languages; None for any other model."""
+    return next((name for name, task in TASKS.items() if task.languages == model.languages), None)
+
+
+def english_to_german(model: Pretrained) -> bool:
+    return model.languages[0] in ENGLISH and model.languages[1] in GERMAN
+
+
+def probe_pairs(model: Pretrained) -> list[Pair] | None:
+    """The pairs to probe a model with, those that fit it: ours for English to German, drawn ones for a toy task, always
+    the same. None for other languages, or if none fits."""
+    task = task_of(model)
+    if task:
+        pairs = task_pairs(task, COUNT, LENGTHS, SEED)
+    elif english_to_german(model):
+        pairs = read_pairs(PROBES / "en-de.tsv")
+    else:
+        return None
+    return [pair for pair in pairs if fits(model, pair[0], "source") and fits(model, pair[1], "target")] or None
+
+
+def _groups(lengths: Sequence[int], size: int) -> list[list[int]]:
+    """Indices in groups of one length and at most `size` members, short ones first."""
+    rows: dict[int, list[int]] = {}
+    for index in sorted(range(len(lengths)), key=lengths.__getitem__):
+        rows.setdefault(lengths[index], []).append(index)
+    return [same[at : at + size] for same in rows.values() for at in range(0, len(same), size)]
+
+
+@torch.inference_mode()
+def probe(
+    model: Pretrained,
+    pairs: Sequence[Pair],
+    interventions: Interventions = NONE,
+    progress: Callable[[int, int], bool] = lambda done, total: True,
+    group: int = GROUP,
+) -> ProbeScores:
+    """Translate every source greedily and score it, under switches.
+
+    progress: told (sentences done, of how many) before the first group and after each; False stops. group: sentences
+    translated together. Only sources of one length are, for padding could be seen with its mask off; what is scored
+    depends on neither.
+
+    Raises Stopped; ValueError for no pairs; InterventionError; InputError for a pair that does not fit the model.
+    """
+    from sacrebleu.metrics import BLEU  # 0.1 s, for those who measure
+
+    if not pairs:
+        raise ValueError("there is nothing to probe: no sentence pair arrived")
+    end, longest = model.config.end_id, model.output_limit(interventions)
+    tap = model.tap(interventions)
+    for _, target in pairs:
+        model.encode(target, "target")
+    sources = [model.pad(model.encode(source), interventions) for source, _ in pairs]
+    texts = [""] * len(pairs)
+    written: list[tuple[int, ...]] = [()] * len(pairs)
+    surprised, tokens, done = 0.0, 0, 0
+    if not progress(0, len(pairs)):
+        raise Stopped
+    for rows in _groups([len(source) for source in sources], group):
+        batch = torch.tensor([sources[row] for row in rows], device=model.model.device)
+        for row, found in zip(rows, greedy(model.model, batch, longest, tap=tap), strict=True):
+            texts[row], written[row] = model.tokenizer.decode(found.ids), found.ids
+        nats, count, _ = surprise(model, [pairs[row] for row in rows], interventions=interventions)
+        surprised, tokens, done = surprised + nats, tokens + count, done + len(rows)
+        if not progress(done, len(pairs)):
+            raise Stopped
+    references = [target for _, target in pairs]
+    return ProbeScores(
+        sentences=len(pairs),
+        bleu=BLEU().corpus_score(texts, [references]).score,
+        perplexity=math.exp(surprised / tokens),
+        repetition=sum(repetition([one for one in ids if one != end]) for ids in written) / len(pairs),
+        exact=sum(ours == reference for ours, reference in zip(texts, references, strict=True)) / len(pairs),
+        cut_off=sum(ids[-1] != end for ids in written) / len(pairs),
+        texts=tuple(texts),
+        references=tuple(references),
+    )
+
+
+@lru_cache(64)
+def bleu_interval(before: tuple[str, ...], after: tuple[str, ...], references: tuple[str, ...]) -> tuple[float, float]:
+    """95 % interval of how far BLEU moves from some translations to others of the same sentences: percentiles of a
+    paired bootstrap over sentences (Koehn 2004), seeded."""
+    from sacrebleu.metrics import BLEU
+
+    metric = BLEU()
+
+    def counts(texts: tuple[str, ...]) -> np.ndarray:
+        """[sentence, numbers BLEU is computed of]; they add up."""
+        found = (metric.corpus_score([text], [[one]]) for text, one in zip(texts, references, strict=True))
+        return np.array([[*one.counts, *one.totals, one.sys_len, one.ref_len] for one in found])
+
+    def bleu(sums: np.ndarray) -> float:
+        numbers = sums.tolist()
+        half = (len(numbers) - 2) // 2
+        return BLEU.compute_bleu(numbers[:half], numbers[half:-2], numbers[-2], numbers[-1], metric.smooth_method).score
+
+    count = len(references)
+    times = np.random.default_rng(0).multinomial(count, [1 / count] * count, DRAWS)  # how often each is drawn
+    first, second = (times @ counts(texts) for texts in (before, after))
+    moved = [bleu(two) - bleu(one) for one, two in zip(first, second, strict=True)]
+    low, high = np.quantile(moved, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return float(low), float(high)

@@ -1,0 +1,77 @@
+"""Sizes of a recurrent encoder-decoder with additive attention: one frozen value, saved beside the weights."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from reprlib import repr as shown  # a config.json may hold a megabyte where a number belongs; messages stay short
+from typing import Any
+
+from transformer.model.config import ConfigError
+
+KIND = "recurrent"
+LIMITS = {
+    "vocab_size": (5, 1_000_000),
+    "d_embedding": (1, 8192),
+    "d_state": (1, 8192),
+    "d_align": (1, 8192),
+    "max_positions": (2, 16_384),
+}
+
+
+@dataclass(frozen=True)
+class RecurrentConfig:
+    """Sizes of the model of Bahdanau, Cho and Bengio 2015, "Neural Machine Translation by Jointly Learning to Align and
+    Translate", with the letters its appendix A gives them (its own sizes, appendix A.2.3, in brackets).
+
+    vocab_size:      pieces known to the tokenizer, shared by source and target, K
+    d_embedding:     m, width of an embedding, and l, width of the maxout layer that is compared with it (620 and 500)
+    d_state:         n, width of a recurrent state; an annotation h_j, both directions side by side, is 2 n wide (1000)
+    d_align:         n', hidden width of the alignment model (1000)
+    max_positions:   longest text that is read or written, in tokens; the architecture itself knows no limit
+    kind:            always "recurrent", so that a saved run says what it trains
+    pad_id, unk_id, start_id, end_id: ids of the four special tokens <pad>, <unk>, <s>, </s>
+
+    Raises ConfigError, naming the field, what arrived and what is allowed.
+    """
+
+    vocab_size: int
+    d_embedding: int = 64
+    d_state: int = 64
+    d_align: int = 64
+    max_positions: int = 64
+    kind: str = KIND
+    pad_id: int = 0
+    unk_id: int = 1
+    start_id: int = 2
+    end_id: int = 3
+
+    def __post_init__(self) -> None:
+        for name, (low, high) in LIMITS.items():
+            value = getattr(self, name)
+            if type(value) is not int or not low <= value <= high:
+                raise ConfigError(f"{name} is {shown(value)}; a whole number from {low} to {high:,} is allowed")
+        if self.kind != KIND:
+            raise ConfigError(f"kind is {shown(self.kind)}; {KIND!r} is allowed")
+        specials = (self.pad_id, self.unk_id, self.start_id, self.end_id)
+        if any(type(i) is not int or not 0 <= i < self.vocab_size for i in specials):
+            raise ConfigError(f"special ids {shown(specials)} must be whole numbers below vocab_size {self.vocab_size}")
+        if len(set(specials)) != len(specials):
+            raise ConfigError(f"special ids {specials} must differ from each other")
+
+    def to_dict(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> RecurrentConfig:
+        """The config a dictionary describes. Raises ConfigError for unknown or missing fields."""
+        if not isinstance(values, dict):
+            raise ConfigError(f"a model configuration is a table of names and values; {type(values).__name__} arrived")
+        known = [field.name for field in dataclasses.fields(cls)]
+        if unknown := sorted(str(name) for name in set(values) - set(known)):
+            raise ConfigError(
+                f"a recurrent model has no configuration field {shown(unknown[0])}; known are {', '.join(known)}"
+            )
+        if "vocab_size" not in values:
+            raise ConfigError("the configuration does not say vocab_size, the number of pieces")
+        return cls(**values)

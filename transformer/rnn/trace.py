@@ -1,0 +1,89 @@
+"""A RecurrentTrace: everything one pass of the recurrent model computed, frozen, with its tokens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from transformer.rnn.model import RecurrentModel
+
+
+@dataclass(frozen=True)
+class RecurrentTrace:
+    """One teacher-forced pass over one pair of texts: batch of one, float32.
+
+    Row i of a tensor of the decoder is the step that is fed target_in[i] and predicts target_out[i].
+
+    field                     shape                what it is (Bahdanau et al. 2015, appendix A)
+    ------------------------  -------------------  ---------------------------------------------------------------
+    source_tokens             source x str         pieces read, ending in </s>
+    target_in, target_out     target x str         pieces fed in (<s> first) and predicted (</s> last)
+    source_labels, ..         str each             the same as a person reads them
+    source_ids, ..            int each             the same as numbers of the vocabulary
+    source_text, target_text  str                  what was typed, and what the model wrote or was given
+    own                       bool                 the target is the model's own
+    complete                  bool                 False: its own writing was cut off at the limit
+    annotations               [source, 2 n]        h_j: forward state and backward state side by side
+    first_state               [n]                  s_0
+    states                    [target, n]          s_i
+    reset, update             [target, n]          the gates r_i and z_i
+    scores                    [target, source]     e_ij = v_a^T tanh(W_a s_{i-1} + U_a h_j)
+    weights                   [target, source]     alpha_ij, softmax of the scores over the source
+    contexts                  [target, 2 n]        c_i, weights times annotations
+    outputs                   [target, l]          t_i, after maxout
+    logits                    [target, vocab]      before the last softmax
+    probabilities             [target]             softmax(logits) of the target_out tokens
+    """
+
+    checkpoint: str
+    languages: tuple[str, str]
+    source_text: str
+    target_text: str
+    own: bool
+    complete: bool
+    source_ids: tuple[int, ...]
+    target_in_ids: tuple[int, ...]
+    target_out_ids: tuple[int, ...]
+    source_tokens: tuple[str, ...]
+    target_in: tuple[str, ...]
+    target_out: tuple[str, ...]
+    source_labels: tuple[str, ...]
+    target_in_labels: tuple[str, ...]
+    target_out_labels: tuple[str, ...]
+    annotations: Tensor
+    first_state: Tensor
+    states: Tensor
+    reset: Tensor
+    update: Tensor
+    scores: Tensor
+    weights: Tensor
+    contexts: Tensor
+    outputs: Tensor
+    logits: Tensor
+    probabilities: Tensor
+
+
+@torch.inference_mode()
+def trace_pass(model: RecurrentModel, source: Tensor, target_in: Tensor, target_out: Tensor) -> dict[str, Tensor]:
+    """The tensor fields of a RecurrentTrace. source: ids [1, source]; target_in, target_out: ids [1, target]."""
+    annotations = model.encode(source)
+    steps = model.steps(target_in, annotations, source)
+
+    def rows(name: str) -> Tensor:
+        return torch.cat([getattr(step, name) for step in steps])
+
+    outputs = rows("output")
+    logits = model.project(outputs)
+    tensors = {
+        "annotations": annotations[0],
+        "first_state": model.begin(annotations)[0],
+        "states": rows("state"),
+        "contexts": rows("context"),
+        "outputs": outputs,
+        "logits": logits,
+        "probabilities": logits.softmax(-1).gather(1, target_out[0, :, None])[:, 0],
+        **{name: rows(name) for name in ("reset", "update", "scores", "weights")},
+    }
+    return {name: tensor.cpu() for name, tensor in tensors.items()}

@@ -1,0 +1,259 @@
+"""Text to pieces to ids and back, over SentencePiece."""
+
+from __future__ import annotations
+
+import bisect
+import functools
+import io
+import itertools
+import math
+import random
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import sentencepiece
+
+from transformer.files import read_bounded, write_whole
+from transformer.text.piece_file import PieceFileError, check_pieces
+
+PIECE_MARK = "▁"  # SentencePiece writes the space before a word like this
+TOKENIZER_KINDS = ("unigram", "bpe", "char", "symbol")
+SPECIALS = ("<pad>", "<unk>", "<s>", "</s>")  # ids 0 to 3
+SPECIAL_TEXT = re.compile(r"<(?=(?:pad|unk|s|/s)>)")
+UNKNOWN = 1
+LARGEST_TOKENIZER = 50_000_000  # bytes
+MARKS = 30  # combining marks on one letter that are put in order; no language has more (Unicode, annex 15, section 13)
+
+
+class TokenizerError(ValueError):
+    """A tokenizer file that cannot be read, or text too small to train one from."""
+
+
+def clean(text: str) -> str:
+    """Text that can be encoded: lone surrogates become U+FFFD; control characters, line breaks and runs of blanks one
+    blank; NFC. What a person typed is kept elsewhere, this is what the tokenizer reads."""
+    if text.isascii() and text.isprintable():  # 0.2 us a word against 1.6: a training reads 100,000 of them first
+        return " ".join(text.split())
+    text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    text = "".join(" " if unicodedata.category(c) == "Cc" else c for c in text)
+    return unicodedata.normalize("NFC", _joined(" ".join(text.split())))
+
+
+def _joined(text: str) -> str:
+    """The text with U+034F, which joins and is not seen, after every MARKS combining marks on a letter: putting n marks
+    in order takes n squared steps, with 100,000 of them 8 seconds in which nobody else is served."""
+    if text.isascii() or len(text) <= MARKS:
+        return text
+    joined, marks = [], 0
+    for character in text:
+        marks = marks + 1 if unicodedata.combining(character) else 0
+        if marks > MARKS:
+            joined.append("\u034f")
+            marks = 1
+        joined.append(character)
+    return "".join(joined)
+
+
+class AnyTokenizer(Protocol):
+    """What a model in use needs of its tokenizer; each method is told of in `Tokenizer`."""
+
+    def __len__(self) -> int: ...
+
+    def encode(self, text: str) -> list[int]: ...
+
+    def pieces(self, ids: Iterable[int]) -> list[str]: ...
+
+    def decode(self, ids: Iterable[int]) -> str: ...
+
+    def surfaces(self, text: str) -> list[str]: ...
+
+
+def read_processor(path: Path, largest: int) -> sentencepiece.SentencePieceProcessor:
+    """A SentencePiece model of at most `largest` bytes, whatever its special pieces are. Raises TokenizerError."""
+    try:
+        model = read_bounded(path, largest)
+        check_pieces(model)
+    except OSError as error:
+        raise TokenizerError(f"{path.name} cannot be read: {error.strerror}") from error
+    except PieceFileError as error:
+        raise TokenizerError(f"{path.name}: {error}") from error
+    processor = sentencepiece.SentencePieceProcessor()
+    try:
+        processor.LoadFromSerializedProto(model)
+    except (RuntimeError, TypeError, ValueError) as error:
+        raise TokenizerError(f"{path.name} is no SentencePiece model") from error
+    return processor
+
+
+class Tokenizer:
+    """A SentencePiece model with <pad>, <unk>, <s>, </s> as ids 0 to 3.
+
+    Immutable after construction and safe to share between threads. Raises TokenizerError.
+    """
+
+    def __init__(self, model: bytes) -> None:
+        try:
+            check_pieces(model)
+        except PieceFileError as error:
+            raise TokenizerError(str(error)) from error
+        self._model = model
+        self._processor = sentencepiece.SentencePieceProcessor()
+        try:
+            self._processor.LoadFromSerializedProto(model)
+        except (RuntimeError, TypeError, ValueError) as error:
+            raise TokenizerError("this is not a SentencePiece model") from error
+        found = tuple(self._processor.IdToPiece(i) for i in range(min(4, len(self))))
+        if found != SPECIALS:
+            raise TokenizerError(f"ids 0 to 3 of the tokenizer are {found}; they must be {SPECIALS}")
+        processor = self._processor
+        ordinary = [i for i in range(4, len(self)) if not (processor.IsControl(i) or processor.IsUnused(i))]
+        self._scores = {processor.IdToPiece(i): (i, processor.GetScore(i)) for i in ordinary}
+        self._longest = max(map(len, self._scores), default=1)
+        # SentencePiece's price of a character that is in no piece
+        self._unknown_score = min((score for _, score in self._scores.values()), default=0.0) - 10
+        self._lattice = functools.lru_cache(20_000)(self._build_lattice)  # words repeat
+
+    @classmethod
+    def load(cls, path: Path) -> Tokenizer:
+        """Raises TokenizerError if the file cannot be read as a SentencePiece model."""
+        try:
+            return cls(read_bounded(Path(path), LARGEST_TOKENIZER))
+        except OSError as error:
+            raise TokenizerError(f"{path} cannot be read: {error.strerror}") from error
+
+    @classmethod
+    def train(cls, lines: Iterable[str], vocab_size: int, kind: str = "unigram") -> Tokenizer:
+        """Learn a vocabulary of vocab_size pieces from lines of text.
+
+        kind: "unigram" (Kudo 2018), "bpe" (Sennrich et al. 2016), or "char": every character, in small letters, is a
+        token, or "symbol": every character as it is typed (vocab_size is then only a limit).
+        Raises TokenizerError for an unknown kind, or if the text is too small for vocab_size.
+        """
+        if kind not in TOKENIZER_KINDS:
+            raise TokenizerError(f"there is no tokenizer {kind!r}; there are {', '.join(TOKENIZER_KINDS)}")
+        characters = kind in ("char", "symbol")
+        rule = {"char": "nmt_nfkc_cf", "symbol": "identity"}.get(kind, "nmt_nfkc")
+        seen: set[str] = set()
+
+        def watched() -> Iterator[str]:
+            for line in lines:
+                seen.update(line)
+                # SentencePiece leaves "</s>" in text out, with its characters; "<" and "/s>" it learns.
+                yield from SPECIAL_TEXT.sub("<\n", line).split("\n") if characters else (line,)
+
+        written = io.BytesIO()
+        try:
+            sentencepiece.SentencePieceTrainer.Train(
+                sentence_iterator=watched(),
+                model_writer=written,
+                vocab_size=vocab_size,
+                model_type="char" if characters else kind,
+                hard_vocab_limit=not characters,
+                add_dummy_prefix=not characters,
+                normalization_rule_name=rule,
+                character_coverage=1.0,
+                split_digits=True,
+                num_threads=1,
+                pad_id=0,
+                unk_id=1,
+                bos_id=2,
+                eos_id=3,
+                pad_piece="<pad>",
+                minloglevel=2,
+            )
+        except (RuntimeError, ValueError) as error:
+            # "Vocabulary size is smaller than required_chars. 8 vs 17", "... too high (9000) ... a value <= 31"
+            least, most = re.search(r"required_chars\. \d+ vs (\d+)", str(error)), re.search(r"<= (\d+)", str(error))
+            advice = (
+                f"its characters alone are {least[1]}, ask for more pieces" if least
+                else f"it has {most[1]} at most, ask for fewer" if most
+                else "it is too small or too uniform, ask for fewer"
+            )  # fmt: skip
+            raise TokenizerError(
+                f"a vocabulary of {vocab_size} pieces could not be learned from this text; {advice} (--vocab-size)"
+            ) from error
+        tokenizer = cls(written.getvalue())
+        if characters and any(UNKNOWN in tokenizer.encode(character) for character in seen):
+            raise TokenizerError(
+                f"this text has {len(seen)} different characters, more than a vocabulary of {vocab_size} holds; ask "
+                "for more (--vocab-size)"
+            )
+        return tokenizer
+
+    def to_bytes(self) -> bytes:
+        """The SentencePiece model, as a file holds it."""
+        return self._model
+
+    def save(self, path: Path) -> None:
+        """Write the file, whole or not at all."""
+        write_whole(Path(path), self._model)
+
+    def __len__(self) -> int:
+        return self._processor.GetPieceSize()
+
+    def encode(self, text: str) -> list[int]:
+        """Ids of the text's pieces, without <s> and </s>. Markup such as "</s>" in text stays text."""
+        return self._processor.EncodeAsIds(clean(text))
+
+    def sample(self, texts: Sequence[str], alpha: float, seed: int) -> list[list[int]]:
+        """Ids of one random segmentation of every text (subword regularisation, Kudo 2018), the same for the same seed.
+
+        alpha: smoothing, above 0; smaller is more random: P(segmentation)^alpha, over all segmentations, normalised.
+        SentencePiece's own sampling adds the number of the thread to its seed, so no other process can repeat it; a run
+        that is resumed must.
+        """
+        rng = random.Random(seed)
+        result = []
+        for text in texts:
+            ids: list[int] = []
+            words = self._processor.Normalize(clean(text)).split(PIECE_MARK)  # no piece spans two words
+            for word in words[0:1] + [PIECE_MARK + word for word in words[1:]]:
+                for piece in self._draw(word, alpha, rng):
+                    if piece != UNKNOWN or ids[-1:] != [UNKNOWN]:  # `encode` too makes one <unk> of neighbours
+                        ids.append(piece)
+            result.append(ids)
+        return result
+
+    def _draw(self, word: str, alpha: float, rng: random.Random) -> list[int]:
+        """Ids of one segmentation of a word: from its end, each piece by the share of all ways to reach it."""
+        lattice, drawn, end = self._lattice(word, alpha), [], len(word)
+        while end:
+            shares, pieces = lattice[end - 1]
+            start, piece = pieces[min(bisect.bisect(shares, rng.random()), len(pieces) - 1)]
+            drawn.append(piece)
+            end = start
+        return drawn[::-1]
+
+    def _build_lattice(self, word: str, alpha: float) -> list[tuple[list[float], list[tuple[int, int]]]]:
+        """For every end in the word: the pieces (start, id) that stop there, and their running shares up to 1."""
+        scores, longest = self._scores, self._longest
+        reach, lattice = [0.0], []  # log of the weight of all ways to a place
+        for end in range(1, len(word) + 1):
+            pieces, weights = [], []
+            for start in range(max(0, end - longest), end):
+                found = scores.get(word[start:end])
+                if found is None and start == end - 1:
+                    found = UNKNOWN, self._unknown_score
+                if found is not None:
+                    pieces.append((start, found[0]))
+                    weights.append(reach[start] + alpha * found[1])
+            top = max(weights)
+            running = list(itertools.accumulate(math.exp(weight - top) for weight in weights))
+            lattice.append(([share / running[-1] for share in running], pieces))
+            reach.append(top + math.log(running[-1]))
+        return lattice
+
+    def pieces(self, ids: Iterable[int]) -> list[str]:
+        """Pieces as stored, with the piece mark and the names of special tokens."""
+        return [self._processor.IdToPiece(int(i)) for i in ids]
+
+    def decode(self, ids: Iterable[int]) -> str:
+        """Text of the ids; special tokens are left out, <unk> shows as U+2047."""
+        return self._processor.DecodeIds([int(i) for i in ids])
+
+    def surfaces(self, text: str) -> list[str]:
+        """What each piece of `encode(text)` covers, with the piece mark; for <unk> the characters that were typed."""
+        return list(self._processor.Encode(clean(text), return_type="offset_mapping")["pieces"])

@@ -1,0 +1,1 @@
+"""One pass with every tensor kept, and its export."""
