@@ -4,6 +4,8 @@
 # make screenshots  pictures of every page, light and dark
 # make texts        locale/headscope.pot, for translators
 # make lint         style and types
+# make frontend     the scripts and style sheets in transformer/view/dist/, out of frontend/ (needs Node.js and npm)
+# make frontend-lint, make frontend-test   style, types and unit tests of frontend/
 #
 # Each makes .venv on its first run and installs the tested versions (constraints.txt) there; later runs start at once.
 
@@ -20,7 +22,7 @@ FIND = for python in $$PYTHON3 python3.13 python3.12 python3.11 python3 python; 
 	echo "Python 3.11 or newer, with its venv module, was not found. Install it (on Debian: python3 and python3-venv)" \
 	"or name one: PYTHON3=/path/to/python3.12 make" >&2; exit 1
 
-.PHONY: app test bench screenshots texts lint clean
+.PHONY: app test bench screenshots texts lint frontend frontend-lint frontend-test clean
 
 app: .venv/installed-app
 	$(PYTHON) -m transformer app $(if $(PORT),--port $(PORT))
@@ -42,8 +44,25 @@ lint: .venv/installed-test
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) -m mypy
 
+NPM = npm --prefix frontend
+
+frontend: frontend/node_modules
+	$(NPM) run build
+
+frontend-lint: frontend/node_modules
+	$(NPM) run lint
+	$(NPM) run types
+	$(NPM) run check
+
+frontend-test: frontend/node_modules
+	$(NPM) test
+
+frontend/node_modules: frontend/package-lock.json
+	$(NPM) ci
+	@touch $@
+
 clean:
-	rm -rf .venv
+	rm -rf .venv frontend/node_modules
 
 $(PYTHON):
 	@found=$$($(FIND)) && echo "Making .venv with $$found" && "$$found" -m venv --clear .venv
