@@ -57,7 +57,10 @@ function hashOfSources() {
     .filter((path) => /\.(js|css)$/.test(path) && !path.endsWith(".test.js"));
   const hash = createHash("sha256");
   for (const path of [...sources, "build.js", "package-lock.json"].sort()) {
-    hash.update(`${path}\0`).update(readFileSync(join(FOLDER, path))).update("\0");
+    hash
+      .update(`${path}\0`)
+      .update(readFileSync(join(FOLDER, path)))
+      .update("\0");
   }
   return `${hash.digest("hex")}\n`;
 }

@@ -141,7 +141,7 @@ def test_the_page_stands_alone_and_text_stays_text() -> None:
     trace = tiny_pretrained().trace(text, text)
     page = html_page(trace, View(kind="all"))
     assert "<script>alert" not in page and html.escape(text) in page
-    assert not re.findall(r'(?:src|href)="', page) and not re.findall(r"https?://(?!www\.w3\.org/)", page)
+    assert not re.findall(r'\s(?:src|href)="', page) and not re.findall(r"https?://(?!www\.w3\.org/)", page)
     pack = base64.b64decode(re.findall(r'id="pack">([A-Za-z0-9+/=]+)</script>', page)[0])
     header, _ = unpack(pack)
     assert header["state"]["kind"] == "all" and header["id"] == trace.id

@@ -1,38 +1,38 @@
 import { el, svgEl } from "../core/dom.js";
 import { hint } from "../host/mount.js";
-import { anatomyRich } from "./panel/equations.js";
-import { factsPredicted } from "./panel/facts.js";
-import { ANATOMY_PLACES, stepsOf, zoomsOf, stopsOf, stopIndex, walk, stackOf, isAttention } from "./walk.js";
+import { richText } from "./panel/equations.js";
+import { isPredicted } from "./panel/facts.js";
+import { PLACES, stepsOf, zoomsOf, stopsOf, stopIndex, walk, stackOf, isAttention } from "./walk.js";
 
 // The bars around the drawing: where one is, which layer, head and step of decoding, and the steps one by one. Each has
 // an element and draw(state, data, info); it is made once and only changed, so that focus stays and nothing jumps.
 
-const BAR_SPEEDS = ["slow", "normal", "fast"];
-const BAR_LAYERS = 8; // beside each other; more become a list
-const BAR_HEADS = 12;
-const BAR_ICONS = {
+const SPEEDS = ["slow", "normal", "fast"];
+const LAYERS = 8; // beside each other; more become a list
+const HEADS = 12;
+const ICONS = {
   previous: ["M5 4v12", "M16 4L7 10l9 6z"],
   next: ["M15 4v12", "M4 4l9 6-9 6z"],
   play: ["M5 3l12 7-12 7z"],
   pause: ["M6 3v14", "M14 3v14"],
 };
 
-export const barPlace = (place) => place.replace(".", "_");
-const barSet = (element, name, value) => {
+export const placeName = (place) => place.replace(".", "_");
+const setPressed = (element, name, value) => {
   if (value === null) element.removeAttribute(name);
   else if (element.getAttribute(name) !== String(value)) element.setAttribute(name, String(value));
 };
 
 // The key and the values of a text, as one value that tells whether the text changed.
-function barText(element, t, key, values) {
+function textButton(element, t, key, values) {
   const text = t(key, values);
   if (element.dataset.text === text) return;
   element.dataset.text = text;
-  element.replaceChildren(...anatomyRich(text));
+  element.replaceChildren(...richText(text));
 }
 
 // Scrolls a row of buttons until one of them is in its middle, without moving the page.
-function barIntoView(row, element) {
+function scrollIntoBar(row, element) {
   if (!element || row.scrollWidth <= row.clientWidth) return;
   const frame = row.getBoundingClientRect();
   const { left, width } = element.getBoundingClientRect();
@@ -41,9 +41,9 @@ function barIntoView(row, element) {
   row.scrollTo({ left: row.scrollLeft + behind, behavior: calm ? "auto" : "smooth" });
 }
 
-function barIcon(name) {
+function iconButton(name) {
   const line = name === "pause" ? "hs-an-icon hs-an-icon-thick" : "hs-an-icon";
-  const paths = BAR_ICONS[name].map((d) => svgEl("path", { d }));
+  const paths = ICONS[name].map((d) => svgEl("path", { d }));
   return svgEl("svg", { class: line, viewBox: "0 0 20 20", "aria-hidden": "true" }, ...paths);
 }
 
@@ -85,12 +85,12 @@ export class Crumbs {
       element.hidden = at < 0;
       if (at < 0) continue;
       const [key, values] = this.name(zoom, state);
-      barText(button, t, key, values);
-      barSet(button, "aria-current", at === here ? "location" : null);
+      textButton(button, t, key, values);
+      setPressed(button, "aria-current", at === here ? "location" : null);
       element.classList.toggle("hs-an-deeper", at > here);
       const name = t(key, values);
       button.dataset.hint = at === here ? t("zoom_here") : t(at < here ? "zoom_out" : "zoom_in", { name });
-      if (at === here) barIntoView(this.list, element);
+      if (at === here) scrollIntoBar(this.list, element);
     }
   }
 }
@@ -99,7 +99,12 @@ export class Crumbs {
 
 // Buttons 1 ... count, or a list where there are many or the screen is narrow (anatomy.css shows one of the two).
 class NumberTabs {
-  constructor({ t, tooltip, testid, name, tip, choose, most, kind }) {
+  /** @type {any} */ choose;
+  /** @type {any} */ most;
+  /** @type {any} */ testid;
+  /** @type {any} */ tip;
+  /** @type {any} */ tooltip;
+  constructor({ t, tooltip, testid, name, tip, choose, most, kind = undefined }) {
     Object.assign(this, { t, tooltip, testid, tip, choose, most, count: 0 });
     this.buttons = el("div", { class: "hs-seg", role: "group", "aria-label": t(name) });
     this.select = el("select", {
@@ -126,7 +131,7 @@ class NumberTabs {
 
   draw(count, chosen, here) {
     if (count !== this.count) this.make(count);
-    [...this.buttons.children].forEach((button, i) => barSet(button, "aria-pressed", i === chosen));
+    [...this.buttons.children].forEach((button, i) => setPressed(button, "aria-pressed", i === chosen));
     this.select.value = String(chosen);
     this.element.toggleAttribute("data-here", here);
   }
@@ -138,7 +143,7 @@ export class LayerTabs {
       const tip = (n, count) => t("layers_hint", { n, stack_layers: count });
       const choose = (i) => hooks.go({ [stack]: i });
       const [name, testid] = ["layers_" + stack, "layers-" + stack];
-      return new NumberTabs({ t, tooltip, testid, name, tip, choose, most: BAR_LAYERS, kind: `${stack}_self` });
+      return new NumberTabs({ t, tooltip, testid, name, tip, choose, most: LAYERS, kind: `${stack}_self` });
     });
     this.element = el("div", { class: "hs-an-layers" }, ...this.tabs.map((tabs) => tabs.element));
   }
@@ -155,7 +160,7 @@ export class HeadTabs {
   constructor({ t, hooks, tooltip }) {
     const tip = (n, count) => t("heads_hint", { n, count });
     const choose = (head) => hooks.go({ head });
-    this.tabs = new NumberTabs({ t, tooltip, testid: "heads", name: "heads_name", tip, choose, most: BAR_HEADS });
+    this.tabs = new NumberTabs({ t, tooltip, testid: "heads", name: "heads_name", tip, choose, most: HEADS });
     this.element = el("div", { class: "hs-an-heads" }, this.tabs.element);
   }
 
@@ -188,12 +193,12 @@ export class StepSlider {
   draw(state, data) {
     const { steps } = data;
     const [fed, predicted] = [data.labels("target_in")[state.t], data.labels("target_out")[state.t]];
-    const key = factsPredicted(data, state.t) ? "slider_step" : "slider_step_next";
+    const key = isPredicted(data, state.t) ? "slider_step" : "slider_step_next";
     const text = this.t(key, { n: state.t + 1, count: steps, fed, predicted });
     this.range.max = String(steps - 1);
     this.range.value = String(state.t);
     this.range.disabled = steps < 2;
-    barSet(this.range, "aria-valuetext", text);
+    setPressed(this.range, "aria-valuetext", text);
     this.element.style.setProperty("--at", steps > 1 ? state.t / (steps - 1) : 0);
     this.text.textContent = text;
     this.text.title = text;
@@ -203,6 +208,9 @@ export class StepSlider {
 // -- the steps of a place ---------------------------------------------------------------------------------------------
 
 export class StepBar {
+  /** @type {any} */ hooks;
+  /** @type {Translate} */ t;
+  /** @type {any} */ tooltip;
   constructor({ t, hooks, tooltip }) {
     Object.assign(this, { t, hooks, tooltip });
     const button = (name, act) => {
@@ -216,7 +224,7 @@ export class StepBar {
     this.icon(this.next, "next", "steps_next");
     this.position = el("output", { class: "hs-an-position", "data-testid": "anatomy-position" });
     this.chips = el("ol", { class: "hs-an-chips", "data-testid": "anatomy-chips" });
-    const speeds = BAR_SPEEDS.map((speed) => el("option", { value: speed }, t("speed_" + speed)));
+    const speeds = SPEEDS.map((speed) => el("option", { value: speed }, t("speed_" + speed)));
     const choose = () => hooks.speed(this.speed.value);
     this.speed = el("select", { "data-testid": "anatomy-speed", change: choose }, ...speeds);
     this.element = el(
@@ -231,8 +239,8 @@ export class StepBar {
   icon(button, name, label) {
     if (button.dataset.icon === name) return;
     button.dataset.icon = name;
-    button.replaceChildren(barIcon(name));
-    barSet(button, "aria-label", this.t(label));
+    button.replaceChildren(iconButton(name));
+    setPressed(button, "aria-label", this.t(label));
   }
 
   // What the chips stand for: the steps of a place, or from afar the places of the way.
@@ -240,10 +248,10 @@ export class StepBar {
     const { activation, embedding_scale, scaling, positions, causal } = config;
     const bare = (one) => (one === "decoder.self" && causal === false ? "_bare" : "");
     if (zoom === "model" || zoom === "layer")
-      return ANATOMY_PLACES.filter((one) => zoom === "model" || one.includes(".")).map((one) => ({
+      return PLACES.filter((one) => zoom === "model" || one.includes(".")).map((one) => ({
         key: one,
-        text: "place_chip_" + barPlace(one),
-        tip: "place_" + barPlace(one) + bare(one),
+        text: "place_chip_" + placeName(one),
+        tip: "place_" + placeName(one) + bare(one),
         go: { place: one },
       }));
     const sorts = {
@@ -269,7 +277,7 @@ export class StepBar {
     const current = near ? state.step : state.place;
     const index = stops.findIndex((stop) => stop.key === current);
     [...this.chips.children].forEach(({ firstChild }, i) => {
-      barSet(firstChild, "aria-current", i === index ? "step" : null);
+      setPressed(firstChild, "aria-current", i === index ? "step" : null);
       firstChild.toggleAttribute("data-done", i < index);
     });
     const all = near ? stops : stopsOf(config, state.zoom);
@@ -278,22 +286,21 @@ export class StepBar {
     this.chips.dataset.kind = state.place === "decoder.cross" ? "cross" : `${stackOf(state.place)}_self`;
     const after = (delta) => JSON.stringify(walk(config, state, delta, steps));
     const same = (delta) => after(delta) === after(0);
-    barSet(this.previous, "aria-disabled", same(-1) ? true : null);
-    barSet(this.next, "aria-disabled", same(1) ? true : null);
+    setPressed(this.previous, "aria-disabled", same(-1) ? true : null);
+    setPressed(this.next, "aria-disabled", same(1) ? true : null);
     this.icon(this.play, info.playing ? "pause" : "play", info.playing ? "steps_pause" : "steps_play");
     this.speed.value = info.tempo || "normal";
-    barIntoView(this.chips, this.chips.children[index]);
+    scrollIntoBar(this.chips, this.chips.children[index]);
   }
 
   make(stops) {
     const focused = this.chips.contains(this.chips.getRootNode().activeElement);
     const chip = ({ key, text, tip, go }) => {
       const attributes = { type: "button", "data-testid": "chip-" + key, click: () => this.hooks.go(go) };
-      const button = el("button", attributes, ...anatomyRich(this.t(text)));
+      const button = el("button", attributes, ...richText(this.t(text)));
       return el("li", null, tip ? hint(button, this.tooltip, () => [this.t(tip)]) : button);
     };
     this.chips.replaceChildren(...stops.map(chip));
     if (focused) this.chips.querySelector("button").focus({ preventScroll: true });
   }
-
 }

@@ -3,9 +3,9 @@ import { traceName, isAttention, isFeedForward } from "./walk.js";
 
 // What the anatomy draws, by name, out of the packs that the server sends: matrices of numbers with their shape.
 
-const ANATOMY_KEPT = { place: 8, weights: 12 }; // packs; going back and forth asks the server for nothing
-const ANATOMY_QUANTILE = 0.999; // of the absolute values: the end of a colour scale, so that one outlier pales nothing
-const ANATOMY_SAMPLE = 20000; // numbers looked at for it
+const KEPT = { place: 8, weights: 12 }; // packs; going back and forth asks the server for nothing
+const QUANTILE = 0.999; // of the absolute values: the end of a colour scale, so that one outlier pales nothing
+const SAMPLE = 20000; // numbers looked at for it
 
 const ATTENTION_AXES = {
   x: ["query", "d_model"],
@@ -37,7 +37,15 @@ const WEIGHT_STEPS = { W_q: "project", W_k: "project", W_v: "project", W_o: "out
 
 // A table of numbers. id: names these very numbers; top: the end of a good colour scale; shape and axes: of the whole
 // tensor; exact: the trace's numbers, not 8 bits of them.
-class AnatomyMatrix {
+class Matrix {
+  /** @type {any} */ axes;
+  /** @type {any} */ cols;
+  /** @type {any} */ data;
+  /** @type {any} */ hidden;
+  /** @type {any} */ id;
+  /** @type {any} */ norms;
+  /** @type {any} */ origin;
+  /** @type {any} */ shape;
   constructor(id, name, data, rows, cols, shape, axes, exact, top) {
     Object.assign(this, { id, name, data, rows, cols, shape, axes, exact });
     this.given = top;
@@ -74,11 +82,11 @@ class AnatomyMatrix {
 }
 
 function quantileOf(data) {
-  const stride = Math.max(1, Math.floor(data.length / ANATOMY_SAMPLE));
+  const stride = Math.max(1, Math.floor(data.length / SAMPLE));
   const seen = [];
   for (let i = 0; i < data.length; i += stride) if (Number.isFinite(data[i])) seen.push(Math.abs(data[i]));
   seen.sort((a, b) => a - b);
-  return seen.length ? seen[Math.min(seen.length - 1, Math.ceil(seen.length * ANATOMY_QUANTILE))] : 0;
+  return seen.length ? seen[Math.min(seen.length - 1, Math.ceil(seen.length * QUANTILE))] : 0;
 }
 
 export class AnatomyData {
@@ -106,7 +114,7 @@ export class AnatomyData {
     const kept = this.kept[sort];
     kept.delete(key);
     kept.set(key, value);
-    while (kept.size > ANATOMY_KEPT[sort]) kept.delete(kept.keys().next().value);
+    while (kept.size > KEPT[sort]) kept.delete(kept.keys().next().value);
   }
 
   get header() {
@@ -126,8 +134,7 @@ export class AnatomyData {
   }
 
   labels(side) {
-    this.said ??= {};
-    if (this.said.id !== this.id) this.said = { id: this.id };
+    if (this.said?.id !== this.id) this.said = { id: this.id };
     this.said[side] ??= this.header.labels[side].map(printable);
     return this.said[side];
   }
@@ -143,7 +150,12 @@ export class AnatomyData {
       const read = (name) => (outputs[name] ? this.trace.array(outputs[name]) : null);
       const arrays = ["probability", "logit", "chosen_probability", "chosen_logit", "log_sum", "plain_probability"];
       const labels = outputs.labels.map((step) => step.map(printable));
-      this.answers = { of: outputs, ...outputs, labels, ...Object.fromEntries(arrays.map((name) => [name, read(name)])) };
+      this.answers = {
+        of: outputs,
+        ...outputs,
+        labels,
+        ...Object.fromEntries(arrays.map((name) => [name, read(name)])),
+      };
     }
     return this.answers;
   }
@@ -219,12 +231,13 @@ export class AnatomyData {
     if (name === "logits") return ["vocabulary"];
     if (name === "biases") return ["word"];
     const long = place === "output" ? (name === "rows" ? "word" : "step") : "token";
-    if (ref.shape.length === 1) return [isFeedForward(place) && (name === "mean" || name === "deviation") ? long : wide];
+    if (ref.shape.length === 1)
+      return [isFeedForward(place) && (name === "mean" || name === "deviation") ? long : wide];
     return [long, wide];
   }
 
   // A tensor as a table: one head of it, all heads side by side, or as it is; a vector is one row.
-  tensor(name, array, shape, { head, transposed }, key, axes, exact = true, top = undefined) {
+  tensor(name, array, shape, { head = undefined, transposed }, key, axes, exact = true, top = undefined) {
     let [data, rows, cols] = [array, 1, array.length];
     if (shape.length === 2) [rows, cols] = shape;
     else if (shape.length === 3) {
@@ -234,7 +247,8 @@ export class AnatomyData {
         [rows, cols] = [n, heads * width];
         data = new Float32Array(array.length);
         for (let h = 0; h < heads; h++)
-          for (let i = 0; i < n; i++) data.set(array.subarray((h * n + i) * width, (h * n + i + 1) * width), i * cols + h * width);
+          for (let i = 0; i < n; i++)
+            data.set(array.subarray((h * n + i) * width, (h * n + i + 1) * width), i * cols + h * width);
       }
     }
     if (transposed) {
@@ -246,10 +260,10 @@ export class AnatomyData {
     const end = top ?? (last === "weights" ? 1 : undefined);
     const names = ["batch", ...axes];
     const id = `${this.id}|${key}`;
-    return new AnatomyMatrix(id, last, data, rows, cols, [1, ...shape], names, exact, end);
+    return new Matrix(id, last, data, rows, cols, [1, ...shape], names, exact, end);
   }
 
-  weightMatrix(name, { pack, ref }, { head, transposed }, key) {
+  weightMatrix(name, { pack, ref }, { head = undefined, transposed }, key) {
     const [high, wide] = ref.shape;
     const array = pack.array(ref);
     let [data, rows, cols] = [array, high, wide];
@@ -258,7 +272,8 @@ export class AnatomyData {
       if (name === "W_o") [data, rows] = [array.subarray(head * part * wide, (head + 1) * part * wide), part];
       else {
         data = new Float32Array(high * part);
-        for (let i = 0; i < high; i++) data.set(array.subarray(i * wide + head * part, i * wide + (head + 1) * part), i * part);
+        for (let i = 0; i < high; i++)
+          data.set(array.subarray(i * wide + head * part, i * wide + (head + 1) * part), i * part);
         cols = part;
       }
     }
@@ -280,7 +295,15 @@ export class AnatomyData {
       const found = this.header.attention[attention[1]];
       if (!found) return null;
       const bytes = this.trace.array(found.picture);
-      return this.tensor(name, Float32Array.from(bytes, (v) => v / 255), found.picture.shape, options, key, axes, false);
+      return this.tensor(
+        name,
+        Float32Array.from(bytes, (v) => v / 255),
+        found.picture.shape,
+        options,
+        key,
+        axes,
+        false,
+      );
     }
     const [pack, strip] = [
       [this.trace, this.header.strips[name]],

@@ -5,9 +5,11 @@ import { isAttention } from "./walk.js";
 
 // The lab's cards of switches, folded below the anatomy.
 
-const ANATOMY_SWITCH_PAUSE = 120; // milliseconds a slider rests before the server hears of it
+const PAUSE = 120; // milliseconds a slider rests before the server hears of it
 
 export class AnatomySwitches {
+  /** @type {any} */ data;
+  /** @type {any} */ state;
   constructor({ t, tooltip, changed }) {
     this.t = t;
     this.lists = readSwitches({});
@@ -18,7 +20,7 @@ export class AnatomySwitches {
       switched: (lists, dragging) => {
         this.lists = lists;
         this.redraw();
-        changed(dragging ? ANATOMY_SWITCH_PAUSE : 0);
+        changed(dragging ? PAUSE : 0);
       },
       mode: () => this.knock(),
       knocking: () => this.isOut(),
@@ -29,7 +31,11 @@ export class AnatomySwitches {
       changed(0);
     };
     this.count = el("span", { class: "hs-an-count" });
-    this.reset = el("button", { type: "button", class: "hs-reset", "data-testid": "anatomy-reset", click: undo }, t("lab_reset"));
+    this.reset = el(
+      "button",
+      { type: "button", class: "hs-reset", "data-testid": "anatomy-reset", click: undo },
+      t("lab_reset"),
+    );
     this.element = el(
       "details",
       { class: "hs-an-switches", "data-testid": "anatomy-switches" },
@@ -58,7 +64,8 @@ export class AnatomySwitches {
       decoder_self: sizes(config.decoder_layers),
       cross: sizes(config.decoder_layers),
     };
-    const kind = state.place === "decoder.cross" ? "cross" : state.place.startsWith("decoder") ? "decoder_self" : "encoder_self";
+    const kind =
+      state.place === "decoder.cross" ? "cross" : state.place.startsWith("decoder") ? "decoder_self" : "encoder_self";
     const layer = kind === "encoder_self" ? state.encoder : state.decoder;
     const std = config.d_k ** -0.5;
     const trained = config.scaling ? std : 1;

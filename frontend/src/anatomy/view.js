@@ -4,21 +4,21 @@ import { readPack } from "../core/pack.js";
 import { readTheme } from "../core/colour.js";
 import { makeTexts } from "../core/texts.js";
 import { AnatomyData } from "./data.js";
-import { AnatomyStage } from "./stage/stage.js";
+import { Stage } from "./stage/stage.js";
 import { AnatomySwitches } from "./switches.js";
 import { ALL_ANATOMY_TEXTS, hoverLines } from "./words/hover.js";
 import { Crumbs, StepBar, StepSlider, LayerTabs, HeadTabs } from "./bars.js";
-import { Tell } from "./panel/panel.js";
+import { ExplanationPanel } from "./panel/panel.js";
 import { anatomyScene, anatomySceneHeight, mainMatrix } from "./stage/scene.js";
-import { numberCell, numberMove, numberPick } from "./number/number.js";
+import { cellOf, moveCell, pickCell } from "./number/number.js";
 import { fitState, walk, stepsOf, zoomsOf, stopIndex, stopsOf, isAttention, isEmbedding, stackOf } from "./walk.js";
 
-const ANATOMY_NARROW = 900;
-const ANATOMY_LEAST = 560; // pixels of height, for a projector of 720
-const ANATOMY_PAUSE = 650; // milliseconds until the server hears of a step: it answers when the movement is over
-const ANATOMY_GATHER = 20; // milliseconds in which packs are gathered
-const ANATOMY_PATIENCE = 260; // that a zoom waits for its numbers before it shows their outlines
-const ANATOMY_TEMPO = { slow: 5200, normal: 3000, fast: 1400 };
+const NARROW = 900;
+const LEAST = 560; // pixels of height, for a projector of 720
+const PAUSE = 650; // milliseconds until the server hears of a step: it answers when the movement is over
+const GATHER = 20; // milliseconds in which packs are gathered
+const PATIENCE = 260; // that a zoom waits for its numbers before it shows their outlines
+const TEMPO = { slow: 5200, normal: 3000, fast: 1400 };
 
 const ONE_CELL = ["dot", "scale", "mask", "softmax"]; // steps that make the same cell what it is, one after the other
 
@@ -37,7 +37,7 @@ const START_STATE = {
 };
 
 // Where an element lies in the page, whatever has been scrolled around it.
-function anatomyTop(element) {
+function topInPage(element) {
   let top = element.getBoundingClientRect().top;
   for (let at = element; at; at = at.parentElement || at.getRootNode().host) top += at.scrollTop || 0;
   return top;
@@ -55,7 +55,11 @@ export class AnatomyView {
     this.tempo = "normal";
     this.element = el("section", { class: "hs hs-an", "data-testid": "anatomy", "aria-label": this.t("an_region") });
     this.element.anatomy = this; // for tests: what is drawn where
-    this.look = followLook(this.element, () => this.retheme(), () => this.draw("cut"));
+    this.look = followLook(
+      this.element,
+      () => this.retheme(),
+      () => this.draw("cut"),
+    );
     this.broken = el("p", { class: "hs-an-broken", role: "alert", hidden: true });
     this.build();
     this.element.addEventListener("keydown", (event) => this.onKey(event));
@@ -78,8 +82,8 @@ export class AnatomyView {
     const parts = { t, hooks, tooltip: this.tooltip };
     this.bars = [new Crumbs(parts), new LayerTabs(parts), new HeadTabs(parts), new StepSlider(parts)];
     this.steps = new StepBar(parts);
-    this.tell = new Tell(parts);
-    this.stage = new AnatomyStage({
+    this.tell = new ExplanationPanel(parts);
+    this.stage = new Stage({
       go: (partial) => this.go(partial),
       pick: (item, row, col) => this.pick(item, row, col),
       hover: (item, row, col, event) => this.hover(item, row, col, event),
@@ -89,7 +93,12 @@ export class AnatomyView {
     this.stage.element.setAttribute("role", "application");
     this.stage.element.setAttribute("aria-label", this.t("an_stage"));
     this.switches = new AnatomySwitches({ t, tooltip: this.tooltip, changed: (pause) => this.told(pause) });
-    this.spoken = el("div", { class: "hs-spoken", "aria-live": "polite", role: "status", "data-testid": "anatomy-spoken" });
+    this.spoken = el("div", {
+      class: "hs-spoken",
+      "aria-live": "polite",
+      role: "status",
+      "data-testid": "anatomy-spoken",
+    });
     this.work = el("div", { class: "hs-an-work" }, this.stage.element, this.tell.element);
     this.element.replaceChildren(
       this.look.sentinel,
@@ -160,7 +169,7 @@ export class AnatomyView {
     this.data.state = this.state;
     // Packs of one answer come one behind the other: drawn once.
     clearTimeout(this.soon);
-    this.soon = setTimeout(() => this.draw(this.shown ? "step" : "cut"), ANATOMY_GATHER);
+    this.soon = setTimeout(() => this.draw(this.shown ? "step" : "cut"), GATHER);
   }
 
   // -- what a person does --------------------------------------------------------------------------------------------
@@ -180,14 +189,17 @@ export class AnatomyView {
     const moved = { ...before, ...partial };
     // A cell belongs to one matrix: elsewhere none is chosen yet.
     const same = ["place", "encoder", "decoder", "head"].every((key) => moved[key] === before[key]);
-    const cell = same && (moved.step === before.step || [moved.step, before.step].every((step) => ONE_CELL.includes(step)));
+    const cell =
+      same && (moved.step === before.step || [moved.step, before.step].every((step) => ONE_CELL.includes(step)));
     const row = stackOf(moved.place) === "decoder" ? moved.t : 0;
     if (!cell && partial.row === undefined) Object.assign(moved, { row, col: -1 });
     if (partial.t !== undefined && partial.row === undefined && row === moved.t) moved.row = row;
     this.state = this.fit(moved);
     this.data.state = this.state;
     this.draw(before.zoom === this.state.zoom ? "step" : "move");
-    this.told(this.data.waiting || before.encoder !== this.state.encoder || before.decoder !== this.state.decoder ? 0 : ANATOMY_PAUSE);
+    this.told(
+      this.data.waiting || before.encoder !== this.state.encoder || before.decoder !== this.state.decoder ? 0 : PAUSE,
+    );
   }
 
   // Python hears of a state after a pause, or at once where the numbers of a place are needed.
@@ -227,7 +239,7 @@ export class AnatomyView {
   ahead() {
     this.drawBars();
     clearTimeout(this.clock);
-    const wait = ANATOMY_TEMPO[this.tempo] * (this.state.zoom === "model" || this.state.zoom === "layer" ? 0.6 : 1);
+    const wait = TEMPO[this.tempo] * (this.state.zoom === "model" || this.state.zoom === "layer" ? 0.6 : 1);
     this.clock = setTimeout(() => {
       if (!this.playing) return;
       if (this.data.waiting) return void this.ahead();
@@ -254,7 +266,7 @@ export class AnatomyView {
   }
 
   pick(item, row, col) {
-    this.go(numberPick(item, row, col));
+    this.go(pickCell(item, row, col));
   }
 
   onKey(event) {
@@ -267,21 +279,23 @@ export class AnatomyView {
     const arrows = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] };
     const steps = stepsOf(place, this.data.config);
     const act = () => {
-      if (key in arrows && number && event.shiftKey) return this.go(numberMove(this.state, this.data, ...arrows[key]));
+      if (key in arrows && number && event.shiftKey) return this.go(moveCell(this.state, this.data, ...arrows[key]));
       if (key === "ArrowRight" || key === "ArrowLeft") return this.move(arrows[key][1]);
       if (key === "ArrowDown" || key === "ArrowUp") {
-        if (number) return this.go(numberMove(this.state, this.data, ...arrows[key]));
+        if (number) return this.go(moveCell(this.state, this.data, ...arrows[key]));
         return this.go({ t: t + arrows[key][0] });
       }
       if (key === "Home" || key === "End") {
-        const stops = zoom === "model" || zoom === "layer" ? stopsOf(this.data.config, zoom) : steps.map((step) => ({ step }));
+        const stops =
+          zoom === "model" || zoom === "layer" ? stopsOf(this.data.config, zoom) : steps.map((step) => ({ step }));
         const { step, ...stop } = stops.at(key === "Home" ? 0 : -1);
         return this.go(step ? { ...stop, step } : stop);
       }
       if (key === "Escape" || key === "Backspace") return this.zoom(-1);
       if (key === "Enter" && !onButton) return this.zoom(1);
       if (key === " " && !onButton) return this.play();
-      if ((key === "[" || key === "]") && isAttention(place)) return this.go({ head: this.state.head + (key === "]" ? 1 : -1) });
+      if ((key === "[" || key === "]") && isAttention(place))
+        return this.go({ head: this.state.head + (key === "]" ? 1 : -1) });
       return null;
     };
     if (act() !== null) event.preventDefault();
@@ -304,9 +318,9 @@ export class AnatomyView {
     const narrow = element.classList.contains("hs-an-narrow");
     if (narrow) return { width, height: 0, unit, narrow };
     const host = this.root.host || this.root;
-    const above = Math.min(anatomyTop(host), window.innerHeight * 0.42) + this.work.offsetTop;
+    const above = Math.min(topInPage(host), window.innerHeight * 0.42) + this.work.offsetTop;
     const below = this.steps.element.offsetHeight + 18;
-    const height = Math.max(ANATOMY_LEAST * (state.big ? 1.25 : 1), window.innerHeight - above - below);
+    const height = Math.max(LEAST * (state.big ? 1.25 : 1), window.innerHeight - above - below);
     return { width, height: Math.round(height), unit, narrow };
   }
 
@@ -317,14 +331,14 @@ export class AnatomyView {
     this.theme = readTheme(element);
     element.dataset.theme = this.theme.dark ? "dark" : "light";
     element.dataset.zoom = state.zoom;
-    element.classList.toggle("hs-an-narrow", element.clientWidth < ANATOMY_NARROW);
+    element.classList.toggle("hs-an-narrow", element.clientWidth < NARROW);
     this.drawBars();
     clearTimeout(this.patience);
     if (data.waiting && this.shown && !this.late) {
       this.patience = setTimeout(() => {
         this.late = true;
         this.drawStage(how);
-      }, ANATOMY_PATIENCE);
+      }, PATIENCE);
       this.waitingFor = how === "cut" ? this.waitingFor : how;
       return;
     }
@@ -335,7 +349,7 @@ export class AnatomyView {
 
   context(size) {
     const { state, data, t, theme } = this;
-    const fitted = state.zoom === "number" && !data.waiting ? { ...state, ...numberCell(state, data) } : state;
+    const fitted = state.zoom === "number" && !data.waiting ? { ...state, ...cellOf(state, data) } : state;
     // The panel lies over the right of the canvas; only the whole model runs on above it.
     const column = size.narrow || state.zoom === "model" ? 0 : this.tell.element.offsetWidth + 24;
     const area = { x: 0, y: 0, w: size.width - column, h: size.height };
@@ -374,7 +388,7 @@ export class AnatomyView {
   drawBars() {
     const { state, data } = this;
     const info = { playing: Boolean(this.playing), tempo: this.tempo };
-    for (const bar of this.bars) bar.draw(state, data, info);
+    for (const bar of this.bars) bar.draw(state, data);
     this.steps.draw(state, data, info);
     this.switches.draw(state, data, this.theme || readTheme(this.element));
     this.element.toggleAttribute("data-playing", info.playing);

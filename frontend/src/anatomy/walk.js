@@ -1,13 +1,13 @@
 // Where one can stand in the anatomy of a model, and the way through it. Pure functions of a state:
-//   zoom     one of ANATOMY_ZOOMS
-//   place    one of ANATOMY_PLACES, a part of the paper's Figure 1
+//   zoom     one of ZOOMS
+//   place    one of PLACES, a part of the paper's Figure 1
 //   encoder, decoder   the layer that is open in each stack, from 0
 //   head     from 0
 //   step     one of the steps of the place
 //   row, col the cell that is chosen in the matrix a step makes, from 0; col -1: none yet
 //   t        the step of decoding, a row of the decoder, from 0
-export const ANATOMY_ZOOMS = ["model", "layer", "sub", "head", "number"];
-export const ANATOMY_PLACES = [
+export const ZOOMS = ["model", "layer", "sub", "head", "number"];
+export const PLACES = [
   "source",
   "encoder.self",
   "encoder.ff",
@@ -20,8 +20,8 @@ export const ANATOMY_PLACES = [
 
 const ATTENTION_STEPS = ["dot", "scale", "mask", "softmax", "values", "concat", "output"];
 const FF_STEPS = ["inner", "activation", "outer"];
-export const ANATOMY_EMBEDDING_STEPS = ["row", "times", "plus"];
-export const ANATOMY_OUTPUT_STEPS = ["hidden", "logits", "probabilities", "choose", "back"];
+export const EMBEDDING_STEPS = ["row", "times", "plus"];
+export const OUTPUT_STEPS = ["hidden", "logits", "probabilities", "choose", "back"];
 
 export const isAttention = (place) => place.endsWith(".self") || place.endsWith(".cross");
 export const isFeedForward = (place) => place.endsWith(".ff");
@@ -31,8 +31,8 @@ export const stackOf = (place) => (place === "source" || place.startsWith("encod
 // The steps of a place, in the order they are computed: a model without residual connections has no "add", one without
 // LayerNorm no "norm". config: the model's.
 export function stepsOf(place, { norm, residual }) {
-  if (isEmbedding(place)) return ANATOMY_EMBEDDING_STEPS;
-  if (place === "output") return ANATOMY_OUTPUT_STEPS;
+  if (isEmbedding(place)) return EMBEDDING_STEPS;
+  if (place === "output") return OUTPUT_STEPS;
   const inner = isAttention(place) ? ["project", "split", ...ATTENTION_STEPS] : FF_STEPS;
   const normed = (where) => (norm === where ? ["norm"] : []);
   return ["x", ...normed("pre"), ...inner, ...(residual === false ? [] : ["add"]), ...normed("post")];
@@ -50,7 +50,7 @@ export function traceName(state, place = state.place) {
 
 // Zooms that a place has: only attention has heads, and the ends of the model are no layers.
 export function zoomsOf(place) {
-  if (isAttention(place)) return ANATOMY_ZOOMS;
+  if (isAttention(place)) return ZOOMS;
   return isFeedForward(place) ? ["model", "layer", "sub", "number"] : ["model", "sub", "number"];
 }
 
@@ -97,10 +97,10 @@ export function walk(config, state, delta, steps) {
 // The state with every value as the model has it; what does not fit becomes the nearest that does.
 export function fitState(config, state) {
   const bound = (value, high) => Math.max(0, Math.min(high, Number.isInteger(value) ? value : 0));
-  const place = ANATOMY_PLACES.includes(state.place) ? state.place : "encoder.self";
+  const place = PLACES.includes(state.place) ? state.place : "encoder.self";
   const steps = stepsOf(place, config);
   const zooms = zoomsOf(place);
-  let zoom = ANATOMY_ZOOMS.includes(state.zoom) ? state.zoom : "model";
+  let zoom = ZOOMS.includes(state.zoom) ? state.zoom : "model";
   if (!zooms.includes(zoom)) zoom = zoom === "head" ? "sub" : "model";
   return {
     ...state,

@@ -37,7 +37,7 @@ function luminance(rgb) {
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
 
-// The look around us: Streamlit's CSS variables, or the fallbacks of explorer.css.
+// The look around us: Streamlit's CSS variables, or the fallbacks of theme.css.
 export function readTheme(element) {
   const style = getComputedStyle(element);
   const background = parseColour(style.getPropertyValue("--hs-bg"), "#ffffff");

@@ -21,10 +21,13 @@ export function svgEl(tag, attributes, ...children) {
   return fillElement(document.createElementNS(SVG_NAMESPACE, tag), attributes, children);
 }
 
+// eslint-disable-next-line no-control-regex
+const UNPRINTABLE = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufffe\uffff]/g;
+
 // Control characters, line separators and direction overrides would break a picture: show a dot instead.
 export function printable(label) {
   const text = String(label).toWellFormed ? String(label).toWellFormed() : String(label);
-  const clean = text.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufffe\uffff]/g, "·");
+  const clean = text.replace(UNPRINTABLE, "·");
   return clean.trim() === "" ? "␣" : clean;
 }
 

@@ -8,7 +8,11 @@ export function makeSaveMenu(t, name, save) {
     save(format);
   };
   const choices = ["png", "svg", "csv"].map((format) =>
-    el("button", { type: "button", "data-testid": `${name}-${format}`, click: () => choose(format) }, t("save_" + format)),
+    el(
+      "button",
+      { type: "button", "data-testid": `${name}-${format}`, click: () => choose(format) },
+      t("save_" + format),
+    ),
   );
   const element = el(
     "details",

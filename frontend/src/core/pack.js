@@ -1,7 +1,7 @@
 // One binary value holds a whole picture: "HSP1", the length of a JSON header, the header, then the arrays.
 
-const PACK_TYPES = { uint8: Uint8Array, float16: Uint16Array, float32: Float32Array };
-let packHalves = null; // the 65,536 numbers of 16 bits, made when the first are read
+const TYPES = { uint8: Uint8Array, float16: Uint16Array, float32: Float32Array };
+let halves = null; // the 65,536 numbers of 16 bits, made when the first are read
 
 function asBytes(input) {
   if (input instanceof Uint8Array) return input;
@@ -23,7 +23,7 @@ export function readPack(input) {
 }
 
 function readBlob(bytes, start, ref) {
-  const Type = PACK_TYPES[ref.dtype];
+  const Type = TYPES[ref.dtype];
   if (!Type) throw new Error("arrays of " + ref.dtype + " are not known here");
   const count = ref.shape.reduce((product, size) => product * size, 1);
   const from = start + ref.offset;
@@ -32,8 +32,8 @@ function readBlob(bytes, start, ref) {
   // The bytes may sit at any address of a larger buffer: a copy is always aligned.
   const array = new Type(bytes.slice(from, from + size).buffer);
   if (ref.dtype !== "float16") return array;
-  packHalves ??= Float32Array.from({ length: 65536 }, (_, bits) => halfNumber(bits));
-  return Float32Array.from(array, (bits) => packHalves[bits]);
+  halves ??= Float32Array.from({ length: 65536 }, (_, bits) => halfNumber(bits));
+  return Float32Array.from(array, (bits) => halves[bits]);
 }
 
 // The number that 16 bits are (IEEE 754 binary16): a sign, 5 bits of exponent, 10 of fraction.

@@ -48,8 +48,7 @@ export const TEXTS = {
   habit_aligned: "on the paired word",
   habit_title_previous:
     "Share of the {rows} rows of {sentences} recorded sentences, of those that have one, whose largest weight is on it",
-  habit_title_same:
-    "Share of the {rows} rows of {sentences} recorded sentences whose largest weight is there",
+  habit_title_same: "Share of the {rows} rows of {sentences} recorded sentences whose largest weight is there",
   habit_title_next:
     "Share of the {rows} rows of {sentences} recorded sentences, of those that have one, whose largest weight is on it",
   habit_title_aligned:
@@ -162,7 +161,7 @@ function fillText(text, values) {
   return text.replace(/\{(\w+)\}/g, (whole, name) => (values && name in values ? String(values[name]) : whole));
 }
 
-export function makeTexts(translations, texts = TEXTS) {
+export function makeTexts(translations = {}, /** @type {Record<string, string>} */ texts = TEXTS) {
   const own = translations || {};
   return function t(key, values) {
     const text = typeof own[key] === "string" && own[key] ? own[key] : texts[key];

@@ -127,8 +127,7 @@ export class CellLine {
   }
 
   pair(view, rowLabel, columnLabel) {
-    const name = (label, side) =>
-      el("b", { class: side === "source" ? "hs-source" : "hs-target", dir: "auto" }, label);
+    const name = (label, side) => el("b", { class: side === "source" ? "hs-source" : "hs-target", dir: "auto" }, label);
     return [
       el(
         "span",

@@ -3,9 +3,9 @@ import { listenToFeeds } from "../host/listen.js";
 import { keepMounted } from "../host/mount.js";
 
 // The Streamlit component. It gets no data of its own: this script is sent to a browser once, while the pictures and
-// numbers come through small components beside it (feed.js).
+// numbers come through small components beside it (host/feed.js).
 const FEEDS = ["headscope.pack", "headscope.feed"];
-// What the slider over a training says (formation.js): the state it is at, or the head to choose.
+// What the slider over a training says (formation/component.js): the state it is at, or the head to choose.
 const FORMATION = ["headscope.recorded", "headscope.pick"];
 
 export default function (component) {

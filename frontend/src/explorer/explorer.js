@@ -52,7 +52,11 @@ class Explorer {
 
   // Sizes, theme and clicks outside.
   watch() {
-    this.look = followLook(this.element, () => this.retheme(), () => this.schedule());
+    this.look = followLook(
+      this.element,
+      () => this.retheme(),
+      () => this.schedule(),
+    );
     this.onClick = (event) => this.controls && this.controls.save.close(event.composedPath());
     document.addEventListener("click", this.onClick);
   }

@@ -10,6 +10,8 @@ const CHECK_TOLERANCE = 1e-5;
 
 // One kind of attention on the screen: its grid of heads, one head in detail, and the numbers below it.
 export class Panel {
+  /** @type {any} */ model;
+  /** @type {any} */ state;
   constructor(kind, hooks) {
     this.kind = kind;
     this.hooks = hooks;

@@ -41,7 +41,7 @@ export function shownModel({ live, training, states }) {
 
 // A recorded state of the training, {id, step, last, bytes}, takes the place of the trace it is of; null: the trace.
 export function takeRecorded(explorer, state) {
-  const tall = (one) => (one ? 1 + Boolean(one.bytes) : 0);
+  const tall = (one) => (one ? 1 + Number(Boolean(one.bytes)) : 0);
   const moved = tall(state) !== tall(explorer.training); // the slider came or went, or says something else: other room
   explorer.training = state;
   if (!explorer.live) return;

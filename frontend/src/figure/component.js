@@ -8,13 +8,18 @@ import { FigurePlot, FIGURE_TEXTS } from "./plot.js";
 // A plotly figure as a Streamlit component. Streamlit's own chart is made anew with every change of its data, which loses
 // the zoom and flickers, and it saves neither SVG nor CSV. data: {figure (JSON text), name, big, start, texts}.
 
-const FIGURE_REPORT = 300; // milliseconds after the slider's last move until Python hears of it
+const REPORT_PAUSE = 300; // milliseconds after the slider's last move until Python hears of it
 
-class FigureView {
+class View {
+  /** @type {any} */ component;
   constructor(parent) {
     this.element = el("section", { class: "hs hs-figure", "data-testid": "figure" });
     parent.append(this.element);
-    this.look = followLook(this.element, () => this.retheme(), () => this.plot && this.plot.draw());
+    this.look = followLook(
+      this.element,
+      () => this.retheme(),
+      () => this.plot && this.plot.draw(),
+    );
     this.retheme();
   }
 
@@ -45,8 +50,10 @@ class FigureView {
     this.element.toggleAttribute("data-big", Boolean(data.big));
     this.element.dataset.name = data.name;
     if (!this.plot) {
-      this.plot = new FigurePlot(makeTexts(data.texts, FIGURE_TEXTS), (at) => this.moved(at), (at) =>
-        this.component.setTriggerValue("pick", at),
+      this.plot = new FigurePlot(
+        makeTexts(data.texts, FIGURE_TEXTS),
+        (at) => this.moved(at),
+        (at) => this.component.setTriggerValue("pick", at),
       );
       this.element.append(this.look.sentinel, this.plot.element);
     }
@@ -60,12 +67,12 @@ class FigureView {
   moved(at) {
     this.memory[this.data.name] = at;
     clearTimeout(this.reporting);
-    this.reporting = setTimeout(() => this.component.setStateValue("frame", at), FIGURE_REPORT);
+    this.reporting = setTimeout(() => this.component.setStateValue("frame", at), REPORT_PAUSE);
   }
 }
 
 export default function (component) {
-  const { kept, leave } = keepMounted(component, (parent) => new FigureView(parent));
+  const { kept, leave } = keepMounted(component, (parent) => new View(parent));
   kept.show(component.data);
   return leave;
 }

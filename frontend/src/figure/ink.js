@@ -14,7 +14,10 @@ function hexColour(text) {
 export function scaleColour(trace, value) {
   const share = Math.max(0, Math.min(1, (value - trace.zmin) / (trace.zmax - trace.zmin || 1)));
   const stops = trace.colorscale;
-  const after = Math.max(1, stops.findIndex(([at]) => at >= share));
+  const after = Math.max(
+    1,
+    stops.findIndex(([at]) => at >= share),
+  );
   const [[low, from], [high, to]] = [stops[after - 1], stops[after]];
   const [a, b] = [hexColour(from), hexColour(to)];
   if (!a || !b) return null;

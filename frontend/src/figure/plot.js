@@ -21,11 +21,11 @@ export const FIGURE_TEXTS = {
   read_none: "{title}: nothing to read yet",
 };
 
-const FIGURE_NARROW = 560; // CSS pixels
-const FIGURE_BIG = 1.3; // as the page's own big text
-const FIGURE_WAIT = 30_000; // milliseconds
+const NARROW = 560; // CSS pixels
+const BIG = 1.3; // as the page's own big text
+const WAIT = 30_000; // milliseconds
 // Of saved pictures: an SVG that is read elsewhere knows no font of this page, and text measured in one would not fit.
-const FIGURE_FONT = 'system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif';
+const FONT = 'system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif';
 
 function plotlyReady() {
   if (window.Plotly) return Promise.resolve(window.Plotly);
@@ -33,7 +33,7 @@ function plotlyReady() {
     const start = performance.now();
     const look = () => {
       if (window.Plotly) resolve(window.Plotly);
-      else if (performance.now() - start > FIGURE_WAIT) reject(new Error("missing"));
+      else if (performance.now() - start > WAIT) reject(new Error("missing"));
       else setTimeout(look, 15);
     };
     look();
@@ -41,11 +41,11 @@ function plotlyReady() {
 }
 
 // One figure after the other, with a frame between them: the first of a page is seen before the last is made.
-let figureQueue = Promise.resolve();
+let drawingQueue = Promise.resolve();
 
-function figureTurn() {
-  figureQueue = figureQueue.then(() => new Promise((done) => setTimeout(done)));
-  return figureQueue;
+function nextTurn() {
+  drawingQueue = drawingQueue.then(() => new Promise((done) => setTimeout(done)));
+  return drawingQueue;
 }
 
 // The small markup of plotly's texts as elements; everything else in them is text.
@@ -64,27 +64,27 @@ export function figureMarkup(text) {
   return Array.from(root.childNodes);
 }
 
-function figureScaled(value, factor) {
-  if (Array.isArray(value)) return value.map((one) => figureScaled(one, factor));
+function scaled(value, factor) {
+  if (Array.isArray(value)) return value.map((one) => scaled(one, factor));
   if (!value || typeof value !== "object" || ArrayBuffer.isView(value)) return value;
   const grown = {};
   for (const [name, one] of Object.entries(value)) {
     const isFont = /font$/.test(name) && one && typeof one === "object" && typeof one.size === "number";
-    grown[name] = isFont ? { ...one, size: one.size * factor } : figureScaled(one, factor);
+    grown[name] = isFont ? { ...one, size: one.size * factor } : scaled(one, factor);
   }
   return grown;
 }
 
 // The fonts of a trace: of its texts and its colour scale.
-function figureScaledTrace(trace, factor) {
+function scaledTrace(trace, factor) {
   if (factor === 1) return trace;
   const fonts = Object.keys(trace).filter((name) => /^(inside|outside)?textfont$/.test(name) || name === "colorbar");
   const some = Object.fromEntries(fonts.map((name) => [name, trace[name]]));
-  return { ...trace, ...figureScaled(some, factor) };
+  return { ...trace, ...scaled(some, factor) };
 }
 
 // The same figure in the colours of the other theme: layout.meta.palette = {light: [...], dark: [...]}.
-function figureTinted(figure, dark) {
+function tinted(figure, dark) {
   const { palette } = figure.layout.meta || {};
   if (!palette) return figure;
   const [from, to] = dark ? [palette.light, palette.dark] : [palette.dark, palette.light];
@@ -110,7 +110,12 @@ export class FigurePlot {
     this.title = el("h2");
     this.equation = el("p", { class: "hs-fig-equation" });
     this.number = el("output");
-    this.range = el("input", { type: "range", min: 0, step: 1, input: () => this.goTo(Number(this.range.value), true) });
+    this.range = el("input", {
+      type: "range",
+      min: 0,
+      step: 1,
+      input: () => this.goTo(Number(this.range.value), true),
+    });
     this.slide = el("label", { class: "hs-fig-slide", hidden: true }, this.number, this.range);
     this.box = el("div", { class: "hs-fig-plot" });
     this.error = el("p", { class: "hs-fig-error", role: "alert", hidden: true });
@@ -131,7 +136,7 @@ export class FigurePlot {
 
   // figure: {data, layout, frames}; name: stem of saved files; big: large text; start: frame to begin with; quiet: others
   // tell that it is drawn
-  show(figure, { name, big = false, start, quiet = false, picks = false } = {}) {
+  show(figure, { name, big = false, start, quiet = false, picks = false } = /** @type {any} */ ({})) {
     this.quiet = quiet;
     this.picks = picks;
     this.given = figure;
@@ -182,14 +187,14 @@ export class FigurePlot {
   layout(figure, width) {
     const { title, sliders, ...rest } = figure.layout;
     const above = title && title.text ? 64 : 0;
-    const grow = this.big ? FIGURE_BIG : 1;
-    const narrow = width < FIGURE_NARROW;
-    const layout = figureScaled(rest, narrow ? grow * 0.88 : grow);
+    const grow = this.big ? BIG : 1;
+    const narrow = width < NARROW;
+    const layout = scaled(rest, narrow ? grow * 0.88 : grow);
     layout.margin = { ...layout.margin, t: 14, ...(narrow ? { l: 42, r: 12 } : {}) };
     layout.height = ((rest.height || 380) - above) * (this.big ? 1.12 : 1);
-    if (narrow && figure.data.some(figureHasScale)) {
-      layout.height += FIGURE_SCALE;
-      layout.margin.b = (layout.margin.b || 50) + FIGURE_SCALE;
+    if (narrow && figure.data.some(hasColourScale)) {
+      layout.height += SCALE_WIDTH;
+      layout.margin.b = (layout.margin.b || 50) + SCALE_WIDTH;
     }
     layout.width = width;
     layout.autosize = false;
@@ -200,7 +205,7 @@ export class FigurePlot {
   async draw() {
     if (!this.given) return;
     const { dark } = readTheme(this.element);
-    if (this.tinted !== dark) this.figure = figureTinted(this.given, dark);
+    if (this.tinted !== dark) this.figure = tinted(this.given, dark);
     this.tinted = dark;
     const frames = this.figure.frames || [];
     if (frames.length) {
@@ -212,15 +217,15 @@ export class FigurePlot {
     const wanted = (this.wanted = {});
     try {
       const Plotly = await plotlyReady();
-      if (!this.done) await figureTurn();
+      if (!this.done) await nextTurn();
       const width = this.box.clientWidth;
       if (this.gone || this.wanted !== wanted || !width) return;
       const state = [this.figure, this.at, this.big, width];
       if (this.done && state.every((one, i) => one === this.done[i])) return; // a resize that changed nothing
       const figure = this.current();
       const { layout, narrow } = this.layout(figure, width);
-      const grown = figure.data.map((trace) => figureScaledTrace(trace, this.big ? FIGURE_BIG : 1));
-      const data = narrow ? grown.map(figureNarrow) : grown;
+      const grown = figure.data.map((trace) => scaledTrace(trace, this.big ? BIG : 1));
+      const data = narrow ? grown.map(isNarrow) : grown;
       // plotly finds no room for a colour scale that lies down where it stood, or the other way round: begin anew
       const turned = Boolean(this.done) && this.narrow !== narrow;
       this.narrow = narrow;
@@ -267,11 +272,20 @@ export class FigurePlot {
     const above = layout.legend && layout.legend.y >= 1 ? 34 : 0; // a legend there needs room under the equation
     const margin = { ...layout.margin, l: 72, t: 84 + above };
     const ground = getComputedStyle(this.element).getPropertyValue("--hs-bg").trim() || "#ffffff";
-    const font = { ...layout.font, family: FIGURE_FONT };
-    const picture = { ...layout, title, margin, font, paper_bgcolor: ground, plot_bgcolor: ground, width, autosize: false };
-    const grow = this.big ? FIGURE_BIG : 1;
-    const data = figure.data.map((trace) => figureScaledTrace(trace, grow));
-    const made = { data, layout: figureScaled(picture, grow) };
+    const font = { ...layout.font, family: FONT };
+    const picture = {
+      ...layout,
+      title,
+      margin,
+      font,
+      paper_bgcolor: ground,
+      plot_bgcolor: ground,
+      width,
+      autosize: false,
+    };
+    const grow = this.big ? BIG : 1;
+    const data = figure.data.map((trace) => scaledTrace(trace, grow));
+    const made = { data, layout: scaled(picture, grow) };
     const address = await Plotly.toImage(made, {
       format,
       width,
@@ -283,15 +297,18 @@ export class FigurePlot {
 }
 
 // On a phone the colour scale lies at the very bottom, where it costs no width and meets no label.
-const FIGURE_SCALE = 58; // CSS pixels that it takes there
+const SCALE_WIDTH = 58; // CSS pixels that it takes there
 
-function figureHasScale(trace) {
+function hasColourScale(trace) {
   return trace.type === "heatmap" && trace.showscale !== false && trace.visible !== false;
 }
 
-function figureNarrow(trace) {
-  if (!figureHasScale(trace)) return trace;
+function isNarrow(trace) {
+  if (!hasColourScale(trace)) return trace;
   const below = { orientation: "h", yref: "container", y: 0, yanchor: "bottom", ypad: 4, thickness: 12, len: 0.9 };
   const title = (trace.colorbar || {}).title;
-  return { ...trace, colorbar: { ...trace.colorbar, ...below, ...(title ? { title: { ...title, side: "top" } } : {}) } };
+  return {
+    ...trace,
+    colorbar: { ...trace.colorbar, ...below, ...(title ? { title: { ...title, side: "top" } } : {}) },
+  };
 }

@@ -3,10 +3,10 @@ import { el } from "../core/dom.js";
 // A plotly figure without a pointer and without eyes: one stop for the Tab key, where the arrow keys walk from number to
 // number. Each is shown as the pointer would show it, and what plotly writes there is spoken.
 
-const FIGURE_HOVER = 90; // milliseconds: plotly draws a hover at most every 50
+const HOVER = 90; // milliseconds: plotly draws a hover at most every 50
 
 // What a figure has to read: {curve, rows, columns, at}; a heatmap is a matrix, everything else a row of points.
-function figureRead(box) {
+function readTrace(box) {
   const found = [];
   (box._fullData || []).forEach((trace, curve) => {
     if (trace.visible !== true || trace.hoverinfo === "skip") return;
@@ -17,12 +17,13 @@ function figureRead(box) {
       return;
     }
     const values = trace.orientation === "h" ? trace.x : trace.y;
-    if (values && values.length) found.push({ curve, trace, rows: 1, columns: values.length, value: (_, c) => Number(values[c]) });
+    if (values && values.length)
+      found.push({ curve, trace, rows: 1, columns: values.length, value: (_, c) => Number(values[c]) });
   });
   return found;
 }
 
-function figureRange(read) {
+function rangeText(read) {
   let [count, low, high] = [0, Infinity, -Infinity];
   for (const one of read) {
     for (let r = 0; r < one.rows; r++) {
@@ -39,6 +40,9 @@ function figureRange(read) {
 }
 
 export class FigureReader {
+  /** @type {any} */ box;
+  /** @type {any} */ choose;
+  /** @type {Translate} */ t;
   // box: plotly's; t: of makeTexts, with read and read_none among its texts; choose: told (row, column) at Enter
   constructor(box, t, choose) {
     Object.assign(this, { box, t, choose, at: null });
@@ -51,8 +55,8 @@ export class FigureReader {
 
   // After a drawing. title: of the figure
   describe(title) {
-    this.read = figureRead(this.box);
-    const range = figureRange(this.read);
+    this.read = readTrace(this.box);
+    const range = rangeText(this.read);
     this.box.setAttribute("aria-label", this.t(range.count ? "read" : "read_none", { title, ...range }));
     if (this.at) this.at = this.bounded(this.at);
   }
@@ -65,7 +69,8 @@ export class FigureReader {
   }
 
   key(event) {
-    if (event.target !== this.box || event.ctrlKey || event.metaKey || event.altKey || !(this.read || []).length) return;
+    if (event.target !== this.box || event.ctrlKey || event.metaKey || event.altKey || !(this.read || []).length)
+      return;
     if (event.key === "Enter" && this.at) this.choose(this.at[1], this.at[2]);
     else if (event.key === "Escape" && this.at) this.leave();
     else {
@@ -102,12 +107,17 @@ export class FigureReader {
     const about = this.unifiedPlace(trace, column);
     clearTimeout(this.saying);
     this.saying = setTimeout(() => {
-      const lines = Array.from(this.box.querySelectorAll(".hoverlayer text"), (text) =>
-        Array.from(text.querySelectorAll("tspan.line"), (line) => line.textContent).join(", ") || text.textContent,
+      const lines = Array.from(
+        this.box.querySelectorAll(".hoverlayer text"),
+        (text) =>
+          Array.from(text.querySelectorAll("tspan.line"), (line) => line.textContent).join(", ") || text.textContent,
       );
-      const said = lines.map((line) => line.trim()).filter(Boolean).join("; ");
+      const said = lines
+        .map((line) => line.trim())
+        .filter(Boolean)
+        .join("; ");
       this.spoken.textContent = about + (said || `${column + 1}: ${Number(value(row, column).toPrecision(4))}`);
-    }, FIGURE_HOVER);
+    }, HOVER);
   }
 
   axis(trace, letter) {

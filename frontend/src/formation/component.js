@@ -3,19 +3,19 @@ import { readPack } from "../core/pack.js";
 import { listenToFeeds } from "../host/listen.js";
 import { keepMounted } from "../host/mount.js";
 import { PlainView } from "../host/plain_view.js";
-import { formationCurves, formationTicks } from "./track.js";
-import { formationMarks, formationStep } from "./marks.js";
+import { formationCurves, stopLabels } from "./track.js";
+import { formationMarks, stepText } from "./marks.js";
 import { makeTexts } from "../core/texts.js";
 import { FORMATION_TEXTS } from "./texts.js";
 
 // How heads formed: a slider over the recorded states of a training. All states of the sentence are here, so that a
-// move asks nobody; the picture is told of each through the window (listen.js), and Python afterwards, for the link.
+// move asks nobody; the picture is told of each through the window (host/listen.js), and Python afterwards, for the link.
 
-const FORMATION_TURN = 900; // milliseconds a state is shown while it plays
-const FORMATION_REPORT = 350; // milliseconds after the last move until Python hears of it
-const FORMATION_ASKED = 5000; // milliseconds after a click in which what opens is what was clicked: it gets the focus
+const TURN_TIME = 900; // milliseconds a state is shown while it plays
+const REPORT_PAUSE = 350; // milliseconds after the last move until Python hears of it
+const REQUEST_TIME = 5000; // milliseconds after a click in which what opens is what was clicked: it gets the focus
 
-class FormationView extends PlainView {
+class View extends PlainView {
   constructor(parent) {
     super(parent, "formation", FORMATION_TEXTS);
     this.stop = listenToFeeds(["headscope.recording"], (bytes) => this.read(bytes));
@@ -144,7 +144,7 @@ class FormationView extends PlainView {
     this.plot.replaceChildren(formationCurves(this, width));
     this.paintStep();
     const asked = window.__headscopeFeeds.formationAsked;
-    if (asked && performance.now() - asked < FORMATION_ASKED) {
+    if (asked && performance.now() - asked < REQUEST_TIME) {
       (this.recorded ? this.play : this.elsewhere.querySelector("select")).focus({ preventScroll: true });
       window.__headscopeFeeds.formationAsked = null;
     }
@@ -165,7 +165,7 @@ class FormationView extends PlainView {
     this.range.max = data.steps.length - 1;
     const score = data.scores[at];
     const [bleu, loss] = [score.bleu.toFixed(1), score.loss.toFixed(2)];
-    const step = formationStep(this, at);
+    const step = stepText(this, at);
     const mark = el("span", { "aria-hidden": "true" }, this.playing ? "❚❚ " : "▶ ");
     this.play.replaceChildren(mark, t(this.playing ? "pause" : "play"));
     const writes = this.recorded ? printable(data.writes[at] || t("writes_nothing")) : "";
@@ -179,7 +179,7 @@ class FormationView extends PlainView {
       el("span", { class: "fm-writes", dir: "auto" }, el("span", null, t("writes") + " "), writes),
     );
     this.now.hidden = !this.recorded;
-    this.ticks.replaceChildren(...formationTicks(this, this.track.clientWidth));
+    this.ticks.replaceChildren(...stopLabels(this, this.track.clientWidth));
     for (const one of this.marks.children) one.toggleAttribute("data-past", Number(one.dataset.state) <= at);
     const dots = this.plot.querySelectorAll("[data-at]");
     for (const dot of dots) dot.toggleAttribute("data-here", Number(dot.dataset.at) === at);
@@ -196,7 +196,7 @@ class FormationView extends PlainView {
     this.at = at;
     this.paintStep();
     clearTimeout(this.reporting);
-    if (!this.playing) this.reporting = setTimeout(() => this.report(), FORMATION_REPORT);
+    if (!this.playing) this.reporting = setTimeout(() => this.report(), REPORT_PAUSE);
   }
 
   report() {
@@ -216,10 +216,10 @@ class FormationView extends PlainView {
     const turn = () => {
       const done = this.at + 1 >= last;
       if (done) this.playing = null;
-      else this.playing = setTimeout(turn, FORMATION_TURN);
+      else this.playing = setTimeout(turn, TURN_TIME);
       this.go(Math.min(last, this.at + 1));
     };
-    this.playing = setTimeout(turn, FORMATION_TURN);
+    this.playing = setTimeout(turn, TURN_TIME);
     return this.go(this.at === last ? 0 : this.at);
   }
 
@@ -237,6 +237,6 @@ class FormationView extends PlainView {
 }
 
 export default function (component) {
-  const { leave } = keepMounted(component, (parent) => new FormationView(parent));
+  const { leave } = keepMounted(component, (parent) => new View(parent));
   return leave;
 }

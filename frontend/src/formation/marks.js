@@ -1,12 +1,12 @@
 import { el } from "../core/dom.js";
-import { formationNumber } from "./track.js";
+import { numberText } from "./track.js";
 
 // When heads formed, in words: computed in Python (analysis/formation.py) from the recorded states.
 
-export function formationStep(view, at) {
+export function stepText(view, at) {
   const { data, t } = view;
-  const step = formationNumber(data.steps[at]);
-  const last = formationNumber(data.steps[data.steps.length - 1]);
+  const step = numberText(data.steps[at]);
+  const last = numberText(data.steps[data.steps.length - 1]);
   if (data.steps[at] === 0) return t("step_random");
   return t(at === data.steps.length - 1 ? "step_trained" : "step", { step, last });
 }
@@ -30,8 +30,8 @@ function wordsOf(view, forming) {
     kind,
     rows: forming.rows,
     head: t("head", { kind, layer: forming.layer + 1, head: forming.head + 1 }),
-    from: formationNumber(data.steps[before]),
-    to: formationNumber(data.steps[at]),
+    from: numberText(data.steps[before]),
+    to: numberText(data.steps[at]),
     fromShare: number(forming.shares[before]),
     toShare: number(forming.shares[at]),
     before: percent(forming.shares[before]),
@@ -47,33 +47,35 @@ function wordsOf(view, forming) {
 export function formationMarks(view, jump) {
   const { t } = view;
   const rank = (forming) => (forming.state === null ? 1e9 : forming.state);
-  return [...view.data.formings].sort((a, b) => rank(a) - rank(b)).map((forming) => {
-    const words = wordsOf(view, forming);
-    const never = forming.state === null;
-    const details = never
-      ? [t("never_detail", words), t("needed", words)]
-      : [
-          t(forming.what === "aligned" ? "aligned_detail" : "offset_detail", words),
-          t("needed", words),
-          t(forming.stays ? "stays" : "leaves", words),
-        ];
-    details.push(t("over", { n: view.data.sentences.length }));
-    const parts = never
-      ? [el("span", null, t(forming.what + "_never", words))]
-      : [
-          el("b", null, t(forming.state > 0 ? "between" : "at_first", words)),
-          el("span", null, t(forming.what, words)),
-          el("small", null, t("shares", { before: words.fromShare, after: words.toShare })),
-        ];
-    const name = `formation-${forming.what}-${forming.kind}`;
-    const about = { class: "fm-mark", "data-kind": forming.kind, "data-testid": name };
-    const inside =
-      never || !jump
-        ? el("span", { ...about, tabindex: 0 }, ...parts)
-        : el("button", { ...about, type: "button", click: () => jump(forming) }, ...parts);
-    view.hint(inside, () => details);
-    const item = el("li", null, inside, el("span", { class: "hs-spoken" }, details.join(" ")));
-    item.dataset.state = rank(forming);
-    return item;
-  });
+  return [...view.data.formings]
+    .sort((a, b) => rank(a) - rank(b))
+    .map((forming) => {
+      const words = wordsOf(view, forming);
+      const never = forming.state === null;
+      const details = never
+        ? [t("never_detail", words), t("needed", words)]
+        : [
+            t(forming.what === "aligned" ? "aligned_detail" : "offset_detail", words),
+            t("needed", words),
+            t(forming.stays ? "stays" : "leaves", words),
+          ];
+      details.push(t("over", { n: view.data.sentences.length }));
+      const parts = never
+        ? [el("span", null, t(forming.what + "_never", words))]
+        : [
+            el("b", null, t(forming.state > 0 ? "between" : "at_first", words)),
+            el("span", null, t(forming.what, words)),
+            el("small", null, t("shares", { before: words.fromShare, after: words.toShare })),
+          ];
+      const name = `formation-${forming.what}-${forming.kind}`;
+      const about = { class: "fm-mark", "data-kind": forming.kind, "data-testid": name };
+      const inside =
+        never || !jump
+          ? el("span", { ...about, tabindex: 0 }, ...parts)
+          : el("button", { ...about, type: "button", click: () => jump(forming) }, ...parts);
+      view.hint(inside, () => details);
+      const item = el("li", null, inside, el("span", { class: "hs-spoken" }, details.join(" ")));
+      item.dataset.state = rank(forming);
+      return item;
+    });
 }

@@ -3,15 +3,15 @@ import { el, svgEl } from "../core/dom.js";
 // What surrounds the slider: loss and BLEU above it, a label below every stop, and where heads formed. The stops lie at
 // equal distances: their steps are log-spaced.
 
-const FORMATION_HIGH = 30; // pixels of the curves, at the ordinary size of text
-const FORMATION_LABEL = 2.9; // em a label needs
+const HEIGHT = 30; // pixels of the curves, at the ordinary size of text
+const LABEL_WIDTH = 2.9; // em a label needs
 
 // Of stop `at`, the share of the way: the slider's thumb stays within its track.
 function placeOf(at, count) {
   return `calc(var(--fm-thumb) / 2 + (100% - var(--fm-thumb)) * ${(at / Math.max(1, count - 1)).toFixed(5)})`;
 }
 
-export function formationNumber(value) {
+export function numberText(value) {
   return value.toLocaleString("en-US");
 }
 
@@ -19,7 +19,7 @@ export function formationCurves(view, width) {
   const { data, t, theme } = view;
   const unit = theme.size / 15;
   const thumb = parseFloat(getComputedStyle(view.range).getPropertyValue("--fm-thumb")) * theme.size || 16;
-  const high = FORMATION_HIGH * unit;
+  const high = HEIGHT * unit;
   const count = data.steps.length;
   const x = (at) => thumb / 2 + ((width - thumb) * at) / Math.max(1, count - 1);
   const series = { loss: data.scores.map((one) => one.loss), bleu: data.scores.map((one) => one.bleu) };
@@ -50,17 +50,17 @@ export function formationCurves(view, width) {
 }
 
 // A label below every stop, or below as many as there is room for: the stop shown is always among them.
-export function formationTicks(view, width) {
+export function stopLabels(view, width) {
   const { data, t, theme, at } = view;
   const count = data.steps.length;
   const apart = width / Math.max(1, count - 1);
-  const every = Math.max(1, Math.ceil((FORMATION_LABEL * theme.size) / apart));
+  const every = Math.max(1, Math.ceil((LABEL_WIDTH * theme.size) / apart));
   const last = count - 1;
   const clear = (one, other) => Math.abs(one - other) >= every;
   const ticks = data.steps.map((step, i) => {
     const end = i === 0 || i === last;
     const shown = i === at || (clear(i, at) && (end || (i % every === 0 && clear(i, last))));
-    const word = i === 0 && step === 0 ? t("random") : i === last ? t("trained") : formationNumber(step);
+    const word = i === 0 && step === 0 ? t("random") : i === last ? t("trained") : numberText(step);
     const text = shown ? word : "";
     const tick = el("span", { class: i === at ? "fm-tick fm-here" : "fm-tick" }, text);
     // The words at both ends end with the track.

@@ -4,6 +4,10 @@ import { makeRamp, rampIndex, cssColour, packPixel } from "../core/colour.js";
 // One head as a heatmap with its tokens on both axes. Cells are painted once into `this.base`; the pointer and the
 // chosen cell only redraw labels and outlines over a copy of it.
 export class HeadPlot {
+  /** @type {any} */ options;
+  /** @type {State} */ state;
+  /** @type {Theme} */ theme;
+  /** @type {HeadView} */ view;
   constructor(kind, hooks) {
     this.kind = kind;
     this.hooks = hooks;
@@ -116,7 +120,7 @@ export class HeadPlot {
   }
 
   // Something drawn over a cell, for plots that need more than its colour.
-  mark() {}
+  mark(..._cell) {}
 
   paintBase() {
     const { view, theme, plot } = this;
@@ -151,11 +155,10 @@ export class HeadPlot {
     for (let r = 0; r < view.queries; r++) {
       for (let c = 0; c < view.keys; c++) {
         const at = r * view.keys + c;
+        /** @type {[number, number, number, number]} */
         const box = [edge.x(c), edge.y(r), edge.x(c + 1) - edge.x(c) - 1, edge.y(r + 1) - edge.y(r) - 1];
         const masked = view.mask && view.mask[at];
-        context.fillStyle = masked
-          ? cssColour(theme.masked)
-          : colours[this.shadeOf(view.data[at])];
+        context.fillStyle = masked ? cssColour(theme.masked) : colours[this.shadeOf(view.data[at])];
         context.fillRect(...box);
         if (masked) hatchCell(context, ...box, cssColour(theme.hatch));
         else this.mark(context, view.data[at], ...box);
@@ -172,7 +175,7 @@ export class HeadPlot {
 
   paint() {
     if (!this.plot) return;
-    const { view, theme, plot } = this;
+    const { theme } = this;
     const context = sizeCanvas(this.canvas, this.width, this.height);
     context.drawImage(this.base, 0, 0, this.width, this.height);
     const cell = this.options.cell;
@@ -202,7 +205,7 @@ export class HeadPlot {
     }
   }
 
-  outline(context, [row, column], colour, width) {
+  outline(context, /** @type {number[]} */ [row, column], colour, width) {
     const { plot } = this;
     context.strokeStyle = colour;
     context.lineWidth = width;

@@ -9,6 +9,10 @@ const FAINTEST = 0.012;
 const SHADES = 24;
 
 export class LinesPlot {
+  /** @type {any} */ options;
+  /** @type {State} */ state;
+  /** @type {Theme} */ theme;
+  /** @type {HeadView} */ view;
   constructor(kind, hooks) {
     this.kind = kind;
     this.hooks = hooks;

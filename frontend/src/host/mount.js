@@ -1,4 +1,4 @@
-import { heldWhileLeaving, leavingArrived, leavingMoved } from "./leaving.js";
+import { holdWhileLeaving, noteArrival, noteMove } from "./leaving.js";
 
 // What all components share: staying mounted over reruns, and explanations one hover away.
 
@@ -13,12 +13,12 @@ export function keepMounted(component, make) {
   const { parentElement } = component;
   let mounted = everMounted.get(parentElement);
   if (!mounted) {
-    leavingArrived();
+    noteArrival();
     mounted = { sender: {} };
-    mounted.kept = make(parentElement, heldWhileLeaving(component, mounted.sender));
+    mounted.kept = make(parentElement, holdWhileLeaving(component, mounted.sender));
     everMounted.set(parentElement, mounted);
   }
-  mounted.kept.component = heldWhileLeaving(component, mounted.sender);
+  mounted.kept.component = holdWhileLeaving(component, mounted.sender);
   clearTimeout(mounted.leaving);
   const leave = () => {
     mounted.leaving = setTimeout(() => {
@@ -41,7 +41,7 @@ function shortenHistory() {
     const same = address && new URL(address, document.baseURI).pathname === window.location.pathname;
     if (same) window.history.replaceState(state, title, address);
     else push(state, title, address);
-    leavingMoved();
+    noteMove();
   };
 }
 

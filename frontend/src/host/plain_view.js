@@ -7,6 +7,7 @@ import { hint, keepMounted } from "./mount.js";
 // A view of plain data that Streamlit hands over: {big, texts, ...}. A kind of view says what it is made of in build(),
 // once and when its texts change, what it takes over of new data in take(before), and draws in paint().
 export class PlainView {
+  /** @type {any} */ component;
   // name: of the section's class, its data-testid and what it remembers
   constructor(parent, name, texts) {
     this.name = name;
@@ -44,7 +45,15 @@ export class PlainView {
     this.draw();
   }
 
-  take() {}
+  /** @abstract @returns {Node[]} */
+  build() {
+    return [];
+  }
+
+  take(_before) {}
+
+  /** @abstract */
+  paint() {}
 
   hint(element, lines) {
     return hint(element, this.tooltip, lines);

@@ -2,14 +2,14 @@ import { Lab } from "./lab.js";
 import { listenToFeeds } from "../host/listen.js";
 import { keepMounted } from "../host/mount.js";
 
-// The lab as a Streamlit component; like the explorer's (component.js) it has no data of its own.
-const LAB_FEEDS = ["before", "after", "feed_before", "feed_after"].map((name) => "headscope.lab_" + name);
+// The lab as a Streamlit component; like the explorer's (explorer/component.js) it has no data of its own.
+const FEEDS = ["before", "after", "feed_before", "feed_after"].map((name) => "headscope.lab_" + name);
 
 export default function (component) {
   const { leave } = keepMounted(component, (parent) => {
     const made = {};
     const lab = new Lab(parent, (state) => made.component.setStateValue("lab", state));
-    const stop = listenToFeeds(LAB_FEEDS, (bytes, name) => lab.take(bytes, name.endsWith("before") ? "before" : "after"));
+    const stop = listenToFeeds(FEEDS, (bytes, name) => lab.take(bytes, name.endsWith("before") ? "before" : "after"));
     made.destroy = () => {
       stop();
       lab.destroy();

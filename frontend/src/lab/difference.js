@@ -56,7 +56,8 @@ export class DifferenceGrid extends Grid {
   table() {
     const palette = differencePalette(this.theme, this.kind).map(packPixel);
     const table = new Uint32Array(256);
-    for (let byte = 0; byte < 256; byte++) table[byte] = palette[Math.max(0, Math.min(510, 255 + Math.round((byte - 128) * (255 / 127))))];
+    for (let byte = 0; byte < 256; byte++)
+      table[byte] = palette[Math.max(0, Math.min(510, 255 + Math.round((byte - 128) * (255 / 127))))];
     return table;
   }
 

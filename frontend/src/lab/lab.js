@@ -14,10 +14,10 @@ import { DifferenceModel, DifferenceGrid, DifferencePlot } from "./difference.js
 import { STATE_DEFAULTS, mergeState } from "../state/state.js";
 import { readSwitches, writeSwitches } from "./params.js";
 import { SwitchCards } from "./switches.js";
-import { labLegend, labRoom } from "./room.js";
+import { labLegend, measureLabRoom } from "./room.js";
 
-const LAB_NARROW = 820;
-const LAB_PAUSE = 120; // milliseconds a slider rests before the server hears of it
+const NARROW = 820;
+const PAUSE = 120; // milliseconds a slider rests before the server hears of it
 const PANES = ["before", "after", "difference"];
 
 // Before, after and difference of one kind of attention: three grids and one head three times, under the switches.
@@ -33,7 +33,11 @@ export class Lab {
     this.exact = { before: new Map(), after: new Map() };
     this.knocking = false;
     this.element = el("div", { class: "hs hs-lab", "data-testid": "lab", role: "region", "aria-label": this.t("lab") });
-    this.look = followLook(this.element, () => this.retheme(), () => this.schedule());
+    this.look = followLook(
+      this.element,
+      () => this.retheme(),
+      () => this.schedule(),
+    );
     this.build();
     root.append(this.element);
   }
@@ -62,24 +66,11 @@ export class Lab {
       t("lab_reset"),
     );
     this.kindBar = el("div", { class: "hs-seg", role: "group", "aria-label": t("kind") }, ...this.kindButtons);
-    this.bar = el(
-      "div",
-      { class: "hs-bar" },
-      this.kindBar,
-      this.legend,
-      this.reset,
-    );
+    this.bar = el("div", { class: "hs-bar" }, this.kindBar, this.legend, this.reset);
     this.panes = {};
     this.work = el("div", { class: "hs-lab-work" });
     this.spoken = el("div", { class: "hs-spoken", "aria-live": "polite", role: "status" });
-    this.element.append(
-      this.look.sentinel,
-      this.cards.element,
-      this.bar,
-      this.work,
-      this.tooltip.box,
-      this.spoken,
-    );
+    this.element.append(this.look.sentinel, this.cards.element, this.bar, this.work, this.tooltip.box, this.spoken);
   }
 
   destroy() {
@@ -147,7 +138,7 @@ export class Lab {
     this.lists = lists;
     this.drawCards();
     clearTimeout(this.timer);
-    if (dragging) this.timer = setTimeout(() => this.tell(), LAB_PAUSE);
+    if (dragging) this.timer = setTimeout(() => this.tell(), PAUSE);
     else this.tell();
   }
 
@@ -240,7 +231,8 @@ export class Lab {
     const [kind, layer, head, row, column, event] = tile ? args : [null, null, null, ...args[1], args[2]];
     const view = tile ? this.difference.view(kind, layer, head, this.state) : args[0];
     const at = row * view.keys + column;
-    const value = (number, exact) => (exact ? formatWeight(number, true) : this.t("approximate", { value: number.toFixed(2) }));
+    const value = (number, exact) =>
+      exact ? formatWeight(number, true) : this.t("approximate", { value: number.toFixed(2) });
     const change = view.data[at];
     const signed = (change > 0 ? "+" : "") + formatSmall(change);
     const lines = [
@@ -272,7 +264,7 @@ export class Lab {
     this.theme = readTheme(element);
     element.dataset.theme = this.theme.dark ? "dark" : "light";
     element.dataset.kind = state.kind;
-    element.classList.toggle("hs-narrow", this.width < LAB_NARROW * (state.big ? 1.1 : 1));
+    element.classList.toggle("hs-narrow", this.width < NARROW * (state.big ? 1.1 : 1));
     this.drawCards();
     for (const button of this.kindButtons) {
       button.setAttribute("aria-pressed", String(button.dataset.kind === state.kind));
@@ -316,7 +308,7 @@ export class Lab {
     this.panes.before.about.textContent = t("lab_before_about");
     this.panes.after.about.textContent = t(this.afterText());
     this.panes.difference.about.textContent = t(this.sameText() ? "lab_difference_none" : "lab_difference_about");
-    const sizes = labRoom(this);
+    const sizes = measureLabRoom(this);
     for (const name of PANES) {
       const pane = this.panes[name];
       const model = name === "difference" ? this.difference : this.models[name];
@@ -338,7 +330,13 @@ export class Lab {
       pane.title.textContent = title;
       const label = `${t("lab_" + name)}: ${title}`;
       const cell = this.cell && this.cell[0] < view.queries && this.cell[1] < view.keys ? this.cell : null;
-      pane.head.draw(view, state, this.theme, { top: 1, cell, width: this.sizes.width, height: this.sizes.head, label });
+      pane.head.draw(view, state, this.theme, {
+        top: 1,
+        cell,
+        width: this.sizes.width,
+        height: this.sizes.head,
+        label,
+      });
       pane.numbers.replaceChildren(...this.numbers(name, view, layer, head));
     }
   }

@@ -22,7 +22,7 @@ export function labLegend(t, theme, kind) {
 }
 
 // How large the canvases are: both rows of pictures in one window where it is high enough.
-export function labRoom(lab) {
+export function measureLabRoom(lab) {
   const { element, theme, state, models, root, work } = lab;
   const unit = theme.size / 15;
   const narrow = element.classList.contains("hs-narrow");

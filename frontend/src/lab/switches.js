@@ -8,7 +8,7 @@ const STEP = 0.1;
 const SNAP = 0.16; // octaves around a mark within which the slider takes it
 const MOST_PADS = 64;
 
-// The cards of switches above the pictures. They change lists of {value, where} (lab_params.js) and hand them out.
+// The cards of switches above the pictures. They change lists of {value, where} (params.js) and hand them out.
 export class SwitchCards {
   constructor(hooks) {
     this.hooks = hooks;
@@ -51,8 +51,7 @@ export class SwitchCards {
   }
 
   press(segments, value) {
-    for (const button of segments.children)
-      button.setAttribute("aria-pressed", String(button.dataset.value === value));
+    for (const button of segments.children) button.setAttribute("aria-pressed", String(button.dataset.value === value));
   }
 
   whereSelect(name) {
@@ -67,9 +66,7 @@ export class SwitchCards {
 
   makeScaling() {
     const { t } = this.hooks;
-    const seg = this.segments("scaling", ["on", "off"], (value) =>
-      this.scaleBy(value === "on" ? this.std : 1),
-    );
+    const seg = this.segments("scaling", ["on", "off"], (value) => this.scaleBy(value === "on" ? this.std : 1));
     const slider = el("input", {
       type: "range",
       min: -OCTAVES,
@@ -87,7 +84,13 @@ export class SwitchCards {
     const where = this.whereSelect("scaling");
     const card = this.card(
       "scaling",
-      el("div", { class: "hs-card-line hs-card-slider" }, seg, el("div", { class: "hs-slider" }, slider, mark, one), output),
+      el(
+        "div",
+        { class: "hs-card-line hs-card-slider" },
+        seg,
+        el("div", { class: "hs-slider" }, slider, mark, one),
+        output,
+      ),
       where.element,
     );
     card.classList.add("hs-card-wide");
@@ -132,7 +135,12 @@ export class SwitchCards {
     const { t } = this.hooks;
     const mode = el(
       "button",
-      { type: "button", class: "hs-toggle", "data-testid": "knock", click: () => this.hooks.mode(!this.hooks.knocking()) },
+      {
+        type: "button",
+        class: "hs-toggle",
+        "data-testid": "knock",
+        click: () => this.hooks.mode(!this.hooks.knocking()),
+      },
       t("lab_zero_click"),
     );
     const count = el("span", { class: "hs-number", "data-testid": "knocked" });
@@ -212,7 +220,10 @@ export class SwitchCards {
   // Knock a head out or bring it back; "all" stands for every layer or head. Returns whether it is out now.
   toggle(kind, layer, head) {
     const sizes = this.sizes();
-    const found = headsIn(this.lists.zero.map((one) => one.where), sizes);
+    const found = headsIn(
+      this.lists.zero.map((one) => one.where),
+      sizes,
+    );
     const { layers, heads } = sizes[kind];
     const meant = [];
     for (let l = 0; l < layers; l++)
@@ -223,7 +234,10 @@ export class SwitchCards {
       if (out) found.add(one);
       else found.delete(one);
     }
-    this.change("zero", placesOf(found, sizes).map((where) => ({ value: "", where })));
+    this.change(
+      "zero",
+      placesOf(found, sizes).map((where) => ({ value: "", where })),
+    );
     return out;
   }
 
@@ -256,7 +270,10 @@ export class SwitchCards {
     this.press(this.weights.seg, rules.length ? rules[rules.length - 1].value : "softmax");
     this.weights.card.toggleAttribute("data-switched", rules.length > 0);
     this.drawWhere("weights", this.weights.where, rules);
-    const out = headsIn(this.lists.zero.map((one) => one.where), this.sizes()).size;
+    const out = headsIn(
+      this.lists.zero.map((one) => one.where),
+      this.sizes(),
+    ).size;
     this.zero.count.textContent =
       out === 0 ? t("lab_zero_none") : out === 1 ? t("lab_zero_one") : t("lab_zero_count", { n: out });
     this.zero.clear.hidden = !out;
@@ -345,7 +362,10 @@ export class SwitchCards {
       return t("lab_hide_" + side, { n, token: printable(list[n - 1] === undefined ? "?" : list[n - 1]) });
     };
     const options = [el("option", { value: "" }, t("lab_hide_add"))];
-    for (const [side, list] of [["source", labels.source], ["target", labels.target_in]])
+    for (const [side, list] of [
+      ["source", labels.source],
+      ["target", labels.target_in],
+    ])
       list.forEach((_, i) => options.push(el("option", { value: `${side}.${i + 1}` }, name(side, i + 1))));
     const key = JSON.stringify([labels.source, labels.target_in]);
     if (this.hideKey !== key) select.replaceChildren(...options);
@@ -362,7 +382,11 @@ export class SwitchCards {
             type: "button",
             class: "hs-hidden-token",
             title: t("lab_hide_remove", { token: text }),
-            click: () => this.change("hide", this.lists.hide.filter((_, j) => j !== i)),
+            click: () =>
+              this.change(
+                "hide",
+                this.lists.hide.filter((_, j) => j !== i),
+              ),
           },
           text + " ×",
         );

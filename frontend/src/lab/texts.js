@@ -1,4 +1,4 @@
-// The lab's texts; a pack may bring translations, as for those of the explorer (texts.js).
+// The lab's texts; a pack may bring translations, as for those of the explorer (core/texts.js).
 export const LAB_TEXTS = {
   lab: "Masking and scaling lab",
   lab_switches: "Switches",
@@ -28,8 +28,7 @@ export const LAB_TEXTS = {
     "Hides <pad>, which fills a batch's shorter sentences up. Pad the source, then switch the mask off: it leaks.",
   lab_pads: "pad tokens behind the source",
   lab_weights: "Weights",
-  lab_weights_title:
-    "What the softmax gives, the same weight for every visible key, or all weight on the best key.",
+  lab_weights_title: "What the softmax gives, the same weight for every visible key, or all weight on the best key.",
   lab_softmax: "softmax",
   lab_uniform: "uniform",
   lab_argmax: "argmax",

@@ -2,9 +2,9 @@ import { el } from "../core/dom.js";
 import { KINDS, makeRamp, rampGradient } from "../core/colour.js";
 import { PlainView, plainComponent } from "../host/plain_view.js";
 import { MEASURES_TEXTS } from "./texts.js";
-import { measuresExact, measuresMean, measuresTick } from "./numbers.js";
-import { measuresAxis, measuresKeys, measuresScatter, measuresThumbnail } from "./plot.js";
-import { measuresTable } from "./table.js";
+import { exactText, meanText, tickText } from "./numbers.js";
+import { axisTicks, markLegend, scatterPlot, thumbnail } from "./plot.js";
+import { measureTable } from "./table.js";
 
 // Saturation of every head, before and after the switches: five measures to choose from, tables layer by head, and all
 // heads in one plot. The numbers come from transformer/analysis/saturation.py through pages/shared/measures.py:
@@ -13,7 +13,7 @@ import { measuresTable } from "./table.js";
 
 const MEASURES = ["entropy", "largest", "gradient", "spread", "saturated"];
 
-class MeasuresView extends PlainView {
+class View extends PlainView {
   constructor(parent) {
     super(parent, "measures", MEASURES_TEXTS);
     this.measure = this.memory.measure || "entropy";
@@ -56,7 +56,10 @@ class MeasuresView extends PlainView {
 
   axis(name) {
     const values = this.heads(name).flatMap((one) => [one.before, one.after]);
-    return measuresAxis(name, values.filter((value) => typeof value === "number"));
+    return axisTicks(
+      name,
+      values.filter((value) => typeof value === "number"),
+    );
   }
 
   paint() {
@@ -77,7 +80,7 @@ class MeasuresView extends PlainView {
   card(name) {
     const points = this.known(name);
     const sum = (side) => points.reduce((all, one) => all + one[side], 0);
-    const mean = (side) => (points.length ? measuresMean(sum(side) / points.length) : this.t("none"));
+    const mean = (side) => (points.length ? meanText(sum(side) / points.length) : this.t("none"));
     const values = { name: this.t("full_" + name), n: points.length, before: mean("before"), after: mean("after") };
     const word = el("span", { class: "measures-term" }, this.t(name));
     const choose = () => {
@@ -97,7 +100,7 @@ class MeasuresView extends PlainView {
         "data-testid": "measures-" + name,
         click: choose,
       },
-      measuresThumbnail(points, this.axis(name), 60),
+      thumbnail(points, this.axis(name), 60),
       el(
         "span",
         { class: "measures-words" },
@@ -127,7 +130,7 @@ class MeasuresView extends PlainView {
       ramp.style.background = rampGradient(this.ramps[kind], 1, 0);
       return ramp;
     });
-    const ends = { low: measuresTick(axis.low), high: measuresTick(axis.high) };
+    const ends = { low: tickText(axis.low), high: tickText(axis.high) };
     this.about.replaceChildren(
       el("h3", { "data-testid": "measures-name" }, this.t("full_" + name)),
       el("p", {}, el("b", {}, this.t("formula_" + name)), " ", this.t("meaning_" + name), " ", term),
@@ -142,7 +145,7 @@ class MeasuresView extends PlainView {
     const focused = this.element.getRootNode().activeElement;
     const held = this.tables.contains(focused) ? focused.dataset.testid : null;
     this.tables.replaceChildren(
-      ...KINDS.flatMap((kind) => ["before", "after"].map((side) => measuresTable(this, kind, side, axis))),
+      ...KINDS.flatMap((kind) => ["before", "after"].map((side) => measureTable(this, kind, side, axis))),
     );
     this.tables.toggleAttribute("data-many", this.data.zero.cross[0].length > 10); // two side by side would be cut off
     if (held) this.tables.querySelector(`[data-testid="${held}"]`)?.focus();
@@ -156,7 +159,7 @@ class MeasuresView extends PlainView {
   // What hovering over a head says, in tables and plot alike.
   lines({ kind, layer, head }) {
     const at = (side, name) => this.data[side][kind][name][layer][head];
-    const [before, after] = ["before", "after"].map((side) => measuresExact(at(side, this.measure), this.t("none")));
+    const [before, after] = ["before", "after"].map((side) => exactText(at(side, this.measure), this.t("none")));
     const rows = { before: at("before", "rows"), after: at("after", "rows"), n: at("before", "rows") };
     const dim = (text) => ({ text, class: "hs-tip-dim" });
     return [
@@ -188,7 +191,7 @@ class MeasuresView extends PlainView {
     const moved = (sign) => signs.filter((one) => one === sign).length;
     const says = { name: this.t("full_" + name), n: points.length, above: moved(1), below: moved(-1), same: moved(0) };
     const axisName = { name: this.t(name), unit: this.t("unit_" + name) };
-    const { svg, near, away } = measuresScatter({
+    const { svg, near, away } = scatterPlot({
       points,
       axis: this.axis(name),
       size,
@@ -217,7 +220,10 @@ class MeasuresView extends PlainView {
       const found = at(event);
       if (found) this.choose({ kind: found.kind, layer: found.layer, head: found.head });
     });
-    const keys = measuresKeys(points.some((one) => one.zero), Boolean(this.chosen));
+    const keys = markLegend(
+      points.some((one) => one.zero),
+      Boolean(this.chosen),
+    );
     const sentence = this.t(this.data.switched ? "plot_says" : "plot_same", says);
     this.plot.replaceChildren(
       el("h3", {}, this.t("plot", says), el("small", {}, this.t("plot_hint"))),
@@ -228,4 +234,4 @@ class MeasuresView extends PlainView {
   }
 }
 
-export default plainComponent(MeasuresView);
+export default plainComponent(View);

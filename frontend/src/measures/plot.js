@@ -1,14 +1,14 @@
 import { svgEl } from "../core/dom.js";
-import { measuresTick } from "./numbers.js";
+import { tickText } from "./numbers.js";
 
 // Before (x) against after (y) of every head. Told apart by shape as well as by colour.
 
-const MEASURES_SHAPES = { encoder_self: "circle", decoder_self: "square", cross: "triangle" };
+const SHAPES = { encoder_self: "circle", decoder_self: "square", cross: "triangle" };
 
 // A mark of its kind's shape around x, y; areas are about equal.
-export function measuresMark(kind, x, y, r, attributes) {
+export function headMark(kind, x, y, r, attributes) {
   const more = { class: "measures-mark", "data-kind": kind, ...attributes };
-  const shape = MEASURES_SHAPES[kind];
+  const shape = SHAPES[kind];
   if (shape === "circle") return svgEl("circle", { cx: x, cy: y, r, ...more });
   if (shape === "square") {
     const half = r * 0.9;
@@ -18,35 +18,35 @@ export function measuresMark(kind, x, y, r, attributes) {
   return svgEl("path", { d, ...more });
 }
 
-function measuresSmall(part) {
+function smallMark(part) {
   return svgEl("svg", { class: "measures-swatch", viewBox: "0 0 14 14", "aria-hidden": "true" }, part);
 }
 
-export function measuresSwatch(kind) {
-  return measuresSmall(measuresMark(kind, 7, 7, 5));
+export function swatch(kind) {
+  return smallMark(headMark(kind, 7, 7, 5));
 }
 
-export function measuresCross(x, y, r) {
+export function crossMark(x, y, r) {
   const d = `M${x - r} ${y - r}L${x + r} ${y + r}M${x - r} ${y + r}L${x + r} ${y - r}`;
   return svgEl("path", { d, class: "measures-strike" });
 }
 
 // What the marks mean: [[swatch, key of a text]].
-export function measuresKeys(zero, chosen) {
-  const keys = Object.keys(MEASURES_SHAPES).map((kind) => [measuresSwatch(kind), "kind_" + kind]);
-  if (zero) keys.push([measuresSmall(measuresCross(7, 7, 5.5)), "key_zero"]);
-  if (chosen) keys.push([measuresSmall(svgEl("circle", { class: "measures-ring", cx: 7, cy: 7, r: 6 })), "key_chosen"]);
+export function markLegend(zero, chosen) {
+  const keys = Object.keys(SHAPES).map((kind) => [swatch(kind), "kind_" + kind]);
+  if (zero) keys.push([smallMark(crossMark(7, 7, 5.5)), "key_zero"]);
+  if (chosen) keys.push([smallMark(svgEl("circle", { class: "measures-ring", cx: 7, cy: 7, r: 6 })), "key_chosen"]);
   return keys;
 }
 
-function measuresStep(high) {
+function tickStep(high) {
   const ten = 10 ** Math.floor(Math.log10(high / 4));
   return [1, 2, 5, 10].map((step) => step * ten).find((step) => high / step <= 6);
 }
 
 // The axis of a measure: {low, high, log, ticks, share(value)}. A standard deviation has no upper end; where the
 // largest is 30 times the smallest, powers of ten keep the small ones apart.
-export function measuresAxis(name, values) {
+export function axisTicks(name, values) {
   if (name !== "spread") return { low: 0, high: 1, log: false, ticks: [0, 0.2, 0.4, 0.6, 0.8, 1], share: (v) => v };
   const top = Math.max(...values, 0) || 1;
   const least = Math.min(...values.filter((value) => value > 0), top);
@@ -57,28 +57,28 @@ export function measuresAxis(name, values) {
     const share = (v) => (v > 0 ? Math.max(0, (Math.log10(v) - from) / (to - from)) : 0);
     return { low: ticks[0], high: ticks[ticks.length - 1], log: true, ticks, share };
   }
-  const step = measuresStep(top);
+  const step = tickStep(top);
   const high = Math.ceil(top / step - 1e-9) * step;
   const ticks = Array.from({ length: Math.round(high / step) + 1 }, (_, i) => i * step);
   return { low: 0, high, log: false, ticks, share: (v) => v / high };
 }
 
 // points: [{kind, layer, head, before, after, zero}]; the small picture of a card, without axes.
-export function measuresThumbnail(points, axis, size) {
+export function thumbnail(points, axis, size) {
   const at = (share) => 3 + share * (size - 6);
   const svg = svgEl("svg", { class: "measures-thumb", viewBox: `0 0 ${size} ${size}`, "aria-hidden": "true" });
   svg.append(svgEl("rect", { class: "measures-frame", x: 0.5, y: 0.5, width: size - 1, height: size - 1 }));
   svg.append(svgEl("path", { class: "measures-diagonal", d: `M3 ${size - 3}L${size - 3} 3` }));
   for (const one of points)
-    svg.append(measuresMark(one.kind, at(axis.share(one.before)), size - at(axis.share(one.after)), 1.7));
+    svg.append(headMark(one.kind, at(axis.share(one.before)), size - at(axis.share(one.after)), 1.7));
   return svg;
 }
 
 // The large picture. options: {points, axis, size, before, after (names of the axes), label, chosen, unit: of text}.
 // Returns {svg, near(x, y), away}: the point within reach of a place in the picture, which it rings, or null.
-export function measuresScatter(options) {
+export function scatterPlot(options) {
   const { points, axis, size, chosen, unit } = options;
-  const texts = axis.ticks.map(measuresTick);
+  const texts = axis.ticks.map(tickText);
   const left = (30 + 8 * Math.max(...texts.map((text) => text.length))) * unit;
   const bottom = 48 * unit;
   const end = 14 * unit;
@@ -105,8 +105,8 @@ export function measuresScatter(options) {
   const placed = points.map((one) => ({ ...one, x: x(one.before), y: y(one.after) }));
   for (const one of placed) {
     const name = `measures-point-${one.kind}-${one.layer + 1}-${one.head + 1}`;
-    svg.append(measuresMark(one.kind, one.x, one.y, 5 * unit, { "data-testid": name, "data-zero": one.zero }));
-    if (one.zero) svg.append(measuresCross(one.x, one.y, 6.5 * unit));
+    svg.append(headMark(one.kind, one.x, one.y, 5 * unit, { "data-testid": name, "data-zero": one.zero }));
+    if (one.zero) svg.append(crossMark(one.x, one.y, 6.5 * unit));
   }
   const same = (one) => ["kind", "layer", "head"].every((name) => one[name] === chosen[name]);
   const found = chosen && placed.find(same);

@@ -1,12 +1,12 @@
 import { el, svgEl } from "../core/dom.js";
 import { cssColour, inkOn, rampIndex } from "../core/colour.js";
 import { hint } from "../host/mount.js";
-import { measuresCellNumber } from "./numbers.js";
-import { measuresCross, measuresSwatch } from "./plot.js";
+import { cellText } from "./numbers.js";
+import { crossMark, swatch } from "./plot.js";
 
-// One kind of attention on one side, layer down and head across: a table of buttons. view: the MeasuresView.
+// One kind of attention on one side, layer down and head across: a table of buttons. view: the View.
 
-export function measuresTable(view, kind, side, axis) {
+export function measureTable(view, kind, side, axis) {
   const values = view.data[side][kind][view.measure];
   const counts = { layers: values.length, heads: values[0].length };
   const names = { kind: view.t("kind_" + kind), name: view.t("full_" + view.measure) };
@@ -17,17 +17,17 @@ export function measuresTable(view, kind, side, axis) {
   table.append(el("span"), ...values[0].map((_, head) => title(head, "short_head")));
   values.forEach((row, layer) => {
     table.append(title(layer, "short_layer"));
-    row.forEach((value, head) => table.append(measuresCell(view, { kind, layer, head }, side, value, axis)));
+    row.forEach((value, head) => table.append(headCell(view, { kind, layer, head }, side, value, axis)));
   });
   const cells = [...table.querySelectorAll("button")];
-  table.addEventListener("keydown", (event) => measuresMove(event, cells, counts.heads));
-  const name = el("h3", { "data-kind": kind }, measuresSwatch(kind), view.t("kind_" + kind), " ");
+  table.addEventListener("keydown", (event) => moveFocus(event, cells, counts.heads));
+  const name = el("h3", { "data-kind": kind }, swatch(kind), view.t("kind_" + kind), " ");
   name.append(el("small", {}, view.t("side_" + side)));
   return el("div", { class: "measures-part" }, name, el("div", { class: "measures-scroll" }, table));
 }
 
 // Arrow keys: one cell of a table is a stop of the tab key, the others are reached from it.
-function measuresMove(event, cells, heads) {
+function moveFocus(event, cells, heads) {
   const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -heads, ArrowDown: heads }[event.key];
   const at = cells.indexOf(event.target);
   if (at < 0 || !step) return;
@@ -39,13 +39,13 @@ function measuresMove(event, cells, heads) {
   cells[to].focus();
 }
 
-function measuresCell(view, place, side, value, axis) {
+function headCell(view, place, side, value, axis) {
   const { kind, layer, head } = place;
   const zero = side === "after" && view.data.zero[kind][layer][head];
   const known = typeof value === "number";
   const colour = known ? view.ramps[kind][rampIndex(axis.share(value), 1, 0)] : view.theme.masked;
   const stop = view.chosen && view.chosen.kind === kind ? view.isChosen(place) : layer === 0 && head === 0;
-  const text = measuresCellNumber(value, view.t("none"));
+  const text = cellText(value, view.t("none"));
   const spoken = { layer: layer + 1, head: head + 1, value: known ? text : view.t("nothing") };
   const button = el(
     "button",
@@ -60,7 +60,7 @@ function measuresCell(view, place, side, value, axis) {
       "data-zero": zero || null,
       click: () => view.choose(place),
     },
-    zero ? svgEl("svg", { viewBox: "0 0 20 20", preserveAspectRatio: "none" }, measuresCross(10, 10, 10)) : null,
+    zero ? svgEl("svg", { viewBox: "0 0 20 20", preserveAspectRatio: "none" }, crossMark(10, 10, 10)) : null,
     el("span", {}, text),
   );
   button.style.background = cssColour(colour);

@@ -1,4 +1,4 @@
-// Every text of measures.js; data.texts may bring others. Whole sentences, each with a key of its own.
+// Every text of this folder; data.texts may bring others. Whole sentences, each with a key of its own.
 export const MEASURES_TEXTS = {
   region: "Saturation of every head, before and after",
   title: "How saturated every head is",

@@ -1,28 +1,28 @@
 import { el } from "../core/dom.js";
 import { FigurePlot, FIGURE_TEXTS, figureMarkup } from "../figure/plot.js";
 import { PlainView, plainComponent } from "../host/plain_view.js";
-import { posTable, posRows, posWavelengths, posProducts, posByOffset } from "./numbers.js";
-import { posSameProducts, posDefaultDims, posReadDims } from "./numbers.js";
-import { POS_FIGURES } from "./fill.js";
-import { posEncodingSays, posDistanceSays, posChecks } from "./sentences.js";
-import { POS_TEXTS } from "./texts.js";
+import { encodingTable, rowsOf, wavelengths, dotProducts, byOffset } from "./numbers.js";
+import { sameProducts, defaultDims, readDims } from "./numbers.js";
+import { FIGURES } from "./fill.js";
+import { encodingSentences, distanceSentences, checkSentences } from "./sentences.js";
+import { POSITION_TEXTS } from "./texts.js";
 
 // The encodings of positions under sliders: everything is computed and drawn here on every move, and told to Python
 // afterwards, for the link. data: {part: "encoding" | "distance", figures: {name: JSON text}, values: {d_model, length,
 // dims, k, q}, limits: {d_model, length: [low, high]}, own, tokens, curves, revision, big, texts}; dims null: the
 // default for any d_model.
 
-const POS_REPORT = 300; // milliseconds after the last move until Python hears of it
-const POS_EXACT = 120; // milliseconds after the last move until large matrices are summed product by product
-const POS_LARGE = 8e6; // multiplications of a matrix that take some 10 ms
-const POS_PARTS = {
+const REPORT_PAUSE = 300; // milliseconds after the last move until Python hears of it
+const EXACT_DIGITS = 120; // milliseconds after the last move until large matrices are summed product by product
+const LARGE = 8e6; // multiplications of a matrix that take some 10 ms
+const PARTS = {
   encoding: { sliders: ["d_model", "length"], figures: ["encoding", "wavelengths", "curves"], dims: true },
   distance: { sliders: ["d_model", "length", "k", "q"], figures: ["products", "offsets", "map", "shifted"] },
 };
 
-class PositionsView extends PlainView {
+class View extends PlainView {
   constructor(parent) {
-    super(parent, "positions", { ...FIGURE_TEXTS, ...POS_TEXTS });
+    super(parent, "positions", { ...FIGURE_TEXTS, ...POSITION_TEXTS });
     this.sent = new Set();
     this.done = {};
   }
@@ -44,7 +44,7 @@ class PositionsView extends PlainView {
   // that has moved on.
   take(before) {
     const { data } = this;
-    this.part = POS_PARTS[data.part];
+    this.part = PARTS[data.part];
     this.figures = Object.fromEntries(this.part.figures.map((name) => [name, JSON.parse(data.figures[name])]));
     this.done = {};
     const given = JSON.stringify(data.values);
@@ -149,7 +149,7 @@ class PositionsView extends PlainView {
   typed() {
     const { d_model } = this.values;
     const most = this.data.curves;
-    const { found, wrong, many } = posReadDims(this.dims.value, d_model, most);
+    const { found, wrong, many } = readDims(this.dims.value, d_model, most);
     this.note = "";
     if (wrong.length) this.note = this.t("dims_wrong", { last: d_model - 1, wrong: wrong.join(", ") });
     else if (many.length) this.note = this.t("dims_many", { most, wrong: many.join(", ") });
@@ -167,7 +167,7 @@ class PositionsView extends PlainView {
   shown() {
     const { dims, d_model } = this.values;
     const there = (dims || []).filter((one) => one < d_model);
-    return there.length ? there : posDefaultDims(d_model);
+    return there.length ? there : defaultDims(d_model);
   }
 
   // One drawing a frame, however fast the moves come; Python hears of it once they have stopped.
@@ -175,7 +175,7 @@ class PositionsView extends PlainView {
     cancelAnimationFrame(this.frame);
     this.frame = requestAnimationFrame(() => this.draw());
     clearTimeout(this.reporting);
-    this.reporting = setTimeout(() => this.report(), POS_REPORT);
+    this.reporting = setTimeout(() => this.report(), REPORT_PAUSE);
   }
 
   report() {
@@ -195,7 +195,7 @@ class PositionsView extends PlainView {
     const look = [big, this.element.clientWidth, this.theme.key];
     const drawings = [];
     for (const [name, plot] of Object.entries(this.plots)) {
-      const { fill, needs } = POS_FIGURES[name];
+      const { fill, needs } = FIGURES[name];
       const key = JSON.stringify([needs.map((one) => now[one]), look]);
       if (this.done[name] === key) continue;
       this.done[name] = key;
@@ -234,9 +234,9 @@ class PositionsView extends PlainView {
     const { d_model: dModel, length, k = 0, q = 0 } = this.values;
     const size = `${dModel} ${length}`;
     if (!this.kept || this.kept.size !== size) {
-      const table = posTable(length, dModel);
-      this.kept = { size, table, rows: posRows(table, dModel), wavelengths: posWavelengths(dModel), exact: false };
-      if (this.data.part === "distance") this.multiply(length * length * dModel <= POS_LARGE);
+      const table = encodingTable(length, dModel);
+      this.kept = { size, table, rows: rowsOf(table, dModel), wavelengths: wavelengths(dModel), exact: false };
+      if (this.data.part === "distance") this.multiply(length * length * dModel <= LARGE);
     }
     const room = this.plots.curves ? this.plots.curves.box.clientWidth - 110 : 0; // of the axis, in CSS pixels
     const most = Math.max(4, Math.floor(room / (1.3 * this.theme.size)));
@@ -248,22 +248,22 @@ class PositionsView extends PlainView {
   multiply(exact) {
     const { kept } = this;
     const [dModel, length] = kept.size.split(" ").map(Number);
-    const products = exact ? posProducts(kept.table, length, dModel) : posSameProducts(kept.table, length, dModel);
-    const offsets = posByOffset(products, length);
-    Object.assign(kept, { exact, offsets, matrix: posRows(products, length) });
+    const products = exact ? dotProducts(kept.table, length, dModel) : sameProducts(kept.table, length, dModel);
+    const offsets = byOffset(products, length);
+    Object.assign(kept, { exact, offsets, matrix: rowsOf(products, length) });
     clearTimeout(this.exactly);
     if (exact) return;
     this.exactly = setTimeout(() => {
       if (this.kept !== kept) return;
       this.multiply(true);
       this.draw();
-    }, POS_EXACT);
+    }, EXACT_DIGITS);
   }
 
   showSays(now) {
     const isEncoding = this.data.part === "encoding";
-    this.says.replaceChildren(...(isEncoding ? posEncodingSays : posDistanceSays)(this.t, now));
-    if (!isEncoding) this.checks.replaceChildren(...posChecks(this.t, now));
+    this.says.replaceChildren(...(isEncoding ? encodingSentences : distanceSentences)(this.t, now));
+    if (!isEncoding) this.checks.replaceChildren(...checkSentences(this.t, now));
   }
 
   // A click on a column: in the encoding its dimension, in the products its q.
@@ -288,4 +288,4 @@ class PositionsView extends PlainView {
   }
 }
 
-export default plainComponent(PositionsView);
+export default plainComponent(View);

@@ -1,5 +1,5 @@
-// The texts of positions.js; its data may bring translations.
-export const POS_TEXTS = {
+// The texts of this folder; its data may bring translations.
+export const POSITION_TEXTS = {
   region: "The encodings of positions, drawn again as you move a slider",
   d_model: "<i>d</i><sub>model</sub>",
   length: "length: positions 0 to {last}",

@@ -2,11 +2,11 @@ import { el } from "../core/dom.js";
 import { mixColours, cssColour, inkOn } from "../core/colour.js";
 import { formatScore, formatSmall } from "../core/format.js";
 import { PlainView, plainComponent } from "../host/plain_view.js";
-import { whyRich } from "../why/plots.js";
+import { richText } from "../why/plots.js";
 
 // A softmax to play with: five scores, a temperature, the weights and the Jacobian. Nothing leaves the browser.
 
-const SOFTMAX_TEXTS = {
+const TEXTS = {
   region: "Softmax playground",
   lead: "weights = softmax(scores ÷ T). Move a score and see which weights move, and by how much.",
   key: "key {n}",
@@ -52,42 +52,42 @@ const SOFTMAX_TEXTS = {
   less_than: "less than {value}",
 };
 
-const SOFTMAX_START = [2, 1, 0, -1, 0.5];
-const SOFTMAX_MOST = 10; // of a score, either way
-const SOFTMAX_POWERS = 1; // temperatures from 10^-1 to 10^1
-const SOFTMAX_DEPTH = 64;
+const START = [2, 1, 0, -1, 0.5];
+const LARGEST_SCORE = 10; // of a score, either way
+const POWERS = 1; // temperatures from 10^-1 to 10^1
+const DEPTH = 64;
 // What q·k of random vectors of 64 numbers may be: a standard deviation of 8; divided by 8 they are tenths.
-const SOFTMAX_PRESETS = {
+const PRESETS = {
   preset_equal: [0, 0, 0, 0, 0],
   preset_ahead: [10, 0, 0, 0, 0],
   preset_large: [9.6, 4, -2.4, -6.4, 1.6],
 };
 
-function softmaxWeights(scores, temperature) {
+function softmax(scores, temperature) {
   const top = Math.max(...scores);
   const parts = scores.map((score) => Math.exp((score - top) / temperature));
   const sum = parts.reduce((a, b) => a + b, 0);
   return parts.map((part) => part / sum);
 }
 
-function softmaxJacobian(weights, temperature) {
+function jacobian(weights, temperature) {
   return weights.map((p, i) => weights.map((q, j) => ((i === j ? p : 0) - p * q) / temperature));
 }
 
-function softmaxSubscript(n) {
+function subscript(n) {
   return String.fromCharCode(0x2080 + n);
 }
 
 // Numbers under the places of a slider that they belong to, from end to end.
-function softmaxEnds(values) {
+function rampEnds(values) {
   const end = (value) => el("span", {}, String(value).replace("-", "−"));
   return el("span", { class: "softmax-ends", "aria-hidden": "true" }, ...values.map(end));
 }
 
-class SoftmaxView extends PlainView {
+class View extends PlainView {
   constructor(parent) {
-    super(parent, "softmax", SOFTMAX_TEXTS);
-    const { scores = SOFTMAX_START, power = 0 } = this.memory;
+    super(parent, "softmax", TEXTS);
+    const { scores = START, power = 0 } = this.memory;
     this.scores = [...scores];
     this.power = power; // temperature = 10 ^ power
   }
@@ -97,7 +97,14 @@ class SoftmaxView extends PlainView {
   }
 
   slider(testid, label, values, input) {
-    return el("input", { type: "range", class: "hs-slide", "data-testid": testid, "aria-label": label, ...values, input });
+    return el("input", {
+      type: "range",
+      class: "hs-slide",
+      "data-testid": testid,
+      "aria-label": label,
+      ...values,
+      input,
+    });
   }
 
   preset(text, testid, scores) {
@@ -106,25 +113,25 @@ class SoftmaxView extends PlainView {
       this.power = 0;
       this.draw();
     };
-    return el("button", { type: "button", "data-testid": testid, click }, ...whyRich(text));
+    return el("button", { type: "button", "data-testid": testid, click }, ...richText(text));
   }
 
   build() {
     const keys = this.scores.map((_, i) => i);
-    const root = Math.sqrt(SOFTMAX_DEPTH);
+    const root = Math.sqrt(DEPTH);
     this.rows = keys.map((i) => this.buildRow(i));
-    const powers = { min: -SOFTMAX_POWERS, max: SOFTMAX_POWERS, step: 0.01 };
+    const powers = { min: -POWERS, max: POWERS, step: 0.01 };
     this.temperature = this.slider("softmax-temperature", this.t("temperature"), powers, () => {
       this.power = Number(this.temperature.value);
       this.draw();
     });
     const temperature = this.term(() => [this.t("temperature_term")], this.t("temperature_short"));
     this.temperatureNumber = el("output", { class: "softmax-number" });
-    const presets = Object.entries(SOFTMAX_PRESETS).map(([name, scores]) =>
-      this.preset(this.t(name, { d: SOFTMAX_DEPTH }), `softmax-${name}`, () => [...scores]),
+    const presets = Object.entries(PRESETS).map(([name, scores]) =>
+      this.preset(this.t(name, { d: DEPTH }), `softmax-${name}`, () => [...scores]),
     );
     const divided = () => this.scores.map((score) => Number((score / root).toFixed(4)));
-    const divide = this.preset(this.t("divide", { d: SOFTMAX_DEPTH, root }), "softmax-divide", divided);
+    const divide = this.preset(this.t("divide", { d: DEPTH, root }), "softmax-divide", divided);
     this.cells = keys.map((i) => keys.map((j) => this.buildCell(i, j)));
     const most = () => formatSmall(0.25 / 10 ** this.power);
     const jacobian = this.term(() => [this.t("jacobian_term", { most: most() })], this.t("jacobian"));
@@ -146,18 +153,18 @@ class SoftmaxView extends PlainView {
         el(
           "div",
           { class: "softmax-keys" },
-          ...[title(""), softmaxEnds([-SOFTMAX_MOST, 0, SOFTMAX_MOST]), title(this.t("score"), "softmax-over")],
+          ...[title(""), rampEnds([-LARGEST_SCORE, 0, LARGEST_SCORE]), title(this.t("score"), "softmax-over")],
           title(this.t("weight"), "softmax-wide"),
           ...this.rows.flatMap((row) => row.parts),
           ...[temperature, this.temperature, this.temperatureNumber, title(this.t("temperature"), "softmax-wide")],
-          ...[title(""), softmaxEnds([-SOFTMAX_POWERS, 0, SOFTMAX_POWERS].map((power) => 10 ** power))],
+          ...[title(""), rampEnds([-POWERS, 0, POWERS].map((power) => 10 ** power))],
         ),
         el(
           "div",
           { class: "softmax-matrix", role: "group", "aria-label": this.t("jacobian") },
           title(""),
-          ...keys.map((j) => title(this.t("column", { n: softmaxSubscript(j + 1) }))),
-          ...keys.flatMap((i) => [title(this.t("row", { n: softmaxSubscript(i + 1) })), ...this.cells[i]]),
+          ...keys.map((j) => title(this.t("column", { n: subscript(j + 1) }))),
+          ...keys.flatMap((i) => [title(this.t("row", { n: subscript(i + 1) })), ...this.cells[i]]),
           el("p", { class: "softmax-foot" }, jacobian, this.traceTerm),
           legend,
         ),
@@ -168,7 +175,7 @@ class SoftmaxView extends PlainView {
 
   buildRow(i) {
     const n = i + 1;
-    const bounds = { min: -SOFTMAX_MOST, max: SOFTMAX_MOST, step: 0.1 };
+    const bounds = { min: -LARGEST_SCORE, max: LARGEST_SCORE, step: 0.1 };
     const slider = this.slider(`softmax-score-${n}`, this.t("score_of", { n }), bounds, () => {
       this.scores[i] = Number(slider.value);
       this.draw();
@@ -185,15 +192,15 @@ class SoftmaxView extends PlainView {
     const cell = el("span", { class: "softmax-cell", "data-testid": `softmax-jacobian-${i + 1}-${j + 1}` });
     const value = () => this.jacobian[i][j].toPrecision(4).replace(/-/g, "−");
     const says = () => this.t("cell_says", { i: i + 1, j: j + 1, value: value() });
-    return this.hint(cell, () => [this.t("cell", { i: softmaxSubscript(i + 1), j: softmaxSubscript(j + 1) }), says()]);
+    return this.hint(cell, () => [this.t("cell", { i: subscript(i + 1), j: subscript(j + 1) }), says()]);
   }
 
   paint() {
     const { theme } = this;
     Object.assign(this.memory, { scores: [...this.scores], power: this.power });
     const temperature = 10 ** this.power;
-    const weights = softmaxWeights(this.scores, temperature);
-    this.jacobian = softmaxJacobian(weights, temperature);
+    const weights = softmax(this.scores, temperature);
+    this.jacobian = jacobian(weights, temperature);
     this.temperature.value = this.power;
     this.temperature.dataset.value = temperature;
     this.temperatureNumber.textContent = temperature.toFixed(2);
@@ -249,4 +256,4 @@ class SoftmaxView extends PlainView {
   }
 }
 
-export default plainComponent(SoftmaxView);
+export default plainComponent(View);

@@ -1,45 +1,45 @@
 import { el, svgEl } from "../core/dom.js";
-import { learnLabel, learnLoss, learnPercent } from "./words.js";
-import { learnMark, learnSwatch } from "./status.js";
+import { runLabel, lossText, percentText } from "./words.js";
+import { runMark, runSwatch } from "./status.js";
 
 // Loss and exact match over steps, all runs over each other, with a cursor at the step that is shown.
 
-const LEARN_PLOTS = [
+const PLOTS = [
   { name: "loss", series: ["loss", "validation_loss"] },
   { name: "exact", series: ["exact"] },
   { name: "forced", series: ["forced"] },
 ];
-const LEARN_LEAST = 1e-4; // the end of a logarithmic axis of losses, fixed so that nothing jumps
+const LEAST = 1e-4; // the end of a logarithmic axis of losses, fixed so that nothing jumps
 
-function learnStep(high, most) {
+function stepText(high, most) {
   const ten = 10 ** Math.floor(Math.log10(Math.max(high, 1e-9) / most));
   return [1, 2, 5, 10].map((part) => part * ten).find((step) => high / step <= most + 1e-9);
 }
 
-function learnTicks(high, most) {
-  const step = learnStep(high, most);
+function stepTicks(high, most) {
+  const step = stepText(high, most);
   return Array.from({ length: Math.floor(high / step + 1e-9) + 1 }, (_, i) => Number((i * step).toPrecision(9)));
 }
 
 // An axis of losses up to `top`: {ticks, share(value)}.
-export function learnLossAxis(top, log) {
+export function lossAxis(top, log) {
   if (!log) {
-    const step = learnStep(top || 1, 5);
+    const step = stepText(top || 1, 5);
     const high = step * Math.ceil((top || 1) / step - 1e-9);
-    return { ticks: learnTicks(high, 5), share: (value) => Math.min(1, value / high) };
+    return { ticks: stepTicks(high, 5), share: (value) => Math.min(1, value / high) };
   }
-  const low = Math.log10(LEARN_LEAST);
+  const low = Math.log10(LEAST);
   const high = Math.max(0, Math.ceil(Math.log10(top || 1)));
   const ticks = Array.from({ length: high - low + 1 }, (_, i) => 10 ** (low + i));
-  const share = (value) => Math.min(1, Math.max(0, (Math.log10(Math.max(value, LEARN_LEAST)) - low) / (high - low)));
+  const share = (value) => Math.min(1, Math.max(0, (Math.log10(Math.max(value, LEAST)) - low) / (high - low)));
   return { ticks, share };
 }
 
-export class LearnCurves {
+export class Curves {
   // hooks: {t, tooltip, goToStep(step), log(on)}
   constructor(hooks) {
     this.hooks = hooks;
-    this.plots = LEARN_PLOTS.map((plot) => this.makePlot(plot));
+    this.plots = PLOTS.map((plot) => this.makePlot(plot));
     this.element = el("div", { class: "learn-curves" }, ...this.plots.map((plot) => plot.figure));
   }
 
@@ -71,7 +71,7 @@ export class LearnCurves {
     const last = Math.max(1, ...this.runs.map((run) => run.about.steps));
     const step = (value) => inside.left + (value / last) * (inside.right - inside.left);
     this.places = { ...inside, last, step, width, em };
-    const every = learnTicks(last, width > 22 * em ? 5 : 3);
+    const every = stepTicks(last, width > 22 * em ? 5 : 3);
     this.plots.forEach((plot, i) => {
       const bottom = height - (i === this.plots.length - 1 ? 1.7 : 0.5) * em;
       const axis = this.axis(plot);
@@ -112,7 +112,7 @@ export class LearnCurves {
     for (const run of this.runs)
       for (const frame of run.frames) top = Math.max(top, frame.loss || 0, frame.validation_loss || 0);
     this.top = top;
-    return learnLossAxis(top, this.log.checked);
+    return lossAxis(top, this.log.checked);
   }
 
   // Whether a loss has come that the axis has no room for.
@@ -123,7 +123,7 @@ export class LearnCurves {
   }
 
   tick(plot, value) {
-    if (plot.name !== "loss") return learnPercent(this.hooks.t, value);
+    if (plot.name !== "loss") return percentText(this.hooks.t, value);
     return value >= 0.01 || value === 0 ? String(value) : value.toExponential(0).replace("-", "−");
   }
 
@@ -136,9 +136,9 @@ export class LearnCurves {
       group.append(path);
       return path;
     });
-    const mark = svgEl("g", { visibility: "hidden" }, learnMark(run.slot, 0, 0, 0.36 * this.places.em));
+    const mark = svgEl("g", { visibility: "hidden" }, runMark(run.slot, 0, 0, 0.36 * this.places.em));
     const number = el("b");
-    const value = el("span", { "data-slot": run.slot }, this.runs.length > 1 ? learnSwatch(run.slot) : null, number);
+    const value = el("span", { "data-slot": run.slot }, this.runs.length > 1 ? runSwatch(run.slot) : null, number);
     const pieces = plot.series.map(() => []);
     return { run, group, paths, mark, number, value, pieces, seen: plot.series.map(() => 0), until: -1 };
   }
@@ -199,8 +199,8 @@ export class LearnCurves {
   text(plot, run, at) {
     const { t } = this.hooks;
     const value = (name) => (at < 0 ? null : run.latest(name, at));
-    if (plot.name !== "loss") return learnPercent(t, value(plot.name));
-    const values = { train: learnLoss(t, value("loss")), unseen: learnLoss(t, value("validation_loss")) };
+    if (plot.name !== "loss") return percentText(t, value(plot.name));
+    const values = { train: lossText(t, value("loss")), unseen: lossText(t, value("validation_loss")) };
     return this.runs.length > 2 ? values.unseen : t(this.runs.length > 1 ? "both" : "both_named", values);
   }
 
@@ -208,9 +208,9 @@ export class LearnCurves {
     const { t } = this.hooks;
     const values = plot.lines.map(({ run }) => {
       const at = this.at(run, step);
-      const label = learnLabel(t, run);
+      const label = runLabel(t, run);
       if (plot.name !== "loss") return t("plot_value", { label, value: this.text(plot, run, at) });
-      const number = (name) => learnLoss(t, at < 0 ? null : run.latest(name, at));
+      const number = (name) => lossText(t, at < 0 ? null : run.latest(name, at));
       return t("plot_loss", { label, train: number("loss"), unseen: number("validation_loss") });
     });
     return t("plot_spoken", { name: t(plot.name), step: step ?? 0, values: values.join("; ") });
@@ -230,7 +230,7 @@ export class LearnCurves {
     const lines = [t("step", { step: Math.round(step).toLocaleString("en") })];
     for (const run of this.runs) {
       if (!run.frames.length) continue;
-      lines.push(t("plot_value", { label: learnLabel(t, run), value: this.text(plot, run, run.frameAt(step)) }));
+      lines.push(t("plot_value", { label: runLabel(t, run), value: this.text(plot, run, run.frameAt(step)) }));
     }
     tooltip.show(lines, event.clientX, event.clientY);
   }

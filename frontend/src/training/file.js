@@ -5,10 +5,10 @@ import { PlainView, plainComponent } from "../host/plain_view.js";
 // A file from a person's machine, as the trigger "file" {name, data in base64}: the app's address for uploads stays
 // closed. data = {label, accept, big, texts}.
 
-const LEARN_LARGEST_FILE = 16000000; // bytes; the same as in learning_ask.py
+const LARGEST_FILE = 16000000; // bytes; the same as in learning_ask.py
 
 // The bytes of a data: address, which browsers make of a file far faster than JavaScript could.
-function learnBase64(file) {
+function toBase64(file) {
   return new Promise((resolve, reject) => {
     const reader = new FileReader();
     reader.addEventListener("load", () => resolve(String(reader.result).split(",")[1] || ""));
@@ -46,15 +46,15 @@ class TrainingFile extends PlainView {
     const [file] = this.input.files;
     if (!file) return;
     const { name } = file;
-    if (file.size > LEARN_LARGEST_FILE) {
+    if (file.size > LARGEST_FILE) {
       const size = (file.size / 1e6).toFixed(1);
-      this.say("file_large", { name, size, most: LEARN_LARGEST_FILE / 1e6 }, true);
+      this.say("file_large", { name, size, most: LARGEST_FILE / 1e6 }, true);
       this.input.value = "";
       return;
     }
     this.say("file_reading", { name });
     try {
-      this.component.setTriggerValue("file", { name, data: await learnBase64(file) });
+      this.component.setTriggerValue("file", { name, data: await toBase64(file) });
       this.say("");
     } catch {
       this.say("file_failed", { name }, true);

@@ -7,7 +7,11 @@ import { HeadPlot, hatchCell } from "../heads/head.js";
 // handful of pixels put into one small picture and enlarged.
 
 // Every head of one kind: layers down, heads across.
-export class LearnGrid {
+export class FrameGrid {
+  /** @type {any} */ height;
+  /** @type {any} */ run;
+  /** @type {Theme} */ theme;
+  /** @type {any} */ width;
   // hooks: {t, choose(kind, layer, head), hover(kind, layer, head, row, column, event), unhover(), chosen(kind),
   // refresh(grid)}
   constructor(kind, hooks) {
@@ -81,7 +85,7 @@ export class LearnGrid {
     const pixels = new Uint32Array(this.image.data.buffer);
     for (const rect of this.rects) {
       rect.tile.bytes = run.matrix(index, this.kind, rect.layer, rect.head);
-      paintTile(pixels, this.image.width, rect, about.rows, about.columns, this.table, this.masked, learnStrength);
+      paintTile(pixels, this.image.width, rect, about.rows, about.columns, this.table, this.masked, strengthOf);
     }
     this.mosaic.getContext("2d").putImageData(this.image, 0, 0);
     context.imageSmoothingEnabled = false;
@@ -203,19 +207,19 @@ export class LearnGrid {
   }
 }
 
-function learnStrength(byte) {
+function strengthOf(byte) {
   return byte;
 }
 
 // One head with its tokens: as in the explorer, but a frame redraws its cells alone, from bytes.
-export class LearnHead extends HeadPlot {
+export class FrameHead extends HeadPlot {
   constructor(kind, hooks) {
     super(kind, hooks);
     this.cells = document.createElement("canvas");
     this.over = document.createElement("canvas");
   }
 
-  // view: of `learnView`. Lays out labels, lattice and mask.
+  // view: of `viewOf`. Lays out labels, lattice and mask.
   setView(view, theme, options) {
     Object.assign(this, { view, theme, options, state: { threshold: 0 } });
     if (this.hover && (this.hover[0] >= view.queries || this.hover[1] >= view.keys)) this.hover = null;
@@ -304,7 +308,7 @@ export class LearnHead extends HeadPlot {
 }
 
 // What the plots draw of one head of a run. rows: "predicted" or "fed", the labels of decoder rows.
-export function learnView(run, kind, layer, head, rows) {
+export function viewOf(run, kind, layer, head, rows) {
   const { opening } = run;
   const about = run.kinds[kind];
   const row = kind === "encoder_self" ? "source" : rows === "fed" ? "target_in" : "target_out";

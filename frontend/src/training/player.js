@@ -1,16 +1,16 @@
 // Which frame of a run is shown when. Frames arrive in handfuls; they are played out evenly over the time until the
 // next handful is likely to come, so that the heads move many times a second. Nothing between two frames is made up.
 
-const LEARN_FIRST_SPAN = 400; // milliseconds between answers before any two were seen
-const LEARN_SPANS = [120, 1500];
-const LEARN_PLAY = 80; // milliseconds a frame when the training is played from its start
-const LEARN_CALM = { live: 1000, play: 500 }; // milliseconds a frame for people who want less motion
+const FIRST_SPAN = 400; // milliseconds between answers before any two were seen
+const SPANS = [120, 1500];
+const PLAY = 80; // milliseconds a frame when the training is played from its start
+const CALM = { live: 1000, play: 500 }; // milliseconds a frame for people who want less motion
 
-export class LearnPlayer {
+export class Player {
   // calm: whether motion is to be reduced
   constructor(calm) {
     this.calm = calm;
-    this.span = LEARN_FIRST_SPAN;
+    this.span = FIRST_SPAN;
     this.reset();
   }
 
@@ -26,7 +26,7 @@ export class LearnPlayer {
   arrived(last, now) {
     if (last <= this.until) return;
     if (this.arrival !== null) {
-      const [low, high] = LEARN_SPANS;
+      const [low, high] = SPANS;
       const span = Math.min(high, Math.max(low, now - this.arrival));
       this.span += (span - this.span) * 0.3;
     }
@@ -37,7 +37,7 @@ export class LearnPlayer {
   }
 
   live(now) {
-    if (this.calm()) return now - (this.shownAt || 0) >= LEARN_CALM.live ? this.until : this.from;
+    if (this.calm()) return now - (this.shownAt || 0) >= CALM.live ? this.until : this.from;
     const share = Math.min(1, Math.max(0, (now - this.began) / this.span));
     return Math.min(this.until, Math.floor(this.from + (this.until - this.from) * share + 1e-9));
   }
@@ -69,7 +69,7 @@ export class LearnPlayer {
     }
     // The time of a frame of the browser may lie before the click that began it.
     const passed = Math.max(0, now - this.began);
-    const index = this.start + Math.floor(passed / (this.calm() ? LEARN_CALM.play : LEARN_PLAY));
+    const index = this.start + Math.floor(passed / (this.calm() ? CALM.play : PLAY));
     if (index < this.until) return index;
     this.goLive(now);
     return this.until;

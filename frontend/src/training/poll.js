@@ -4,10 +4,13 @@
 // same component takes the place of an older one that it has not seen yet. A lost ask is asked again; a command must
 // not get lost, so nothing is sent behind it before a pack with its number has come.
 
-const LEARN_PAUSE = 200; // milliseconds between an answer and the next ask
-const LEARN_PATIENCE = 3000; // milliseconds after which no answer comes any more
+const PAUSE = 200; // milliseconds between an answer and the next ask
+const PATIENCE = 3000; // milliseconds after which no answer comes any more
 
-export class LearnAsker {
+export class Poller {
+  /** @type {any} */ have;
+  /** @type {any} */ send;
+  /** @type {any} */ wanted;
   // send(name, value); wanted(): whether there is something to ask for; have(): of the store
   constructor({ send, wanted, have }) {
     Object.assign(this, { send, wanted, have });
@@ -45,7 +48,7 @@ export class LearnAsker {
     this.timer = setTimeout(() => {
       this.inFlight = null;
       this.next();
-    }, LEARN_PATIENCE);
+    }, PATIENCE);
     this.send(name, { ...value, have: this.have(), n: this.number });
   }
 
@@ -57,6 +60,6 @@ export class LearnAsker {
     clearTimeout(this.timer);
     if (this.stopped) return;
     if (this.commands.length || (atOnce && this.wanted())) this.next();
-    else if (this.wanted()) this.timer = setTimeout(() => this.next(), LEARN_PAUSE);
+    else if (this.wanted()) this.timer = setTimeout(() => this.next(), PAUSE);
   }
 }

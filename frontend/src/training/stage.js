@@ -1,18 +1,23 @@
 import { el } from "../core/dom.js";
 import { KINDS, makeRamp, rampGradient } from "../core/colour.js";
 import { strongestInRow } from "../core/matrix.js";
-import { LearnGrid, LearnHead, learnView } from "./heads.js";
-import { learnLabel } from "./words.js";
-import { learnSwatch } from "./status.js";
+import { FrameGrid, FrameHead, viewOf } from "./heads.js";
+import { runLabel } from "./words.js";
+import { runSwatch } from "./status.js";
 
 // The heads of the chosen run, one of them enlarged, and the same head in every run.
-export class LearnStage {
+export class HeadStage {
+  /** @type {any} */ index;
+  /** @type {any} */ room;
+  /** @type {any} */ run;
+  /** @type {any} */ store;
+  /** @type {Theme} */ theme;
   // hooks: {t, tooltip, memory: {kind, place, rows}, now() -> {run, index, step}, redraw(), say(text)}
   constructor(hooks) {
     this.hooks = hooks;
     const { t } = hooks;
     hooks.memory.rows ??= "predicted";
-    this.grid = Object.fromEntries(KINDS.map((kind) => [kind, new LearnGrid(kind, this.gridHooks())]));
+    this.grid = Object.fromEntries(KINDS.map((kind) => [kind, new FrameGrid(kind, this.gridHooks())]));
     this.names = Object.fromEntries(KINDS.map((kind) => [kind, el("h3", { "data-kind": kind }, t("kind_" + kind))]));
     this.buttons = ["all", ...KINDS].map((kind) =>
       el(
@@ -84,7 +89,7 @@ export class LearnStage {
   head(kind, testid, named = () => true) {
     const { hooks } = this;
     const { t } = hooks;
-    const plot = new LearnHead(kind, {
+    const plot = new FrameHead(kind, {
       t,
       axis: (side, direction) =>
         named() ? t(direction === "row" ? "row_axis" : "column_axis", { name: t("axis_" + side) }) : "",
@@ -148,7 +153,7 @@ export class LearnStage {
   layout(store, run, theme, room) {
     this.unhover();
     Object.assign(this, { store, run, theme, room });
-    const { t, memory } = this.hooks;
+    const { memory } = this.hooks;
     const kinds = this.shownKinds();
     for (const button of this.buttons) button.setAttribute("aria-pressed", String(button.dataset.kind === memory.kind));
     this.buttons[2].textContent = this.kindName(run, "decoder_self");
@@ -218,7 +223,7 @@ export class LearnStage {
     const width = Math.floor(this.plot.clientWidth);
     const above = this.plot.offsetTop - this.one.offsetTop;
     const height = room.narrow ? Math.min(460 * room.unit, width * 1.1) : room.high - above - 34 * room.unit;
-    const view = learnView(run, kind, layer, head, memory.rows);
+    const view = viewOf(run, kind, layer, head, memory.rows);
     const cell = this.cell && this.cell[0] < view.queries && this.cell[1] < view.keys ? this.cell : null;
     this.enlarged.setView(view, theme, { width, height: Math.max(200 * room.unit, height), cell, label: "" });
   }
@@ -238,9 +243,9 @@ export class LearnStage {
       const before = known.find((one) => one.run === run && one.plot.kind === kind);
       const plot = before ? before.plot : this.head(kind, "training-same-head", () => !this.room.narrow);
       const name = before ? before.name : el("span");
-      const view = learnView(run, kind, layer, head, memory.rows);
+      const view = viewOf(run, kind, layer, head, memory.rows);
       const box = { class: "learn-same-one", "data-run": run.id };
-      const made = () => el("div", box, el("h3", null, learnSwatch(run.slot), name), plot.canvas);
+      const made = () => el("div", box, el("h3", null, runSwatch(run.slot), name), plot.canvas);
       return { run, plot, name, view, element: before ? before.element : made() };
     });
     this.sameBox.style.setProperty("--runs", this.others.length);
@@ -291,7 +296,7 @@ export class LearnStage {
 
   frameSame({ run, plot, name }, step, speak) {
     const { t } = this.hooks;
-    const label = learnLabel(t, run);
+    const label = runLabel(t, run);
     if (!run.frames.length) {
       name.textContent = t("same_none", { label });
       return;
@@ -328,7 +333,7 @@ export class LearnStage {
   hoverTile(kind, layer, head, row, column, event) {
     const { run, hooks } = this;
     if (this.index < 0) return;
-    const view = learnView(run, kind, layer, head, hooks.memory.rows);
+    const view = viewOf(run, kind, layer, head, hooks.memory.rows);
     const title = hooks.t("title_kind", { kind: this.kindName(run, kind), layer: layer + 1, head: head + 1 });
     this.tell(() => {
       view.bytes = run.matrix(this.index, kind, layer, head);

@@ -1,12 +1,12 @@
 import { el, svgEl } from "../core/dom.js";
-import { learnLabel, learnNumbers, learnStage } from "./words.js";
+import { runLabel, numberTexts, stageText } from "./words.js";
 
 // How each run stands, and what can be done with it: one card a run.
 
-const LEARN_SAID = 250; // milliseconds between two changes of the numbers of a card: faster ones cannot be read
+const STATUS_TEXTS = 250; // milliseconds between two changes of the numbers of a card: faster ones cannot be read
 
 // A mark of its own shape for each run, beside a dash and a colour of its own.
-export function learnMark(slot, x, y, r) {
+export function runMark(slot, x, y, r) {
   const look = { class: "learn-mark", "data-slot": slot };
   if (slot === 0) return svgEl("circle", { ...look, cx: x, cy: y, r });
   if (slot === 3) {
@@ -17,21 +17,21 @@ export function learnMark(slot, x, y, r) {
   return svgEl("rect", { ...look, x: x - 0.9 * r, y: y - 0.9 * r, width: 1.8 * r, height: 1.8 * r, transform: turn });
 }
 
-export function learnSwatch(slot) {
+export function runSwatch(slot) {
   const line = svgEl("path", { class: "learn-line", "data-slot": slot, d: "M0 7H34" });
   const look = { class: "learn-swatch", viewBox: "0 0 34 14", "aria-hidden": "true", "data-slot": slot };
-  return svgEl("svg", look, line, learnMark(slot, 17, 7, 4.5));
+  return svgEl("svg", look, line, runMark(slot, 17, 7, 4.5));
 }
 
 // What can be done with a run now, in this order.
-export function learnCommands(about) {
+export function commandsFor(about) {
   if (about.stage === "training") return ["pause", "stop"];
   if (about.stage === "paused") return ["go", "stop"];
   if (about.stage === "waiting" || about.stage === "starting") return ["stop"];
   return about.openable ? ["open", "again", "remove"] : ["again", "remove"];
 }
 
-class LearnCard {
+class RunCard {
   constructor(run, hooks) {
     this.run = run;
     this.hooks = hooks;
@@ -40,7 +40,7 @@ class LearnCard {
     this.name = el(
       "button",
       { type: "button", class: "learn-card-name", "aria-pressed": "false", click: () => hooks.chooseRun(run.id) },
-      learnSwatch(run.slot),
+      runSwatch(run.slot),
       this.label,
     );
     this.buttons = el("div", { class: "learn-card-buttons" });
@@ -60,7 +60,7 @@ class LearnCard {
   draw(chosen, waiting, now) {
     const { t } = this.hooks;
     const { about } = this.run;
-    const label = learnLabel(t, this.run);
+    const label = runLabel(t, this.run);
     this.label.textContent = label;
     this.name.setAttribute("aria-label", t("run_choose", { label }));
     this.name.title = label;
@@ -68,10 +68,10 @@ class LearnCard {
     this.element.toggleAttribute("data-chosen", chosen);
     this.bar.style.width = `${(100 * Math.min(1, about.step / Math.max(1, about.steps))).toFixed(2)}%`;
     const moved = about.stage !== this.element.dataset.stage;
-    if (moved || now - this.said >= LEARN_SAID) {
+    if (moved || now - this.said >= STATUS_TEXTS) {
       this.said = now;
-      this.stage.textContent = learnStage(t, this.run, waiting);
-      this.numbers.textContent = learnNumbers(t, this.run);
+      this.stage.textContent = stageText(t, this.run, waiting);
+      this.numbers.textContent = numberTexts(t, this.run);
     }
     this.element.dataset.stage = about.stage;
     this.drawButtons(label);
@@ -80,7 +80,7 @@ class LearnCard {
   drawButtons(label) {
     const { t } = this.hooks;
     const { about } = this.run;
-    const names = learnCommands(about);
+    const names = commandsFor(about);
     const key = names.join() + about.seed + label;
     if (key === this.key) return;
     this.key = key;
@@ -112,7 +112,7 @@ class LearnCard {
   }
 }
 
-export class LearnStatus {
+export class StatusCards {
   constructor(hooks) {
     this.hooks = hooks;
     this.cards = [];
@@ -123,9 +123,7 @@ export class LearnStatus {
     const ids = store.runs.map((run) => run.id).join();
     if (ids !== this.ids) {
       this.ids = ids;
-      this.cards = store.runs.map(
-        (run) => this.cards.find((card) => card.run === run) || new LearnCard(run, this.hooks),
-      );
+      this.cards = store.runs.map((run) => this.cards.find((card) => card.run === run) || new RunCard(run, this.hooks));
       this.element.replaceChildren(...this.cards.map((card) => card.element));
       this.element.dataset.runs = this.cards.length;
     }

@@ -1,10 +1,10 @@
 // What the browser knows of runs while they train: every frame that it was given, in order, and how each run stands.
 
-const LEARN_ACTIVE = ["waiting", "starting", "training", "paused"];
-const LEARN_WINDOW = 8000; // milliseconds over which speed is measured
-export const LEARN_SLOTS = 4; // looks of runs: a colour, a dash and a mark each
+const ACTIVE = ["waiting", "starting", "training", "paused"];
+const WINDOW = 8000; // milliseconds over which speed is measured
+export const SLOTS = 4; // looks of runs: a colour, a dash and a mark each
 
-export class LearnStore {
+export class RunStore {
   constructor() {
     this.runs = [];
     this.more = {};
@@ -32,7 +32,7 @@ export class LearnStore {
     const before = this.runs;
     this.more = header.more || {};
     const found = { grown: [], number: header.number || 0 };
-    this.runs = header.runs.map((about) => before.find((run) => run.id === about.id) || new LearnRun(about.id));
+    this.runs = header.runs.map((about) => before.find((run) => run.id === about.id) || new Run(about.id));
     for (const run of this.runs) if (run.slot < 0) run.slot = this.freeSlot();
     header.runs.forEach((about, i) => {
       if (this.runs[i].take(about, array, now)) found.grown.push(about.id);
@@ -43,12 +43,12 @@ export class LearnStore {
   // A run keeps its look when others are removed.
   freeSlot() {
     const used = this.runs.map((run) => run.slot);
-    for (let slot = 0; slot < LEARN_SLOTS; slot++) if (!used.includes(slot)) return slot;
-    return this.runs.length % LEARN_SLOTS;
+    for (let slot = 0; slot < SLOTS; slot++) if (!used.includes(slot)) return slot;
+    return this.runs.length % SLOTS;
   }
 }
 
-export class LearnRun {
+export class Run {
   constructor(id) {
     this.id = id;
     this.slot = -1;
@@ -62,7 +62,7 @@ export class LearnRun {
   }
 
   get active() {
-    return LEARN_ACTIVE.includes(this.about.stage);
+    return ACTIVE.includes(this.about.stage);
   }
 
   get last() {
@@ -156,7 +156,7 @@ export class LearnRun {
     }
     if (this.pace.length && this.pace[this.pace.length - 1][1] === about.step) return;
     this.pace.push([now, about.step]);
-    while (this.pace.length > 2 && now - this.pace[0][0] > LEARN_WINDOW) this.pace.shift();
+    while (this.pace.length > 2 && now - this.pace[0][0] > WINDOW) this.pace.shift();
   }
 
   get speed() {

@@ -1,13 +1,13 @@
 import { el, printable } from "../core/dom.js";
-import { learnSwatch } from "./status.js";
-import { learnLabel, learnLetters } from "./words.js";
+import { runSwatch } from "./status.js";
+import { runLabel, lettersOf } from "./words.js";
 
 // What a run writes at the step that is shown, letter by letter, and what was predicted beside what happened.
 
 // A text as people read it, wrong letters marked by more than a colour. Returns the element, how many are wrong, and of
 // how many: of those that are missing or too many as well.
-function learnWritten(t, written, right) {
-  const letters = learnLetters(written, right);
+function writtenText(t, written, right) {
+  const letters = lettersOf(written, right);
   const wrong = letters.filter((one) => one.state !== "right").length;
   const shown = letters.map(({ letter, state }) =>
     state === "right"
@@ -20,7 +20,7 @@ function learnWritten(t, written, right) {
   return { element: el("span", { class: "learn-letters", dir: "auto" }, ...parts), wrong, letters: letters.length };
 }
 
-export class LearnPredictions {
+export class PredictionTable {
   constructor(t) {
     this.t = t;
     this.title = el("h2", null, el("span", null, t("predictions")), " ", el("small", null));
@@ -45,17 +45,17 @@ export class LearnPredictions {
     const frame = run && run.frames[index];
     this.element.hidden = !frame;
     if (!frame) return;
-    this.title.lastChild.textContent = t("predictions_hint", { label: learnLabel(t, run), step });
+    this.title.lastChild.textContent = t("predictions_hint", { label: runLabel(t, run), step });
     const { shown } = run.opening;
     const beside = store.runs.filter((one) => one !== run && one.frames.length && one.shownKey === run.shownKey);
-    const key = [run, ...beside].map((one) => one.id + learnLabel(t, one)).join();
+    const key = [run, ...beside].map((one) => one.id + runLabel(t, one)).join();
     if (this.key !== key) {
       this.key = key;
       this.rows = [];
       this.predicted = null;
       this.element.dataset.beside = beside.length;
       const names = ["column_input", "column_answer", "column_output", "column_verdict"];
-      const others = beside.map((one) => el("th", { scope: "col" }, learnSwatch(one.slot), " ", learnLabel(t, one)));
+      const others = beside.map((one) => el("th", { scope: "col" }, runSwatch(one.slot), " ", runLabel(t, one)));
       this.head.replaceChildren(...names.map((name) => el("th", { scope: "col" }, t(name))), ...others);
       this.body.replaceChildren(...shown.map((pair, i) => this.row(pair, i, beside)));
     }
@@ -72,7 +72,7 @@ export class LearnPredictions {
     const { t } = this;
     if (cell.written === written) return;
     cell.written = written;
-    const { element, wrong, letters } = learnWritten(t, written, target);
+    const { element, wrong, letters } = writtenText(t, written, target);
     const sign = wrong ? "✗ " : "✓ ";
     cell.verdict.textContent = cell.words ? sign + (wrong ? t("wrong", { wrong, letters }) : t("right")) : sign;
     cell.verdict.className = wrong ? "hs-bad" : "hs-ok";
@@ -88,7 +88,7 @@ export class LearnPredictions {
       words,
       written: null,
     });
-    const cells = [cell(t("column_output"), true), ...beside.map((one) => cell(learnLabel(t, one), false))];
+    const cells = [cell(t("column_output"), true), ...beside.map((one) => cell(runLabel(t, one), false))];
     this.rows.push({ target, cells });
     const name = el("th", { scope: "row" }, el("span", { class: "learn-letters", dir: "auto" }, source));
     if (i === 0) name.append(" ", el("small", null, t("row_example")));
@@ -121,7 +121,7 @@ export class LearnPredictions {
   }
 }
 
-export class LearnFindings {
+export class FindingTable {
   constructor(t) {
     this.t = t;
     this.body = el("tbody");
@@ -154,7 +154,7 @@ export class LearnFindings {
         return el(
           "tr",
           { "data-verdict": one.verdict },
-          el("th", { scope: "row" }, run ? learnSwatch(run.slot) : null, el("span", { dir: "auto" }, one.title)),
+          el("th", { scope: "row" }, run ? runSwatch(run.slot) : null, el("span", { dir: "auto" }, one.title)),
           cell("finding_predicts", one.predicts, section ? " " : null, section),
           cell("finding_happened", one.happened),
           cell("finding_verdict", verdict),

@@ -1,8 +1,8 @@
 import { el } from "../core/dom.js";
-import { learnLabel } from "./words.js";
+import { runLabel } from "./words.js";
 
 // The slider over all recorded steps of the chosen run, play and live.
-export class LearnTime {
+export class Timeline {
   // hooks: {t, goTo(index), play(), live()}
   constructor(hooks) {
     this.hooks = hooks;
@@ -62,6 +62,6 @@ export class LearnTime {
     this.run = run;
     this.number.textContent = text;
     this.slider.setAttribute("aria-valuetext", text);
-    this.slider.setAttribute("aria-label", t("slider", { label: run ? learnLabel(t, run) : "" }));
+    this.slider.setAttribute("aria-label", t("slider", { label: run ? runLabel(t, run) : "" }));
   }
 }

@@ -4,48 +4,54 @@ import { readPack } from "../core/pack.js";
 import { makeTexts } from "../core/texts.js";
 import { readTheme } from "../core/colour.js";
 import { TRAINING_TEXTS } from "./texts.js";
-import { LearnStore } from "./store.js";
-import { LearnPlayer } from "./player.js";
-import { LearnAsker } from "./poll.js";
-import { LearnStatus } from "./status.js";
-import { LearnCurves } from "./curves.js";
-import { LearnStage } from "./stage.js";
-import { LearnTime } from "./timeline.js";
-import { LearnPredictions, LearnFindings } from "./tables.js";
-import { learnLabel, learnPercent, learnStage } from "./words.js";
+import { RunStore } from "./store.js";
+import { Player } from "./player.js";
+import { Poller } from "./poll.js";
+import { StatusCards } from "./status.js";
+import { Curves } from "./curves.js";
+import { HeadStage } from "./stage.js";
+import { Timeline } from "./timeline.js";
+import { PredictionTable, FindingTable } from "./tables.js";
+import { runLabel, percentText, stageText } from "./words.js";
 
 // What the page has beneath, too: the first of the links to a run's model on other pages.
-function learnOpen(id) {
-  const link = document.querySelector(`.st-key-hs-after-${CSS.escape(id)} [data-testid="stPageLink"] a`);
+function openLink(id) {
+  const selector = `.st-key-hs-after-${CSS.escape(id)} [data-testid="stPageLink"] a`;
+  const link = /** @type {HTMLElement | null} */ (document.querySelector(selector));
   if (link) link.click();
 }
 
 // Runs while they train. Every frame that was recorded is kept here, so that time is the browser's own: the slider, the
 // heads, the curves' cursor and the predictions follow without the server, which is asked for new frames alone.
 
-const LEARN_NARROW = 820;
-const LEARN_PLACE = { kind: "cross", layer: Infinity, head: 0 }; // of the last layer, where alignment shows first
-const LEARN_HIGHEST = 760; // pixels at ordinary text: in a higher window the predictions come into sight
-const LEARN_SPOKEN = 5000; // milliseconds between two things said
-const LEARN_SETTLES = 250; // milliseconds
-const LEARN_LABELS = 1000; // milliseconds between two descriptions of the pictures while they move
+const NARROW = 820;
+const SCROLL_MARGIN = { kind: "cross", layer: Infinity, head: 0 }; // of the last layer, where alignment shows first
+const HIGHEST = 760; // pixels at ordinary text: in a higher window the predictions come into sight
+const SPOKEN = 5000; // milliseconds between two things said
+const SETTLES = 250; // milliseconds
+const LABELS = 1000; // milliseconds between two descriptions of the pictures while they move
 
 export class TrainingView {
+  /** @type {any} */ took;
   // send(name, value): a trigger of the component
   constructor(parent, send) {
     const all = (window.__headscopeMemory ??= {});
-    this.memory = all.training ??= { store: new LearnStore(), kind: "all", place: LEARN_PLACE };
+    this.memory = all.training ??= { store: new RunStore(), kind: "all", place: SCROLL_MARGIN };
     this.store = this.memory.store;
     this.calm = window.matchMedia("(prefers-reduced-motion: reduce)");
-    this.player = new LearnPlayer(() => this.calm.matches);
+    this.player = new Player(() => this.calm.matches);
     this.shown = 0;
     this.spokenAt = this.labelledAt = -Infinity;
     this.element = el("section", { class: "hs learn", "data-testid": "training" });
     this.element.training = this; // for tests and stopwatches
     parent.append(this.element);
-    this.look = followLook(this.element, () => this.retheme(), () => this.schedule());
+    this.look = followLook(
+      this.element,
+      () => this.retheme(),
+      () => this.schedule(),
+    );
     const { store } = this;
-    this.asker = new LearnAsker({
+    this.asker = new Poller({
       send: (name, value) => send(name, value),
       wanted: () => store.active || store.lacks,
       have: () => store.have(),
@@ -108,7 +114,7 @@ export class TrainingView {
       memory: this.memory,
       chooseRun: (id) => this.chooseRun(id),
       command: (id, what) => this.asker.command(id, what),
-      open: learnOpen,
+      open: openLink,
       goToStep: (step) => this.run && this.run.frames.length && this.goTo(this.run.frameAt(step)),
       goTo: (index) => this.goTo(index),
       play: () => this.play(),
@@ -117,12 +123,12 @@ export class TrainingView {
       say: (text) => (this.spoken.textContent = text),
       now: () => ({ run: this.run, index: this.shown, step: this.stepText(this.run, this.shown) }),
     };
-    this.status = new LearnStatus(hooks);
-    this.time = new LearnTime(hooks);
-    this.curves = new LearnCurves(hooks);
-    this.stage = new LearnStage(hooks);
-    this.predictions = new LearnPredictions(t);
-    this.findings = new LearnFindings(t);
+    this.status = new StatusCards(hooks);
+    this.time = new Timeline(hooks);
+    this.curves = new Curves(hooks);
+    this.stage = new HeadStage(hooks);
+    this.predictions = new PredictionTable(t);
+    this.findings = new FindingTable(t);
     this.nothing = el("p", { class: "hs-empty" }, t("nothing"));
     this.spoken = el("div", { class: "hs-spoken", "aria-live": "polite", role: "status" });
     this.work = el("div", { class: "learn-work" }, this.curves.element, this.stage.grids, this.stage.one);
@@ -185,7 +191,7 @@ export class TrainingView {
     this.shown = Math.max(0, Math.min(run.last, index));
     this.drawFrame(performance.now());
     clearTimeout(this.settling); // descriptions wait until nobody drags
-    this.settling = setTimeout(() => this.drawFrame(performance.now(), true), LEARN_SETTLES);
+    this.settling = setTimeout(() => this.drawFrame(performance.now(), true), SETTLES);
     return undefined;
   }
 
@@ -251,7 +257,7 @@ export class TrainingView {
     this.theme = readTheme(element);
     element.dataset.theme = this.theme.dark ? "dark" : "light";
     element.dataset.kind = this.memory.kind;
-    this.narrow = element.clientWidth < LEARN_NARROW * (this.big ? 1.1 : 1);
+    this.narrow = element.clientWidth < NARROW * (this.big ? 1.1 : 1);
     element.classList.toggle("learn-narrow", this.narrow);
     this.nothing.hidden = runs.length > 0;
     for (const part of [this.status.element, this.time.element, this.work, this.under]) part.hidden = !runs.length;
@@ -271,7 +277,7 @@ export class TrainingView {
     const unit = this.theme.size / 15;
     const { host } = this.element.getRootNode();
     const above = Math.min(documentTop(host || this.element), window.innerHeight * 0.4) + this.work.offsetTop;
-    const left = Math.min(LEARN_HIGHEST * unit, window.innerHeight - above - 14);
+    const left = Math.min(HIGHEST * unit, window.innerHeight - above - 14);
     const high = this.narrow ? 560 * unit : Math.max(430 * unit, left);
     const head = 46 * unit; // of a plot: its title, its unit and its values
     return { high, unit, narrow: this.narrow, plot: Math.max(96 * unit, this.narrow ? 150 * unit : high / 3 - head) };
@@ -283,7 +289,7 @@ export class TrainingView {
     if (!this.theme || !store.runs.length) return;
     const began = performance.now();
     const index = run && run.frames.length ? Math.min(shown, run.last) : -1;
-    const speak = settled || now - this.labelledAt > LEARN_LABELS;
+    const speak = settled || now - this.labelledAt > LABELS;
     if (speak) this.labelledAt = now;
     this.status.draw(store, run, now);
     this.time.draw(run, index, this.player.mode);
@@ -300,7 +306,7 @@ export class TrainingView {
   speakUp(now, index) {
     const { run, t } = this;
     if (index < 0 || this.player.mode !== "live") return;
-    const wait = this.spokenAt + LEARN_SPOKEN - now;
+    const wait = this.spokenAt + SPOKEN - now;
     if (wait > 0) {
       this.speaking ??= setTimeout(() => {
         this.speaking = null;
@@ -309,10 +315,10 @@ export class TrainingView {
       return;
     }
     const values = {
-      label: learnLabel(t, run),
-      stage: learnStage(t, run, this.store.more.waiting),
-      exact: learnPercent(t, run.latest("exact", index)),
-      forced: learnPercent(t, run.latest("forced", index)),
+      label: runLabel(t, run),
+      stage: stageText(t, run, this.store.more.waiting),
+      exact: percentText(t, run.latest("exact", index)),
+      forced: percentText(t, run.latest("forced", index)),
     };
     const text = t("spoken", values);
     if (text === this.spoken.textContent) return;

@@ -1,38 +1,38 @@
 // Runs and their numbers in words. t: of makeTexts.
 
-export function learnLabel(t, run) {
+export function runLabel(t, run) {
   return run.about.label || t("run_unnamed", { n: run.slot + 1 });
 }
 
 // Shares as people read them; 99.6 % is not all of them.
-export function learnPercent(t, share) {
+export function percentText(t, share) {
   if (typeof share !== "number") return t("none");
   const value = 100 * share;
   const whole = Math.abs(value - Math.round(value)) < 0.05;
   return t("percent", { n: whole ? Math.round(value) : value.toFixed(1) });
 }
 
-export function learnLoss(t, value) {
+export function lossText(t, value) {
   if (typeof value !== "number") return t("none");
   return value < 0.0995 ? value.toFixed(4) : value.toFixed(value < 9.995 ? 3 : 1);
 }
 
-function learnCount(value) {
+function countText(value) {
   return Math.round(value).toLocaleString("en");
 }
 
-export function learnTime(t, seconds) {
+export function timeText(t, seconds) {
   const whole = Math.max(1, Math.round(seconds));
   if (whole < 100) return t("seconds", { n: whole });
   return t("minutes", { m: Math.floor(whole / 60), s: whole % 60 });
 }
 
 // Where a run stands, in a few words.
-export function learnStage(t, run, waiting) {
+export function stageText(t, run, waiting) {
   const { stage, reason, place, error, limit } = run.about;
   // The newest frame may be ahead of what the last pack said of its step.
   const step = Math.max(run.about.step, run.frames.length ? run.frames[run.last].step : 0);
-  const values = { step: learnCount(step), steps: learnCount(run.about.steps), limit: learnCount(limit), error };
+  const values = { step: countText(step), steps: countText(run.about.steps), limit: countText(limit), error };
   if (stage === "waiting") {
     if (place === 1 && !(waiting > 1)) return t("stage_next");
     const named = t(place >= 1 && place <= 3 ? "place_" + place : "place_n", { n: place });
@@ -45,24 +45,24 @@ export function learnStage(t, run, waiting) {
 }
 
 // The numbers beside it: speed, time left and the limit, which is said beforehand.
-export function learnNumbers(t, run) {
+export function numberTexts(t, run) {
   const { stage, seconds } = run.about;
-  const limit = learnCount(run.about.limit);
+  const limit = countText(run.about.limit);
   if (stage === "waiting" || stage === "starting") return t("limit_then", { limit });
   if (stage === "failed") return "";
-  if (stage === "done") return t("took", { seconds: seconds < 99.5 ? seconds.toFixed(1) : learnCount(seconds) });
+  if (stage === "done") return t("took", { seconds: seconds < 99.5 ? seconds.toFixed(1) : countText(seconds) });
   if (stage === "paused" && run.about.pause_left) {
-    return [t("pause_left", { left: learnTime(t, run.about.pause_left) }), t("limit", { limit })].join(" · ");
+    return [t("pause_left", { left: timeText(t, run.about.pause_left) }), t("limit", { limit })].join(" · ");
   }
   if (stage === "paused" || !run.speed) return t("limit", { limit });
   const { speed, left } = run;
-  const parts = [t("speed", { speed: speed < 9.95 ? speed.toFixed(1) : learnCount(speed) })];
-  parts.push(left < 1 ? t("left_soon") : t("left", { left: learnTime(t, left) }), t("limit", { limit }));
+  const parts = [t("speed", { speed: speed < 9.95 ? speed.toFixed(1) : countText(speed) })];
+  parts.push(left < 1 ? t("left_soon") : t("left", { left: timeText(t, left) }), t("limit", { limit }));
   return parts.join(" · ");
 }
 
 // Letter by letter: what was written beside what is right. [{letter, state: "right" | "wrong" | "missing"}]
-export function learnLetters(written, right) {
+export function lettersOf(written, right) {
   const [mine, theirs] = [Array.from(written), Array.from(right)];
   return Array.from({ length: Math.max(mine.length, theirs.length) }, (_, i) => {
     if (i >= mine.length) return { letter: theirs[i], state: "missing" };

@@ -2,19 +2,19 @@ import { el, svgEl } from "../core/dom.js";
 import { makeRamp, rampGradient, cssColour, inkOn } from "../core/colour.js";
 import { formatWeight, formatScore } from "../core/format.js";
 import { WHY_TEXTS } from "./texts.js";
-import { whyNumber, whyCount, whyRich, whyPath, whySvg, whyMark, whyKeys, whyHistogram } from "./plots.js";
+import { numberText, countText, richText, linePath, plotSvg, pointMark, legend, histogram } from "./plots.js";
 import { PlainView, plainComponent } from "../host/plain_view.js";
 
 // Why scores are divided by sqrt(d_k): one slider over d_k redraws histogram, softmax and curves in the browser; below,
 // the variances of the model's own q and k. The numbers come from transformer/analysis/scaling.py.
 
-const WHY_WAYS = ["scaled", "unscaled", "additive"];
-const WHY_MEASURES = ["entropy", "largest", "room"];
-const WHY_QUANTITIES = ["query", "key", "product"];
-const WHY_OCTAVE = 5; // depths to an octave, a page of the slider's keys
-const WHY_MANY = 10; // heads; more do not fit beside each other
+const WAYS = ["scaled", "unscaled", "additive"];
+const MEASURES = ["entropy", "largest", "room"];
+const QUANTITIES = ["query", "key", "product"];
+const OCTAVE = 5; // depths to an octave, a page of the slider's keys
+const MANY = 10; // heads; more do not fit beside each other
 
-class WhyView extends PlainView {
+class View extends PlainView {
   constructor(parent) {
     super(parent, "why", WHY_TEXTS);
     this.quantity = this.memory.quantity || "product";
@@ -32,7 +32,7 @@ class WhyView extends PlainView {
 
   term(name, definition) {
     const { keys, rows } = this.data;
-    const values = { keys, rows, n: whyCount(rows * keys) };
+    const values = { keys, rows, n: countText(rows * keys) };
     const text = this.t(definition, values);
     const term = el("span", { class: "why-term", tabindex: 0, "aria-description": text }, this.t(name, values));
     return this.hint(term, () => [text]);
@@ -62,7 +62,9 @@ class WhyView extends PlainView {
       keydown: (event) => this.onKey(event),
     });
     const mark = (d, name, text) => el("span", { class: name, style: `--at: ${this.place(d)}` }, text);
-    const marks = depths.filter((d) => Number.isInteger(Math.log2(d) / 2)).map((d) => mark(d, "why-tick", whyCount(d)));
+    const marks = depths
+      .filter((d) => Number.isInteger(Math.log2(d) / 2))
+      .map((d) => mark(d, "why-tick", countText(d)));
     marks[marks.length - 1].classList.add("why-last");
     this.own = mark(d_k, "why-here", "");
     const track = el("div", { class: "why-track" }, ...marks, this.own, this.slider);
@@ -71,22 +73,22 @@ class WhyView extends PlainView {
       this.drawRandom();
     };
     this.hold = el("input", { type: "checkbox", "data-testid": "why-hold", checked: memory.hold, change: hold });
-    const text = this.t("hold", { d: whyCount(last) });
-    const held = el("label", { class: "why-hold" }, this.hold, el("span", {}, ...whyRich(text)));
+    const text = this.t("hold", { d: countText(last) });
+    const held = el("label", { class: "why-hold" }, this.hold, el("span", {}, ...richText(text)));
     this.plots = { histogram: this.plot("histogram"), row: this.plot("row") };
-    for (const name of WHY_MEASURES) this.plots[name] = this.plot(name);
+    for (const name of MEASURES) this.plots[name] = this.plot(name);
     this.plots.histogram.head.append(held);
     this.sentence = el("p", { class: "why-sentence", "data-testid": "why-sentence" });
     this.tables = el("div", { class: "why-tables" });
     this.legend = el("p", { class: "why-legend", "data-testid": "why-legend" });
     this.ownPlot = this.plot("product");
     this.quantities = el("div", { class: "hs-seg", role: "group", "aria-label": this.t("quantity") });
-    for (const name of WHY_QUANTITIES) {
+    for (const name of QUANTITIES) {
       const choose = () => {
         this.quantity = memory.quantity = name;
         this.drawOwn();
       };
-      const button = el("button", { type: "button", "data-quantity": name, click: choose }, ...whyRich(this.t(name)));
+      const button = el("button", { type: "button", "data-quantity": name, click: choose }, ...richText(this.t(name)));
       this.quantities.append(this.hint(button, () => [this.t(name + "_term")]));
     }
     return [
@@ -94,8 +96,8 @@ class WhyView extends PlainView {
       el("div", { class: "why-slide" }, this.number, track),
       this.sentence,
       el("div", { class: "why-two" }, this.plots.histogram.figure, this.plots.row.figure),
-      el("div", { class: "why-three" }, ...WHY_MEASURES.map((name) => this.plots[name].figure)),
-      el("p", { class: "why-note" }, ...whyRich(this.t("additive_note"))),
+      el("div", { class: "why-three" }, ...MEASURES.map((name) => this.plots[name].figure)),
+      el("p", { class: "why-note" }, ...richText(this.t("additive_note"))),
       el("h2", {}, this.t("own"), el("small", {}, this.t("own_hint"))),
       el("div", { class: "why-choice" }, this.quantities, this.legend),
       el("div", { class: "why-own" }, this.tables, this.ownPlot.figure),
@@ -123,7 +125,7 @@ class WhyView extends PlainView {
   // From depth to depth: a step of the slider itself is too fine to reach the next.
   onKey(event) {
     const one = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 };
-    const more = { PageUp: WHY_OCTAVE, PageDown: -WHY_OCTAVE, Home: -Infinity, End: Infinity };
+    const more = { PageUp: OCTAVE, PageDown: -OCTAVE, Home: -Infinity, End: Infinity };
     const step = one[event.key] || more[event.key];
     if (!step || event.altKey || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
@@ -132,7 +134,7 @@ class WhyView extends PlainView {
 
   paint() {
     this.em = this.theme.size;
-    this.own.textContent = this.t("this_model", { d: whyCount(this.data.d_k) });
+    this.own.textContent = this.t("this_model", { d: countText(this.data.d_k) });
     this.own.style.setProperty("--at", this.place(this.data.d_k));
     this.drawRandom();
     this.drawOwn();
@@ -140,44 +142,44 @@ class WhyView extends PlainView {
 
   drawRandom() {
     const { data, at } = this;
-    const d = whyCount(data.depths[at]);
-    const values = (name) => Object.fromEntries(WHY_WAYS.map((way, i) => [way, formatWeight(data[name][i][at])]));
-    this.number.replaceChildren(...whyRich(this.t("depth", { d })));
+    const d = countText(data.depths[at]);
+    const values = (name) => Object.fromEntries(WAYS.map((way, i) => [way, formatWeight(data[name][i][at])]));
+    this.number.replaceChildren(...richText(this.t("depth", { d })));
     this.slider.value = Math.log2(data.depths[at]).toFixed(3);
     this.slider.setAttribute("aria-valuetext", this.t("depth", { d }));
     const share = Math.round((100 * data.room[1][at]) / data.room[0][at]);
     const summary = this.t("summary", { d, keys: data.keys, rows: data.rows, share, ...values("largest") });
-    this.sentence.replaceChildren(...whyRich(summary));
+    this.sentence.replaceChildren(...richText(summary));
     this.tooltip.hide(); // what it stood beside is drawn anew
     this.drawHistogram(d);
     this.drawRow(d);
-    for (const name of WHY_MEASURES) {
+    for (const name of MEASURES) {
       const spoken = { name: this.t(name, { keys: data.keys }), d, ...values(name) };
       this.drawCurve(name, this.t("curve_spoken", spoken));
       const entry = (way) => [way, false, this.t("key_value", { way: this.t(way), value: values(name)[way] })];
-      whyKeys(this.plots[name].keys, WHY_WAYS.map(entry), this.t("key_at", { d }));
+      legend(this.plots[name].keys, WAYS.map(entry), this.t("key_at", { d }));
     }
   }
 
   drawHistogram(d) {
     const { data, at, plots } = this;
     const depth = data.depths[at];
-    const variance = whyNumber(data.variance[at]);
-    const scaled = whyNumber(data.scaled[at]);
+    const variance = numberText(data.variance[at]);
+    const scaled = numberText(data.scaled[at]);
     const bins = data.histogram[at];
     const normal = 1 / Math.sqrt(2 * Math.PI);
     const peak = Math.max(normal, ...bins);
     const sd = Math.sqrt(depth);
     const axis = data.limit * Math.sqrt(this.hold.checked ? data.depths[data.depths.length - 1] : depth);
-    const label = this.t("histogram_label", { n: whyCount(data.rows * data.keys), d, variance, scaled });
+    const label = this.t("histogram_label", { n: countText(data.rows * data.keys), d, variance, scaled });
     const area = { bins, limit: data.limit, peak };
     const areas = [
       { ...area, unit: sd, way: "unscaled" },
       { ...area, unit: 1, way: "scaled" },
     ];
     const { box, keys } = plots.histogram;
-    box.replaceChildren(whyHistogram(box.clientWidth, this.em, label, axis, sd, normal / peak, areas));
-    whyKeys(keys, [
+    box.replaceChildren(histogram(box.clientWidth, this.em, label, axis, sd, normal / peak, areas));
+    legend(keys, [
       ["unscaled", true, this.t("key_unscaled", { variance, d })],
       ["scaled", true, this.t("key_scaled", { variance: scaled })],
       ["normal", false, this.t("key_normal")],
@@ -188,12 +190,12 @@ class WhyView extends PlainView {
     const { data, at, em } = this;
     const { box, keys } = this.plots.row;
     const rows = data.weights.map((depths) => depths[at]);
-    const largest = Object.fromEntries(WHY_WAYS.map((way, i) => [way, formatWeight(Math.max(...rows[i]))]));
+    const largest = Object.fromEntries(WAYS.map((way, i) => [way, formatWeight(Math.max(...rows[i]))]));
     const width = box.clientWidth;
     const height = Math.round(13 * em);
     const base = height - 1.5 * em;
     const y = (weight) => base - weight * (base - 0.8 * em);
-    const svg = whySvg(width, height, this.t("row_label", { keys: data.keys, d, ...largest }));
+    const svg = plotSvg(width, height, this.t("row_label", { keys: data.keys, d, ...largest }));
     this.drawScale(svg, 0, width, y);
     const left = 2.1 * em;
     const step = (width - left) / data.keys;
@@ -202,7 +204,7 @@ class WhyView extends PlainView {
       const x = left + key * step;
       const group = svgEl("g", { class: "why-group" });
       group.append(svgEl("rect", { class: "why-hit", x, y: 0, width: step, height: base }));
-      WHY_WAYS.forEach((way, i) => {
+      WAYS.forEach((way, i) => {
         const top = y(rows[i][key]);
         const place = { x: x + step * 0.11 + i * (bar + 1), y: top, width: bar - 1, height: base - top };
         group.append(svgEl("rect", { class: "why-bar", "data-way": way, ...place }));
@@ -214,13 +216,13 @@ class WhyView extends PlainView {
           score: formatScore(data.scores[i][at][key]),
           weight: formatWeight(rows[i][key], true),
         });
-      svg.append(this.hint(group, () => [this.t("key_number", { n: key + 1 }), ...WHY_WAYS.map(line)]));
+      svg.append(this.hint(group, () => [this.t("key_number", { n: key + 1 }), ...WAYS.map(line)]));
     }
     svg.append(svgEl("text", { x: 0, y: base + 1.15 * em }, this.t("key_axis")));
     svg.append(svgEl("path", { class: "why-axis", d: `M${left} ${base}H${width}` }));
     box.replaceChildren(svg);
     const entry = (way) => [way, true, this.t("key_value", { way: this.t(way), value: largest[way] })];
-    whyKeys(keys, WHY_WAYS.map(entry), this.t("key_row"));
+    legend(keys, WAYS.map(entry), this.t("key_row"));
   }
 
   // Lines at 0, 0.5 and 1 from `left` to `right`, with their numbers.
@@ -243,28 +245,28 @@ class WhyView extends PlainView {
     const y = (value) => base - value * (base - 1.7 * em);
     const last = Math.log2(data.depths[data.depths.length - 1]);
     const x = (d) => left + (Math.min(last, Math.log2(d)) / last) * (right - left);
-    const svg = whySvg(width, height, label);
+    const svg = plotSvg(width, height, label);
     this.drawScale(svg, 0, right, y);
     const stride = right - left < 13 * em ? 5 : 2; // 1, 32, 1,024 where 1, 4, 16 ... would touch
     for (let power = 0; power <= last; power += stride) {
       const place = x(2 ** power);
       svg.append(svgEl("path", { class: "why-axis", d: `M${place} ${base}v4` }));
-      svg.append(svgEl("text", { x: place, y: base + 1.15 * em, "text-anchor": "middle" }, whyCount(2 ** power)));
+      svg.append(svgEl("text", { x: place, y: base + 1.15 * em, "text-anchor": "middle" }, countText(2 ** power)));
     }
     const here = x(data.d_k);
     svg.append(svgEl("path", { class: "why-own-line", d: `M${here} ${y(1)}V${base}` }));
     const anchor = here > (left + right) / 2 ? "end" : here < left + 3 * em ? "start" : "middle";
-    const text = this.t("this_model", { d: whyCount(data.d_k) });
+    const text = this.t("this_model", { d: countText(data.d_k) });
     svg.append(svgEl("text", { x: here, y: y(1) - 0.6 * em, "text-anchor": anchor }, text));
     const now = x(data.depths[at]);
     svg.append(svgEl("path", { class: "why-now", d: `M${now} ${y(1)}V${base}` }));
-    const labels = WHY_WAYS.map((way, i) => {
+    const labels = WAYS.map((way, i) => {
       const values = data[name][i];
       const points = values.map((value, j) => [x(data.depths[j]), y(value)]);
-      svg.append(whyPath(points, { class: "why-line", "data-way": way }));
+      svg.append(linePath(points, { class: "why-line", "data-way": way }));
       return { way, value: values[at], y: y(values[values.length - 1]) + 0.3 * em };
     });
-    for (const { way, value } of labels) svg.append(whyMark(way, now, y(value), 0.27 * em));
+    for (const { way, value } of labels) svg.append(pointMark(way, now, y(value), 0.27 * em));
     // Names stand where their lines end, pushed apart where two would touch.
     labels.sort((a, b) => a.y - b.y);
     labels.forEach((one, i) => i && (one.y = Math.max(one.y, labels[i - 1].y + 1.15 * em)));
@@ -284,14 +286,17 @@ class WhyView extends PlainView {
     const top = Math.max(1, ...seen);
     const ramps = this.data.own.map((own) => makeRamp(this.theme, own.kind));
     this.tables.replaceChildren(...this.data.own.map((own, i) => this.ownTable(own, ramps[i], Math.log1p(top))));
-    this.element.toggleAttribute("data-many", this.data.own.some((own) => own.query[0].length > WHY_MANY));
+    this.element.toggleAttribute(
+      "data-many",
+      this.data.own.some((own) => own.query[0].length > MANY),
+    );
     for (const scroll of this.tables.querySelectorAll(".why-scroll"))
       scroll.toggleAttribute("data-cut", scroll.scrollWidth > scroll.clientWidth + 1);
     const stripe = (ramp) => el("span", { class: "why-ramp", style: `background: ${rampGradient(ramp, 1, 0)}` });
     this.legend.replaceChildren(
       this.t("legend"),
       el("span", { class: "why-ramps", "aria-hidden": "true" }, ...ramps.map(stripe)),
-      this.t("legend_scale", { high: whyNumber(top) }),
+      this.t("legend_scale", { high: numberText(top) }),
     );
     this.choose(this.chosen);
   }
@@ -319,9 +324,9 @@ class WhyView extends PlainView {
       if (values[next.layer] && next.head >= 0 && next.head < heads) this.choose({ kind: own.kind, ...next }, true);
     });
     const products = own.product.flat().filter((value) => value !== null);
-    const [low, high] = [Math.min(...products), Math.max(...products)].map(whyNumber);
+    const [low, high] = [Math.min(...products), Math.max(...products)].map(numberText);
     const unit = this.t("unit", { n: own.unit, total: layers * heads });
-    const spread = products.length ? whyRich(this.t("spread", { low, high })) : [];
+    const spread = products.length ? richText(this.t("spread", { low, high })) : [];
     return el(
       "div",
       { "data-testid": `why-own-${own.kind}` },
@@ -340,17 +345,17 @@ class WhyView extends PlainView {
       {
         type: "button",
         style: `background: ${cssColour(colour)}; color: ${inkOn(colour)}`,
-        "aria-label": this.t("head_cell", { ...place, name: this.t(this.quantity), value: whyNumber(value) }),
+        "aria-label": this.t("head_cell", { ...place, name: this.t(this.quantity), value: numberText(value) }),
         "data-cell": `${own.kind}-${layer}-${head}`,
         click: () => this.choose({ kind: own.kind, layer, head }),
       },
-      whyNumber(value),
+      numberText(value),
     );
-    const line = (name) => this.t("head_line", { name: this.t(name), value: whyNumber(own[name][layer][head]) });
+    const line = (name) => this.t("head_line", { name: this.t(name), value: numberText(own[name][layer][head]) });
     return this.hint(cell, () => [
       this.t("head", { kind: this.t("kind_" + own.kind), ...place }),
-      ...WHY_QUANTITIES.map(line),
-      this.t("head_mean", { value: whyNumber(own.mean[layer][head]) }),
+      ...QUANTITIES.map(line),
+      this.t("head_mean", { value: numberText(own.mean[layer][head]) }),
     ]);
   }
 
@@ -372,17 +377,17 @@ class WhyView extends PlainView {
     const { box, keys, head: title } = this.ownPlot;
     const [bins, limit, product] = [own.histogram, own.limit, own.product].map((value) => value[layer][head]);
     const sd = Math.sqrt(data.d_k);
-    const d = whyCount(data.d_k);
-    const variance = product === null ? whyNumber(null) : whyNumber(product * data.d_k);
+    const d = countText(data.d_k);
+    const variance = product === null ? numberText(null) : numberText(product * data.d_k);
     const label = this.t("own_label", { layer: layer + 1, head: head + 1, variance, d });
     const area = { bins, limit, unit: sd, peak: Math.max(...bins) || 1, way: kind };
     title.textContent = this.t("head", { kind: this.t("kind_" + kind), layer: layer + 1, head: head + 1 });
-    box.replaceChildren(whyHistogram(box.clientWidth, em, label, limit * sd, sd, 1, [area]));
-    whyKeys(keys, [
-      [kind, true, this.t("key_own", { variance, times: whyNumber(product), d })],
+    box.replaceChildren(histogram(box.clientWidth, em, label, limit * sd, sd, 1, [area]));
+    legend(keys, [
+      [kind, true, this.t("key_own", { variance, times: numberText(product), d })],
       ["normal", false, this.t("key_normal_own", { d })],
     ]);
   }
 }
 
-export default plainComponent(WhyView);
+export default plainComponent(View);

@@ -1,24 +1,24 @@
 import { stepsOf } from "../walk.js";
-import { AttentionSheet, ATTENTION_PALE } from "./parts.js";
-import { attentionSplitBoard, attentionTileBoard, attentionConcatBoard } from "./heads.js";
-import { attentionHeadBoard } from "./head.js";
+import { AttentionSheet, PALE } from "./parts.js";
+import { splitBoard, tileBoard, concatBoard } from "./heads.js";
+import { headBoard } from "./head.js";
 
 // The boards of an attention sub-layer (sections 3.1 and 3.2): where every matrix of a step stands. A product C = A B is
 // drawn with A at the left, B on top and C in the corner: a row of A and a column of B meet in their cell of C.
 
-const ATTENTION_BOARDS = {
-  x: (sheet) => (sheet.pre ? attentionNormBoard(sheet) : attentionProjectBoard(sheet)),
-  project: attentionProjectBoard,
-  split: attentionSplitBoard,
-  concat: attentionConcatBoard,
-  output: attentionOutputBoard,
-  add: attentionSumBoard,
-  norm: (sheet) => (sheet.pre || !sheet.residual ? attentionNormBoard(sheet) : attentionSumBoard(sheet)),
+const BOARDS = {
+  x: (sheet) => (sheet.pre ? normBoard(sheet) : projectBoard(sheet)),
+  project: projectBoard,
+  split: splitBoard,
+  concat: concatBoard,
+  output: outputBoard,
+  add: sumBoard,
+  norm: (sheet) => (sheet.pre || !sheet.residual ? normBoard(sheet) : sumBoard(sheet)),
 };
 
 export function attentionBoard(ctx) {
   const sheet = new AttentionSheet(ctx);
-  const board = ATTENTION_BOARDS[ctx.state.step] || (sheet.near ? attentionHeadBoard : attentionTileBoard);
+  const board = BOARDS[ctx.state.step] || (sheet.near ? headBoard : tileBoard);
   board(sheet);
   return sheet.items;
 }
@@ -36,16 +36,16 @@ export function attentionBoardHeight(ctx) {
   return Math.ceil(tallest + unit);
 }
 
-const ATTENTION_ASIDE = 48; // units of width from which what is made of x and of memory stand beside each other
+const ASIDE = 48; // units of width from which what is made of x and of memory stand beside each other
 // The columns of memory are counted apart from those of x: neither lights the other. Before the colon is what is shown.
-const ATTENTION_OF_MEMORY = "d_model:memory";
+const OF_MEMORY = "d_model:memory";
 
-const attentionInput = (sheet) => (sheet.pre ? "LN(x)" : "x");
+const inputBoard = (sheet) => (sheet.pre ? "LN(x)" : "x");
 
 // -- products with the weights ----------------------------------------------------------------------------------------
 
 // Heights of what stands in blocks beside each other, in a room of that height.
-function attentionProductSizes(sheet, blocks, height) {
+function productSizes(sheet, blocks, height) {
   const { u, line } = sheet;
   const rows = Math.max(...blocks.map((block) => block.side.n));
   const bias = 0.75 * u;
@@ -59,7 +59,7 @@ function attentionProductSizes(sheet, blocks, height) {
 }
 
 // One operand at the left, one or more on top, their products in the corners. coming: only outlines of the latter two.
-function attentionProduct(sheet, block, { x, y, sizes, coming = false }) {
+function drawProduct(sheet, block, { x, y, sizes, coming = false }) {
   const { u, line } = sheet;
   const { side, left, products, a, tops, gap } = block;
   const { top, bias, row } = sizes;
@@ -76,7 +76,10 @@ function attentionProduct(sheet, block, { x, y, sizes, coming = false }) {
   products.forEach((one, i) => {
     const { head = null, ramp, axis: colAxis, group, from } = one;
     const at = xs + a + gap + i * (wide + gap);
-    const [above, corner] = [{ x: at, y: y + line, w: wide, h: top }, { x: at, y: yRows, w: wide, h }];
+    const [above, corner] = [
+      { x: at, y: y + line, w: wide, h: top },
+      { x: at, y: yRows, w: wide, h },
+    ];
     const [weight, key] = [sheet.key(one.weight, head), sheet.key(one.role, head)];
     const [weightShape, shape] = [[one.rows, one.cols], one.off || [side.n, one.cols]];
     if (coming) {
@@ -103,7 +106,7 @@ function attentionProduct(sheet, block, { x, y, sizes, coming = false }) {
 }
 
 // x W^Q, x W^K, x W^V; in cross-attention the latter two of the encoder's output.
-function attentionProjectBoard(sheet) {
+function projectBoard(sheet) {
   const { u, cross, near, head, slim, d, dk, dh, heads, area } = sheet;
   const product = (letter, role, width, ramp) => ({
     role,
@@ -124,8 +127,8 @@ function attentionProjectBoard(sheet) {
   const queries = product("Q", "queries", dk, sheet.q.side);
   const others = [product("K", "keys", dk, sheet.k.side), product("V", "values", dh, sheet.k.side)];
   const role = sheet.pre ? "normed" : "x";
-  const left = { role, matrix: "queries", name: attentionInput(sheet), ramp: sheet.q.side, axis: "d_model" };
-  const memory = { role: "memory", matrix: "memory", name: "memory", ramp: sheet.k.side, axis: ATTENTION_OF_MEMORY };
+  const left = { role, matrix: "queries", name: inputBoard(sheet), ramp: sheet.q.side, axis: "d_model" };
+  const memory = { role: "memory", matrix: "memory", name: "memory", ramp: sheet.k.side, axis: OF_MEMORY };
   const blocks = cross
     ? [
         { side: sheet.q, left, products: [queries] },
@@ -133,7 +136,7 @@ function attentionProjectBoard(sheet) {
       ]
     : [{ side: sheet.q, left, products: [queries, ...others] }];
   // Beside each other where there is room, else below each other.
-  const aside = cross && !slim && area.w >= ATTENTION_ASIDE * u;
+  const aside = cross && !slim && area.w >= ASIDE * u;
   const tops = near ? 0.62 : 1; // one head's part of the weights is narrower than all of them
   const gap = slim ? 0.5 * u : 1.4 * u;
   const label = sheet.tw + sheet.pad;
@@ -147,25 +150,25 @@ function attentionProjectBoard(sheet) {
   const coming = sheet.state.step === "x";
   const room = area.h;
   if (aside || !cross) {
-    const sizes = attentionProductSizes(sheet, blocks, room);
+    const sizes = productSizes(sheet, blocks, room);
     const y = sheet.top(sizes.height);
     let { x } = area;
     for (const block of blocks) {
-      attentionProduct(sheet, block, { x, y, sizes, coming });
+      drawProduct(sheet, block, { x, y, sizes, coming });
       x += label + block.a + block.products.length * (block.a * tops + gap) + between;
     }
     return;
   }
   const apart = 1.1 * u;
-  const sizes = blocks.map((block) => attentionProductSizes(sheet, [block], (room - apart) / 2));
+  const sizes = blocks.map((block) => productSizes(sheet, [block], (room - apart) / 2));
   let y = sheet.top(sizes[0].height + sizes[1].height + apart);
   blocks.forEach((block, i) => {
-    attentionProduct(sheet, block, { x: area.x, y, sizes: sizes[i], coming });
+    drawProduct(sheet, block, { x: area.x, y, sizes: sizes[i], coming });
     y += sizes[i].height + apart;
   });
 }
 
-function attentionOutputBoard(sheet) {
+function outputBoard(sheet) {
   const { u, d, dh, heads, near, head, area } = sheet;
   const gap = sheet.slim ? 0.7 * u : 1.8 * u;
   const product = {
@@ -183,9 +186,9 @@ function attentionOutputBoard(sheet) {
   const left = { role: "concat", name: "Concat", ramp: sheet.own, axis: "head·d_head" };
   const a = Math.min((sheet.w0 - gap) / 2, Math.max(24 * u, area.h * 0.66));
   const block = { side: sheet.q, left, products: [product], a, tops: 1, gap };
-  const sizes = attentionProductSizes(sheet, [block], area.h);
+  const sizes = productSizes(sheet, [block], area.h);
   const spare = Math.max(0, sheet.w0 - 2 * a - gap);
-  const at = attentionProduct(sheet, block, { x: area.x + spare / 2, y: sheet.top(sizes.height), sizes });
+  const at = drawProduct(sheet, block, { x: area.x + spare / 2, y: sheet.top(sizes.height), sizes });
   if (!near) return;
   // A head's columns of the concatenation meet its rows of W^O, and those alone.
   const part = { w: a / heads, h: at.top / heads };
@@ -196,13 +199,13 @@ function attentionOutputBoard(sheet) {
 // -- residual and LayerNorm -------------------------------------------------------------------------------------------
 
 // x + update = sum and, with post-norm, LayerNorm of it.
-function attentionSumBoard(sheet) {
+function sumBoard(sheet) {
   const { u, slim, line, q, post, w0, area, d } = sheet;
   const norm = sheet.state.step === "norm";
-  const stats = attentionStats(sheet);
+  const stats = drawStatistics(sheet);
   const four = !slim && post && w0 >= 48 * u; // all in one line: nothing moves from adding to LayerNorm
-  if (norm && !four) return attentionNormBoard(sheet);
-  const names = attentionSumNames(sheet);
+  if (norm && !four) return normBoard(sheet);
+  const names = sumNames(sheet);
   const terms = [
     { role: "x", name: "x", ramp: q.side },
     { role: "update", name: "MultiHead", ramp: sheet.own, sign: "+" },
@@ -227,7 +230,7 @@ function attentionSumBoard(sheet) {
     const key = sheet.key(role);
     const shift = slim && sign ? 1.6 * u : 0;
     const last = i === 2;
-    const alpha = norm && !last ? ATTENTION_PALE : 1;
+    const alpha = norm && !last ? PALE : 1;
     const room = slim ? 0 : last ? (four ? stats.sign * 0.7 : 0) : gap * 0.8;
     sheet.title(key, name, [q.n, d], { x: at.x + shift, y: at.y - line, w: w + room - shift, alpha });
     const parent = last ? [sheet.key("update")] : role === "update" ? [sheet.key("W_o"), sheet.key("concat")] : [];
@@ -241,31 +244,31 @@ function attentionSumBoard(sheet) {
   if (!four) return;
   const sum = place(2);
   const leaves = { ...sum, x: sum.x + w + stats.room };
-  if (norm) attentionNormed(sheet, "sum", "leaves", sum, leaves);
+  if (norm) normedKey(sheet, "sum", "leaves", sum, leaves);
   else sheet.coming(sheet.key("leaves"), leaves, names.leaves, [q.n, d]);
 }
 
 // Of what leaves the sub-layer before LayerNorm and behind it.
-function attentionSumNames({ residual }) {
+function sumNames({ residual }) {
   const sum = residual ? "x + MultiHead" : "MultiHead";
   return { sum, leaves: [`LayerNorm(${sum})`, "LayerNorm"] };
 }
 
 // Widths around mean and deviation; above: room for gamma and beta.
-function attentionStats({ u, slim }) {
+function drawStatistics({ u, slim }) {
   const [wide, sign, strip] = slim ? [1.6 * u, 0.4 * u, 0.9 * u] : [3.2 * u, 1.7 * u, 0.9 * u];
   return { wide, sign, strip, room: 2 * wide + (slim ? 2 : 3) * sign, above: 2 * (strip + 0.35 * u) };
 }
 
 // LayerNorm alone: of the sum (of the update where nothing is added), or with pre-norm of x before anything else.
-function attentionNormBoard(sheet) {
+function normBoard(sheet) {
   const { u, slim, line, q, pre, residual, area, d } = sheet;
   const [from, to] = pre ? ["x", "normed"] : [residual ? "sum" : "update", "leaves"];
-  const stats = attentionStats(sheet);
+  const stats = drawStatistics(sheet);
   const memory = pre && sheet.cross ? sheet.k : null; // comes in too, and is drawn where nothing else will be
   const count = slim ? 2 : 1;
   const between = slim ? u : 0;
-  const below = memory && (slim || area.w < ATTENTION_ASIDE * u);
+  const below = memory && (slim || area.w < ASIDE * u);
   const fixed = count * line + stats.above + between + (below ? u + line : 0);
   const rows = below ? count * q.n + memory.n : Math.max(count * q.n, memory ? memory.n : 0);
   const row = Math.min(sheet.cap, sheet.most / 2 / q.n, (area.h - fixed) / rows);
@@ -280,7 +283,7 @@ function attentionNormBoard(sheet) {
   const coming = sheet.state.step === "x";
   sheet.rowTokens(q, first.y, h);
   if (slim) sheet.rowTokens(q, second.y, h);
-  const name = pre ? "x" : attentionSumNames(sheet).sum;
+  const name = pre ? "x" : sumNames(sheet).sum;
   sheet.title(sheet.key(from), name, [q.n, d], { x: first.x, y: first.y - line, w });
   const pick = coming && { matrix: "queries" };
   const ramp = from === "update" ? sheet.own : q.side;
@@ -288,29 +291,32 @@ function attentionNormBoard(sheet) {
   sheet.matrix("place." + from, first, { ramp, side: q, colAxis: "d_model", pick, parent });
   if (memory) {
     const at = below ? { ...first, y: second.y + h + u + line } : { ...first, x: second.x + w + apart };
-    attentionMemory(sheet, { ...at, h: row * memory.n }, coming ? 1 : ATTENTION_PALE);
+    drawMemory(sheet, { ...at, h: row * memory.n }, coming ? 1 : PALE);
   }
   if (coming) sheet.coming(sheet.key(to), second, ["LayerNorm(x)", "LN(x)"], [q.n, d]);
-  else attentionNormed(sheet, from, to, first, second);
+  else normedKey(sheet, from, to, first, second);
 }
 
 // The encoder's output, pale where nothing is made of it.
-function attentionMemory(sheet, at, alpha) {
+function drawMemory(sheet, at, alpha) {
   const { k, line, d } = sheet;
   const more = alpha < 1 ? { alpha, group: "aside" } : { pick: { matrix: "memory" } };
   sheet.rowTokens(k, at.y, at.h, { x: at.x - sheet.pad - sheet.tw });
   sheet.title(sheet.key("memory"), "memory", [k.n, d], { x: at.x, y: at.y - line, w: at.w, alpha });
-  sheet.matrix("place.memory", at, { ramp: k.side, side: k, colAxis: ATTENTION_OF_MEMORY, ...more });
+  sheet.matrix("place.memory", at, { ramp: k.side, side: k, colAxis: OF_MEMORY, ...more });
 }
 
 // Mean and deviation of every row, then what is left, times gamma plus beta.
-function attentionNormed(sheet, from, to, first, second) {
+function normedKey(sheet, from, to, first, second) {
   const { u, slim, line, q, d } = sheet;
-  const stats = attentionStats(sheet);
+  const stats = drawStatistics(sheet);
   const parent = [sheet.key(from)];
   const middle = first.y + first.h / 2;
   let x = first.x + first.w;
-  [["mean", "μ", "−"], ["deviation", "σ", "÷"]].forEach(([role, letter, sign]) => {
+  [
+    ["mean", "μ", "−"],
+    ["deviation", "σ", "÷"],
+  ].forEach(([role, letter, sign]) => {
     const at = { ...first, x: x + stats.sign, w: stats.wide };
     const key = sheet.key(role);
     if (!slim) sheet.sign(role, sign, x + stats.sign / 2, middle, { parent });
@@ -319,7 +325,7 @@ function attentionNormed(sheet, from, to, first, second) {
     x = at.x + at.w;
   });
   if (!slim) sheet.sign("norm", "→", x + stats.sign / 2, middle, { parent });
-  const name = to === "normed" ? ["LayerNorm(x)", "LN(x)"] : attentionSumNames(sheet).leaves;
+  const name = to === "normed" ? ["LayerNorm(x)", "LN(x)"] : sumNames(sheet).leaves;
   const key = sheet.key(to);
   sheet.title(key, name, [q.n, d], { x: second.x, y: second.y - line, w: second.w });
   sheet.matrix("place." + to, second, { ramp: q.side, side: q, colAxis: "d_model", pick: true, parent });

@@ -1,17 +1,17 @@
 import { formatFactor } from "../../core/format.js";
-import { ATTENTION_PALE } from "./parts.js";
-import { ATTENTION_MADE, attentionScores } from "./heads.js";
-import { measureClamp } from "../stage/measure.js";
+import { PALE } from "./parts.js";
+import { RESULT_NAMES, scoresOf } from "./heads.js";
+import { clamp } from "../stage/measure.js";
 
 // The boards of one head of attention, large: Q K^T, divided, masked, softmax, times V (equation 1).
 
-export function attentionHeadBoard(sheet) {
+export function headBoard(sheet) {
   const { u, area, line, slim } = sheet;
   const [n, m] = [sheet.q.n, sheet.k.n];
   const gap = slim ? 0.7 * u : 1.5 * u;
   // The operand is as wide at the left as the other is high above.
   const labels = sheet.columnRoom(0.5 * sheet.w0);
-  const strip = measureClamp(Math.min(0.2 * sheet.w0, 0.3 * (area.h - 2 * line)), 3.4 * u, (slim ? 6 : 12) * u);
+  const strip = clamp(Math.min(0.2 * sheet.w0, 0.3 * (area.h - 2 * line)), 3.4 * u, (slim ? 6 : 12) * u);
   const fixed = labels.h + strip + 0.25 * u + line;
   const aside = slim ? labels.over : Math.max(labels.over, 8.5 * u); // at the right, for what the step does and for V
   let wide = Math.min(sheet.w0 - strip - gap - aside, 4.8 * u * m);
@@ -25,36 +25,36 @@ export function attentionHeadBoard(sheet) {
   const at = { x: sheet.x0 + shift + strip + gap, y: yRows, w: wide, h: high };
   const heights = { yTop: yRows - line - 0.25 * u - strip, top: yRows - fixed };
   const plan = { at, shift, strip, gap, labels: sheet.columnRoom(wide), ...heights };
-  if (values) attentionHeadValues(sheet, plan);
-  else attentionHeadScores(sheet, plan);
+  if (values) headValues(sheet, plan);
+  else headScores(sheet, plan);
 }
 
 // The tokens that ask, and what they are.
-function attentionQueries(sheet, { at, shift }) {
+function drawQueries(sheet, { at, shift }) {
   const x = sheet.area.x + shift;
   sheet.rowTokens(sheet.q, at.y, at.h, { x });
   sheet.note("query", sheet.t("attention_query"), { x, y: at.y - sheet.line, w: sheet.tw }, { align: "right" });
 }
 
 // What dot products are multiplied by, with d_k as a letter or a number: as the paper has it, or as a switch made it.
-function attentionFactor({ data, config, head, dk }, root) {
+function factorText({ data, config, head, dk }, root) {
   const factor = data.about?.scale?.[head] ?? (config.scaling === false ? 1 : 1 / Math.sqrt(dk));
   if (Math.abs(factor - 1) < 1e-6) return "";
   return Math.abs(factor * Math.sqrt(dk) - 1) < 1e-4 ? `÷ √${root}` : `× ${formatFactor(factor)}`;
 }
 
-const attentionNames = (sheet) => ["Q", "K", "V", "head"].map((letter) => `${letter}_{${sheet.head + 1}}`);
+const tokenNames = (sheet) => ["Q", "K", "V", "head"].map((letter) => `${letter}_{${sheet.head + 1}}`);
 
 // Q at the left, K^T above, the scores in the corner, and at the right what the step does to all of them.
-function attentionHeadScores(sheet, { at, shift, strip, gap, labels, yTop }) {
+function headScores(sheet, { at, shift, strip, gap, labels, yTop }) {
   const { u, line, head, dk, slim, q, k } = sheet;
   const { step } = sheet.state;
   const x0 = sheet.x0 + shift;
-  const [Q, K] = attentionNames(sheet);
+  const [Q, K] = tokenNames(sheet);
   const [queries, keys] = [sheet.key("queries", head), sheet.key("keys", head)];
-  const alpha = step === "dot" ? 1 : 1.3 * ATTENTION_PALE;
+  const alpha = step === "dot" ? 1 : 1.3 * PALE;
   const more = { head, group: "h" + head, alpha };
-  attentionQueries(sheet, { at, shift });
+  drawQueries(sheet, { at, shift });
   sheet.title(queries, Q, [q.n, dk], { x: x0, y: at.y - line, w: strip + gap * 0.7, alpha });
   sheet.matrix("place.queries", { ...at, x: x0, w: strip }, { ...more, ramp: q.side, side: q, colAxis: "d_k" });
   const corner = { x: x0, w: strip + gap - 0.5 * u, align: "right" };
@@ -65,22 +65,22 @@ function attentionHeadScores(sheet, { at, shift, strip, gap, labels, yTop }) {
   sheet.note("key", sheet.t("attention_key"), { ...corner, y: yTop - 1.55 * u });
   const mask = sheet.t("attention_mask");
   const product = `${Q} ${K}^T`;
-  const scaled = `${product} ${attentionFactor(sheet, "d_k")}`.trim();
+  const scaled = `${product} ${factorText(sheet, "d_k")}`.trim();
   const weights = sheet.t("attention_weights");
   const names = { dot: product, scale: scaled, mask: [`${scaled} ${mask}`, scaled], softmax: weights };
-  const [made, role] = ATTENTION_MADE[step];
+  const [made, role] = RESULT_NAMES[step];
   const room = Math.max(at.w, Math.min(10 * u, sheet.area.x + sheet.area.w - at.x));
   sheet.title(sheet.key(role, head), names[step], [q.n, k.n], { x: at.x, y: at.y - line, w: room });
-  attentionScores(sheet, head, at, { numbers: true, pick: { matrix: made } });
-  const does = { scale: attentionFactor(sheet, dk), mask, softmax: sheet.t("attention_row_sum") }[step];
+  scoresOf(sheet, head, at, { numbers: true, pick: { matrix: made } });
+  const does = { scale: factorText(sheet, dk), mask, softmax: sheet.t("attention_row_sum") }[step];
   const beside = { x: at.x + at.w + gap, y: at.y + at.h / 2 - 0.7 * u, w: 8.5 * u - gap };
   if (does && !slim) sheet.note(step, does, beside, { size: 1.1 });
 }
 
 // Weights at the left, V above at the right, and in the corner what the head hands on.
-function attentionHeadValues(sheet, { at, gap, labels, top }) {
+function headValues(sheet, { at, gap, labels, top }) {
   const { u, line, head, dh, q, k, w0 } = sheet;
-  const [, , V, made] = attentionNames(sheet);
+  const [, , V, made] = tokenNames(sheet);
   const [weights, values, outputs] = ["weights", "values", "head_outputs"].map((role) => sheet.key(role, head));
   // The values' tokens are those above the weights: where there is no room for both they stand once.
   const twice = !sheet.slim;
@@ -94,10 +94,10 @@ function attentionHeadValues(sheet, { at, gap, labels, top }) {
   const yTop = top + line;
   const above = { x, y: yTop, w, h: at.y - line - 0.25 * u - yTop };
   const more = { head, group: "h" + head, colAxis: "d_head", numbers: true };
-  attentionQueries(sheet, { at, shift });
+  drawQueries(sheet, { at, shift });
   sheet.title(weights, sheet.t("attention_weights"), [q.n, k.n], { x: x0, y: at.y - labels.h - line, w: wide });
   sheet.columnTokens(k, { x: x0, y: at.y - labels.h, w: wide, h: labels.h });
-  attentionScores(sheet, head, left, { numbers: true });
+  scoresOf(sheet, head, left, { numbers: true });
   sheet.title(values, V, [k.n, dh], { x, y: top, w });
   if (twice) sheet.rowTokens(k, above.y, above.h, { x: x - sheet.pad - sheet.tw });
   sheet.matrix("place.values", above, { ...more, ramp: k.side, side: k });

@@ -1,10 +1,10 @@
-import { ATTENTION_PALE } from "./parts.js";
-import { measureClamp, measureMath } from "../stage/measure.js";
+import { PALE } from "./parts.js";
+import { clamp, mathWidth } from "../stage/measure.js";
 
 // The boards of attention that show all heads: split into heads, Q K^T to V of every head as tiles, concatenated.
 
 // What a step makes of a head: its name in the pack, and the key it is drawn under. Scores are one thing until softmax.
-export const ATTENTION_MADE = {
+export const RESULT_NAMES = {
   dot: ["dot", "scores"],
   scale: ["scaled", "scores"],
   mask: ["scores", "scores"],
@@ -12,13 +12,13 @@ export const ATTENTION_MADE = {
   values: ["weights", "weights"],
 };
 
-const ATTENTION_LABEL = 2.9; // units of height in which a slanted label still says something
+const LABEL_SPACE = 2.9; // units of height in which a slanted label still says something
 
-const attentionHeads = (sheet) => Array.from({ length: sheet.heads }, (_, head) => head);
+const headsOf = (sheet) => Array.from({ length: sheet.heads }, (_, head) => head);
 
 // One end of the colour scale over all heads. Dot products before and after the division share it: dividing pales them.
 // Masked, they have a scale that shows them well.
-function attentionScoreTop({ data, heads, state }) {
+function scoreTop({ data, heads, state }) {
   const name = state.step === "mask" ? "place.scaled" : "place.dot";
   let top = 0;
   for (let head = 0; head < heads; head++) top = Math.max(top, data.matrix(name, { head })?.top || 0);
@@ -26,22 +26,22 @@ function attentionScoreTop({ data, heads, state }) {
 }
 
 // The scores or weights of a head.
-export function attentionScores(sheet, head, rect, more = {}) {
-  const [name, role] = ATTENTION_MADE[sheet.state.step];
+export function scoresOf(sheet, head, rect, more = {}) {
+  const [name, role] = RESULT_NAMES[sheet.state.step];
   const weights = role === "weights";
   const parent = [sheet.key(weights ? "scores" : "weights", head), sheet.key("keys", head), sheet.headKey(head)];
-  const look = weights ? { top: 1 } : { top: attentionScoreTop(sheet) };
+  const look = weights ? { top: 1 } : { top: scoreTop(sheet) };
   const axes = { side: sheet.q, colAxis: "key", colLabels: sheet.k.labels, group: "h" + head };
   return sheet.matrix("place." + name, rect, { head, role, ...axes, ...look, parent, ...more });
 }
 
 // "head 3", or the number alone, or nothing, as the room is; off: what is said behind it, as far as `most`.
-function attentionHeadLabel(sheet, head, rect, { off = "", most = 0, ...more } = {}) {
+function headLabel(sheet, head, rect, { off = "", most = 0, ...more } = /** @type {any} */ ({})) {
   const { u } = sheet;
   const chosen = head === sheet.head;
   const said = [sheet.t("attention_head", { n: head + 1 }), String(head + 1)];
-  const wide = (one) => measureMath(one, true) * u;
-  const rest = off ? (measureMath(off) + 0.5) * u : 0;
+  const wide = (one) => mathWidth(one, true) * u;
+  const rest = off ? (mathWidth(off) + 0.5) * u : 0;
   const short = wide(said[1]) + rest <= most ? said[1] : undefined;
   const both = said.find((one) => wide(one) + rest <= rect.w) ?? short;
   const text = both ?? said.find((one) => wide(one) <= rect.w);
@@ -57,28 +57,28 @@ function attentionHeadLabel(sheet, head, rect, { off = "", most = 0, ...more } =
 }
 
 // Numbers above narrow columns of heads: every one, or every second, third, ...
-function attentionHeadRow(sheet, y, { x, width, step }) {
+function headRow(sheet, y, { x, width, step }) {
   const { u, heads } = sheet;
-  const one = measureMath(String(heads), true) * u;
+  const one = mathWidth(String(heads), true) * u;
   const every = Math.max(1, Math.ceil((one + 0.3 * u) / step));
   for (let head = 0; head < heads; head += every) {
     const room = Math.max(width, one);
-    const left = measureClamp(x + head * step + (width - room) / 2, sheet.area.x, sheet.area.x + sheet.area.w - room);
-    attentionHeadLabel(sheet, head, { x: left, y, w: room }, { align: "center" });
+    const left = clamp(x + head * step + (width - room) / 2, sheet.area.x, sheet.area.x + sheet.area.w - room);
+    headLabel(sheet, head, { x: left, y, w: room }, { align: "center" });
   }
 }
 
 // Widths of h parts of a row with gaps between them.
-function attentionColumns({ heads, u }, room) {
+function headColumns({ heads, u }, room) {
   const part = room / heads;
-  const gap = heads > 1 ? measureClamp(0.14 * part, 2, 0.9 * u) : 0;
+  const gap = heads > 1 ? clamp(0.14 * part, 2, 0.9 * u) : 0;
   const width = (room - gap * (heads - 1)) / heads;
   return { gap, width, step: width + gap };
 }
 
 // -- split ------------------------------------------------------------------------------------------------------------
 
-export function attentionSplitBoard(sheet) {
+export function splitBoard(sheet) {
   const { u, near, area, line } = sheet;
   const bands = [
     { letter: "Q", role: "queries", side: sheet.q, cols: sheet.dk, axis: "d_k" },
@@ -96,25 +96,25 @@ export function attentionSplitBoard(sheet) {
   for (const band of bands) {
     const h = row * band.side.n;
     sheet.rowTokens(band.side, y + line, h);
-    if (near) attentionSplitOne(sheet, band, y, h);
-    else attentionSplitAll(sheet, band, y, h);
+    if (near) splitOne(sheet, band, y, h);
+    else splitAll(sheet, band, y, h);
     y += line + h + apart;
   }
   if (near) return;
-  const columns = attentionColumns(sheet, sheet.w0);
-  attentionHeadRow(sheet, top + 0.1 * u, { x: sheet.x0, ...columns });
+  const columns = headColumns(sheet, sheet.w0);
+  headRow(sheet, top + 0.1 * u, { x: sheet.x0, ...columns });
   const column = { y: top, w: columns.width, h: y - apart - top };
-  for (const head of attentionHeads(sheet))
+  for (const head of headsOf(sheet))
     sheet.opens(head, { x: sheet.x0 + head * columns.step, ...column }, { stroke: null });
 }
 
-function attentionSplitAll(sheet, { letter, role, side, cols, axis }, y, h) {
-  const { width, step } = attentionColumns(sheet, sheet.w0);
+function splitAll(sheet, { letter, role, side, cols, axis }, y, h) {
+  const { width, step } = headColumns(sheet, sheet.w0);
   const whole = sheet.key(role);
   const band = { x: sheet.x0, y: y + sheet.line, w: sheet.w0, h };
   sheet.title(whole, letter, [sheet.heads, side.n, cols], { x: sheet.x0, y, w: sheet.w0 });
   sheet.unseen(whole + ":band", band);
-  for (const head of attentionHeads(sheet)) {
+  for (const head of headsOf(sheet)) {
     const at = { ...band, x: sheet.x0 + head * step, w: width };
     const more = { ramp: side.side, side, colAxis: axis, group: "h" + head, top: sheet.whole(role) };
     // Down to its band first, then along it: no block crosses one of another matrix.
@@ -125,7 +125,7 @@ function attentionSplitAll(sheet, { letter, role, side, cols, axis }, y, h) {
 }
 
 // One head: all columns at the left, the head's among them framed, and those alone at the right.
-function attentionSplitOne(sheet, { letter, role, side, cols, axis }, y, h) {
+function splitOne(sheet, { letter, role, side, cols, axis }, y, h) {
   const { u, head, heads } = sheet;
   const gap = sheet.slim ? 2 * u : 4 * u;
   const wide = (sheet.w0 - gap) * 0.62;
@@ -148,17 +148,17 @@ function attentionSplitOne(sheet, { letter, role, side, cols, axis }, y, h) {
 
 // The size of a tile if they stand in so many columns. Beside the scores a strip is left for one operand and above them
 // for the other. labels: room for the keys' labels above the first row. null: no room.
-function attentionTileSize(sheet, columns, labels) {
+function tileSize(sheet, columns, labels) {
   const { u, heads, slim, area } = sheet;
   const [n, m] = [sheet.q.n, sheet.k.n];
   const rows = Math.ceil(heads / columns);
-  const gap = measureClamp((0.1 * sheet.w0) / columns, 5, 1.3 * u);
-  const gapY = measureClamp((0.06 * area.h) / rows, 5, slim ? 0.8 * u : 1.1 * u);
+  const gap = clamp((0.1 * sheet.w0) / columns, 5, 1.3 * u);
+  const gapY = clamp((0.06 * area.h) / rows, 5, slim ? 0.8 * u : 1.1 * u);
   const w = (sheet.w0 - labels.over - gap * (columns - 1)) / columns;
   const h = (area.h - labels.h - 6 - gapY * (rows - 1)) / rows;
   const title = w >= 1.5 * u && h >= 4 * u ? 1.45 * u : 0;
-  const strip = measureClamp(0.17 * Math.min(w, h - title), 3, slim ? 1.7 * u : 2.6 * u);
-  const space = measureClamp(0.03 * Math.min(w, h), 2, 0.35 * u);
+  const strip = clamp(0.17 * Math.min(w, h - title), 3, slim ? 1.7 * u : 2.6 * u);
+  const space = clamp(0.03 * Math.min(w, h), 2, 0.35 * u);
   let wide = Math.min(w - strip - space, 3.6 * u * m);
   let high = Math.min(h - title - strip - space, 2.4 * u * n, slim && sheet.natural ? 6.5 * u : Infinity);
   if (wide < 2 || high < 2) return null;
@@ -170,10 +170,10 @@ function attentionTileSize(sheet, columns, labels) {
 }
 
 // The columns of tiles with which the scores are largest; on a phone, where there is height, a few.
-function attentionTileSizes(sheet, labels) {
+function tileSizes(sheet, labels) {
   const { u, heads, slim } = sheet;
   const few = Math.min(heads, heads <= 8 ? 2 : heads <= 18 ? 3 : 4);
-  const narrow = slim && attentionTileSize(sheet, few, labels);
+  const narrow = slim && tileSize(sheet, few, labels);
   if (narrow && narrow.high >= 3 * u) return narrow;
   let best = null;
   // Rather without a gap in the last row, and rather of the shape of the area.
@@ -182,17 +182,16 @@ function attentionTileSizes(sheet, labels) {
     return wide * high * (columns * rows === heads ? 1.15 : 1) * (1 - 0.05 * Math.min(1, Math.abs(off)));
   };
   for (let columns = 1; columns <= heads; columns++) {
-    const size = attentionTileSize(sheet, columns, labels);
+    const size = tileSize(sheet, columns, labels);
     if (size && (!best || worth(size) > worth(best))) best = size;
   }
   return best;
 }
 
-export function attentionTileBoard(sheet) {
+export function tileBoard(sheet) {
   // Where there is little height the labels are cut short, and where there is none left out.
-  const low = Math.max(0.12 * sheet.area.h, ATTENTION_LABEL * sheet.u);
-  const size =
-    attentionTileSizes(sheet, sheet.columnRoom(1, low)) || attentionTileSizes(sheet, { h: 0, over: 0 });
+  const low = Math.max(0.12 * sheet.area.h, LABEL_SPACE * sheet.u);
+  const size = tileSizes(sheet, sheet.columnRoom(1, low)) || tileSizes(sheet, { h: 0, over: 0 });
   if (!size) return;
   const { columns, rows, cell, gapY, labels } = size;
   // What is left over goes between the tiles, up to a limit, and around them.
@@ -201,15 +200,15 @@ export function attentionTileBoard(sheet) {
   const used = columns * cell.w + (columns - 1) * gap;
   const left = sheet.x0 + Math.max(0, sheet.w0 - labels.over - used) / 2;
   const top = sheet.top(labels.h + rows * cell.h + (rows - 1) * gapY + 6) + 3;
-  for (const head of attentionHeads(sheet)) {
+  for (const head of headsOf(sheet)) {
     const [row, column] = [Math.floor(head / columns), head % columns];
     const x = left + column * (cell.w + gap);
     const y = top + labels.h + row * (cell.h + gapY);
     sheet.opens(head, { x: x - 3, y: y - 3, w: cell.w + 6, h: cell.h + 6 });
     const most = Math.min(cell.w + 0.8 * gap, sheet.area.x + sheet.area.w - x);
-    if (size.title) attentionHeadLabel(sheet, head, { x, y, w: cell.w }, { off: sheet.off(head), most });
+    if (size.title) headLabel(sheet, head, { x, y, w: cell.w }, { off: sheet.off(head), most });
     const at = { x, y: y + size.title, size };
-    const tile = sheet.state.step === "values" ? attentionValuesTile : attentionScoresTile;
+    const tile = sheet.state.step === "values" ? valuesTile : scoresTile;
     const inside = tile(sheet, head, at);
     if (column === 0) sheet.rowTokens(sheet.q, inside.y, inside.h, { x: left - sheet.pad - sheet.tw });
     // Above tiles of a few pixels the labels would be those of nothing: there the first tile's speak for all.
@@ -219,26 +218,26 @@ export function attentionTileBoard(sheet) {
 }
 
 // Q at the left, K^T above, and the scores; pale once the product is there.
-function attentionScoresTile(sheet, head, { x, y, size }) {
+function scoresTile(sheet, head, { x, y, size }) {
   const { strip, space, wide, high } = size;
   const at = { x: x + strip + space, y: y + strip + space, w: wide, h: high };
   const more = { head, group: "h" + head, go: { zoom: "head", head }, parent: [sheet.headKey(head)] };
   const [q, k] = [sheet.q, sheet.k];
-  more.alpha = sheet.state.step === "dot" ? 1 : ATTENTION_PALE;
+  more.alpha = sheet.state.step === "dot" ? 1 : PALE;
   const axes = { rowAxis: "d_k", colAxis: "key", colLabels: k.labels };
   sheet.matrix("place.queries", { ...at, x, w: strip }, { ...more, ramp: q.side, side: q, colAxis: "d_k" });
   sheet.matrix("place.keys", { ...at, y, h: strip }, { ...more, transposed: true, ramp: k.side, ...axes });
-  attentionScores(sheet, head, at, { go: more.go });
+  scoresOf(sheet, head, at, { go: more.go });
   return at;
 }
 
 // Weights at the left, V above at the right, and in the corner what the head hands on.
-function attentionValuesTile(sheet, head, { x, y, size }) {
+function valuesTile(sheet, head, { x, y, size }) {
   const { strip, space, wide, high } = size;
   const at = { x, y: y + strip + space, w: wide, h: high };
   const side = { x: x + wide + space, w: strip };
   const more = { head, group: "h" + head, go: { zoom: "head", head }, colAxis: "d_head" };
-  attentionScores(sheet, head, at, { go: more.go });
+  scoresOf(sheet, head, at, { go: more.go });
   const values = { ...more, ramp: sheet.k.side, side: sheet.k, parent: [sheet.headKey(head)] };
   sheet.matrix("place.values", { ...side, y, h: strip }, values);
   const parent = [sheet.key("weights", head), sheet.key("values", head)];
@@ -248,7 +247,7 @@ function attentionValuesTile(sheet, head, { x, y, size }) {
 
 // -- concat -----------------------------------------------------------------------------------------------------------
 
-export function attentionConcatBoard(sheet) {
+export function concatBoard(sheet) {
   const { u, line, q, near, head, heads, dh, area } = sheet;
   const labels = 1.6 * u;
   const apart = 2.4 * u;
@@ -256,7 +255,7 @@ export function attentionConcatBoard(sheet) {
   const row = Math.min(sheet.cap, (0.75 * sheet.most) / q.n, (area.h - fixed) / (2 * q.n));
   const h = row * q.n;
   const top = sheet.top(fixed + 2 * h);
-  const columns = attentionColumns(sheet, sheet.w0);
+  const columns = headColumns(sheet, sheet.w0);
   const { width, step } = columns;
   const wide = width * heads;
   const start = sheet.x0 + (sheet.w0 - wide) / 2;
@@ -264,10 +263,10 @@ export function attentionConcatBoard(sheet) {
   const yRows = yTop + h + apart + line;
   sheet.rowTokens(q, yTop, h);
   sheet.rowTokens(q, yRows, h, { x: start - sheet.pad - sheet.tw });
-  attentionHeadRow(sheet, top + 0.1 * u, { x: sheet.x0, ...columns });
-  for (const one of attentionHeads(sheet)) {
+  headRow(sheet, top + 0.1 * u, { x: sheet.x0, ...columns });
+  for (const one of headsOf(sheet)) {
     const at = { x: sheet.x0 + one * step, y: yTop, w: width, h };
-    const alpha = near && one !== head ? ATTENTION_PALE : 1;
+    const alpha = near && one !== head ? PALE : 1;
     const go = near && one === head ? {} : { go: { zoom: "head", head: one } };
     const parent = [sheet.headKey(one)];
     const more = { head: one, side: q, colAxis: "d_head", group: "h" + one, alpha, parent, ...go };

@@ -1,14 +1,14 @@
 import { traceName } from "../walk.js";
 import { formatCount } from "../format.js";
-import { measureClamp, measureLetters, measureMath, measureScale } from "../stage/measure.js";
+import { clamp, lettersWidth, mathWidth, sheetScale } from "../stage/measure.js";
 
 // What the boards of attention are put together from: named matrices with their shapes, labels, signs. Lengths are in
 // pixels; one unit is the size of the text.
 
-export const ATTENTION_PALE = 0.3; // strength of what a step does not use
+export const PALE = 0.3; // strength of what a step does not use
 
 // What is cut into heads or joined of them: the matrix of all, and what a head has of its columns.
-const ATTENTION_JOINED = {
+const JOINED = {
   queries: ["queries", "dk"],
   keys: ["keys", "dk"],
   values: ["values", "dh"],
@@ -16,7 +16,7 @@ const ATTENTION_JOINED = {
 };
 
 // The texts of the boards of attention; a pack may bring translations.
-export const ATTENTION_BOARD_TEXTS = {
+export const ATTENTION_TEXTS = {
   attention_head: "head {n}",
   attention_open_head: "Head {n} of {heads}: look inside",
   attention_query: "query",
@@ -29,6 +29,12 @@ export const ATTENTION_BOARD_TEXTS = {
 
 // The sheet a board is drawn on: knows the sub-layer of the state, its sizes and its sides, and collects items.
 export class AttentionSheet {
+  /** @type {any} */ area;
+  /** @type {any} */ data;
+  /** @type {any} */ items;
+  /** @type {any} */ state;
+  /** @type {Translate} */ t;
+  /** @type {any} */ u;
   constructor(ctx) {
     const { state, data, unit, t, narrow } = ctx;
     const rim = 0.4 * unit; // for outlines
@@ -47,14 +53,16 @@ export class AttentionSheet {
     this.dk = config.d_k || config.d_model / config.heads;
     this.dh = config.d_head || config.d_model / config.heads;
     this.near = state.zoom === "head";
-    this.head = measureClamp(state.head, 0, this.heads - 1);
-    const side = (name) => ({ side: name, labels: data.labels(name === "target" ? "target_in" : "source") });
+    this.head = clamp(state.head, 0, this.heads - 1);
+    const side = (name) => {
+      const labels = data.labels(name === "target" ? "target_in" : "source");
+      return { side: name, labels, n: labels.length };
+    };
     const own = decoder ? "target" : "source";
     // The two sides of attention: who asks, row after row, and who is asked. Rows after t are not decoded yet.
     this.q = { axis: "query", ...side(own), ...(decoder ? { late: { dimAfter: state.t, current: state.t } } : {}) };
     const late = decoder && !cross ? { late: { dimAfter: state.t } } : {};
     this.k = { axis: "key", ...side(cross ? "source" : own), ...late };
-    for (const one of [this.q, this.k]) one.n = one.labels.length;
     this.own = cross ? "cross" : own;
     // Heights of a row and of all rows of a matrix. Where the page may scroll a picture must end somewhere: what it
     // needs (natural) is less than what it takes where another step needs more.
@@ -63,9 +71,9 @@ export class AttentionSheet {
     this.most = (this.slim ? (this.natural ? 24 : 34) : 1e6) * unit;
     this.line = 1.65 * unit; // of a name above a matrix
     // Room for the tokens at the left, and the left edge of what stands beside them.
-    this.longest = Math.max(...this.q.labels.concat(this.k.labels).map(measureLetters)) * unit;
+    this.longest = Math.max(...this.q.labels.concat(this.k.labels).map(lettersWidth)) * unit;
     const low = 2.9 * unit;
-    this.tw = measureClamp(this.longest, low, Math.max(low, Math.min(6 * unit, 0.2 * area.w)));
+    this.tw = clamp(this.longest, low, Math.max(low, Math.min(6 * unit, 0.2 * area.w)));
     this.pad = 0.45 * unit;
     this.x0 = area.x + this.tw + this.pad;
     this.w0 = area.w - this.tw - this.pad;
@@ -89,7 +97,15 @@ export class AttentionSheet {
   // A matrix of the place's pack ("place.x") or of the weights ("W_q"); while its numbers are on their way its outline.
   // Its key is made of `role` (else of the name) and of the head. side: of its rows; from: [first, count] columns.
   matrix(name, rect, options = {}) {
-    const { head = null, role = name.replace("place.", ""), side, transposed, from, parent = [], ...more } = options;
+    const {
+      head = null,
+      role = name.replace("place.", ""),
+      side,
+      transposed,
+      from,
+      parent = [],
+      ...more
+    } = /** @type {any} */ (options);
     const key = this.key(role, head);
     const wants = { ...(head === null || from ? {} : { head }), ...(transposed ? { transposed } : {}) };
     const whole = this.key(role);
@@ -97,10 +113,10 @@ export class AttentionSheet {
     const parents = [...[parent].flat(), ...cut, whole + ":band", ...this.home];
     let matrix = this.data.matrix(name, wants);
     if (!matrix) return this.outline(key, rect, { alpha: more.alpha, parent: parents });
-    if (from) matrix = attentionPiece(matrix, ...from);
+    if (from) matrix = pieceKey(matrix, ...from);
     const rows = side ? { rowAxis: side.axis, rowLabels: side.labels, ...side.late } : {};
     const shown = { ramp: this.own, ...rect, ...rows, ...more };
-    if (head !== null && ATTENTION_JOINED[role]) shown.parentSlice = this.slice(...ATTENTION_JOINED[role], head);
+    if (head !== null && JOINED[role]) shown.parentSlice = this.slice(...JOINED[role], head);
     return this.add({ kind: "matrix", matrix, ...shown, key, parent: [key + ":wait", ...parents] });
   }
 
@@ -124,23 +140,23 @@ export class AttentionSheet {
   // latter where there is room for both. top: the end of the matrix's scale, behind them.
   title(key, name, shape, { x, y, w, align = "left", alpha = 1, size = 1.1, top = 0 }) {
     const { u } = this;
-    const room = (text) => measureMath(text) * size * u;
+    const room = (text) => mathWidth(text) * size * u;
     const names = [name].flat();
     const text = names.find((one) => room(one) <= w) || names[names.length - 1];
     const wide = Math.min(room(text), w);
     const says = Array.isArray(shape) ? `[${shape.map(formatCount).join(", ")}]` : shape || "";
-    const more = (measureLetters(says) * 0.92 + 0.1) * u;
+    const more = (lettersWidth(says) * 0.92 + 0.1) * u;
     const both = says && wide + 0.4 * u + more <= w;
     const used = both ? wide + 0.4 * u + more : wide;
     const left = align === "right" ? x + w - used : align === "center" ? x + (w - used) / 2 : x;
     const line = { h: 1.4 * u, alpha, align: "left", parent: [key] };
-    const shrunk = measureClamp((size * w) / room(text), 0.6, size);
+    const shrunk = clamp((size * w) / room(text), 0.6, size);
     this.add({ key: "name:" + key, kind: "math", text, x: left, y, w: wide, size: shrunk, colour: "ink", ...line });
     if (!both) return;
     const at = { x: left + wide + 0.4 * u, y, w: more };
     this.add({ key: "shape:" + key, kind: "text", text: says, ...at, size: 0.92, colour: "dim", ...line });
-    const scale = top ? measureScale(top) : "";
-    const end = { x: at.x + more + 0.3 * u, y, w: (measureLetters(scale) * 0.9 + 0.2) * u };
+    const scale = top ? sheetScale(top) : "";
+    const end = { x: at.x + more + 0.3 * u, y, w: (lettersWidth(scale) * 0.9 + 0.2) * u };
     if (!scale || end.x + end.w > x + w) return;
     this.add({ key: "scale:" + key, kind: "text", text: scale, ...end, size: 0.9, colour: "dim", ...line });
   }
@@ -170,7 +186,7 @@ export class AttentionSheet {
     const { u } = this;
     const space = width / this.k.n;
     if (space >= 4 * u) return { h: 1.5 * u, over: 0 };
-    const high = Math.min(most, measureClamp(this.longest * 0.87 + 0.75 * u, 1.7 * u, 4.2 * u));
+    const high = Math.min(most, clamp(this.longest * 0.87 + 0.75 * u, 1.7 * u, 4.2 * u));
     return { h: high, over: Math.max(0, high * 0.62 - space / 2) + 0.3 * u };
   }
 
@@ -249,7 +265,7 @@ export class AttentionSheet {
 }
 
 // Some columns of a matrix of one row.
-function attentionPiece(matrix, first, count) {
+function pieceKey(matrix, first, count) {
   const data = matrix.data.subarray(first, first + count);
   const { name, exact, top, shape, axes, range } = matrix;
   const at = (row, col) => data[col];

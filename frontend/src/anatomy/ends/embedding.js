@@ -1,52 +1,53 @@
-import { EndsPen, ENDS_NAME, ENDS_PALE, endsInside, endsLabelRoom } from "./pen.js";
-import { endsRim, endsRow, endsRows, endsWritten } from "./pen.js";
+import { Pen, NAME_SIZE, PALE, insideOf, labelRoom } from "./pen.js";
+import { rimOf, rowRect, rowRects, numbersFit } from "./pen.js";
 import { outputScene } from "./output.js";
 import { outputSceneHeight } from "./room.js";
 import { formatCount } from "../format.js";
-import { measureClamp, measureFitting, measureLetters } from "../stage/measure.js";
+import { clamp, fittingText, lettersWidth } from "../stage/measure.js";
 
 // The ends of the model at the zoom "sub": embedding (sections 3.4 and 3.5) and, in a file of its own, output.
 
-const EMB_SIGN = 2.2; // units for a sign between two matrices
-const EMB_TIMES = 4.6; // units for "x 16" and its root
-const EMB_LEAST = 46; // units of width from which all matrices stand side by side
-const EMB_SLIM = 4.5; // units of width of a matrix that makes room for another
+const SIGN = 2.2; // units for a sign between two matrices
+const TIMES = 4.6; // units for "x 16" and its root
+const LEAST = 46; // units of width from which all matrices stand side by side
+const SLIM = 4.5; // units of width of a matrix that makes room for another
 
 export const outputBoard = (ctx) => outputScene(ctx);
 export const outputBoardHeight = (ctx) => outputSceneHeight(ctx);
 
-function embPlan(ctx) {
+function boardPlan(ctx) {
   const { data, state, unit, area } = ctx;
   const { d_model: d, positions, embedding_scale: scaled } = data.config;
   const vocab = data.config[state.place === "source" ? "vocab_size" : "output_size"];
   const side = state.place === "source" ? "source" : "target_in";
   const labels = data.labels(side);
-  const small = ctx.narrow || area.w < EMB_LEAST * unit;
-  const inside = endsInside(ctx);
-  const label = endsLabelRoom(labels, unit, small ? Math.min(5.2 * unit, inside.w * 0.2) : 7 * unit);
-  const id = (measureLetters(formatCount(vocab - 1)) * 0.9 + 0.3) * unit;
-  const plan = { ctx, unit, inside, side, labels, small, label, id, d, vocab, positions, scaled, n: labels.length };
-  plan.factor = (data.about && data.about.factor) ?? (scaled ? Math.sqrt(d) : 1);
-  plan.note = 1.7 * unit; // the last line
-  return { ...plan, ...(small ? embNarrow(plan) : embWide(plan)) };
+  const small = ctx.narrow || area.w < LEAST * unit;
+  const inside = insideOf(ctx);
+  const label = labelRoom(labels, unit, small ? Math.min(5.2 * unit, inside.w * 0.2) : 7 * unit);
+  const id = (lettersWidth(formatCount(vocab - 1)) * 0.9 + 0.3) * unit;
+  const note = 1.7 * unit; // the last line
+  const factor = (data.about && data.about.factor) ?? (scaled ? Math.sqrt(d) : 1);
+  const sizes = { d, vocab, positions, scaled, factor, n: labels.length };
+  const plan = { note, ctx, unit, inside, side, labels, small, label, id, ...sizes };
+  return { ...plan, ...(small ? narrowLayout(plan) : wideLayout(plan)) };
 }
 
 // Everything in one line: tokens, ids, table, rows, times, embedding, plus, positions, equals, x.
-function embWide({ unit, inside, label, id, n, d, note, positions }) {
+function wideLayout({ unit, inside, label, id, n, d, note, positions }) {
   const number = positions === "none" ? 0 : 2.2 * unit;
   const ids = inside.x + label + 0.5 * unit;
-  const free = inside.w - label - 0.9 * unit - id - (EMB_TIMES + 2 * EMB_SIGN) * unit - number;
-  const { wide, pe, x, table, lines } = embWidths(free, unit, d, positions);
-  const high = inside.h - ENDS_NAME * unit - note;
+  const free = inside.w - label - 0.9 * unit - id - (TIMES + 2 * SIGN) * unit - number;
+  const { wide, pe, x, table, lines } = widthsOf(free, unit, d, positions);
+  const high = inside.h - NAME_SIZE * unit - note;
   const rows = Math.min(high, n * 2 * unit);
-  const top = inside.y + ENDS_NAME * unit;
+  const top = inside.y + NAME_SIZE * unit;
   const y = top + (high - rows) / 2;
   const tableX = ids + id + 0.4 * unit + lines;
   const first = tableX + table + lines;
   const line = (x, w = wide) => ({ x, y, w, h: rows });
-  const second = first + wide + EMB_TIMES * unit;
-  const third = second + wide + EMB_SIGN * unit + number;
-  const last = third + pe + EMB_SIGN * unit;
+  const second = first + wide + TIMES * unit;
+  const third = second + wide + SIGN * unit + number;
+  const last = third + pe + SIGN * unit;
   return {
     ids: { x: ids, w: id },
     table: { x: tableX, y: top, w: table, h: high },
@@ -55,39 +56,39 @@ function embWide({ unit, inside, label, id, n, d, note, positions }) {
     embedding: line(second),
     positionsAt: line(third, pe),
     sum: line(last, x),
-    times: { x: first + wide, y, w: EMB_TIMES * unit, h: rows },
-    plus: { x: second + wide, y, w: EMB_SIGN * unit, h: rows },
-    numbers: { x: second + wide + EMB_SIGN * unit, w: number - 0.3 * unit },
-    equals: { x: third + pe, y, w: EMB_SIGN * unit, h: rows },
+    times: { x: first + wide, y, w: TIMES * unit, h: rows },
+    plus: { x: second + wide, y, w: SIGN * unit, h: rows },
+    numbers: { x: second + wide + SIGN * unit, w: number - 0.3 * unit },
+    equals: { x: third + pe, y, w: SIGN * unit, h: rows },
   };
 }
 
 // Widths in a line. The positions' waves need a pixel a column to be seen, x comes next, and the others make room.
-function embWidths(free, unit, d, positions) {
-  const roomy = { lines: 3.4 * unit, table: measureClamp((free - 6.8 * unit) * 0.1, 4 * unit, 7 * unit) };
+function widthsOf(free, unit, d, positions) {
+  const roomy = { lines: 3.4 * unit, table: clamp((free - 6.8 * unit) * 0.1, 4 * unit, 7 * unit) };
   const even = Math.min((free - 2 * roomy.lines - roomy.table) / 4, 22 * unit);
   if (even >= d || positions === "none") return { ...roomy, wide: even, pe: even, x: even };
   const tight = { lines: 2.9 * unit, table: 4 * unit };
   const rest = free - 2 * tight.lines - tight.table;
-  const slim = Math.min(even, EMB_SLIM * unit);
+  const slim = Math.min(even, SLIM * unit);
   const pe = Math.max(even, Math.min(d, rest - 3 * slim));
   const wide = Math.min(even, Math.max(slim, (rest - pe - d) / 2));
   return { ...tight, wide, pe, x: Math.min(rest - pe - 2 * wide, Math.max(d, even)) };
 }
 
 // Table and rows above; below them embedding + positions = x.
-function embNarrow({ unit, inside, label, id, n, note, positions }) {
+function narrowLayout({ unit, inside, label, id, n, note, positions }) {
   const number = positions === "none" ? 0 : 1.7 * unit;
   const sign = 1.3 * unit;
   const ids = inside.x + label + 0.4 * unit;
   const free = inside.w - label - id - 0.7 * unit;
   // Very narrow: the rows keep the larger half, lines and table get thinner.
-  const fit = measureClamp((0.62 * free) / (7 * unit), 0.1, 1);
+  const fit = clamp((0.62 * free) / (7 * unit), 0.1, 1);
   const [lines, table] = [2 * unit * fit, 3 * unit * fit];
-  const between = 2 * ENDS_NAME * unit + 0.6 * unit;
-  const high = (inside.h - ENDS_NAME * unit - between - note) / 2;
-  const rows = Math.max(1, Math.min(high, endsRows(n, unit)));
-  const top = inside.y + ENDS_NAME * unit;
+  const between = 2 * NAME_SIZE * unit + 0.6 * unit;
+  const high = (inside.h - NAME_SIZE * unit - between - note) / 2;
+  const rows = Math.max(1, Math.min(high, rowRects(n, unit)));
+  const top = inside.y + NAME_SIZE * unit;
   const below = top + rows + between;
   const tableX = ids + id + 0.3 * unit + lines;
   const first = tableX + table + lines;
@@ -103,7 +104,7 @@ function embNarrow({ unit, inside, label, id, n, note, positions }) {
     embedding: line(left, below, wide),
     positionsAt: line(third, below, wide),
     sum: line(third + wide + sign, below, wide),
-    times: { x: first, y: top + rows + 0.15 * unit, w: inside.x + inside.w - first, h: ENDS_NAME * unit },
+    times: { x: first, y: top + rows + 0.15 * unit, w: inside.x + inside.w - first, h: NAME_SIZE * unit },
     plus: line(left + wide, below, sign),
     numbers: { x: left + wide + sign, w: number - 0.25 * unit },
     equals: line(third + wide, below, sign),
@@ -114,29 +115,30 @@ function embNarrow({ unit, inside, label, id, n, note, positions }) {
 export function embeddingBoardHeight(ctx) {
   const { unit, data, state } = ctx;
   const n = data.labels(state.place === "source" ? "source" : "target_in").length;
-  return Math.ceil(2 * endsRows(n, unit) + (3 * ENDS_NAME + 0.6 + 1.7) * unit + endsRim(unit));
+  return Math.ceil(2 * rowRects(n, unit) + (3 * NAME_SIZE + 0.6 + 1.7) * unit + rimOf(unit));
 }
 
 export function embeddingBoard(ctx) {
-  const plan = embPlan(ctx);
+  const plan = boardPlan(ctx);
   const { state, data } = ctx;
   const target = state.place === "target";
-  const pen = new EndsPen(ctx, target ? "target" : "source");
+  const pen = new Pen(ctx, target ? "target" : "source");
+  /** @type {any} */
   const board = { ...plan, pen, key: (name) => `m:${state.place}.${name}`, step: state.step };
   const strips = { embedding: `${state.place}.embedding`, positions: `${state.place}.positions` };
   board.get = (name) => data.matrix(`place.${name}`) || (strips[name] ? data.matrix(strips[name]) : null);
   board.line = { rowAxis: "token", rowLabels: plan.labels, ...(target ? { current: state.t, dimAfter: state.t } : {}) };
-  embTokens(board);
-  embTable(board);
-  embRows(board);
-  embTimes(board);
-  embPlus(board);
+  drawTokens(board);
+  drawTable(board);
+  drawRows(board);
+  drawTimes(board);
+  drawPlus(board);
   return pen.items;
 }
 
-const embPale = ({ line }, i) => (line.dimAfter !== undefined && i > line.dimAfter ? ENDS_PALE : 1);
+const paleFrom = ({ line }, i) => (line.dimAfter !== undefined && i > line.dimAfter ? PALE : 1);
 
-function embTokens(board) {
+function drawTokens(board) {
   const { pen, ctx, tokens, labels, line, small, step } = board;
   const { current, dimAfter } = line;
   pen.tokens(`tokens:${ctx.state.place}`, labels, tokens[0], { axis: "token", current, dimAfter });
@@ -145,13 +147,13 @@ function embTokens(board) {
 }
 
 // A column of whole numbers beside rows.
-function embNumbers(board, key, numbers, { x, w }, rect, more = {}) {
+function drawNumbers(board, key, numbers, { x, w }, rect, more = {}) {
   const { pen, unit, line } = board;
   const space = rect.h / numbers.length;
   const size = 0.9;
-  for (const i of endsWritten(numbers.length, space, 1.02 * unit, line.current)) {
+  for (const i of numbersFit(numbers.length, space, 1.02 * unit, line.current)) {
     const y = rect.y + (i + 0.5) * space - 0.65 * size * unit;
-    const alpha = embPale(board, i) * (more.alpha ?? 1);
+    const alpha = paleFrom(board, i) * (more.alpha ?? 1);
     pen.text(
       `${key}:${i}`,
       formatCount(numbers[i]),
@@ -162,11 +164,11 @@ function embNumbers(board, key, numbers, { x, w }, rect, more = {}) {
 }
 
 // The table, and a thin line from every token to its row at its true height, and on to where it is written.
-function embTable(board) {
+function drawTable(board) {
   const { pen, ctx, get, ids, table, rows, side, labels, n, d, vocab, unit, step, note, inside, line, positions } =
     board;
   const numbers = ctx.data.ids(side);
-  const idle = step === "row" ? 1 : ENDS_PALE;
+  const idle = step === "row" ? 1 : PALE;
   const count = formatCount(vocab);
   pen.box(`box:${ctx.state.place}.table`, table, {
     fill: "panel",
@@ -175,13 +177,13 @@ function embTable(board) {
     z: -1,
   });
   pen.named(`m:${ctx.state.place}.E`, "E", [vocab, d], { ...table, w: rows.x - table.x - 0.2 * unit });
-  embNumbers(board, `id:${side}`, numbers, ids, rows);
+  drawNumbers(board, `id:${side}`, numbers, ids, rows);
   const matrix = get("rows");
   const cell = table.h / vocab;
-  const thick = measureClamp(cell - 1, 2, 1.2 * unit);
+  const thick = clamp(cell - 1, 2, 1.2 * unit);
   const space = rows.h / n;
   const [highest, lowest] = [table.y + thick / 2, table.y + table.h - thick / 2];
-  const heightOf = (id) => measureClamp(table.y + (id + 0.5) * cell, highest, lowest);
+  const heightOf = (id) => clamp(table.y + (id + 0.5) * cell, highest, lowest);
   const scale = matrix ? matrix.top : undefined;
   const seen = new Set();
   for (let i = 0; i < n; i++) {
@@ -191,7 +193,7 @@ function embTable(board) {
     const more = {
       colour: pen.colour,
       weight: current ? 2 : 1,
-      alpha: embPale(board, i) * idle * (current || n < 24 ? 0.85 : 0.5),
+      alpha: paleFrom(board, i) * idle * (current || n < 24 ? 0.85 : 0.5),
     };
     pen.line(`to:${side}:${i}`, [ids.x + ids.w + 0.3 * unit, row, table.x, y], more);
     pen.line(`from:${side}:${i}`, [table.x + table.w, y, rows.x - 0.15 * unit, row], more);
@@ -201,7 +203,7 @@ function embTable(board) {
     const strip = { x: table.x + 1, y: y - thick / 2, w: table.w - 2, h: thick };
     const parent = `box:${ctx.state.place}.table`;
     if (matrix)
-      pen.matrix(`row:${side}:${numbers[i]}`, endsRow(matrix, i), strip, { outline: null, parent, top: scale, tip });
+      pen.matrix(`row:${side}:${numbers[i]}`, rowRect(matrix, i), strip, { outline: null, parent, top: scale, tip });
     else pen.box(`row:${side}:${numbers[i]}:wait`, strip, { fill: "dim", strength: 0.5, radius: 0, parent });
   }
   const box = ctx.data.header.boxes && ctx.data.header.boxes[`${ctx.state.place}.embedding`];
@@ -212,7 +214,7 @@ function embTable(board) {
   if (texts.length) pen.note(`note:${side}`, texts, { rows: count }, where);
 }
 
-function embRows(board) {
+function drawRows(board) {
   const { pen, key, get, rows, line, n, d, step, small } = board;
   const [matrix, scaled] = [get("rows"), get("embedding")];
   // Behind the multiplication on one scale with its result, so that the growth is seen.
@@ -233,7 +235,7 @@ function embRows(board) {
   });
 }
 
-function embTimes(board) {
+function drawTimes(board) {
   const { pen, key, get, embedding, times, line, n, d, step, factor, scaled, small, unit } = board;
   const root = `√${formatCount(d)}`;
   const name = scaled ? [`${root} E[id]`, `${root} E`] : ["E[id]", "E"];
@@ -241,11 +243,11 @@ function embTimes(board) {
     pen.coming(key("embedding"), embedding, name, [n, d], embedding.w + (small ? 1 : 3.4) * unit);
     return;
   }
-  const idle = step === "plus" ? ENDS_PALE : 1;
-  const number = `× ${embFactor(factor)}`;
+  const idle = step === "plus" ? PALE : 1;
+  const number = `× ${drawFactor(factor)}`;
   const same = scaled && Math.abs(factor - Math.sqrt(d)) < 1e-6;
   if (small) {
-    const text = measureFitting(same ? [`${number}, ${root}`, number] : number, times.w, unit);
+    const text = fittingText(same ? [`${number}, ${root}`, number] : number, times.w, unit);
     pen.math(
       "emb:times",
       text,
@@ -275,9 +277,9 @@ function embTimes(board) {
   });
 }
 
-const embFactor = (factor) => String(Number(factor.toFixed(2)));
+const drawFactor = (factor) => String(Number(factor.toFixed(2)));
 
-function embPlus(board) {
+function drawPlus(board) {
   const { pen, key, get, ctx, positionsAt, sum, plus, equals, numbers, line, n, d, step, unit, positions, small } =
     board;
   const symbol = positions === "learned" ? "P" : "PE";
@@ -296,7 +298,7 @@ function embPlus(board) {
   if (!none) {
     pen.sign("emb:plus", "+", plus);
     const ids = (ctx.data.about && ctx.data.about.position_ids) || Array.from({ length: n }, (_, i) => i);
-    if (number > unit) embNumbers(board, "pos", ids, numbers, positionsAt, { parent: key("positions") });
+    if (number > unit) drawNumbers(board, "pos", ids, numbers, positionsAt, { parent: key("positions") });
     pen.full(key("positions"), added, positionsAt, symbol, [n, d], { ...more, room });
   }
   pen.sign("emb:equals", "=", equals);

@@ -1,12 +1,12 @@
 import { formatCell, formatCount } from "../format.js";
-import { measureClamp, measureLetters } from "../stage/measure.js";
+import { clamp, lettersWidth } from "../stage/measure.js";
 
 // The axis of the bars of logits and probabilities, and all logits of the vocabulary on it.
 
-const OUT_BINS = 44;
+const BINS = 44;
 
 // Lengths of bars: a logit from 0 on an axis over all logits, a probability on one from 0 to 1.
-export function outScale({ bar, step, get, ctx, t, many }) {
+export function logitScale({ bar, step, get, ctx, t, many }) {
   if (step !== "logits") return { low: 0, high: 1, toX: (value) => bar.x + bar.w * value };
   const matrix = get("logits");
   const own = ctx.data.outputs.logit.subarray(t * many, (t + 1) * many);
@@ -21,7 +21,7 @@ export function outScale({ bar, step, get, ctx, t, many }) {
 }
 
 // All logits of the vocabulary as a histogram, on the axis of the bars; the likeliest are marked below it.
-export function outAll(board) {
+export function allLogits(board) {
   const { pen, ctx, all, get, ids, t, many, unit, vocab } = board;
   if (!all.h) return;
   const matrix = get("logits");
@@ -31,23 +31,20 @@ export function outAll(board) {
   const base = all.y + all.h - 1.5 * unit;
   const room = { x: all.x, y: top + 1.2 * unit, w: all.w, h: base - top - 1.2 * unit };
   if (!matrix) return void pen.matrix("out:bins", null, room);
-  const { low, high } = outScale(board);
+  const { low, high } = logitScale(board);
   const span = high - low || 1;
   const toX = (value) => all.x + (all.w * (value - low)) / span;
-  const counts = new Array(OUT_BINS).fill(0);
-  for (const value of matrix.data)
-    counts[measureClamp(Math.floor(((value - low) / span) * OUT_BINS), 0, OUT_BINS - 1)]++;
+  const counts = new Array(BINS).fill(0);
+  for (const value of matrix.data) counts[clamp(Math.floor(((value - low) / span) * BINS), 0, BINS - 1)]++;
   const most = Math.max(...counts);
   counts.forEach((count, i) => {
     if (!count) return;
     const h = Math.max(1, (room.h * count) / most);
-    const ends = [low + (i * span) / OUT_BINS, low + ((i + 1) * span) / OUT_BINS].map((value) =>
-      formatCell(value, "logit"),
-    );
+    const ends = [low + (i * span) / BINS, low + ((i + 1) * span) / BINS].map((value) => formatCell(value, "logit"));
     const tip = [ctx.t("ends_bin_tip", { n: formatCount(count), low: ends[0], high: ends[1] })];
     pen.box(
       `out:bin:${i}`,
-      { x: all.x + (i * all.w) / OUT_BINS, y: base - h, w: all.w / OUT_BINS - 0.5, h },
+      { x: all.x + (i * all.w) / BINS, y: base - h, w: all.w / BINS - 0.5, h },
       { fill: "dim", strength: 0.35, radius: 0, tip },
     );
   });
@@ -60,7 +57,7 @@ export function outAll(board) {
   const y = base + 0.4 * unit;
   const third = all.w / 3;
   const said = [formatCell(low, "logit"), formatCell(high, "logit")];
-  const wide = Math.max(...said.map((text) => measureLetters(text) * 0.9 * unit));
+  const wide = Math.max(...said.map((text) => lettersWidth(text) * 0.9 * unit));
   if (low < 0 && wide < third) pen.text("out:low", said[0], { x: all.x, y, w: third }, head);
   if (wide < third) pen.text("out:high", said[1], { x: all.x + 2 * third, y, w: third }, { ...head, align: "right" });
   const zero = toX(0);

@@ -1,17 +1,18 @@
-import { EndsPen, ENDS_NAME, ENDS_PALE, endsRow } from "./pen.js";
-import { measureClamp, measureFitting, measureMath } from "../stage/measure.js";
-import { outAll, outScale } from "./logits.js";
-import { outPlan } from "./room.js";
+import { Pen, NAME_SIZE, PALE, rowRect } from "./pen.js";
+import { clamp, fittingText, mathWidth } from "../stage/measure.js";
+import { allLogits, logitScale } from "./logits.js";
+import { outputPlan } from "./room.js";
 import { formatCell, formatCount, formatNumber } from "../format.js";
-import { ANATOMY_OUTPUT_STEPS } from "../walk.js";
+import { OUTPUT_STEPS } from "../walk.js";
 
 // Output at the zoom "sub" (section 3.4): row t of the decoder's output times the embedding table, softmax, the word that
 // is chosen, and its way back in. The words of the ten largest logits keep their lines over all steps.
 
 export function outputScene(ctx) {
-  const plan = outPlan(ctx);
+  const plan = outputPlan(ctx);
   const { data, state } = ctx;
-  const pen = new EndsPen(ctx, "target");
+  const pen = new Pen(ctx, "target");
+  /** @type {any} */
   const board = {
     ...plan,
     pen,
@@ -19,18 +20,18 @@ export function outputScene(ctx) {
     key: (name) => `m:output.${name}`,
     get: (name) => data.matrix(`place.${name}`),
   };
-  board.later = (step) => ANATOMY_OUTPUT_STEPS.indexOf(state.step) >= ANATOMY_OUTPUT_STEPS.indexOf(step);
-  outHidden(board);
-  outTable(board);
-  if (board.later("logits")) outWords(board);
-  if (state.step === "logits") outAll(board);
-  if (board.later("choose")) outChosen(board);
-  if (state.step === "back") outBack(board);
+  board.later = (step) => OUTPUT_STEPS.indexOf(state.step) >= OUTPUT_STEPS.indexOf(step);
+  drawHidden(board);
+  drawTable(board);
+  if (board.later("logits")) drawWords(board);
+  if (state.step === "logits") allLogits(board);
+  if (board.later("choose")) drawChosen(board);
+  if (state.step === "back") drawReturn(board);
   return pen.items;
 }
 
 // The decoder's output with row t outlined, and that row by itself.
-function outHidden(board) {
+function drawHidden(board) {
   const { pen, ctx, key, get, tokens, hidden, strip, labels, m, d, t, unit, step, small, lanes } = board;
   const matrix = get("hidden") || ctx.data.matrix("decoder.output");
   const back = step === "back";
@@ -51,7 +52,7 @@ function outHidden(board) {
   const words = ctx.t("ends_hidden");
   const named = pen.wide(`${words} h`, 1, 600) + pen.wide(`[${m}, ${d}]`, 0.9) + unit < room ? `${words} h` : "h";
   pen.full(key("hidden"), matrix, hidden, named, [m, d], { ...more, pick: step === "hidden", room, nameAlpha: 1 });
-  const one = matrix && endsRow(matrix, t);
+  const one = matrix && rowRect(matrix, t);
   pen.matrix(key("hidden.row"), one, strip, {
     colAxis: "d_model",
     top: matrix ? matrix.top : undefined,
@@ -84,7 +85,7 @@ function outHidden(board) {
 }
 
 // The embedding table once more, and out of it the rows of the likeliest words.
-function outTable(board) {
+function drawTable(board) {
   const { pen, ctx, key, get, table, rows, ids, words, vocab, d, many, unit, slot, later, step, small, note } = board;
   const letter = board.table_name;
   const rowsNamed = [`${letter}[id]`, letter];
@@ -95,7 +96,7 @@ function outTable(board) {
     pen.coming(key("rows"), rows, rowsNamed, [many, d], rows.w);
     return;
   }
-  const alpha = step === "logits" ? 1 : ENDS_PALE;
+  const alpha = step === "logits" ? 1 : PALE;
   pen.box("box:output.table", table, {
     fill: "panel",
     stroke: "line",
@@ -107,26 +108,20 @@ function outTable(board) {
   pen.named("out:table", letter, [vocab, d], named, { alpha });
   const matrix = get("rows");
   const cell = table.h / vocab;
-  const thick = measureClamp(cell - 1, 2, 1.2 * unit);
+  const thick = clamp(cell - 1, 2, 1.2 * unit);
   ids.forEach((id, i) => {
-    const y = measureClamp(table.y + (id + 0.5) * cell, table.y + thick / 2, table.y + table.h - thick / 2);
+    const y = clamp(table.y + (id + 0.5) * cell, table.y + thick / 2, table.y + table.h - thick / 2);
     const tip = [ctx.t("ends_row_tip", { token: words[i], id: formatCount(id), rows: count })];
     const place = { x: table.x + 1, y: y - thick / 2, w: table.w - 2, h: thick };
     const more = { outline: null, alpha, top: matrix ? matrix.top : undefined, tip, parent: "box:output.table" };
-    if (matrix) pen.matrix(`out:row:${id}`, endsRow(matrix, i), place, more);
+    if (matrix) pen.matrix(`out:row:${id}`, rowRect(matrix, i), place, more);
     const end = rows.y + (i + 0.5) * slot;
     pen.line(`out:from:${id}`, [table.x + table.w, y, rows.x - 0.15 * unit, end], {
       colour: "target",
       alpha: alpha * 0.8,
     });
   });
-  const more = {
-    rowAxis: "word",
-    colAxis: "d_model",
-    rowLabels: words,
-    alpha,
-    parent: "box:output.table",
-  };
+  const more = { rowAxis: "word", colAxis: "d_model", rowLabels: words, alpha, parent: "box:output.table" };
   pen.full(key("rows"), matrix, rows, rowsNamed, [many, d], { ...more, room: rows.w + (small ? 0 : 0.6 * unit) });
   const box = ctx.data.header.boxes && ctx.data.header.boxes.output;
   if (step !== "logits" || !box || !box.shared_with || box.shared_with.length < 2) return;
@@ -138,10 +133,10 @@ function outTable(board) {
   );
 }
 
-const outName = ({ chosen }) => (chosen.at < 0 ? "chosen" : chosen.at);
-export const outProbability = (value) => value.toFixed(4);
+const tensorName = ({ chosen }) => (chosen.at < 0 ? "chosen" : chosen.at);
+export const probabilityText = (value) => value.toFixed(4);
 
-function outWords(board) {
+function drawWords(board) {
   const {
     pen,
     ctx,
@@ -164,14 +159,14 @@ function outWords(board) {
     table,
   } = board;
   const { outputs } = ctx.data;
-  const { toX } = outScale(board);
+  const { toX } = logitScale(board);
   const logits = step === "logits";
   const [logit, probability] = [outputs.logit, outputs.probability].map((whole) =>
     whole.subarray(t * many, (t + 1) * many),
   );
   const plain =
     outputs.plain_probability && !logits ? outputs.plain_probability.subarray(t * many, (t + 1) * many) : null;
-  outHeads(board, Boolean(plain));
+  drawHeadings(board, Boolean(plain));
   const extra = later("choose") && chosen.at < 0;
   const lines = ids.map((id, i) => ({
     id,
@@ -195,7 +190,7 @@ function outWords(board) {
       colour: "line",
       z: -1,
     });
-  for (const line of lines) outWord({ ...board, name: line.i < many ? line.i : "chosen" }, line, toX);
+  for (const line of lines) drawWord({ ...board, name: line.i < many ? line.i : "chosen" }, line, toX);
   if (logits || vocab <= lines.length) return;
   const rest = Math.max(0, 1 - lines.reduce((sum, line) => sum + line.p, 0));
   const y = rows.y + lines.length * slot;
@@ -209,21 +204,21 @@ function outWords(board) {
   );
   pen.text(
     "out:others:number",
-    outProbability(rest),
+    probabilityText(rest),
     { ...where, ...number },
     { size: 0.9, align: "right", colour: "dim" },
   );
 }
 
-function outHeads(board, plain) {
+function drawHeadings(board, plain) {
   const { pen, ctx, rows, unit, word, bar, number, step, many, small, all } = board;
-  const y = rows.y - ENDS_NAME * unit;
+  const y = rows.y - NAME_SIZE * unit;
   const head = { size: 0.9, colour: "dim" };
   const logits = step === "logits";
   const product = `h_t ${board.table_name}^T${board.biased ? " + b" : ""}`;
   const symbol = logits ? product : [`softmax(${product})`, "softmax"];
   const named = ctx.t(logits ? "ends_logit" : "ends_probability");
-  const wide = measureMath(named) * 0.9 * unit;
+  const wide = mathWidth(named) * 0.9 * unit;
   const right = number.x + number.w;
   pen.text(
     "out:head:number",
@@ -234,7 +229,7 @@ function outHeads(board, plain) {
   const left = bar.x - (small ? word.w + 0.4 * unit : 0);
   pen.math(
     "out:head",
-    measureFitting(symbol, Math.max(0, right - wide - 0.8 * unit - left), unit),
+    fittingText(symbol, Math.max(0, right - wide - 0.8 * unit - left), unit),
     { x: left, y, w: Math.max(0, right - wide - 0.8 * unit - left) },
     { size: small ? 0.9 : 1 },
   );
@@ -247,7 +242,7 @@ function outHeads(board, plain) {
 }
 
 // A word, its bar and its number in its line.
-function outWord(board, line, toX) {
+function drawWord(board, line, toX) {
   const { pen, ctx, rows, slot, unit, word, bar, number, step, chosen, later, name } = board;
   const logits = step === "logits";
   const y = rows.y + line.i * slot;
@@ -260,8 +255,8 @@ function outWord(board, line, toX) {
     probability: formatNumber(line.p, "probability"),
   };
   const tip = [ctx.t("ends_word_tip", about)];
-  const size = measureClamp((slot / unit) * 0.72, 0.9, 1);
-  const home = { x: word.x, y: middle - (ENDS_NAME / 2.7) * size * unit, w: word.w };
+  const size = clamp((slot / unit) * 0.72, 0.9, 1);
+  const home = { x: word.x, y: middle - (NAME_SIZE / 2.7) * size * unit, w: word.w };
   const more = { size, align: "right", alpha: pale, weight: picked ? 600 : 400, colour: picked ? "target" : "ink" };
   const gone = step === "back" && picked;
   pen.text(gone ? `word:${name}:stays` : `word:${name}`, line.word, home, {
@@ -273,7 +268,7 @@ function outWord(board, line, toX) {
   const thick = line.plain === null || line.plain === undefined ? 0.62 : 0.44;
   const rect = { x: from, y: y + slot * 0.19, w: to - from, h: slot * thick };
   const go = line.i < board.many ? { zoom: "number", row: line.i, col: 0 } : undefined;
-  const label = go && ctx.t("ends_word_label", { word: line.word, probability: outProbability(line.p) });
+  const label = go && ctx.t("ends_word_label", { word: line.word, probability: probabilityText(line.p) });
   pen.box(`bar:${name}`, rect, {
     fill: "target",
     strength: 0.75,
@@ -296,13 +291,13 @@ function outWord(board, line, toX) {
       parent: `bar:${name}`,
     });
   }
-  const value = logits ? formatCell(line.logit, "logit") : outProbability(line.p);
+  const value = logits ? formatCell(line.logit, "logit") : probabilityText(line.p);
   const at = { x: number.x, y: home.y, w: number.w };
   pen.text(`p:${name}`, value, at, { size, align: "right", alpha: pale, weight: more.weight, parent: `bar:${name}` });
 }
 
 // The line of the word that follows.
-function outChosen(board) {
+function drawChosen(board) {
   const { pen, ctx, chosen, rows, slot, many, word, number, all, vocab, unit, note } = board;
   const at = chosen.at < 0 ? many : chosen.at;
   const frame = {
@@ -311,7 +306,7 @@ function outChosen(board) {
     w: number.x + number.w + 0.2 * unit - word.x + 0.2 * unit,
     h: slot,
   };
-  pen.box("out:chosen", frame, { stroke: "target", weight: 1.5, radius: 4, z: 1, parent: `bar:${outName(board)}` });
+  pen.box("out:chosen", frame, { stroke: "target", weight: 1.5, radius: 4, z: 1, parent: `bar:${tensorName(board)}` });
   const own = ctx.data.header.own ? "chosen" : "given";
   const texts = chosen.rank ? [`ends_${own}_rank`, `ends_${own}_rank_short`] : [`ends_${own}`];
   const values = { rank: formatCount(chosen.rank + 1), n: formatCount(vocab) };
@@ -320,15 +315,21 @@ function outChosen(board) {
 }
 
 // The chosen word becomes the token that is fed in next.
-function outBack(board) {
+function drawReturn(board) {
   const { pen, chosen, rows, slot, many, tokens, hidden, m, t, unit, number, lanes, note, all, table } = board;
   const space = tokens.h / m;
   const next = t + 1;
   const end = next >= m;
   const y = end ? tokens.y + tokens.h + 0.65 * unit : tokens.y + (next + 0.5) * space;
-  const size = measureClamp((space / unit) * 0.92, 0.9, 1);
+  const size = clamp((space / unit) * 0.92, 0.9, 1);
   const home = { x: tokens.x, y: y - 0.65 * size * unit, w: tokens.w };
-  pen.text(`word:${outName(board)}`, chosen.word, home, { size, align: "right", weight: 600, colour: "target", z: 1 });
+  pen.text(`word:${tensorName(board)}`, chosen.word, home, {
+    size,
+    align: "right",
+    weight: 600,
+    colour: "target",
+    z: 1,
+  });
   const at = rows.y + ((chosen.at < 0 ? many : chosen.at) + 0.5) * slot;
   const start = number.x + number.w + 0.3 * unit;
   const left = tokens.x + tokens.w - Math.min(tokens.w, pen.wide(chosen.word, size, 600)) - 0.2 * unit;

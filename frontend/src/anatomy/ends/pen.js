@@ -1,45 +1,45 @@
 import { formatCount } from "../format.js";
-import { measureClamp, measureLetters, measureMath } from "../stage/measure.js";
-import { measurePainted, measureScale } from "../stage/measure.js";
+import { clamp, lettersWidth, mathWidth } from "../stage/measure.js";
+import { paintedWidth, sheetScale } from "../stage/measure.js";
 
 // What the boards of feed-forward, embedding and output draw with: items of a scene, collected in order.
 
-export const ENDS_LINE = 1.3; // height of a line of text, in its size
-export const ENDS_NAME = 1.75; // height of the line that names a matrix, in units
-export const ENDS_PALE = 0.3; // strength of what a step does not use
-export const ENDS_SMALL = 0.9; // size of small texts, in units
-const ENDS_LEAST = 0.85; // and where there is no room for that
-const ENDS_INSET = 0.45; // units around the whole, for outlines
+export const LINE_HEIGHT = 1.3; // height of a line of text, in its size
+export const NAME_SIZE = 1.75; // height of the line that names a matrix, in units
+export const PALE = 0.3; // strength of what a step does not use
+export const SMALL_TEXT = 0.9; // size of small texts, in units
+const LEAST = 0.85; // and where there is no room for that
+const INSET = 0.45; // units around the whole, for outlines
 
 // The area without the rim that outlines need.
-export function endsInside({ area, unit }) {
-  const rim = ENDS_INSET * unit;
+export function insideOf({ area, unit }) {
+  const rim = INSET * unit;
   return { x: area.x + rim, y: area.y + rim, w: area.w - 2 * rim, h: area.h - 2 * rim };
 }
 
-export const endsRim = (unit) => 2 * ENDS_INSET * unit;
+export const rimOf = (unit) => 2 * INSET * unit;
 
 // Room for the labels of rows, in pixels.
-export function endsLabelRoom(labels, unit, most) {
-  return measureClamp((Math.max(...labels.map(measureLetters)) * 1.05 + 0.2) * unit, 1.6 * unit, most);
+export function labelRoom(labels, unit, most) {
+  return clamp((Math.max(...labels.map(lettersWidth)) * 1.05 + 0.2) * unit, 1.6 * unit, most);
 }
 
 // Height of n rows on a narrow screen: every label is written up to 24 of them, then they get thinner.
-export const endsRows = (n, unit) => (n <= 24 ? n * 1.35 : Math.max(24 * 1.35, n * 0.62)) * unit;
+export const rowRects = (n, unit) => (n <= 24 ? n * 1.35 : Math.max(24 * 1.35, n * 0.62)) * unit;
 
 // Which rows of a column of texts are written: all, or every second, third, ...; near the current one only that.
-export function endsWritten(count, space, size, current) {
+export function numbersFit(count, space, size, current) {
   const every = Math.max(1, Math.ceil(size / space));
   const near = (i) => every > 1 && current !== undefined && i !== current && Math.abs(i - current) < every;
   return Array.from({ length: count }, (_, i) => i).filter((i) => i === current || (i % every === 0 && !near(i)));
 }
 
-const endsRowsOf = new WeakMap();
+const rowsOf = new WeakMap();
 
 // One row of a matrix as a matrix of its own; the same object every time.
-export function endsRow(matrix, row) {
-  if (!endsRowsOf.has(matrix)) endsRowsOf.set(matrix, new Map());
-  const made = endsRowsOf.get(matrix);
+export function rowRect(matrix, row) {
+  if (!rowsOf.has(matrix)) rowsOf.set(matrix, new Map());
+  const made = rowsOf.get(matrix);
   if (!made.has(row)) {
     const { cols, data, name, exact, top, axes } = matrix;
     const at = (_, col) => matrix.at(row, col);
@@ -52,7 +52,7 @@ export function endsRow(matrix, row) {
   return made.get(row);
 }
 
-export class EndsPen {
+export class Pen {
   constructor(ctx, colour) {
     this.ctx = ctx;
     this.colour = colour;
@@ -63,8 +63,8 @@ export class EndsPen {
   // Width of a text in pixels: as the stage's font has it, or where that is not known estimated.
   wide(text, size = 1, weight = 400) {
     const { font } = this.ctx.theme;
-    if (!font) return measureMath(text, weight > 400) * size * this.unit;
-    return measurePainted(text, font, size * this.unit, weight);
+    if (!font) return mathWidth(text, weight > 400) * size * this.unit;
+    return paintedWidth(text, font, size * this.unit, weight);
   }
 
   add(item) {
@@ -82,7 +82,7 @@ export class EndsPen {
       x,
       y,
       w,
-      h: ENDS_LINE * size * this.unit,
+      h: LINE_HEIGHT * size * this.unit,
       align: "left",
       colour: "ink",
       ...more,
@@ -99,7 +99,7 @@ export class EndsPen {
       x,
       y,
       w,
-      h: ENDS_LINE * size * this.unit,
+      h: LINE_HEIGHT * size * this.unit,
       align: "left",
       colour: "ink",
       ...more,
@@ -130,7 +130,7 @@ export class EndsPen {
   // A sign of arithmetic in the middle of a gap.
   sign(key, text, { x, y, w, h }, more = {}) {
     const size = more.size || 1.35;
-    const high = ENDS_LINE * size * this.unit;
+    const high = LINE_HEIGHT * size * this.unit;
     return this.math(key, text, { x, y: y + (h - high) / 2, w }, { align: "center", ...more, size });
   }
 
@@ -145,21 +145,26 @@ export class EndsPen {
 
   // Name (the first that fits, of several) and shape in the line above a matrix: "W_1 [256, 1,024]"; the shape only
   // where there is room for both, and behind it `end`, that of the colour scale. before: how much is free at the left.
-  named(key, names, shape, { x, y, w }, { end, before = 0, ...more } = {}) {
+  named(key, names, shape, { x, y, w }, { end, before = 0, ...more } = /** @type {any} */ ({})) {
     const { unit } = this;
-    const top = y - ENDS_NAME * unit;
+    const top = y - NAME_SIZE * unit;
     const room = (name) => this.wide(name, 1, 600) + 0.1 * unit;
     const some = [names].flat();
     const symbol = some.find((name) => room(name) <= w) ?? some[some.length - 1];
     const wide = Math.min(w, room(symbol));
     const text = typeof shape === "string" ? shape : `[${shape.map(formatCount).join(", ")}]`;
-    const scale = end ? measureScale(end) : "";
+    const scale = end ? sheetScale(end) : "";
     const apart = 0.4 * unit;
     const needs = (some, size) => some.reduce((sum, one) => sum + apart + this.wide(one, size), wide);
     // Both, or the shape alone, small where there is no room for more.
     const fits = ([said, size]) => needs(said, size) <= w + before;
-    const tries = [[[text], ENDS_SMALL], [[text], ENDS_LEAST], [[], 1]];
-    if (scale) tries.unshift([[text, scale], ENDS_SMALL]);
+    /** @type {[string[], number][]} */
+    const tries = [
+      [[text], SMALL_TEXT],
+      [[text], LEAST],
+      [[], 1],
+    ];
+    if (scale) tries.unshift([[text, scale], SMALL_TEXT]);
     const [said, size] = tries.find(fits) || tries[tries.length - 1];
     const start = x - Math.max(0, needs(said, size) - w);
     this.math(`name:${key}`, symbol, { x: start, y: top, w: wide }, { weight: 600, ...more });
@@ -174,7 +179,7 @@ export class EndsPen {
   }
 
   // A matrix with its name. room: how wide the name may be.
-  full(key, matrix, rect, symbol, shape, { room, nameAlpha, scale, before, ...more } = {}) {
+  full(key, matrix, rect, symbol, shape, { room, nameAlpha, scale, before, ...more } = /** @type {any} */ ({})) {
     const made = this.matrix(key, matrix, rect, more);
     const alpha = nameAlpha ?? more.alpha;
     const about = { alpha, parent: more.parent, end: scale && matrix ? matrix.top : 0, before };

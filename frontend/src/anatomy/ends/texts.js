@@ -1,5 +1,5 @@
 // The texts of the boards of feed-forward, embedding and output; a pack may bring translations.
-export const ANATOMY_ENDS_TEXTS = {
+export const ENDS_TEXTS = {
   ends_kept: "{n} of {total} stay",
   ends_kept_head: "neurons that stay",
   ends_kept_short: "staying",

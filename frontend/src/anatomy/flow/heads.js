@@ -1,7 +1,7 @@
 // The heads of an attention sub-layer in the flow: what they make of queries and keys.
 
 // A head as a tile. A head that is knocked out is pale, crossed by its name for it.
-function flowTile(lane, part, head, box, parent) {
+function drawTile(lane, part, head, box, parent) {
   const { ctx, stack, layer, side } = lane;
   const { data, state, t } = ctx;
   const at = `${stack}.${layer}.${part}`;
@@ -26,12 +26,17 @@ function flowTile(lane, part, head, box, parent) {
     label: t("flow_go_head", { head: head + 1, name: t(part === "cross" ? "flow_cross" : `flow_self_${stack}`) }),
     parent,
   });
-  if (out) lane.text(`out:${key}`, t("flow_out_head"), box.x, box.y + box.h / 2, box.w, { align: "center", weight: 600, colour: "changed" });
+  if (out)
+    lane.text(`out:${key}`, t("flow_out_head"), box.x, box.y + box.h / 2, box.w, {
+      align: "center",
+      weight: 600,
+      colour: "changed",
+    });
   return tile;
 }
 
 // In a layer by itself all heads, each under its number.
-function flowEvery(lane, part, room) {
+function drawTiles(lane, part, room) {
   const { ctx, stack, layer } = lane;
   const { data, state, t, unit } = ctx;
   const { heads } = data.config;
@@ -42,42 +47,59 @@ function flowEvery(lane, part, room) {
   for (let head = 0; head < heads; head++) {
     const [row, col] = [Math.floor(head / across), head % across];
     const box = { x: room.x + col * (w + gap), y: room.y + row * (h + name + gap) + name, w, h };
-    flowTile(lane, part, head, box, `m:${stack}.${layer}.${part}.weights.h${state.head}`);
+    drawTile(lane, part, head, box, `m:${stack}.${layer}.${part}.weights.h${state.head}`);
     if (!name) continue;
     const words = t(w > unit * 3.4 ? "flow_head_name" : "short_head", { head: head + 1, n: head + 1 });
-    const look = { size: 0.82, align: "center", colour: head === state.head ? "ink" : "dim", weight: head === state.head ? 600 : 400 };
+    const look = {
+      size: 0.82,
+      align: "center",
+      colour: head === state.head ? "ink" : "dim",
+      weight: head === state.head ? 600 : 400,
+    };
     lane.text(`headname:${part}.${head}`, words, box.x, box.y - name / 2, w, look);
   }
   return room;
 }
 
 // One head with the others behind it.
-function flowOne(lane, part, room) {
+function drawOpenHead(lane, part, room) {
   const { ctx, stack, layer } = lane;
   const { data, state, t, unit } = ctx;
   const { heads } = data.config;
   const at = `${stack}.${layer}.${part}`;
   for (let i = Math.min(3, heads - 1); i > 0; i--)
-    lane.add({ key: `more:${at}.${i}`, kind: "box", ...room, x: room.x + i * 3, y: room.y - i * 3, fill: "ground", stroke: "line", radius: 1 });
-  const tile = flowTile(lane, part, state.head, room);
-  if (!ctx.narrow && part !== "cross")
-    lane.text(`which:${at}`, t("flow_head", { head: state.head + 1, heads }), room.x, room.y + room.h + unit * 1.9, room.w, {
-      size: 0.85,
-      colour: "dim",
-      align: "center",
+    lane.add({
+      key: `more:${at}.${i}`,
+      kind: "box",
+      ...room,
+      x: room.x + i * 3,
+      y: room.y - i * 3,
+      fill: "ground",
+      stroke: "line",
+      radius: 1,
     });
+  const tile = drawTile(lane, part, state.head, room);
+  if (!ctx.narrow && part !== "cross")
+    lane.text(
+      `which:${at}`,
+      t("flow_head", { head: state.head + 1, heads }),
+      room.x,
+      room.y + room.h + unit * 1.9,
+      room.w,
+      { size: 0.85, colour: "dim", align: "center" },
+    );
   return tile;
 }
 
 // The heads of a part in a column. made: what it is made of, by name; gets `weights`.
-export function flowHeads(lane, part, column, made, x) {
+export function headTiles(lane, part, column, made, x) {
   const { ctx, single, stack, layer, top, high } = lane;
   const { data, unit } = ctx;
   const at = `${stack}.${layer}.${part}`;
   const own = part !== "cross";
   const alone = single && data.config.heads > 1;
   const room = { x: column.x, y: top, w: column.w, h: own && made.keys && !alone ? high * 0.64 : high };
-  const shown = alone ? flowEvery(lane, part, room) : flowOne(lane, part, room);
+  const shown = alone ? drawTiles(lane, part, room) : drawOpenHead(lane, part, room);
   made.weights = shown;
   lane.flow(`meet:${at}`, made.queries || x, shown, { strength: 0.13 });
   if (!made.keys || !own) return;

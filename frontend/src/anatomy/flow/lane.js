@@ -1,13 +1,13 @@
 import { formatCount } from "../format.js";
-import { flowHeads } from "./heads.js";
+import { headTiles } from "./heads.js";
 
 // A stack as a lane of the flow: tokens as rows, vectors as strips, bands between them, one layer open.
 
-const FLOW_BEHIND = 4; // outlines of layers behind the open one, at most
-const FLOW_DEEP = 12; // pixels that all of them rise above it; above them the title still has its line
+const BEHIND = 4; // outlines of layers behind the open one, at most
+const DEEP = 12; // pixels that all of them rise above it; above them the title still has its line
 
 // Widths of the columns of a lane. Bands take what is left over, each its share.
-const FLOW_COLUMNS = {
+const COLUMNS = {
   tokens: { unit: 6.2 },
   first: { px: 42 },
   in: { px: 30, share: 1 },
@@ -41,30 +41,38 @@ const LANES = {
   ],
 };
 // On a phone the decoder goes from x to its heads.
-const LANE_PHONE = ["tokens", ["self", "x fan heads mix"], ["cross", "x fan heads mix"], ["ff", "x fan wide back"], "out", "last"];
+const NARROW_LANE = [
+  "tokens",
+  ["self", "x fan heads mix"],
+  ["cross", "x fan heads mix"],
+  ["ff", "x fan wide back"],
+  "out",
+  "last",
+];
 const LAYER_SKIPS = ["first", "in", "say", "words"]; // what a layer by itself, and a phone, have no column for
 
 // x and width of every column: {"self.heads": {x, w}, ...}
-export function flowColumns(ctx, stack, x, width, single) {
+export function laneColumns(ctx, stack, x, width, single) {
   const { unit, narrow } = ctx;
-  const lane = narrow && stack === "decoder" ? LANE_PHONE : LANES[stack];
+  const lane = narrow && stack === "decoder" ? NARROW_LANE : LANES[stack];
   const flat = lane.flatMap((one) =>
     Array.isArray(one) ? one[1].split(" ").map((name) => [`${one[0]}.${name}`, name]) : [[one, one]],
   );
   const used = flat.filter(([, name]) => !((single || narrow) && LAYER_SKIPS.includes(name)));
   const fixed = narrow ? unit * 4.9 : 0; // the tokens of a phone keep their width
   const base = ([, name]) => {
-    const { px, unit: units } = FLOW_COLUMNS[name];
+    const { px, unit: units } = COLUMNS[name];
     return px !== undefined ? px : narrow ? fixed : units * unit;
   };
   const natural = used.reduce((sum, one) => sum + base(one), 0);
-  const shares = used.reduce((sum, [, name]) => sum + (FLOW_COLUMNS[name].share || 0), 0);
+  const shares = used.reduce((sum, [, name]) => sum + (COLUMNS[name].share || 0), 0);
   const spare = Math.max(0, width - natural);
   const shrink = Math.min(1, (width - fixed) / (natural - fixed));
   const columns = {};
   let at = x;
   for (const [key, name] of used) {
-    const w = base([key, name]) * (fixed && name === "tokens" ? 1 : shrink) + (spare * (FLOW_COLUMNS[name].share || 0)) / shares;
+    const w =
+      base([key, name]) * (fixed && name === "tokens" ? 1 : shrink) + (spare * (COLUMNS[name].share || 0)) / shares;
     columns[key] = { x: at, w };
     at += w;
   }
@@ -80,7 +88,10 @@ export function parametersOf(boxes, part) {
 
 // One stack: its tokens, the open layer with the others behind it, and what comes out. rect: room of the lane; single: the
 // layer alone, all of its heads side by side.
-export class FlowLane {
+export class Lane {
+  /** @type {any} */ ctx;
+  /** @type {any} */ single;
+  /** @type {any} */ stack;
   constructor(ctx, stack, rect, single) {
     Object.assign(this, { ctx, stack, rect, single });
     const { state, unit, data } = ctx;
@@ -90,7 +101,7 @@ export class FlowLane {
     this.labels = data.labels(stack === "encoder" ? "source" : "target_in");
     this.rows = this.labels.length;
     this.items = [];
-    this.columns = flowColumns(ctx, stack, rect.x, rect.w, single);
+    this.columns = laneColumns(ctx, stack, rect.x, rect.w, single);
     this.top = rect.y + unit * 3.6;
     this.high = rect.h - unit * 5.4;
     this.late = stack === "decoder" ? { dimAfter: state.t, current: state.t } : {};
@@ -189,7 +200,7 @@ export class FlowLane {
   }
 
   // The frame of a part, with its name above and its parameters below.
-  place(place, from, to, { title, count, go, shared }) {
+  place(place, from, to, { title, count, go, shared = false }) {
     const { ctx, top, high } = this;
     const { state, unit, t, narrow } = ctx;
     const here = state.place === place;
@@ -210,12 +221,21 @@ export class FlowLane {
       go,
       label: t("flow_go", { name: title }),
     });
-    this.text(`name:${place}`, title, from, top - unit * 0.95, to - from, { weight: 600, colour, align: "center", size: 0.95 });
+    this.text(`name:${place}`, title, from, top - unit * 0.95, to - from, {
+      weight: 600,
+      colour,
+      align: "center",
+      size: 0.95,
+    });
     if (count && !narrow) {
       const n = formatCount(count);
       const align = this.single && place === "decoder.cross" ? "left" : "center"; // K comes in below the middle
       const said = to - from < unit * 8.2 ? n : t(shared ? "flow_table" : "flow_count", { n });
-      this.text(`count:${place}`, said, from, top + high + unit * 0.85, to - from, { colour: "dim", align, size: 0.88 });
+      this.text(`count:${place}`, said, from, top + high + unit * 0.85, to - from, {
+        colour: "dim",
+        align,
+        size: 0.88,
+      });
     }
     return box;
   }
@@ -225,9 +245,14 @@ export class FlowLane {
     const { ctx, stack, layer, layers, top, high, side, single } = this;
     const { unit, t, data } = ctx;
     const pad = unit * 0.7;
-    const rect = { x: from - pad, y: top - unit * 2.15, w: to - from + 2 * pad, h: high + unit * (ctx.narrow ? 2.9 : 4.1) };
-    const behind = single ? 0 : Math.min(FLOW_BEHIND, layers - 1);
-    const apart = Math.min(4, FLOW_DEEP / Math.max(1, behind));
+    const rect = {
+      x: from - pad,
+      y: top - unit * 2.15,
+      w: to - from + 2 * pad,
+      h: high + unit * (ctx.narrow ? 2.9 : 4.1),
+    };
+    const behind = single ? 0 : Math.min(BEHIND, layers - 1);
+    const apart = Math.min(4, DEEP / Math.max(1, behind));
     for (let i = behind; i > 0; i--)
       this.add({
         key: `behind:${stack}.${i}`,
@@ -258,11 +283,16 @@ export class FlowLane {
       stroke: "line",
       radius: 10,
       z: -2,
-      go: single ? undefined : { zoom: "layer", place: this.ctx.state.place.startsWith(stack) ? this.ctx.state.place : `${stack}.self` },
+      go: single
+        ? undefined
+        : { zoom: "layer", place: this.ctx.state.place.startsWith(stack) ? this.ctx.state.place : `${stack}.self` },
       label: title,
     });
     if (single) return;
-    this.text(`layername:${stack}`, title, rect.x + behind * apart, rect.y - behind * apart - unit * 0.75, rect.w, { weight: 600, colour: side });
+    this.text(`layername:${stack}`, title, rect.x + behind * apart, rect.y - behind * apart - unit * 0.75, rect.w, {
+      weight: 600,
+      colour: side,
+    });
   }
 
   // One attention sub-layer: x, its queries, keys and values, the heads, and what they bring on. Returns its x.
@@ -305,20 +335,35 @@ export class FlowLane {
       this.letter(`letter:${at}.${name}`, name[0].toUpperCase(), made[name]);
     });
     if (memory) Object.assign(made, memory);
-    flowHeads(this, part, column("heads"), made, x);
+    headTiles(this, part, column("heads"), made, x);
     return { x, made, box };
   }
 
   // Whether a switch took the causal mask off this layer.
   opened() {
-    const places = ((this.ctx.data.header.holding || {}).causal || "").split(",").map((one) => one.split("@")[1] || "all");
-    return this.ctx.data.header.holding?.causal && places.some((one) => ["all", "decoder_self", `decoder_self.${this.layer + 1}`].includes(one));
+    const places = ((this.ctx.data.header.holding || {}).causal || "")
+      .split(",")
+      .map((one) => one.split("@")[1] || "all");
+    return (
+      this.ctx.data.header.holding?.causal &&
+      places.some((one) => ["all", "decoder_self", `decoder_self.${this.layer + 1}`].includes(one))
+    );
   }
 
   letter(key, text, beside) {
     const { unit, narrow } = this.ctx;
     if (narrow) return;
-    this.add({ key, kind: "math", text, x: beside.x + beside.w + unit * 0.15, y: beside.y + unit * 0.6, w: 0, h: 0, size: 0.92, colour: "dim" });
+    this.add({
+      key,
+      kind: "math",
+      text,
+      x: beside.x + beside.w + unit * 0.15,
+      y: beside.y + unit * 0.6,
+      w: 0,
+      h: 0,
+      size: 0.92,
+      colour: "dim",
+    });
   }
 
   feedForward(last) {
@@ -359,13 +404,45 @@ export class FlowLane {
     const [left, right] = [from.x + from.w / 2, to.x + to.w / 2];
     const points = [left, this.top, left, y, right, y, right, this.top];
     if (residual !== false)
-      this.add({ key: `around:${key}`, kind: "arrow", points, ...none, colour: "dim", weight: 1.25, round: 4, tip: false });
+      this.add({
+        key: `around:${key}`,
+        kind: "arrow",
+        points,
+        ...none,
+        colour: "dim",
+        weight: 1.25,
+        round: 4,
+        tip: false,
+      });
     const room = this.columns["self.mix"].w > unit * 2.6;
     const both = room && norm === "post" ? "flow_add_norm" : "flow_add";
     const text = t(residual === false ? "flow_norm" : both);
     const w = unit * (text.length * 0.46 + 0.5);
     const x = right - to.w / 2 - unit * 0.2 - w;
-    this.add({ key: `pill:${key}`, kind: "box", x, y: y - unit * 0.55, w, h: unit * 1.1, fill: "ground", stroke: "line", radius: 6, z: 0.2 });
-    this.add({ key: `plus:${key}`, kind: "text", text, x, y: y + unit * 0.03, w, h: 0, size: 0.78, colour: "dim", align: "center", weight: 600 });
+    this.add({
+      key: `pill:${key}`,
+      kind: "box",
+      x,
+      y: y - unit * 0.55,
+      w,
+      h: unit * 1.1,
+      fill: "ground",
+      stroke: "line",
+      radius: 6,
+      z: 0.2,
+    });
+    this.add({
+      key: `plus:${key}`,
+      kind: "text",
+      text,
+      x,
+      y: y + unit * 0.03,
+      w,
+      h: 0,
+      size: 0.78,
+      colour: "dim",
+      align: "center",
+      weight: 600,
+    });
   }
 }

@@ -1,34 +1,34 @@
 import { formatCount, formatNumber } from "../format.js";
-import { arithmeticActivate } from "../arithmetic.js";
-import { numberRoom, NUMBER_LINE, NUMBER_SMALL } from "./sheet.js";
+import { activate } from "../arithmetic.js";
+import { widthOfText, LINE_HEIGHT, SMALL_TEXT } from "./sheet.js";
 
 // Computations of a few numbers: a card a number with its name and what it is, signs between them; below it the row
-// they stand in, or the curve of the non-linearity. Parts are as in anatomy_number_dot.js.
+// they stand in, or the curve of the non-linearity. Parts are as in dot.js.
 
-const NUMBER_CARD_VALUE = 1.35; // size of the number in a card
-const NUMBER_CARD_NOTE = 0.8;
-const NUMBER_CARD_PAD = 0.8;
-const NUMBER_CARD_GAP = 0.6;
-const NUMBER_CARD_SIGN = 1.7; // units for a sign in front of a card
-const NUMBER_CARD_TALLEST = 7; // units of a strip below the cards
+const VALUE = 1.35; // size of the number in a card
+const NOTE = 0.8;
+const PAD = 0.8;
+const GAP = 0.6;
+const SIGN = 1.7; // units for a sign in front of a card
+const TALLEST = 7; // units of a strip below the cards
 
 // cards: [{name, value (text), note, sign, go, label, hue}]; they flow into as many lines as they need.
-export function numberCardsPart(sheet, cards, w, noted = true) {
+export function cardsPart(sheet, cards, w, noted = true) {
   const { unit } = sheet;
   const shown = cards.map((card) => {
     const inside = Math.max(
-      numberRoom(card.name, NUMBER_SMALL * unit),
-      numberRoom(card.value, NUMBER_CARD_VALUE * unit),
-      noted && card.note ? numberRoom(card.note, NUMBER_CARD_NOTE * unit) : 0,
+      widthOfText(card.name, SMALL_TEXT * unit),
+      widthOfText(card.value, VALUE * unit),
+      noted && card.note ? widthOfText(card.note, NOTE * unit) : 0,
     );
-    const sign = card.sign ? NUMBER_CARD_SIGN * unit : 0;
-    return { ...card, before: sign, wide: Math.min(w - sign, inside + 2 * NUMBER_CARD_PAD * unit) };
+    const sign = card.sign ? SIGN * unit : 0;
+    return { ...card, before: sign, wide: Math.min(w - sign, inside + 2 * PAD * unit) };
   });
   const lines = [[]];
   let used = 0;
   for (const card of shown) {
-    const more = card.before + card.wide + NUMBER_CARD_GAP * unit;
-    if (lines[lines.length - 1].length && used + more - NUMBER_CARD_GAP * unit > w) {
+    const more = card.before + card.wide + GAP * unit;
+    if (lines[lines.length - 1].length && used + more - GAP * unit > w) {
       lines.push([]);
       used = 0;
     }
@@ -36,9 +36,8 @@ export function numberCardsPart(sheet, cards, w, noted = true) {
     used += more;
   }
   const notes = noted && cards.some((card) => card.note);
-  const high =
-    (NUMBER_LINE * (NUMBER_SMALL + NUMBER_CARD_VALUE + (notes ? NUMBER_CARD_NOTE : 0)) + NUMBER_CARD_PAD) * unit;
-  const total = lines.length * high + (lines.length - 1) * NUMBER_CARD_GAP * unit;
+  const high = (LINE_HEIGHT * (SMALL_TEXT + VALUE + (notes ? NOTE : 0)) + PAD) * unit;
+  const total = lines.length * high + (lines.length - 1) * GAP * unit;
   const draw = (x0, y) => {
     let number = 0;
     for (const line of lines) {
@@ -46,12 +45,8 @@ export function numberCardsPart(sheet, cards, w, noted = true) {
       for (const card of line) {
         const name = `card.${number++}`;
         if (card.sign) {
-          const top = y + (high - NUMBER_CARD_VALUE * NUMBER_LINE * unit) / 2;
-          sheet.text(`${name}.sign`, card.sign, x, top, card.before, {
-            size: NUMBER_CARD_VALUE,
-            align: "center",
-            colour: "dim",
-          });
+          const top = y + (high - VALUE * LINE_HEIGHT * unit) / 2;
+          sheet.text(`${name}.sign`, card.sign, x, top, card.before, { size: VALUE, align: "center", colour: "dim" });
         }
         x += card.before;
         const go = card.go ? { go: card.go, label: card.label || card.name } : {};
@@ -61,43 +56,39 @@ export function numberCardsPart(sheet, cards, w, noted = true) {
           weight: card.hue ? 2 : 1,
           ...go,
         });
-        const inside = [x + NUMBER_CARD_PAD * 0.5 * unit, card.wide - NUMBER_CARD_PAD * unit];
+        const inside = [x + PAD * 0.5 * unit, card.wide - PAD * unit];
         const more = { align: "center" };
-        let top = y + (NUMBER_CARD_PAD / 2) * unit;
+        let top = y + (PAD / 2) * unit;
         top = sheet.text(`${name}.name`, card.name, inside[0], top, inside[1], {
           ...more,
-          size: NUMBER_SMALL,
+          size: SMALL_TEXT,
           colour: "dim",
           kind: card.kind,
         });
         top = sheet.text(`${name}.value`, card.value, inside[0], top, inside[1], {
           ...more,
-          size: NUMBER_CARD_VALUE,
+          size: VALUE,
           weight: 600,
           colour: card.colour,
           kind: card.math ? "math" : "text",
         });
         if (notes && card.note)
-          sheet.text(`${name}.note`, card.note, inside[0], top, inside[1], {
-            ...more,
-            size: NUMBER_CARD_NOTE,
-            colour: "dim",
-          });
-        x += card.wide + NUMBER_CARD_GAP * unit;
+          sheet.text(`${name}.note`, card.note, inside[0], top, inside[1], { ...more, size: NOTE, colour: "dim" });
+        x += card.wide + GAP * unit;
       }
-      y += high + NUMBER_CARD_GAP * unit;
+      y += high + GAP * unit;
     }
   };
   return { least: total, best: total, draw };
 }
 
 // A whole row of numbers with one of them outlined. heads: what its columns are called, if not by their numbers.
-export function numberRowPart(sheet, name, numbers, { title, at, origin, pick, ramp, heads, w }) {
+export function rowPart(sheet, name, numbers, { title, at, origin, pick, ramp, heads, w }) {
   const { unit } = sheet;
   const rows = sheet.stripRows(numbers.length);
-  const head = NUMBER_SMALL * NUMBER_LINE * unit;
+  const head = SMALL_TEXT * LINE_HEIGHT * unit;
   const cell = w / Math.min(64, numbers.length);
-  const tall = rows === 1 ? 1.4 * unit : Math.min(cell, 1.1 * unit, (NUMBER_CARD_TALLEST * unit) / rows);
+  const tall = rows === 1 ? 1.4 * unit : Math.min(cell, 1.1 * unit, (TALLEST * unit) / rows);
   const [low, high] = [Math.max(3, Math.min(cell, 0.3 * unit)), Math.max(4, tall)];
   const named = (m) =>
     heads ? heads[m] : sheet.t("number_feature", { n: formatCount(m + 1), count: formatCount(numbers.length) });
@@ -106,7 +97,7 @@ export function numberRowPart(sheet, name, numbers, { title, at, origin, pick, r
     least: head + rows * Math.min(low, high),
     best: head + rows * high,
     draw: (x, y, wide, h) => {
-      sheet.text(`${name}.name`, title, x, y, wide, { size: NUMBER_SMALL, colour: "dim" });
+      sheet.text(`${name}.name`, title, x, y, wide, { size: SMALL_TEXT, colour: "dim" });
       const more = { mark: at, origin, label: title, says, ramp, outline: "thin", ...(pick ? { pick } : {}) };
       sheet.strip(name, numbers, x, y + head, wide, (h - head) / rows, more);
     },
@@ -114,9 +105,9 @@ export function numberRowPart(sheet, name, numbers, { title, at, origin, pick, r
 }
 
 // The non-linearity around the number it is applied to.
-export function numberCurvePart(sheet) {
+export function curvePart(sheet) {
   const { unit, found, t, ramp } = sheet;
-  const head = NUMBER_SMALL * NUMBER_LINE * unit;
+  const head = SMALL_TEXT * LINE_HEIGHT * unit;
   return {
     least: head + 4 * unit,
     best: head + 11 * unit,
@@ -126,7 +117,7 @@ export function numberCurvePart(sheet) {
         low: formatNumber(-end).replace(/\.0+$/, ""),
         high: formatNumber(end).replace(/\.0+$/, ""),
       });
-      y = sheet.text("curve.name", title, x, y, w, { size: NUMBER_SMALL, colour: "dim" });
+      y = sheet.text("curve.name", title, x, y, w, { size: SMALL_TEXT, colour: "dim" });
       const high = h - head;
       const wide = Math.min(w, high * 2.4);
       sheet.box("curve", x, y, wide, high, { fill: "panel", radius: 4 });
@@ -141,7 +132,7 @@ export function numberCurvePart(sheet) {
       const points = [];
       for (let i = 0; i <= count; i++) {
         const value = -end + (2 * end * i) / count;
-        points.push(across(value), up(arithmeticActivate(value, found.sort)));
+        points.push(across(value), up(activate(value, found.sort)));
       }
       sheet.line("curve.line", points, { colour: ramp, weight: 2, z: 1 });
       const [px, py, dot] = [across(found.x), up(found.free), 0.62 * unit];
@@ -152,7 +143,7 @@ export function numberCurvePart(sheet) {
 }
 
 // Parts below each other, with the room they want shared out.
-export function numberStackedParts(parts, gap) {
+export function stackedParts(parts, gap) {
   const sum = (name) => parts.reduce((total, one) => total + one[name], (parts.length - 1) * gap);
   return {
     least: sum("least"),
@@ -171,20 +162,24 @@ export function numberStackedParts(parts, gap) {
 
 // -- tables ----------------------------------------------------------------------------------------------------------
 
-const NUMBER_TABLE_MOST = 40; // lines; the rest is one line, "the other 12 keys"
+const TABLE_MOST = 40; // lines; the rest is one line, "the other 12 keys"
 
 // lines: [{cells: texts, weight: 0..1 or null, chosen, dim}], the first column left, the others right; columns: their
 // names. order: lines by importance, for when not all fit; rest(kept): the line for those left out (always: there are
 // some that have no line); foot: a last line; go(i), label(i): where line i leads; first: width of its texts in units.
-export function numberTablePart(sheet, { title, columns, lines, order, rest, always, foot, first, go, label }, w) {
+export function tablePart(
+  sheet,
+  { title, columns, lines, order, rest, always = undefined, foot, first, go, label },
+  w,
+) {
   const { unit, ctx, ramp, t } = sheet;
   const small = w < 34 * unit;
-  const size = small ? NUMBER_SMALL : 1;
+  const size = small ? SMALL_TEXT : 1;
   const row = 1.42 * unit * (small ? 0.94 : 1);
   const extra = (foot ? 1 : 0) + (always ? 1 : 0) + 1;
-  const most = ctx.narrow ? 24 : NUMBER_TABLE_MOST;
+  const most = ctx.narrow ? 24 : TABLE_MOST;
   const count = Math.min(lines.length, most);
-  const around = (title ? NUMBER_LINE * unit : 0) + 0.2 * unit;
+  const around = (title ? LINE_HEIGHT * unit : 0) + 0.2 * unit;
   const high = (shown) => around + row * (shown + extra + (shown < lines.length && !always ? 1 : 0));
   const draw = (x, y, wide, h) => {
     const room = Math.floor((h - around + 0.01) / row) - extra;
@@ -210,7 +205,7 @@ export function numberTablePart(sheet, { title, columns, lines, order, rest, alw
         const at = i ? x + named + (i - 1) * column : x + 0.3 * unit;
         const align = i ? "right" : "left";
         const free = i ? column - 0.2 * unit : named - 0.4 * unit;
-        sheet.text(`table.${name}.${i}`, text, at, y + (row - size * NUMBER_LINE * unit) / 2, free, {
+        sheet.text(`table.${name}.${i}`, text, at, y + (row - size * LINE_HEIGHT * unit) / 2, free, {
           size,
           align,
           ...more,

@@ -1,30 +1,30 @@
-import { numberRoom, NUMBER_LINE, NUMBER_SMALL } from "./sheet.js";
+import { widthOfText, LINE_HEIGHT, SMALL_TEXT } from "./sheet.js";
 
 // Rows of numbers over each other, every number written, in blocks of 16, 8 or 4 columns.
 
-const NUMBER_CELL_MOST = 32; // columns
-const NUMBER_CELL_WIDE = 2.9; // units that a written number needs at least (the stage prints from 2.6 on)
-const NUMBER_CELL_WIDEST = 4.6;
-const NUMBER_CELL_HIGH = 1.5;
-const NUMBER_CELL_GAP = 0.15;
+const MOST = 32; // columns
+const WIDE = 2.9; // units that a written number needs at least (the stage prints from 2.6 on)
+const WIDEST = 4.6;
+const HIGH = 1.5;
+const GAP = 0.15;
 
 // rows: [{numbers, text, kind, sign, more}]; heads: what stands over the columns (null: their numbers); mark: the
-// column that is outlined, or -1. A part as in anatomy_number_dot.js, or null where the numbers would not be legible.
-export function numberCellsPart(sheet, rows, heads, w, mark = -1) {
+// column that is outlined, or -1. A part as in dot.js, or null where the numbers would not be legible.
+export function cellsPart(sheet, rows, heads, w, mark = -1) {
   const { unit } = sheet;
   const count = rows[0].numbers.length;
-  if (count > NUMBER_CELL_MOST) return null;
-  const beside = Math.max(...rows.map((one) => numberRoom(one.text, NUMBER_SMALL * unit))) + 2.4 * unit;
+  if (count > MOST) return null;
+  const beside = Math.max(...rows.map((one) => widthOfText(one.text, SMALL_TEXT * unit))) + 2.4 * unit;
   // The stage writes at most 0.3 of the width high: of 8 on a phone still 0.85 units.
-  const fits = (per, room) => room / Math.min(per, count) >= (per === 8 ? 2.83 : NUMBER_CELL_WIDE) * unit;
+  const fits = (per, room) => room / Math.min(per, count) >= (per === 8 ? 2.83 : WIDE) * unit;
   const left = fits(Math.min(8, count), w - beside) ? beside : 0;
   const per = [16, 8, 4].find((one) => fits(one, w - left));
   if (!per) return null;
   const wide = Math.min(per, count);
-  const cell = Math.min(NUMBER_CELL_WIDEST * unit, (w - left) / wide);
+  const cell = Math.min(WIDEST * unit, (w - left) / wide);
   const head = 1.25 * unit;
-  const row = (NUMBER_CELL_HIGH + NUMBER_CELL_GAP) * unit;
-  const above = left ? 0 : NUMBER_SMALL * NUMBER_LINE * unit;
+  const row = (HIGH + GAP) * unit;
+  const above = left ? 0 : SMALL_TEXT * LINE_HEIGHT * unit;
   const blocks = Math.ceil(count / per);
   const best = blocks * (head + rows.length * row) + rows.length * above + (blocks - 1) * 0.6 * unit;
   const tops = rows.map((one) =>
@@ -44,10 +44,10 @@ export function numberCellsPart(sheet, rows, heads, w, mark = -1) {
       }
       y += head;
       rows.forEach((one, i) => {
-        const named = { size: NUMBER_SMALL, colour: "dim", kind: one.kind || "text" };
+        const named = { size: SMALL_TEXT, colour: "dim", kind: one.kind || "text" };
         if (!left && !from) y = sheet.text(`name.${i}`, one.text, x, y, w, named);
         if (left && !from) {
-          const shift = (NUMBER_CELL_HIGH - NUMBER_SMALL * NUMBER_LINE) * 0.5 * unit;
+          const shift = (HIGH - SMALL_TEXT * LINE_HEIGHT) * 0.5 * unit;
           sheet.text(`name.${i}`, one.text, x, y + shift, left - 2.1 * unit, { ...named, align: "right" });
           if (one.sign)
             sheet.text(`sign.${i}`, one.sign, x + left - 1.8 * unit, y, 1.4 * unit, { align: "center", colour: "dim" });
@@ -62,7 +62,7 @@ export function numberCellsPart(sheet, rows, heads, w, mark = -1) {
           x + left,
           y,
           size * cell,
-          NUMBER_CELL_HIGH * unit,
+          HIGH * unit,
           more,
         );
         y += row;

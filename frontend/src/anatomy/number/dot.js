@@ -1,41 +1,41 @@
 import { formatSmall } from "../../core/format.js";
 import { formatCount, formatNumber } from "../format.js";
-import { arithmeticLargest, arithmeticRunning } from "../arithmetic.js";
-import { numberCellsPart } from "./cells.js";
-import { numberRoom, NUMBER_LINE, NUMBER_SMALL } from "./sheet.js";
+import { largestTerms, runningSums } from "../arithmetic.js";
+import { cellsPart } from "./cells.js";
+import { widthOfText, LINE_HEIGHT, SMALL_TEXT } from "./sheet.js";
 
 // How a product of a row and a column is drawn: short ones number by number, long ones as strips of colour, with the
 // sum of the first terms as a line and the largest terms written out. Every part is {least, best, draw}: heights in
 // pixels, and what draws it into a rectangle.
 
-const NUMBER_DOT_LARGEST = 6;
-const NUMBER_DOT_POINTS = 256; // of the line of sums
+const LARGEST = 6;
+const POINTS = 256; // of the line of sums
 
-const numberDotFactor = (value) => (value < 0 ? `(${formatSmall(value)})` : formatSmall(value));
+const dotFactor = (value) => (value < 0 ? `(${formatSmall(value)})` : formatSmall(value));
 
 // Variants for a width, the best first. names: {a, b: {text, kind, ramp, origin, parent}, terms: labels of the terms
 // or null}
-export function numberDotVariants(sheet, names, w) {
+export function dotVariants(sheet, names, w) {
   const { unit, found, ctx } = sheet;
   const count = found.products.length;
-  const long = numberLongVariants(sheet, names, w);
+  const long = longVariants(sheet, names, w);
   const texts = [names.a, names.b, { text: sheet.t("number_product") }];
   const numbers = [found.a, found.b, found.products];
   const rows = texts.map((one, i) => ({
     ...one,
     numbers: numbers[i],
     sign: ["", "×", "="][i],
-    more: numberOperand(sheet, names, i),
+    more: operand(sheet, names, i),
   }));
-  const cells = numberCellsPart(sheet, rows, names.terms, w);
+  const cells = cellsPart(sheet, rows, names.terms, w);
   if (!cells) return long;
-  const sums = numberRunningPart(sheet);
+  const sums = runningPart(sheet);
   const gap = unit;
   const both = {
     least: cells.best + gap + sums.least,
     best: cells.best + gap + sums.best,
     draw: (x, y, wide, h) => {
-      cells.draw(x, y, wide);
+      cells.draw(x, y);
       sums.draw(x, y + cells.best + gap, Math.min(wide, cells.wide), h - cells.best - gap);
     },
   };
@@ -44,7 +44,7 @@ export function numberDotVariants(sheet, names, w) {
 
 // What all pictures of the a, the b and the products share: whose numbers they are, what they say and where they come
 // from.
-function numberOperand(sheet, names, i) {
+function operand(sheet, names, i) {
   const { found, t } = sheet;
   const one = [names.a, names.b, { text: t("number_product"), ramp: sheet.ramp }][i];
   const numbers = [found.a, found.b, found.products][i];
@@ -59,15 +59,15 @@ function numberOperand(sheet, names, i) {
     origin: `${found.matrix.id}|${found.row},${found.col}|${"abp"[i]}`,
     label: one.text,
     ramp: one.ramp,
-    says: i === 2 ? (m) => [numberTermText(sheet, names, m)] : says,
+    says: i === 2 ? (m) => [termText(sheet, names, m)] : says,
     ...(leads ? { pick: from } : {}),
     ...(one.parent ? { parent: one.parent } : {}),
     outline: "thin",
   };
 }
 
-function numberTermText({ found, t }, names, m) {
-  const [a, b] = [found.a[m], found.b[m]].map(numberDotFactor);
+function termText({ found, t }, names, m) {
+  const [a, b] = [found.a[m], found.b[m]].map(dotFactor);
   const product = formatSmall(found.products[m]);
   return names.terms
     ? t("number_term_token", { token: names.terms[m], a, b, product })
@@ -76,7 +76,7 @@ function numberTermText({ found, t }, names, m) {
 
 // -- long products ---------------------------------------------------------------------------------------------------
 
-function numberLongVariants(sheet, names, w) {
+function longVariants(sheet, names, w) {
   const { unit, ctx } = sheet;
   const gap = unit;
   const over = (parts) => ({
@@ -104,31 +104,27 @@ function numberLongVariants(sheet, names, w) {
       },
     };
   };
-  const strips = (wide) => numberStripsPart(sheet, names, wide);
-  const list = (count) => numberListPart(sheet, names, count);
-  const sums = numberRunningPart(sheet);
-  if (ctx.narrow) return [over([strips(w), sums, list(NUMBER_DOT_LARGEST)])];
+  const strips = (wide) => stripsPart(sheet, names, wide);
+  const list = (count) => listPart(sheet, names, count);
+  const sums = runningPart(sheet);
+  if (ctx.narrow) return [over([strips(w), sums, list(LARGEST)])];
   const columns = w >= 46 * unit;
   const found = [];
   if (columns) {
     const wide = w * 0.57;
-    found.push(beside(over([strips(wide), sums]), list(NUMBER_DOT_LARGEST), 0.57));
-    found.push(beside(strips(wide), list(NUMBER_DOT_LARGEST), 0.57), beside(strips(wide), list(3), 0.57));
+    found.push(beside(over([strips(wide), sums]), list(LARGEST), 0.57));
+    found.push(beside(strips(wide), list(LARGEST), 0.57), beside(strips(wide), list(3), 0.57));
   }
-  found.push(
-    over([strips(w), sums, list(NUMBER_DOT_LARGEST)]),
-    over([strips(w), list(NUMBER_DOT_LARGEST)]),
-    over([strips(w), list(3)]),
-  );
-  return [...found, list(NUMBER_DOT_LARGEST), list(3), list(1)];
+  found.push(over([strips(w), sums, list(LARGEST)]), over([strips(w), list(LARGEST)]), over([strips(w), list(3)]));
+  return [...found, list(LARGEST), list(3), list(1)];
 }
 
 // a, b and their products as strips of colour.
-function numberStripsPart(sheet, names, w) {
+function stripsPart(sheet, names, w) {
   const { unit, found, t, ctx } = sheet;
   const count = found.products.length;
   const rows = sheet.stripRows(count);
-  const name = NUMBER_SMALL * NUMBER_LINE * unit;
+  const name = SMALL_TEXT * LINE_HEIGHT * unit;
   const gap = 0.55 * unit;
   const around = 3 * name + 2 * gap;
   const cell = w / Math.min(64, count);
@@ -141,10 +137,10 @@ function numberStripsPart(sheet, names, w) {
       const line = (h - around) / (3 * rows);
       [names.a, names.b, { text: t("number_product"), kind: "text" }].forEach((one, i) => {
         const text = ["", "× ", "= "][i] + one.text;
-        const marks = { size: NUMBER_SMALL, colour: "dim", kind: one.kind };
+        const marks = { size: SMALL_TEXT, colour: "dim", kind: one.kind };
         const note = rows > 1 && !i ? t("number_wrapped", { count: formatCount(count), wide: 64 }) : "";
-        const noted = note ? numberRoom(note, NUMBER_SMALL * unit) : 0;
-        const both = note && numberRoom(text, NUMBER_SMALL * unit) + noted + unit < wide;
+        const noted = note ? widthOfText(note, SMALL_TEXT * unit) : 0;
+        const both = note && widthOfText(text, SMALL_TEXT * unit) + noted + unit < wide;
         sheet.text(`name.${i}`, text, x, y, wide - (both ? noted + 0.5 * unit : 0), marks);
         if (both) sheet.text("wrapped", note, x + wide - noted, y, noted, { ...marks, kind: "text", align: "right" });
         y =
@@ -155,7 +151,7 @@ function numberStripsPart(sheet, names, w) {
             y + name,
             wide,
             line,
-            numberOperand(sheet, names, i),
+            operand(sheet, names, i),
           ) + gap;
       });
     },
@@ -163,23 +159,23 @@ function numberStripsPart(sheet, names, w) {
 }
 
 // The sums of the first terms as a line, from 0 to the result.
-function numberRunningPart(sheet) {
+function runningPart(sheet) {
   const { unit, found, t, ramp } = sheet;
-  const name = NUMBER_SMALL * NUMBER_LINE * unit;
+  const name = SMALL_TEXT * LINE_HEIGHT * unit;
   return {
     least: name + 3.2 * unit,
     best: name + 7.5 * unit,
     draw: (x, y, w, h) => {
-      const sums = arithmeticRunning(found.products);
+      const sums = runningSums(found.products);
       const count = found.products.length;
       const title = t(found.bias === null ? "number_running" : "number_running_bias", { count: formatCount(count) });
-      y = sheet.text("sums.name", title, x, y, w, { size: NUMBER_SMALL, colour: "dim" });
+      y = sheet.text("sums.name", title, x, y, w, { size: SMALL_TEXT, colour: "dim" });
       const high = h - name;
       const end = found.free ?? found.value;
       const label = formatNumber(end);
-      const room = numberRoom(label, NUMBER_SMALL * unit) + 1.2 * unit;
+      const room = widthOfText(label, SMALL_TEXT * unit) + 1.2 * unit;
       sheet.box("sums", x, y, w, high, { fill: "panel", radius: 4 });
-      const stride = Math.max(1, Math.ceil(count / NUMBER_DOT_POINTS));
+      const stride = Math.max(1, Math.ceil(count / POINTS));
       const taken = [];
       for (let m = 0; m < count; m += stride) taken.push(m);
       taken.push(count);
@@ -195,21 +191,21 @@ function numberRunningPart(sheet) {
       sheet.line("sums.line", points, { colour: ramp, weight: 2, z: 1 });
       const dot = 0.5 * unit;
       sheet.box("sums.end", plot.x + plot.w - dot / 2, up(end) - dot / 2, dot, dot, { fill: ramp, radius: dot, z: 2 });
-      const line = NUMBER_SMALL * NUMBER_LINE * unit;
+      const line = SMALL_TEXT * LINE_HEIGHT * unit;
       const at = Math.max(y, Math.min(y + high - line, up(end) - line / 2));
-      sheet.text("sums.value", label, plot.x + plot.w + 0.5 * unit, at, room, { size: NUMBER_SMALL, weight: 600 });
+      sheet.text("sums.value", label, plot.x + plot.w + 0.5 * unit, at, room, { size: SMALL_TEXT, weight: 600 });
     },
   };
 }
 
 // The largest terms, the others together and the bias, each with a bar as long as its share.
-function numberListPart(sheet, names, most) {
+function listPart(sheet, names, most) {
   const { unit, found, t } = sheet;
   const { products, bias } = found;
-  const shown = arithmeticLargest(products, Math.min(most, products.length));
+  const shown = largestTerms(products, Math.min(most, products.length));
   const rest = products.length - shown.length;
   const others = rest ? found.sum - shown.reduce((sum, m) => sum + products[m], 0) : 0;
-  const row = NUMBER_LINE * unit;
+  const row = LINE_HEIGHT * unit;
   const high = row * (1 + shown.length + (rest ? 1 : 0) + (bias === null ? 0 : 1)) + 0.3 * unit;
   const draw = (x, y, w) => {
     const title = t(rest ? "number_largest" : "number_all_terms");
@@ -218,8 +214,8 @@ function numberListPart(sheet, names, most) {
     const free = w - bars - 0.6 * unit;
     const scale = Math.max(Math.abs(others), Math.abs(bias || 0), ...shown.map((m) => Math.abs(products[m]))) || 1;
     const size = Math.max(
-      NUMBER_SMALL,
-      Math.min(1, ...shown.map((m) => free / numberRoom(numberTermText(sheet, names, m), unit))),
+      SMALL_TEXT,
+      Math.min(1, ...shown.map((m) => free / widthOfText(termText(sheet, names, m), unit))),
     );
     const line = (name, value, text, more) => {
       const long = Math.max(2, (bars * Math.abs(value)) / scale);
@@ -239,7 +235,7 @@ function numberListPart(sheet, names, most) {
       const label = names.terms
         ? t("number_term_token_go", { token: names.terms[m] })
         : t("number_term_go", { n: formatCount(m + 1) });
-      line(i, products[m], numberTermText(sheet, names, m), go ? { go, label } : {});
+      line(i, products[m], termText(sheet, names, m), go ? { go, label } : {});
     });
     const more = { colour: "dim" };
     const sum = formatNumber(others);

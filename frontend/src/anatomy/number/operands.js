@@ -1,16 +1,16 @@
-import { factsProjected } from "../panel/facts.js";
+import { projectionOf } from "../panel/facts.js";
 import { traceName, lastStep, updateStep, isAttention, isFeedForward, isEmbedding, stackOf } from "../walk.js";
-import { arithmeticDot, arithmeticNorm, arithmeticSoftmax } from "../arithmetic.js";
-import { arithmeticSum, arithmeticTimes } from "../arithmetic.js";
-import { arithmeticActivation, arithmeticProbability, arithmeticWave, arithmeticAgrees } from "../arithmetic.js";
+import { dotProduct, layerNorm, softmaxOf } from "../arithmetic.js";
+import { sumOf, multiply } from "../arithmetic.js";
+import { activationOf, probabilityOf, positionWave, agrees } from "../arithmetic.js";
 
 // Which number is meant by a cell of a step, what it is computed from, and where each of those numbers comes from.
 
-const NUMBER_PROJECTED = { queries: ["W_q", "b_q", "Q"], keys: ["W_k", "b_k", "K"], values: ["W_v", "b_v", "V"] };
+const PROJECTED = { queries: ["W_q", "b_q", "Q"], keys: ["W_k", "b_k", "K"], values: ["W_v", "b_v", "V"] };
 
 // The matrix that a step makes. name: in the place's pack; file: the end of its key in the drawing; sign: the letter
 // its numbers go by; rows, cols: what they count; own: it is one head's.
-export function numberMade(state, config) {
+export function matrixOfStep(state, config) {
   const { place, step } = state;
   const made = (name, sign, rows, cols, more) => ({ name, file: name, sign, rows, cols, own: false, ...more });
   const cross = place === "decoder.cross";
@@ -26,7 +26,7 @@ export function numberMade(state, config) {
   if (step === "norm")
     return config.norm === "pre" ? made("normed", "z", "query", "d_model") : made("leaves", "y", "query", "d_model");
   if (step === "project" || step === "split") {
-    const name = factsProjected(state);
+    const name = projectionOf(state);
     const width = name === "values" ? "d_head" : "d_k";
     const own = step === "split";
     return made(name, name[0], name === "queries" ? "query" : "key", own ? width : `heads_${width}`, { own });
@@ -50,38 +50,45 @@ export function numberMade(state, config) {
 }
 
 // The side whose tokens an axis counts.
-export function numberSide(state, axis) {
+export function sideOfAxis(state, axis) {
   if (axis === "key" && state.place === "decoder.cross") return "source";
   return state.place !== "output" && stackOf(state.place) === "encoder" ? "source" : "target_in";
 }
 
-export function numberSize(state, data, axis) {
+export function sizeOfAxis(state, data, axis) {
   const { config } = data;
-  if (axis === "query" || axis === "key") return data.labels(numberSide(state, axis)).length;
+  if (axis === "query" || axis === "key") return data.labels(sideOfAxis(state, axis)).length;
   if (axis === "word") return data.outputs.ids[state.t].length;
   if (axis === "one") return 1;
   return axis.startsWith("heads_") ? config.heads * config[axis.slice(6)] : config[axis];
 }
 
 // The key of the matrix in the drawing.
-export function numberKey(state, made) {
+export function matrixKey(state, made) {
   return `m:${traceName(state)}.${made.file}${made.own ? `.h${state.head}` : ""}`;
 }
 
 // The matrix itself, or null while it has not arrived.
-export function numberMatrix(state, data, made) {
+export function drawnMatrix(state, data, made) {
   if (made.rows !== "word") return data.matrix(`place.${made.name}`, made.own ? { head: state.head } : {});
   const { ids, logit, probability } = data.outputs;
   const wide = ids[state.t].length;
   const numbers = (made.name === "logits" ? logit : probability).subarray(state.t * wide, (state.t + 1) * wide);
-  return numberTable(`${data.id}|output.${made.name}|${state.t}`, made.name, numbers, wide, 1, {
+  return tableOf(`${data.id}|output.${made.name}|${state.t}`, made.name, numbers, wide, 1, {
     top: made.name === "logits" ? undefined : 1,
     axes: ["word", "1"],
   });
 }
 
 // Numbers of ours as a matrix of the stage.
-export function numberTable(id, name, numbers, rows, cols, { top, axes = ["", ""] } = {}) {
+export function tableOf(
+  id,
+  name,
+  numbers,
+  rows,
+  cols,
+  { top, axes = ["", ""] } = /** @type {{top?: number, axes?: string[]}} */ ({}),
+) {
   let most = top || 0;
   if (!top) for (const value of numbers) if (Number.isFinite(value)) most = Math.max(most, Math.abs(value));
   const masked = numbers.some((value) => !Number.isFinite(value));
@@ -104,41 +111,34 @@ export function numberTable(id, name, numbers, rows, cols, { top, axes = ["", ""
   };
 }
 
-export const numberRow = (matrix, row) => Float64Array.from({ length: matrix.cols }, (_, col) => matrix.at(row, col));
-const numberColumn = (matrix, col) => Float64Array.from({ length: matrix.rows }, (_, row) => matrix.at(row, col));
+export const rowOf = (matrix, row) => Float64Array.from({ length: matrix.cols }, (_, col) => matrix.at(row, col));
+const columnOf = (matrix, col) => Float64Array.from({ length: matrix.rows }, (_, row) => matrix.at(row, col));
 
 // What the number in a cell is and how it comes about: the matrix (of: its description, key), the arithmetic of its
 // step (made: its sort; what it uses; value), the number in the trace (stored) and whether the two agree; {waiting:
 // true} while numbers are on their way. from(m): the state that shows where the m-th number used comes from; null:
 // nowhere else.
-export function numberFound(state, data, { row, col }) {
-  const made = numberMade(state, data.config);
-  const matrix = numberMatrix(state, data, made);
-  const about = { of: made, matrix, key: numberKey(state, made), row, col };
+export function operandsOf(state, data, { row, col }) {
+  const made = matrixOfStep(state, data.config);
+  const matrix = drawnMatrix(state, data, made);
+  const about = { of: made, matrix, key: matrixKey(state, made), row, col };
   if (!matrix) return { ...about, waiting: true };
   const stored = matrix.at(row, col);
   const read = (name, options) => data.matrix(name.startsWith("W_") ? name : `place.${name}`, options);
   const tell = { state, data, made, row, col, stored, read, about: data.about || {} };
   const sort = [isAttention, isFeedForward, isEmbedding].findIndex((holds) => holds(state.place));
-  const found = [numberOfAttention, numberOfFeedForward, numberOfEmbedding, numberOfOutput].at(sort)(tell);
+  const found = [attentionNumber, feedForwardNumber, embeddingNumber, outputNumber].at(sort)(tell);
   if (!found) return { ...about, stored, waiting: true };
   const value = found.value ?? stored;
   const checked = found.value !== undefined; // else it was only read
-  return {
-    ...about,
-    stored,
-    ...found,
-    value,
-    checked,
-    agrees: checked && arithmeticAgrees(found, found.stored ?? stored),
-  };
+  return { ...about, stored, ...found, value, checked, agrees: checked && agrees(found, found.stored ?? stored) };
 }
 
-const numberAll = (...matrices) => matrices.every(Boolean);
-const numberHead = (state, width, col) => ({ head: Math.floor(col / width), col: col % width });
+const allOf = (...matrices) => matrices.every(Boolean);
+const headOf = (state, width, col) => ({ head: Math.floor(col / width), col: col % width });
 
 // What enters a sub-layer comes from the step before it; nothing is computed.
-function numberGiven({ state, data, row, col, made }) {
+function givenNumber({ state, data, row, col, made }) {
   const { norm, encoder_layers, decoder_layers } = data.config;
   const left = (where, layer) => ({ place: where, step: lastStep(where, data.config), ...layer });
   const { place, encoder, decoder } = state;
@@ -156,59 +156,48 @@ function numberGiven({ state, data, row, col, made }) {
   return { made: "given", before, normed, from: () => ({ ...before, row, col }) };
 }
 
-function numberAdded({ read, row, col, state }) {
+function addedNumber({ read, row, col, state }) {
   const [x, update] = [read("x"), read("update")];
-  if (!numberAll(x, update)) return null;
-  const from = (m) => ({
-    step: m ? updateStep(state.place) : "x",
-    row,
-    col,
-    ...(m ? {} : { matrix: "queries" }),
-  });
-  return { ...arithmeticSum(x.at(row, col), update.at(row, col)), from };
+  if (!allOf(x, update)) return null;
+  const from = (m) => ({ step: m ? updateStep(state.place) : "x", row, col, ...(m ? {} : { matrix: "queries" }) });
+  return { ...sumOf(x.at(row, col), update.at(row, col)), from };
 }
 
-function numberNormed({ read, row, col, state, data }) {
+function normedNumber({ read, row, col, state, data }) {
   const pre = data.config.norm === "pre";
   const inputName = pre ? "x" : data.config.residual === false ? "update" : "sum";
   const [input, gamma, beta] = [read(inputName), read("gamma"), read("beta")];
-  if (!numberAll(input, gamma, beta)) return null;
-  const found = arithmeticNorm(
-    numberRow(input, row),
-    col,
-    gamma.at(0, col),
-    beta.at(0, col),
-    data.config.layer_norm_eps,
-  );
+  if (!allOf(input, gamma, beta)) return null;
+  const found = layerNorm(rowOf(input, row), col, gamma.at(0, col), beta.at(0, col), data.config.layer_norm_eps);
   const step = { x: "x", sum: "add", update: updateStep(state.place) }[inputName];
   return { ...found, input: inputName, from: (m) => ({ step, row, col: m, matrix: "queries" }) };
 }
 
 // Row of a matrix times column of another. skipped: a switch puts 0 in the place of the sum.
-function numberProduct(a, row, b, col, bias, from, more) {
-  const found = { ...arithmeticDot(numberRow(a, row), numberColumn(b, col), bias), from, ...more };
+function productOf(a, row, b, col, bias, from, more) {
+  const found = { ...dotProduct(rowOf(a, row), columnOf(b, col), bias), from, ...more };
   return found.skipped ? { ...found, free: found.value, value: 0, tolerance: 0 } : found;
 }
 
-function numberOfAttention(tell) {
+function attentionNumber(tell) {
   const { state, data, read, row, col, made, stored, about } = tell;
   const { config } = data;
   const { head, step } = state;
   const own = { head };
   const scores = () => read("scores", own);
   const steps = {
-    x: () => numberGiven(tell),
-    norm: () => numberNormed(tell),
-    add: () => numberAdded(tell),
+    x: () => givenNumber(tell),
+    norm: () => normedNumber(tell),
+    add: () => addedNumber(tell),
     project: () => {
-      const [weights, biases, letter] = NUMBER_PROJECTED[made.name];
+      const [weights, biases, letter] = PROJECTED[made.name];
       const remembered = state.place === "decoder.cross" && made.name !== "queries";
       const input = remembered ? "memory" : config.norm === "pre" ? "normed" : "x";
       const [a, b, bias] = [read(input), read(weights), read(biases)];
-      if (!numberAll(a, b, bias)) return null;
+      if (!allOf(a, b, bias)) return null;
       const step = input === "normed" ? "norm" : "x";
       const from = (m) => ({ step, matrix: remembered ? "memory" : "queries", row, col: m });
-      return numberProduct(a, row, b, col, bias.at(0, col), from, { input, letter });
+      return productOf(a, row, b, col, bias.at(0, col), from, { input, letter });
     },
     split: () => {
       const width = made.cols === "d_head" ? config.d_head : config.d_k;
@@ -228,21 +217,21 @@ function numberOfAttention(tell) {
     },
     dot: () => {
       const [q, k] = [read("queries", own), read("keys", { head, transposed: true })];
-      if (!numberAll(q, k)) return null;
+      if (!allOf(q, k)) return null;
       const from = (m, second) =>
         second
           ? { step: "split", matrix: "keys", row: col, col: m }
           : { step: "split", matrix: "queries", row, col: m };
-      return numberProduct(q, row, k, col, null, from);
+      return productOf(q, row, k, col, null, from);
     },
     scale: () => {
       const [dot, q, k] = [read("dot", own), read("queries", own), read("keys", { head, transposed: true })];
-      if (!numberAll(dot, q, k)) return null;
+      if (!allOf(dot, q, k)) return null;
       const factor = about.scale[head];
       const paper = Math.abs(factor * Math.sqrt(config.d_k) - 1) < 1e-6;
       // The pass and what is shown as `dot` added up the products in different orders.
-      const slack = arithmeticDot(numberRow(q, row), numberColumn(k, col)).tolerance;
-      const found = arithmeticTimes(dot.at(row, col), factor, paper ? "divide" : "times", slack);
+      const slack = dotProduct(rowOf(q, row), columnOf(k, col)).tolerance;
+      const found = multiply(dot.at(row, col), factor, paper ? "divide" : "times", slack);
       return {
         ...found,
         root: Math.sqrt(config.d_k),
@@ -255,23 +244,23 @@ function numberOfAttention(tell) {
       const scaled = read("scaled", own);
       if (!scaled) return null;
       const hidden = stored === -Infinity;
-      const scale = { ...arithmeticTimes(scaled.at(row, col), 1, "mask"), hidden, why: numberHidden(tell, hidden) };
+      const scale = { ...multiply(scaled.at(row, col), 1, "mask"), hidden, why: hiddenNumber(tell, hidden) };
       return { ...scale, ...(hidden ? { value: -Infinity } : {}), from: () => ({ step: "scale", row, col }) };
     },
     softmax: () => {
       if (!scores()) return null;
-      const found = arithmeticSoftmax(numberRow(scores(), row), col, about.rule[head]);
+      const found = softmaxOf(rowOf(scores(), row), col, about.rule[head]);
       return { ...found, from: (m) => ({ step: "mask", row, col: m }) };
     },
     values: () => {
       const [weights, values] = [read("weights", own), read("values", own)];
-      if (!numberAll(weights, values)) return null;
+      if (!allOf(weights, values)) return null;
       const from = (m, second) =>
         second ? { step: "split", matrix: "values", row: m, col } : { step: "softmax", row, col: m };
-      return numberProduct(weights, row, values, col, null, from, { skipped: about.zero[head], keys: true });
+      return productOf(weights, row, values, col, null, from, { skipped: about.zero[head], keys: true });
     },
     concat: () => {
-      const at = numberHead(state, config.d_head, col);
+      const at = headOf(state, config.d_head, col);
       const heads = read("head_outputs", { head: at.head });
       if (!heads) return null;
       return {
@@ -284,82 +273,82 @@ function numberOfAttention(tell) {
     },
     output: () => {
       const [a, b, bias] = [read("concat"), read("W_o"), read("b_o")];
-      if (!numberAll(a, b, bias)) return null;
+      if (!allOf(a, b, bias)) return null;
       const from = (m) => ({ step: "concat", row, col: m });
-      return numberProduct(a, row, b, col, bias.at(0, col), from, { skipped: about.skipped, letter: "O" });
+      return productOf(a, row, b, col, bias.at(0, col), from, { skipped: about.skipped, letter: "O" });
     },
   };
   return steps[step]();
 }
 
 // Why a cell is masked, or what a switch took off a mask that would have hidden it.
-function numberHidden({ state, data, row, col }, hidden) {
+function hiddenNumber({ state, data, row, col }, hidden) {
   const future = state.place === "decoder.self" && col > row;
   const masked = future && data.config.causal !== false;
   // <pad> stands behind the source where a switch has put it there.
   const { pad = 0 } = data.header.holding || {};
-  const side = numberSide(state, "key");
+  const side = sideOfAxis(state, "key");
   const padding = side === "source" && col >= data.labels(side).length - Number(pad);
   if (hidden) return masked ? "future" : padding ? "padding" : "switch";
   if (future) return masked ? "open_future" : "bare_future";
   return padding ? "open_padding" : "visible";
 }
 
-function numberOfFeedForward(tell) {
+function feedForwardNumber(tell) {
   const { state, data, read, row, col, about } = tell;
   const pre = data.config.norm === "pre";
   const steps = {
-    x: () => numberGiven(tell),
-    norm: () => numberNormed(tell),
-    add: () => numberAdded(tell),
+    x: () => givenNumber(tell),
+    norm: () => normedNumber(tell),
+    add: () => addedNumber(tell),
     inner: () => {
       const [a, b, bias] = [read(pre ? "normed" : "x"), read("W_1"), read("b_1")];
-      if (!numberAll(a, b, bias)) return null;
+      if (!allOf(a, b, bias)) return null;
       const from = (m) => ({ step: pre ? "norm" : "x", row, col: m });
-      return numberProduct(a, row, b, col, bias.at(0, col), from, { input: pre ? "normed" : "x", letter: "1" });
+      return productOf(a, row, b, col, bias.at(0, col), from, { input: pre ? "normed" : "x", letter: "1" });
     },
     activation: () => {
       const input = read("pre");
       if (!input) return null;
       const silenced = (about.silenced || []).includes(col);
-      const found = arithmeticActivation(input.at(row, col), data.config.activation, silenced);
+      const found = activationOf(input.at(row, col), data.config.activation, silenced);
       return { ...found, from: () => ({ step: "inner", row, col }) };
     },
     outer: () => {
       const [a, b, bias] = [read("activation"), read("W_2"), read("b_2")];
-      if (!numberAll(a, b, bias)) return null;
+      if (!allOf(a, b, bias)) return null;
       const from = (m) => ({ step: "activation", row, col: m });
-      return numberProduct(a, row, b, col, bias.at(0, col), from, { skipped: about.skipped, letter: "2" });
+      return productOf(a, row, b, col, bias.at(0, col), from, { skipped: about.skipped, letter: "2" });
     },
   };
   return steps[state.step]();
 }
 
-function numberOfEmbedding({ state, data, read, row, col, about }) {
+function embeddingNumber({ state, data, read, row, col, about }) {
   const { config } = data;
   const rows = read("rows");
   if (!rows) return null;
-  const values = numberRow(state.step === "plus" ? read("x") : state.step === "times" ? read("embedding") : rows, row);
-  const side = numberSide(state, "query");
+  const values = rowOf(state.step === "plus" ? read("x") : state.step === "times" ? read("embedding") : rows, row);
+  const side = sideOfAxis(state, "query");
   if (state.step === "row") return { made: "lookup", id: data.ids(side)[row], values, tolerance: 0, from: () => null };
   if (state.step === "times") {
-    const found = arithmeticTimes(rows.at(row, col), about.factor);
+    const found = multiply(rows.at(row, col), about.factor);
     const root = { depth: config.d_model, scaled: config.embedding_scale };
     return { ...found, values, ...root, from: () => ({ step: "row", row, col }) };
   }
   const [embedding, positions] = [read("embedding").at(row, col), read("positions").at(row, col)];
   const position = about.position_ids[row];
-  const wave = arithmeticWave(position, col, config.d_model, config.layout);
+  const wave = positionWave(position, col, config.d_model, config.layout);
   // Learned positions and switched ones are no wave.
-  const switched = numberRepositioned(state, data);
+  const switched = repositionedNumber(state, data);
   const waving = !switched && config.positions === "sinusoidal" && Math.abs(wave.value - positions) < 1e-6;
   const from = (m) => (m ? null : { step: "times", row, col });
-  const found = arithmeticSum(embedding, positions, "plus");
+  const found = sumOf(embedding, positions, "plus");
   return { ...found, values, position, switched, wave: waving ? wave : null, from };
 }
 
 // Whether a switch changes the numbers of the side's positions; shifted and reordered ones keep theirs.
-function numberRepositioned({ place }, { header }) {
+function repositionedNumber({ place }, { header }) {
   const { positions = "" } = header.holding || {};
   return positions.split(",").some((one) => {
     const [sort, side = place] = one.split("@");
@@ -367,26 +356,26 @@ function numberRepositioned({ place }, { header }) {
   });
 }
 
-function numberOfOutput(tell) {
+function outputNumber(tell) {
   const { state, data, read, row, col, made } = tell;
   const { t, step } = state;
-  if (step === "hidden") return numberGiven(tell);
+  if (step === "hidden") return givenNumber(tell);
   const { ids, labels, chosen, chosen_rank, chosen_probability } = data.outputs;
   const words = { labels: labels[t], ids: ids[t], chosen: chosen[t], rank: chosen_rank[t] };
   const hidden = read("hidden");
   if (step === "logits") {
     const rows = read("rows", { transposed: true });
     const biases = read("biases");
-    if (!numberAll(hidden, rows) || (data.config.output_bias && !biases)) return null;
+    if (!allOf(hidden, rows) || (data.config.output_bias && !biases)) return null;
     const from = (m, second) => (second ? null : { step: "hidden", row: t, col: m });
     const bias = biases ? biases.at(0, row) : null;
-    return { ...numberProduct(hidden, t, rows, row, bias, from), words };
+    return { ...productOf(hidden, t, rows, row, bias, from), words };
   }
   const logits = read("logits");
   if (!logits) return null;
   const id = step === "probabilities" ? ids[t][row] : chosen[t];
-  const found = arithmeticProbability(logits.data, id);
-  const probabilities = numberColumn(numberMatrix(state, data, made), col);
+  const found = probabilityOf(logits.data, id);
+  const probabilities = columnOf(drawnMatrix(state, data, made), col);
   const decided = step === "probabilities" ? {} : { made: step, stored: chosen_probability[t] };
   const beyond = step !== "probabilities" && words.rank >= words.ids.length; // its logit is none of those drawn
   const from = () => (beyond ? null : { step: "logits", row, col: 0 });

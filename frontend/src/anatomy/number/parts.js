@@ -1,45 +1,45 @@
 import { traceName } from "../walk.js";
 import { formatCount, formatNumber } from "../format.js";
-import { factsSide } from "../panel/facts.js";
-import { numberRow, numberSide } from "./operands.js";
-import { numberDotVariants } from "./dot.js";
-import { numberCardsPart, numberStackedParts, numberTablePart } from "./cards.js";
-import { NUMBER_FEW, numberLinked, numberSentencePart } from "./few.js";
-import { numberRoom } from "./sheet.js";
+import { sideOf } from "../panel/facts.js";
+import { rowOf, sideOfAxis } from "./operands.js";
+import { dotVariants } from "./dot.js";
+import { cardsPart, stackedParts, tablePart } from "./cards.js";
+import { FEW, linkedCard, sentencePart } from "./few.js";
+import { widthOfText } from "./sheet.js";
 
 // What is drawn below a number, for every sort of computation: variants, the best first.
 
-const NUMBER_PARTS = {
-  ...NUMBER_FEW,
-  dot: numberDotParts,
-  softmax: numberSoftmaxParts,
-  probability: numberProbabilityParts,
-  choose: numberProbabilityParts,
-  back: numberBackParts,
+const PARTS = {
+  ...FEW,
+  dot: dotParts,
+  softmax: softmaxParts,
+  probability: probabilityParts,
+  choose: probabilityParts,
+  back: backParts,
 };
 
 export function numberParts(sheet, w) {
   const { found, ctx, t } = sheet;
   const { state, data } = ctx;
-  const labels = (axis) => data.labels(numberSide(state, axis));
+  const labels = (axis) => data.labels(sideOfAxis(state, axis));
   const own = { head: state.head };
   const read = (name, options) => data.matrix(`place.${name}`, options);
-  const row = (name, at, options) => numberRow(read(name, options), at);
+  const row = (name, at, options) => rowOf(read(name, options), at);
   const token = found.of.rows === "word" ? data.labels("target_in")[state.t] : labels(found.of.rows)[found.row];
   const tools = { sheet, found, w, t, state, data, config: data.config, labels, own, read, row, token };
-  return [...NUMBER_PARTS[found.made](tools), { least: 0, best: 0, draw: () => {} }]; // in a tiny area
+  return [...PARTS[found.made](tools), { least: 0, best: 0, draw: () => {} }]; // in a tiny area
 }
 
 // -- products --------------------------------------------------------------------------------------------------------
 
-function numberDotParts(tools) {
+function dotParts(tools) {
   const { sheet, found, w, t, state, config, labels, token } = tools;
   const column = (letter, sign = "^") => ({
     text: t("number_b_column", { n: formatCount(found.col + 1), matrix: `W${sign}${letter}` }),
     kind: "math",
     ramp: "ink",
   });
-  const side = (name) => factsSide(state.place, name);
+  const side = (name) => sideOf(state.place, name);
   const a = (key, name) => ({ text: t(key, { token }), kind: "text", ramp: side(name) });
   const inputs = { x: "number_a_x", normed: "number_a_normed", memory: "number_a_memory" };
   const named = {
@@ -77,15 +77,15 @@ function numberDotParts(tools) {
   const parent = (name) => `m:${traceName(state)}.${name}.h${state.head}`;
   const [first, second] = named[state.step]();
   const names = { a: first, b: second, terms: found.keys ? labels("key") : null };
-  const variants = numberDotVariants(sheet, names, w);
+  const variants = dotVariants(sheet, names, w);
   if (!found.skipped) return variants;
   const text = t(state.step === "values" ? "number_zero" : "number_skipped", { value: formatNumber(found.free) });
-  return variants.map((one) => numberStackedParts([numberSentencePart(sheet, text, w), one], 0.8 * sheet.unit));
+  return variants.map((one) => stackedParts([sentencePart(sheet, text, w), one], 0.8 * sheet.unit));
 }
 
 // -- tables ----------------------------------------------------------------------------------------------------------
 
-function numberSoftmaxParts(tools) {
+function softmaxParts(tools) {
   const { sheet, found, w, t, labels } = tools;
   const { scores, less, exps, total, weights, at, rule } = found;
   const keys = labels("key");
@@ -118,22 +118,19 @@ function numberSoftmaxParts(tools) {
   const go = (k) => (k === at ? null : { row: found.row, col: k });
   const label = (k) => t("number_term_token_go", { token: keys[k] });
   const first = Math.max(
-    ...keys.map((one) => numberRoom(one, 1)),
-    numberRoom(t("number_rest_keys", { count: "99" }), 1),
+    ...keys.map((one) => widthOfText(one, 1)),
+    widthOfText(t("number_rest_keys", { count: "99" }), 1),
   );
   const table = { title: plain ? t("number_softmax") : "", columns: names, lines, order, rest, foot, first, go, label };
   const said = [null, "number_uniform", "number_argmax"][rule];
-  const part = numberTablePart(sheet, table, w);
+  const part = tablePart(sheet, table, w);
   if (!said) return [part];
   return [
-    numberStackedParts(
-      [numberSentencePart(sheet, t(said, { count: formatCount(found.visible) }), w), part],
-      0.6 * sheet.unit,
-    ),
+    stackedParts([sentencePart(sheet, t(said, { count: formatCount(found.visible) }), w), part], 0.6 * sheet.unit),
   ];
 }
 
-function numberProbabilityTable(tools) {
+function probabilityTable(tools) {
   const { sheet, found, w, t, state, data } = tools;
   const { words, probabilities, logSum, count } = found;
   const chosen = state.step === "probabilities" ? found.row : words.rank < words.ids.length ? words.rank : -1;
@@ -163,36 +160,36 @@ function numberProbabilityTable(tools) {
   const go = (k) => (k === chosen ? null : { step: "probabilities", row: k, col: 0 });
   const label = (k) => t("number_from", { name: words.labels[k] });
   const first = Math.max(
-    ...words.labels.map((one) => numberRoom(one, 1)),
-    numberRoom(t("number_rest_words", { count: formatCount(count) }), 1),
+    ...words.labels.map((one) => widthOfText(one, 1)),
+    widthOfText(t("number_rest_words", { count: formatCount(count) }), 1),
   );
-  return numberTablePart(
+  return tablePart(
     sheet,
     { title: "", columns: names, lines, order, rest, always: count > lines.length, foot: null, first, go, label },
     w,
   );
 }
 
-function numberProbabilityParts(tools) {
+function probabilityParts(tools) {
   const { sheet, found, w } = tools;
-  const table = numberProbabilityTable(tools);
+  const table = probabilityTable(tools);
   if (found.made === "probability") return [table];
-  return [numberStackedParts([numberSentencePart(sheet, numberChosenText(tools), w), table], 0.6 * sheet.unit)];
+  return [stackedParts([sentencePart(sheet, chosenText(tools), w), table], 0.6 * sheet.unit)];
 }
 
-function numberChosenText({ found, t }) {
+function chosenText({ found, t }) {
   const { words, count } = found;
   const about = { rank: formatCount(words.rank + 1), count: formatCount(count) };
   return t(words.rank ? "number_rank" : "number_likeliest", about);
 }
 
-function numberBackParts(tools) {
+function backParts(tools) {
   const { sheet, t, state, data, w } = tools;
   const next = state.t + 1;
   const last = next >= data.steps;
   const word = data.labels("target_out")[state.t];
   const cards = [
-    numberLinked(
+    linkedCard(
       tools,
       { name: t("number_card_chosen", { n: formatCount(state.t + 1) }), value: word },
       { step: "choose" },
@@ -207,7 +204,7 @@ function numberBackParts(tools) {
   else {
     const go = { place: "target", step: "row", t: next, row: next, col: -1 };
     cards.push(
-      numberLinked(
+      linkedCard(
         tools,
         {
           name: t("number_card_back", { n: formatCount(next + 1) }),
@@ -219,9 +216,6 @@ function numberBackParts(tools) {
       ),
     );
   }
-  const table = numberProbabilityTable(tools);
-  return [
-    numberStackedParts([numberCardsPart(sheet, cards, w), table], 1.1 * sheet.unit),
-    numberCardsPart(sheet, cards, w),
-  ];
+  const table = probabilityTable(tools);
+  return [stackedParts([cardsPart(sheet, cards, w), table], 1.1 * sheet.unit), cardsPart(sheet, cards, w)];
 }

@@ -1,13 +1,14 @@
-import { numberTable } from "./operands.js";
+import { tableOf } from "./operands.js";
 
 // What the parts of a number's board are drawn with: items of the stage, in pixels, and how wide a text will be.
 
-export const NUMBER_LINE = 1.45; // height of a line of text, in sizes of the text
-export const NUMBER_SMALL = 0.86;
-const NUMBER_WRAP = 64; // numbers in a line of a long strip
+export const LINE_HEIGHT = 1.45; // height of a line of text, in sizes of the text
+export const SMALL_TEXT = 0.86;
+const WRAP = 64; // numbers in a line of a long strip
 
 // Widths of signs in sizes, for a text face of ordinary width with a tenth to spare: a layout measures no fonts.
-const NUMBER_WIDTHS = [
+/** @type {[RegExp, number][]} */
+const LETTER_WIDTHS = [
   [/[ijlI.,:;'|!·]/, 0.32],
   [/[frt()[\]/\-" ]/, 0.4],
   [/[mwMW@%…—]/, 0.92],
@@ -17,26 +18,32 @@ const NUMBER_WIDTHS = [
 ];
 
 // The room that a text needs, in pixels.
-export function numberRoom(text, size) {
+export function widthOfText(text, size) {
   let width = 0;
   for (const sign of text.replace(/[_^{}]/g, ""))
-    width += (NUMBER_WIDTHS.find(([like]) => like.test(sign)) || [0, 0.585])[1];
+    width += LETTER_WIDTHS.find(([like]) => like.test(sign))?.[1] ?? 0.585;
   return width * size;
 }
 
 // Pieces in lines of at most so many pixels; a piece that is wider stands alone.
-export function numberLines(pieces, size, room) {
+export function linesOfText(pieces, size, room) {
   const lines = [];
   for (const piece of pieces) {
     const longer = lines.length ? `${lines[lines.length - 1]} ${piece}` : piece;
-    if (lines.length && numberRoom(longer, size) <= room) lines[lines.length - 1] = longer;
+    if (lines.length && widthOfText(longer, size) <= room) lines[lines.length - 1] = longer;
     else lines.push(piece);
   }
   return lines;
 }
 
 export class NumberSheet {
-  // found: what numberFound gives; ramp: the side whose colours the numbers have; scale: of numberAll on it.
+  /** @type {any} */ found;
+  /** @type {any} */ items;
+  /** @type {any} */ ramp;
+  /** @type {any} */ ctx;
+  /** @type {any} */ scale;
+  /** @type {any} */ unit;
+  // found: what operandsOf gives; ramp: the side whose colours the numbers have; scale: of allOf on it.
   constructor(ctx, found, ramp, scale = 1) {
     Object.assign(this, { ctx, found, ramp, scale, t: ctx.t, unit: ctx.unit * scale, items: [] });
   }
@@ -50,7 +57,7 @@ export class NumberSheet {
 
   // Text in a room whose upper left corner is given; returns the y below it.
   text(name, text, x, y, w, { size = 1, kind = "text", ...more } = {}) {
-    const h = size * NUMBER_LINE * this.unit;
+    const h = size * LINE_HEIGHT * this.unit;
     this.add(name, { kind, text, x, y, w, h, size: size * this.scale, ...more });
     return y + h;
   }
@@ -64,11 +71,11 @@ export class NumberSheet {
   }
 
   paragraphLines(text, w, size = 1) {
-    return numberLines(text.split(" "), size * this.unit, w);
+    return linesOfText(text.split(" "), size * this.unit, w);
   }
 
   paragraphHeight(text, w, size = 1) {
-    return this.paragraphLines(text, w, size).length * size * NUMBER_LINE * this.unit;
+    return this.paragraphLines(text, w, size).length * size * LINE_HEIGHT * this.unit;
   }
 
   box(name, x, y, w, h, more) {
@@ -84,28 +91,18 @@ export class NumberSheet {
 
   // Numbers as a picture. origin: names these very numbers; pick(index): where one comes from; says(index): the lines
   // of its tooltip.
-  matrix(name, numbers, rows, cols, x, y, w, h, { origin, label, top, axes, says, pick, ramp, first = 0, ...more }) {
+  matrix(name, numbers, rows, cols, x, y, w, h, options) {
+    const { origin, label, top, axes, says, pick, ramp, first = 0, ...more } = options;
     const id = `number|${origin}|${first}|${rows}x${cols}`;
-    const matrix = numberTable(id, label, numbers, rows, cols, { top, axes });
+    const matrix = tableOf(id, label, numbers, rows, cols, { top, axes });
     const chosen = pick && { pick: (row, col) => pick(first + row * cols + col) };
     const names = says && { says: (row, col) => says(first + row * cols + col) };
-    this.add(name, {
-      kind: "matrix",
-      matrix,
-      ramp: ramp || this.ramp,
-      x,
-      y,
-      w,
-      h,
-      ...chosen,
-      ...names,
-      ...more,
-    });
+    this.add(name, { kind: "matrix", matrix, ramp: ramp || this.ramp, x, y, w, h, ...chosen, ...names, ...more });
   }
 
   // A long row of numbers in lines of 64, the last of them shorter; returns the y below it.
   strip(name, numbers, x, y, w, line, { mark = -1, ...more }) {
-    const wide = Math.min(NUMBER_WRAP, numbers.length);
+    const wide = Math.min(WRAP, numbers.length);
     const full = Math.floor(numbers.length / wide);
     const rest = numbers.length - full * wide;
     const top =
@@ -141,11 +138,11 @@ export class NumberSheet {
   }
 
   stripRows(count) {
-    return Math.ceil(count / NUMBER_WRAP);
+    return Math.ceil(count / WRAP);
   }
 }
 
 // Variants of a part, the best first, -> the first that fits a height; the last one if none does.
-export function numberFitting(variants, height) {
+export function fittingVariant(variants, height) {
   return variants.find((one) => one.least <= height) || variants[variants.length - 1];
 }

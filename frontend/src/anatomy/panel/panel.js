@@ -3,18 +3,21 @@ import { hint } from "../../host/mount.js";
 import { readTheme, cssColour } from "../../core/colour.js";
 import { formatNumber, formatCount } from "../format.js";
 import { PaintKit } from "../stage/paint.js";
-import { equationOf, cellEquationOf, anatomyRich } from "./equations.js";
-import { barPlace } from "../bars.js";
-import { factsWhole, tellKeys, tellValues, tellFact, tellBoxes, tellPlain, isNear } from "./facts.js";
-import { factsSide, factsSwitched } from "./facts.js";
+import { equationOf, cellEquationOf, richText } from "./equations.js";
+import { placeName } from "../bars.js";
+import { wholeRow, textKeys, textValues, factOf, boxesOf, plainText, isNear } from "./facts.js";
+import { sideOf, switchedText } from "./facts.js";
 import { spokenState, switchWords } from "../words/spoken.js";
 import { stackOf } from "../walk.js";
 
 // The panel beside the drawing: what is computed, its equation, its numbers in shape and colour, and why.
 
-const TELL_STOPS = 32; // of the gradient between the smallest and the largest number
+const STOPS = 32; // of the gradient between the smallest and the largest number
 
-export class Tell {
+export class ExplanationPanel {
+  /** @type {any} */ kit;
+  /** @type {Translate} */ t;
+  /** @type {any} */ tooltip;
   constructor({ t, tooltip }) {
     Object.assign(this, { t, tooltip, kit: new PaintKit() });
     const made = (tag, name, ...children) =>
@@ -49,17 +52,17 @@ export class Tell {
   draw(state, data, info) {
     const { t } = this;
     const matrix = info.matrix || null;
-    const keys = tellKeys(state, data, matrix);
-    const values = tellValues(state, data);
+    const keys = textKeys(state, data, matrix);
+    const values = textValues(state, data);
     this.element.dataset.kind = state.place === "decoder.cross" ? "cross" : `${stackOf(state.place)}_self`;
     this.element.dataset.step = isNear(state) ? state.step : "";
-    this.title.replaceChildren(...anatomyRich(t(keys.title), values));
+    this.title.replaceChildren(...richText(t(keys.title), values));
     this.drawEquation(state, data, matrix);
     this.drawShape(matrix, info.waiting);
-    this.drawLegend(state, matrix, matrix && factsWhole(state, data, matrix), info);
-    this.explanation.replaceChildren(...anatomyRich(t(keys.text), values));
-    this.moreText.replaceChildren(...anatomyRich(t(keys.more), values));
-    const fact = tellFact(state, data, matrix);
+    this.drawLegend(state, matrix, matrix && wholeRow(state, data, matrix), info);
+    this.explanation.replaceChildren(...richText(t(keys.text), values));
+    this.moreText.replaceChildren(...richText(t(keys.more), values));
+    const fact = factOf(state, data, matrix);
     this.fact.hidden = !fact;
     this.fact.textContent = fact ? t(fact.key, fact.values) : "";
     this.drawParameters(state, data);
@@ -74,7 +77,7 @@ export class Tell {
 
   drawEquation(state, data, matrix) {
     const { config } = data;
-    const about = factsSwitched(state, data);
+    const about = switchedText(state, data);
     const { zoom, place, step, row, col } = state;
     const chosen = zoom === "number" && place !== "output" && col >= 0;
     const cell = chosen && matrix && row < matrix.rows && col < matrix.cols;
@@ -108,11 +111,11 @@ export class Tell {
       return hint(el("span", attributes, ...children), this.tooltip, () => [text]);
     };
     const sizes = matrix.axes.map((axis, i) => term(axis, i, [formatCount(matrix.shape[i])], false));
-    const names = matrix.axes.map((axis, i) => term(axis, i, anatomyRich(axis.replace("head·", "h · ")), true));
+    const names = matrix.axes.map((axis, i) => term(axis, i, richText(axis.replace("head·", "h · ")), true));
     const name = "matrix_" + matrix.name;
     const said = t(name) === name ? matrix.name : t(name);
     return this.shape.replaceChildren(
-      el("b", null, ...anatomyRich(said)),
+      el("b", null, ...richText(said)),
       el("span", { class: "hs-an-sizes" }, ...list(sizes)),
       el("span", { class: "hs-an-names" }, "= ", ...list(names)),
     );
@@ -129,22 +132,22 @@ export class Tell {
     const { item } = info;
     const top = (item && item.top) || one.top;
     const [low, high] = weights ? [0, 1] : matrix.range;
-    const name = (item && item.ramp) || factsSide(state.place, matrix.name);
+    const name = (item && item.ramp) || sideOf(state.place, matrix.name);
     const key = [theme.key, matrix.id, name, top].join("|");
     if (key === this.legendKey) return;
     this.legendKey = key;
     const colour = (value) => cssColour(this.kit.rgb(theme, { ramp: name, top, matrix }, value));
-    const at = (i) => low + ((high - low) * i) / TELL_STOPS;
-    const stop = (_, i) => `${colour(at(i))} ${((100 * i) / TELL_STOPS).toFixed(1)}%`;
-    const stops = Array.from({ length: TELL_STOPS + 1 }, stop);
+    const at = (i) => low + ((high - low) * i) / STOPS;
+    const stop = (_, i) => `${colour(at(i))} ${((100 * i) / STOPS).toFixed(1)}%`;
+    const stops = Array.from({ length: STOPS + 1 }, stop);
     const ramp = el("span", { class: "hs-an-ramp", style: `background:linear-gradient(to right,${stops.join(",")})` });
     if (low < 0 && high > 0) ramp.append(el("i", { style: `left:${((100 * -low) / (high - low)).toFixed(2)}%` }, "0"));
-    const [first, last] = [low, high].map((value) => tellEnd(value, weights));
+    const [first, last] = [low, high].map((value) => rampEnd(value, weights));
     const end = (text) => el("span", { class: "hs-an-end" }, text);
     const shown = el("span", { class: "hs-an-scale" }, end(first), ramp, end(last));
     const says = [t("tell_legend", { low: first, high: last })];
-    if (top !== one.top) says.push(t("tell_legend_top_shared", { top: tellEnd(top) }));
-    else if (Math.max(-low, high) > top) says.push(t("tell_legend_top", { top: tellEnd(top) }));
+    if (top !== one.top) says.push(t("tell_legend_top_shared", { top: rampEnd(top) }));
+    else if (Math.max(-low, high) > top) says.push(t("tell_legend_top", { top: rampEnd(top) }));
     hint(shown, this.tooltip, () => says);
     const hatch = [el("span", { class: "hs-an-hatch" }), el("span", null, t("tell_legend_hidden"))];
     this.legend.replaceChildren(shown, el("span", { class: "hs-an-hidden" }, ...(matrix.masked ? hatch : [])));
@@ -155,21 +158,21 @@ export class Tell {
 
   drawParameters(state, data) {
     const { t } = this;
-    const found = tellBoxes(state, data);
+    const found = boxesOf(state, data);
     const key = JSON.stringify([data.id, found.name, found.step, found.key]);
     if (key === this.parametersKey) return;
     this.parametersKey = key;
     const count = formatCount(found.count);
-    const share = tellPercent(found.share);
+    const share = percentText(found.share);
     const boxes = found.shared.map((name) => t("box_" + name.replace(".", "_")));
     const joined = boxes.reduce((one, two) => (one ? t("box_two", { one, two }) : two), "");
     const own = formatCount(found.own);
-    const line = el("span", null, ...anatomyRich(t(found.key, { count, share, boxes: joined, own })));
+    const line = el("span", null, ...richText(t(found.key, { count, share, boxes: joined, own })));
     this.parameters.replaceChildren(line);
     const rows = found.tensors.map(({ symbol, shape, count: numbers }) => {
       const size = shape.map(formatCount).join(" × ");
       const said = shape.length > 1 ? t("tell_tensor", { shape: size, count: formatCount(numbers) }) : size;
-      return el("li", null, el("span", null, ...anatomyRich(symbol)), el("span", null, said));
+      return el("li", null, el("span", null, ...richText(symbol)), el("span", null, said));
     });
     const total = t("tell_total", { count: formatCount(data.config.parameters) });
     this.tensors.replaceChildren(el("ul", null, ...rows), el("p", null, total));
@@ -181,12 +184,12 @@ export class Tell {
     const on = switches && Object.keys(switches).length > 0;
     this.off.hidden = !on;
     if (!on) return;
-    const found = tellPlain(state, data, matrix);
+    const found = plainText(state, data, matrix);
     const { most, cells } = found || { most: 0, cells: 0 };
     const some = cells ? (most > 0 ? "tell_changed_both" : "tell_changed_cells") : "tell_changed";
     const key = most > 0 || cells ? some : "tell_changed_none";
     this.changed.hidden = !found;
-    this.changed.textContent = found ? t(key, { value: tellEnd(most), n: formatCount(cells) }) : "";
+    this.changed.textContent = found ? t(key, { value: rampEnd(most), n: formatCount(cells) }) : "";
     this.changed.toggleAttribute("data-none", key === "tell_changed_none");
     const words = switchWords(t, switches);
     const text = JSON.stringify(words);
@@ -197,18 +200,18 @@ export class Tell {
 
   // One or two sentences that stand for the picture.
   spoken(state, data, info) {
-    return spokenState(this.t, state, data, info.matrix || null, barPlace(state.place), info.waiting);
+    return spokenState(this.t, state, data, info.matrix || null, placeName(state.place), info.waiting);
   }
 }
 
-function tellEnd(value, whole) {
+function rampEnd(value, whole) {
   if (whole || value === 0) return String(value);
   const size = Math.abs(value);
   const digits = size >= 100 ? 0 : size >= 10 ? 1 : size >= 0.01 ? 2 : null;
   return (digits === null ? value.toExponential(1) : value.toFixed(digits)).replace("-", "−");
 }
 
-export function tellPercent(share) {
+export function percentText(share) {
   const percent = 100 * share;
   return `${percent >= 10 ? percent.toFixed(0) : percent >= 0.1 ? percent.toFixed(1) : percent.toFixed(3)}%`;
 }

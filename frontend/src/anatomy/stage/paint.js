@@ -4,11 +4,11 @@ import { paintText, paintMath, paintTokens } from "./paint_text.js";
 
 // How the items of a scene are painted. A matrix is painted once, one pixel a cell, and then only scaled.
 
-const PAINT_KEPT = 240; // pictures of matrices
-const PAINT_NUMBER_WIDTH = 2.35; // units of width from which a cell can hold its number
+const CACHE_SIZE = 240; // pictures of matrices
+const NUMBER_WIDTH = 2.35; // units of width from which a cell can hold its number
 const NUMBERS_AT = ["x", "y", "w", "h"];
-const PAINT_THIN = 6; // pixels of height below which a row gets no frame
-const PAINT_PALE = 0.22; // strength of rows that are not decoded yet
+const THIN = 6; // pixels of height below which a row gets no frame
+const PALE = 0.22; // strength of rows that are not decoded yet
 
 export class PaintKit {
   constructor() {
@@ -87,7 +87,7 @@ export class PaintKit {
       pixels[i] = value < 0 ? down[at] : up[at];
     }
     context.putImageData(image, 0, 0);
-    if (this.pictures.size >= PAINT_KEPT) this.pictures.delete(this.pictures.keys().next().value);
+    if (this.pictures.size >= CACHE_SIZE) this.pictures.delete(this.pictures.keys().next().value);
     this.pictures.set(key, found);
     return found;
   }
@@ -134,7 +134,8 @@ function pooled(matrix, cols, width, sparse) {
     for (let col = 0; col < matrix.cols; col++) {
       const at = row * cols + Math.floor(col / width);
       const value = matrix.at(row, col);
-      if (matrix.name === "positions") found[at] = col % width ? found[at] : value; // a mean of sines and cosines is flat
+      if (matrix.name === "positions")
+        found[at] = col % width ? found[at] : value; // a mean of sines and cosines is flat
       else if (!sparse) found[at] += value / Math.min(width, matrix.cols - Math.floor(col / width) * width);
       else if (Math.abs(value) > Math.abs(found[at])) found[at] = value;
     }
@@ -181,7 +182,7 @@ function paintMatrix(context, item, now, kit, theme, lit, unit) {
     const kept = item.dimAfter + 1;
     const cut = (h * kept) / matrix.rows;
     context.drawImage(picture, 0, 0, picture.width, kept, x, y, w, cut);
-    context.globalAlpha = alpha * PAINT_PALE;
+    context.globalAlpha = alpha * PALE;
     context.drawImage(picture, 0, kept, picture.width, matrix.rows - kept, x, y + cut, w, h - cut);
     context.globalAlpha = alpha;
   } else context.drawImage(picture, x, y, w, h);
@@ -198,7 +199,7 @@ function paintMatrix(context, item, now, kit, theme, lit, unit) {
     context.strokeStyle = cssColour(theme.ink);
     context.lineWidth = 2;
     const [top, end] = [Math.round(y + item.current * cell.h), Math.round(y + (item.current + 1) * cell.h)];
-    if (end - top >= PAINT_THIN) context.strokeRect(x - 1, top, w + 2, end - top);
+    if (end - top >= THIN) context.strokeRect(x - 1, top, w + 2, end - top);
     else {
       // A frame would cover a row this thin: a mark on either side.
       context.fillStyle = cssColour(theme.ink);
@@ -206,7 +207,7 @@ function paintMatrix(context, item, now, kit, theme, lit, unit) {
     }
   }
   if (item.chosen) outlineCell(context, now, cell, item.chosen[0], item.chosen[1], theme, 2.5);
-  if (lit) paintLight(context, item, now, cell, theme, lit);
+  if (lit) paintHighlight(context, item, now, cell, theme, lit);
 }
 
 // A corner in every cell that a switch changed by more than a hundredth of the scale, where cells are large enough.
@@ -249,7 +250,7 @@ function outlineCell(context, { x, y }, cell, row, col, theme, width) {
 }
 
 // The lines of a matrix that belong to the cell under the pointer.
-function paintLight(context, item, now, cell, theme, lit) {
+function paintHighlight(context, item, now, cell, theme, lit) {
   if (lit.group !== undefined && item.group !== undefined && item.group !== lit.group) return;
   const { x, y, w, h } = now;
   const own = item.key === lit.key;
@@ -258,8 +259,10 @@ function paintLight(context, item, now, cell, theme, lit) {
   context.strokeStyle = cssColour(theme.ink);
   context.lineWidth = own ? 1 : 2;
   if (own) context.globalAlpha *= 0.55;
-  if (row >= 0 && row < item.matrix.rows) context.strokeRect(x - 1, y + row * cell.h - 1, w + 2, Math.max(2, cell.h) + 2);
-  if (col >= 0 && col < item.matrix.cols) context.strokeRect(x + col * cell.w - 1, y - 1, Math.max(2, cell.w) + 2, h + 2);
+  if (row >= 0 && row < item.matrix.rows)
+    context.strokeRect(x - 1, y + row * cell.h - 1, w + 2, Math.max(2, cell.h) + 2);
+  if (col >= 0 && col < item.matrix.cols)
+    context.strokeRect(x + col * cell.w - 1, y - 1, Math.max(2, cell.w) + 2, h + 2);
   context.globalAlpha = now.alpha;
   if (own) outlineCell(context, now, cell, lit.row, lit.col, theme, 2.5);
 }
@@ -267,7 +270,7 @@ function paintLight(context, item, now, cell, theme, lit) {
 function paintNumbers(context, item, { x, y, w, h }, kit, theme, unit) {
   const { rows, cols } = item.matrix;
   const [wide, high] = [w / cols, h / rows];
-  if (wide < PAINT_NUMBER_WIDTH * unit || high < 1.15 * unit) return;
+  if (wide < NUMBER_WIDTH * unit || high < 1.15 * unit) return;
   context.font = `${Math.min(unit * 0.95, high * 0.62, wide * 0.34)}px ${theme.font}`;
   context.textAlign = "center";
   context.textBaseline = "middle";
@@ -325,8 +328,8 @@ function paintBands(context, item, now, kit, theme, lit) {
   const fill = (picked, strength) => {
     if (!picked.length || strength <= 0.004) return;
     context.beginPath();
-    for (let i = 0, n = 1; i < picked.length; i += n) {
-      for (n = 1; !thin && picked[i + n] === picked[i] + n; ) n++;
+    for (let i = 0, n; i < picked.length; i += n) {
+      for (n = 1; !thin && picked[i + n] === picked[i] + n;) n++;
       add(picked[i], n);
     }
     context.fillStyle = cssColour(colour, strength);
@@ -372,7 +375,8 @@ function paintArrow(context, item, now, kit, theme) {
   if (!size) return;
   context.beginPath();
   context.moveTo(endX, endY);
-  for (const turn of [2.65, -2.65]) context.lineTo(endX + Math.cos(angle + turn) * size, endY + Math.sin(angle + turn) * size);
+  for (const turn of [2.65, -2.65])
+    context.lineTo(endX + Math.cos(angle + turn) * size, endY + Math.sin(angle + turn) * size);
   context.closePath();
   context.fill();
 }

@@ -29,7 +29,9 @@ export function mathParts(text) {
   const pattern = /([_^])(\{[^}]*\}|.)|([^_^]+)/gu;
   for (const [, sign, group, plain] of text.matchAll(pattern)) {
     if (sign) parts.push({ text: group.replace(/^\{|\}$/g, ""), level: sign === "_" ? -1 : 1 });
-    else for (const run of plain.split(/(?<![A-Za-z])([A-Za-z])(?![A-Za-z])/)) if (run) parts.push({ text: run, level: 0 });
+    else
+      for (const run of plain.split(/(?<![A-Za-z])([A-Za-z])(?![A-Za-z])/))
+        if (run) parts.push({ text: run, level: 0 });
   }
   return parts;
 }
@@ -57,7 +59,19 @@ export function paintMath(context, item, now, kit, theme, unit) {
     width = Math.max(width, start + wide + (part.level ? size * 0.06 : 0));
     last = part.level;
   }
-  const left = textX({ w: item.w, align: "left" }, now) + (item.w ? (item.align === "center" ? (item.w - width) / 2 : item.align === "right" ? item.w - width : 0) : item.align === "center" ? -width / 2 : item.align === "right" ? -width : 0);
+  const left =
+    textX({ w: item.w, align: "left" }, now) +
+    (item.w
+      ? item.align === "center"
+        ? (item.w - width) / 2
+        : item.align === "right"
+          ? item.w - width
+          : 0
+      : item.align === "center"
+        ? -width / 2
+        : item.align === "right"
+          ? -width
+          : 0);
   const y = now.y + (item.h || 0) / 2;
   for (const part of placed) {
     context.font = font(part.level, part.text);
@@ -84,7 +98,8 @@ export function paintTokens(context, item, now, kit, theme, lit, unit) {
     if (!marked && (i % every || (near && every > 1))) return;
     context.font = `${marked ? 600 : 400} ${size}px ${theme.font}`;
     context.fillStyle = marked ? hue : cssColour(theme.ink);
-    context.globalAlpha = item.dimAfter !== undefined && item.dimAfter !== null && i > item.dimAfter ? alpha * 0.38 : alpha;
+    context.globalAlpha =
+      item.dimAfter !== undefined && item.dimAfter !== null && i > item.dimAfter ? alpha * 0.38 : alpha;
     const at = (i + 0.5) * space;
     if (rows) {
       context.textAlign = item.align || "right";

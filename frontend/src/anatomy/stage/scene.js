@@ -1,18 +1,18 @@
 import { isAttention, isFeedForward, isEmbedding } from "../walk.js";
-import { modelFlow, layerFlow, flowHeight } from "../flow/flow.js";
+import { modelFlow, layerFlow, height } from "../flow/flow.js";
 import { attentionBoard, attentionBoardHeight } from "../attention/board.js";
 import { feedForwardBoard, feedForwardBoardHeight } from "../feedforward/board.js";
 import { embeddingBoard, embeddingBoardHeight, outputBoard, outputBoardHeight } from "../ends/embedding.js";
 import { formatCount, formatNumber } from "../format.js";
-import { factsProjected, factsChange, factsProbabilities } from "../panel/facts.js";
+import { projectionOf, changeOf, probabilitiesOf } from "../panel/facts.js";
 import { numberBoard, numberBoardHeight } from "../number/number.js";
-import { numberMade } from "../number/operands.js";
+import { matrixOfStep } from "../number/operands.js";
 
 // Which layout draws a state, how high it needs to be on a narrow screen, and which matrix a step is about.
 
-function sceneLayout({ zoom, place }) {
-  if (zoom === "model") return [modelFlow, flowHeight];
-  if (zoom === "layer") return [layerFlow, flowHeight];
+function layoutOf({ zoom, place }) {
+  if (zoom === "model") return [modelFlow, height];
+  if (zoom === "layer") return [layerFlow, height];
   if (zoom === "number") return [numberBoard, numberBoardHeight];
   if (isAttention(place)) return [attentionBoard, attentionBoardHeight];
   if (isFeedForward(place)) return [feedForwardBoard, feedForwardBoardHeight];
@@ -20,12 +20,12 @@ function sceneLayout({ zoom, place }) {
 }
 
 export function anatomyScene(ctx) {
-  const items = sceneLayout(ctx.state)[0](ctx);
-  return [...items, ...sceneMarks(ctx, items)];
+  const items = layoutOf(ctx.state)[0](ctx);
+  return [...items, ...marksOf(ctx, items)];
 }
 
 // Under switches: a bar over every matrix that is no longer what it was, which also learns its numbers of before.
-function sceneMarks({ data, unit, t }, items) {
+function marksOf({ data, unit, t }, items) {
   const { changed, inside, switches } = data.header;
   if (!Object.keys(switches).length) return [];
   const far = (name, { head }) => {
@@ -39,27 +39,33 @@ function sceneMarks({ data, unit, t }, items) {
     const { name, options } = item.matrix.origin;
     const near = name.startsWith("place.");
     if (near) item.plain = data.plain(name, options);
-    const { most, cells } = near ? factsChange(item.matrix, item.plain) : { most: far(name, options), cells: 0 };
+    const { most, cells } = near ? changeOf(item.matrix, item.plain) : { most: far(name, options), cells: 0 };
     if (!(most > 1e-6 || cells)) continue; // rounding
     const high = Math.max(3, unit * 0.24);
     const tip = most > 1e-6 ? [t("say_changed", { value: formatNumber(most, item.matrix.name) })] : [];
     if (cells) tip.push(t("tell_changed_cells", { n: formatCount(cells) }));
-    marks.push({ key: `changed:${item.key}`, kind: "box", x: item.x, y: item.y - high - 1, w: item.w, h: high, fill: "changed", radius: 2, z: 2, parent: item.key, tip });
+    marks.push({
+      key: `changed:${item.key}`,
+      kind: "box",
+      x: item.x,
+      y: item.y - high - 1,
+      w: item.w,
+      h: high,
+      fill: "changed",
+      radius: 2,
+      z: 2,
+      parent: item.key,
+      tip,
+    });
   }
   return marks;
 }
 
 export function anatomySceneHeight(ctx) {
-  return sceneLayout(ctx.state)[1](ctx);
+  return layoutOf(ctx.state)[1](ctx);
 }
 
-const MAIN_ATTENTION = {
-  dot: "dot",
-  scale: "scaled",
-  mask: "scores",
-  softmax: "weights",
-  values: "head_outputs",
-};
+const MAIN_ATTENTION = { dot: "dot", scale: "scaled", mask: "scores", softmax: "weights", values: "head_outputs" };
 const MAIN_REST = {
   x: "x",
   concat: "concat",
@@ -81,15 +87,15 @@ const MAIN_REST = {
 // The name, in the place pack, of what a step makes; null for what a step makes no table of.
 export function stepMatrix(state, norm) {
   const { step } = state;
-  if (step === "project" || step === "split") return factsProjected(state);
+  if (step === "project" || step === "split") return projectionOf(state);
   if (step === "norm") return norm === "pre" ? "normed" : "leaves";
   return MAIN_ATTENTION[step] || MAIN_REST[step] || null;
 }
 
-const SCENE_CHANCES = ["probabilities", "choose", "back"];
+const SCENE_TRIES = ["probabilities", "choose", "back"];
 
 // [batch, head, query, d_k] -> [batch, query, h · d_k], the same numbers.
-function sceneJoined(matrix) {
+function joinedScene(matrix) {
   const [batch, , rows] = matrix.shape;
   const [first, , row, width] = matrix.axes;
   const joined = Object.create(matrix);
@@ -106,14 +112,14 @@ export function mainMatrix({ state, data }) {
     if (place === "output") return data.matrix("decoder.output");
     return data.matrix(place === "source" ? "encoder.0.self.enters" : "decoder.0.self.enters");
   }
-  const number = zoom === "number" && place !== "output" ? numberMade(state, data.config) : null;
+  const number = zoom === "number" && place !== "output" ? matrixOfStep(state, data.config) : null;
   const name = number ? number.name : stepMatrix(state, data.config.norm);
   const cut = (state.step === "split" || state.step === "project") && zoom === "head";
   const heads = number ? number.own : isAttention(place) && (state.step in MAIN_ATTENTION || cut);
   const found = data.matrix("place." + name, heads ? { head: state.head } : {});
   if (!found) return null;
-  if (place === "output" && SCENE_CHANCES.includes(state.step)) return factsProbabilities(found);
+  if (place === "output" && SCENE_TRIES.includes(state.step)) return probabilitiesOf(found);
   // Before the split no tensor of heads is there yet.
   const whole = state.step === "project" && !heads && found.shape.length === 4;
-  return whole ? sceneJoined(found) : found;
+  return whole ? joinedScene(found) : found;
 }

@@ -4,16 +4,16 @@ import { paintItem, PaintKit } from "./paint.js";
 // The stage of the anatomy: shows scenes of items on one canvas and moves from one to the next without a cut. What has the
 // same key in both is the same thing and moves; what is new grows out of its parent; the rest follows the camera.
 
-const STAGE_MOVE = 620; // milliseconds from zoom to zoom
-const STAGE_STEP = 420; // from step to step
-const STAGE_DEPTH = { box: 0, bands: 1, arrow: 2, matrix: 3, tokens: 4, text: 5, math: 5 };
-const STAGE_NUMBERS = ["x", "y", "w", "h", "alpha"];
+const MOVE = 620; // milliseconds from zoom to zoom
+const STEP = 420; // from step to step
+const DEPTH = { box: 0, bands: 1, arrow: 2, matrix: 3, tokens: 4, text: 5, math: 5 };
+const NUMBERS = ["x", "y", "w", "h", "alpha"];
 
-const stageEased = (at) => (at < 0.5 ? 4 * at ** 3 : 1 - (-2 * at + 2) ** 3 / 2);
-const stageBetween = (a, b, at) => a + (b - a) * at;
-const stageRect = ({ x, y, w, h }) => ({ x, y, w: w || 0, h: h || 0 });
+const eased = (at) => (at < 0.5 ? 4 * at ** 3 : 1 - (-2 * at + 2) ** 3 / 2);
+const between = (a, b, at) => a + (b - a) * at;
+const rectBetween = ({ x, y, w, h }) => ({ x, y, w: w || 0, h: h || 0 });
 
-export class AnatomyStage {
+export class Stage {
   // hooks: go(partial state), pick(item, row, col), hover(item | null, row, col, event), theme()
   constructor(hooks) {
     this.hooks = hooks;
@@ -46,7 +46,7 @@ export class AnatomyStage {
     this.size = size;
     this.items = items;
     this.leave();
-    const duration = how === "cut" || resized || !before.length || this.still ? 0 : how === "move" ? STAGE_MOVE : STAGE_STEP;
+    const duration = how === "cut" || resized || !before.length || this.still ? 0 : how === "move" ? MOVE : STEP;
     this.moving = this.plan(before, items);
     this.started = performance.now();
     this.duration = duration;
@@ -77,37 +77,43 @@ export class AnatomyStage {
       const stays = fresh.get(item.key);
       if (stays && stays.kind === item.kind) continue;
       const home = parentRect(item, (key) => fresh.get(key));
-      const rect = home || camera.forth(stageRect(now));
-      moves.push({ item, leaves: true, from: now, to: stageShape(item, { ...rect, alpha: 0 }, now, camera.forth) });
+      const rect = home || camera.forth(rectBetween(now));
+      moves.push({ item, leaves: true, from: now, to: shapeOf(item, { ...rect, alpha: 0 }, now, camera.forth) });
     }
     for (const item of items) {
-      const end = stageShape(item, { ...stageRect(item), alpha: item.alpha ?? 1 });
+      const end = shapeOf(item, { ...rectBetween(item), alpha: item.alpha ?? 1 });
       const was = old.get(item.key);
       if (was && was.item.kind === item.kind) {
         const changed = item.kind === "matrix" && this.kit.pictureKey(was.item) !== this.kit.pictureKey(item);
         moves.push({ item, from: was.now, to: end, old: changed ? was.item : null });
         continue;
       }
-      const home = parentRect(item, (key) => old.get(key) && { ...old.get(key).item, ...stageRect(old.get(key).now) });
-      const rect = home || camera.back(stageRect(item));
-      moves.push({ item, from: stageShape(item, { ...rect, alpha: 0 }, end, camera.back), to: end });
+      const home = parentRect(
+        item,
+        (key) => old.get(key) && { ...old.get(key).item, ...rectBetween(old.get(key).now) },
+      );
+      const rect = home || camera.back(rectBetween(item));
+      moves.push({ item, from: shapeOf(item, { ...rect, alpha: 0 }, end, camera.back), to: end });
     }
-    const depth = ({ item }) => (item.z || 0) * 10 + STAGE_DEPTH[item.kind];
-    return moves.map((one, i) => ({ one, i })).sort((a, b) => depth(a.one) - depth(b.one) || a.i - b.i).map(({ one }) => one);
+    const depth = ({ item }) => (item.z || 0) * 10 + DEPTH[item.kind];
+    return moves
+      .map((one, i) => ({ one, i }))
+      .sort((a, b) => depth(a.one) - depth(b.one) || a.i - b.i)
+      .map(({ one }) => one);
   }
 
   at(move, progress) {
-    const share = stageEased(progress);
+    const share = eased(progress);
     const now = {};
     // Some things go one way first and then the other, so that they do not cross each other.
     const { first } = move.item;
-    for (const name of STAGE_NUMBERS) {
+    for (const name of NUMBERS) {
       let part = share;
       if (first && !move.leaves && name !== "alpha") {
         const early = (name === "y" || name === "h") === (first === "y");
-        part = stageEased(Math.max(0, Math.min(1, early ? 2 * progress : 2 * progress - 1)));
+        part = eased(Math.max(0, Math.min(1, early ? 2 * progress : 2 * progress - 1)));
       }
-      now[name] = stageBetween(move.from[name], move.to[name], part);
+      now[name] = between(move.from[name], move.to[name], part);
     }
     // What goes makes room early, what comes is there late: two texts never lie over each other for long.
     const swift = move.item.kind === "bands" || move.item.kind === "arrow" ? 4 : 2.2;
@@ -115,7 +121,7 @@ export class AnatomyStage {
     else if (!move.from.alpha && progress < 1) now.alpha = move.to.alpha * Math.max(0, (share - 0.25) / 0.75);
     if (move.to.more) {
       const start = move.from.more && move.from.more.length === move.to.more.length ? move.from.more : move.to.more;
-      now.more = move.to.more.map((value, i) => stageBetween(start[i], value, share));
+      now.more = move.to.more.map((value, i) => between(start[i], value, share));
     }
     return now;
   }
@@ -143,7 +149,7 @@ export class AnatomyStage {
       if (now.alpha <= 0.004) continue;
       if (move.old && at < 1) {
         paintItem(context, move.old, now, this.kit, theme, null);
-        paintItem(context, move.item, { ...now, alpha: now.alpha * stageEased(at) }, this.kit, theme, this.lit);
+        paintItem(context, move.item, { ...now, alpha: now.alpha * eased(at) }, this.kit, theme, this.lit);
       } else paintItem(context, move.item, now, this.kit, theme, this.lit);
     }
     if (this.focused) this.kit.focus(context, this.focused, theme);
@@ -265,8 +271,8 @@ function cameraOf(before, fresh) {
   for (const { item, now } of before) {
     const after = fresh.get(item.key);
     if (!after || item.kind !== "matrix" || after.kind !== "matrix") continue;
-    frames[0] = grow(frames[0], stageRect(now));
-    frames[1] = grow(frames[1], stageRect(after));
+    frames[0] = grow(frames[0], rectBetween(now));
+    frames[1] = grow(frames[1], rectBetween(after));
   }
   if (!frames[0]) return { forth: (rect) => rect, back: (rect) => rect };
   const [a, b] = frames;
@@ -298,19 +304,20 @@ function parentRect(item, find) {
   }
   for (const key of [item.parent].flat()) {
     const found = key && find(key);
-    if (found && found.w !== undefined) return stageRect(found);
+    if (found && found.w !== undefined) return rectBetween(found);
   }
   return null;
 }
 
 // The numbers of an item that move, in a rectangle other than its own if `rect` says so. now: where its lines are; carry: how
 // the camera moves them there.
-function stageShape(item, rect, now, carry) {
+function shapeOf(item, rect, now, carry) {
   const made = { ...rect };
-  for (const name of STAGE_NUMBERS) made[name] ??= 0;
+  for (const name of NUMBERS) made[name] ??= 0;
   if (item.kind !== "bands" && item.kind !== "arrow") return made;
   const { from, to } = item;
-  const lines = now && now.more ? now.more : item.kind === "arrow" ? item.points : [from.x, from.y, from.h, to.x, to.y, to.h];
+  const lines =
+    now && now.more ? now.more : item.kind === "arrow" ? item.points : [from.x, from.y, from.h, to.x, to.y, to.h];
   made.more = [...lines];
   if (!carry) return made;
   const moved = (x, y, h) => carry({ x, y, w: 0, h });
@@ -319,6 +326,8 @@ function stageShape(item, rect, now, carry) {
       const end = moved(lines[i], lines[i + 1], lines[i + 2]);
       made.more.splice(i, 3, end.x, end.y, end.h);
     }
-  else for (let i = 0; i < lines.length; i += 2) made.more.splice(i, 2, ...Object.values(moved(lines[i], lines[i + 1], 0)).slice(0, 2));
+  else
+    for (let i = 0; i < lines.length; i += 2)
+      made.more.splice(i, 2, ...Object.values(moved(lines[i], lines[i + 1], 0)).slice(0, 2));
   return made;
 }

@@ -1,10 +1,10 @@
-import { ANATOMY_TELLS_ENDS } from "./explanations_ends.js";
+import { END_EXPLANATIONS } from "./explanations_ends.js";
 
 // What the panel of the anatomy explains, with the sections of "Attention Is All You Need" (Vaswani et al. 2017).
-// tell_title_*: headings; tell_*: two or three sentences; tell_more_*: what folds. Used by anatomy_tell.js through
-// ANATOMY_TEXTS (anatomy_texts.js).
-export const ANATOMY_TELLS = {
-  ...ANATOMY_TELLS_ENDS,
+// tell_title_*: headings; tell_*: two or three sentences; tell_more_*: what folds. Used by panel/panel.js through
+// ANATOMY_TEXTS (texts.js).
+export const EXPLANATIONS = {
+  ...END_EXPLANATIONS,
 
   tell_title_x: "What comes in: x",
   tell_title_x_cross: "What comes in: x and memory",

@@ -1,5 +1,5 @@
-// What the panel of the anatomy explains at the ends of the model, embeddings and output; see anatomy_tells.js.
-export const ANATOMY_TELLS_ENDS = {
+// What the panel of the anatomy explains at the ends of the model, embeddings and output; see explanations.js.
+export const END_EXPLANATIONS = {
   // -- steps of the embeddings ---------------------------------------------------------------------------------------
   tell_row_source:
     "A token's id picks one row of the embedding table: {vocab} rows of {d_model} learned numbers (section 3.4). The " +

@@ -1,8 +1,8 @@
 import { TEXTS } from "../../core/texts.js";
 import { LAB_TEXTS } from "../../lab/texts.js";
 import { ANATOMY_TEXTS } from "./texts.js";
-import { ATTENTION_BOARD_TEXTS } from "../attention/parts.js";
-import { ANATOMY_ENDS_TEXTS } from "../ends/texts.js";
+import { ATTENTION_TEXTS } from "../attention/parts.js";
+import { ENDS_TEXTS } from "../ends/texts.js";
 import { NUMBER_TEXTS } from "../number/texts.js";
 import { formatNumber } from "../format.js";
 
@@ -78,8 +78,8 @@ export const ALL_ANATOMY_TEXTS = {
   ...TEXTS,
   ...LAB_TEXTS,
   ...ANATOMY_TEXTS,
-  ...ATTENTION_BOARD_TEXTS,
-  ...ANATOMY_ENDS_TEXTS,
+  ...ATTENTION_TEXTS,
+  ...ENDS_TEXTS,
   ...NUMBER_TEXTS,
   ...FLOW_TEXTS,
   lab_zero_click: "Knock this head out",
@@ -118,9 +118,11 @@ export function hoverLines(view, item, row, col) {
   // A strip of 8 bits shows a vector, not its numbers: its length is said instead.
   if (matrix.exact || (value === 0 && matrix.name === "weights")) lines.push({ text: said, class: "hs-tip-number" });
   else if (matrix.norms) lines.push(t("say_norm", { value: formatNumber(matrix.norms[row], "") }));
-  else if (matrix.name === "weights") lines.push({ text: t("say_approximate", { value: value.toFixed(2) }), class: "hs-tip-number" });
+  else if (matrix.name === "weights")
+    lines.push({ text: t("say_approximate", { value: value.toFixed(2) }), class: "hs-tip-number" });
   if (value === -Infinity) lines.push(t("say_masked"));
   const before = item.plain && item.plain.at(row, col);
-  if (item.plain && matrix.exact) lines.push({ text: t("say_before", { value: formatNumber(before, matrix.name) }), class: "hs-tip-dim" });
+  if (item.plain && matrix.exact)
+    lines.push({ text: t("say_before", { value: formatNumber(before, matrix.name) }), class: "hs-tip-dim" });
   return lines;
 }

@@ -1,20 +1,20 @@
 import { formatNumber } from "../format.js";
 import { stepsOf, stopsOf, stopIndex, isAttention, stackOf } from "../walk.js";
-import { factsLabels, factsOff, factsPredicted, isNear, oneHead } from "../panel/facts.js";
+import { labelsOf, maskSuffix, isPredicted, isNear, oneHead } from "../panel/facts.js";
 
 // What is said in place of the picture, and the lab's switches in words.
 
 export function spokenState(t, state, data, matrix, place, waiting) {
   const { config, outputs, steps } = data;
   const layer = state[stackOf(state.place)] + 1;
-  const at = t("place_at_" + place + factsOff(state, data), { layer });
+  const at = t("place_at_" + place + maskSuffix(state, data), { layer });
   const [fed, token] = [data.labels("target_in")[state.t], data.labels("target_out")[state.t]];
   const p = formatNumber(outputs.chosen_probability[state.t], "weights");
   if (!isNear(state)) {
     const stops = stopsOf(config, state.zoom);
     const n = stopIndex(config, state, stops) + 1;
     const values = { n, count: stops.length, place: at, source: data.labels("source").length, t: state.t + 1, steps };
-    const key = factsPredicted(data, state.t) ? "said_place" : "said_place_next";
+    const key = isPredicted(data, state.t) ? "said_place" : "said_place_next";
     return t(key, { ...values, fed, predicted: token, p });
   }
   const list = stepsOf(state.place, config);
@@ -46,7 +46,7 @@ function spokenMatrix(t, state, data, matrix, values) {
     const [token, p] = [outputs.labels[state.t][0], formatNumber(outputs.probability[state.t * kept], "weights")];
     return t("said_vector", { ...more, token, p });
   }
-  const { rows, columns } = factsLabels(state, data, matrix);
+  const { rows, columns } = labelsOf(state, data, matrix);
   Object.assign(more, { row: rows[found.row] ?? found.row + 1, number: found.col + 1 });
   Object.assign(more, { head: state.head + 1, heads: config.heads, hidden: found.hidden });
   const single = isAttention(state.place) && oneHead(matrix);
@@ -60,7 +60,7 @@ function spokenMatrix(t, state, data, matrix, values) {
 }
 
 // Smallest and largest number and where the largest is, cells of minus infinity left out.
-function spokenExtremes({ rows, cols, at, data }) {
+function spokenExtremes({ rows, cols, data }) {
   const found = { low: Infinity, high: -Infinity, row: 0, col: 0, hidden: 0 };
   for (let i = 0; i < rows * cols; i++) {
     const value = data[i];
@@ -82,7 +82,10 @@ function spokenNumber(value) {
 
 // The switches as links write them (transformer/interventions.py), each as a phrase.
 export function switchWords(t, params) {
-  const words = ([name, text]) => String(text).split(",").map((one) => switchWord(t, name, one));
+  const words = ([name, text]) =>
+    String(text)
+      .split(",")
+      .map((one) => switchWord(t, name, one));
   return Object.entries(params).flatMap(words);
 }
 

@@ -1,10 +1,10 @@
-import { ANATOMY_TELLS } from "./explanations.js";
+import { EXPLANATIONS } from "./explanations.js";
 
-// The texts around the drawing of the anatomy; a pack may bring translations (header.texts), as for those of texts.js.
-// What is explained stands in anatomy_tells.js. In both, d_k, W^Q, W_i^Q and the like are set as the paper sets them;
+// The texts around the drawing of the anatomy; a pack may bring translations (header.texts), as for those of core/texts.js.
+// What is explained stands in explanations.js. In both, d_k, W^Q, W_i^Q and the like are set as the paper sets them;
 // {names} are filled in.
 export const ANATOMY_TEXTS = {
-  ...ANATOMY_TELLS,
+  ...EXPLANATIONS,
 
   // the way through the model
   place_source: "Source embedding",
