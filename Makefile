@@ -2,8 +2,9 @@
 # make test            all tests but the long ones (ARGS="-k attention" make test: some)
 # make test-long       load, replicas behind nginx, long fuzzing
 # make lint            style and types of the Python
-# make frontend        build the JavaScript (needs Node)
-# make frontend-check  style, types and unit tests of the JavaScript, and whether the built scripts are up to date
+# make frontend        build the JavaScript into transformer/view/dist/ (needs Node and npm)
+# make frontend-lint   style and types of the JavaScript, and whether the built scripts are up to date
+# make frontend-test   its unit tests
 # make bench           the ratios of benchmarks/
 # make screenshots     pictures of every page, light and dark
 # make texts           locale/headscope.pot, for translators
@@ -23,7 +24,7 @@ FIND = for python in $$PYTHON3 python3.13 python3.12 python3.11 python3 python; 
 	echo "Python 3.11 or newer, with its venv module, was not found. Install it (on Debian: python3 and python3-venv)" \
 	"or name one: PYTHON3=/path/to/python3.12 make" >&2; exit 1
 
-.PHONY: app test test-long lint frontend frontend-check bench screenshots texts clean
+.PHONY: app test test-long lint frontend frontend-lint frontend-test bench screenshots texts clean
 
 app: .venv/installed-app
 	$(PYTHON) -m transformer app $(if $(PORT),--port $(PORT))
@@ -51,18 +52,25 @@ lint: .venv/installed-test
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) -m mypy
 
-frontend/node_modules: frontend/package-lock.json
-	cd frontend && npm ci
-	@touch $@
+NPM = npm --prefix frontend
 
 frontend: frontend/node_modules
-	cd frontend && npm run build
+	$(NPM) run build
 
-frontend-check: frontend/node_modules
-	cd frontend && npm run check
+frontend-lint: frontend/node_modules
+	$(NPM) run lint
+	$(NPM) run types
+	$(NPM) run check
+
+frontend-test: frontend/node_modules
+	$(NPM) test
+
+frontend/node_modules: frontend/package-lock.json
+	$(NPM) ci
+	@touch $@
 
 clean:
-	rm -rf .venv
+	rm -rf .venv frontend/node_modules
 
 $(PYTHON):
 	@found=$$($(FIND)) && echo "Making .venv with $$found" && "$$found" -m venv --clear .venv
