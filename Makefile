@@ -1,5 +1,6 @@
 # make app             start the app on http://localhost:8501, or the next free port (PORT=8600 make app: there)
 # make test            all tests but the long ones (ARGS="-k attention" make test: some)
+# make test-all        make lint, the checks of the JavaScript, and make test: what continuous integration runs
 # make test-long       load, replicas behind nginx, long fuzzing
 # make lint            style and types of the Python
 # make frontend        build the JavaScript into transformer/view/dist/ (needs Node and npm)
@@ -24,7 +25,7 @@ FIND = for python in $$PYTHON3 python3.13 python3.12 python3.11 python3 python; 
 	echo "Python 3.11 or newer, with its venv module, was not found. Install it (on Debian: python3 and python3-venv)" \
 	"or name one: PYTHON3=/path/to/python3.12 make" >&2; exit 1
 
-.PHONY: app test test-long lint frontend frontend-lint frontend-test bench screenshots texts clean
+.PHONY: app test test-all test-long lint frontend frontend-lint frontend-test bench screenshots texts clean
 
 app: .venv/installed-app
 	$(PYTHON) -m transformer app $(if $(PORT),--port $(PORT))
@@ -33,6 +34,8 @@ app: .venv/installed-app
 test: .venv/installed-test
 	$(PYTHON) -m tests.browser.find
 	$(PYTHON) -m pytest -m "not long" --numprocesses auto --dist loadfile $(ARGS)
+
+test-all: lint frontend-lint frontend-test test
 
 test-long: .venv/installed-test
 	$(PYTHON) -m tests.browser.find
