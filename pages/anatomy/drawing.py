@@ -41,11 +41,9 @@ MOST_WEIGHTS = 8_000_000  # numbers of a step's matrices that are sent to a brow
 LONGEST = 64  # tokens a side: of more, rows get too thin to see
 
 
-_picture = st.components.v2.component(
-    "headscope.anatomy", js=script("anatomy.js"), css=style("lab.css", "anatomy.css", "anatomy_tell.css")
-)
+_picture = st.components.v2.component("headscope.anatomy", js=script("anatomy"), css=style("anatomy"))
 _feeds = {
-    sort: st.components.v2.component(f"headscope.anatomy_{sort}", js=script("feed.js"))
+    sort: st.components.v2.component(f"headscope.anatomy_{sort}", js=script("feed"))
     for sort in ("trace", "open", "place", "weights")
 }
 

@@ -20,9 +20,7 @@ from transformer.view.bundle import script, style
 Arguments = ParamSpec("Arguments")
 ROOM = 48 * 2**20  # bytes of JSON; a figure takes 5 to 300 KB
 
-_figure = st.components.v2.component(
-    "headscope.figure", js=script("figure.js"), css=style("figure.css"), isolate_styles=False
-)
+_figure = st.components.v2.component("headscope.figure", js=script("figure"), css=style("figure"), isolate_styles=False)
 
 
 def texts() -> dict[str, str]:

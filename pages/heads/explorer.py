@@ -17,9 +17,9 @@ from transformer.view.state import fit_cell, view_from_browser
 KEY = "explorer"
 PACK = "explorer_pack"
 
-_picture = st.components.v2.component("headscope.explorer", js=script("component.js"), css=style("explorer.css"))
-_pack = st.components.v2.component("headscope.pack", js=script("feed.js"))
-_feed = st.components.v2.component("headscope.feed", js=script("feed.js"))
+_picture = st.components.v2.component("headscope.explorer", js=script("explorer"), css=style("explorer"))
+_pack = st.components.v2.component("headscope.pack", js=script("feed"))
+_feed = st.components.v2.component("headscope.feed", js=script("feed"))
 
 
 def sizes(trace: Trace) -> tuple[dict[str, int], int]:

@@ -33,8 +33,8 @@ PACK = "formation_pack"
 ASKED = "explorer"  # the picture has the button that opens and closes it
 WORDS = ("en-de.words.tsv", "en-de.examples.words.tsv")  # of the 120 probes, of the bundled model's examples
 
-_slider = st.components.v2.component("headscope.formation", js=script("formation.js"), css=style("formation.css"))
-_states = st.components.v2.component("headscope.recording", js=script("feed.js"))
+_slider = st.components.v2.component("headscope.formation", js=script("formation"), css=style("formation"))
+_states = st.components.v2.component("headscope.recording", js=script("feed"))
 
 
 @dataclass(frozen=True)

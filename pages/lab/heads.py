@@ -31,11 +31,11 @@ KEY = "lab"
 PART = "lab_part"
 PACKS = "lab_packs"  # name of what was packed last, side by side -> bytes
 
-_picture = st.components.v2.component("headscope.lab", js=script("lab.js"), css=style("explorer.css", "lab.css"))
-_before = st.components.v2.component("headscope.lab_before", js=script("feed.js"))
-_after = st.components.v2.component("headscope.lab_after", js=script("feed.js"))
-_feed_before = st.components.v2.component("headscope.lab_feed_before", js=script("feed.js"))
-_feed_after = st.components.v2.component("headscope.lab_feed_after", js=script("feed.js"))
+_picture = st.components.v2.component("headscope.lab", js=script("lab"), css=style("lab"))
+_before = st.components.v2.component("headscope.lab_before", js=script("feed"))
+_after = st.components.v2.component("headscope.lab_after", js=script("feed"))
+_feed_before = st.components.v2.component("headscope.lab_feed_before", js=script("feed"))
+_feed_after = st.components.v2.component("headscope.lab_feed_after", js=script("feed"))
 
 
 def merge_browser(state: State, model: Pretrained, sorts: tuple[type, ...] = ATTENTION) -> State:

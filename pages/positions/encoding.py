@@ -31,7 +31,7 @@ PARTS = {
 }
 
 _component = st.components.v2.component(
-    "headscope.positions", js=script("positions.js"), css=style("figure.css", "positions.css"), isolate_styles=False
+    "headscope.positions", js=script("positions"), css=style("positions"), isolate_styles=False
 )
 
 

@@ -22,7 +22,7 @@ from transformer.view.learning_ask import FileError, read_file
 FILE = "training_file"
 LOOK = timedelta(seconds=5)  # between two looks at how many train
 
-_file = st.components.v2.component("headscope.training_file", js=script("training_file.js"), css=style("training.css"))
+_file = st.components.v2.component("headscope.training_file", js=script("training_file"), css=style("training"))
 
 
 def _notice(*sentences: str) -> None:

@@ -20,8 +20,8 @@ from transformer.view.learning_pack import learning_pack
 KEY = "training"
 SAYS = "headscope_training_says"  # what came of the last command
 
-_picture = st.components.v2.component("headscope.training", js=script("training.js"), css=style("training.css"))
-_feed = st.components.v2.component("headscope.training_feed", js=script("feed.js"))
+_picture = st.components.v2.component("headscope.training", js=script("training"), css=style("training"))
+_feed = st.components.v2.component("headscope.training_feed", js=script("feed"))
 
 
 def _obey(asked: Asked) -> None:

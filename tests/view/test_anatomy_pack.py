@@ -7,6 +7,7 @@ import math
 import re
 import struct
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,6 @@ from transformer.view.anatomy_state import (
     steps_of,
     zooms_of,
 )
-from transformer.view.bundle import FOLDER
 from transformer.view.pack import Writer
 
 ORDER = places(LAYERS)
@@ -307,8 +307,8 @@ def names_in(script: str, constant: str) -> list[str]:
 
 
 def test_names_are_those_of_the_browser() -> None:
-    script = (FOLDER / "anatomy_walk.js").read_text(encoding="utf-8")
-    assert names_in(script, "ANATOMY_ZOOMS") == list(ZOOMS) and names_in(script, "ANATOMY_PLACES") == list(PLACES)
+    script = (Path(__file__).parents[1] / "frontend/src/anatomy/walk.js").read_text(encoding="utf-8")
+    assert names_in(script, "ZOOMS") == list(ZOOMS) and names_in(script, "PLACES") == list(PLACES)
     inner = ["project", "split", *names_in(script, "ATTENTION_STEPS")]
     network = names_in(script, "FF_STEPS")
     post, pre, none, bare = (
@@ -322,8 +322,8 @@ def test_names_are_those_of_the_browser() -> None:
     assert list(steps_of("decoder.ff", bare)) == ["x", *network]
     assert list(steps_of("decoder.ff", replace(pre, residual=False))) == ["x", "norm", *network]
     assert list(steps_of("decoder.ff", replace(post, residual=False))) == ["x", *network, "norm"]
-    assert list(steps_of("source", pre)) == names_in(script, "ANATOMY_EMBEDDING_STEPS")
-    assert list(steps_of("output", pre)) == names_in(script, "ANATOMY_OUTPUT_STEPS")
+    assert list(steps_of("source", pre)) == names_in(script, "EMBEDDING_STEPS")
+    assert list(steps_of("output", pre)) == names_in(script, "OUTPUT_STEPS")
 
 
 MADE = {
