@@ -1,24 +1,18 @@
 // Shapes that many files share. Types only: nothing of this reaches a browser.
 
-type Kind = "encoder_self" | "decoder_self" | "cross";
+type Choices = typeof import("./state/generated.js").CHOICES;
+type Kind = Exclude<Choices["kind"][number], "all">;
 type Colour = [red: number, green: number, blue: number];
 type Numbers = Uint8Array | Uint16Array | Float32Array | Float64Array;
 
-/** What a person has chosen (state/state.js; in Python transformer/view/state.py). Indices count from 0. */
-interface State {
-  kind: Kind | "all";
+/** What a person has chosen: a View of transformer/view/state.py. Indices count from 0. */
+type State = { [name in keyof Choices]: Choices[name][number] } & {
   layer: number | "all";
   head: number | "all";
-  summary: "mean" | "max";
-  rows: "predicted" | "fed";
-  pieces: "pieces" | "marked" | "words";
-  special: "shown" | "hidden" | "renormalised";
-  scale: "one" | "common" | "head";
   threshold: number;
-  view: "heatmap" | "lines";
   cell: [row: number, column: number] | null;
   big: boolean;
-}
+};
 
 /** Colours and font around an element (core/colour.js, readTheme). */
 type Theme = ReturnType<typeof import("./core/colour.js").readTheme>;

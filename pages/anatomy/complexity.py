@@ -85,29 +85,6 @@ def _product_names() -> dict[str, tuple[str, str]]:
     }
 
 
-def texts() -> dict[str, str]:
-    """Every text of the figures, translated."""
-    return {
-        "tokens": _("tokens n"),
-        "orders": _("Operations by Table 1"),
-        "orders_equation": _(
-            "<i>n</i>²<i>d</i>, <i>nd</i>², <i>knd</i>², <i>knd</i> + <i>nd</i>², <i>rnd</i> with <i>d</i> = {d}, "
-            "<i>k</i> = {kernel}, <i>r</i> = {window}"
-        ),
-        "operations": _("operations"),
-        "counted": _("Multiply-adds as built here"),
-        "counted_equation": _("every matrix product of one layer, projections and gates included"),
-        "multiply_adds": _("multiply-adds"),
-        "here": "n = {n}",
-        "width": "n = d = {d}",
-        "timed": _("Measured: one pass of one layer"),
-        "timed_equation": _("median, band from the fastest pass to the upper quartile; <i>d</i> = {d}, batch 1"),
-        "milliseconds": _("milliseconds"),
-        "fastest": _("{name}, fastest pass"),
-        "upper": _("{name}, upper quartile"),
-    }
-
-
 def _decimal(value: float) -> str:
     """A path's length by formula: whole where it is whole."""
     return f"{value:,.0f}" if math.isclose(value, round(value)) else f"{value:,.1f}"
@@ -182,14 +159,14 @@ def _lengths(n: int) -> list[int]:
 
 def _curves(sizes: Sizes) -> None:
     """Both counts against n."""
-    lengths, theme, labels = _lengths(sizes.n), figure.theme(), texts()
+    lengths = _lengths(sizes.n)
     values = {"n": sizes.n, "d": sizes.d, "kernel": sizes.kernel, "window": sizes.window}
     for column, exact in zip(st.columns(2, gap="medium"), (False, True), strict=True):
         count = multiply_adds if exact else order
         found = {kind: [count(kind, replace(sizes, n=n)) for n in lengths] for kind in KINDS}
         name = "anatomy-multiply-adds" if exact else "anatomy-orders"
         with column:
-            figure.draw(figure.built(figures.counts, lengths, found, names(), values, exact, theme, labels), name, name)
+            figure.draw(figure.built(figures.counts, lengths, found, names(), values, exact), name, name)
 
 
 def _shape(one: Product) -> str:
@@ -276,4 +253,4 @@ def draw(begun: Begun, options: Options, trace: Trace) -> None:
     say(winners(found), quiet=True)
     _explain(sizes)
     _curves(sizes)
-    layer_timing.draw(sizes, texts())
+    layer_timing.draw(sizes)

@@ -92,25 +92,11 @@ def _strange(model: Pretrained | Recurrent, letters: str) -> list[str]:
     return [piece for number, piece in found if number == model.config.unk_id]
 
 
-def _texts() -> dict[str, str]:
-    return {
-        **figures.LABELS,
-        "additive": _("Recurrent: its one attention map"),
-        "head": _("Transformer: cross-attention, layer {layer}, head {head}"),
-        "mean": _("Transformer: cross-attention, mean of all {heads} heads"),
-        "mean_equation": _("mean over layers and heads of softmax(Q K<sup>⊤</sup> / √d<sub>k</sub>)"),
-        "written": _("letter written"),
-        "read": _("letter read"),
-        "weight": _("weight"),
-    }
-
-
 def _maps(chosen: str, model: Pretrained, old: RecurrentTrace, new: Trace) -> tuple[Alignment, str]:
     """Both figures; how well the Transformer's weights shown lie, and what they are of."""
     weights = new.cross.weights
     layer, head = best_head(weights)
     shown = (layer, head) if chosen == "best" else None
-    texts, theme = _texts(), figure.theme()
     rows = max(len(old.target_out_labels), len(new.target_out_labels))  # both figures are as high as the longer
     left, right = st.columns(2, gap="medium")
     with left:
@@ -121,8 +107,6 @@ def _maps(chosen: str, model: Pretrained, old: RecurrentTrace, new: Trace) -> tu
             old.target_out_labels,
             old.source_labels,
             places,
-            theme,
-            texts,
             rows,
         )
         figure.draw(drawn, "before_recurrent", "before-additive-attention")
@@ -137,8 +121,6 @@ def _maps(chosen: str, model: Pretrained, old: RecurrentTrace, new: Trace) -> tu
             places,
             d_k,
             shown,
-            theme,
-            texts,
             rows,
         )
         figure.draw(drawn, "before_transformer", "before-cross-attention")

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import ParamSpec
+from functools import partial
+from inspect import signature
+from typing import Any, ParamSpec
 
 import pandas  # noqa: F401 (first of all: plotly fails on one that another viewer's run has half imported)
 import streamlit as st
 
 from pages.frame.state import current
 from pages.runtime.kept import Kept, named
-from pages.runtime.texts import _
+from pages.runtime.texts import _, translated
 from transformer.figures.style import Figure
 from transformer.view.bundle import script, style
 
@@ -82,11 +84,18 @@ def _build(key: Hashable, make: Callable[[], Figure]) -> Built:
     return found
 
 
+def localized(make: Callable[Arguments, Figure]) -> Callable[Arguments, Figure]:
+    """A function of `transformer.figures` with the viewer's theme and its labels in the viewer's language."""
+    options: dict[str, Any] = {"theme": theme(), "texts": translated(signature(make).parameters["texts"].default)}
+    return partial(make, **options)
+
+
 def built(make: Callable[Arguments, Figure], *arguments: Arguments.args, **options: Arguments.kwargs) -> Built:
-    """make(*arguments, **options), made once for all viewers who show the same numbers in the same words: plotly takes
-    8 to 20 ms for a figure, and to find one that is kept takes less than a tenth of one."""
-    key = named(make.__module__, make.__qualname__, arguments, options)
-    return _build(key, lambda: make(*arguments, **options))
+    """localized(make)(*arguments, **options), made once for all viewers who show the same numbers in the same words:
+    plotly takes 8 to 20 ms for a figure, and finding one in the cache less than a tenth of one."""
+    figure: Any = localized(make)
+    key = named(make.__module__, make.__qualname__, arguments, {**figure.keywords, **options})
+    return _build(key, lambda: figure(*arguments, **options))
 
 
 def draw(

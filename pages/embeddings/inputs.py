@@ -16,7 +16,7 @@ from pages.components.translation import table
 from pages.frame.frame import Begun, message
 from pages.frame.options import Options
 from pages.runtime import cache
-from pages.runtime.texts import _
+from pages.runtime.texts import _, translated
 from transformer.analysis.embedding import Norms, neighbours, norms, plane
 from transformer.analysis.residual import states
 from transformer.figures import embedding
@@ -84,35 +84,18 @@ def choose_stack(options: Options) -> str:
     return str(options.segment("stack", _("Stack"), STACKS, STACKS[0], stack_name))
 
 
-def _texts(scaled: bool = True) -> dict[str, str]:
+def _norm_labels(scaled: bool) -> dict[str, str]:
     """scaled: whether the model multiplies its embeddings by sqrt(d_model)."""
     unscaled = {
         "row": _("embedding E(<i>t</i>), as this model adds it"),
         "scaled": _("√<i>d</i><sub>model</sub> · E(<i>t</i>), with the paper's factor"),
         "norms_equation": "<i>x</i><sub>p</sub> = E(<i>t</i>) + PE(<i>p</i>)",
     }
-    return {
-        **embedding.LABELS,
-        "token": _("token"),
-        "length": _("length ‖·‖"),
-        "row": _("embedding E(<i>t</i>), factor off"),
-        "positions": _("position encoding PE(<i>p</i>)"),
-        "norms": _("What is added at the input: {side}"),
-        "source": _("source"),
-        "target": _("target"),
-        "cosine": _("cosine"),
-        "neighbours": _("Nearest to {token}"),
-        "map": _("The tokens in two dimensions"),
-        "first": _("along v₁"),
-        "second": _("along v₂"),
-        "place": _("where"),
-        "trail": _("from the place before"),
-        **({} if scaled else unscaled),
-    }
+    return {**translated(embedding.LABELS), **({} if scaled else unscaled)}
 
 
 def _who(found: Sequence[Norms], scaled: bool = True) -> str:
-    """Who drowns whom, in numbers: of the source and of the target. scaled: as in `_texts`."""
+    """Who drowns whom, in numbers: of the source and of the target. scaled: as in `_norm_labels`."""
     if not all(math.isfinite(one.ratio) for one in found):
         return _("This model adds no positions: the embedding stands alone.")
     source, target = found
@@ -180,9 +163,8 @@ def draw_norms(begun: Begun, trace: Trace, options: Options) -> None:
             found.scaled.numpy(),
             found.positions.numpy(),
             side,
-            figure.theme(),
-            _texts(is_scaled),
             most,
+            texts=_norm_labels(is_scaled),
         )
         with column:
             figure.draw(drawn, f"emb_norms_{side}", f"embedding-norms-{side}")
@@ -305,7 +287,7 @@ def draw_neighbours(begun: Begun, trace: Trace, options: Options) -> None:
         )
     found = neighbours(rows_of, number, NEAREST, (*_specials(model), *(single if words else ())))
     labels = shown(model, found.ids, side)
-    drawn = figure.built(embedding.neighbour_bars, label, labels, found.cosines, figure.theme(), _texts())
+    drawn = figure.built(embedding.neighbour_bars, label, labels, found.cosines)
     with left:
         figure.draw(drawn, "emb_neighbours", "embedding-neighbours")
     with right:
@@ -337,9 +319,7 @@ def draw_map(begun: Begun, trace: Trace, options: Options) -> None:
     names = [_where(layer, share if several else None) for layer, share in enumerate(shares)]
     labels = stack_labels(trace, stack)
     grow = BIG if begun.state.view.big else 1.0
-    drawn = figure.built(
-        embedding.token_map, labels, found.points.numpy(), names, stack, figure.theme(), _texts(), grow
-    )
+    drawn = figure.built(embedding.token_map, labels, found.points.numpy(), names, stack, grow)
     with left:
         moved = figure.draw(drawn, "emb_map", f"embedding-map-{stack}", start=place)
     if moved is not None:

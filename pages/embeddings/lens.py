@@ -18,7 +18,7 @@ from pages.frame.frame import Begun
 from pages.frame.options import Options
 from pages.runtime import cache
 from pages.runtime.queue import TURNS
-from pages.runtime.texts import _
+from pages.runtime.texts import _, translated
 from transformer.analysis.lens import Lens, Sharing, candidates, logit_lens, sharing
 from transformer.figures import output
 from transformer.inference.pretrained import Pretrained
@@ -32,41 +32,8 @@ STRONG, FULL = (
 )  # shading from which black is read better than white on dark ground, white than black on light
 
 
-def _texts(config: ModelConfig) -> dict[str, str]:
-    texts = {
-        **output.LABELS,
-        "token": _("token"),
-        "step": _("step"),
-        "place": _("after"),
-        "probability": _("probability"),
-        "rank": _("rank"),
-        "lens": _("When the final token is found"),
-        "lens_equation": _("softmax(<i>x</i> E<sup>⊤</sup>) of the final token, from 0 to 1 in full orange"),
-        "lens_equation_pre": _(
-            "softmax(LayerNorm(<i>x</i>) E<sup>⊤</sup>) of the final token, from 0 to 1 in full orange"
-        ),
-        "lens_equation_ranks": _(
-            "softmax(<i>x</i> E<sup>⊤</sup>) of the final token, from 0 to 1 in full orange<br>"
-            "number: rank of the final token (1 = likeliest), up to 99"
-        ),
-        "lens_equation_ranks_pre": _(
-            "softmax(LayerNorm(<i>x</i>) E<sup>⊤</sup>) of the final token, from 0 to 1 in full orange<br>"
-            "number: rank of the final token (1 = likeliest), up to 99"
-        ),
-        "steps": _("How sure every step is"),
-        "shown": _("the token of the target"),
-        "likeliest": _("the likeliest, where it is another"),
-        "candidates": _("Candidates after {token}"),
-        "rows": _("The row of {token}"),
-        "rows_equation": _(
-            "input: E(<i>t</i>); output: ∂ logit<sub>t</sub> / ∂ <i>x</i>; purple up to {most}, grey down to −{most}"
-        ),
-        "entering": _("input"),
-        "leaving": _("output"),
-        "dimension": _("dimension"),
-        "value": _("value"),
-    }
-    return {name: with_table(text, config) for name, text in texts.items()}
+def _output_labels(config: ModelConfig) -> dict[str, str]:
+    return {name: with_table(text, config) for name, text in translated(output.LABELS).items()}
 
 
 def projection(config: ModelConfig) -> str:
@@ -249,8 +216,7 @@ def draw_lens(begun: Begun, trace: Trace, options: Options) -> None:
             places,
             steps,
             pre,
-            figure.theme(),
-            _texts(model.config),
+            texts=_output_labels(model.config),
         )
         figure.draw(drawn, "emb_lens", "logit-lens", on_pick=_pick(options))
         say(_("A click on a column chooses its step."), quiet=True)
@@ -303,7 +269,7 @@ def draw_output(begun: Begun, trace: Trace, options: Options) -> None:
         drawn = figure.built(
             output.candidate_bars,
             trace.target_in_labels[step], shown(model, numbers), values.numpy(),
-            numbers.index(own) if own in numbers else None, figure.theme(), _texts(config),
+            numbers.index(own) if own in numbers else None, texts=_output_labels(config),
         )  # fmt: skip
         figure.draw(drawn, "emb_candidates", "output-candidates")
     with left:
@@ -313,8 +279,7 @@ def draw_output(begun: Begun, trace: Trace, options: Options) -> None:
             trace.target_out_labels,
             trace.probabilities.numpy(),
             likeliest.numpy(),
-            figure.theme(),
-            _texts(config),
+            texts=_output_labels(config),
         )
         figure.draw(drawn, "emb_steps", "output-steps", on_pick=_pick(options))
         thinned(drawn)
@@ -366,7 +331,7 @@ def _sharing(begun: Begun, trace: Trace, token: int, label: Sequence[str]) -> No
     config = begun.model.config
     figure.draw(
         figure.built(
-            output.row_strip, label[0], found.entering.numpy(), found.leaving.numpy(), figure.theme(), _texts(config)
+            output.row_strip, label[0], found.entering.numpy(), found.leaving.numpy(), texts=_output_labels(config)
         ),
         "emb_row",
         "output-row",

@@ -10,11 +10,10 @@ from pages.components.sentences import check, deviation, say
 from pages.embeddings.inputs import choose_stack, numbered, stack_labels, thinned
 from pages.frame.frame import Begun
 from pages.frame.options import Options
-from pages.runtime.texts import _
+from pages.runtime.texts import _, translated
 from transformer.analysis.residual import Parts, Stream, decompose, stream
 from transformer.figures import residual
 from transformer.figures.embedding import signed
-from transformer.model.config import ModelConfig
 from transformer.tracing.trace import Trace
 
 
@@ -22,29 +21,6 @@ def sublayer_names(places: tuple[tuple[int, str], ...]) -> tuple[str, ...]:
     """ "self 1", "FFN 1", ... for an axis."""
     names = {"self": _("self {layer}"), "cross": _("cross {layer}"), "ff": _("FFN {layer}")}
     return tuple(names[name].format(layer=layer + 1) for layer, name in places)
-
-
-def _texts(config: ModelConfig) -> dict[str, str]:
-    return {
-        **residual.LABELS,
-        "stream_equation": sub_layer_equation(config).replace("x", "<i>x</i>"),
-        "token": _("token"),
-        "sublayer": _("sub-layer"),
-        "part": _("part"),
-        "length": _("length ‖·‖"),
-        "normed": _("after LayerNorm"),
-        "stream": _("Lengths on the way through"),
-        "tokens": _("Lengths, token by token"),
-        "quantity": _("vector"),
-        "share": _("share"),
-        "shares": _("Who made the vector"),
-        "shares_equation_encoder": _(
-            "share of part <i>p</i> = ⟨<i>p</i>, <i>x</i>⟩ / ⟨<i>x</i>, <i>x</i>⟩, in %; blue above 0, grey below"
-        ),
-        "shares_equation_decoder": _(
-            "share of part <i>p</i> = ⟨<i>p</i>, <i>x</i>⟩ / ⟨<i>x</i>, <i>x</i>⟩, in %; orange above 0, grey below"
-        ),
-    }
 
 
 def _most(found: Stream, names: tuple[str, ...]) -> str:
@@ -112,10 +88,11 @@ def _lengths(begun: Begun, trace: Trace, stack: str, token: int) -> None:
         name: (values[:, token - 1] if token else values.quantile(0.5, dim=1)).numpy()
         for name, values in found.lengths.items()
     }
-    texts = _texts(begun.model.config)
-    drawn = figure.built(residual.stream_figure, lines, names, stack, False, figure.theme(), texts)
+    equation = sub_layer_equation(begun.model.config).replace("x", "<i>x</i>")
+    stream_labels = {**translated(residual.LABELS), "stream_equation": equation}
+    drawn = figure.built(residual.stream_figure, lines, names, stack, texts=stream_labels)
     cells = {name: values.numpy() for name, values in found.lengths.items()}
-    heatmap = figure.built(residual.stream_heatmap, cells, labels, names, stack, figure.theme(), texts)
+    heatmap = figure.built(residual.stream_heatmap, cells, labels, names, stack)
     left, right = st.columns(2, gap="medium")
     with left:
         figure.draw(drawn, "emb_stream", f"residual-lengths-{stack}")
@@ -132,8 +109,7 @@ def _shares(begun: Begun, trace: Trace, options: Options, stack: str) -> None:
     biases = () if config.norm == "none" else (_("biases β"),)
     names = (_("embedding"), _("positions"), *sublayer_names(parts.sublayers), *biases)
     labels = stack_labels(trace, stack)
-    texts = _texts(config)
-    drawn = figure.built(residual.share_heatmap, parts.shares.numpy(), labels, names, stack, figure.theme(), texts)
+    drawn = figure.built(residual.share_heatmap, parts.shares.numpy(), labels, names, stack)
     figure.draw(drawn, "emb_shares", f"residual-shares-{stack}")
     thinned(drawn)
     say(_made(parts, names))

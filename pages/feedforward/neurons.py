@@ -13,11 +13,11 @@ import streamlit as st
 from pages.components import figure, probing
 from pages.components.descriptions import row_caution, with_table
 from pages.components.sentences import say
-from pages.feedforward.activity import choose_layer, figure_texts, labels, percent, sides
+from pages.feedforward.activity import choose_layer, labels, percent, sides
 from pages.frame.frame import Begun, message
 from pages.frame.options import Options
 from pages.runtime import cache
-from pages.runtime.texts import _
+from pages.runtime.texts import _, translated
 from transformer.analysis.neurons import FEW, PIECES, Promotion, most_common, output_norms, promotion, strongest
 from transformer.analysis.tokens import is_special
 from transformer.figures import feedforward as place_figures
@@ -118,10 +118,10 @@ def _bars(begun: Begun, options: Options, trace: Trace, chosen: Chosen) -> None:
     count = min(FEW, active)
     found, longest = (strongest(activation, norms, by, count) for by in ("activation", "contribution"))
     values = found.activation.numpy(), found.contribution.numpy()
-    kind, texts, theme = begun.model.config.activation, figure_texts(), figure.theme()
+    kind = begun.model.config.activation
 
     def drawn() -> figure.Figure:
-        return figures.strongest(found.neurons, *values, chosen.stack, label, chosen.neuron, kind, texts, theme)
+        return figure.localized(figures.strongest)(found.neurons, *values, chosen.stack, label, chosen.neuron, kind)
 
     def picked(at: int) -> None:
         if at < len(found.neurons):
@@ -147,7 +147,7 @@ def _at_token(begun: Begun, trace: Trace, chosen: Chosen) -> None:
     activation = sides(trace)[chosen.stack].activation[chosen.layer, chosen.token]
     norms = output_norms(begun.model.model, chosen.stack, chosen.layer)
     value = activation[chosen.neuron]
-    where = place_figures.place(chosen.stack, chosen.layer, texts=figure_texts())
+    where = place_figures.place(chosen.stack, chosen.layer, texts=translated(place_figures.LABELS))
     title = _("Neuron {neuron} of {place}").format(neuron=f"{chosen.neuron + 1:,}", place=where)
     st.html(f'<h2 class="hs-ff-title">{html.escape(title)}</h2>')
     label, value_text = labels(trace)[chosen.stack][chosen.token], f"{float(value):.3f}"
@@ -198,11 +198,11 @@ def _vocabulary(model: Pretrained, chosen: Chosen) -> Promotion:
     scores = np.array([*found.top_scores, *reversed(found.bottom_scores)])
     pieces = model.tokenizer.pieces(ids)
     deviations = (scores - found.mean) / (found.deviation or 1.0)
-    texts = {one: with_table(text, model.config) for one, text in figure_texts().items()}
+    texts = {one: with_table(text, model.config) for one, text in translated(figures.LABELS).items()}
 
     def drawn() -> figure.Figure:
-        return figures.vocabulary(
-            readable(pieces), pieces, scores, deviations, chosen.neuron, chosen.stack, texts, figure.theme()
+        return figure.localized(figures.vocabulary)(
+            readable(pieces), pieces, scores, deviations, chosen.neuron, chosen.stack, texts=texts
         )
 
     kept = (cache.identity(model), chosen.stack, chosen.layer, chosen.neuron)
@@ -279,7 +279,7 @@ def _silent(model: Pretrained, found: NeuronStatistics) -> None:
     d_ff = model.config.d_ff
     if any(one.any() for one in (*never.values(), *always.values())):
         over = _("{pairs} sentence pairs").format(pairs=found.pairs)
-        drawn = figure.built(figures.silent, never, always, d_ff, found.threshold, over, figure_texts(), figure.theme())
+        drawn = figure.built(figures.silent, never, always, d_ff, found.threshold, over)
         figure.draw(drawn, "feedforward_silent", "feedforward-silent")
     said = _(
         "On the probe set, {pairs} sentence pairs with {source} source tokens and {target} tokens fed to the decoder, "

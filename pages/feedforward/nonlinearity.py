@@ -8,7 +8,7 @@ from torch import Tensor
 
 from pages.components import figure
 from pages.components.sentences import say
-from pages.feedforward.activity import choose_layer, figure_texts, labels, percent, sides
+from pages.feedforward.activity import choose_layer, labels, percent, sides
 from pages.frame.frame import Begun
 from pages.frame.options import Options
 from pages.runtime.texts import _
@@ -81,8 +81,6 @@ def draw(begun: Begun, options: Options, trace: Trace) -> None:
         own,
         before.numel(),
         stack,
-        figure_texts(),
-        figure.theme(),
     )
     figure.draw(drawn, "feedforward_curves", "feedforward-nonlinearity")
     outside = int(((before < z[0]) | (before > z[-1])).sum())

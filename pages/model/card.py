@@ -101,14 +101,7 @@ def curve(model: Pretrained) -> None:
         rows = list(csv.DictReader(io.StringIO(text.decode("utf-8"), newline="")))
         if _is_toy(model):
             rows = [{**row, "validation_bleu": ""} for row in rows]
-        labels = {
-            "loss": _("training loss"),
-            "validation_loss": _("validation loss"),
-            "bleu": _("validation BLEU"),
-            "step": _("step"),
-            "axis": _("loss, nats per token"),
-        }
-        drawn = training_curve(rows, labels, figure.theme())
+        drawn = figure.localized(training_curve)(rows)
     except (OSError, ValueError, KeyError, TypeError, csv.Error):
         st.caption(_("The training.csv of this checkpoint cannot be read."))
         return

@@ -14,7 +14,7 @@ from pages.components.sentences import say
 from pages.frame.frame import Begun, message
 from pages.frame.options import Options
 from pages.frame.state import current
-from pages.runtime.texts import _
+from pages.runtime.texts import _, translated
 from transformer.analysis.positions import by_offset, dot_products, shift_map, shifted, wavelengths
 from transformer.figures import positions as figures
 from transformer.model.positions import sinusoidal
@@ -52,51 +52,6 @@ def default_dims(d_model: int) -> tuple[int, ...]:
     return tuple(dict.fromkeys(2 * (number * d_model // 16) for number in range(4)))
 
 
-def texts() -> dict[str, str]:
-    """Every text of the figures, translated."""
-    return {
-        "position": _("position p"),
-        "other": _("position q"),
-        "dimension": _("dimension"),
-        "pair": _("dimension 2i of the pair"),
-        "value": "PE",
-        "encoding": _("Encoding of every position"),
-        "encoding_equation": figures.LABELS["encoding_equation"],
-        "curves": _("Dimensions over positions"),
-        "curves_equation": figures.LABELS["curves_equation"],
-        "curve": _("dimension {dimension}: wavelength {wavelength}"),
-        "tokens": _("tokens of the source"),
-        "wavelengths": _("Wavelengths"),
-        "wavelengths_equation": figures.LABELS["wavelengths_equation"],
-        "wavelength": _("wavelength in positions"),
-        "shortest": figures.LABELS["shortest"],
-        "longest": figures.LABELS["longest"],
-        "length": _("length shown: {length}"),
-        "chosen": _("curves drawn"),
-        "products": _("Dot products of encodings"),
-        "products_equation": figures.LABELS["products_equation"],
-        "row": "q = {q}",
-        "offsets": _("Dot products against p − q"),
-        "offsets_equation": _("PE(<i>p</i>)·PE(<i>q</i>): mean over the pairs with equal <i>p</i> − <i>q</i>"),
-        "offset": "p − q",
-        "product": "PE(p)·PE(q)",
-        "mean": _("mean over pairs"),
-        "half": figures.LABELS["half"],
-        "map": _("The map <i>M</i><sub>k</sub> for k = {k}: dimensions 0 to {last} of {d_model}"),
-        "map_equation": _(
-            "blocks with rows (cos <i>ωk</i>, sin <i>ωk</i>) and (−sin <i>ωk</i>, cos <i>ωk</i>), "
-            "<i>ω</i> = 10000<sup>−2<i>i</i>/<i>d</i><sub>model</sub></sup>"
-        ),
-        "map_value": figures.LABELS["map_value"],
-        "into": _("dimension of PE(p + k)"),
-        "from": _("dimension of PE(p)"),
-        "shifted": _("Shifted by k = {k}: dimensions 0 to {last} of {d_model}"),
-        "shifted_equation": figures.LABELS["shifted_equation"],
-        "there": figures.LABELS["there"],
-        "mapped": figures.LABELS["mapped"],
-    }
-
-
 def make_figures(
     values: Values, tokens: Sequence[str], theme: str = "light", labels: Mapping[str, str] = figures.LABELS
 ) -> dict[str, Callable[[], figure.Figure]]:
@@ -104,23 +59,24 @@ def make_figures(
     made for others."""
     d_model, length, k, q = values.d_model, values.length, values.k, values.q
     dims = values.dims or default_dims(d_model)
+    drawn: dict[str, Any] = {"theme": theme, "texts": labels}
     table, waves = sinusoidal(length, d_model), wavelengths(d_model).numpy()
     products = dot_products(table)
     gathered = by_offset(products)
 
     def beside() -> figure.Figure:
         there, mapped = (one.float().numpy() for one in shifted(table, k))
-        return figures.shifted_beside(there, mapped, k, theme, labels)
+        return figures.shifted_beside(there, mapped, k, **drawn)
 
     return {
-        "encoding": lambda: figures.encoding_heatmap(table.numpy(), dims, theme, labels),
-        "curves": lambda: figures.encoding_curves(table.numpy(), dims, waves, tokens, theme, labels),
-        "wavelengths": lambda: figures.wavelength_curve(waves, dims, length, theme, labels),
-        "products": lambda: figures.product_matrix(products.numpy(), q, d_model / 2, theme, labels),
+        "encoding": lambda: figures.encoding_heatmap(table.numpy(), dims, **drawn),
+        "curves": lambda: figures.encoding_curves(table.numpy(), dims, waves, tokens, **drawn),
+        "wavelengths": lambda: figures.wavelength_curve(waves, dims, length, **drawn),
+        "products": lambda: figures.product_matrix(products.numpy(), q, d_model / 2, **drawn),
         "offsets": lambda: figures.products_by_offset(
-            gathered.offsets.numpy(), gathered.mean.numpy(), products[:, q].numpy(), q, d_model / 2, theme, labels
+            gathered.offsets.numpy(), gathered.mean.numpy(), products[:, q].numpy(), q, d_model / 2, **drawn
         ),
-        "map": lambda: figures.shift_matrix(shift_map(k, d_model).float().numpy(), k, theme, labels),
+        "map": lambda: figures.shift_matrix(shift_map(k, d_model).float().numpy(), k, **drawn),
         "shifted": beside,
     }
 
@@ -223,7 +179,7 @@ def payload(begun: Begun, trace: Trace, part: str, values: Values) -> dict[str, 
     more = {"dims": values.dims} if part == "encoding" else {"k": values.k, "q": values.q}
     return {
         "part": part,
-        "figures": _templates(part, tokens, figure.theme(), tuple(texts().items())),
+        "figures": _templates(part, tokens, figure.theme(), tuple(translated(figures.LABELS).items())),
         "values": {**shown, **more},
         "limits": {"d_model": D_MODEL, "length": LENGTH},
         "own": begun.model.config.d_model,

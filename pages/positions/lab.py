@@ -171,14 +171,6 @@ def draw_equivariance(begun: Begun, options: Options, trace: Trace) -> None:
         st.html(f'<p class="hs-said" dir="auto">{html.escape(_("The tokens, now:"))} <b>{words}</b></p>')
     positions = begun.model.config.positions != "none"
     _says(found, positions)
-    texts = {
-        "title": _("Tokens in another order: does only the order change?"),
-        "with": _("with positions"),
-        "without": _("without positions"),
-        "size": _("typical size of an output"),
-        "x": _("encoder layer"),
-        "y": _("largest deviation"),
-    }
     found_with = found["with"].outputs.tolist() if positions else []
     figure.draw(
         figure.built(
@@ -186,8 +178,6 @@ def draw_equivariance(begun: Begun, options: Options, trace: Trace) -> None:
             found_with,
             found["without"].outputs.tolist(),
             found["with"].size.tolist(),
-            texts,
-            figure.theme(),
         ),
         "permutation",
         "permutation",

@@ -45,7 +45,7 @@ def trace() -> Trace:
 
 
 def test_a_link_says_everything_and_is_read_back() -> None:
-    view = View("all", None, 2, "max", "fed", "words", "renormalised", "head", 0.25, "lines", (3, 4), True)
+    view = View("all", None, 2, "fed", "words", "renormalised", "head", "max", 0.25, "lines", (3, 4), True)
     params = view.to_params()
     assert params["head"] == "3" and params["cell"] == "4,5" and params["layer"] == "all"
     assert view_from_params(params, LAYERS, 3) == (view, [])
@@ -120,7 +120,7 @@ def test_a_lonely_page_carries_every_number(trace: Trace) -> None:
 @pytest.mark.parametrize("layer", [None, 1])
 @pytest.mark.parametrize("head", [None, 2])
 def test_the_feed_brings_what_is_chosen(trace: Trace, layer: int | None, head: int | None) -> None:
-    header, data = unpack(feed_pack(trace, View("all", layer, head, "max")))
+    header, data = unpack(feed_pack(trace, View("all", layer, head, summary="max")))
     assert [entry["kind"] for entry in header["exact"]] == list(KINDS)
     for entry in header["exact"]:
         expected = summarise(trace.attention(entry["kind"]).weights, layer, head, "max")

@@ -2,7 +2,8 @@ import { el, svgEl } from "../core/dom.js";
 import { hint } from "../host/mount.js";
 import { richText } from "./panel/equations.js";
 import { isPredicted } from "./panel/facts.js";
-import { PLACES, stepsOf, zoomsOf, stopsOf, stopIndex, walk, stackOf, isAttention } from "./walk.js";
+import { PLACES } from "../state/generated.js";
+import { stepsOf, zoomsOf, stopsOf, stopIndex, walk, stackOf, isAttention } from "./walk.js";
 
 // The bars around the drawing: where one is, which layer, head and step of decoding, and the steps one by one. Each has
 // an element and draw(state, data, info); it is made once and only changed, so that focus stays and nothing jumps.

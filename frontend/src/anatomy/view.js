@@ -4,6 +4,7 @@ import { readPack } from "../core/pack.js";
 import { readTheme } from "../core/colour.js";
 import { makeTexts } from "../core/texts.js";
 import { AnatomyData } from "./data.js";
+import { START_STAND } from "../state/generated.js";
 import { Stage } from "./stage/stage.js";
 import { AnatomySwitches } from "./switches.js";
 import { ALL_ANATOMY_TEXTS, hoverLines } from "./words/hover.js";
@@ -22,19 +23,7 @@ const TEMPO = { slow: 5200, normal: 3000, fast: 1400 };
 
 const ONE_CELL = ["dot", "scale", "mask", "softmax"]; // steps that make the same cell what it is, one after the other
 
-const START_STATE = {
-  zoom: "model",
-  place: "encoder.self",
-  encoder: 0,
-  decoder: 0,
-  head: 0,
-  step: "x",
-  matrix: "queries",
-  row: 0,
-  col: -1,
-  t: 0,
-  big: false,
-};
+const START_STATE = { ...START_STAND, big: false };
 
 // Where an element lies in the page, whatever has been scrolled around it.
 function topInPage(element) {

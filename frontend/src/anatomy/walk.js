@@ -1,3 +1,5 @@
+import { INNER_STEPS, PLACES, START_STAND, ZOOMS, ZOOMS_OF } from "../state/generated.js";
+
 // Where one can stand in the anatomy of a model, and the way through it. Pure functions of a state:
 //   zoom     one of ZOOMS
 //   place    one of PLACES, a part of the paper's Figure 1
@@ -6,23 +8,6 @@
 //   step     one of the steps of the place
 //   row, col the cell that is chosen in the matrix a step makes, from 0; col -1: none yet
 //   t        the step of decoding, a row of the decoder, from 0
-export const ZOOMS = ["model", "layer", "sub", "head", "number"];
-export const PLACES = [
-  "source",
-  "encoder.self",
-  "encoder.ff",
-  "target",
-  "decoder.self",
-  "decoder.cross",
-  "decoder.ff",
-  "output",
-];
-
-const ATTENTION_STEPS = ["dot", "scale", "mask", "softmax", "values", "concat", "output"];
-const FF_STEPS = ["inner", "activation", "outer"];
-export const EMBEDDING_STEPS = ["row", "times", "plus"];
-export const OUTPUT_STEPS = ["hidden", "logits", "probabilities", "choose", "back"];
-
 export const isAttention = (place) => place.endsWith(".self") || place.endsWith(".cross");
 export const isFeedForward = (place) => place.endsWith(".ff");
 export const isEmbedding = (place) => place === "source" || place === "target";
@@ -31,16 +16,15 @@ export const stackOf = (place) => (place === "source" || place.startsWith("encod
 // The steps of a place, in the order they are computed: a model without residual connections has no "add", one without
 // LayerNorm no "norm". config: the model's.
 export function stepsOf(place, { norm, residual }) {
-  if (isEmbedding(place)) return EMBEDDING_STEPS;
-  if (place === "output") return OUTPUT_STEPS;
-  const inner = isAttention(place) ? ["project", "split", ...ATTENTION_STEPS] : FF_STEPS;
+  const inner = INNER_STEPS[place];
+  if (!place.includes(".")) return inner;
   const normed = (where) => (norm === where ? ["norm"] : []);
   return ["x", ...normed("pre"), ...inner, ...(residual === false ? [] : ["add"]), ...normed("post")];
 }
 
 // The step that makes what leaves a sub-layer, and the one that makes Sublayer(x).
 export const lastStep = (place, config) => stepsOf(place, config).at(-1);
-export const updateStep = (place) => (isFeedForward(place) ? FF_STEPS : ATTENTION_STEPS).at(-1);
+export const updateStep = (place) => INNER_STEPS[place].at(-1);
 
 // The name of the sub-layer in the trace: "encoder.0.self"; "source", "target" and "output" stay.
 export function traceName(state, place = state.place) {
@@ -49,10 +33,7 @@ export function traceName(state, place = state.place) {
 }
 
 // Zooms that a place has: only attention has heads, and the ends of the model are no layers.
-export function zoomsOf(place) {
-  if (isAttention(place)) return ZOOMS;
-  return isFeedForward(place) ? ["model", "layer", "sub", "number"] : ["model", "sub", "number"];
-}
+export const zoomsOf = (place) => ZOOMS_OF[place];
 
 // Every stop of the way at a zoom: at the model and a layer every place of every layer; closer every step of it.
 export function stopsOf(config, zoom) {
@@ -97,10 +78,10 @@ export function walk(config, state, delta, steps) {
 // The state with every value as the model has it; what does not fit becomes the nearest that does.
 export function fitState(config, state) {
   const bound = (value, high) => Math.max(0, Math.min(high, Number.isInteger(value) ? value : 0));
-  const place = PLACES.includes(state.place) ? state.place : "encoder.self";
+  const place = PLACES.includes(state.place) ? state.place : START_STAND.place;
   const steps = stepsOf(place, config);
   const zooms = zoomsOf(place);
-  let zoom = ZOOMS.includes(state.zoom) ? state.zoom : "model";
+  let zoom = ZOOMS.includes(state.zoom) ? state.zoom : START_STAND.zoom;
   if (!zooms.includes(zoom)) zoom = zoom === "head" ? "sub" : "model";
   return {
     ...state,

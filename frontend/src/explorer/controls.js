@@ -1,21 +1,15 @@
 import { el } from "../core/dom.js";
 import { makeSaveMenu } from "../core/menu.js";
+import { CHOICES } from "../state/generated.js";
 
 // The bar of switches. Native buttons, selects and a slider; values go out through hooks.change({key: value}).
-const SWITCHES = {
-  rows: ["predicted", "fed"],
-  pieces: ["pieces", "marked", "words"],
-  special: ["shown", "hidden", "renormalised"],
-  scale: ["one", "common", "head"],
-  summary: ["mean", "max"],
-  view: ["heatmap", "lines"],
-};
+const { kind: KINDS, ...SWITCHES } = CHOICES;
 
 export class Controls {
   constructor(hooks) {
     const { t } = hooks;
     this.hooks = hooks;
-    this.kindButtons = ["encoder_self", "decoder_self", "cross", "all"].map((kind) =>
+    this.kindButtons = KINDS.map((kind) =>
       el(
         "button",
         {

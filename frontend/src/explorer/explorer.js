@@ -10,7 +10,8 @@ import { Controls } from "./controls.js";
 import { Chips } from "./chips.js";
 import { Panel } from "./panel.js";
 import { CellLine } from "./cell.js";
-import { STATE_DEFAULTS, mergeState, stateText, changedKeys } from "../state/state.js";
+import { START_VIEW } from "../state/generated.js";
+import { mergeState, stateText, changedKeys } from "../state/state.js";
 import { Reader } from "../heads/reader.js";
 import { measureRoom } from "./room.js";
 import { saveExplorer } from "./saving.js";
@@ -37,7 +38,7 @@ class Explorer {
   constructor(root, options) {
     this.root = root;
     this.options = options;
-    this.state = { ...STATE_DEFAULTS };
+    this.state = { ...START_VIEW };
     this.reported = [];
     this.panels = [];
     this.focusKind = null;
@@ -100,7 +101,7 @@ class Explorer {
     const same = known && rest === this.rest;
     this.rest = rest;
     const before = stateText(this.state);
-    const given = header.state ? mergeState(STATE_DEFAULTS, header.state) : null;
+    const given = header.state ? mergeState(START_VIEW, header.state) : null;
     const text = given && stateText(given);
     // A state that we reported a moment ago comes back late: what the person did since then stays.
     this.reported = this.reported.filter((one) => performance.now() - one.time < ECHO_TIME);
@@ -130,7 +131,7 @@ class Explorer {
     if (!this.controls || texts !== this.textsKey) this.build(header.texts);
     this.textsKey = texts;
     if (!this.model.kinds[this.state.kind] && this.state.kind !== "all")
-      this.state.kind = Object.keys(this.model.kinds)[0];
+      this.state.kind = /** @type {Kind} */ (Object.keys(this.model.kinds)[0]);
     this.settle();
     if (this.waiting) this.feed(this.waiting);
     this.draw();

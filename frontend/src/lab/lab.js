@@ -11,7 +11,8 @@ import { Grid } from "../heads/grid.js";
 import { HeadPlot } from "../heads/head.js";
 import { Reader } from "../heads/reader.js";
 import { DifferenceModel, DifferenceGrid, DifferencePlot } from "./difference.js";
-import { STATE_DEFAULTS, mergeState } from "../state/state.js";
+import { START_VIEW } from "../state/generated.js";
+import { mergeState } from "../state/state.js";
 import { readSwitches, writeSwitches } from "./params.js";
 import { SwitchCards } from "./switches.js";
 import { labLegend, measureLabRoom } from "./room.js";
@@ -27,7 +28,7 @@ export class Lab {
     this.report = report;
     this.texts = makeTexts(LAB_TEXTS);
     this.t = (name, values) => this.texts(name, values); // a pack may bring others
-    this.state = { ...STATE_DEFAULTS };
+    this.state = { ...START_VIEW };
     this.lists = readSwitches({});
     this.models = {};
     this.exact = { before: new Map(), after: new Map() };
@@ -97,7 +98,7 @@ export class Lab {
     const { state } = pack.header;
     if (side === "before" && state && state.revision !== this.revision) {
       this.revision = state.revision;
-      this.state = mergeState(STATE_DEFAULTS, { ...state, kind: state.kind === "all" ? "cross" : state.kind });
+      this.state = mergeState(START_VIEW, { ...state, kind: state.kind === "all" ? "cross" : state.kind });
       this.lists = readSwitches(pack.header.switches);
     }
     const model = new TraceModel(pack);

@@ -1,29 +1,5 @@
-// What a person has chosen. The same keys in every home; Python keeps them in the address bar.
-
-export const STATE_DEFAULTS = {
-  kind: "cross",
-  layer: 0,
-  head: 0,
-  summary: "mean",
-  rows: "predicted",
-  pieces: "words",
-  special: "shown",
-  scale: "one",
-  threshold: 0,
-  view: "heatmap",
-  cell: null,
-  big: false,
-};
-
-const STATE_CHOICES = {
-  kind: ["encoder_self", "decoder_self", "cross", "all"],
-  summary: ["mean", "max"],
-  rows: ["predicted", "fed"],
-  pieces: ["pieces", "marked", "words"],
-  special: ["shown", "hidden", "renormalised"],
-  scale: ["one", "common", "head"],
-  view: ["heatmap", "lines"],
-};
+// What a person has chosen: a View of transformer/view/state.py, which keeps it in the address bar.
+import { CHOICES, START_VIEW } from "./generated.js";
 
 const isIndex = (value) => Number.isInteger(value) && value >= 0;
 
@@ -31,8 +7,8 @@ const isIndex = (value) => Number.isInteger(value) && value >= 0;
 export function mergeState(state, partial) {
   const next = { ...state };
   for (const [key, value] of Object.entries(partial || {})) {
-    if (!(key in STATE_DEFAULTS)) continue;
-    if (key in STATE_CHOICES) next[key] = STATE_CHOICES[key].includes(value) ? value : state[key];
+    if (!(key in START_VIEW)) continue;
+    if (key in CHOICES) next[key] = CHOICES[key].includes(value) ? value : state[key];
     else if (key === "layer" || key === "head") next[key] = value === "all" || isIndex(value) ? value : state[key];
     else if (key === "threshold") next[key] = value >= 0 && value <= 1 ? Number(value) : state[key];
     else if (key === "big") next[key] = Boolean(value);
@@ -43,9 +19,9 @@ export function mergeState(state, partial) {
 }
 
 export function stateText(state) {
-  return JSON.stringify(Object.keys(STATE_DEFAULTS).map((key) => state[key]));
+  return JSON.stringify(Object.keys(START_VIEW).map((key) => state[key]));
 }
 
 export function changedKeys(before, after) {
-  return Object.keys(STATE_DEFAULTS).filter((key) => JSON.stringify(before[key]) !== JSON.stringify(after[key]));
+  return Object.keys(START_VIEW).filter((key) => JSON.stringify(before[key]) !== JSON.stringify(after[key]));
 }

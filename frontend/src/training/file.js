@@ -1,11 +1,10 @@
 import { el } from "../core/dom.js";
 import { TRAINING_TEXTS } from "./texts.js";
+import { LARGEST_FILE } from "../state/generated.js";
 import { PlainView, plainComponent } from "../host/plain_view.js";
 
 // A file from a person's machine, as the trigger "file" {name, data in base64}: the app's address for uploads stays
 // closed. data = {label, accept, big, texts}.
-
-const LARGEST_FILE = 16000000; // bytes; the same as in learning_ask.py
 
 // The bytes of a data: address, which browsers make of a file far faster than JavaScript could.
 function toBase64(file) {

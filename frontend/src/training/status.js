@@ -24,6 +24,7 @@ export function runSwatch(slot) {
 }
 
 // What can be done with a run now, in this order.
+/** @returns {((typeof import("../state/generated.js").RUN_COMMANDS)[number] | "open")[]} */
 export function commandsFor(about) {
   if (about.stage === "training") return ["pause", "stop"];
   if (about.stage === "paused") return ["go", "stop"];

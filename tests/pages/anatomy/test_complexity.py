@@ -187,8 +187,7 @@ def test_the_curves_are_the_counts() -> None:
     assert len(complexity._lengths(10_000)) < 120  # a payload of a few kilobytes
 
 
-def test_every_text_of_the_figures_has_a_translation() -> None:
-    assert complexity.texts() == figures.LABELS
+def test_every_kind_of_layer_and_every_product_has_a_name() -> None:
     assert set(complexity_texts.names()) == set(KINDS) | set(MEASURED) == set(figures.STROKES)
     assert set(complexity._ORDERS) == set(KINDS)
     named = {one.name for kind in KINDS for one in products(kind, Sizes(3, 4))}

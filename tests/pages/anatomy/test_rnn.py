@@ -206,7 +206,7 @@ def test_without_the_bundled_transformer(open_page: Callable[..., AppTest], fold
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_map_says_what_it_shows(theme: str) -> None:
     values = np.array([[0.1, 0.7, 0.2], [0.5, 0.4, 0.1], [0.0, 0.0, 1.0]])
-    figure = additive_map(values, ("b", "<i>a", "</s>"), ("<i>a", "b", "</s>"), right_places(3, 3), theme)
+    figure = additive_map(values, ("b", "<i>a", "</s>"), ("<i>a", "b", "</s>"), right_places(3, 3), theme=theme)
     (heat,) = figure.data
     np.testing.assert_allclose(heat.z, values, atol=1e-7)
     assert figure.layout.title.text == LABELS["additive"] and "tanh" in figure.layout.title.subtitle.text

@@ -26,8 +26,6 @@ from tests.support.app import app_test
 from tests.support.build import tiny_model, tiny_pretrained
 from transformer.analysis.activations import active_share, thresholds
 from transformer.checkpoints.folder import save_checkpoint
-from transformer.figures import feedforward as figures
-from transformer.figures import neurons as more_figures
 from transformer.inference.pretrained import load
 from transformer.probing.neurons import KEPT, Reading
 
@@ -78,10 +76,6 @@ def test_every_part_is_reached_by_link(open_page: Callable[..., AppTest], part: 
         assert "equation 2" in one["figure"]["layout"]["title"]["subtitle"]["text"]
     found = address(app)
     assert (found["stack"], found["layer"], found.get("part", "activity")) == ("decoder", "2", part)
-
-
-def test_the_texts_of_the_figures_are_those_of_the_figures() -> None:
-    assert activity.figure_texts() == {**figures.LABELS, **more_figures.LABELS}
 
 
 def test_shares_are_those_of_the_trace(open_page: Callable[..., AppTest], folder: Path) -> None:

@@ -140,11 +140,6 @@ def test_the_sliders_begin_at_the_loaded_model() -> None:
     assert list(data["figures"]) == ["products", "offsets", "map", "shifted"]
 
 
-def test_every_text_of_the_figures_has_a_translation() -> None:
-    assert encoding.texts() == figures.LABELS
-    assert learned.texts() == learned.figures.LABELS
-
-
 def test_a_long_sentence_has_room() -> None:
     app = start("encoding", source=" ".join(["ka lo mi nu re sta"] * 9)[:120])
     data = handed(app)

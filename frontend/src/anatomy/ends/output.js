@@ -3,7 +3,7 @@ import { clamp, fittingText, mathWidth } from "../stage/measure.js";
 import { allLogits, logitScale } from "./logits.js";
 import { outputPlan } from "./room.js";
 import { formatCell, formatCount, formatNumber } from "../format.js";
-import { OUTPUT_STEPS } from "../walk.js";
+import { INNER_STEPS } from "../../state/generated.js";
 
 // Output at the zoom "sub" (section 3.4): row t of the decoder's output times the embedding table, softmax, the word that
 // is chosen, and its way back in. The words of the ten largest logits keep their lines over all steps.
@@ -20,7 +20,7 @@ export function outputScene(ctx) {
     key: (name) => `m:output.${name}`,
     get: (name) => data.matrix(`place.${name}`),
   };
-  board.later = (step) => OUTPUT_STEPS.indexOf(state.step) >= OUTPUT_STEPS.indexOf(step);
+  board.later = (step) => INNER_STEPS.output.indexOf(state.step) >= INNER_STEPS.output.indexOf(step);
   drawHidden(board);
   drawTable(board);
   if (board.later("logits")) drawWords(board);
