@@ -42,7 +42,7 @@ class Content:
 class Page:
     """A page of the app: its content is `CONTENT` in pages/<name>/page.py, its style every CSS file of that folder.
 
-    name: its folder, and its path in links; the first page is also what a link without a path opens.
+    name: its folder. first: what a link without a path opens.
     title: in the header and the browser's tab.
     opens_models: linked below a run of the Training page that ended, to open its model there.
     """
@@ -51,6 +51,11 @@ class Page:
     title: str
     first: bool = False
     opens_models: bool = False
+
+    @property
+    def path(self) -> str:
+        """Its path in links."""
+        return "" if self.first else self.name
 
     @property
     def content(self) -> Content:

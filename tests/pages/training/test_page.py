@@ -13,6 +13,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from pages.registry import pages
 from pages.runtime import session_models
 from pages.training import form, presets, runs
 from tests.fuzz.folders import base
@@ -58,7 +59,7 @@ def command(app: AppTest, run: Run, do: str) -> AppTest:
 def follow(app: AppTest, run: Run, page: str) -> AppTest:
     """The link from a run that ended to its model on another page."""
     links = [one for one in app.page_link if run.id in one.proto.query_string]
-    assert [one.label for one in links] == ["Heads", "Lab", "Positions", "Feed-forward", "Anatomy"]
+    assert [one.label for one in links] == [page.title for page in pages() if page.opens_models]
     assert {one.proto.query_string for one in links} == {f"open={run.id}"}
     app.query_params["open"] = run.id
     return switch_page(app, page).run()
