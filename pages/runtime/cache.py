@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import gc
 import hashlib
 import itertools
 import os
 import weakref
 from collections.abc import Callable, Hashable
-from functools import cache
 from pathlib import Path
 
 import streamlit as st
@@ -20,7 +18,7 @@ from torch import nn
 import transformer
 from pages.runtime.kept import Kept
 from pages.runtime.queue import TURNS
-from pages.runtime.sockets import send_at_once
+from pages.runtime.streamlit import send_at_once, shorten_garbage_collection
 from pages.runtime.texts import readable_text
 from transformer.inference.pretrained import Pretrained, Translation
 from transformer.interventions.sets import Interventions
@@ -59,19 +57,6 @@ def stamp(path: str) -> str:
     return hashlib.sha256(repr(files).encode("utf-8", "replace")).hexdigest()[:16]
 
 
-@cache
-def _settle() -> None:
-    """Once a process, when all that lives on has been imported: make collections of garbage short.
-
-    They stop every viewer. With torch loaded one takes 140 ms unless what lives on is frozen; nothing that comes later
-    may be: what is frozen is never collected, neither the session of a viewer who is here when another model is opened
-    nor a model that makes room for it. Streamlit's own collection after every run, a quarter of a click's time, is
-    switched off (.streamlit/config.toml): Python collects by itself once enough has changed.
-    """
-    gc.collect()
-    gc.freeze()
-
-
 @st.cache_resource(max_entries=4, show_spinner=False)
 def _load(name: str, path: str, state: str) -> Pretrained:
     """The checkpoint in that state of its folder. Raises CheckpointError, also if the folder changed meanwhile: of two
@@ -84,7 +69,7 @@ def _load(name: str, path: str, state: str) -> Pretrained:
         model.trace("a")  # first pass pays for lazy set-up; pay it now
     mark(model, state)
     send_at_once()
-    _settle()
+    shorten_garbage_collection()
     return model
 
 

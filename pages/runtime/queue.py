@@ -9,16 +9,16 @@ from collections import deque
 from collections.abc import Callable, Iterator
 
 import streamlit as st
-from streamlit import runtime
-from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from pages.runtime.streamlit import is_connected, session_id
 
 LOOK = 0.5  # seconds between two looks at whether who waits is still there
 
 
 def stay() -> None:
     """End the run of a viewer who has left, as Streamlit would at the next thing that is drawn."""
-    context = get_script_run_ctx(suppress_warning=True)
-    if context is not None and runtime.exists() and not runtime.get_instance().is_active_session(context.session_id):
+    session = session_id()
+    if session and not is_connected(session):
         st.stop()
 
 

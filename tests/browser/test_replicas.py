@@ -181,7 +181,7 @@ def test_a_viewer_keeps_to_one_replica_and_two_from_one_address_may_part(browser
         click_head(opened[0], "cross", 0, 1)
         wait_for_params(opened[0], layer="1", head="2")
         assert {other for _, other in replicas.served()[before:]} == {port}
-    for pages in found.values():
+    for opened in found.values():
         for page in opened:
             page.context.close()
 

@@ -108,10 +108,21 @@ def test_analysis_sees_traces_only() -> None:
         assert not parts(path) & {"figures", "view", "commands", "training", "pretrained"}, path
 
 
-def test_caching_decorators_live_in_pages_shared() -> None:
+def test_pages_import_what_lies_below_and_never_each_other() -> None:
+    """runtime < frame < components < every page; only app.py imports the registry, which names pages as text."""
+    order = ("runtime", "frame", "components")
+    for path in (ROOT / "pages").rglob("*.py"):
+        folder = name_of(path).split("/")[1]
+        below = order[: order.index(folder) + 1] if folder in order else order
+        allowed = {"frame", "runtime"} if folder == "registry.py" else {folder, *below}
+        found = {name.split(".")[1] for name in imports(path) if name.startswith("pages.")}
+        assert found <= allowed, (path, found - allowed)
+
+
+def test_what_viewers_share_is_kept_by_one_mechanism() -> None:
     for path in OURS:
-        cached = "cache_resource" in (text := path.read_text(encoding="utf-8")) or "cache_data" in text
-        assert not cached or name_of(path).startswith("pages/shared/"), path
+        text = path.read_text(encoding="utf-8")
+        assert "cache_resource" not in text and "cache_data" not in text, path
 
 
 def test_nothing_unpickles() -> None:
