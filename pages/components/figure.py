@@ -10,13 +10,13 @@ import pandas  # noqa: F401 (first of all: plotly fails on one that another view
 import streamlit as st
 
 from pages.frame.state import current
-from pages.runtime.kept import Kept, named
+from pages.runtime.shared import SharedCache, fingerprint
 from pages.runtime.texts import _
 from transformer.figures.style import Figure
 from transformer.view.bundle import script, style
 
 Arguments = ParamSpec("Arguments")
-ROOM = 48 * 2**20  # bytes of JSON; a figure takes 5 to 300 KB
+CAPACITY = 48 * 2**20  # bytes of JSON; a figure takes 5 to 300 KB
 
 _figure = st.components.v2.component(
     "headscope.figure", js=script("figure.js"), css=style("figure.css"), isolate_styles=False
@@ -61,23 +61,21 @@ def _thinned(made: Figure) -> tuple[tuple[int, int], ...]:
     return tuple(found)
 
 
-@st.cache_resource(show_spinner=False)
-def _kept() -> Kept[Built]:
-    return Kept(ROOM, lambda one: len(one.text))
+FIGURES: SharedCache[Built] = SharedCache(CAPACITY, lambda figure: len(figure.text))
 
 
 def _build(key: Hashable, make: Callable[[], Figure]) -> Built:
-    found = _kept().find(key)
-    if found is None:
+    def built() -> Built:
         made = make()
-        found = _kept().keep(key, Built(made.to_json(), len(made.frames), _thinned(made)))
-    return found
+        return Built(made.to_json(), len(made.frames), _thinned(made))
+
+    return FIGURES.get(key, built)
 
 
 def built(make: Callable[Arguments, Figure], *arguments: Arguments.args, **options: Arguments.kwargs) -> Built:
     """make(*arguments, **options), made once for all viewers who show the same numbers in the same words: plotly takes
     8 to 20 ms for a figure, and to find one that is kept takes less than a tenth of one."""
-    key = named(make.__module__, make.__qualname__, arguments, options)
+    key = fingerprint(make.__module__, make.__qualname__, arguments, options)
     return _build(key, lambda: make(*arguments, **options))
 
 
