@@ -1,9 +1,14 @@
-# make app          start the app on http://localhost:8501, or the next port that is free (PORT=8600 make app: there)
-# make test         every test, those in a browser included (ARGS="-k attention" make test: some)
-# make bench        the ratios of benchmarks/
-# make screenshots  pictures of every page, light and dark
-# make texts        locale/headscope.pot, for translators
-# make lint         style and types
+# make app             start the app on http://localhost:8501, or the next free port (PORT=8600 make app: there)
+# make test            all tests but the long ones (ARGS="-k attention" make test: some)
+# make test-all        make lint, the checks of the JavaScript, and make test: what continuous integration runs
+# make test-long       load, replicas behind nginx, long fuzzing
+# make lint            style and types of the Python
+# make frontend        build the JavaScript into transformer/view/dist/ (needs Node and npm)
+# make frontend-lint   style and types of the JavaScript, and whether the built scripts are up to date
+# make frontend-test   its unit tests
+# make bench           the ratios of benchmarks/
+# make screenshots     pictures of every page, light and dark
+# make texts           locale/headscope.pot, for translators
 #
 # Each makes .venv on its first run and installs the tested versions (constraints.txt) there; later runs start at once.
 
@@ -20,13 +25,21 @@ FIND = for python in $$PYTHON3 python3.13 python3.12 python3.11 python3 python; 
 	echo "Python 3.11 or newer, with its venv module, was not found. Install it (on Debian: python3 and python3-venv)" \
 	"or name one: PYTHON3=/path/to/python3.12 make" >&2; exit 1
 
-.PHONY: app test bench screenshots texts lint clean
+.PHONY: app test test-all test-long lint frontend frontend-lint frontend-test bench screenshots texts clean
 
 app: .venv/installed-app
 	$(PYTHON) -m transformer app $(if $(PORT),--port $(PORT))
 
+# The programs that tests need (Chromium, nginx) are installed once, before the workers of pytest-xdist start.
 test: .venv/installed-test
-	$(PYTHON) -m pytest $(ARGS)
+	$(PYTHON) -m tests.browser.find
+	$(PYTHON) -m pytest -m "not long" --numprocesses auto --dist loadfile $(ARGS)
+
+test-all: lint frontend-lint frontend-test test
+
+test-long: .venv/installed-test
+	$(PYTHON) -m tests.browser.find
+	$(PYTHON) -m pytest -m long $(ARGS)
 
 bench: .venv/installed-bench
 	$(PYTHON) -m benchmarks $(ARGS)
@@ -42,8 +55,25 @@ lint: .venv/installed-test
 	$(PYTHON) -m ruff format --check .
 	$(PYTHON) -m mypy
 
+NPM = npm --prefix frontend
+
+frontend: frontend/node_modules
+	$(NPM) run build
+
+frontend-lint: frontend/node_modules
+	$(NPM) run lint
+	$(NPM) run types
+	$(NPM) run check
+
+frontend-test: frontend/node_modules
+	$(NPM) test
+
+frontend/node_modules: frontend/package-lock.json
+	$(NPM) ci
+	@touch $@
+
 clean:
-	rm -rf .venv
+	rm -rf .venv frontend/node_modules
 
 $(PYTHON):
 	@found=$$($(FIND)) && echo "Making .venv with $$found" && "$$found" -m venv --clear .venv

@@ -9,6 +9,10 @@ trace.encoder_self.scores                                # before softmax, scale
 trace.source_tokens, trace.target_in, trace.target_out   # fed in, predicted
 """
 
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING
+
 import transformer.startup  # noqa: F401  first: Ctrl+C during the imports below is no traceback
 from transformer.checkpoints.folder import CheckpointError, save_checkpoint
 from transformer.inference.pretrained import InputError, Pretrained, Translation, available, load
@@ -73,3 +77,11 @@ __all__ = [
     "preset",
     "save_checkpoint",
 ]
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> ModuleType:
+        """`transformer.figures`, imported when it is first named, and plotly with it."""
+        if name == "figures":
+            return import_module("transformer.figures")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -13,8 +13,7 @@ from pages.anatomy import layer_timing
 from pages.anatomy.complexity_texts import as_built, by_table, names, paths, winners
 from pages.components import figure
 from pages.components.sentences import say
-from pages.frame.frame import STYLES, Begun
-from pages.frame.options import Options
+from pages.frame.frame import PageFrame
 from pages.runtime.texts import _
 from transformer.cost.complexity import (
     COLUMNS,
@@ -85,29 +84,6 @@ def _product_names() -> dict[str, tuple[str, str]]:
     }
 
 
-def texts() -> dict[str, str]:
-    """Every text of the figures, translated."""
-    return {
-        "tokens": _("tokens n"),
-        "orders": _("Operations by Table 1"),
-        "orders_equation": _(
-            "<i>n</i>²<i>d</i>, <i>nd</i>², <i>knd</i>², <i>knd</i> + <i>nd</i>², <i>rnd</i> with <i>d</i> = {d}, "
-            "<i>k</i> = {kernel}, <i>r</i> = {window}"
-        ),
-        "operations": _("operations"),
-        "counted": _("Multiply-adds as built here"),
-        "counted_equation": _("every matrix product of one layer, projections and gates included"),
-        "multiply_adds": _("multiply-adds"),
-        "here": "n = {n}",
-        "width": "n = d = {d}",
-        "timed": _("Measured: one pass of one layer"),
-        "timed_equation": _("median, band from the fastest pass to the upper quartile; <i>d</i> = {d}, batch 1"),
-        "milliseconds": _("milliseconds"),
-        "fastest": _("{name}, fastest pass"),
-        "upper": _("{name}, upper quartile"),
-    }
-
-
 def _decimal(value: float) -> str:
     """A path's length by formula: whole where it is whole."""
     return f"{value:,.0f}" if math.isclose(value, round(value)) else f"{value:,.1f}"
@@ -155,20 +131,20 @@ def table_html(found: Sequence[Cost], sizes: Sizes) -> str:
     )
 
 
-def _choose(begun: Begun, options: Options, own: int) -> Sizes:
+def _choose(frame: PageFrame, own: int) -> Sizes:
     """n, k and r."""
-    config = begun.model.config
+    config = frame.model.config
     with st.container(key="hs-cx-choose"):
         first, second, third = st.columns([2, 2, 3], gap="medium")
     with first:
-        n = options.number("n", _("Tokens n; this sentence has {own}").format(own=own), SHORTEST, LONGEST, own)
+        n = frame.options.number("n", _("Tokens n; this sentence has {own}").format(own=own), SHORTEST, LONGEST, own)
         if n != own:
             label = _("Back to the sentence's {own}").format(own=own)
-            st.button(label, key="anatomy_n_own", on_click=options.report, args=("n", own, own))
+            st.button(label, key="anatomy_n_own", on_click=frame.options.report, args=("n", own, own))
     with second:
-        kernel = int(options.segment("kernel", _("Kernel width k"), KERNELS, KERNEL))
+        kernel = int(frame.options.segment("kernel", _("Kernel width k"), KERNELS, KERNEL))
     with third:
-        window = int(options.segment("restricted", _("Restricted to r keys around each token"), WINDOWS, WINDOW))
+        window = int(frame.options.segment("restricted", _("Restricted to r keys around each token"), WINDOWS, WINDOW))
     return Sizes(n, config.d_model, config.heads, kernel, window, config.d_k)
 
 
@@ -182,14 +158,14 @@ def _lengths(n: int) -> list[int]:
 
 def _curves(sizes: Sizes) -> None:
     """Both counts against n."""
-    lengths, theme, labels = _lengths(sizes.n), figure.theme(), texts()
+    lengths = _lengths(sizes.n)
     values = {"n": sizes.n, "d": sizes.d, "kernel": sizes.kernel, "window": sizes.window}
     for column, exact in zip(st.columns(2, gap="medium"), (False, True), strict=True):
         count = multiply_adds if exact else order
         found = {kind: [count(kind, replace(sizes, n=n)) for n in lengths] for kind in KINDS}
         name = "anatomy-multiply-adds" if exact else "anatomy-orders"
         with column:
-            figure.draw(figure.built(figures.counts, lengths, found, names(), values, exact, theme, labels), name, name)
+            figure.draw(figure.built(figures.counts, lengths, found, names(), values, exact), name, name)
 
 
 def _shape(one: Product) -> str:
@@ -256,16 +232,15 @@ def _explain(sizes: Sizes) -> None:
         )
 
 
-def draw(begun: Begun, options: Options, trace: Trace) -> None:
+def draw(frame: PageFrame, trace: Trace) -> None:
     """The table, what follows from it, both counts against n, and the measured curve on demand."""
-    st.html(f"<style>{STYLES['complexity']}</style>")
     say(
         _(
             "Section 4 compares self-attention with the layers that others were built from (Table 1). Here its "
             "formulas are numbers, for this n and this model's d, beside exact counts of one layer as built here."
         )
     )
-    sizes = _choose(begun, options, min(max(len(trace.source_ids), SHORTEST), LONGEST))
+    sizes = _choose(frame, min(max(len(trace.source_ids), SHORTEST), LONGEST))
     found = costs(sizes)
     st.html(table_html(found, sizes))
     legend = _("n = {n} tokens, d = {d}, h = {heads} heads; framed: the fewest of a column").format(
@@ -276,4 +251,4 @@ def draw(begun: Begun, options: Options, trace: Trace) -> None:
     say(winners(found), quiet=True)
     _explain(sizes)
     _curves(sizes)
-    layer_timing.draw(sizes, texts())
+    layer_timing.draw(sizes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import streamlit as st
 import torch
@@ -10,7 +10,7 @@ import torch
 from pages.anatomy.complexity_texts import busy, crossing, growth, left_out, medians, names, nearest, overhead, rates
 from pages.components import figure
 from pages.components.sentences import say
-from pages.frame.frame import message
+from pages.frame.messages import message
 from pages.runtime import background
 from pages.runtime.background import POLL
 from pages.runtime.texts import _
@@ -88,7 +88,7 @@ def _progress(measurement: Measurement) -> None:
     st.button(_("Stop"), key="hs-layers-stop", on_click=measurement.stop, disabled=measurement.stopping)
 
 
-def _picture(found: Sequence[Timing], sizes: Sizes, texts: Mapping[str, str]) -> None:
+def _picture(found: Sequence[Timing], sizes: Sizes) -> None:
     """What was measured so far."""
     points: dict[str, list[tuple[int, float, float, float]]] = {}
     for one in found:
@@ -96,7 +96,7 @@ def _picture(found: Sequence[Timing], sizes: Sizes, texts: Mapping[str, str]) ->
             points.setdefault(one.kind, []).append((one.n, one.median, one.fastest, one.high))
     if points:
         values = {"n": sizes.n, "d": sizes.d}
-        drawn = figures.timings(points, LENGTHS, names(), values, figure.theme(), texts)
+        drawn = figure.localized(figures.timings)(points, LENGTHS, names(), values)
         figure.draw(drawn, "anatomy-timing", "anatomy-timing")
 
 
@@ -122,7 +122,7 @@ def _ended(measurement: Measurement) -> None:
         message(sentence.format(done=100 * measurement.done // (ROUNDS * POINTS)), "note")
 
 
-def _body(sizes: Sizes, texts: Mapping[str, str], polling: bool) -> None:
+def _body(sizes: Sizes, polling: bool) -> None:
     """polling: whether this fragment runs by itself, as it must while a measurement runs and only then."""
     measurement: Measurement | None = st.session_state.get(KEY)
     running = measurement is not None and measurement.running
@@ -144,12 +144,12 @@ def _body(sizes: Sizes, texts: Mapping[str, str], polling: bool) -> None:
         )
         if mine is not None:
             _ended(mine)
-    _picture(found, sizes, texts)
+    _picture(found, sizes)
     if mine is None or not mine.running:
         _says(found, sizes)
 
 
-def draw(sizes: Sizes, texts: Mapping[str, str]) -> None:
+def draw(sizes: Sizes) -> None:
     """What will be measured, a button, and what it leads to. Times are shown under the d, h, k and r they belong to."""
     st.subheader(_("And measured"), anchor=False)
     if not fits(sizes):
@@ -175,4 +175,4 @@ def draw(sizes: Sizes, texts: Mapping[str, str]) -> None:
     )
     measurement: Measurement | None = st.session_state.get(KEY)
     polling = measurement is not None and measurement.running
-    st.fragment(_body, run_every=POLL if polling else None)(sizes, texts, polling)
+    st.fragment(_body, run_every=POLL if polling else None)(sizes, polling)

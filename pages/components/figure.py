@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import ParamSpec
+from functools import partial
+from inspect import signature
+from typing import Any, ParamSpec
 
 import pandas  # noqa: F401 (first of all: plotly fails on one that another viewer's run has half imported)
 import streamlit as st
 
 from pages.frame.state import current
 from pages.runtime.kept import Kept, named
-from pages.runtime.texts import _
+from pages.runtime.texts import _, translated
 from transformer.figures.style import Figure
 from transformer.view.bundle import script, style
 
 Arguments = ParamSpec("Arguments")
 ROOM = 48 * 2**20  # bytes of JSON; a figure takes 5 to 300 KB
 
-_figure = st.components.v2.component(
-    "headscope.figure", js=script("figure.js"), css=style("figure.css"), isolate_styles=False
-)
+_figure = st.components.v2.component("headscope.figure", js=script("figure"), css=style("figure"), isolate_styles=False)
 
 
 def texts() -> dict[str, str]:
@@ -40,16 +40,6 @@ def texts() -> dict[str, str]:
 def theme() -> str:
     """ "light" or "dark", as the viewer's page is."""
     return "dark" if st.context.theme.type == "dark" else "light"
-
-
-def prepare() -> None:
-    """Make the browser fetch plotly: a small chart of Streamlit's own, out of sight. Once a run, as early as can be."""
-    with st.container(key="hs-plotly"):
-        st.plotly_chart(
-            {"data": [{"type": "scatter", "x": [0], "y": [0]}], "layout": {"height": 20}},
-            key="hs-plotly-chart",
-            height=20,
-        )
 
 
 @dataclass(frozen=True)
@@ -84,11 +74,18 @@ def _build(key: Hashable, make: Callable[[], Figure]) -> Built:
     return found
 
 
+def localized(make: Callable[Arguments, Figure]) -> Callable[Arguments, Figure]:
+    """A function of `transformer.figures` with the viewer's theme and its labels in the viewer's language."""
+    options: dict[str, Any] = {"theme": theme(), "texts": translated(signature(make).parameters["texts"].default)}
+    return partial(make, **options)
+
+
 def built(make: Callable[Arguments, Figure], *arguments: Arguments.args, **options: Arguments.kwargs) -> Built:
-    """make(*arguments, **options), made once for all viewers who show the same numbers in the same words: plotly takes
-    8 to 20 ms for a figure, and to find one that is kept takes less than a tenth of one."""
-    key = named(make.__module__, make.__qualname__, arguments, options)
-    return _build(key, lambda: make(*arguments, **options))
+    """localized(make)(*arguments, **options), made once for all viewers who show the same numbers in the same words:
+    plotly takes 8 to 20 ms for a figure, and finding one in the cache less than a tenth of one."""
+    figure: Any = localized(make)
+    key = named(make.__module__, make.__qualname__, arguments, {**figure.keywords, **options})
+    return _build(key, lambda: figure(*arguments, **options))
 
 
 def draw(

@@ -14,11 +14,11 @@ from pages.components import figure
 from pages.components.descriptions import lens_limits, with_table
 from pages.components.sentences import check, deviation, say
 from pages.embeddings.inputs import place_name, shown, thinned
-from pages.frame.frame import Begun
+from pages.frame.frame import PageFrame
 from pages.frame.options import Options
 from pages.runtime import cache
 from pages.runtime.queue import TURNS
-from pages.runtime.texts import _
+from pages.runtime.texts import _, translated
 from transformer.analysis.lens import Lens, Sharing, candidates, logit_lens, sharing
 from transformer.figures import output
 from transformer.inference.pretrained import Pretrained
@@ -32,41 +32,8 @@ STRONG, FULL = (
 )  # shading from which black is read better than white on dark ground, white than black on light
 
 
-def _texts(config: ModelConfig) -> dict[str, str]:
-    texts = {
-        **output.LABELS,
-        "token": _("token"),
-        "step": _("step"),
-        "place": _("after"),
-        "probability": _("probability"),
-        "rank": _("rank"),
-        "lens": _("When the final token is found"),
-        "lens_equation": _("softmax(<i>x</i> E<sup>⊤</sup>) of the final token, from 0 to 1 in full orange"),
-        "lens_equation_pre": _(
-            "softmax(LayerNorm(<i>x</i>) E<sup>⊤</sup>) of the final token, from 0 to 1 in full orange"
-        ),
-        "lens_equation_ranks": _(
-            "softmax(<i>x</i> E<sup>⊤</sup>) of the final token, from 0 to 1 in full orange<br>"
-            "number: rank of the final token (1 = likeliest), up to 99"
-        ),
-        "lens_equation_ranks_pre": _(
-            "softmax(LayerNorm(<i>x</i>) E<sup>⊤</sup>) of the final token, from 0 to 1 in full orange<br>"
-            "number: rank of the final token (1 = likeliest), up to 99"
-        ),
-        "steps": _("How sure every step is"),
-        "shown": _("the token of the target"),
-        "likeliest": _("the likeliest, where it is another"),
-        "candidates": _("Candidates after {token}"),
-        "rows": _("The row of {token}"),
-        "rows_equation": _(
-            "input: E(<i>t</i>); output: ∂ logit<sub>t</sub> / ∂ <i>x</i>; purple up to {most}, grey down to −{most}"
-        ),
-        "entering": _("input"),
-        "leaving": _("output"),
-        "dimension": _("dimension"),
-        "value": _("value"),
-    }
-    return {name: with_table(text, config) for name, text in texts.items()}
+def _output_labels(config: ModelConfig) -> dict[str, str]:
+    return {name: with_table(text, config) for name, text in translated(output.LABELS).items()}
 
 
 def projection(config: ModelConfig) -> str:
@@ -209,9 +176,9 @@ def lens_csv(lens: Lens, trace: Trace, labels: Mapping[int, str]) -> str:
     return "\ufeff" + written.getvalue()
 
 
-def draw_lens(begun: Begun, trace: Trace, options: Options) -> None:
+def draw_lens(frame: PageFrame, trace: Trace) -> None:
     """What the decoder would say if it stopped after each layer."""
-    model = begun.model
+    model = frame.model
     lens = lens_of(model, trace)
     labels = _labels(model, lens.ids)
     pre = model.config.norm == "pre"
@@ -228,7 +195,7 @@ def draw_lens(begun: Begun, trace: Trace, options: Options) -> None:
     place = st.container()
     left, right = st.columns(2, gap="medium")
     with left:
-        step = _choose_step(trace, options)
+        step = _choose_step(trace, frame.options)
         st.html(step_table(lens, labels, step))
     with place:
         st.html(steps_table(lens, trace, labels, step))
@@ -249,10 +216,9 @@ def draw_lens(begun: Begun, trace: Trace, options: Options) -> None:
             places,
             steps,
             pre,
-            figure.theme(),
-            _texts(model.config),
+            texts=_output_labels(model.config),
         )
-        figure.draw(drawn, "emb_lens", "logit-lens", on_pick=_pick(options))
+        figure.draw(drawn, "emb_lens", "logit-lens", on_pick=_pick(frame.options))
         say(_("A click on a column chooses its step."), quiet=True)
         thinned(drawn)
         st.download_button(
@@ -281,9 +247,9 @@ def draw_lens(begun: Begun, trace: Trace, options: Options) -> None:
             )
 
 
-def draw_output(begun: Begun, trace: Trace, options: Options) -> None:
+def draw_output(frame: PageFrame, trace: Trace) -> None:
     """Probabilities per step, one step's candidates, and the table that serves as input and output."""
-    model, config = begun.model, begun.model.config
+    model, config = frame.model, frame.model.config
     left, right = st.columns((1.3, 1), gap="medium", vertical_alignment="bottom")
     with left:
         say(
@@ -294,7 +260,7 @@ def draw_output(begun: Begun, trace: Trace, options: Options) -> None:
             quiet=True,
         )
     with right:
-        step = _choose_step(trace, options)
+        step = _choose_step(trace, frame.options)
     left, right = st.columns((1.3, 1), gap="medium")
     with right:
         ids, values = candidates(trace, step, CANDIDATES)
@@ -303,7 +269,7 @@ def draw_output(begun: Begun, trace: Trace, options: Options) -> None:
         drawn = figure.built(
             output.candidate_bars,
             trace.target_in_labels[step], shown(model, numbers), values.numpy(),
-            numbers.index(own) if own in numbers else None, figure.theme(), _texts(config),
+            numbers.index(own) if own in numbers else None, texts=_output_labels(config),
         )  # fmt: skip
         figure.draw(drawn, "emb_candidates", "output-candidates")
     with left:
@@ -313,10 +279,9 @@ def draw_output(begun: Begun, trace: Trace, options: Options) -> None:
             trace.target_out_labels,
             trace.probabilities.numpy(),
             likeliest.numpy(),
-            figure.theme(),
-            _texts(config),
+            texts=_output_labels(config),
         )
-        figure.draw(drawn, "emb_steps", "output-steps", on_pick=_pick(options))
+        figure.draw(drawn, "emb_steps", "output-steps", on_pick=_pick(frame.options))
         thinned(drawn)
         least = int(trace.probabilities.argmin())
         say(
@@ -326,7 +291,7 @@ def draw_output(begun: Begun, trace: Trace, options: Options) -> None:
             ),
             _("A click on a bar chooses its step."),
         )  # fmt: skip
-    _sharing(begun, trace, own, shown(model, (own,)))
+    _sharing(frame, trace, own, shown(model, (own,)))
 
 
 def _tables(found: Sharing, config: ModelConfig, parameters: int) -> str:
@@ -360,18 +325,18 @@ def _tables(found: Sharing, config: ModelConfig, parameters: int) -> str:
     )
 
 
-def _sharing(begun: Begun, trace: Trace, token: int, label: Sequence[str]) -> None:
+def _sharing(frame: PageFrame, trace: Trace, token: int, label: Sequence[str]) -> None:
     """The row of a token where it enters and where it leaves."""
-    found = _shared(begun.model, trace, trace.id, cache.identity(begun.model), token)
-    config = begun.model.config
+    found = _shared(frame.model, trace, trace.id, cache.identity(frame.model), token)
+    config = frame.model.config
     figure.draw(
         figure.built(
-            output.row_strip, label[0], found.entering.numpy(), found.leaving.numpy(), figure.theme(), _texts(config)
+            output.row_strip, label[0], found.entering.numpy(), found.leaving.numpy(), texts=_output_labels(config)
         ),
         "emb_row",
         "output-row",
     )
-    say(_tables(found, config, begun.model.model.parameter_count()))
+    say(_tables(found, config, frame.model.model.parameter_count()))
     difference = _("Input row and output row of this token: largest difference {difference}").format(
         difference=deviation(found.difference)
     )

@@ -7,9 +7,9 @@ import streamlit as st
 from pages.components import figure
 from pages.components.descriptions import stack_name
 from pages.components.sentences import say
-from pages.frame.frame import Begun
+from pages.frame.frame import PageFrame
 from pages.frame.options import Options
-from pages.runtime.texts import _
+from pages.runtime.texts import _, translated
 from transformer.analysis import activations
 from transformer.analysis.activations import ACTIVE, PUBLISHED, active_share, thresholds
 from transformer.figures import feedforward as figures
@@ -31,77 +31,6 @@ def percent(share: float) -> str:
     else:
         number = f"{100 * share:.2f}" if share < 0.001 else f"{100 * share:.1f}"
     return f"{number}\N{NO-BREAK SPACE}%"
-
-
-def figure_texts() -> dict[str, str]:
-    """What stands in this page's figures, translated: the LABELS of `figures.feedforward` and `figures.neurons`."""
-    return {
-        "equation": _("{formula}, equation 2"),
-        "equation_gelu": _("{formula}, equation 2 with GELU for max(0, ·)"),
-        "equation_swish": _("{formula}, equation 2 with swish for max(0, ·)"),
-        "active": _("Active neurons per layer and token"),
-        "active_equation": _("{equation}; active: activation &gt; threshold; numbers: %"),
-        "active_axis": _("mean, %"),
-        "active_hover": _("token %{customdata}<br>layer %{x}<br>active %{z:.2f} %"),
-        "mean_hover": _("layer %{x}<br>active %{y:.2f} %, mean over tokens"),
-        "threshold": _("Threshold"),
-        "published": _("{share} in T5-Base (another model, other data)"),
-        "encoder": _("encoder"),
-        "decoder": _("decoder"),
-        "layers": _("{stack} layer"),
-        "fed": _("rows: target, fed"),
-        "read": _("rows: source"),
-        "place": _("{stack} layer {layer}"),
-        "place_token": _("{stack} layer {layer}, token {token}"),
-        "histogram": _("Before and after the non-linearity: {place}"),
-        "before": _("before: z"),
-        "after": _("after: a"),
-        "before_equation": _("<i>z</i> = <i>x</i>W<sub>1</sub> + b<sub>1</sub>, <i>a</i> = {function}; {equation}"),
-        "count": _("counts on log axes"),
-        "value": _("z, a"),
-        "bin_hover": _("from %{customdata[0]:.3f} to %{customdata[1]:.3f}<br>%{y:,} numbers"),
-        "spread": _("On how many tokens a neuron is active: {place}"),
-        "spread_equation": _("active: activation &gt; {threshold}; {equation}"),
-        "spread_axis": _("tokens of the sentence, {count} in all"),
-        "neurons": _("neurons"),
-        "neurons_log": _("neurons, log"),
-        "spread_hover": _("active on %{x} tokens<br>%{y:,} neurons"),
-        "curves": _("The non-linearity and its derivative"),
-        "curves_equation": _(
-            "ReLU(<i>z</i>) = max(0, <i>z</i>), GELU(<i>z</i>) = <i>z</i>Φ(<i>z</i>), swish(<i>z</i>) = "
-            "<i>z</i>σ(<i>z</i>); {equation}"
-        ),
-        "this": _("{name}, this model"),
-        "derivative": _("derivative"),
-        "pre_activation": _("pre-activation z"),
-        "curve_hover": _("z %{x:.2f}<br>%{y:.3f}"),
-        "own": _("{drawn} of {total} pre-activations"),
-        "neuron": _("neuron"),
-        "strongest": _("Strongest neurons at “{token}”"),
-        "strongest_axis": _("activation, length"),
-        "strongest_equation": _(
-            "bar: <i>a<sub>i</sub></i> = {function}; mark: |<i>a<sub>i</sub></i>| ‖<i>w<sub>i</sub></i>‖, row "
-            "<i>w<sub>i</sub></i> of W<sub>2</sub> in equation 2"
-        ),
-        "strongest_hover": _("neuron %{customdata}<br>%{fullData.name} %{y:.3f}"),
-        "activation": _("activation"),
-        "contribution": _("length added"),
-        "vocabulary": _("What the output of neuron {neuron} points to"),
-        "vocabulary_axis": _("score s"),
-        "vocabulary_equation": _(
-            "<i>s</i> = E<i>w<sub>i</sub></i>, row <i>w<sub>i</sub></i> of W<sub>2</sub> in equation 2"
-        ),
-        "vocabulary_hover": _(
-            "%{customdata[0]}<br>s %{customdata[1]}<br>%{customdata[2]} standard deviations from the mean"
-        ),
-        "piece": _("word piece"),
-        "silent": _("Neurons that never fire, and that always fire"),
-        "silent_axis": _("neurons of {count}"),
-        "silent_equation": _("active: <i>a<sub>i</sub></i> &gt; {threshold}, <i>a</i> of equation 2; {tokens}"),
-        "silent_hover": _("layer %{x}<br>%{y:,} neurons"),
-        "never": _("never"),
-        "always": _("always"),
-    }
 
 
 def sides(trace: Trace) -> dict[str, FeedForwardTrace]:
@@ -139,7 +68,7 @@ def _summary(trace: Trace, threshold: float) -> str:
         whole[stack] = float(share.mean())
         found.update({(stack, layer): one for layer, one in enumerate(share.mean(-1).tolist())})
     least, most = min(found, key=found.__getitem__), max(found, key=found.__getitem__)
-    place = figure_texts()
+    names = translated(figures.LABELS)
     said = _(
         "Above the threshold {threshold} lie {encoder} of the encoder's activations in this sentence and {decoder} of "
         "the decoder's: fewest in {least} ({low}), most in {most} ({high})."
@@ -148,8 +77,8 @@ def _summary(trace: Trace, threshold: float) -> str:
         threshold=f"{threshold:.2f}",
         encoder=percent(whole["encoder"]),
         decoder=percent(whole["decoder"]),
-        least=figures.place(*least, texts=place),
-        most=figures.place(*most, texts=place),
+        least=figures.place(*least, texts=names),
+        most=figures.place(*most, texts=names),
         low=percent(found[least]),
         high=percent(found[most]),
     )
@@ -185,21 +114,19 @@ def _explain(kind: str, d_ff: int) -> None:
 def _distribution(options: Options, trace: Trace, kind: str, threshold: float) -> None:
     with st.container(key="hs-ff-choose-activity"):
         stack, layer = choose_layer(options, trace, *st.columns(4)[:2])
-    side, texts, theme = sides(trace)[stack], figure_texts(), figure.theme()
+    side = sides(trace)[stack]
     found = activations.histogram(side.pre_activation[layer], side.activation[layer])
     counts = activations.spread(side.activation[layer : layer + 1], threshold)[0].numpy()
     left, right = st.columns(2, gap="medium")
     with left:
-        drawn = figure.built(
-            figures.histogram, found.edges, found.before, found.after, stack, layer, kind, texts, theme
-        )
+        drawn = figure.built(figures.histogram, found.edges, found.before, found.after, stack, layer, kind)
         figure.draw(drawn, "feedforward_histogram", "feedforward-histogram")
         negative = float((side.pre_activation[layer] < 0).double().mean())
         said = _("{negative} of the {total} pre-activations are negative; {zero} of the activations are exactly 0.")
         zero = percent(found.zero / found.total)
         say(said.format(negative=percent(negative), total=f"{found.total:,}", zero=zero))
     with right:
-        drawn = figure.built(figures.spread, counts, stack, layer, threshold, kind, texts, theme)
+        drawn = figure.built(figures.spread, counts, stack, layer, threshold, kind)
         figure.draw(drawn, "feedforward_spread", "feedforward-spread")
         said = _(
             "Of {neurons} neurons {none} are active on no token of this sentence, {one} on one token alone and {every} "
@@ -209,20 +136,20 @@ def _distribution(options: Options, trace: Trace, kind: str, threshold: float) -
         say(said.format(**{name: f"{one:,}" for name, one in numbers.items()}, tokens=len(counts) - 1))
 
 
-def draw(begun: Begun, options: Options, trace: Trace) -> None:
+def draw(frame: PageFrame, trace: Trace) -> None:
     """The map of active neurons with its slider; below it the numbers of one layer."""
-    kind = begun.model.config.activation
-    _explain(kind, begun.model.config.d_ff)
-    start, steps = _threshold(options, kind), thresholds()
+    kind = frame.model.config.activation
+    _explain(kind, frame.model.config.d_ff)
+    start, steps = _threshold(frame.options, kind), thresholds()
 
     def drawn() -> figure.Figure:
         shares = {stack: active_share(side.activation, steps).numpy() for stack, side in sides(trace).items()}
         first = steps.index(ACTIVE[kind])
-        return figures.activity(shares, steps, labels(trace), first, kind, PUBLISHED, figure_texts(), figure.theme())
+        return figure.localized(figures.activity)(shares, steps, labels(trace), first, kind, PUBLISHED)
 
-    frame = figure.draw(drawn, f"{KEY}_{kind}", "feedforward-active", start=start, kept=trace.id)
-    threshold = steps[start if frame is None else frame]
-    if frame is not None:
-        options.report("threshold", round(100 * threshold))
+    moved = figure.draw(drawn, f"{KEY}_{kind}", "feedforward-active", start=start, kept=trace.id)
+    threshold = steps[start if moved is None else moved]
+    if moved is not None:
+        frame.options.report("threshold", round(100 * threshold))
     say(_summary(trace, threshold))
-    _distribution(options, trace, kind, threshold)
+    _distribution(frame.options, trace, kind, threshold)

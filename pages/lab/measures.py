@@ -19,8 +19,8 @@ KEY = "lab_measures"
 
 _measures = st.components.v2.component(
     "headscope.measures",
-    js=script("measures.js"),
-    css=style("measures.css"),
+    js=script("measures"),
+    css=style("measures"),
 )
 
 

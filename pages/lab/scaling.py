@@ -20,7 +20,7 @@ SEEDS = 1000  # draws before the first comes again; a bound on what session stat
 
 
 def _component(name: str) -> Any:
-    return st.components.v2.component(f"headscope.{name}", js=script(f"{name}.js"), css=style(f"{name}.css"))
+    return st.components.v2.component(f"headscope.{name}", js=script(name), css=style(name))
 
 
 _why = _component("why")

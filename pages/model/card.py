@@ -9,7 +9,11 @@ import re
 import streamlit as st
 
 from pages.components import figure
-from pages.frame.frame import message
+from pages.components.checkpoint_zip import download_button
+from pages.components.sentences import say
+from pages.frame.messages import message
+from pages.runtime import session_models
+from pages.runtime.streamlit import load_plotly
 from pages.runtime.texts import _
 from transformer.checkpoints.importers.vocabulary import VocabularyTokenizer
 from transformer.figures.training import training_curve
@@ -91,6 +95,15 @@ def architecture(model: Pretrained) -> None:
         )
 
 
+def download(name: str) -> None:
+    """On the page of a model: its zip, and that it is this session's, if it is."""
+    one = session_models.owned().get(name)
+    if one is not None:
+        with st.container(horizontal=True, vertical_alignment="center", key="hs-own"):
+            download_button(name, one.data, "own_zip")
+            say(_("Yours alone: it lives in this session, and goes when the page is reloaded or its tab closed."))
+
+
 def curve(model: Pretrained) -> None:
     """Loss, and BLEU of a translation model, over the training, if the checkpoint brought its log."""
     try:
@@ -101,18 +114,11 @@ def curve(model: Pretrained) -> None:
         rows = list(csv.DictReader(io.StringIO(text.decode("utf-8"), newline="")))
         if _is_toy(model):
             rows = [{**row, "validation_bleu": ""} for row in rows]
-        labels = {
-            "loss": _("training loss"),
-            "validation_loss": _("validation loss"),
-            "bleu": _("validation BLEU"),
-            "step": _("step"),
-            "axis": _("loss, nats per token"),
-        }
-        drawn = training_curve(rows, labels, figure.theme())
+        drawn = figure.localized(training_curve)(rows)
     except (OSError, ValueError, KeyError, TypeError, csv.Error):
         st.caption(_("The training.csv of this checkpoint cannot be read."))
         return
-    figure.prepare()
+    load_plotly()
     figure.draw(drawn, "training", "training")
 
 

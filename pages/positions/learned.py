@@ -11,8 +11,8 @@ import torch
 import transformer
 from pages.components import figure
 from pages.components.sentences import say
-from pages.frame.frame import Begun, message
-from pages.frame.options import Options
+from pages.frame.frame import PageFrame
+from pages.frame.messages import message
 from pages.runtime import cache
 from pages.runtime.queue import TURNS
 from pages.runtime.texts import _
@@ -109,28 +109,6 @@ def exact(model: Pretrained, task: str, length: int) -> float | None:
     return _exact(model, model.name, cache.identity(model), task, length)
 
 
-def texts() -> dict[str, str]:
-    """Every text of the figures, translated."""
-    return {
-        "position": _("position p"),
-        "dimension": _("dimension"),
-        "value": "PE",
-        "tables": _("Sinusoidal beside learned"),
-        "tables_equation": _("left section 3.5, right Table 3, row E: one learned vector a position"),
-        "trained": _("trained"),
-        "norms": _("Norm of every row"),
-        "norms_equation": _("‖PE(<i>p</i>)‖; of the formula √(<i>d</i><sub>model</sub> / 2)"),
-        "norm": _("norm"),
-        "neighbours": _("Neighbouring rows"),
-        "neighbours_equation": "cos(PE(<i>p</i>), PE(<i>p</i> + 1))",
-        "cosine": _("cosine"),
-        "exact": _("Exact answers by length of the input"),
-        "exact_equation": _("share of inputs whose output is right, letter by letter"),
-        "symbols": _("symbols of the input"),
-        "share": _("exact, %"),
-    }
-
-
 def _introduction(model: Pretrained, pair: Pair) -> str:
     """Whose table this is, and why that one."""
     if model.config.positions == "learned":
@@ -205,7 +183,7 @@ def _tables(pair: Pair) -> None:
     model = pair.learned
     learned = model.model.positions.table.detach()
     formula = sinusoidal(*learned.shape)
-    shown, theme, labels = min(len(learned), MOST_ROWS), figure.theme(), texts()
+    shown = min(len(learned), MOST_ROWS)
     trained = trained_positions(model)
     if trained is not None and trained[1] >= shown:
         trained = (0, shown - 1)
@@ -218,7 +196,7 @@ def _tables(pair: Pair) -> None:
         say(text.format(shown=shown, total=len(learned)), quiet=True)
     first, second = (table.numpy() for table in both.values())
     figure.draw(
-        figure.built(figures.tables_beside, first, second, names, trained, theme, labels),
+        figure.built(figures.tables_beside, first, second, names, trained),
         "learned_tables",
         "positions_tables",
     )
@@ -228,11 +206,11 @@ def _tables(pair: Pair) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
         norms = {name: row_norms(table).numpy() for name, table in both.items()}
-        figure.draw(figure.built(figures.row_norms, norms, trained, theme, labels), "learned_norms", "positions_norms")
+        figure.draw(figure.built(figures.row_norms, norms, trained), "learned_norms", "positions_norms")
     with right:
         cosines = {name: neighbour_cosines(table).numpy() for name, table in both.items()}
         figure.draw(
-            figure.built(figures.neighbour_cosines, cosines, trained, theme, labels),
+            figure.built(figures.neighbour_cosines, cosines, trained),
             "learned_cosines",
             "positions_cosines",
         )
@@ -284,7 +262,7 @@ def _conclusion(models: tuple[Pretrained, ...], shares: dict[str, list[float | N
 def _results(models: tuple[Pretrained, ...], shares: dict[str, list[float | None]]) -> None:
     """The figure, and in words what happens where training ended."""
     trained = trained_lengths(models[-1])
-    drawn = figure.built(figures.exact_by_length, list(LENGTHS), shares, trained, figure.theme(), texts())
+    drawn = figure.built(figures.exact_by_length, list(LENGTHS), shares, trained)
     figure.draw(drawn, "learned_exact", "positions_exact")
     said = []
     for model in models:
@@ -342,15 +320,15 @@ def _beyond(models: tuple[Pretrained, ...], task: str) -> None:
     _results(models, shares)
 
 
-def draw_learned(begun: Begun, options: Options) -> None:
+def draw_learned(frame: PageFrame) -> None:
     """The learned table of the loaded model, or of a bundled one, beside the formula; beyond the trained length."""
-    pair = pair_of(begun.model)
+    pair = pair_of(frame.model)
     if pair is None:
         message(
             _("No checkpoint with learned positions was found beside this one; {name} is bundled.").format(name=LEARNED)
         )
         return
-    message(_introduction(begun.model, pair), "note")
+    message(_introduction(frame.model, pair), "note")
     _tables(pair)
     if pair.formula is None or pair.task is None:
         toys = tuple(one for one in map(_bundled, (FORMULA, LEARNED)) if one is not None)

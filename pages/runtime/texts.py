@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gettext
 import re
+from collections.abc import Mapping
 from functools import lru_cache
 
 from transformer.paths import app_folder
@@ -16,6 +17,11 @@ _MARKDOWN = re.compile(
 )
 # What Streamlit replaces after Markdown has been read, where no escape helps: arrows and dashes, and its own logo.
 _REPLACED = re.compile(r"(?<=[-<>=~])(?=[-<>=])|(?<=:)(?=streamlit:)")
+
+
+def readable_text(text: str) -> str:
+    """The text as it can be sent: half a character, as file names and JSON may hold, becomes a question mark."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def plain_markdown(text: str) -> str:
@@ -33,3 +39,9 @@ def _catalogue(language: str) -> gettext.NullTranslations:
 def _(text: str) -> str:
     """The text in the language of the page."""
     return _catalogue("en").gettext(text)
+
+
+def translated(labels: Mapping[str, str]) -> dict[str, str]:
+    """The labels of a figure, which its module marks with `N_`, in the language of the page."""
+    catalogue = _catalogue("en")
+    return {name: catalogue.gettext(text) for name, text in labels.items()}

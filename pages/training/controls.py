@@ -8,7 +8,8 @@ from datetime import timedelta
 import streamlit as st
 
 from pages.components.sentences import say
-from pages.frame.frame import message, switch_checkpoint
+from pages.frame.frame import switch_checkpoint
+from pages.frame.messages import message
 from pages.frame.state import current, keep
 from pages.runtime import session_models
 from pages.runtime.texts import _, plain_markdown
@@ -22,7 +23,7 @@ from transformer.view.learning_ask import FileError, read_file
 FILE = "training_file"
 LOOK = timedelta(seconds=5)  # between two looks at how many train
 
-_file = st.components.v2.component("headscope.training_file", js=script("training_file.js"), css=style("training.css"))
+_file = st.components.v2.component("headscope.training_file", js=script("training_file"), css=style("training"))
 
 
 def _notice(*sentences: str) -> None:

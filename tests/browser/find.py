@@ -149,3 +149,11 @@ def find_browser() -> str:
             return path
         tried.append(f"'apt-get install chromium' failed ({failed or 'it does not run'})")
     raise NoBrowser(f"no Chromium or Chrome: {'; '.join(tried)}. Install one, or name its program file in {VARIABLE}")
+
+
+if __name__ == "__main__":  # before tests run in several processes, so that only one of them installs
+    for find in (find_browser, find_nginx):
+        try:
+            find()
+        except (NoBrowser, NoNginx) as error:
+            print(error, file=sys.stderr)  # the tests that need it say so, or fail with CI=true

@@ -31,9 +31,9 @@ FINDINGS = [
      "happened": "It is still training.", "verdict": "open"},
 ]  # fmt: skip
 
-_picture = st.components.v2.component("headscope.training", js=script("training.js"), css=style("training.css"))
-_feed = st.components.v2.component("headscope.training_feed", js=script("feed.js"))
-_file = st.components.v2.component("headscope.training_file", js=script("training_file.js"), css=style("training.css"))
+_picture = st.components.v2.component("headscope.training", js=script("training"), css=style("training"))
+_feed = st.components.v2.component("headscope.training_feed", js=script("feed"))
+_file = st.components.v2.component("headscope.training_file", js=script("training_file"), css=style("training"))
 
 st.set_page_config(page_title="Training", layout="wide")
 st.html(f"<style>{STYLE.read_text(encoding='utf-8')}</style>")

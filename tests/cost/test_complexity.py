@@ -259,10 +259,10 @@ VALUES = {"n": 12, "d": 256, "kernel": 3, "window": 5}
 def figures_of(theme: str, texts: dict[str, str]) -> Iterator[Any]:
     lengths = [2, 12, 512]
     counted = {kind: [order(kind, Sizes(n, 256)) for n in lengths] for kind in KINDS}
-    yield figures.counts(lengths, counted, NAMES, VALUES, False, theme, texts)
-    yield figures.counts(lengths, counted, NAMES, VALUES, True, theme, texts)
+    yield figures.counts(lengths, counted, NAMES, VALUES, False, theme=theme, texts=texts)
+    yield figures.counts(lengths, counted, NAMES, VALUES, True, theme=theme, texts=texts)
     points = {"attention": [(8, 0.002, 0.001, 0.004), (16, 0.003, 0.003, 0.003)], "recurrent": [(8, 0.5, 0.25, 1.0)]}
-    yield figures.timings(points, [8, 16, 32], NAMES, VALUES, theme, texts)
+    yield figures.timings(points, [8, 16, 32], NAMES, VALUES, theme=theme, texts=texts)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

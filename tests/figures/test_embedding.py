@@ -37,7 +37,7 @@ def complete(figure: go.Figure, axes: str = "xy") -> None:
 def test_lengths_at_the_input(theme: str) -> None:
     row, scaled, positions = ramp(4), 8 * ramp(4), ramp(4)[::-1]
     for side, colour in (("source", BLUE), ("target", ORANGE)):
-        figure = embedding.norm_figure(TOKENS, row, scaled, positions, side, theme)
+        figure = embedding.norm_figure(TOKENS, row, scaled, positions, side, theme=theme)
         drawn = {trace.name: trace for trace in figure.data}
         for name, values in (("scaled", scaled), ("row", row), ("positions", positions)):
             np.testing.assert_allclose(drawn[embedding.LABELS[name]].y, values, rtol=1e-6)
@@ -47,14 +47,14 @@ def test_lengths_at_the_input(theme: str) -> None:
         assert ticks(figure, "x") == ("the", "&lt;b&gt;x&lt;/b&gt;", "the", "&lt;/s&gt;")
         assert figure.layout.title.text.endswith(side) and figure.layout.yaxis.range is None
         complete(figure, "y")
-    figure = embedding.norm_figure(TOKENS, row, scaled, positions, "source", theme, most=20)
+    figure = embedding.norm_figure(TOKENS, row, scaled, positions, "source", most=20, theme=theme)
     assert tuple(figure.layout.yaxis.range) == (0, 21)
 
 
 @themes
 def test_neighbours(theme: str) -> None:
     cosines = np.array([0.9, 0.5, -0.1])
-    figure = embedding.neighbour_bars("<b>x</b>", TOKENS[:3], cosines, theme)
+    figure = embedding.neighbour_bars("<b>x</b>", TOKENS[:3], cosines, theme=theme)
     (bars,) = figure.data
     np.testing.assert_allclose(bars.x, cosines, rtol=1e-6)
     assert list(bars.customdata) == ["0.9000", "0.5000", "−0.1000"]
@@ -62,14 +62,14 @@ def test_neighbours(theme: str) -> None:
     assert figure.layout.xaxis.range[0] < -0.1 and figure.layout.yaxis.autorange == "reversed"
     assert "&lt;b&gt;x&lt;/b&gt;" in figure.layout.title.text
     complete(figure, "x")
-    assert embedding.neighbour_bars("x", (), np.zeros(0), theme).data
+    assert embedding.neighbour_bars("x", (), np.zeros(0), theme=theme).data
 
 
 @themes
 @pytest.mark.parametrize(("stack", "colour"), [("encoder", BLUE), ("decoder", ORANGE)])
 def test_the_tokens_in_a_plane_and_the_way_they_came(theme: str, stack: str, colour: dict[str, str]) -> None:
     points = ramp(3, 4, 2) - 1
-    figure = embedding.token_map(TOKENS, points, ("start", "layer 1", "layer 2"), stack, theme)
+    figure = embedding.token_map(TOKENS, points, ("start", "layer 1", "layer 2"), stack, theme=theme)
     assert [frame.name for frame in figure.frames] == ["start", "layer 1", "layer 2"]
     assert [step.label for step in figure.layout.sliders[0].steps] == ["start", "layer 1", "layer 2"]
     for place, frame in enumerate(figure.frames):
@@ -109,7 +109,7 @@ def test_of_many_tokens_in_a_plane_those_that_fit_have_their_names(theme: str) -
     names = [f"token {i}" for i in range(90)]
     crowd = np.random.default_rng(3).normal(size=(2, len(names), 2))
     crowd[:, 0] = 9, 9  # far from all the others
-    figure = embedding.token_map(names, crowd, ("a", "b"), "encoder", theme)
+    figure = embedding.token_map(names, crowd, ("a", "b"), "encoder", theme=theme)
     for frame, points in zip(figure.frames, crowd, strict=True):
         dots = frame.data[1]
         colours, unit = np.array(dots.textfont.color), float(np.ptp([figure.layout.yaxis.range])) / embedding.ROOM[1]
@@ -128,7 +128,7 @@ def test_of_many_tokens_in_a_plane_those_that_fit_have_their_names(theme: str) -
                 apart = np.abs(first - second)
                 assert apart[0] > 50 or apart[1] >= 18.7
     assert figure.data[1].mode == "markers+text" and list(figure.data[1].text) == names
-    large = embedding.token_map(names, crowd, ("a", "b"), "encoder", theme, grow=1.3).data[1]
+    large = embedding.token_map(names, crowd, ("a", "b"), "encoder", grow=1.3, theme=theme).data[1]
     assert list(large.textfont.color).count(INK[theme]) < list(figure.data[1].textfont.color).count(INK[theme])
     assert large.textfont.size is None  # the page's own, so that it grows with all other text
 
@@ -155,7 +155,7 @@ def test_signs_as_they_are_printed(value: float, digits: int, text: str) -> None
 def test_lengths_on_the_way_through(theme: str) -> None:
     lengths = {name: ramp(3) * place for place, name in enumerate(residual.QUANTITIES, 1)}
     for pre in (False, True):
-        figure = residual.stream_figure(lengths, SUBLAYERS, "decoder", pre, theme)
+        figure = residual.stream_figure(lengths, SUBLAYERS, "decoder", pre, theme=theme)
         for trace, name in zip(figure.data, residual.QUANTITIES, strict=True):
             np.testing.assert_allclose(trace.y, lengths[name], rtol=1e-6)
             assert trace.name == residual.LABELS[name]
@@ -167,7 +167,7 @@ def test_lengths_on_the_way_through(theme: str) -> None:
 @themes
 def test_lengths_token_by_token(theme: str) -> None:
     lengths = {name: ramp(3, 4) * place for place, name in enumerate(residual.QUANTITIES, 1)}
-    figure = residual.stream_heatmap(lengths, TOKENS, SUBLAYERS, "encoder", theme)
+    figure = residual.stream_heatmap(lengths, TOKENS, SUBLAYERS, "encoder", theme=theme)
     for frame, name in zip(figure.frames, residual.QUANTITIES, strict=True):
         assert frame.name == residual.LABELS[name]
         np.testing.assert_allclose(frame.data[0].z, lengths[name].T, rtol=1e-6)
@@ -186,7 +186,7 @@ def test_lengths_token_by_token(theme: str) -> None:
 def test_shares(theme: str, stack: str, colour: dict[str, str]) -> None:
     shares = ramp(5, 4) - 1
     parts = ("embedding", "positions", *SUBLAYERS)
-    figure = residual.share_heatmap(shares, TOKENS, parts, stack, theme)
+    figure = residual.share_heatmap(shares, TOKENS, parts, stack, theme=theme)
     (cells,) = figure.data
     np.testing.assert_allclose(cells.z, 100 * shares.T, rtol=1e-5)
     assert cells.zmid == 0 and cells.zmin == -cells.zmax and ticks(figure, "x") == parts
@@ -195,14 +195,14 @@ def test_shares(theme: str, stack: str, colour: dict[str, str]) -> None:
     assert list(cells.customdata[1][0]) == [COUNTED[1], "−71.4"]
     complete(figure, "x")
     many = residual.MOST_NUMBERS + 1
-    assert not residual.share_heatmap(ramp(5, many), ["a"] * many, parts, stack, theme).data[0].texttemplate
+    assert not residual.share_heatmap(ramp(5, many), ["a"] * many, parts, stack, theme=theme).data[0].texttemplate
 
 
 @themes
 def test_the_lens(theme: str) -> None:
     probability, rank = ramp(3, 4) / 2, np.arange(92, 104).reshape(3, 4)
     for pre in (False, True):
-        figure = output.lens_heatmap(probability, rank, SUBLAYERS, TOKENS, pre, theme)
+        figure = output.lens_heatmap(probability, rank, SUBLAYERS, TOKENS, pre, theme=theme)
         (cells,) = figure.data
         np.testing.assert_allclose(cells.z, probability, rtol=1e-6)
         assert [[one[1] for one in row] for row in cells.customdata] == rank.tolist()
@@ -222,7 +222,7 @@ def test_the_lens(theme: str) -> None:
 @themes
 def test_how_sure_every_step_is(theme: str) -> None:
     shown, likeliest = np.array([0.9, 0.2, 0.5, 1.0]), np.array([0.9, 0.6, 0.5, 1.0])
-    figure = output.step_bars(TOKENS, shown, likeliest, theme)
+    figure = output.step_bars(TOKENS, shown, likeliest, theme=theme)
     np.testing.assert_allclose(figure.data[0].y, shown, rtol=1e-6)
     assert list(figure.data[1].x) == [1] and figure.data[1].y[0] == pytest.approx(0.6)
     assert [one for one, _ in figure.data[0].customdata] == COUNTED and figure.layout.showlegend
@@ -230,26 +230,26 @@ def test_how_sure_every_step_is(theme: str) -> None:
     assert "0.6000" in figure.data[0].customdata[1][1]
     assert figure.data[1].hoverinfo == "skip"  # a click there means the step, whose bar lies below
     complete(figure)
-    figure = output.step_bars(TOKENS, shown, shown, theme)
+    figure = output.step_bars(TOKENS, shown, shown, theme=theme)
     assert len(figure.data) == 1 and not figure.layout.showlegend
 
 
 @themes
 def test_candidates(theme: str) -> None:
     values = np.array([0.7, 0.2, 0.0001])
-    figure = output.candidate_bars("<b>x</b>", TOKENS[:3], values, 1, theme)
+    figure = output.candidate_bars("<b>x</b>", TOKENS[:3], values, 1, theme=theme)
     (bars,) = figure.data
     np.testing.assert_allclose(bars.x, values, rtol=1e-6)
     assert list(bars.text) == ["0.700", "0.200", "&lt;.001"]
     assert list(bars.marker.color) == [GREY[theme], ORANGE[theme], GREY[theme]]
     complete(figure, "x")
-    assert set(output.candidate_bars("a", TOKENS, ramp(4), None, theme).data[0].marker.color) == {GREY[theme]}
+    assert set(output.candidate_bars("a", TOKENS, ramp(4), None, theme=theme).data[0].marker.color) == {GREY[theme]}
 
 
 @themes
 def test_a_row_at_input_and_output(theme: str) -> None:
     entering, leaving = ramp(6) - 0.5, -ramp(6)
-    figure = output.row_strip("<b>x</b>", entering, leaving, theme)
+    figure = output.row_strip("<b>x</b>", entering, leaving, theme=theme)
     (cells,) = figure.data
     np.testing.assert_allclose(cells.z, np.stack((entering, leaving)), rtol=1e-6)
     assert cells.zmid == 0 and ticks(figure, "y") == ("input", "output")

@@ -15,7 +15,7 @@ from pages.embeddings.lens import FULL, STRONG
 from transformer.figures import style
 
 ROOT = Path(__file__).resolve().parents[2]
-VIEW = ROOT / "transformer" / "view"
+FRONTEND = ROOT / "frontend" / "src"
 CONFIG = tomllib.loads((ROOT / ".streamlit" / "config.toml").read_text(encoding="utf-8"))["theme"]
 THEMES = ("light", "dark")
 Colour = tuple[float, float, float]
@@ -42,7 +42,7 @@ def mixed(one: Colour, other: Colour, share: float) -> Colour:
 
 
 def source(name: str) -> str:
-    return (VIEW / name).read_text(encoding="utf-8")
+    return (FRONTEND / name).read_text(encoding="utf-8")
 
 
 def ground(theme: str) -> Colour:
@@ -55,8 +55,8 @@ def ink(theme: str) -> Colour:
 
 BLACK, WHITE = (0.0, 0.0, 0.0), (255.0, 255.0, 255.0)
 RULES = {  # of theme.css: by theme, name -> colour
-    "light": dict(re.findall(r"--hs-(\w+): (#\w{6});", source("theme.css").split("@media")[0])),
-    "dark": dict(re.findall(r"--hs-(\w+): (#\w{6});", source("theme.css").split('[data-theme="dark"]')[1])),
+    "light": dict(re.findall(r"--hs-(\w+): (#\w{6});", source("core/theme.css").split("@media")[0])),
+    "dark": dict(re.findall(r"--hs-(\w+): (#\w{6});", source("core/theme.css").split('[data-theme="dark"]')[1])),
 }
 
 
@@ -84,21 +84,21 @@ def test_the_colours_of_components(theme: str) -> None:
         for behind in (ground(theme), panel):
             assert contrast(rgb(text), behind) >= 4.5, name
     dim = mixed(ink(theme), ground(theme), 0.7)  # --hs-dim of theme.css
-    assert "--hs-dim: color-mix(in srgb, var(--hs-ink) 70%, var(--hs-bg));" in source("theme.css")
+    assert "--hs-dim: color-mix(in srgb, var(--hs-ink) 70%, var(--hs-bg));" in source("core/theme.css")
     for behind in (ground(theme), panel):
         assert contrast(dim, behind) >= 4.5
     tip = mixed(ground(theme), ink(theme), 0.75)  # .hs-tip-dim, in a tooltip of the ink's colour
-    assert ".hs-tip-dim { opacity: 0.75;" in source("theme.css") and contrast(tip, ink(theme)) >= 4.5
+    assert ".hs-tip-dim { opacity: 0.75;" in source("core/theme.css") and contrast(tip, ink(theme)) >= 4.5
 
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_labels_on_canvases(theme: str) -> None:
     """`dim` of colour.js, in which axes and unchosen heads are labelled, and the hues of lit tokens."""
-    shares = re.search(r"dim: mixColours\(ink, background, dark \? ([\d.]+) : ([\d.]+)\)", source("colour.js"))
+    shares = re.search(r"dim: mixColours\(ink, background, dark \? ([\d.]+) : ([\d.]+)\)", source("core/colour.js"))
     assert shares
     share = float(shares[1 if theme == "dark" else 2])
     assert contrast(mixed(ground(theme), ink(theme), share), ground(theme)) >= 4.5
-    line = re.search(rf"{theme}: {{ (encoder_self.*?) }}", source("colour.js"))
+    line = re.search(rf"{theme}: {{ (encoder_self.*?) }}", source("core/colour.js"))
     hues = dict(re.findall(r'(\w+): "(#\w{6})"', line[1] if line else ""))
     assert set(hues) == {"encoder_self", "decoder_self", "cross"}
     for hue in hues.values():
@@ -108,10 +108,10 @@ def test_labels_on_canvases(theme: str) -> None:
 @pytest.mark.parametrize("theme", THEMES)
 def test_the_colours_of_runs(theme: str) -> None:
     """Of training.css: as text on the page, and apart from the hues of the kinds of attention by more than a shade."""
-    css = source("training.css")
+    css = source("training/training.css")
     block = css.split('[data-theme="dark"] {')[1] if theme == "dark" else css
     colours = [re.search(rf"--run-{slot}: (#\w{{6}});", block) for slot in range(4)]
-    line = re.search(rf"{theme}: {{ (encoder_self.*?) }}", source("colour.js"))
+    line = re.search(rf"{theme}: {{ (encoder_self.*?) }}", source("core/colour.js"))
     hues = re.findall(r"#\w{6}", line[1] if line else "")
     assert len(hues) == 3
     for colour in colours:
@@ -122,7 +122,7 @@ def test_the_colours_of_runs(theme: str) -> None:
 
 def test_numbers_on_every_colour_a_cell_can_have() -> None:
     """`inkOn` of colour.js writes black or white; whatever is behind, one of the two has 4.5 : 1."""
-    threshold = re.search(r'luminance\(rgb\) > ([\d.]+) \? "#000" : "#fff"', source("colour.js"))
+    threshold = re.search(r'luminance\(rgb\) > ([\d.]+) \? "#000" : "#fff"', source("core/colour.js"))
     assert threshold
     steps = range(0, 256, 5)
     worst = 21.0

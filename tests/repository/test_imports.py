@@ -13,23 +13,14 @@ import pytest
 import transformer
 
 ROOT = Path(__file__).resolve().parents[2]
-CORE = {
-    "config",
-    "files",
-    "piece_file",
-    "tokenizer",
-    "masks",
-    "positional",
-    "attention",
-    "feedforward",
-    "dropout",
-    "layers",
-    "model",
-    "tap",
-    "describe",
-}
 OURS = sorted([*(ROOT / "transformer").rglob("*.py"), ROOT / "app.py", *(ROOT / "pages").rglob("*.py")])
 OUTSIDE = {"streamlit": ("app.py", "pages/"), "plotly": ("transformer/figures/",)}
+# Every package may import those before it, and modules of the standard library directly in transformer/.
+LAYERS = (
+    "model", "text", "interventions", "tracing", "checkpoints", "inference", "rnn", "analysis", "training", "probing",
+    "live_training", "cost", "figures", "view", "cli",
+)  # fmt: skip
+BASE = {"files", "paths", "startup", "cancellation"}  # use nothing of ours
 
 
 def name_of(path: Path) -> str:
@@ -61,10 +52,6 @@ def parts(path: Path) -> set[str]:
     return {name.split(".")[1] for name in imports(path) if name.startswith("transformer.")}
 
 
-def module(name: str) -> Path:
-    return ROOT / "transformer" / f"{name}.py"
-
-
 def test_the_reader_of_imports_sees_every_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules[__name__], "ROOT", tmp_path)
     file = tmp_path / "transformer" / "view" / "some.py"
@@ -74,21 +61,29 @@ def test_the_reader_of_imports_sees_every_form(tmp_path: Path, monkeypatch: pyte
     assert tops(file) == {"a", "d"} and parts(file) == {"g", "view"}
 
 
-@pytest.mark.parametrize("name", sorted(CORE))
-def test_core_uses_torch_and_the_standard_library(name: str) -> None:
-    assert tops(module(name)) <= ({"sentencepiece"} if name == "tokenizer" else {"torch"})
-    assert parts(module(name)) <= CORE
+@pytest.mark.parametrize("package", LAYERS)
+def test_a_package_imports_only_what_is_below_it(package: str) -> None:
+    allowed = {*LAYERS[: LAYERS.index(package) + 1], *BASE}
+    above = {path.name: parts(path) - allowed for path in (ROOT / "transformer" / package).rglob("*.py")}
+    assert not {name: found for name, found in above.items() if found}
 
 
-def test_places_uses_the_standard_library() -> None:
-    assert not tops(module("places")) and not parts(module("places"))
+def test_every_package_has_a_layer() -> None:
+    packages = {path.parent.name for path in (ROOT / "transformer").glob("*/__init__.py")}
+    assert packages == set(LAYERS)
+    modules = {path.stem for path in (ROOT / "transformer").glob("*.py")}
+    assert modules == BASE | {"__init__", "__main__"}
 
 
-@pytest.mark.parametrize("name", ["trace", "interventions", "switches", "switching"])
-def test_trace_and_interventions_use_the_core(name: str) -> None:
-    # A trace shows itself in a notebook: the drawing is imported when it is asked for.
-    above = {"interventions", "switches", "switching"} | ({"trace", "view"} if name == "trace" else set())
-    assert parts(module(name)) <= CORE | above
+@pytest.mark.parametrize("package, libraries", [("model", {"torch"}), ("interventions", {"torch"})])
+def test_the_model_and_its_switches_use_torch_and_the_standard_library(package: str, libraries: set[str]) -> None:
+    for path in (ROOT / "transformer" / package).rglob("*.py"):
+        assert tops(path) <= libraries, path
+
+
+@pytest.mark.parametrize("name", sorted(BASE))
+def test_base_modules_use_the_standard_library(name: str) -> None:
+    assert not tops(ROOT / "transformer" / f"{name}.py") and not parts(ROOT / "transformer" / f"{name}.py")
 
 
 def test_nothing_below_imports_what_is_above() -> None:
@@ -103,15 +98,23 @@ def test_streamlit_and_plotly_stay_where_they_belong(package: str) -> None:
     assert {name for name in users if not name.startswith(OUTSIDE[package])} == set()
 
 
-def test_analysis_sees_traces_only() -> None:
+def test_analysis_knows_no_translator() -> None:
     for path in (ROOT / "transformer" / "analysis").rglob("*.py"):
-        assert not parts(path) & {"figures", "view", "commands", "training", "pretrained"}, path
+        assert not parts(path) & {"checkpoints", "inference"}, path
 
 
-def test_caching_decorators_live_in_pages_shared() -> None:
+def test_caching_decorators_live_in_the_runtime() -> None:
     for path in OURS:
         cached = "cache_resource" in (text := path.read_text(encoding="utf-8")) or "cache_data" in text
-        assert not cached or name_of(path).startswith("pages/shared/"), path
+        assert not cached or name_of(path).startswith("pages/runtime/"), path
+
+
+def test_a_page_imports_no_other_page() -> None:
+    shared = {"frame", "runtime", "components", "registry"}
+    for path in (ROOT / "pages").glob("*/*.py"):
+        found = {name.split(".")[1] for name in imports(path) if name.startswith("pages.")}
+        own = set() if path.parent.name in shared else {path.parent.name}
+        assert found <= shared | own, path
 
 
 def test_nothing_unpickles() -> None:
@@ -122,16 +125,11 @@ def test_nothing_unpickles() -> None:
         assert all(one.endswith("weights_only=True)") for one in loads), path
 
 
-def test_files_are_short_enough_to_read() -> None:
-    assert {name_of(path) for path in OURS if len(path.read_text(encoding="utf-8").splitlines()) > 400} == set()
-    pages = (ROOT / "pages").glob("*.py")
-    assert {name_of(path) for path in pages if len(path.read_text(encoding="utf-8").splitlines()) > 60} == set()
-
-
 def test_public_names() -> None:
     """`__all__` is sorted and complete: what `transformer/__init__.py` imports, and nothing that is not there.
-    `starting` is imported for what it does."""
-    imported = {name.split(".")[-1] for name in imports(ROOT / "transformer" / "__init__.py")} - {"starting"}
+    `startup` is imported for what it does."""
+    ours = {name for name in imports(ROOT / "transformer" / "__init__.py") if name.startswith("transformer.")}
+    imported = {name.split(".")[-1] for name in ours} - {"startup"}
     assert set(transformer.__all__) == imported
     assert len(transformer.__all__) == len(set(transformer.__all__))
     assert all(hasattr(transformer, name) for name in transformer.__all__)

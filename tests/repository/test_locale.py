@@ -13,7 +13,7 @@ def test_the_template_has_every_text_of_the_app() -> None:
 
 
 def test_texts_are_found_wherever_they_stand() -> None:
-    code = """f"<p>{escape(_('first'))}</p>"; _("sec" "ond"); f(_("third")); gettext("no"); '_("no")'"""
+    code = """f"<p>{escape(_('first'))}</p>"; _("sec" "ond"); f(N_("third")); gettext("no"); '_("no")'"""
     assert texts(code) == ["first", "second", "third"]
-    with pytest.raises(ValueError, match="^line 1: `_` is given word; give it a text as it stands$"):
+    with pytest.raises(ValueError, match=r"^line 1: _\(word\) needs a text as it stands$"):
         texts("_(word)")

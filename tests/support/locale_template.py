@@ -1,4 +1,5 @@
-"""`make texts`: write locale/headscope.pot, every text of the app that goes through `_`, for translators."""
+"""`make texts`: write locale/headscope.pot, for translators: every text of the app that goes through `_`, and labels of
+figures, which `N_` marks."""
 
 from __future__ import annotations
 
@@ -19,18 +20,18 @@ HEADER = """\
 
 
 def texts(code: str) -> list[str]:
-    """The texts that go through `_`, in order. Babel's own reader sees those inside of f-strings from Python 3.12 on
-    only, where they are tokens of their own."""
+    """The texts that go through `_` or `N_`, in order. Babel's own reader sees those inside f-strings from Python 3.12
+    on only, where they are separate tokens."""
     calls = [
         node
         for node in ast.walk(ast.parse(code))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "_"
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("_", "N_")
     ]
     found = []
     for call in sorted(calls, key=lambda node: (node.lineno, node.col_offset)):
         (text,) = call.args
         if not isinstance(text, ast.Constant) or not isinstance(text.value, str):
-            raise ValueError(f"line {call.lineno}: `_` is given {ast.unparse(text)}; give it a text as it stands")
+            raise ValueError(f"line {call.lineno}: {ast.unparse(call)} needs a text as it stands")
         found.append(text.value)
     return found
 
@@ -38,11 +39,11 @@ def texts(code: str) -> list[str]:
 def template() -> bytes:
     """The template as it should be; without dates, so that it changes only when a text does."""
     catalog = Catalog(project="Headscope", version="0.1.0", header_comment=HEADER, fuzzy=True)
-    for path in (ROOT / "app.py", *sorted((ROOT / "pages").rglob("*.py"))):
+    for path in (ROOT / "app.py", *sorted([*ROOT.glob("pages/**/*.py"), *ROOT.glob("transformer/figures/*.py")])):
         for message in texts(path.read_text(encoding="utf-8")):
             catalog.add(message)
     written = io.BytesIO()
-    write_po(written, catalog, width=119, no_location=True)
+    write_po(written, catalog, width=119, no_location=True, sort_output=True)
     dated = (
         "POT-Creation-Date",
         "PO-Revision-Date",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import struct
 from dataclasses import replace
 from typing import Any
@@ -15,7 +14,7 @@ import torch
 
 from tests.analysis.test_anatomy import LAYERS, SWITCHES
 from tests.support.build import D_HEAD, HEADS, tiny_config, tiny_model, tiny_pretrained, tiny_tokenizer
-from tests.view.test_pack import array, unpack
+from tests.support.payloads import array, unpack
 from transformer.analysis.anatomy import matrices, places, predictions, steps
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import Interventions
@@ -24,9 +23,9 @@ from transformer.tracing.trace import Trace
 from transformer.view import anatomy_pack
 from transformer.view.anatomy_pack import open_pack, place_pack, trace_pack, weights_pack
 from transformer.view.anatomy_state import (
+    INNER_STEPS,
     MATRICES,
     PLACES,
-    ZOOMS,
     Stand,
     fitting_zoom,
     size_of,
@@ -34,7 +33,6 @@ from transformer.view.anatomy_state import (
     steps_of,
     zooms_of,
 )
-from transformer.view.bundle import FOLDER
 from transformer.view.pack import Writer
 
 ORDER = places(LAYERS)
@@ -299,31 +297,21 @@ def test_packs_are_json_for_a_browser(model: Pretrained, before: Trace, after: T
 # -- where one stands -------------------------------------------------------------------------------------------------
 
 
-def names_in(script: str, constant: str) -> list[str]:
-    """The strings of an array in the browser's script."""
-    found = re.search(rf"const {constant} = \[(.*?)\]", script, re.DOTALL)
-    assert found, constant
-    return re.findall(r'"([\w.]+)"', found[1])
-
-
-def test_names_are_those_of_the_browser() -> None:
-    script = (FOLDER / "anatomy_walk.js").read_text(encoding="utf-8")
-    assert names_in(script, "ANATOMY_ZOOMS") == list(ZOOMS) and names_in(script, "ANATOMY_PLACES") == list(PLACES)
-    inner = ["project", "split", *names_in(script, "ATTENTION_STEPS")]
-    network = names_in(script, "FF_STEPS")
-    post, pre, none, bare = (
-        tiny_config(norm=norm, residual=residual)
-        for norm, residual in (("post", True), ("pre", True), ("none", True), ("none", False))
-    )
-    assert list(steps_of("decoder.cross", post)) == ["x", *inner, "add", "norm"]
-    assert list(steps_of("encoder.self", pre)) == ["x", "norm", *inner, "add"]
-    assert list(steps_of("encoder.self", none)) == ["x", *inner, "add"]
-    assert list(steps_of("encoder.ff", post)) == ["x", *network, "add", "norm"]
-    assert list(steps_of("decoder.ff", bare)) == ["x", *network]
-    assert list(steps_of("decoder.ff", replace(pre, residual=False))) == ["x", "norm", *network]
-    assert list(steps_of("decoder.ff", replace(post, residual=False))) == ["x", *network, "norm"]
-    assert list(steps_of("source", pre)) == names_in(script, "ANATOMY_EMBEDDING_STEPS")
-    assert list(steps_of("output", pre)) == names_in(script, "ANATOMY_OUTPUT_STEPS")
+def test_steps_of_models_with_and_without_layernorm_and_residual() -> None:
+    network = ("inner", "activation", "outer")
+    attention = INNER_STEPS["decoder.cross"]
+    for place, norm, residual, expected in (
+        ("decoder.cross", "post", True, ("x", *attention, "add", "norm")),
+        ("encoder.self", "pre", True, ("x", "norm", *attention, "add")),
+        ("encoder.self", "none", True, ("x", *attention, "add")),
+        ("encoder.ff", "post", True, ("x", *network, "add", "norm")),
+        ("decoder.ff", "none", False, ("x", *network)),
+        ("decoder.ff", "pre", False, ("x", "norm", *network)),
+        ("decoder.ff", "post", False, ("x", *network, "norm")),
+        ("source", "pre", True, ("row", "times", "plus")),
+        ("output", "pre", True, ("hidden", "logits", "probabilities", "choose", "back")),
+    ):
+        assert steps_of(place, tiny_config(norm=norm, residual=residual)) == expected
 
 
 MADE = {

@@ -8,21 +8,22 @@ import json
 import math
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.browser.training_runs import MadeUp, Sizes, a_run
-from tests.view.test_pack import array, unpack
+from tests.support.payloads import array, unpack
 from transformer.live_training.experiment import Experiment
 from transformer.view import learning_ask, learning_pack
-from transformer.view.bundle import FOLDER
 from transformer.view.learning_ask import COMMANDS, LARGEST_FILE, Asked, FileError, read_ask, read_file
 from transformer.view.learning_pack import learning_pack as pack
 
 SMALL = Sizes(layers=2, heads=3, tokens=4, steps=60)
 IDS = ("a", "b")
+TRAINING = Path(__file__).parents[2] / "frontend" / "src" / "training"
 
 
 def held(data: bytes) -> dict[str, tuple[int, list[dict[str, Any]], list[bytes]]]:
@@ -223,39 +224,7 @@ def test_a_file_is_bounded_before_it_is_decoded(monkeypatch: pytest.MonkeyPatch)
         read_file({"name": "x", "data": largest + "AAAA"})
 
 
-def test_both_sides_know_the_same_limit() -> None:
-    assert f"const LEARN_LARGEST_FILE = {LARGEST_FILE};" in (FOLDER / "training_file.js").read_text(encoding="utf-8")
-
-
 def test_every_command_is_offered_by_the_picture() -> None:
-    code = (FOLDER / "training_status.js").read_text(encoding="utf-8").split("learnCommands")[1].split("}")[0]
+    code = (TRAINING / "status.js").read_text(encoding="utf-8").split("function commandsFor")[1].split("}")[0]
     led = "open"  # by a link of the page, not by a command
     assert set(re.findall(r'"(\w+)"', code)) - {"training", "paused", "waiting", "starting", led} == set(COMMANDS)
-
-
-# -- texts ---------------------------------------------------------------------------------------------------------
-
-TEXTS = (FOLDER / "training_texts.js").read_text(encoding="utf-8")
-MODULES = [
-    path.read_text(encoding="utf-8")
-    for path in FOLDER.glob("training*.js")
-    if path.name not in ("training_texts.js", "training_file.js")
-]
-FILE = (FOLDER / "training_file.js").read_text(encoding="utf-8")
-
-
-def test_every_text_is_used_and_none_is_missing() -> None:
-    keys = re.findall(r'^  "?([\w ]+)"?:', TEXTS, re.MULTILINE)
-    assert len(keys) == len(set(keys))
-    code = "\n".join([*MODULES, FILE])
-    strings = set(re.findall(r'"([\w ]*)"', code))
-    begun = {one for one in strings if one.endswith("_")}
-    unused = [key for key in keys if key not in strings and not key.startswith(tuple(begun))]
-    named = {f"{name}_{part}" for name in ("loss", "exact", "forced") for part in ("unit", "title")}
-    assert set(unused) == named  # t(name + "_unit")
-    asked = set(re.findall(r'\bt\("(\w+)"', code)) | set(re.findall(r'\bsay\("(\w+)"', code))
-    assert asked - set(keys) == {one for one in asked if one.endswith("_")}
-
-
-def test_texts_end_where_lines_do() -> None:
-    assert "`" not in TEXTS and "innerHTML" not in "".join(MODULES)

@@ -4,40 +4,22 @@ from __future__ import annotations
 
 import base64
 import html
-import json
 import re
-import struct
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
 from tests.support.build import tiny_pretrained
+from tests.support.payloads import array, unpack
 from transformer.analysis.attention import summarise
 from transformer.interventions.sets import Interventions
 from transformer.tracing.trace import KINDS, Trace
-from transformer.view import bundle
 from transformer.view.pack import feed_pack, full_pack
 from transformer.view.page import html_page, notebook_cell
 from transformer.view.state import CHOICES, View, fit_cell, view_from_browser, view_from_params
 
 LAYERS = {"encoder_self": 3, "decoder_self": 2, "cross": 2}
-
-
-def unpack(data: bytes) -> tuple[dict[str, Any], dict[int, np.ndarray]]:
-    """Header, and a reader of references: the format written down once more, independently."""
-    assert data[:4] == b"HSP1"
-    (length,) = struct.unpack("<I", data[4:8])
-    header = json.loads(data[8 : 8 + length])
-    assert (8 + length) % 8 == 0
-    return header, data[8 + length :]  # type: ignore[return-value]
-
-
-def array(reference: dict[str, Any], data: Any) -> np.ndarray:
-    assert reference["offset"] % 8 == 0
-    count = int(np.prod(reference["shape"]))
-    return np.frombuffer(data, reference["dtype"], count, reference["offset"]).reshape(reference["shape"])
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +28,7 @@ def trace() -> Trace:
 
 
 def test_a_link_says_everything_and_is_read_back() -> None:
-    view = View("all", None, 2, "max", "fed", "words", "renormalised", "head", 0.25, "lines", (3, 4), True)
+    view = View("all", None, 2, "fed", "words", "renormalised", "head", "max", 0.25, "lines", (3, 4), True)
     params = view.to_params()
     assert params["head"] == "3" and params["cell"] == "4,5" and params["layer"] == "all"
     assert view_from_params(params, LAYERS, 3) == (view, [])
@@ -121,7 +103,7 @@ def test_a_lonely_page_carries_every_number(trace: Trace) -> None:
 @pytest.mark.parametrize("layer", [None, 1])
 @pytest.mark.parametrize("head", [None, 2])
 def test_the_feed_brings_what_is_chosen(trace: Trace, layer: int | None, head: int | None) -> None:
-    header, data = unpack(feed_pack(trace, View("all", layer, head, "max")))
+    header, data = unpack(feed_pack(trace, View("all", layer, head, summary="max")))
     assert [entry["kind"] for entry in header["exact"]] == list(KINDS)
     for entry in header["exact"]:
         expected = summarise(trace.attention(entry["kind"]).weights, layer, head, "max")
@@ -137,194 +119,12 @@ def test_trace_id_changes_with_every_weight(trace: Trace) -> None:
     assert same.id == trace.id != edited.id
 
 
-MODULES = {path.name: path.read_text(encoding="utf-8") for path in sorted(bundle.FOLDER.glob("*.js"))}
-# Streamlit's components, and the page that stands alone.
-ENTRIES = [name for name, text in MODULES.items() if re.search("^export default ", text, re.MULTILINE)] + ["page.js"]
-DECLARED = re.compile(r"^(export )?(?:default )?(?:async )?(?:function\*?|const|let|class) +(\w+)", re.MULTILINE)
-IMPORTED = re.compile(r'^import \{([^}]*)\} from "\./([\w-]+\.js)";$', re.MULTILINE)
-
-
-def test_every_script_that_a_page_asks_for_is_looked_at() -> None:
-    """The lists of entries above and below are made of the files; here of what Python asks for."""
-    root = bundle.FOLDER.parent.parent
-    files = [*(root / "pages").rglob("*.py"), *(root / "transformer" / "view").glob("*.py")]
-    asked = {name for path in files for name in re.findall(r'\bscript\("([\w.]+)"', path.read_text(encoding="utf-8"))}
-    assert {"anatomy.js", "component.js", "page.js"} <= asked <= set(ENTRIES)
-
-
-@pytest.mark.parametrize("entry", ENTRIES)
-def test_bundles_are_one_module_without_imports(entry: str) -> None:
-    code = bundle.script(entry)
-    assert not re.search(r"^\s*import\b", code, re.MULTILINE)
-    assert len(re.findall(r"^export ", code, re.MULTILINE)) == (0 if entry == "page.js" else 1)
-    assert not re.search(r"^([ \t]|//)", code, re.MULTILINE)
-    assert "innerHTML" not in code and "eval(" not in code
-    assert not re.findall(r"https?://(?!www\.w3\.org/)", code)
-
-
-def test_no_text_of_several_lines_loses_its_indentation() -> None:
-    for name, text in MODULES.items():
-        assert not [line for line in text.splitlines() if line.count("`") % 2], name
-
-
-def test_names_are_unique_over_all_modules() -> None:
-    names = [name for text in MODULES.values() for _, name in DECLARED.findall(text)]
-    assert len(names) == len(set(names)), sorted(name for name in names if names.count(name) > 1)
-
-
-TOKEN = re.compile(
-    r"""(?P<skip>\s+|//[^\n]*|/\*.*?\*/)
-    |(?P<string>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')
-    |(?P<name>[A-Za-z_$#][\w$]*)
-    |(?P<number>\.?\d[\w.]*)
-    |(?P<regex>/(?![*/])(?:[^/\\\n[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/[a-z]*)
-    |(?P<sign>=>|\.\.\.|\?\.|.)""",
-    re.VERBOSE | re.DOTALL,
-)
-OPENS, CLOSES = "([{", ")]}"
-# What may stand before `(...) {`; any other name there is a method's. Behind a condition nothing is bound.
-CONDITIONS = {"if", "for", "while", "switch"}
-STATEMENTS = CONDITIONS | {"catch", "function"}
-
-
-def tokens_of(code: str, at: int = 0, inside: bool = False) -> tuple[list[str], int]:
-    """Names and signs of JavaScript without comments, strings and expressions; what stands in `${}` is code.
-
-    inside: up to the brace that closes a template's expression. Returns the tokens and the index behind the last.
-    """
-    found: list[str] = []
-    depth = 0
-    while at < len(code):
-        if code[at] == "`":
-            at += 1
-            found.append('""')
-            while code[at] != "`":
-                if code.startswith("${", at):
-                    inner, at = tokens_of(code, at + 2, True)
-                    found += ["(", *inner, ")"]
-                else:
-                    at += 2 if code[at] == "\\" else 1
-            at += 1
-            continue
-        match = TOKEN.match(code, at)
-        assert match
-        kind, text = match.lastgroup, match[0]
-        last = found[-1] if found else ";"
-        if kind == "regex" and (re.match(r"[\w$)\]\"]", last[-1]) and last not in {"return", "of", "case"}):
-            kind, text = "sign", "/"  # a division
-        at += len(text)
-        if inside and text == "}" and not depth:
-            return found, at
-        depth += (text == "{") - (text == "}")
-        if kind != "skip":
-            found.append('""' if kind in {"string", "regex"} else text)
-    return found, at
-
-
-def partners(tokens: list[str]) -> dict[int, int]:
-    """Index of every bracket's other bracket."""
-    found, opened = {}, []
-    for i, token in enumerate(tokens):
-        if token in OPENS:
-            opened.append(i)
-        elif token in CLOSES:
-            found[i] = opened.pop()
-            found[found[i]] = i
-    assert not opened
-    return found
-
-
-def bound(tokens: list[str]) -> set[str]:
-    """Names that a pattern or a list of parameters binds: no keys before a colon, no default values."""
-    pairs, names, i = partners(tokens), set(), 0
-    while i < len(tokens):
-        if tokens[i] == "=":  # a default value, up to the comma
-            while i < len(tokens) and tokens[i] != "," and tokens[i] not in CLOSES:
-                i = pairs[i] + 1 if tokens[i] in OPENS else i + 1
-            continue
-        if re.fullmatch(r"[A-Za-z_$][\w$]*", tokens[i]) and tokens[i + 1 : i + 2] != [":"]:
-            names.add(tokens[i])
-        i += 1
-    return names
-
-
-def names_in(code: str) -> tuple[set[str], set[str]]:
-    """The names that a module reads from around it, and those that it binds somewhere inside."""
-    tokens, _ = tokens_of(code)
-    pairs = partners(tokens)
-    used, local = set(), set()
-    for i, token in enumerate(tokens):
-        before, after = tokens[i - 1] if i else ";", tokens[i + 1] if i + 1 < len(tokens) else ";"
-        if token == "=>":
-            start = pairs[i - 1] if before == ")" else i - 1
-            local |= bound(tokens[start + 1 : i - 1] if before == ")" else [before])
-        elif token in {"const", "let", "var"}:
-            end = pairs[i + 1] if after in OPENS else i + 1
-            local |= bound(tokens[i + 1 : end + 1])
-        elif token == "(" and tokens[pairs[i] + 1 : pairs[i] + 2] == ["{"] and before not in CONDITIONS:
-            local |= bound(tokens[i + 1 : pairs[i]])
-        if not re.fullmatch(r"[A-Za-z_$][\w$]*", token) or before in {".", "?."}:
-            continue
-        key = after == ":" and before in {"{", ","}
-        method = after == "(" and token not in STATEMENTS and tokens[pairs[i + 1] + 1 : pairs[i + 1] + 2] == ["{"]
-        if before in {"function", "class"}:
-            local.add(token)
-        elif not key and not method:
-            used.add(token)
-    return used, local
-
-
-def missing_imports(modules: dict[str, str]) -> list[str]:
-    home = {name: module for module, text in modules.items() for _, name in DECLARED.findall(text)}
-    given = {(module, name) for module, text in modules.items() for export, name in DECLARED.findall(text) if export}
-    wrong = []
-    for module, text in modules.items():
-        own = {name for _, name in DECLARED.findall(text)}
-        imports = {(of, name.strip()) for names, of in IMPORTED.findall(text) for name in names.split(",")}
-        wrong += [f"{of} does not export {name} to {module}" for of, name in sorted(imports - given) if name]
-        used, local = names_in(IMPORTED.sub("", text))
-        for name in sorted((used & set(home)) - own - local - {name for _, name in imports}):
-            wrong.append(f"{module} uses {name} of {home[name]}")
-    return wrong
-
-
-def test_what_a_module_uses_of_others_it_imports() -> None:
-    """Joined into one script a forgotten import works, and nobody notices it."""
-    assert missing_imports(MODULES) == []
-
-
-@pytest.mark.parametrize(
-    ("code", "wrong"),
-    [
-        ("const a = (x) => x * FAR_ONE;", True),
-        ("const a = `${`${FAR_ONE}`} units`;", True),
-        ("const a = { b: 1, FAR_ONE };", True),
-        ("const a = (x = FAR_ONE, { y = 2 }) => x / y / 3;", True),
-        ("const a = (x) => (x ? FAR_ONE : /FAR/.test(x));", True),
-        ("class A {\n  b(c) {\n    return c[FAR_ONE];\n  }\n}", True),
-        ('import { FAR_ONE } from "./far.js";\nconst a = FAR_ONE;', False),
-        ('import { FAR_TWO } from "./far.js";\nconst a = FAR_TWO;', True),
-        (
-            '// FAR_ONE\nconst a = "FAR_ONE" + \'FAR_ONE\' + `FAR_ONE \\` {` + /[/`]FAR_ONE"/u.source; /* FAR_ONE */',
-            False,
-        ),
-        ("const a = { FAR_ONE: 2 }.FAR_ONE + 6 / 2 + a?.FAR_ONE;", False),
-        ("class A {\n  FAR_ONE(b) {\n    return b;\n  }\n}", False),
-        ("function a(b, { c: FAR_ONE = 3 }) {\n  return FAR_ONE;\n}", False),
-        ("const a = ([b, FAR_ONE]) => FAR_ONE + b;", False),
-    ],
-)
-def test_a_forgotten_import_is_found(code: str, wrong: bool) -> None:
-    far = "export const FAR_ONE = 1;\nconst FAR_TWO = 2;"
-    assert bool(missing_imports({"far.js": far, "near.js": code})) == wrong
-
-
 def test_the_page_stands_alone_and_text_stays_text() -> None:
     text = "</title><script>alert(1)</script>\"'&"
     trace = tiny_pretrained().trace(text, text)
     page = html_page(trace, View(kind="all"))
     assert "<script>alert" not in page and html.escape(text) in page
-    assert not re.findall(r'(?:src|href)="', page) and not re.findall(r"https?://(?!www\.w3\.org/)", page)
+    assert not re.findall(r'\s(?:src|href)="', page) and not re.findall(r"https?://(?!www\.w3\.org/)", page)
     pack = base64.b64decode(re.findall(r'id="pack">([A-Za-z0-9+/=]+)</script>', page)[0])
     header, _ = unpack(pack)
     assert header["state"]["kind"] == "all" and header["id"] == trace.id

@@ -13,26 +13,26 @@ from typing import Any
 import plotly.graph_objects as go
 
 from transformer.figures.positions import across, note, say
-from transformer.figures.style import BLUE, GREY, INK, PAPER, PURPLE, dressed, plain
+from transformer.figures.style import BLUE, GREY, INK, N_, PAPER, PURPLE, Labels, dressed, plain
 
 LABELS = {
-    "tokens": "tokens n",
-    "orders": "Operations by Table 1",
-    "orders_equation": (
+    "tokens": N_("tokens n"),
+    "orders": N_("Operations by Table 1"),
+    "orders_equation": N_(
         "<i>n</i>²<i>d</i>, <i>nd</i>², <i>knd</i>², <i>knd</i> + <i>nd</i>², <i>rnd</i> with <i>d</i> = {d}, "
         "<i>k</i> = {kernel}, <i>r</i> = {window}"
     ),
-    "operations": "operations",
-    "counted": "Multiply-adds as built here",
-    "counted_equation": "every matrix product of one layer, projections and gates included",
-    "multiply_adds": "multiply-adds",
+    "operations": N_("operations"),
+    "counted": N_("Multiply-adds as built here"),
+    "counted_equation": N_("every matrix product of one layer, projections and gates included"),
+    "multiply_adds": N_("multiply-adds"),
     "here": "n = {n}",
     "width": "n = d = {d}",
-    "timed": "Measured: one pass of one layer",
-    "timed_equation": "median, band from the fastest pass to the upper quartile; <i>d</i> = {d}, batch 1",
-    "milliseconds": "milliseconds",
-    "fastest": "{name}, fastest pass",
-    "upper": "{name}, upper quartile",
+    "timed": N_("Measured: one pass of one layer"),
+    "timed_equation": N_("median, band from the fastest pass to the upper quartile; <i>d</i> = {d}, batch 1"),
+    "milliseconds": N_("milliseconds"),
+    "fastest": N_("{name}, fastest pass"),
+    "upper": N_("{name}, upper quartile"),
 }  # fmt: skip
 # Blue is the encoder's side, to which self-attention over the source belongs; the others belong to neither side.
 STROKES: dict[str, tuple[str, dict[str, str], str]] = {
@@ -55,7 +55,7 @@ def _log_axis(title: str, **more: Any) -> dict[str, Any]:
     return {"title": title, "type": "log", "dtick": 1, "tickformat": "~s", **more}
 
 
-def _marks(values: Mapping[str, int], lengths: Sequence[int], theme: str, texts: Mapping[str, str]) -> dict[str, Any]:
+def _marks(values: Mapping[str, int], lengths: Sequence[int], theme: str, texts: Labels) -> dict[str, Any]:
     """Lines at this n, named above, and at n = d, named below; those outside the figure are left out."""
     lines, notes = [], []
     for name, text, dash, colour, ends in (
@@ -75,9 +75,15 @@ def _marks(values: Mapping[str, int], lengths: Sequence[int], theme: str, texts:
 
 
 def counts(
-    lengths: Sequence[int], found: Mapping[str, Sequence[int]], names: Mapping[str, str], values: Mapping[str, int],
-    exact: bool, theme: str = "light", texts: Mapping[str, str] = LABELS,
-) -> go.Figure:  # fmt: skip
+    lengths: Sequence[int],
+    found: Mapping[str, Sequence[int]],
+    names: Mapping[str, str],
+    values: Mapping[str, int],
+    exact: bool,
+    *,
+    theme: str = "light",
+    texts: Labels = LABELS,
+) -> go.Figure:
     """Operations against n, kind -> one for every length, both axes logarithmic.
 
     values: n, d, kernel and window; exact: as built here, else by Table 1. Shapes: lines at n and at n = d.
@@ -101,9 +107,14 @@ def counts(
 
 
 def timings(
-    found: Mapping[str, Sequence[tuple[int, float, float, float]]], lengths: Sequence[int], names: Mapping[str, str],
-    values: Mapping[str, int], theme: str = "light", texts: Mapping[str, str] = LABELS,
-) -> go.Figure:  # fmt: skip
+    found: Mapping[str, Sequence[tuple[int, float, float, float]]],
+    lengths: Sequence[int],
+    names: Mapping[str, str],
+    values: Mapping[str, int],
+    *,
+    theme: str = "light",
+    texts: Labels = LABELS,
+) -> go.Figure:
     """Seconds of one pass against n, kind -> (n, median, fastest, upper quartile) of what was measured so far.
 
     lengths: all that will be; values: n and d. Traces: of each kind the fastest passes,

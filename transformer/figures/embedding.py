@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import plotly.graph_objects as go
@@ -12,9 +12,11 @@ from transformer.figures.style import (
     GREY,
     INK,
     LONGEST_LABEL,
+    N_,
     ORANGE,
     PURPLE,
     SIZE,
+    Labels,
     dressed,
     label_axis,
     plain,
@@ -27,24 +29,24 @@ SIDE = {"source": BLUE, "target": ORANGE, "encoder": BLUE, "decoder": ORANGE}
 HIDDEN = "rgba(1,1,1,0)"  # of a label that has no room: it stays in the figure's numbers
 _CENTRED = "(<i>x</i> − <i>x̄</i>)"
 LABELS = {
-    "token": "token",
-    "length": "length ‖·‖",
-    "row": "embedding E(<i>t</i>), factor off",
+    "token": N_("token"),
+    "length": N_("length ‖·‖"),
+    "row": N_("embedding E(<i>t</i>), factor off"),
     "scaled": "√<i>d</i><sub>model</sub> · E(<i>t</i>)",
-    "positions": "position encoding PE(<i>p</i>)",
-    "norms": "What is added at the input: {side}",
-    "source": "source",
-    "target": "target",
+    "positions": N_("position encoding PE(<i>p</i>)"),
+    "norms": N_("What is added at the input: {side}"),
+    "source": N_("source"),
+    "target": N_("target"),
     "norms_equation": "<i>x</i><sub>p</sub> = √<i>d</i><sub>model</sub> · E(<i>t</i>) + PE(<i>p</i>)",
-    "cosine": "cosine",
-    "neighbours": "Nearest to {token}",
+    "cosine": N_("cosine"),
+    "neighbours": N_("Nearest to {token}"),
     "neighbours_equation": "cos(<i>t</i>, <i>u</i>) = E(<i>t</i>)·E(<i>u</i>) / (‖E(<i>t</i>)‖ ‖E(<i>u</i>)‖)",
-    "map": "The tokens in two dimensions",
+    "map": N_("The tokens in two dimensions"),
     "map_equation": f"(<i>v</i><sub>1</sub>·{_CENTRED}, <i>v</i><sub>2</sub>·{_CENTRED}) / <i>s</i>",
-    "first": "along v₁",
-    "second": "along v₂",
-    "place": "where",
-    "trail": "from the place before",
+    "first": N_("along v₁"),
+    "second": N_("along v₂"),
+    "place": N_("where"),
+    "trail": N_("from the place before"),
 }  # fmt: skip
 
 
@@ -65,9 +67,10 @@ def norm_figure(
     scaled: np.ndarray,
     positions: np.ndarray,
     side: str,
-    theme: str = "light",
-    texts: Mapping[str, str] = LABELS,
     most: float | None = None,
+    *,
+    theme: str = "light",
+    texts: Labels = LABELS,
 ) -> go.Figure:
     """Length of every token's embedding, without the factor sqrt(d_model) and with it, and of its position encoding.
 
@@ -103,8 +106,9 @@ def neighbour_bars(
     token: str,
     labels: Sequence[str],
     cosines: np.ndarray | Sequence[float],
+    *,
     theme: str = "light",
-    texts: Mapping[str, str] = LABELS,
+    texts: Labels = LABELS,
 ) -> go.Figure:
     """Cosines of a token's nearest neighbours, nearest on top. labels: the neighbours; cosines: of each."""
     values = np.asarray(cosines, np.float32)
@@ -178,9 +182,10 @@ def token_map(
     points: np.ndarray,
     places: Sequence[str],
     stack: str,
-    theme: str = "light",
-    texts: Mapping[str, str] = LABELS,
     grow: float = 1.0,
+    *,
+    theme: str = "light",
+    texts: Labels = LABELS,
 ) -> go.Figure:
     """The tokens in a plane, a frame for every place with the way from the place before it, and a slider over them.
 

@@ -8,7 +8,21 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from transformer.figures.style import BLUE, GREY, INK, LINE, ORANGE, dressed, label_axis, ramp, short, slider, titled
+from transformer.figures.style import (
+    BLUE,
+    GREY,
+    INK,
+    LINE,
+    N_,
+    ORANGE,
+    Labels,
+    dressed,
+    label_axis,
+    ramp,
+    short,
+    slider,
+    titled,
+)
 
 COLOURS = {"encoder": BLUE, "decoder": ORANGE}
 ROW, BARS, GAP, ROOM = 25, 130, 94, 900  # pixels: a token's row, the bars above, what is between, and all rows at most
@@ -17,44 +31,46 @@ GAPS = 0.35  # between bars, of a layer's width
 NUMBERED = 26  # bars up to which each says its number
 
 LABELS = {
-    "equation": "{formula}, equation 2",
-    "equation_gelu": "{formula}, equation 2 with GELU for max(0, ·)",
-    "equation_swish": "{formula}, equation 2 with swish for max(0, ·)",
-    "active": "Active neurons per layer and token",
-    "active_equation": "{equation}; active: activation &gt; threshold; numbers: %",
-    "active_axis": "mean, %",
-    "active_hover": "token %{customdata}<br>layer %{x}<br>active %{z:.2f} %",
-    "mean_hover": "layer %{x}<br>active %{y:.2f} %, mean over tokens",
-    "threshold": "Threshold",
-    "published": "{share} in T5-Base (another model, other data)",
-    "encoder": "encoder",
-    "decoder": "decoder",
-    "layers": "{stack} layer",
-    "fed": "rows: target, fed",
-    "read": "rows: source",
-    "place": "{stack} layer {layer}",
-    "place_token": "{stack} layer {layer}, token {token}",
-    "histogram": "Before and after the non-linearity: {place}",
-    "before": "before: z",
-    "after": "after: a",
-    "before_equation": "<i>z</i> = <i>x</i>W<sub>1</sub> + b<sub>1</sub>, <i>a</i> = {function}; {equation}",
-    "count": "counts on log axes",
-    "value": "z, a",
-    "bin_hover": "from %{customdata[0]:.3f} to %{customdata[1]:.3f}<br>%{y:,} numbers",
-    "spread": "On how many tokens a neuron is active: {place}",
-    "spread_equation": "active: activation &gt; {threshold}; {equation}",
-    "spread_axis": "tokens of the sentence, {count} in all",
-    "neurons": "neurons",
-    "neurons_log": "neurons, log",
-    "spread_hover": "active on %{x} tokens<br>%{y:,} neurons",
-    "curves": "The non-linearity and its derivative",
-    "curves_equation": "ReLU(<i>z</i>) = max(0, <i>z</i>), GELU(<i>z</i>) = <i>z</i>Φ(<i>z</i>), swish(<i>z</i>) = "
-    "<i>z</i>σ(<i>z</i>); {equation}",
-    "this": "{name}, this model",
-    "derivative": "derivative",
-    "pre_activation": "pre-activation z",
-    "curve_hover": "z %{x:.2f}<br>%{y:.3f}",
-    "own": "{drawn} of {total} pre-activations",
+    "equation": N_("{formula}, equation 2"),
+    "equation_gelu": N_("{formula}, equation 2 with GELU for max(0, ·)"),
+    "equation_swish": N_("{formula}, equation 2 with swish for max(0, ·)"),
+    "active": N_("Active neurons per layer and token"),
+    "active_equation": N_("{equation}; active: activation &gt; threshold; numbers: %"),
+    "active_axis": N_("mean, %"),
+    "active_hover": N_("token %{customdata}<br>layer %{x}<br>active %{z:.2f} %"),
+    "mean_hover": N_("layer %{x}<br>active %{y:.2f} %, mean over tokens"),
+    "threshold": N_("Threshold"),
+    "published": N_("{share} in T5-Base (another model, other data)"),
+    "encoder": N_("encoder"),
+    "decoder": N_("decoder"),
+    "layers": N_("{stack} layer"),
+    "fed": N_("rows: target, fed"),
+    "read": N_("rows: source"),
+    "place": N_("{stack} layer {layer}"),
+    "place_token": N_("{stack} layer {layer}, token {token}"),
+    "histogram": N_("Before and after the non-linearity: {place}"),
+    "before": N_("before: z"),
+    "after": N_("after: a"),
+    "before_equation": N_("<i>z</i> = <i>x</i>W<sub>1</sub> + b<sub>1</sub>, <i>a</i> = {function}; {equation}"),
+    "count": N_("counts on log axes"),
+    "value": N_("z, a"),
+    "bin_hover": N_("from %{customdata[0]:.3f} to %{customdata[1]:.3f}<br>%{y:,} numbers"),
+    "spread": N_("On how many tokens a neuron is active: {place}"),
+    "spread_equation": N_("active: activation &gt; {threshold}; {equation}"),
+    "spread_axis": N_("tokens of the sentence, {count} in all"),
+    "neurons": N_("neurons"),
+    "neurons_log": N_("neurons, log"),
+    "spread_hover": N_("active on %{x} tokens<br>%{y:,} neurons"),
+    "curves": N_("The non-linearity and its derivative"),
+    "curves_equation": N_(
+        "ReLU(<i>z</i>) = max(0, <i>z</i>), GELU(<i>z</i>) = <i>z</i>Φ(<i>z</i>), swish(<i>z</i>) = "
+        "<i>z</i>σ(<i>z</i>); {equation}"
+    ),
+    "this": N_("{name}, this model"),
+    "derivative": N_("derivative"),
+    "pre_activation": N_("pre-activation z"),
+    "curve_hover": N_("z %{x:.2f}<br>%{y:.3f}"),
+    "own": N_("{drawn} of {total} pre-activations"),
 }  # fmt: skip
 NAMES = {"relu": "ReLU", "gelu": "GELU", "swish": "swish"}
 
@@ -64,14 +80,14 @@ def function(kind: str, of: str = "<i>z</i>") -> str:
     return f"max(0, {of})" if kind == "relu" else f"{NAMES[kind]}({of})"
 
 
-def equation(kind: str, texts: Mapping[str, str] = LABELS) -> str:
+def equation(kind: str, texts: Labels = LABELS) -> str:
     """Equation 2 in plotly's markup, with the model's own non-linearity."""
     inner = function(kind, "<i>x</i>W<sub>1</sub> + b<sub>1</sub>")
     formula = f"FFN(<i>x</i>) = {inner} W<sub>2</sub> + b<sub>2</sub>"
     return texts["equation" if kind == "relu" else f"equation_{kind}"].format(formula=formula)
 
 
-def place(stack: str, layer: int, token: str | None = None, texts: Mapping[str, str] = LABELS) -> str:
+def place(stack: str, layer: int, token: str | None = None, texts: Labels = LABELS) -> str:
     """A layer in words, "encoder layer 1" the first, and the token if one is meant, its markup harmless."""
     words = texts["place" if token is None else "place_token"]
     return words.format(stack=texts[stack], layer=layer + 1, token="" if token is None else short(token))
@@ -84,8 +100,9 @@ def activity(
     start: int = 0,
     kind: str = "relu",
     published: float | None = None,
-    texts: Mapping[str, str] = LABELS,
+    *,
     theme: str = "light",
+    texts: Labels = LABELS,
 ) -> go.Figure:
     """Bars of the mean share of active neurons per layer, and below each its tokens: a frame for every threshold.
 
@@ -173,8 +190,9 @@ def histogram(
     stack: str,
     layer: int,
     kind: str = "relu",
-    texts: Mapping[str, str] = LABELS,
+    *,
     theme: str = "light",
+    texts: Labels = LABELS,
 ) -> go.Figure:
     """How often each pre-activation and each activation occurs, one above the other, counts on a log axis.
 
@@ -211,8 +229,9 @@ def spread(
     layer: int,
     threshold: float,
     kind: str = "relu",
-    texts: Mapping[str, str] = LABELS,
+    *,
     theme: str = "light",
+    texts: Labels = LABELS,
 ) -> go.Figure:
     """How many neurons are active on exactly n tokens; counts: [token + 1], n = 0 first; layer counts from 0."""
     figure = go.Figure()
@@ -240,8 +259,9 @@ def curves(
     own: np.ndarray,
     total: int,
     stack: str,
-    texts: Mapping[str, str] = LABELS,
+    *,
     theme: str = "light",
+    texts: Labels = LABELS,
 ) -> go.Figure:
     """Functions over their derivatives over a rug of the sentence's own pre-activations.
 

@@ -13,24 +13,24 @@ import plotly.graph_objects as go
 
 from transformer.figures import positions
 from transformer.figures.positions import STROKES, across, note, say, two_tables, whole
-from transformer.figures.style import GREY, INK, PAPER, dressed, plain
+from transformer.figures.style import GREY, INK, N_, PAPER, Labels, dressed, plain
 
 SYMBOLS = ("circle", "square", "diamond", "cross")
 LABELS = {
     **{name: positions.LABELS[name] for name in ("position", "dimension", "value")},
-    "tables": "Sinusoidal beside learned",
-    "tables_equation": "left section 3.5, right Table 3, row E: one learned vector a position",
-    "trained": "trained",
-    "norms": "Norm of every row",
-    "norms_equation": "‖PE(<i>p</i>)‖; of the formula √(<i>d</i><sub>model</sub> / 2)",
-    "norm": "norm",
-    "neighbours": "Neighbouring rows",
+    "tables": N_("Sinusoidal beside learned"),
+    "tables_equation": N_("left section 3.5, right Table 3, row E: one learned vector a position"),
+    "trained": N_("trained"),
+    "norms": N_("Norm of every row"),
+    "norms_equation": N_("‖PE(<i>p</i>)‖; of the formula √(<i>d</i><sub>model</sub> / 2)"),
+    "norm": N_("norm"),
+    "neighbours": N_("Neighbouring rows"),
     "neighbours_equation": "cos(PE(<i>p</i>), PE(<i>p</i> + 1))",
-    "cosine": "cosine",
-    "exact": "Exact answers by length of the input",
-    "exact_equation": "share of inputs whose output is right, letter by letter",
-    "symbols": "symbols of the input",
-    "share": "exact, %",
+    "cosine": N_("cosine"),
+    "exact": N_("Exact answers by length of the input"),
+    "exact_equation": N_("share of inputs whose output is right, letter by letter"),
+    "symbols": N_("symbols of the input"),
+    "share": N_("exact, %"),
 }  # fmt: skip
 
 
@@ -46,9 +46,14 @@ def _trained(trained: tuple[int, int] | None, text: str, theme: str) -> dict[str
 
 
 def tables_beside(
-    first: np.ndarray, second: np.ndarray, names: tuple[str, str], trained: tuple[int, int] | None = None,
-    theme: str = "light", texts: Mapping[str, str] = LABELS,
-) -> go.Figure:  # fmt: skip
+    first: np.ndarray,
+    second: np.ndarray,
+    names: tuple[str, str],
+    trained: tuple[int, int] | None = None,
+    *,
+    theme: str = "light",
+    texts: Labels = LABELS,
+) -> go.Figure:
     """Two tables [position, dimension] on one scale, sinusoidal and learned; below the last trained position a line.
 
     Annotations: the names, then what the line means, on the learned one.
@@ -83,9 +88,12 @@ def _lines(
 
 
 def row_norms(
-    norms: Mapping[str, np.ndarray], trained: tuple[int, int] | None = None, theme: str = "light",
-    texts: Mapping[str, str] = LABELS,
-) -> go.Figure:  # fmt: skip
+    norms: Mapping[str, np.ndarray],
+    trained: tuple[int, int] | None = None,
+    *,
+    theme: str = "light",
+    texts: Labels = LABELS,
+) -> go.Figure:
     """Length of every row of tables, name -> [position]; trained: first and last trained position, shaded."""
     figure = _lines({name: (np.arange(len(one)), one) for name, one in norms.items()}, "%{y:.3f}", theme)
     figure.update_layout(
@@ -97,9 +105,12 @@ def row_norms(
 
 
 def neighbour_cosines(
-    cosines: Mapping[str, np.ndarray], trained: tuple[int, int] | None = None, theme: str = "light",
-    texts: Mapping[str, str] = LABELS,
-) -> go.Figure:  # fmt: skip
+    cosines: Mapping[str, np.ndarray],
+    trained: tuple[int, int] | None = None,
+    *,
+    theme: str = "light",
+    texts: Labels = LABELS,
+) -> go.Figure:
     """Cosine between rows p and p + 1 of tables, name -> [position - 1]; trained: as in `row_norms`, shaded up to the
     last p whose neighbour is trained too."""
     figure = _lines({name: (np.arange(len(one)), one) for name, one in cosines.items()}, "%{y:.3f}", theme)
@@ -113,9 +124,13 @@ def neighbour_cosines(
 
 
 def exact_by_length(
-    lengths: Sequence[int], exact: Mapping[str, Sequence[float | None]], trained: tuple[int, int] | None = None,
-    theme: str = "light", texts: Mapping[str, str] = LABELS,
-) -> go.Figure:  # fmt: skip
+    lengths: Sequence[int],
+    exact: Mapping[str, Sequence[float | None]],
+    trained: tuple[int, int] | None = None,
+    *,
+    theme: str = "light",
+    texts: Labels = LABELS,
+) -> go.Figure:
     """Share of exact answers, 0 to 1, against the length of the input, name of model -> one for every length.
 
     None: not measured, for the model has no such positions; its line has a gap there.

@@ -8,31 +8,37 @@ import numpy as np
 import plotly.graph_objects as go
 
 from transformer.figures.feedforward import COLOURS, function, upright
-from transformer.figures.style import GREY, INK, PAPER, dressed, label_axis, plain, short, titled
+from transformer.figures.style import GREY, INK, N_, PAPER, Labels, dressed, label_axis, plain, short, titled
 
 LABELS = {
-    "encoder": "encoder",
-    "decoder": "decoder",
-    "layers": "{stack} layer",
-    "neuron": "neuron",
-    "strongest": "Strongest neurons at “{token}”",
-    "strongest_axis": "activation, length",
-    "strongest_equation": "bar: <i>a<sub>i</sub></i> = {function}; mark: |<i>a<sub>i</sub></i>| "
-    "‖<i>w<sub>i</sub></i>‖, row <i>w<sub>i</sub></i> of W<sub>2</sub> in equation 2",
-    "strongest_hover": "neuron %{customdata}<br>%{fullData.name} %{y:.3f}",
-    "activation": "activation",
-    "contribution": "length added",
-    "vocabulary": "What the output of neuron {neuron} points to",
-    "vocabulary_axis": "score s",
-    "vocabulary_equation": "<i>s</i> = E<i>w<sub>i</sub></i>, row <i>w<sub>i</sub></i> of W<sub>2</sub> in equation 2",
-    "vocabulary_hover": "%{customdata[0]}<br>s %{customdata[1]}<br>%{customdata[2]} standard deviations from the mean",
-    "piece": "word piece",
-    "silent": "Neurons that never fire, and that always fire",
-    "silent_axis": "neurons of {count}",
-    "silent_equation": "active: <i>a<sub>i</sub></i> &gt; {threshold}, <i>a</i> of equation 2; {tokens}",
-    "silent_hover": "layer %{x}<br>%{y:,} neurons",
-    "never": "never",
-    "always": "always",
+    "encoder": N_("encoder"),
+    "decoder": N_("decoder"),
+    "layers": N_("{stack} layer"),
+    "neuron": N_("neuron"),
+    "strongest": N_("Strongest neurons at “{token}”"),
+    "strongest_axis": N_("activation, length"),
+    "strongest_equation": N_(
+        "bar: <i>a<sub>i</sub></i> = {function}; mark: |<i>a<sub>i</sub></i>| ‖<i>w<sub>i</sub></i>‖, row "
+        "<i>w<sub>i</sub></i> of W<sub>2</sub> in equation 2"
+    ),
+    "strongest_hover": N_("neuron %{customdata}<br>%{fullData.name} %{y:.3f}"),
+    "activation": N_("activation"),
+    "contribution": N_("length added"),
+    "vocabulary": N_("What the output of neuron {neuron} points to"),
+    "vocabulary_axis": N_("score s"),
+    "vocabulary_equation": N_(
+        "<i>s</i> = E<i>w<sub>i</sub></i>, row <i>w<sub>i</sub></i> of W<sub>2</sub> in equation 2"
+    ),
+    "vocabulary_hover": N_(
+        "%{customdata[0]}<br>s %{customdata[1]}<br>%{customdata[2]} standard deviations from the mean"
+    ),
+    "piece": N_("word piece"),
+    "silent": N_("Neurons that never fire, and that always fire"),
+    "silent_axis": N_("neurons of {count}"),
+    "silent_equation": N_("active: <i>a<sub>i</sub></i> &gt; {threshold}, <i>a</i> of equation 2; {tokens}"),
+    "silent_hover": N_("layer %{x}<br>%{y:,} neurons"),
+    "never": N_("never"),
+    "always": N_("always"),
 }  # fmt: skip
 
 
@@ -49,8 +55,9 @@ def strongest(
     token: str,
     chosen: int | None = None,
     kind: str = "relu",
-    texts: Mapping[str, str] = LABELS,
+    *,
     theme: str = "light",
+    texts: Labels = LABELS,
 ) -> go.Figure:
     """The neurons that lead at a token, the first on the left: a bar for the activation, a mark for the length added.
 
@@ -90,8 +97,9 @@ def vocabulary(
     deviations: np.ndarray,
     neuron: int,
     stack: str,
-    texts: Mapping[str, str] = LABELS,
+    *,
     theme: str = "light",
+    texts: Labels = LABELS,
 ) -> go.Figure:
     """Bars of the pieces a neuron promotes most, first, in its stack's colour, and suppresses most, last, in ink.
 
@@ -125,8 +133,9 @@ def silent(
     neurons: int,
     threshold: float,
     tokens: str = "",
-    texts: Mapping[str, str] = LABELS,
+    *,
     theme: str = "light",
+    texts: Labels = LABELS,
 ) -> go.Figure:
     """Per layer, how many neurons never and how many always fire over many sentences; "encoder" and "decoder" ->
     [layer], whole numbers. neurons: d_ff; tokens: over what, in words, for below the title."""

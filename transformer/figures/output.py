@@ -2,43 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import plotly.graph_objects as go
 
 from transformer.figures.embedding import numbered, signed
-from transformer.figures.style import GREY, INK, ORANGE, diverging, dressed, label_axis, ramp, short, titled
+from transformer.figures.style import GREY, INK, N_, ORANGE, Labels, diverging, dressed, label_axis, ramp, short, titled
 
 MOST_RANKS = 20  # steps whose ranks can be read in a cell each
 HIGHEST_RANK = 99  # that is written in a cell
 _OF = "of the final token, from 0 to 1 in full orange"
 _RANKS = "number: rank of the final token (1 = likeliest), up to 99"
 LABELS = {
-    "token": "token",
-    "step": "step",
-    "place": "after",
-    "probability": "probability",
-    "rank": "rank",
-    "lens": "When the final token is found",
-    "lens_equation": f"softmax(<i>x</i> E<sup>⊤</sup>) {_OF}",
-    "lens_equation_pre": f"softmax(LayerNorm(<i>x</i>) E<sup>⊤</sup>) {_OF}",
-    "lens_equation_ranks": f"softmax(<i>x</i> E<sup>⊤</sup>) {_OF}<br>{_RANKS}",
-    "lens_equation_ranks_pre": f"softmax(LayerNorm(<i>x</i>) E<sup>⊤</sup>) {_OF}<br>{_RANKS}",
-    "steps": "How sure every step is",
+    "token": N_("token"),
+    "step": N_("step"),
+    "place": N_("after"),
+    "probability": N_("probability"),
+    "rank": N_("rank"),
+    "lens": N_("When the final token is found"),
+    "lens_equation": N_("softmax(<i>x</i> E<sup>⊤</sup>) of the final token, from 0 to 1 in full orange"),
+    "lens_equation_pre": N_(
+        "softmax(LayerNorm(<i>x</i>) E<sup>⊤</sup>) of the final token, from 0 to 1 in full orange"
+    ),
+    "lens_equation_ranks": N_(
+        "softmax(<i>x</i> E<sup>⊤</sup>) of the final token, from 0 to 1 in full orange<br>number: rank of the final "
+        "token (1 = likeliest), up to 99"
+    ),
+    "lens_equation_ranks_pre": N_(
+        "softmax(LayerNorm(<i>x</i>) E<sup>⊤</sup>) of the final token, from 0 to 1 in full orange<br>number: rank of "
+        "the final token (1 = likeliest), up to 99"
+    ),
+    "steps": N_("How sure every step is"),
     "steps_equation": "<i>p</i>(<i>y</i><sub>t</sub> | <i>y</i><sub>&lt;t</sub>, source)",
-    "shown": "the token shown",
-    "likeliest": "the likeliest, where it is another",
-    "candidates": "Candidates after {token}",
+    "shown": N_("the token of the target"),
+    "likeliest": N_("the likeliest, where it is another"),
+    "candidates": N_("Candidates after {token}"),
     "candidates_equation": "softmax(<i>x</i> E<sup>⊤</sup>)",
-    "rows": "The row of {token}",
-    "rows_equation": (
+    "rows": N_("The row of {token}"),
+    "rows_equation": N_(
         "input: E(<i>t</i>); output: ∂ logit<sub>t</sub> / ∂ <i>x</i>; purple up to {most}, grey down to −{most}"
     ),
-    "entering": "input",
-    "leaving": "output",
-    "dimension": "dimension",
-    "value": "value",
+    "entering": N_("input"),
+    "leaving": N_("output"),
+    "dimension": N_("dimension"),
+    "value": N_("value"),
 }
 
 
@@ -48,8 +56,9 @@ def lens_heatmap(
     places: Sequence[str],
     steps: Sequence[str],
     pre: bool = False,
+    *,
     theme: str = "light",
-    texts: Mapping[str, str] = LABELS,
+    texts: Labels = LABELS,
 ) -> go.Figure:
     """Probability of the finally predicted token at every place, the first on top.
 
@@ -77,8 +86,9 @@ def step_bars(
     labels: Sequence[str],
     probabilities: np.ndarray,
     likeliest: np.ndarray,
+    *,
     theme: str = "light",
-    texts: Mapping[str, str] = LABELS,
+    texts: Labels = LABELS,
 ) -> go.Figure:
     """The probability of the token of every step, and of the likeliest one where that is another.
 
@@ -114,8 +124,9 @@ def candidate_bars(
     labels: Sequence[str],
     probabilities: np.ndarray,
     chosen: int | None = None,
+    *,
     theme: str = "light",
-    texts: Mapping[str, str] = LABELS,
+    texts: Labels = LABELS,
 ) -> go.Figure:
     """The likeliest tokens of one step, likeliest on top.
 
@@ -140,11 +151,7 @@ def candidate_bars(
 
 
 def row_strip(
-    token: str,
-    entering: np.ndarray,
-    leaving: np.ndarray,
-    theme: str = "light",
-    texts: Mapping[str, str] = LABELS,
+    token: str, entering: np.ndarray, leaving: np.ndarray, *, theme: str = "light", texts: Labels = LABELS
 ) -> go.Figure:
     """A token's row at the input above its row at the output, a cell a dimension: [d_model] each."""
     rows = np.stack((np.asarray(entering, np.float32), np.asarray(leaving, np.float32)))

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import plotly.graph_objects as go
 
-from transformer.figures.style import BLUE, GREY, INK, dressed, plain, titled
+from transformer.figures.style import BLUE, GREY, INK, N_, Labels, dressed, plain, titled
 
 LABELS = {
-    "title": "Tokens in another order: does only the order change?",
-    "with": "with positions",
-    "without": "without positions",
-    "size": "typical size of an output",
-    "x": "encoder layer",
-    "y": "largest deviation",
+    "title": N_("Tokens in another order: does only the order change?"),
+    "with": N_("with positions"),
+    "without": N_("without positions"),
+    "size": N_("typical size of an output"),
+    "x": N_("encoder layer"),
+    "y": N_("largest deviation"),
 }
 FLOOR = 1e-9  # below it a deviation is drawn on the axis: a logarithm has no place for 0
 
@@ -24,8 +24,9 @@ def permutation_deviations(
     with_positions: Sequence[float],
     without: Sequence[float],
     size: Sequence[float],
-    texts: Mapping[str, str] = LABELS,
+    *,
     theme: str = "light",
+    texts: Labels = LABELS,
 ) -> go.Figure:
     """Largest |f(P x) - P f(x)| of every encoder layer, on a logarithmic axis, beside the size of its outputs.
 

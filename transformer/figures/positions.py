@@ -8,7 +8,7 @@ their places, and titles that hold numbers wait in `layout.meta` with their {pla
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,10 @@ from transformer.figures.style import (
     GREY,
     INK,
     MOST_LABELS,
+    N_,
     PAPER,
     PURPLE,
+    Labels,
     diverging,
     dressed,
     label_axis,
@@ -49,42 +51,42 @@ _ANGLE = f"<i>p</i> / {_GROWING}"
 _BOTH = f"PE(<i>p</i>, 2<i>i</i>) = sin({_ANGLE}), PE(<i>p</i>, 2<i>i</i> + 1) = cos({_ANGLE})"
 _DOT = "PE(<i>p</i>)·PE(<i>q</i>)"
 LABELS = {
-    "position": "position p",
-    "other": "position q",
-    "dimension": "dimension",
-    "pair": "dimension 2i of the pair",
+    "position": N_("position p"),
+    "other": N_("position q"),
+    "dimension": N_("dimension"),
+    "pair": N_("dimension 2i of the pair"),
     "value": "PE",
-    "encoding": "Encoding of every position",
+    "encoding": N_("Encoding of every position"),
     "encoding_equation": f"{_BOTH}; <i>d</i><sub>model</sub> = {{d_model}}",
-    "curves": "Dimensions over positions",
+    "curves": N_("Dimensions over positions"),
     "curves_equation": _BOTH,
-    "curve": "dimension {dimension}: wavelength {wavelength}",
-    "tokens": "tokens of the source",
-    "wavelengths": "Wavelengths",
+    "curve": N_("dimension {dimension}: wavelength {wavelength}"),
+    "tokens": N_("tokens of the source"),
+    "wavelengths": N_("Wavelengths"),
     "wavelengths_equation": f"<i>λ</i><sub>i</sub> = 2π · {_GROWING}",
-    "wavelength": "wavelength in positions",
+    "wavelength": N_("wavelength in positions"),
     "shortest": "2π ≈ 6.28",
     "longest": "10000 · 2π ≈ 62,832",
-    "length": "length shown: {length}",
-    "chosen": "curves drawn",
-    "products": "Dot products of encodings",
+    "length": N_("length shown: {length}"),
+    "chosen": N_("curves drawn"),
+    "products": N_("Dot products of encodings"),
     "products_equation": f"{_DOT} = Σ<sub>i</sub> cos((<i>p</i> − <i>q</i>) / {_GROWING})",
     "row": "q = {q}",
-    "offsets": "Dot products against p − q",
-    "offsets_equation": f"{_DOT}: mean over the pairs with equal <i>p</i> − <i>q</i>",
+    "offsets": N_("Dot products against p − q"),
+    "offsets_equation": N_("PE(<i>p</i>)·PE(<i>q</i>): mean over the pairs with equal <i>p</i> − <i>q</i>"),
     "offset": "p − q",
     "product": "PE(p)·PE(q)",
-    "mean": "mean over pairs",
+    "mean": N_("mean over pairs"),
     "half": "<i>d</i><sub>model</sub> / 2 = {half}",
-    "map": "The map <i>M</i><sub>k</sub> for k = {k}: dimensions 0 to {last} of {d_model}",
-    "map_equation": (
-        "blocks with rows (cos <i>ωk</i>, sin <i>ωk</i>) and (−sin <i>ωk</i>, cos <i>ωk</i>), "
-        "<i>ω</i> = 10000<sup>−2<i>i</i>/<i>d</i><sub>model</sub></sup>"
+    "map": N_("The map <i>M</i><sub>k</sub> for k = {k}: dimensions 0 to {last} of {d_model}"),
+    "map_equation": N_(
+        "blocks with rows (cos <i>ωk</i>, sin <i>ωk</i>) and (−sin <i>ωk</i>, cos <i>ωk</i>), <i>ω</i> = "
+        "10000<sup>−2<i>i</i>/<i>d</i><sub>model</sub></sup>"
     ),
     "map_value": "<i>M</i><sub>k</sub>",
-    "into": "dimension of PE(p + k)",
-    "from": "dimension of PE(p)",
-    "shifted": "Shifted by k = {k}: dimensions 0 to {last} of {d_model}",
+    "into": N_("dimension of PE(p + k)"),
+    "from": N_("dimension of PE(p)"),
+    "shifted": N_("Shifted by k = {k}: dimensions 0 to {last} of {d_model}"),
     "shifted_equation": "PE(<i>p</i> + <i>k</i>) = <i>M</i><sub>k</sub> PE(<i>p</i>)",
     "there": "PE(<i>p</i> + <i>k</i>)",
     "mapped": "<i>M</i><sub>k</sub> PE(<i>p</i>)",
@@ -132,7 +134,7 @@ def wavelength_text(value: float) -> str:
 
 
 def encoding_heatmap(
-    table: np.ndarray, dimensions: Sequence[int] = (), theme: str = "light", texts: Mapping[str, str] = LABELS
+    table: np.ndarray, dimensions: Sequence[int] = (), *, theme: str = "light", texts: Labels = LABELS
 ) -> go.Figure:
     """A table [position, dimension] on the scale from -1 to 1.
 
@@ -161,9 +163,14 @@ def _tick(places: Sequence[int], colour: str) -> dict[str, Any]:
 
 
 def encoding_curves(
-    table: np.ndarray, dimensions: Sequence[int], wavelengths: np.ndarray, tokens: Sequence[str] = (),
-    theme: str = "light", texts: Mapping[str, str] = LABELS,
-) -> go.Figure:  # fmt: skip
+    table: np.ndarray,
+    dimensions: Sequence[int],
+    wavelengths: np.ndarray,
+    tokens: Sequence[str] = (),
+    *,
+    theme: str = "light",
+    texts: Labels = LABELS,
+) -> go.Figure:
     """Chosen dimensions of a table [position, dimension] over positions, with a mark at every token of the sentence.
 
     dimensions: at most MOST_CURVES; wavelengths: of every pair, [d_model / 2]; tokens: of positions 0, 1, ...; they
@@ -212,9 +219,13 @@ def encoding_curves(
 
 
 def wavelength_curve(
-    wavelengths: np.ndarray, dimensions: Sequence[int] = (), length: int | None = None,
-    theme: str = "light", texts: Mapping[str, str] = LABELS,
-) -> go.Figure:  # fmt: skip
+    wavelengths: np.ndarray,
+    dimensions: Sequence[int] = (),
+    length: int | None = None,
+    *,
+    theme: str = "light",
+    texts: Labels = LABELS,
+) -> go.Figure:
     """The wavelength of every pair of dimensions, [d_model / 2], on a logarithmic axis with the paper's two ends.
 
     dimensions: marked on the line; length: of a table, a line across: pairs above it never come round in it.
@@ -255,9 +266,13 @@ def wavelength_curve(
 
 
 def product_matrix(
-    products: np.ndarray, q: int | None = None, most: float | None = None, theme: str = "light",
-    texts: Mapping[str, str] = LABELS,
-) -> go.Figure:  # fmt: skip
+    products: np.ndarray,
+    q: int | None = None,
+    most: float | None = None,
+    *,
+    theme: str = "light",
+    texts: Labels = LABELS,
+) -> go.Figure:
     """PE(p).PE(q), [position, position], p down, q across; a column q framed.
 
     most: end of the scale, d_model / 2 for the sinusoidal encoding; None: the largest product. The scale begins at 0
@@ -284,9 +299,15 @@ def product_matrix(
 
 
 def products_by_offset(
-    offsets: np.ndarray, mean: np.ndarray, row: np.ndarray | None = None, q: int = 0, half: float | None = None,
-    theme: str = "light", texts: Mapping[str, str] = LABELS,
-) -> go.Figure:  # fmt: skip
+    offsets: np.ndarray,
+    mean: np.ndarray,
+    row: np.ndarray | None = None,
+    q: int = 0,
+    half: float | None = None,
+    *,
+    theme: str = "light",
+    texts: Labels = LABELS,
+) -> go.Figure:
     """Products against p - q.
 
     offsets, mean: [2 * positions - 1]; row: the products of one q with every p, [position], as rings or, above RINGS of
@@ -318,7 +339,7 @@ def products_by_offset(
     return dressed(figure, theme, 380)
 
 
-def shift_matrix(matrix: np.ndarray, k: int, theme: str = "light", texts: Mapping[str, str] = LABELS) -> go.Figure:
+def shift_matrix(matrix: np.ndarray, k: int, *, theme: str = "light", texts: Labels = LABELS) -> go.Figure:
     """M_k [d_model, d_model], of which the first SHOWN dimensions are drawn, as the title says."""
     figure, shown, d_model = go.Figure(), matrix[:SHOWN, :SHOWN], len(matrix)
     hover = f"{texts['into']} %{{y}}<br>{texts['from']} %{{x}}<br>{texts['map_value']} %{{z:.4f}}"
@@ -360,7 +381,7 @@ def two_tables(
 
 
 def shifted_beside(
-    there: np.ndarray, mapped: np.ndarray, k: int, theme: str = "light", texts: Mapping[str, str] = LABELS
+    there: np.ndarray, mapped: np.ndarray, k: int, *, theme: str = "light", texts: Labels = LABELS
 ) -> go.Figure:
     """PE(p + k) from the table beside M_k PE(p), both [position, dimension]: the first SHOWN of either are drawn."""
     left, right = (np.asarray(one)[:SHOWN, :SHOWN] for one in (there, mapped))

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import plotly.graph_objects as go
 
-from transformer.figures.style import GREY, PURPLE, dressed, label_axis, plain, ramp, titled
+from transformer.figures.style import GREY, N_, PURPLE, Labels, dressed, label_axis, plain, ramp, titled
 
 ROW, LEAST, MOST = 34, 150, 560  # pixels: a row of few, and all rows at least and at most
 MARKED = 26  # rows up to which the right letter is framed
 
 LABELS = {
-    "additive": "Recurrent: its one attention map",
+    "additive": N_("Recurrent: its one attention map"),
     "additive_equation": (
         "α<sub>ij</sub> = softmax<sub>j</sub> v<sub>a</sub><sup>⊤</sup> tanh(W<sub>a</sub> s<sub>i−1</sub> + "
         "U<sub>a</sub> h<sub>j</sub>)"
     ),
-    "head": "Transformer: cross-attention, layer {layer}, head {head}",
+    "head": N_("Transformer: cross-attention, layer {layer}, head {head}"),
     "head_equation": "softmax(Q K<sup>⊤</sup> / √d<sub>k</sub>), d<sub>k</sub> = {d_k}",
-    "mean": "Transformer: cross-attention, mean of all {heads} heads",
-    "mean_equation": "mean over layers and heads of softmax(Q K<sup>⊤</sup> / √d<sub>k</sub>)",
-    "written": "letter written",
-    "read": "letter read",
-    "weight": "weight",
+    "mean": N_("Transformer: cross-attention, mean of all {heads} heads"),
+    "mean_equation": N_("mean over layers and heads of softmax(Q K<sup>⊤</sup> / √d<sub>k</sub>)"),
+    "written": N_("letter written"),
+    "read": N_("letter read"),
+    "weight": N_("weight"),
 }
 
 
@@ -35,9 +35,10 @@ def attention_map(
     places: Sequence[tuple[int, int]],
     title: str,
     equation: str,
-    theme: str = "light",
-    texts: Mapping[str, str] = LABELS,
     rows: int = 0,
+    *,
+    theme: str = "light",
+    texts: Labels = LABELS,
 ) -> go.Figure:
     """Weights from 0, the ground, to 1, full purple: two of these figures can be compared cell by cell.
 
@@ -74,13 +75,22 @@ def additive_map(
     written: Sequence[str],
     read: Sequence[str],
     places: Sequence[tuple[int, int]],
-    theme: str = "light",
-    texts: Mapping[str, str] = LABELS,
     rows: int = 0,
+    *,
+    theme: str = "light",
+    texts: Labels = LABELS,
 ) -> go.Figure:
     """The recurrent model's weights alpha, [target, source] (Bahdanau et al. 2015, equation 6)."""
     return attention_map(
-        weights, written, read, places, plain(texts["additive"]), texts["additive_equation"], theme, texts, rows
+        weights,
+        written,
+        read,
+        places,
+        plain(texts["additive"]),
+        texts["additive_equation"],
+        rows,
+        theme=theme,
+        texts=texts,
     )
 
 
@@ -91,9 +101,10 @@ def cross_map(
     places: Sequence[tuple[int, int]],
     d_k: int,
     head: tuple[int, int] | None = None,
-    theme: str = "light",
-    texts: Mapping[str, str] = LABELS,
     rows: int = 0,
+    *,
+    theme: str = "light",
+    texts: Labels = LABELS,
 ) -> go.Figure:
     """Cross-attention, [layer, head, target, source]: of one head, (layer, head) from 0, or the mean of all."""
     values = np.asarray(weights, np.float32)
@@ -103,4 +114,4 @@ def cross_map(
     else:
         title = texts["head"].format(layer=head[0] + 1, head=head[1] + 1)
         shown, equation = values[head], texts["head_equation"].format(d_k=d_k)
-    return attention_map(shown, written, read, places, plain(title), equation, theme, texts, rows)
+    return attention_map(shown, written, read, places, plain(title), equation, rows, theme=theme, texts=texts)

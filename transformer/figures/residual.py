@@ -8,30 +8,34 @@ import numpy as np
 import plotly.graph_objects as go
 
 from transformer.figures.embedding import SIDE, numbered, signed
-from transformer.figures.style import GREY, INK, diverging, dressed, label_axis, ramp, slider, titled
+from transformer.figures.style import GREY, INK, N_, Labels, diverging, dressed, label_axis, ramp, slider, titled
 
 QUANTITIES = ("enters", "update", "sum", "normed")
 MOST_NUMBERS = 32  # tokens whose shares are written in the cells
 _SHARE = "share of part <i>p</i> = ⟨<i>p</i>, <i>x</i>⟩ / ⟨<i>x</i>, <i>x</i>⟩, in %"
 LABELS = {
-    "token": "token",
-    "sublayer": "sub-layer",
-    "part": "part",
-    "length": "length ‖·‖",
+    "token": N_("token"),
+    "sublayer": N_("sub-layer"),
+    "part": N_("part"),
+    "length": N_("length ‖·‖"),
     "enters": "x",
     "update": "Sublayer(x)",
     "sum": "x + Sublayer(x)",
-    "normed": "after LayerNorm",
-    "stream": "Lengths on the way through",
+    "normed": N_("after LayerNorm"),
+    "stream": N_("Lengths on the way through"),
     "stream_equation": "LayerNorm(<i>x</i> + Sublayer(<i>x</i>))",
     "stream_equation_pre": "<i>x</i> + Sublayer(LayerNorm(<i>x</i>))",
-    "tokens": "Lengths, token by token",
+    "tokens": N_("Lengths, token by token"),
     "tokens_equation": "‖<i>v</i>‖ = √(Σ<sub>i</sub> <i>v</i><sub>i</sub><sup>2</sup>)",
-    "quantity": "vector",
-    "share": "share",
-    "shares": "Who made the vector",
-    "shares_equation_encoder": f"{_SHARE}; blue above 0, grey below",
-    "shares_equation_decoder": f"{_SHARE}; orange above 0, grey below",
+    "quantity": N_("vector"),
+    "share": N_("share"),
+    "shares": N_("Who made the vector"),
+    "shares_equation_encoder": N_(
+        "share of part <i>p</i> = ⟨<i>p</i>, <i>x</i>⟩ / ⟨<i>x</i>, <i>x</i>⟩, in %; blue above 0, grey below"
+    ),
+    "shares_equation_decoder": N_(
+        "share of part <i>p</i> = ⟨<i>p</i>, <i>x</i>⟩ / ⟨<i>x</i>, <i>x</i>⟩, in %; orange above 0, grey below"
+    ),
 }
 
 
@@ -40,8 +44,9 @@ def stream_figure(
     sublayers: Sequence[str],
     stack: str,
     pre: bool = False,
+    *,
     theme: str = "light",
-    texts: Mapping[str, str] = LABELS,
+    texts: Labels = LABELS,
 ) -> go.Figure:
     """Lengths of the vectors at every sub-layer, as a line each.
 
@@ -93,8 +98,9 @@ def stream_heatmap(
     labels: Sequence[str],
     sublayers: Sequence[str],
     stack: str,
+    *,
     theme: str = "light",
-    texts: Mapping[str, str] = LABELS,
+    texts: Labels = LABELS,
 ) -> go.Figure:
     """Lengths of every token's vector at every sub-layer; a slider chooses among QUANTITIES.
 
@@ -125,8 +131,9 @@ def share_heatmap(
     labels: Sequence[str],
     parts: Sequence[str],
     stack: str,
+    *,
     theme: str = "light",
-    texts: Mapping[str, str] = LABELS,
+    texts: Labels = LABELS,
 ) -> go.Figure:
     """The share of every part in every token's vector, in per cent: the stack's colour above 0, ink below. A row sums
     to 100 %. Of at most MOST_NUMBERS tokens the numbers stand in the cells.

@@ -14,6 +14,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 Figure = go.Figure  # for those who show one and need not know plotly
+Labels = Mapping[str, str]  # name -> text of a figure; in English by default
 
 INK = {"light": "#16181d", "dark": "#e8eaee"}
 PAPER = {"light": "#fcfcfb", "dark": "#101216"}
@@ -27,6 +28,11 @@ FONT = "Source Sans, Source Sans Pro, system-ui, sans-serif"
 SIZE = 15
 MOST_LABELS = 40  # tick labels on one axis: more can neither be read nor drawn quickly
 LONGEST_LABEL = 18
+
+
+def N_(text: str) -> str:
+    """Mark a label for translation, as gettext's N_: `make texts` collects it, pages translate it."""
+    return text
 
 
 def plain(text: str) -> str:

@@ -6,20 +6,18 @@ from collections.abc import Mapping, Sequence
 
 import plotly.graph_objects as go
 
-from transformer.figures.style import BLUE, ORANGE, PURPLE, dressed
+from transformer.figures.style import BLUE, N_, ORANGE, PURPLE, Labels, dressed
 
 LABELS = {
-    "loss": "training loss",
-    "validation_loss": "validation loss",
-    "bleu": "validation BLEU",
-    "step": "step",
-    "axis": "loss, nats per token",
+    "loss": N_("training loss"),
+    "validation_loss": N_("validation loss"),
+    "bleu": N_("validation BLEU"),
+    "step": N_("step"),
+    "axis": N_("loss, nats per token"),
 }
 
 
-def training_curve(
-    rows: Sequence[Mapping[str, str]], labels: Mapping[str, str] = LABELS, theme: str = "light"
-) -> go.Figure:
+def training_curve(rows: Sequence[Mapping[str, str]], *, theme: str = "light", texts: Labels = LABELS) -> go.Figure:
     """Loss in nats per target token (left axis) and BLEU (right axis) against the step.
 
     rows: of training.csv, names to text; an empty field is not drawn, and a column without values has no line and no
@@ -34,9 +32,9 @@ def training_curve(
     figure = go.Figure()
     drawn = []
     for name, label, colour, axis, dash in (
-        ("loss", labels["loss"], ORANGE, "y", "dot"),
-        ("validation_loss", labels["validation_loss"], BLUE, "y", "solid"),
-        ("validation_bleu", labels["bleu"], PURPLE, "y2", "solid"),
+        ("loss", texts["loss"], ORANGE, "y", "dot"),
+        ("validation_loss", texts["validation_loss"], BLUE, "y", "solid"),
+        ("validation_bleu", texts["bleu"], PURPLE, "y2", "solid"),
     ):
         steps, values = column(name)
         if steps:
@@ -44,13 +42,13 @@ def training_curve(
             line = {"color": colour[theme], "dash": dash}
             figure.add_scatter(x=steps, y=values, name=label, yaxis=axis, mode="lines+markers", line=line)
     figure.update_layout(
-        xaxis={"title": labels["step"]},
-        yaxis={"title": labels["axis"], "rangemode": "tozero", "automargin": True},
+        xaxis={"title": texts["step"]},
+        yaxis={"title": texts["axis"], "rangemode": "tozero", "automargin": True},
     )
     if "y2" in drawn:
         figure.update_layout(
             yaxis2={
-                "title": labels["bleu"],
+                "title": texts["bleu"],
                 "overlaying": "y",
                 "side": "right",
                 "rangemode": "tozero",

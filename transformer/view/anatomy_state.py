@@ -1,4 +1,5 @@
-"""Where one can stand in the anatomy of a model: in Python what `anatomy_walk.js` is in the browser, with its names."""
+"""Where one can stand in the anatomy of a model, and which steps a place has. The names are defined here and generated
+for the browser (`transformer.view.generate`), where anatomy/walk.js is the way through them."""
 
 from __future__ import annotations
 
@@ -10,21 +11,25 @@ from transformer.analysis.anatomy import LIKELIEST
 from transformer.model.config import ModelConfig
 
 ZOOMS = ("model", "layer", "sub", "head", "number")
-PLACES = (
-    "source", "encoder.self", "encoder.ff", "target", "decoder.self", "decoder.cross", "decoder.ff", "output"
-)  # fmt: skip
 NEAR = ("sub", "head", "number")  # zooms that show the numbers of one place
 MATRICES = (  # names of `anatomy_pack.place_pack`, those first between which a step leaves the choice
     "queries", "keys", "values", "x", "memory", "normed", "dot", "scaled", "scores", "weights", "head_outputs",
     "concat", "update", "sum", "leaves", "pre", "activation", "rows", "embedding", "positions", "hidden", "logits",
 )  # fmt: skip
+_EMBEDDING = ("row", "times", "plus")
 _ATTENTION = ("project", "split", "dot", "scale", "mask", "softmax", "values", "concat", "output")
-_STEPS = {"ff": ("inner", "activation", "outer"), "self": _ATTENTION, "cross": _ATTENTION}
-_ENDS = {
-    "source": ("row", "times", "plus"),
-    "target": ("row", "times", "plus"),
+_FEED_FORWARD = ("inner", "activation", "outer")
+INNER_STEPS = {  # without the input "x", "norm" and "add" of a sub-layer
+    "source": _EMBEDDING,
+    "encoder.self": _ATTENTION,
+    "encoder.ff": _FEED_FORWARD,
+    "target": _EMBEDDING,
+    "decoder.self": _ATTENTION,
+    "decoder.cross": _ATTENTION,
+    "decoder.ff": _FEED_FORWARD,
     "output": ("hidden", "logits", "probabilities", "choose", "back"),
 }
+PLACES = tuple(INNER_STEPS)
 
 
 @dataclass(frozen=True)
@@ -69,16 +74,16 @@ class Stand:
 
 def steps_of(place: str, config: ModelConfig) -> tuple[str, ...]:
     """The steps of a place in the order they are computed: without "add" or "norm" in a model that has none."""
-    if place in _ENDS:
-        return _ENDS[place]
-    inner = _STEPS[place.split(".")[1]]
+    inner = INNER_STEPS[place]
+    if "." not in place:
+        return inner
     before, behind = (("norm",) if config.norm == where else () for where in ("pre", "post"))
     return ("x", *before, *inner, *(("add",) if config.residual else ()), *behind)
 
 
 def zooms_of(place: str) -> tuple[str, ...]:
     """Only attention has heads, and the ends of the model are in no layer."""
-    if place in _ENDS:
+    if "." not in place:
         return ("model", "sub", "number")
     return ("model", "layer", "sub", "number") if place.endswith(".ff") else ZOOMS
 

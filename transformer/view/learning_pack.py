@@ -4,8 +4,8 @@ The picture (training.js) holds every frame that it was given and asks for those
 once, and the packs come through a small component beside it. A page mounts both in one fragment, so that an answer is a
 run of a few lines:
 
-    _picture = st.components.v2.component("headscope.training", js=script("training.js"), css=style("training.css"))
-    _feed = st.components.v2.component("headscope.training_feed", js=script("feed.js"))
+    _picture = st.components.v2.component("headscope.training", js=script("training"), css=style("training"))
+    _feed = st.components.v2.component("headscope.training_feed", js=script("feed"))
 
     @st.fragment
     def live() -> None:
@@ -36,7 +36,7 @@ widget elsewhere was used) hands over `asked.have`, None: a pack without frames.
               happened here"; all texts are sentences in the reader's language, shown as they are
     texts     {key of training_texts.js: translation}
 
-A file: a component of script("training_file.js") and style("training.css"), mounted with a key,
+A file: a component of script("training_file") and style("training"), mounted with a key,
 `on_file_change=lambda: None` and data {"label": the button's text, "accept": ".zip", "big": bool, "texts": {}};
 `learning_ask.read_file(found.file)` is the file, or None.
 """

@@ -61,10 +61,9 @@ def html_page(trace: Trace, view: View | None = None) -> str:
         title=html.escape(title.encode("utf-8", "replace").decode()),
         heading=html.escape(heading.encode("utf-8", "replace").decode()),
         page_style=_PAGE_STYLE,
-        style=style("explorer.css"),
+        style=style("page"),
         pack=pack,
-        # `</script` in a string of the code would end the element early
-        script=script("page.js").replace("</script", "<\\/script"),
+        script=script("page"),  # built with every `</script` escaped
     )
 
 

@@ -1,36 +1,36 @@
-"""What a person has chosen to look at: one typed value, kept in the address bar."""
+"""What a person has chosen to look at: one typed value, kept in the address bar.
+
+The browser's choices and defaults are generated from this class (`transformer.view.generate`): another choice is
+another field here, and what the picture draws for it.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
-KINDS = ("encoder_self", "decoder_self", "cross", "all")
-CHOICES: dict[str, tuple[str, ...]] = {
-    "kind": KINDS,
-    "summary": ("mean", "max"),
-    "rows": ("predicted", "fed"),
-    "pieces": ("pieces", "marked", "words"),
-    "special": ("shown", "hidden", "renormalised"),
-    "scale": ("one", "common", "head"),
-    "view": ("heatmap", "lines"),
-}
 ALL = "all"
+
+
+def _choice(*allowed: str, default: str | None = None) -> Any:
+    """A field that is one of these texts; the first one unless a default is given."""
+    return field(default=default or allowed[0], metadata={"allowed": allowed})
 
 
 @dataclass(frozen=True)
 class View:
-    """The state of the picture; the same names serve the browser, the address bar and Python.
+    """The state of the picture; the same names serve the browser, the address bar and Python. The bar of switches
+    offers the choices in this order.
 
     kind:      kind of attention, or "all" three side by side
     layer, head: index from 0, or None for all of them summarised
-    summary:   how all are summarised, "mean" or "max"
     rows:      label of decoder rows: the token "predicted" by the step or the token "fed" into it
     pieces:    "pieces", "marked" (with the piece mark) or merged into "words"
     special:   special tokens "shown", "hidden" or hidden with rows "renormalised"
     scale:     colours from 0 to "one", to the largest weight in "common", or to the largest of each "head"
+    summary:   how all are summarised, "mean" or "max"
     threshold: weights below it are not drawn
     view:      "heatmap" or "lines"
     cell:      chosen (query, key), indices of pieces, or None
@@ -39,16 +39,16 @@ class View:
                not know of it; who mounts the slider of the training tells both.
     """
 
-    kind: str = "cross"
+    kind: str = _choice("encoder_self", "decoder_self", "cross", ALL, default="cross")
     layer: int | None = 0
     head: int | None = 0
-    summary: str = "mean"
-    rows: str = "predicted"
-    pieces: str = "pieces"
-    special: str = "shown"
-    scale: str = "one"
+    rows: str = _choice("predicted", "fed")
+    pieces: str = _choice("pieces", "marked", "words")
+    special: str = _choice("shown", "hidden", "renormalised")
+    scale: str = _choice("one", "common", "head")
+    summary: str = _choice("mean", "max")
     threshold: float = 0.0
-    view: str = "heatmap"
+    view: str = _choice("heatmap", "lines")
     cell: tuple[int, int] | None = None
     big: bool = False
     training: int | None = None
@@ -66,18 +66,23 @@ class View:
         """As the address bar holds it: numbers counted from 1, and only what differs from the default; layer and head
         always."""
         params = {}
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.name in ("layer", "head"):
-                params[field.name] = ALL if value is None else str(value + 1)
-            elif value != field.default:
-                if field.name == "cell":
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if one.name in ("layer", "head"):
+                params[one.name] = ALL if value is None else str(value + 1)
+            elif value != one.default:
+                if one.name == "cell":
                     params["cell"] = f"{value[0] + 1},{value[1] + 1}"
-                elif field.name == "threshold":
+                elif one.name == "threshold":
                     params["threshold"] = f"{value:g}"
                 else:
-                    params[field.name] = "1" if value is True else str(value)
+                    params[one.name] = "1" if value is True else str(value)
         return {"kind": self.kind, **params}
+
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    one.name: one.metadata["allowed"] for one in fields(View) if "allowed" in one.metadata
+}
 
 
 def _number(text: str, low: int, high: int) -> int | None:

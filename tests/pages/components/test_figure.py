@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.components.figure import texts
-from tests.pages.frame.test_frame import figures, folder
-from tests.pages.frame.test_options import open_page
+from tests.support.app import figures
 from transformer.figures.style import PALETTE
-from transformer.view.bundle import FOLDER
 
-__all__ = ["folder", "open_page"]  # the fixtures
 PARTS = {
     "positions": ("learned", "order"),
     "embeddings": ("norms", "neighbours", "map", "residual", "lens", "output"),
@@ -43,6 +41,6 @@ def test_figures_bring_title_equation_axes_and_both_palettes(
 
 
 def test_what_stands_around_a_figure_is_translated() -> None:
-    script = (FOLDER / "figure_plot.js").read_text(encoding="utf-8")
+    script = (Path(__file__).parents[1] / "frontend/src/figure/plot.js").read_text(encoding="utf-8")
     named = script[script.index("FIGURE_TEXTS = {") : script.index("};")]
     assert {line.split(":")[0].strip() for line in named.splitlines()[1:] if ":" in line} == set(texts())

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +16,6 @@ from tests.support.build import tiny_pretrained
 from transformer.analysis.saturation import MEASURES, saturation
 from transformer.interventions.sets import Interventions
 from transformer.tracing.trace import KINDS
-from transformer.view import bundle
 from transformer.view.state import View
 
 
@@ -143,24 +140,3 @@ def test_the_component_is_drawn_with_its_numbers(open_page: Callable[[str], AppT
         data = json.loads(drawn.proto.json)
         assert data == json.loads(json.dumps(measures.payload(compared(text), View("cross", 0, 1))))
         assert len(drawn.proto.json) < 12_000 and app.session_state["picked"] is None
-
-
-def test_the_script_is_one_module_and_every_text_can_be_replaced() -> None:
-    code = bundle.script("measures.js")
-    assert not re.search(r"^\s*import\b", code, re.MULTILINE) and len(re.findall(r"^export ", code, re.MULTILINE)) == 1
-    assert "innerHTML" not in code
-    texts = (bundle.FOLDER / "measures_texts.js").read_text(encoding="utf-8")
-    keys = re.findall(r"^  (\w+):", texts, re.MULTILINE)
-    assert len(keys) == len(set(keys))
-    for name in MEASURES:  # of each measure: name, whole name, unit, formula, meaning, definition
-        assert {name, *(f"{part}_{name}" for part in ("full", "unit", "formula", "meaning", "term"))} <= set(keys)
-    parts = ("measures", "measures_plot", "measures_table", "plain_view")
-    files = [(bundle.FOLDER / f"{part}.js").read_text(encoding="utf-8") for part in parts]
-    used = {key for text in files for key in re.findall(r'"([a-z_]+)"', text)}
-    ends = {
-        key
-        for key in keys
-        if key.startswith(("full_", "unit_", "formula_", "meaning_", "term_", "kind_", "side_", "cell_", "table_"))
-    }
-    assert set(keys) - used - ends - set(MEASURES) == set()
-    assert Path(bundle.FOLDER / "measures.css").is_file()

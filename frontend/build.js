@@ -1,0 +1,91 @@
+// Bundles one script and one style sheet for every entry into transformer/view/dist/, which ships with the Python
+// package. `node build.js --check` writes nothing and fails where dist/ differs from the sources.
+import { createHash } from "node:crypto";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { build } from "esbuild";
+
+const FOLDER = import.meta.dirname;
+const SOURCES = join(FOLDER, "src");
+const DIST = join(FOLDER, "..", "transformer", "view", "dist");
+
+// entry -> [script, ...style sheets]; every entry with styles begins with the theme.
+const ENTRIES = {
+  anatomy: ["anatomy/component.js", "lab/lab.css", "anatomy/anatomy.css", "anatomy/panel/panel.css"],
+  explorer: ["explorer/component.js", "explorer/explorer.css"],
+  feed: ["host/feed.js"],
+  figure: ["figure/component.js", "figure/figure.css"],
+  formation: ["formation/component.js", "formation/formation.css"],
+  lab: ["lab/component.js", "explorer/explorer.css", "lab/lab.css"],
+  measures: ["measures/component.js", "measures/measures.css"],
+  page: ["explorer/page.js", "explorer/explorer.css"],
+  positions: ["positions/component.js", "figure/figure.css", "positions/positions.css"],
+  softmax: ["softmax/component.js", "softmax/softmax.css"],
+  training: ["training/component.js", "training/training.css"],
+  training_file: ["training/file.js", "training/training.css"],
+  why: ["why/component.js", "why/why.css"],
+};
+
+// The line break after the banner matters: Streamlit takes a script of a single line for the name of a file.
+const BANNER = "/* Built from frontend/src by esbuild (make frontend). Read and change the sources. */";
+const OPTIONS = {
+  bundle: true,
+  minify: true,
+  format: "esm",
+  target: "esnext",
+  charset: "utf8",
+  legalComments: "none",
+  banner: { js: BANNER, css: BANNER },
+  write: false,
+};
+
+async function bundle(options) {
+  const { outputFiles } = await build({ ...OPTIONS, ...options });
+  return outputFiles[0].contents;
+}
+
+function bundleStyles(sheets) {
+  const contents = ["core/theme.css", ...sheets].map((sheet) => `@import "./${sheet}";`).join("\n");
+  return bundle({ stdin: { contents, loader: "css", resolveDir: SOURCES } });
+}
+
+// What the built files depend on, so that a test can tell without Node whether they are up to date: SHA-256 over the
+// paths and contents of the sources, this file and the versions of packages.
+function hashOfSources() {
+  const sources = readdirSync(SOURCES, { recursive: true })
+    .map((path) => `src/${path.replaceAll("\\", "/")}`)
+    .filter((path) => /\.(js|css)$/.test(path) && !path.endsWith(".test.js"));
+  const hash = createHash("sha256");
+  for (const path of [...sources, "build.js", "package-lock.json"].sort()) {
+    hash
+      .update(`${path}\0`)
+      .update(readFileSync(join(FOLDER, path)))
+      .update("\0");
+  }
+  return `${hash.digest("hex")}\n`;
+}
+
+const built = { "sources.sha256": Buffer.from(hashOfSources()) };
+for (const [name, [script, ...sheets]] of Object.entries(ENTRIES)) {
+  built[`${name}.js`] = await bundle({ entryPoints: [join(SOURCES, script)] });
+  if (sheets.length) built[`${name}.css`] = await bundleStyles(sheets);
+}
+
+if (process.argv.includes("--check")) {
+  const wrong = readdirSync(DIST).filter((name) => !(name in built));
+  for (const [name, contents] of Object.entries(built)) {
+    try {
+      if (!readFileSync(join(DIST, name)).equals(contents)) wrong.push(name);
+    } catch {
+      wrong.push(name);
+    }
+  }
+  if (wrong.length) {
+    console.error(`Not built from these sources: ${wrong.join(", ")}. Run: npm run build`);
+    process.exit(1);
+  }
+} else {
+  rmSync(DIST, { recursive: true, force: true });
+  mkdirSync(DIST);
+  for (const [name, contents] of Object.entries(built)) writeFileSync(join(DIST, name), contents);
+}

@@ -1,0 +1,20 @@
+import js from "@eslint/js";
+import globals from "globals";
+
+export default [
+  js.configs.recommended,
+  {
+    languageOptions: { globals: globals.browser },
+    rules: {
+      "no-var": "error",
+      "prefer-const": "error",
+      "no-unused-vars": ["error", { ignoreRestSiblings: true, argsIgnorePattern: "^_" }],
+      eqeqeq: ["error", "always", { null: "ignore" }],
+      "no-restricted-properties": [
+        "error",
+        { property: "innerHTML", message: "Text is always set as text: see core/dom.js." },
+      ],
+    },
+  },
+  { files: ["*.js", "**/*.test.js"], languageOptions: { globals: globals.node } },
+];

@@ -1,0 +1,107 @@
+import { formatFactor } from "../../core/format.js";
+import { PALE } from "./parts.js";
+import { RESULT_NAMES, scoresOf } from "./heads.js";
+import { clamp } from "../stage/measure.js";
+
+// The boards of one head of attention, large: Q K^T, divided, masked, softmax, times V (equation 1).
+
+export function headBoard(sheet) {
+  const { u, area, line, slim } = sheet;
+  const [n, m] = [sheet.q.n, sheet.k.n];
+  const gap = slim ? 0.7 * u : 1.5 * u;
+  // The operand is as wide at the left as the other is high above.
+  const labels = sheet.columnRoom(0.5 * sheet.w0);
+  const strip = clamp(Math.min(0.2 * sheet.w0, 0.3 * (area.h - 2 * line)), 3.4 * u, (slim ? 6 : 12) * u);
+  const fixed = labels.h + strip + 0.25 * u + line;
+  const aside = slim ? labels.over : Math.max(labels.over, 8.5 * u); // at the right, for what the step does and for V
+  let wide = Math.min(sheet.w0 - strip - gap - aside, 4.8 * u * m);
+  let high = Math.min(area.h - fixed, 1.1 * sheet.cap * n, sheet.most);
+  high = Math.min(high, ((1.6 * wide) / m) * n);
+  wide = Math.min(wide, Math.max(((3.2 * high) / n) * m, 5 * u));
+  const yRows = sheet.top(fixed + high) + fixed;
+  const values = sheet.state.step === "values";
+  // A few tokens do not fill the width: what there is stands in the middle.
+  const shift = slim || values ? 0 : (sheet.w0 - strip - gap - wide - aside) / 2;
+  const at = { x: sheet.x0 + shift + strip + gap, y: yRows, w: wide, h: high };
+  const heights = { yTop: yRows - line - 0.25 * u - strip, top: yRows - fixed };
+  const plan = { at, shift, strip, gap, labels: sheet.columnRoom(wide), ...heights };
+  if (values) headValues(sheet, plan);
+  else headScores(sheet, plan);
+}
+
+// The tokens that ask, and what they are.
+function drawQueries(sheet, { at, shift }) {
+  const x = sheet.area.x + shift;
+  sheet.rowTokens(sheet.q, at.y, at.h, { x });
+  sheet.note("query", sheet.t("attention_query"), { x, y: at.y - sheet.line, w: sheet.tw }, { align: "right" });
+}
+
+// What dot products are multiplied by, with d_k as a letter or a number: as the paper has it, or as a switch made it.
+function factorText({ data, config, head, dk }, root) {
+  const factor = data.about?.scale?.[head] ?? (config.scaling === false ? 1 : 1 / Math.sqrt(dk));
+  if (Math.abs(factor - 1) < 1e-6) return "";
+  return Math.abs(factor * Math.sqrt(dk) - 1) < 1e-4 ? `÷ √${root}` : `× ${formatFactor(factor)}`;
+}
+
+const tokenNames = (sheet) => ["Q", "K", "V", "head"].map((letter) => `${letter}_{${sheet.head + 1}}`);
+
+// Q at the left, K^T above, the scores in the corner, and at the right what the step does to all of them.
+function headScores(sheet, { at, shift, strip, gap, labels, yTop }) {
+  const { u, line, head, dk, slim, q, k } = sheet;
+  const { step } = sheet.state;
+  const x0 = sheet.x0 + shift;
+  const [Q, K] = tokenNames(sheet);
+  const [queries, keys] = [sheet.key("queries", head), sheet.key("keys", head)];
+  const alpha = step === "dot" ? 1 : 1.3 * PALE;
+  const more = { head, group: "h" + head, alpha };
+  drawQueries(sheet, { at, shift });
+  sheet.title(queries, Q, [q.n, dk], { x: x0, y: at.y - line, w: strip + gap * 0.7, alpha });
+  sheet.matrix("place.queries", { ...at, x: x0, w: strip }, { ...more, ramp: q.side, side: q, colAxis: "d_k" });
+  const corner = { x: x0, w: strip + gap - 0.5 * u, align: "right" };
+  sheet.title(keys, K + "^T", [dk, k.n], { ...corner, y: yTop + strip / 2 - 0.7 * u, alpha });
+  const axes = { rowAxis: "d_k", colAxis: "key", colLabels: k.labels };
+  sheet.matrix("place.keys", { ...at, y: yTop, h: strip }, { ...more, transposed: true, ramp: k.side, ...axes });
+  sheet.columnTokens(k, { x: at.x, y: yTop - labels.h, w: at.w, h: labels.h });
+  sheet.note("key", sheet.t("attention_key"), { ...corner, y: yTop - 1.55 * u });
+  const mask = sheet.t("attention_mask");
+  const product = `${Q} ${K}^T`;
+  const scaled = `${product} ${factorText(sheet, "d_k")}`.trim();
+  const weights = sheet.t("attention_weights");
+  const names = { dot: product, scale: scaled, mask: [`${scaled} ${mask}`, scaled], softmax: weights };
+  const [made, role] = RESULT_NAMES[step];
+  const room = Math.max(at.w, Math.min(10 * u, sheet.area.x + sheet.area.w - at.x));
+  sheet.title(sheet.key(role, head), names[step], [q.n, k.n], { x: at.x, y: at.y - line, w: room });
+  scoresOf(sheet, head, at, { numbers: true, pick: { matrix: made } });
+  const does = { scale: factorText(sheet, dk), mask, softmax: sheet.t("attention_row_sum") }[step];
+  const beside = { x: at.x + at.w + gap, y: at.y + at.h / 2 - 0.7 * u, w: 8.5 * u - gap };
+  if (does && !slim) sheet.note(step, does, beside, { size: 1.1 });
+}
+
+// Weights at the left, V above at the right, and in the corner what the head hands on.
+function headValues(sheet, { at, gap, labels, top }) {
+  const { u, line, head, dh, q, k, w0 } = sheet;
+  const [, , V, made] = tokenNames(sheet);
+  const [weights, values, outputs] = ["weights", "values", "head_outputs"].map((role) => sheet.key(role, head));
+  // The values' tokens are those above the weights: where there is no room for both they stand once.
+  const twice = !sheet.slim;
+  const wide = twice ? at.w : Math.min(at.w, 0.55 * w0);
+  const between = Math.max(labels.over, gap, twice ? sheet.tw + 2 * sheet.pad : 0);
+  const w = Math.min(w0 - wide - between, 32 * u);
+  const shift = twice ? (w0 - wide - between - w) / 2 : 0;
+  const x0 = sheet.x0 + shift;
+  const left = { ...at, x: x0, w: wide };
+  const x = x0 + wide + between;
+  const yTop = top + line;
+  const above = { x, y: yTop, w, h: at.y - line - 0.25 * u - yTop };
+  const more = { head, group: "h" + head, colAxis: "d_head", numbers: true };
+  drawQueries(sheet, { at, shift });
+  sheet.title(weights, sheet.t("attention_weights"), [q.n, k.n], { x: x0, y: at.y - labels.h - line, w: wide });
+  sheet.columnTokens(k, { x: x0, y: at.y - labels.h, w: wide, h: labels.h });
+  scoresOf(sheet, head, left, { numbers: true });
+  sheet.title(values, V, [k.n, dh], { x, y: top, w });
+  if (twice) sheet.rowTokens(k, above.y, above.h, { x: x - sheet.pad - sheet.tw });
+  sheet.matrix("place.values", above, { ...more, ramp: k.side, side: k });
+  const off = sheet.data.about?.zero?.[head] && sheet.t("attention_off");
+  sheet.title(outputs, made, off || [q.n, dh], { x, y: at.y - line, w });
+  sheet.matrix("place.head_outputs", { ...at, x, w }, { ...more, side: q, pick: true, parent: [weights, values] });
+}

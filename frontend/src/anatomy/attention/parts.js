@@ -1,0 +1,274 @@
+import { traceName } from "../walk.js";
+import { formatCount } from "../format.js";
+import { clamp, lettersWidth, mathWidth, sheetScale } from "../stage/measure.js";
+
+// What the boards of attention are put together from: named matrices with their shapes, labels, signs. Lengths are in
+// pixels; one unit is the size of the text.
+
+export const PALE = 0.3; // strength of what a step does not use
+
+// What is cut into heads or joined of them: the matrix of all, and what a head has of its columns.
+const JOINED = {
+  queries: ["queries", "dk"],
+  keys: ["keys", "dk"],
+  values: ["values", "dh"],
+  head_outputs: ["concat", "dh"],
+};
+
+// The texts of the boards of attention; a pack may bring translations.
+export const ATTENTION_TEXTS = {
+  attention_head: "head {n}",
+  attention_open_head: "Head {n} of {heads}: look inside",
+  attention_query: "query",
+  attention_key: "key",
+  attention_weights: "weights",
+  attention_mask: "+ mask",
+  attention_row_sum: "Σ row = 1",
+  attention_off: "switched off",
+};
+
+// The sheet a board is drawn on: knows the sub-layer of the state, its sizes and its sides, and collects items.
+export class AttentionSheet {
+  /** @type {any} */ area;
+  /** @type {any} */ data;
+  /** @type {any} */ items;
+  /** @type {any} */ state;
+  /** @type {Translate} */ t;
+  /** @type {any} */ u;
+  constructor(ctx) {
+    const { state, data, unit, t, narrow } = ctx;
+    const rim = 0.4 * unit; // for outlines
+    const area = { x: ctx.area.x + rim, y: ctx.area.y + rim, w: ctx.area.w - 2 * rim, h: ctx.area.h - 2 * rim };
+    const { config } = data;
+    const decoder = state.place.startsWith("decoder");
+    const cross = state.place === "decoder.cross";
+    Object.assign(this, { ctx, state, data, area, config, t, u: unit, cross, items: [] });
+    this.slim = Boolean(narrow) || area.w < 33 * unit;
+    this.name = traceName(state);
+    this.pre = config.norm === "pre";
+    this.post = config.norm === "post";
+    this.residual = config.residual !== false;
+    this.d = config.d_model;
+    this.heads = config.heads;
+    this.dk = config.d_k || config.d_model / config.heads;
+    this.dh = config.d_head || config.d_model / config.heads;
+    this.near = state.zoom === "head";
+    this.head = clamp(state.head, 0, this.heads - 1);
+    const side = (name) => {
+      const labels = data.labels(name === "target" ? "target_in" : "source");
+      return { side: name, labels, n: labels.length };
+    };
+    const own = decoder ? "target" : "source";
+    // The two sides of attention: who asks, row after row, and who is asked. Rows after t are not decoded yet.
+    this.q = { axis: "query", ...side(own), ...(decoder ? { late: { dimAfter: state.t, current: state.t } } : {}) };
+    const late = decoder && !cross ? { late: { dimAfter: state.t } } : {};
+    this.k = { axis: "key", ...side(cross ? "source" : own), ...late };
+    this.own = cross ? "cross" : own;
+    // Heights of a row and of all rows of a matrix. Where the page may scroll a picture must end somewhere: what it
+    // needs (natural) is less than what it takes where another step needs more.
+    this.natural = Boolean(ctx.natural);
+    this.cap = (this.slim ? (this.natural ? 1.35 : 1.9) : 2.2) * unit;
+    this.most = (this.slim ? (this.natural ? 24 : 34) : 1e6) * unit;
+    this.line = 1.65 * unit; // of a name above a matrix
+    // Room for the tokens at the left, and the left edge of what stands beside them.
+    this.longest = Math.max(...this.q.labels.concat(this.k.labels).map(lettersWidth)) * unit;
+    const low = 2.9 * unit;
+    this.tw = clamp(this.longest, low, Math.max(low, Math.min(6 * unit, 0.2 * area.w)));
+    this.pad = 0.45 * unit;
+    this.x0 = area.x + this.tw + this.pad;
+    this.w0 = area.w - this.tw - this.pad;
+    this.used = {};
+  }
+
+  key(role, head = null) {
+    return `m:${this.name}.${role}${head === null ? "" : ".h" + head}`;
+  }
+
+  add(item) {
+    this.items.push(item);
+    return item;
+  }
+
+  // Where things of this sub-layer come from if nothing nearer is there.
+  get home() {
+    return [this.key("x"), `box:${this.state.place}`];
+  }
+
+  // A matrix of the place's pack ("place.x") or of the weights ("W_q"); while its numbers are on their way its outline.
+  // Its key is made of `role` (else of the name) and of the head. side: of its rows; from: [first, count] columns.
+  matrix(name, rect, options = {}) {
+    const {
+      head = null,
+      role = name.replace("place.", ""),
+      side,
+      transposed,
+      from,
+      parent = [],
+      ...more
+    } = /** @type {any} */ (options);
+    const key = this.key(role, head);
+    const wants = { ...(head === null || from ? {} : { head }), ...(transposed ? { transposed } : {}) };
+    const whole = this.key(role);
+    const cut = head === null ? [] : [whole];
+    const parents = [...[parent].flat(), ...cut, whole + ":band", ...this.home];
+    let matrix = this.data.matrix(name, wants);
+    if (!matrix) return this.outline(key, rect, { alpha: more.alpha, parent: parents });
+    if (from) matrix = pieceKey(matrix, ...from);
+    const rows = side ? { rowAxis: side.axis, rowLabels: side.labels, ...side.late } : {};
+    const shown = { ramp: this.own, ...rect, ...rows, ...more };
+    if (head !== null && JOINED[role]) shown.parentSlice = this.slice(...JOINED[role], head);
+    return this.add({ kind: "matrix", matrix, ...shown, key, parent: [key + ":wait", ...parents] });
+  }
+
+  // A head's columns of a matrix of all heads side by side.
+  slice(role, size, head) {
+    return { key: this.key(role), from: head * this[size], to: (head + 1) * this[size] };
+  }
+
+  outline(key, rect, more = {}) {
+    const look = { fill: null, stroke: "line", dash: true, radius: 2 };
+    return this.add({ key: key + ":wait", kind: "box", ...rect, ...look, ...more });
+  }
+
+  // The outline of what a later step makes.
+  coming(key, rect, name, shape) {
+    this.outline(key, rect);
+    this.title(key, name, shape, { ...rect, y: rect.y - this.line, alpha: 0.5 });
+  }
+
+  // Name (the longest that fits, of several) and shape (or what is said in its place) in one line above a matrix; the
+  // latter where there is room for both. top: the end of the matrix's scale, behind them.
+  title(key, name, shape, { x, y, w, align = "left", alpha = 1, size = 1.1, top = 0 }) {
+    const { u } = this;
+    const room = (text) => mathWidth(text) * size * u;
+    const names = [name].flat();
+    const text = names.find((one) => room(one) <= w) || names[names.length - 1];
+    const wide = Math.min(room(text), w);
+    const says = Array.isArray(shape) ? `[${shape.map(formatCount).join(", ")}]` : shape || "";
+    const more = (lettersWidth(says) * 0.92 + 0.1) * u;
+    const both = says && wide + 0.4 * u + more <= w;
+    const used = both ? wide + 0.4 * u + more : wide;
+    const left = align === "right" ? x + w - used : align === "center" ? x + (w - used) / 2 : x;
+    const line = { h: 1.4 * u, alpha, align: "left", parent: [key] };
+    const shrunk = clamp((size * w) / room(text), 0.6, size);
+    this.add({ key: "name:" + key, kind: "math", text, x: left, y, w: wide, size: shrunk, colour: "ink", ...line });
+    if (!both) return;
+    const at = { x: left + wide + 0.4 * u, y, w: more };
+    this.add({ key: "shape:" + key, kind: "text", text: says, ...at, size: 0.92, colour: "dim", ...line });
+    const scale = top ? sheetScale(top) : "";
+    const end = { x: at.x + more + 0.3 * u, y, w: (lettersWidth(scale) * 0.9 + 0.2) * u };
+    if (!scale || end.x + end.w > x + w) return;
+    this.add({ key: "scale:" + key, kind: "text", text: scale, ...end, size: 0.9, colour: "dim", ...line });
+  }
+
+  // Labels of rows; the first of a side are the ones that all zooms have.
+  rowTokens(side, y, h, { x = this.area.x, w = this.tw } = {}) {
+    const rect = { x, y, w, h };
+    const key = this.once(`tokens:${side.side}`);
+    const look = { align: "right", labels: side.labels, colour: side.side, axis: side.axis, ...side.late };
+    this.add({ key, kind: "tokens", orient: "rows", ...rect, ...look });
+  }
+
+  columnTokens(side, rect) {
+    const key = this.once(`tokens:${side.side}:columns`);
+    const look = { labels: side.labels, colour: side.side, axis: side.axis, ...side.late };
+    this.add({ key, kind: "tokens", orient: "columns", ...rect, ...look });
+  }
+
+  once(key) {
+    const count = (this.used[key] = (this.used[key] || 0) + 1);
+    return count > 1 ? `${key}:${count}` : key;
+  }
+
+  // Height that the labels of the keys above `width` need, or as much as there is, and how far the last leans out at the
+  // right (60 degrees).
+  columnRoom(width, most = Infinity) {
+    const { u } = this;
+    const space = width / this.k.n;
+    if (space >= 4 * u) return { h: 1.5 * u, over: 0 };
+    const high = Math.min(most, clamp(this.longest * 0.87 + 0.75 * u, 1.7 * u, 4.2 * u));
+    return { h: high, over: Math.max(0, high * 0.62 - space / 2) + 0.3 * u };
+  }
+
+  // A sign of arithmetic around a point.
+  sign(name, text, x, y, more = {}) {
+    const { u } = this;
+    const rect = { x: x - 0.9 * u, y: y - 0.9 * u, w: 1.8 * u, h: 1.8 * u };
+    this.add({ key: `sign:${this.name}.${name}`, kind: "math", text, ...rect, size: 1.35, align: "center", ...more });
+  }
+
+  note(name, text, rect, more = {}) {
+    const look = { h: 1.4 * this.u, size: 1, colour: "dim" };
+    this.add({ key: `note:${this.name}.${name}`, kind: "math", text, ...look, ...rect, ...more });
+  }
+
+  arrow(name, points, more = {}) {
+    const [xs, ys] = [0, 1].map((odd) => points.filter((_, i) => i % 2 === odd));
+    const [x, y] = [Math.min(...xs), Math.min(...ys)];
+    const frame = { x, y, w: Math.max(...xs) - x, h: Math.max(...ys) - y };
+    const look = { colour: "dim", weight: 1.8 };
+    this.add({ key: `arrow:${this.name}.${name}`, kind: "arrow", points, ...frame, ...look, ...more });
+  }
+
+  // The frame around a head's part of something.
+  frame(name, rect, more = {}) {
+    const look = { fill: null, stroke: "ink", radius: 2, weight: 2, z: 1 };
+    const own = this.key(name, this.head);
+    const parent = [own, this.key("head_outputs", this.head), this.key(name)];
+    this.add({ key: `frame:${this.name}.${name}`, kind: "box", ...rect, ...look, parent, ...more });
+  }
+
+  // A rectangle that stands for a head: a click looks inside. The head that was chosen last is framed.
+  opens(head, rect, more = {}) {
+    const label = this.t("attention_open_head", { n: head + 1, heads: this.heads });
+    const [chosen, off] = [head === this.head, this.off(head)];
+    const stroke = chosen ? "ink" : off ? "dim" : null;
+    const look = { fill: null, stroke, dash: Boolean(off), weight: 1.5, radius: 6, z: -1 };
+    const way = { go: { zoom: "head", head }, label, tip: off ? [label, off] : [label] };
+    this.add({ key: this.headKey(head), kind: "box", ...rect, ...look, ...way, ...more });
+  }
+
+  // The end of the scale of all heads together, so that a part has the colours of the whole.
+  whole(role) {
+    return this.data.matrix("place." + role)?.top;
+  }
+
+  // What is said of a head that a switch turns off.
+  off(head) {
+    return this.data.about?.zero?.[head] ? this.t("attention_off") : "";
+  }
+
+  // The heads' parts of a matrix of all heads, under it: from here they are dealt out, and here they come together.
+  slices(role, { x, y, w, h }, more) {
+    if (!this.data.matrix("place." + role)) return;
+    const wide = w / this.heads;
+    const look = { ...more, group: "under", outline: null, z: -1, first: "x" };
+    for (let head = 0; head < this.heads; head++) {
+      const at = { x: x + head * wide, y, w: wide, h };
+      this.matrix("place." + role, at, { ...look, head });
+    }
+  }
+
+  // A rectangle that only says where something is, for what comes out of it.
+  unseen(key, rect) {
+    this.add({ key, kind: "box", ...rect, fill: null, stroke: null });
+  }
+
+  headKey(head) {
+    return `head:${this.name}.${head}`;
+  }
+
+  // The first y of a block of that height: in the middle of the area, on a narrow screen right below what is above it.
+  top(height) {
+    return this.area.y + (this.slim ? 0 : Math.max(0, (this.area.h - height) / 2));
+  }
+}
+
+// Some columns of a matrix of one row.
+function pieceKey(matrix, first, count) {
+  const data = matrix.data.subarray(first, first + count);
+  const { name, exact, top, shape, axes, range } = matrix;
+  const at = (row, col) => data[col];
+  const about = { name, exact, top, shape, axes, range, masked: false };
+  return { id: `${matrix.id}/${first}+${count}`, data, rows: 1, cols: count, at, ...about };
+}

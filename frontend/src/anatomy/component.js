@@ -1,0 +1,19 @@
+import { AnatomyView } from "./view.js";
+import { listenToFeeds, keepMounted } from "../host/streamlit.js";
+
+// The anatomy as a Streamlit component; like the explorer's (explorer/component.js) it has no data of its own.
+const FEEDS = ["trace", "open", "place", "weights"].map((name) => "headscope.anatomy_" + name);
+
+export default function (component) {
+  const { leave } = keepMounted(component, (parent) => {
+    const made = {};
+    const view = new AnatomyView(parent, (state) => made.component.setStateValue("anatomy", state));
+    const stop = listenToFeeds(FEEDS, (bytes) => view.take(bytes));
+    made.destroy = () => {
+      stop();
+      view.destroy();
+    };
+    return made;
+  });
+  return leave;
+}

@@ -1,0 +1,323 @@
+import { printable } from "../core/dom.js";
+import { traceName, isAttention, isFeedForward } from "./walk.js";
+
+// What the anatomy draws, by name, out of the packs that the server sends: matrices of numbers with their shape.
+
+const KEPT = { place: 8, weights: 12 }; // packs; going back and forth asks the server for nothing
+const QUANTILE = 0.999; // of the absolute values: the end of a colour scale, so that one outlier pales nothing
+const SAMPLE = 20000; // numbers looked at for it
+
+const ATTENTION_AXES = {
+  x: ["query", "d_model"],
+  memory: ["key", "d_model"],
+  normed: ["query", "d_model"],
+  queries: ["head", "query", "d_k"],
+  keys: ["head", "key", "d_k"],
+  values: ["head", "key", "d_head"],
+  dot: ["head", "query", "key"],
+  scaled: ["head", "query", "key"],
+  scores: ["head", "query", "key"],
+  weights: ["head", "query", "key"],
+  head_outputs: ["head", "query", "d_head"],
+  mean: ["query"],
+  deviation: ["query"],
+};
+const WEIGHT_AXES = {
+  W_q: ["d_model", "head·d_k"],
+  W_k: ["d_model", "head·d_k"],
+  W_v: ["d_model", "head·d_head"],
+  W_o: ["head·d_head", "d_model"],
+  W_1: ["d_model", "d_ff"],
+  W_2: ["d_ff", "d_model"],
+};
+
+// The step that reads a weight matrix. At another it is an outline, whether or not it happens to be here already: the same
+// step always looks the same.
+const WEIGHT_STEPS = { W_q: "project", W_k: "project", W_v: "project", W_o: "output", W_1: "inner", W_2: "outer" };
+
+// A table of numbers. id: names these very numbers; top: the end of a good colour scale; shape and axes: of the whole
+// tensor; exact: the trace's numbers, not 8 bits of them.
+class Matrix {
+  /** @type {any} */ axes;
+  /** @type {any} */ cols;
+  /** @type {any} */ data;
+  /** @type {any} */ hidden;
+  /** @type {any} */ id;
+  /** @type {any} */ norms;
+  /** @type {any} */ origin;
+  /** @type {any} */ shape;
+  constructor(id, name, data, rows, cols, shape, axes, exact, top) {
+    Object.assign(this, { id, name, data, rows, cols, shape, axes, exact });
+    this.given = top;
+  }
+
+  at(row, col) {
+    return this.data[row * this.cols + col];
+  }
+
+  get top() {
+    this.given ??= quantileOf(this.data) || 1;
+    return this.given;
+  }
+
+  // Smallest and largest number, masked cells left out.
+  get range() {
+    if (!this.found) {
+      let low = Infinity;
+      let high = -Infinity;
+      for (const value of this.data) {
+        if (!Number.isFinite(value)) continue;
+        if (value < low) low = value;
+        if (value > high) high = value;
+      }
+      this.found = [low, high];
+    }
+    return this.found;
+  }
+
+  get masked() {
+    this.hidden ??= this.data.some((value) => !Number.isFinite(value));
+    return this.hidden;
+  }
+}
+
+function quantileOf(data) {
+  const stride = Math.max(1, Math.floor(data.length / SAMPLE));
+  const seen = [];
+  for (let i = 0; i < data.length; i += stride) if (Number.isFinite(data[i])) seen.push(Math.abs(data[i]));
+  seen.sort((a, b) => a - b);
+  return seen.length ? seen[Math.min(seen.length - 1, Math.ceil(seen.length * QUANTILE))] : 0;
+}
+
+export class AnatomyData {
+  constructor() {
+    this.kept = { place: new Map(), weights: new Map() };
+    this.made = new Map();
+    this.state = null;
+  }
+
+  // Takes a pack in. Returns whether it belongs to what is shown or may be soon.
+  take(pack) {
+    const { header } = pack;
+    if (header.sort === "trace") this.trace = pack;
+    else if (header.sort === "open") this.open = pack;
+    else if (header.sort === "place") this.keep("place", `${header.id}/${header.place}/${placeStep(header)}`, pack);
+    else if (header.sort === "weights") {
+      for (const name of Object.keys(header.matrices))
+        this.keep("weights", `${header.checkpoint}/${header.place}/${name}`, { pack, ref: header.matrices[name] });
+    } else return false;
+    this.made.clear();
+    return true;
+  }
+
+  keep(sort, key, value) {
+    const kept = this.kept[sort];
+    kept.delete(key);
+    kept.set(key, value);
+    while (kept.size > KEPT[sort]) kept.delete(kept.keys().next().value);
+  }
+
+  get header() {
+    return this.trace.header;
+  }
+
+  get id() {
+    return this.trace ? this.trace.header.id : null;
+  }
+
+  get config() {
+    return this.trace.header.config;
+  }
+
+  get steps() {
+    return this.header.tokens.target_in.length;
+  }
+
+  labels(side) {
+    if (this.said?.id !== this.id) this.said = { id: this.id };
+    this.said[side] ??= this.header.labels[side].map(printable);
+    return this.said[side];
+  }
+
+  ids(side) {
+    return this.header.ids[side];
+  }
+
+  // The ten likeliest words of every step of decoding and the word chosen; arrays are [step, 10] in one piece.
+  get outputs() {
+    const { outputs } = this.header;
+    if (this.answers?.of !== outputs) {
+      const read = (name) => (outputs[name] ? this.trace.array(outputs[name]) : null);
+      const arrays = ["probability", "logit", "chosen_probability", "chosen_logit", "log_sum", "plain_probability"];
+      const labels = outputs.labels.map((step) => step.map(printable));
+      this.answers = {
+        of: outputs,
+        ...outputs,
+        labels,
+        ...Object.fromEntries(arrays.map((name) => [name, read(name)])),
+      };
+    }
+    return this.answers;
+  }
+
+  get place() {
+    const { state } = this;
+    const at = traceName(state);
+    return this.kept.place.get(`${this.id}/${at}/${placeStep({ place: at, t: state.t })}`) || null;
+  }
+
+  get about() {
+    return this.place ? this.place.header.about : null;
+  }
+
+  // Whether the state asks for a pack that is not here.
+  get waiting() {
+    const near = ["sub", "head", "number"].includes(this.state.zoom);
+    if (!near || !this.place) return near;
+    const read = Object.keys(WEIGHT_STEPS).filter((name) => WEIGHT_STEPS[name] === this.state.step);
+    const sub = isAttention(this.state.place) || isFeedForward(this.state.place);
+    return sub && read.some((name) => this.reads(name) && !this.matrix(name));
+  }
+
+  // Whether the place has such a weight matrix: only attention has W^O, only feed-forward W_1.
+  reads(name) {
+    return isFeedForward(this.state.place) === (name === "W_1" || name === "W_2");
+  }
+
+  matrix(name, options = {}) {
+    const key = `${name}|${options.head ?? ""}|${options.transposed ? "T" : ""}|${options.before ? "B" : ""}|${this.keyOf(name)}`;
+    if (!this.made.has(key)) {
+      const made = this.make(name, options, key);
+      if (made) made.origin = { name, options };
+      this.made.set(key, made);
+    }
+    return this.made.get(key);
+  }
+
+  // The same without the switches; null where nothing is switched or nothing changed.
+  plain(name, options = {}) {
+    return this.matrix(name, { ...options, before: true });
+  }
+
+  keyOf(name) {
+    const { state } = this;
+    if (name.startsWith("place.") || name in WEIGHT_AXES)
+      return `${traceName(state)}/${state.place === "output" ? state.t : ""}/${name in WEIGHT_AXES ? state.step : ""}`;
+    return "";
+  }
+
+  make(name, options, key) {
+    if (name in WEIGHT_AXES) {
+      if (WEIGHT_STEPS[name] !== this.state.step) return null;
+      const found = this.kept.weights.get(`${this.header.checkpoint}/${traceName(this.state)}/${name}`);
+      return found ? this.weightMatrix(name, found, options, key) : null;
+    }
+    if (name.startsWith("place.")) {
+      const pack = this.place;
+      const refs = pack && (options.before ? pack.header.plain : pack.header.matrices);
+      const ref = refs && refs[name.slice(6)];
+      return ref ? this.tensor(name, pack.array(ref), ref.shape, options, key, this.axesOf(name.slice(6), ref)) : null;
+    }
+    if (options.before) return null;
+    return this.stripMatrix(name, options, key);
+  }
+
+  axesOf(name, ref) {
+    const { place } = this.state;
+    const bias = { b_q: "head·d_k", b_k: "head·d_k", b_v: "head·d_head", b_1: "d_ff" }[name];
+    if (bias) return [bias];
+    if (isAttention(place)) return ATTENTION_AXES[name] || ["query", "d_model"].slice(2 - ref.shape.length);
+    const wide = name === "pre" || name === "activation" ? "d_ff" : "d_model";
+    if (name === "logits") return ["vocabulary"];
+    if (name === "biases") return ["word"];
+    const long = place === "output" ? (name === "rows" ? "word" : "step") : "token";
+    if (ref.shape.length === 1)
+      return [isFeedForward(place) && (name === "mean" || name === "deviation") ? long : wide];
+    return [long, wide];
+  }
+
+  // A tensor as a table: one head of it, all heads side by side, or as it is; a vector is one row.
+  tensor(name, array, shape, { head = undefined, transposed }, key, axes, exact = true, top = undefined) {
+    let [data, rows, cols] = [array, 1, array.length];
+    if (shape.length === 2) [rows, cols] = shape;
+    else if (shape.length === 3) {
+      const [heads, n, width] = shape;
+      if (head !== undefined) [data, rows, cols] = [array.subarray(head * n * width, (head + 1) * n * width), n, width];
+      else {
+        [rows, cols] = [n, heads * width];
+        data = new Float32Array(array.length);
+        for (let h = 0; h < heads; h++)
+          for (let i = 0; i < n; i++)
+            data.set(array.subarray((h * n + i) * width, (h * n + i + 1) * width), i * cols + h * width);
+      }
+    }
+    if (transposed) {
+      const turned = new Float32Array(rows * cols);
+      for (let i = 0; i < rows; i++) for (let j = 0; j < cols; j++) turned[j * rows + i] = data[i * cols + j];
+      [data, rows, cols] = [turned, cols, rows];
+    }
+    const last = name.split(".").pop();
+    const end = top ?? (last === "weights" ? 1 : undefined);
+    const names = ["batch", ...axes];
+    const id = `${this.id}|${key}`;
+    return new Matrix(id, last, data, rows, cols, [1, ...shape], names, exact, end);
+  }
+
+  weightMatrix(name, { pack, ref }, { head = undefined, transposed }, key) {
+    const [high, wide] = ref.shape;
+    const array = pack.array(ref);
+    let [data, rows, cols] = [array, high, wide];
+    if (head !== undefined && name !== "W_1" && name !== "W_2") {
+      const part = (name === "W_o" ? high : wide) / this.config.heads;
+      if (name === "W_o") [data, rows] = [array.subarray(head * part * wide, (head + 1) * part * wide), part];
+      else {
+        data = new Float32Array(high * part);
+        for (let i = 0; i < high; i++)
+          data.set(array.subarray(i * wide + head * part, i * wide + (head + 1) * part), i * part);
+        cols = part;
+      }
+    }
+    const made = this.tensor(name, data, [rows, cols], { transposed }, key, WEIGHT_AXES[name]);
+    made.shape = [high, wide];
+    made.axes = WEIGHT_AXES[name];
+    made.id = `${this.header.checkpoint}|${key}`;
+    return made;
+  }
+
+  // What the model and its layers show: 8 bits of every stream, and the open layers' attention as it is.
+  stripMatrix(name, options, key) {
+    const open = this.open && this.open.header.id === this.id ? this.open : null;
+    const attention = /^(.*)\.weights$/.exec(name);
+    if (attention) {
+      const exact = open && open.header.weights[attention[1]];
+      const axes = ATTENTION_AXES.weights;
+      if (exact) return this.tensor(name, open.array(exact), exact.shape, options, key + "|exact", axes);
+      const found = this.header.attention[attention[1]];
+      if (!found) return null;
+      const bytes = this.trace.array(found.picture);
+      return this.tensor(
+        name,
+        Float32Array.from(bytes, (v) => v / 255),
+        found.picture.shape,
+        options,
+        key,
+        axes,
+        false,
+      );
+    }
+    const [pack, strip] = [
+      [this.trace, this.header.strips[name]],
+      [open, open && open.header.strips[name]],
+    ].find(([, one]) => one) || [null, null];
+    if (!strip) return null;
+    const scale = strip.top / 127;
+    const data = Float32Array.from(pack.array(strip.picture), (v) => (v - 128) * scale);
+    const wide = name.endsWith(".activation") ? "d_ff" : "d_model";
+    const made = this.tensor(name, data, strip.picture.shape, options, key, ["token", wide], false, strip.top);
+    made.found = [strip.low, strip.high]; // of the numbers themselves, before they became 8 bits
+    if (strip.norms) made.norms = pack.array(strip.norms);
+    return made;
+  }
+}
+
+const placeStep = ({ place, t }) => (place === "output" ? t : "");

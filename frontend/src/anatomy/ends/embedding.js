@@ -1,0 +1,306 @@
+import { Pen, NAME_SIZE, PALE, insideOf, labelRoom } from "./pen.js";
+import { rimOf, rowRect, rowRects, numbersFit } from "./pen.js";
+import { outputScene } from "./output.js";
+import { outputSceneHeight } from "./room.js";
+import { formatCount } from "../format.js";
+import { clamp, fittingText, lettersWidth } from "../stage/measure.js";
+
+// The ends of the model at the zoom "sub": embedding (sections 3.4 and 3.5) and, in a file of its own, output.
+
+const SIGN = 2.2; // units for a sign between two matrices
+const TIMES = 4.6; // units for "x 16" and its root
+const LEAST = 46; // units of width from which all matrices stand side by side
+const SLIM = 4.5; // units of width of a matrix that makes room for another
+
+export const outputBoard = (ctx) => outputScene(ctx);
+export const outputBoardHeight = (ctx) => outputSceneHeight(ctx);
+
+function boardPlan(ctx) {
+  const { data, state, unit, area } = ctx;
+  const { d_model: d, positions, embedding_scale: scaled } = data.config;
+  const vocab = data.config[state.place === "source" ? "vocab_size" : "output_size"];
+  const side = state.place === "source" ? "source" : "target_in";
+  const labels = data.labels(side);
+  const small = ctx.narrow || area.w < LEAST * unit;
+  const inside = insideOf(ctx);
+  const label = labelRoom(labels, unit, small ? Math.min(5.2 * unit, inside.w * 0.2) : 7 * unit);
+  const id = (lettersWidth(formatCount(vocab - 1)) * 0.9 + 0.3) * unit;
+  const note = 1.7 * unit; // the last line
+  const factor = (data.about && data.about.factor) ?? (scaled ? Math.sqrt(d) : 1);
+  const sizes = { d, vocab, positions, scaled, factor, n: labels.length };
+  const plan = { note, ctx, unit, inside, side, labels, small, label, id, ...sizes };
+  return { ...plan, ...(small ? narrowLayout(plan) : wideLayout(plan)) };
+}
+
+// Everything in one line: tokens, ids, table, rows, times, embedding, plus, positions, equals, x.
+function wideLayout({ unit, inside, label, id, n, d, note, positions }) {
+  const number = positions === "none" ? 0 : 2.2 * unit;
+  const ids = inside.x + label + 0.5 * unit;
+  const free = inside.w - label - 0.9 * unit - id - (TIMES + 2 * SIGN) * unit - number;
+  const { wide, pe, x, table, lines } = widthsOf(free, unit, d, positions);
+  const high = inside.h - NAME_SIZE * unit - note;
+  const rows = Math.min(high, n * 2 * unit);
+  const top = inside.y + NAME_SIZE * unit;
+  const y = top + (high - rows) / 2;
+  const tableX = ids + id + 0.4 * unit + lines;
+  const first = tableX + table + lines;
+  const line = (x, w = wide) => ({ x, y, w, h: rows });
+  const second = first + wide + TIMES * unit;
+  const third = second + wide + SIGN * unit + number;
+  const last = third + pe + SIGN * unit;
+  return {
+    ids: { x: ids, w: id },
+    table: { x: tableX, y: top, w: table, h: high },
+    rows: line(first),
+    tokens: [line(inside.x, label)],
+    embedding: line(second),
+    positionsAt: line(third, pe),
+    sum: line(last, x),
+    times: { x: first + wide, y, w: TIMES * unit, h: rows },
+    plus: { x: second + wide, y, w: SIGN * unit, h: rows },
+    numbers: { x: second + wide + SIGN * unit, w: number - 0.3 * unit },
+    equals: { x: third + pe, y, w: SIGN * unit, h: rows },
+  };
+}
+
+// Widths in a line. The positions' waves need a pixel a column to be seen, x comes next, and the others make room.
+function widthsOf(free, unit, d, positions) {
+  const roomy = { lines: 3.4 * unit, table: clamp((free - 6.8 * unit) * 0.1, 4 * unit, 7 * unit) };
+  const even = Math.min((free - 2 * roomy.lines - roomy.table) / 4, 22 * unit);
+  if (even >= d || positions === "none") return { ...roomy, wide: even, pe: even, x: even };
+  const tight = { lines: 2.9 * unit, table: 4 * unit };
+  const rest = free - 2 * tight.lines - tight.table;
+  const slim = Math.min(even, SLIM * unit);
+  const pe = Math.max(even, Math.min(d, rest - 3 * slim));
+  const wide = Math.min(even, Math.max(slim, (rest - pe - d) / 2));
+  return { ...tight, wide, pe, x: Math.min(rest - pe - 2 * wide, Math.max(d, even)) };
+}
+
+// Table and rows above; below them embedding + positions = x.
+function narrowLayout({ unit, inside, label, id, n, note, positions }) {
+  const number = positions === "none" ? 0 : 1.7 * unit;
+  const sign = 1.3 * unit;
+  const ids = inside.x + label + 0.4 * unit;
+  const free = inside.w - label - id - 0.7 * unit;
+  // Very narrow: the rows keep the larger half, lines and table get thinner.
+  const fit = clamp((0.62 * free) / (7 * unit), 0.1, 1);
+  const [lines, table] = [2 * unit * fit, 3 * unit * fit];
+  const between = 2 * NAME_SIZE * unit + 0.6 * unit;
+  const high = (inside.h - NAME_SIZE * unit - between - note) / 2;
+  const rows = Math.max(1, Math.min(high, rowRects(n, unit)));
+  const top = inside.y + NAME_SIZE * unit;
+  const below = top + rows + between;
+  const tableX = ids + id + 0.3 * unit + lines;
+  const first = tableX + table + lines;
+  const left = inside.x + label + 0.6 * unit;
+  const wide = (inside.x + inside.w - left - 2 * sign - number) / 3;
+  const line = (x, y, w) => ({ x, y, w, h: rows });
+  const third = left + wide + sign + number;
+  return {
+    ids: { x: ids, w: id },
+    table: { x: tableX, y: top, w: table, h: rows },
+    rows: line(first, top, inside.x + inside.w - first),
+    tokens: [line(inside.x, top, label), line(inside.x, below, label)],
+    embedding: line(left, below, wide),
+    positionsAt: line(third, below, wide),
+    sum: line(third + wide + sign, below, wide),
+    times: { x: first, y: top + rows + 0.15 * unit, w: inside.x + inside.w - first, h: NAME_SIZE * unit },
+    plus: line(left + wide, below, sign),
+    numbers: { x: left + wide + sign, w: number - 0.25 * unit },
+    equals: line(third + wide, below, sign),
+  };
+}
+
+// Needed height where things stand below each other; the same for all steps.
+export function embeddingBoardHeight(ctx) {
+  const { unit, data, state } = ctx;
+  const n = data.labels(state.place === "source" ? "source" : "target_in").length;
+  return Math.ceil(2 * rowRects(n, unit) + (3 * NAME_SIZE + 0.6 + 1.7) * unit + rimOf(unit));
+}
+
+export function embeddingBoard(ctx) {
+  const plan = boardPlan(ctx);
+  const { state, data } = ctx;
+  const target = state.place === "target";
+  const pen = new Pen(ctx, target ? "target" : "source");
+  /** @type {any} */
+  const board = { ...plan, pen, key: (name) => `m:${state.place}.${name}`, step: state.step };
+  const strips = { embedding: `${state.place}.embedding`, positions: `${state.place}.positions` };
+  board.get = (name) => data.matrix(`place.${name}`) || (strips[name] ? data.matrix(strips[name]) : null);
+  board.line = { rowAxis: "token", rowLabels: plan.labels, ...(target ? { current: state.t, dimAfter: state.t } : {}) };
+  drawTokens(board);
+  drawTable(board);
+  drawRows(board);
+  drawTimes(board);
+  drawPlus(board);
+  return pen.items;
+}
+
+const paleFrom = ({ line }, i) => (line.dimAfter !== undefined && i > line.dimAfter ? PALE : 1);
+
+function drawTokens(board) {
+  const { pen, ctx, tokens, labels, line, small, step } = board;
+  const { current, dimAfter } = line;
+  pen.tokens(`tokens:${ctx.state.place}`, labels, tokens[0], { axis: "token", current, dimAfter });
+  if (small && step !== "row")
+    pen.tokens(`tokens:${ctx.state.place}:again`, labels, tokens[1], { axis: "token", current, dimAfter });
+}
+
+// A column of whole numbers beside rows.
+function drawNumbers(board, key, numbers, { x, w }, rect, more = {}) {
+  const { pen, unit, line } = board;
+  const space = rect.h / numbers.length;
+  const size = 0.9;
+  for (const i of numbersFit(numbers.length, space, 1.02 * unit, line.current)) {
+    const y = rect.y + (i + 0.5) * space - 0.65 * size * unit;
+    const alpha = paleFrom(board, i) * (more.alpha ?? 1);
+    pen.text(
+      `${key}:${i}`,
+      formatCount(numbers[i]),
+      { x, y, w },
+      { size, align: "right", colour: "dim", ...more, alpha },
+    );
+  }
+}
+
+// The table, and a thin line from every token to its row at its true height, and on to where it is written.
+function drawTable(board) {
+  const { pen, ctx, get, ids, table, rows, side, labels, n, d, vocab, unit, step, note, inside, line, positions } =
+    board;
+  const numbers = ctx.data.ids(side);
+  const idle = step === "row" ? 1 : PALE;
+  const count = formatCount(vocab);
+  pen.box(`box:${ctx.state.place}.table`, table, {
+    fill: "panel",
+    stroke: "line",
+    tip: [ctx.t("ends_table_tip", { rows: count })],
+    z: -1,
+  });
+  pen.named(`m:${ctx.state.place}.E`, "E", [vocab, d], { ...table, w: rows.x - table.x - 0.2 * unit });
+  drawNumbers(board, `id:${side}`, numbers, ids, rows);
+  const matrix = get("rows");
+  const cell = table.h / vocab;
+  const thick = clamp(cell - 1, 2, 1.2 * unit);
+  const space = rows.h / n;
+  const [highest, lowest] = [table.y + thick / 2, table.y + table.h - thick / 2];
+  const heightOf = (id) => clamp(table.y + (id + 0.5) * cell, highest, lowest);
+  const scale = matrix ? matrix.top : undefined;
+  const seen = new Set();
+  for (let i = 0; i < n; i++) {
+    const y = heightOf(numbers[i]);
+    const row = rows.y + (i + 0.5) * space;
+    const current = i === line.current;
+    const more = {
+      colour: pen.colour,
+      weight: current ? 2 : 1,
+      alpha: paleFrom(board, i) * idle * (current || n < 24 ? 0.85 : 0.5),
+    };
+    pen.line(`to:${side}:${i}`, [ids.x + ids.w + 0.3 * unit, row, table.x, y], more);
+    pen.line(`from:${side}:${i}`, [table.x + table.w, y, rows.x - 0.15 * unit, row], more);
+    if (seen.has(numbers[i])) continue;
+    seen.add(numbers[i]);
+    const tip = [ctx.t("ends_row_tip", { token: labels[i], id: formatCount(numbers[i]), rows: count })];
+    const strip = { x: table.x + 1, y: y - thick / 2, w: table.w - 2, h: thick };
+    const parent = `box:${ctx.state.place}.table`;
+    if (matrix)
+      pen.matrix(`row:${side}:${numbers[i]}`, rowRect(matrix, i), strip, { outline: null, parent, top: scale, tip });
+    else pen.box(`row:${side}:${numbers[i]}:wait`, strip, { fill: "dim", strength: 0.5, radius: 0, parent });
+  }
+  const box = ctx.data.header.boxes && ctx.data.header.boxes[`${ctx.state.place}.embedding`];
+  const shared = (box && box.shared_with && box.shared_with.length) || 0;
+  const texts = shared > 1 ? ["ends_one_table", "ends_one_table_short"] : [];
+  if (step === "plus" && positions === "none") texts.splice(0, 2, "ends_no_positions", "ends_no_positions_short");
+  const where = { x: inside.x, y: inside.y + inside.h - note + 0.3 * unit, w: inside.w };
+  if (texts.length) pen.note(`note:${side}`, texts, { rows: count }, where);
+}
+
+function drawRows(board) {
+  const { pen, key, get, rows, line, n, d, step, small } = board;
+  const [matrix, scaled] = [get("rows"), get("embedding")];
+  // Behind the multiplication on one scale with its result, so that the growth is seen.
+  const top = step !== "row" && scaled ? scaled.top : undefined;
+  const alpha = step === "plus" ? 0.55 : 1;
+  const more = {
+    ...line,
+    colAxis: "d_model",
+    top,
+    alpha,
+    pick: step === "row",
+    parent: `box:${board.ctx.state.place}.table`,
+  };
+  pen.full(key("rows"), matrix, rows, "E[id]", [n, d], {
+    ...more,
+    ...(step === "plus" ? { group: "aside" } : {}),
+    room: rows.w + (small ? 0 : 2 * board.unit),
+  });
+}
+
+function drawTimes(board) {
+  const { pen, key, get, embedding, times, line, n, d, step, factor, scaled, small, unit } = board;
+  const root = `√${formatCount(d)}`;
+  const name = scaled ? [`${root} E[id]`, `${root} E`] : ["E[id]", "E"];
+  if (step === "row") {
+    pen.coming(key("embedding"), embedding, name, [n, d], embedding.w + (small ? 1 : 3.4) * unit);
+    return;
+  }
+  const idle = step === "plus" ? PALE : 1;
+  const number = `× ${drawFactor(factor)}`;
+  const same = scaled && Math.abs(factor - Math.sqrt(d)) < 1e-6;
+  if (small) {
+    const text = fittingText(same ? [`${number}, ${root}`, number] : number, times.w, unit);
+    pen.math(
+      "emb:times",
+      text,
+      { x: times.x, y: times.y + 0.2 * unit, w: times.w },
+      { align: "center", alpha: idle, parent: key("rows") },
+    );
+  } else {
+    const middle = times.y + times.h / 2;
+    pen.math(
+      "emb:times",
+      number,
+      { x: times.x, y: middle - (same ? 1.4 : 0.7) * unit, w: times.w },
+      { size: 1.15, align: "center", alpha: idle },
+    );
+    if (same)
+      pen.math(
+        "emb:root",
+        `= ${root}`,
+        { x: times.x, y: middle + 0.1 * unit, w: times.w },
+        { size: 0.9, align: "center", colour: "dim", alpha: idle },
+      );
+  }
+  const more = { ...line, colAxis: "d_model", pick: step === "times", parent: key("rows") };
+  pen.full(key("embedding"), get("embedding"), embedding, name, [n, d], {
+    ...more,
+    room: embedding.w + (small ? 1 : 3.4) * unit,
+  });
+}
+
+const drawFactor = (factor) => String(Number(factor.toFixed(2)));
+
+function drawPlus(board) {
+  const { pen, key, get, ctx, positionsAt, sum, plus, equals, numbers, line, n, d, step, unit, positions, small } =
+    board;
+  const symbol = positions === "learned" ? "P" : "PE";
+  const none = positions === "none";
+  const number = numbers.w + 0.3 * unit;
+  const room = positionsAt.w + (small ? 0.5 : 1.5) * unit;
+  if (step !== "plus") {
+    if (small && step === "row") return;
+    if (!none) pen.coming(key("positions"), positionsAt, symbol, [n, d], room);
+    pen.coming(key("x"), sum, "x", [n, d]);
+    return;
+  }
+  const [embedding, added, x] = ["embedding", "positions", "x"].map(get);
+  const top = embedding ? embedding.top : undefined;
+  const more = { ...line, colAxis: "d_model", top };
+  if (!none) {
+    pen.sign("emb:plus", "+", plus);
+    const ids = (ctx.data.about && ctx.data.about.position_ids) || Array.from({ length: n }, (_, i) => i);
+    if (number > unit) drawNumbers(board, "pos", ids, numbers, positionsAt, { parent: key("positions") });
+    pen.full(key("positions"), added, positionsAt, symbol, [n, d], { ...more, room });
+  }
+  pen.sign("emb:equals", "=", equals);
+  pen.full(key("x"), x, sum, "x", [n, d], { ...more, pick: true, parent: [key("embedding"), key("positions")] });
+}

@@ -1,0 +1,360 @@
+import { Pen, NAME_SIZE, PALE, rowRect } from "./pen.js";
+import { clamp, fittingText, mathWidth } from "../stage/measure.js";
+import { allLogits, logitScale } from "./logits.js";
+import { outputPlan } from "./room.js";
+import { formatCell, formatCount, formatNumber } from "../format.js";
+import { INNER_STEPS } from "../../state/generated.js";
+
+// Output at the zoom "sub" (section 3.4): row t of the decoder's output times the embedding table, softmax, the word that
+// is chosen, and its way back in. The words of the ten largest logits keep their lines over all steps.
+
+export function outputScene(ctx) {
+  const plan = outputPlan(ctx);
+  const { data, state } = ctx;
+  const pen = new Pen(ctx, "target");
+  /** @type {any} */
+  const board = {
+    ...plan,
+    pen,
+    step: state.step,
+    key: (name) => `m:output.${name}`,
+    get: (name) => data.matrix(`place.${name}`),
+  };
+  board.later = (step) => INNER_STEPS.output.indexOf(state.step) >= INNER_STEPS.output.indexOf(step);
+  drawHidden(board);
+  drawTable(board);
+  if (board.later("logits")) drawWords(board);
+  if (state.step === "logits") allLogits(board);
+  if (board.later("choose")) drawChosen(board);
+  if (state.step === "back") drawReturn(board);
+  return pen.items;
+}
+
+// The decoder's output with row t outlined, and that row by itself.
+function drawHidden(board) {
+  const { pen, ctx, key, get, tokens, hidden, strip, labels, m, d, t, unit, step, small, lanes } = board;
+  const matrix = get("hidden") || ctx.data.matrix("decoder.output");
+  const back = step === "back";
+  const next = t + 1;
+  // What arrives is drawn by itself: its place is kept free.
+  const shown = back ? labels.map((label, i) => (i === next ? "" : label)) : labels;
+  const now = back && next < m ? next : t;
+  pen.tokens("tokens:target", shown, tokens, { axis: "step", current: now, dimAfter: now });
+  const more = {
+    rowAxis: "step",
+    colAxis: "d_model",
+    rowLabels: labels,
+    current: t,
+    dimAfter: t,
+    alpha: step === "hidden" ? 1 : 0.55,
+  };
+  const room = small ? hidden.w : board.table.x - hidden.x - 0.3 * unit;
+  const words = ctx.t("ends_hidden");
+  const named = pen.wide(`${words} h`, 1, 600) + pen.wide(`[${m}, ${d}]`, 0.9) + unit < room ? `${words} h` : "h";
+  pen.full(key("hidden"), matrix, hidden, named, [m, d], { ...more, pick: step === "hidden", room, nameAlpha: 1 });
+  const one = matrix && rowRect(matrix, t);
+  pen.matrix(key("hidden.row"), one, strip, {
+    colAxis: "d_model",
+    top: matrix ? matrix.top : undefined,
+    parent: key("hidden"),
+    rowLabels: [labels[t]],
+  });
+  const y = hidden.y + ((t + 0.5) * hidden.h) / m;
+  if (small) {
+    const wide = strip.x - board.table.x - 0.3 * unit;
+    pen.math("name:h", "h_t", { x: board.table.x, y: strip.y - 0.05 * unit, w: wide }, { align: "right" });
+    const over = hidden.y + hidden.h + 1.75 * unit;
+    const mid = strip.x + strip.w / 2;
+    pen.line("out:lift", [hidden.x + hidden.w + 2, y, lanes.right, y, lanes.right, over, mid, over, mid, strip.y - 2], {
+      colour: "target",
+      tip: true,
+      round: 4,
+      weight: 1.5,
+    });
+    return;
+  }
+  pen.named("h", "h_t", [1, d], { ...strip });
+  const turn = strip.x - board.rows.x + board.table.x - 1.4 * unit;
+  const middle = strip.y + strip.h / 2;
+  pen.line("out:lift", [hidden.x + hidden.w + 3, y, turn, y, turn, middle, strip.x - 4, middle], {
+    colour: "target",
+    tip: true,
+    round: 6,
+    weight: 1.5,
+  });
+}
+
+// The embedding table once more, and out of it the rows of the likeliest words.
+function drawTable(board) {
+  const { pen, ctx, key, get, table, rows, ids, words, vocab, d, many, unit, slot, later, step, small, note } = board;
+  const letter = board.table_name;
+  const rowsNamed = [`${letter}[id]`, letter];
+  const named = { ...table, w: rows.x - table.x - 0.2 * unit };
+  const count = formatCount(vocab);
+  if (!later("logits")) {
+    pen.coming("out:table", table, letter, [vocab, d], named.w);
+    pen.coming(key("rows"), rows, rowsNamed, [many, d], rows.w);
+    return;
+  }
+  const alpha = step === "logits" ? 1 : PALE;
+  pen.box("box:output.table", table, {
+    fill: "panel",
+    stroke: "line",
+    alpha,
+    tip: [ctx.t(letter === "E" ? "ends_table_tip" : "ends_matrix_tip", { rows: count })],
+    z: -1,
+    parent: "out:table:wait",
+  });
+  pen.named("out:table", letter, [vocab, d], named, { alpha });
+  const matrix = get("rows");
+  const cell = table.h / vocab;
+  const thick = clamp(cell - 1, 2, 1.2 * unit);
+  ids.forEach((id, i) => {
+    const y = clamp(table.y + (id + 0.5) * cell, table.y + thick / 2, table.y + table.h - thick / 2);
+    const tip = [ctx.t("ends_row_tip", { token: words[i], id: formatCount(id), rows: count })];
+    const place = { x: table.x + 1, y: y - thick / 2, w: table.w - 2, h: thick };
+    const more = { outline: null, alpha, top: matrix ? matrix.top : undefined, tip, parent: "box:output.table" };
+    if (matrix) pen.matrix(`out:row:${id}`, rowRect(matrix, i), place, more);
+    const end = rows.y + (i + 0.5) * slot;
+    pen.line(`out:from:${id}`, [table.x + table.w, y, rows.x - 0.15 * unit, end], {
+      colour: "target",
+      alpha: alpha * 0.8,
+    });
+  });
+  const more = { rowAxis: "word", colAxis: "d_model", rowLabels: words, alpha, parent: "box:output.table" };
+  pen.full(key("rows"), matrix, rows, rowsNamed, [many, d], { ...more, room: rows.w + (small ? 0 : 0.6 * unit) });
+  const box = ctx.data.header.boxes && ctx.data.header.boxes.output;
+  if (step !== "logits" || !box || !box.shared_with || box.shared_with.length < 2) return;
+  pen.note(
+    "note:output",
+    ["ends_one_table", "ends_one_table_short"],
+    { rows: count },
+    { ...note, y: note.y + 0.1 * unit },
+  );
+}
+
+const tensorName = ({ chosen }) => (chosen.at < 0 ? "chosen" : chosen.at);
+export const probabilityText = (value) => value.toFixed(4);
+
+function drawWords(board) {
+  const {
+    pen,
+    ctx,
+    ids,
+    words,
+    t,
+    many,
+    rows,
+    slot,
+    unit,
+    word,
+    bar,
+    number,
+    step,
+    vocab,
+    chosen,
+    later,
+    small,
+    all,
+    table,
+  } = board;
+  const { outputs } = ctx.data;
+  const { toX } = logitScale(board);
+  const logits = step === "logits";
+  const [logit, probability] = [outputs.logit, outputs.probability].map((whole) =>
+    whole.subarray(t * many, (t + 1) * many),
+  );
+  const plain =
+    outputs.plain_probability && !logits ? outputs.plain_probability.subarray(t * many, (t + 1) * many) : null;
+  drawHeadings(board, Boolean(plain));
+  const extra = later("choose") && chosen.at < 0;
+  const lines = ids.map((id, i) => ({
+    id,
+    word: words[i],
+    logit: logit[i],
+    p: probability[i],
+    plain: plain && plain[i],
+    i,
+  }));
+  if (extra)
+    lines.push({
+      id: chosen.id,
+      word: chosen.word,
+      logit: outputs.chosen_logit[t],
+      p: outputs.chosen_probability[t],
+      i: many,
+    });
+  const zero = toX(0);
+  if (!(small && logits))
+    pen.line("out:zero", [zero, rows.y, zero, logits ? all.y + all.h - 1.5 * unit : rows.y + slot * (many + 1)], {
+      colour: "line",
+      z: -1,
+    });
+  for (const line of lines) drawWord({ ...board, name: line.i < many ? line.i : "chosen" }, line, toX);
+  if (logits || vocab <= lines.length) return;
+  const rest = Math.max(0, 1 - lines.reduce((sum, line) => sum + line.p, 0));
+  const y = rows.y + lines.length * slot;
+  const left = small ? table.x : rows.x;
+  const where = { x: left, y: y + slot / 2 - 0.6 * unit, w: word.x + word.w - left };
+  pen.note("out:others", ["ends_others", "ends_others_short"], {}, where, { align: "right" });
+  pen.box(
+    "out:others:bar",
+    { x: bar.x, y: y + slot * 0.2, w: bar.w * rest, h: slot * 0.6 },
+    { fill: "dim", strength: 0.4, radius: 2 },
+  );
+  pen.text(
+    "out:others:number",
+    probabilityText(rest),
+    { ...where, ...number },
+    { size: 0.9, align: "right", colour: "dim" },
+  );
+}
+
+function drawHeadings(board, plain) {
+  const { pen, ctx, rows, unit, word, bar, number, step, many, small, all } = board;
+  const y = rows.y - NAME_SIZE * unit;
+  const head = { size: 0.9, colour: "dim" };
+  const logits = step === "logits";
+  const product = `h_t ${board.table_name}^T${board.biased ? " + b" : ""}`;
+  const symbol = logits ? product : [`softmax(${product})`, "softmax"];
+  const named = ctx.t(logits ? "ends_logit" : "ends_probability");
+  const wide = mathWidth(named) * 0.9 * unit;
+  const right = number.x + number.w;
+  pen.text(
+    "out:head:number",
+    named,
+    { x: right - wide - 0.2 * unit, y: y + 0.1 * unit, w: wide + 0.2 * unit },
+    { ...head, align: "right" },
+  );
+  const left = bar.x - (small ? word.w + 0.4 * unit : 0);
+  pen.math(
+    "out:head",
+    fittingText(symbol, Math.max(0, right - wide - 0.8 * unit - left), unit),
+    { x: left, y, w: Math.max(0, right - wide - 0.8 * unit - left) },
+    { size: small ? 0.9 : 1 },
+  );
+  const likeliest = ctx.t("ends_likeliest", { n: many });
+  const words = { x: word.x, y: y + 0.1 * unit, w: word.w };
+  if (!small && pen.wide(likeliest, 0.9) <= word.w)
+    pen.text("out:head:words", likeliest, words, { ...head, align: "right" });
+  const below = { x: all.x, y: all.y + 1.6 * unit, w: all.w + number.w };
+  if (plain && all.h) pen.note("out:plain", ["ends_plain", "ends_plain_short"], {}, below, { size: 0.9 });
+}
+
+// A word, its bar and its number in its line.
+function drawWord(board, line, toX) {
+  const { pen, ctx, rows, slot, unit, word, bar, number, step, chosen, later, name } = board;
+  const logits = step === "logits";
+  const y = rows.y + line.i * slot;
+  const middle = y + slot / 2;
+  const picked = later("choose") && line.id === chosen.id;
+  const pale = later("choose") && !picked ? 0.45 : 1;
+  const about = {
+    word: line.word,
+    logit: formatNumber(line.logit, "logit"),
+    probability: formatNumber(line.p, "probability"),
+  };
+  const tip = [ctx.t("ends_word_tip", about)];
+  const size = clamp((slot / unit) * 0.72, 0.9, 1);
+  const home = { x: word.x, y: middle - (NAME_SIZE / 2.7) * size * unit, w: word.w };
+  const more = { size, align: "right", alpha: pale, weight: picked ? 600 : 400, colour: picked ? "target" : "ink" };
+  const gone = step === "back" && picked;
+  pen.text(gone ? `word:${name}:stays` : `word:${name}`, line.word, home, {
+    ...more,
+    alpha: gone ? 0.45 : pale,
+    parent: "m:output.rows",
+  });
+  const [from, to] = logits ? [toX(0), toX(line.logit)].sort((a, b) => a - b) : [bar.x, toX(line.p)];
+  const thick = line.plain === null || line.plain === undefined ? 0.62 : 0.44;
+  const rect = { x: from, y: y + slot * 0.19, w: to - from, h: slot * thick };
+  const go = line.i < board.many ? { zoom: "number", row: line.i, col: 0 } : undefined;
+  const label = go && ctx.t("ends_word_label", { word: line.word, probability: probabilityText(line.p) });
+  pen.box(`bar:${name}`, rect, {
+    fill: "target",
+    strength: 0.75,
+    radius: 2,
+    alpha: pale,
+    tip,
+    go,
+    label,
+    parent: `word:${name}`,
+  });
+  if (thick < 0.5) {
+    const ghost = { x: bar.x, y: y + slot * 0.68, w: Math.max(1, bar.w * line.plain), h: slot * 0.2 };
+    const said = [ctx.t("ends_plain_tip", { word: line.word, probability: formatNumber(line.plain, "probability") })];
+    pen.box(`bar:${name}:plain`, ghost, {
+      stroke: "dim",
+      dash: true,
+      radius: 0,
+      alpha: pale,
+      tip: said,
+      parent: `bar:${name}`,
+    });
+  }
+  const value = logits ? formatCell(line.logit, "logit") : probabilityText(line.p);
+  const at = { x: number.x, y: home.y, w: number.w };
+  pen.text(`p:${name}`, value, at, { size, align: "right", alpha: pale, weight: more.weight, parent: `bar:${name}` });
+}
+
+// The line of the word that follows.
+function drawChosen(board) {
+  const { pen, ctx, chosen, rows, slot, many, word, number, all, vocab, unit, note } = board;
+  const at = chosen.at < 0 ? many : chosen.at;
+  const frame = {
+    x: word.x - 0.2 * unit,
+    y: rows.y + at * slot,
+    w: number.x + number.w + 0.2 * unit - word.x + 0.2 * unit,
+    h: slot,
+  };
+  pen.box("out:chosen", frame, { stroke: "target", weight: 1.5, radius: 4, z: 1, parent: `bar:${tensorName(board)}` });
+  const own = ctx.data.header.own ? "chosen" : "given";
+  const texts = chosen.rank ? [`ends_${own}_rank`, `ends_${own}_rank_short`] : [`ends_${own}`];
+  const values = { rank: formatCount(chosen.rank + 1), n: formatCount(vocab) };
+  const where = all.h ? { x: all.x, y: all.y + 0.3 * unit, w: all.w + number.w } : { ...note, y: note.y + 0.1 * unit };
+  pen.note("out:chosen:text", texts, values, where, { size: 0.95, colour: "target", parent: "out:chosen" });
+}
+
+// The chosen word becomes the token that is fed in next.
+function drawReturn(board) {
+  const { pen, chosen, rows, slot, many, tokens, hidden, m, t, unit, number, lanes, note, all, table } = board;
+  const space = tokens.h / m;
+  const next = t + 1;
+  const end = next >= m;
+  const y = end ? tokens.y + tokens.h + 0.65 * unit : tokens.y + (next + 0.5) * space;
+  const size = clamp((space / unit) * 0.92, 0.9, 1);
+  const home = { x: tokens.x, y: y - 0.65 * size * unit, w: tokens.w };
+  pen.text(`word:${tensorName(board)}`, chosen.word, home, {
+    size,
+    align: "right",
+    weight: 600,
+    colour: "target",
+    z: 1,
+  });
+  const at = rows.y + ((chosen.at < 0 ? many : chosen.at) + 0.5) * slot;
+  const start = number.x + number.w + 0.3 * unit;
+  const left = tokens.x + tokens.w - Math.min(tokens.w, pen.wide(chosen.word, size, 600)) - 0.2 * unit;
+  const points = [
+    start,
+    at,
+    lanes.right,
+    at,
+    lanes.right,
+    lanes.foot,
+    lanes.left,
+    lanes.foot,
+    lanes.left,
+    y,
+    Math.max(left, lanes.left + 0.7 * unit),
+    y,
+  ];
+  pen.line("out:back", points, { colour: "target", weight: 2, tip: true, round: 8, dash: end, parent: "out:chosen" });
+  if (end)
+    pen.note(
+      "out:back:text",
+      ["ends_end", "ends_end_short"],
+      {},
+      { x: hidden.x, y: home.y, w: Math.max(hidden.w, table.x - hidden.x - 0.3 * unit) },
+      { colour: "ink" },
+    );
+  else if (all.h) pen.note("out:back:text", ["ends_back"], {}, { ...note, y: note.y + 0.1 * unit });
+}

@@ -1,0 +1,110 @@
+import { NAME_SIZE, PALE, numbersFit } from "../ends/pen.js";
+import { formatCell, formatCount } from "../format.js";
+import { activate } from "../arithmetic.js";
+import { clamp, fittingText, lettersWidth } from "../stage/measure.js";
+
+// What the non-linearity of feed-forward does: its curve over the numbers that enter, and how many neurons stay.
+
+export const BIAS = 1.5; // units for a row of biases between a weight matrix and its product
+const BINS = 30;
+
+// The non-linearity over the numbers it is applied to.
+export function activationCurve({ pen, ctx, unit, rowsTop, weights, relu, activation }, { x, w }, matrix) {
+  if (!matrix) return;
+  const high = clamp(w * 0.8, 4 * unit, Math.min(weights, 11 * unit));
+  const base = rowsTop - (NAME_SIZE + BIAS) * unit - 1.2 * unit;
+  const head = base + 1.2 * unit - high;
+  const top = head + 1.6 * unit;
+  const wide = Math.min(w, 13 * unit);
+  const start = x + w - wide;
+  const reach = matrix.top * 1.1 || 1;
+  const toX = (value) => start + (wide * (value + reach)) / (2 * reach);
+  const counts = new Array(BINS).fill(0);
+  for (const value of matrix.data) counts[clamp(Math.floor(((value + reach) / (2 * reach)) * BINS), 0, BINS - 1)]++;
+  const most = Math.max(...counts);
+  const [low, far] = matrix.range;
+  const tip = [
+    ctx.t("ends_curve_tip", {
+      n: formatCount(matrix.data.length),
+      low: formatCell(low, "pre"),
+      high: formatCell(far, "pre"),
+    }),
+  ];
+  counts.forEach((count, i) => {
+    const h = ((base - top) * 0.92 * count) / most;
+    const positive = i >= BINS / 2;
+    const fill = positive ? { fill: pen.colour, strength: 0.35 } : { fill: "dim", strength: 0.22 };
+    pen.box(
+      `ff:bin:${i}`,
+      { x: start + (i * wide) / BINS, y: base - h, w: wide / BINS - 0.5, h },
+      { ...fill, radius: 0, tip },
+    );
+  });
+  pen.line("ff:axis", [start, base, start + wide, base], { colour: "line" });
+  pen.line("ff:zero", [toX(0), top, toX(0), base], { colour: "line" });
+  const f = (value) => activate(value, activation);
+  const values = relu ? [-reach, 0, reach] : Array.from({ length: 41 }, (_, i) => (reach * (i - 20)) / 20);
+  const points = values.flatMap((value) => [toX(value), base - ((base - top) * f(value)) / reach]);
+  pen.line("ff:curve", points, { colour: pen.colour, weight: 2.5, z: 1 });
+  const name = { relu: "max(0, ·)", gelu: "GELU", swish: "swish" }[activation];
+  pen.math("ff:curve:name", name, { x: start, y: head, w: wide }, { parent: "ff:curve" });
+  const third = wide / 3;
+  const ends = [
+    [`−${reach.toFixed(1)}`, start, "left"],
+    ["0", start + third, "center"],
+    [reach.toFixed(1), start + 2 * third, "right"],
+  ];
+  for (const [text, at, align] of ends)
+    pen.text(
+      `ff:axis:${align}`,
+      text,
+      { x: at, y: base + 0.1 * unit, w: third },
+      { size: 0.9, align, colour: "dim", parent: "ff:axis" },
+    );
+}
+
+// Neurons of a token that are above 0.
+export function drawActive(matrix, row) {
+  let count = 0;
+  for (let col = 0; col < matrix.cols; col++) if (matrix.at(row, col) > 0) count++;
+  return count;
+}
+
+export function activeNeurons({ pen, ctx, labels, unit, n, ff, relu, line, small, rowsTop, rows }, { x, w }, matrix) {
+  if (!matrix) return;
+  const sort = relu ? "kept" : "above";
+  const space = rows / n;
+  const head = { x, y: rowsTop - NAME_SIZE * unit, w: w + (small ? 0.6 * unit : 0) };
+  pen.note("ff:kept:head", [`ends_${sort}_head`, `ends_${sort}_short`], {}, head, { size: 0.9 });
+  const written = new Set(numbersFit(n, space, 1.02 * unit, line.current));
+  const counts = labels.map((_, i) => drawActive(matrix, i));
+  const most = Math.max(1, ...counts); // the longest bar is as wide as there is room
+  const size = 0.9;
+  // A bar lies under its number, or where rows are low beside it.
+  const under = space >= 1.4 * unit;
+  const thick = under ? 0.32 * unit : Math.min(space * 0.78, 0.9 * unit);
+  const number = under ? 0 : (lettersWidth(formatCount(most)) * size + 0.5) * unit;
+  for (let i = 0; i < n; i++) {
+    const count = counts[i];
+    const middle = rowsTop + (i + 0.5) * space;
+    const pale = line.dimAfter !== undefined && i > line.dimAfter ? PALE : 1;
+    const about = {
+      n: formatCount(count),
+      total: formatCount(ff),
+      token: labels[i],
+      share: ((100 * count) / ff).toFixed(1),
+    };
+    const tip = [ctx.t(`ends_${sort}_tip`, about)];
+    const bar = { x, y: middle + (under ? 0.36 * unit : -thick / 2), w: ((w - number) * count) / most, h: thick };
+    pen.box(`ff:kept:${i}`, bar, { fill: pen.colour, strength: 0.65, radius: 1, alpha: pale, tip });
+    if (!written.has(i)) continue;
+    const where = { x, y: middle - (under ? 0.78 : 0.65 * size) * unit, w };
+    const text = under ? fittingText([ctx.t(`ends_${sort}`, about), about.n], w, size * unit) : about.n;
+    pen.text(`ff:kept:${i}:n`, text, where, {
+      size,
+      align: under ? "left" : "right",
+      alpha: pale,
+      parent: `ff:kept:${i}`,
+    });
+  }
+}

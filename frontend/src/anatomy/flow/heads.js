@@ -1,0 +1,114 @@
+// The heads of an attention sub-layer in the flow: what they make of queries and keys.
+
+// A head as a tile. A head that is knocked out is pale, crossed by its name for it.
+function drawTile(lane, part, head, box, parent) {
+  const { ctx, stack, layer, side } = lane;
+  const { data, state, t } = ctx;
+  const at = `${stack}.${layer}.${part}`;
+  const key = `m:${at}.weights.h${head}`;
+  const matrix = data.matrix(`${at}.weights`, { head });
+  if (!matrix) return lane.add({ key: key + ":wait", kind: "box", ...box, stroke: "line", dash: true, radius: 2 });
+  const out = data.header.attention[at].zero[head];
+  const tile = lane.add({
+    key,
+    kind: "matrix",
+    matrix,
+    ramp: part === "cross" ? "cross" : side,
+    top: 1,
+    rowAxis: side,
+    colAxis: part === "cross" ? "source" : side + ":key",
+    ...box,
+    ...(stack === "decoder" ? lane.late : {}),
+    alpha: out ? 0.3 : 1,
+    outline: head === state.head ? "strong" : "thin",
+    title: t("flow_weights", { head: head + 1 }),
+    go: { zoom: "head", place: `${stack}.${part}`, step: "softmax", head },
+    label: t("flow_go_head", { head: head + 1, name: t(part === "cross" ? "flow_cross" : `flow_self_${stack}`) }),
+    parent,
+  });
+  if (out)
+    lane.text(`out:${key}`, t("flow_out_head"), box.x, box.y + box.h / 2, box.w, {
+      align: "center",
+      weight: 600,
+      colour: "changed",
+    });
+  return tile;
+}
+
+// In a layer by itself all heads, each under its number.
+function drawTiles(lane, part, room) {
+  const { ctx, stack, layer } = lane;
+  const { data, state, t, unit } = ctx;
+  const { heads } = data.config;
+  const across = room.w > room.h * 0.7 ? Math.ceil(Math.sqrt(heads)) : Math.min(2, heads);
+  const down = Math.ceil(heads / across);
+  const [gap, name] = [unit * 0.35, room.h / down > unit * 3 ? unit * 1.05 : 0];
+  const [w, h] = [(room.w - gap * (across - 1)) / across, (room.h - gap * (down - 1)) / down - name];
+  for (let head = 0; head < heads; head++) {
+    const [row, col] = [Math.floor(head / across), head % across];
+    const box = { x: room.x + col * (w + gap), y: room.y + row * (h + name + gap) + name, w, h };
+    drawTile(lane, part, head, box, `m:${stack}.${layer}.${part}.weights.h${state.head}`);
+    if (!name) continue;
+    const words = t(w > unit * 3.4 ? "flow_head_name" : "short_head", { head: head + 1, n: head + 1 });
+    const look = {
+      size: 0.82,
+      align: "center",
+      colour: head === state.head ? "ink" : "dim",
+      weight: head === state.head ? 600 : 400,
+    };
+    lane.text(`headname:${part}.${head}`, words, box.x, box.y - name / 2, w, look);
+  }
+  return room;
+}
+
+// One head with the others behind it.
+function drawOpenHead(lane, part, room) {
+  const { ctx, stack, layer } = lane;
+  const { data, state, t, unit } = ctx;
+  const { heads } = data.config;
+  const at = `${stack}.${layer}.${part}`;
+  for (let i = Math.min(3, heads - 1); i > 0; i--)
+    lane.add({
+      key: `more:${at}.${i}`,
+      kind: "box",
+      ...room,
+      x: room.x + i * 3,
+      y: room.y - i * 3,
+      fill: "ground",
+      stroke: "line",
+      radius: 1,
+    });
+  const tile = drawTile(lane, part, state.head, room);
+  if (!ctx.narrow && part !== "cross")
+    lane.text(
+      `which:${at}`,
+      t("flow_head", { head: state.head + 1, heads }),
+      room.x,
+      room.y + room.h + unit * 1.9,
+      room.w,
+      { size: 0.85, colour: "dim", align: "center" },
+    );
+  return tile;
+}
+
+// The heads of a part in a column. made: what it is made of, by name; gets `weights`.
+export function headTiles(lane, part, column, made, x) {
+  const { ctx, single, stack, layer, top, high } = lane;
+  const { data, unit } = ctx;
+  const at = `${stack}.${layer}.${part}`;
+  const own = part !== "cross";
+  const alone = single && data.config.heads > 1;
+  const room = { x: column.x, y: top, w: column.w, h: own && made.keys && !alone ? high * 0.64 : high };
+  const shown = alone ? drawTiles(lane, part, room) : drawOpenHead(lane, part, room);
+  made.weights = shown;
+  lane.flow(`meet:${at}`, made.queries || x, shown, { strength: 0.13 });
+  if (!made.keys || !own) return;
+  if (single) return void lane.flow(`under:${at}`, made.keys, shown, { strength: 0.08 });
+  // K comes in from below: its tokens are the columns.
+  const { keys } = made;
+  const below = shown.y + shown.h + unit * 0.85;
+  const from = keys.y + keys.h * 0.8;
+  const [out, turn, end] = [keys.x + keys.w, (keys.x + keys.w + shown.x) / 2, shown.x + shown.w / 2];
+  const points = [out, from, turn, from, turn, below, end, below, end, shown.y + shown.h + 2];
+  lane.add({ key: `under:${at}`, kind: "arrow", points, x: 0, y: 0, w: 0, h: 0, colour: "dim", weight: 1.5 });
+}

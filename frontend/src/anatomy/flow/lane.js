@@ -1,0 +1,448 @@
+import { formatCount } from "../format.js";
+import { headTiles } from "./heads.js";
+
+// A stack as a lane of the flow: tokens as rows, vectors as strips, bands between them, one layer open.
+
+const BEHIND = 4; // outlines of layers behind the open one, at most
+const DEEP = 12; // pixels that all of them rise above it; above them the title still has its line
+
+// Widths of the columns of a lane. Bands take what is left over, each its share.
+const COLUMNS = {
+  tokens: { unit: 6.2 },
+  first: { px: 42 },
+  in: { px: 30, share: 1 },
+  x: { px: 34 },
+  fan: { px: 38, share: 2 },
+  parts: { px: 36 },
+  meet: { px: 26, share: 1 },
+  heads: { px: 108, share: 2.5 },
+  mix: { px: 40, share: 2 },
+  wide: { px: 64, share: 1.5 },
+  back: { px: 30, share: 1 },
+  out: { px: 30, share: 1 },
+  last: { px: 42 },
+  say: { px: 34, share: 1 },
+  words: { unit: 16.5 },
+};
+
+const LANES = {
+  encoder: ["tokens", "first", "in", ["self", "x fan parts meet heads mix"], ["ff", "x fan wide back"], "out", "last"],
+  decoder: [
+    "tokens",
+    "first",
+    "in",
+    ["self", "x fan parts meet heads mix"],
+    ["cross", "x fan parts meet heads mix"],
+    ["ff", "x fan wide back"],
+    "out",
+    "last",
+    "say",
+    "words",
+  ],
+};
+// On a phone the decoder goes from x to its heads.
+const NARROW_LANE = [
+  "tokens",
+  ["self", "x fan heads mix"],
+  ["cross", "x fan heads mix"],
+  ["ff", "x fan wide back"],
+  "out",
+  "last",
+];
+const LAYER_SKIPS = ["first", "in", "say", "words"]; // what a layer by itself, and a phone, have no column for
+
+// x and width of every column: {"self.heads": {x, w}, ...}
+export function laneColumns(ctx, stack, x, width, single) {
+  const { unit, narrow } = ctx;
+  const lane = narrow && stack === "decoder" ? NARROW_LANE : LANES[stack];
+  const flat = lane.flatMap((one) =>
+    Array.isArray(one) ? one[1].split(" ").map((name) => [`${one[0]}.${name}`, name]) : [[one, one]],
+  );
+  const used = flat.filter(([, name]) => !((single || narrow) && LAYER_SKIPS.includes(name)));
+  const fixed = narrow ? unit * 4.9 : 0; // the tokens of a phone keep their width
+  const base = ([, name]) => {
+    const { px, unit: units } = COLUMNS[name];
+    return px !== undefined ? px : narrow ? fixed : units * unit;
+  };
+  const natural = used.reduce((sum, one) => sum + base(one), 0);
+  const shares = used.reduce((sum, [, name]) => sum + (COLUMNS[name].share || 0), 0);
+  const spare = Math.max(0, width - natural);
+  const shrink = Math.min(1, (width - fixed) / (natural - fixed));
+  const columns = {};
+  let at = x;
+  for (const [key, name] of used) {
+    const w =
+      base([key, name]) * (fixed && name === "tokens" ? 1 : shrink) + (spare * (COLUMNS[name].share || 0)) / shares;
+    columns[key] = { x: at, w };
+    at += w;
+  }
+  return columns;
+}
+
+// Parameters of a part, its LayerNorm included: of a sub-layer or of a whole layer.
+export function parametersOf(boxes, part) {
+  let sum = 0;
+  for (const [key, box] of Object.entries(boxes)) if (key === part || key.startsWith(part + ".")) sum += box.count;
+  return sum;
+}
+
+// One stack: its tokens, the open layer with the others behind it, and what comes out. rect: room of the lane; single: the
+// layer alone, all of its heads side by side.
+export class Lane {
+  /** @type {any} */ ctx;
+  /** @type {any} */ single;
+  /** @type {any} */ stack;
+  constructor(ctx, stack, rect, single) {
+    Object.assign(this, { ctx, stack, rect, single });
+    const { state, unit, data } = ctx;
+    this.layer = state[stack];
+    this.layers = data.config[stack + "_layers"];
+    this.side = stack === "encoder" ? "source" : "target";
+    this.labels = data.labels(stack === "encoder" ? "source" : "target_in");
+    this.rows = this.labels.length;
+    this.items = [];
+    this.columns = laneColumns(ctx, stack, rect.x, rect.w, single);
+    this.top = rect.y + unit * 3.6;
+    this.high = rect.h - unit * 5.4;
+    this.late = stack === "decoder" ? { dimAfter: state.t, current: state.t } : {};
+  }
+
+  add(item) {
+    this.items.push(item);
+    return item;
+  }
+
+  key(part, name) {
+    return `m:${this.stack}.${this.layer}.${part}.${name}`;
+  }
+
+  // A strip of vectors in a column: one row a token.
+  strip(key, source, column, part, options = {}) {
+    const { data } = this.ctx;
+    const matrix = data.matrix(source);
+    const room = { x: column.x, y: this.top, w: column.w, h: this.high, ...options.room };
+    if (!matrix) return this.add({ key: key + ":wait", kind: "box", ...room, stroke: "line", dash: true, radius: 2 });
+    return this.add({
+      key,
+      kind: "matrix",
+      matrix,
+      ramp: options.ramp || this.side,
+      sampling: "some",
+      rowAxis: options.rowAxis || this.side,
+      colAxis: "",
+      title: options.title,
+      ...room,
+      ...(options.late === false ? {} : this.late),
+      go: options.go,
+      label: options.label,
+      parent: options.parent,
+    });
+  }
+
+  flow(key, from, to, options = {}) {
+    const edge = (item, right) => ({ x: item.x + (right ? item.w : 0), y: item.y, h: item.h });
+    return this.add({
+      key,
+      kind: "bands",
+      x: 0,
+      y: 0,
+      w: 0,
+      h: 0,
+      from: edge(from, true),
+      to: edge(to, false),
+      rows: options.rows || this.rows,
+      colour: options.colour || this.side,
+      strength: options.strength ?? 0.16,
+      strengths: options.strengths,
+      axis: options.axis || this.side,
+    });
+  }
+
+  text(key, text, x, y, w, options = {}) {
+    return this.add({ key, kind: "text", text, x, y, w, h: 0, size: 0.9, ...options });
+  }
+
+  // Tokens, the first vectors, and the way into the open layer.
+  begin() {
+    const { ctx, columns, side } = this;
+    const { t, data, unit } = ctx;
+    const { tokens, first } = columns;
+    const go = { zoom: "sub", place: side, step: "row" };
+    this.add({
+      key: `tokens:${side}`,
+      kind: "tokens",
+      orient: "rows",
+      align: "right",
+      labels: this.labels,
+      colour: side,
+      axis: side,
+      x: tokens.x,
+      y: this.top,
+      w: tokens.w - unit * (ctx.narrow ? 0.75 : this.single ? 1.15 : 0.5),
+      size: ctx.narrow ? 0.8 : 1,
+      h: this.high,
+      ...(this.stack === "decoder" ? { current: ctx.state.t, dimAfter: ctx.state.t } : {}),
+    });
+    if (!first) return null;
+    const table = data.header.boxes[`${side}.embedding`] || {};
+    const box = this.place(side, tokens.x, first.x + first.w, {
+      title: t(side === "source" ? "flow_source" : "flow_target"),
+      count: table.count,
+      shared: Boolean(table.shared_with),
+      go,
+    });
+    return this.strip(`m:${side}.x`, `${this.stack}.0.self.enters`, first, side, {
+      go: { zoom: "sub", place: side, step: "plus" },
+      title: t("flow_x_first"),
+      label: t("flow_go_embedding"),
+      parent: box.key,
+    });
+  }
+
+  // The frame of a part, with its name above and its parameters below.
+  place(place, from, to, { title, count, go, shared = false }) {
+    const { ctx, top, high } = this;
+    const { state, unit, t, narrow } = ctx;
+    const here = state.place === place;
+    const colour = place === "decoder.cross" ? "cross" : this.side;
+    const pad = unit * 0.35;
+    const box = this.add({
+      key: `box:${place}`,
+      kind: "box",
+      x: from - pad,
+      y: top - unit * 1.75,
+      w: to - from + 2 * pad,
+      h: high + unit * (narrow ? 2.1 : 3.3),
+      fill: here ? colour : null,
+      strength: here ? 0.09 : undefined,
+      stroke: here ? colour : null,
+      weight: here ? 2 : 1,
+      radius: 8,
+      go,
+      label: t("flow_go", { name: title }),
+    });
+    this.text(`name:${place}`, title, from, top - unit * 0.95, to - from, {
+      weight: 600,
+      colour,
+      align: "center",
+      size: 0.95,
+    });
+    if (count && !narrow) {
+      const n = formatCount(count);
+      const align = this.single && place === "decoder.cross" ? "left" : "center"; // K comes in below the middle
+      const said = to - from < unit * 8.2 ? n : t(shared ? "flow_table" : "flow_count", { n });
+      this.text(`count:${place}`, said, from, top + high + unit * 0.85, to - from, {
+        colour: "dim",
+        align,
+        size: 0.88,
+      });
+    }
+    return box;
+  }
+
+  // Outlines of the layers behind the open one, and the open one's frame with a number for each layer.
+  frame(from, to) {
+    const { ctx, stack, layer, layers, top, high, side, single } = this;
+    const { unit, t, data } = ctx;
+    const pad = unit * 0.7;
+    const rect = {
+      x: from - pad,
+      y: top - unit * 2.15,
+      w: to - from + 2 * pad,
+      h: high + unit * (ctx.narrow ? 2.9 : 4.1),
+    };
+    const behind = single ? 0 : Math.min(BEHIND, layers - 1);
+    const apart = Math.min(4, DEEP / Math.max(1, behind));
+    for (let i = behind; i > 0; i--)
+      this.add({
+        key: `behind:${stack}.${i}`,
+        kind: "box",
+        x: rect.x + i * apart,
+        y: rect.y - i * apart,
+        w: rect.w,
+        h: rect.h,
+        fill: "ground",
+        stroke: "line",
+        radius: 10,
+        z: -3,
+        go: { [stack]: (layer + i) % layers, place: `${stack}.self` },
+        label: t("flow_open", { stack: t(`an_${stack}`), layer: ((layer + i) % layers) + 1 }),
+      });
+    const total = parametersOf(data.header.boxes, `${stack}.${layer}`);
+    const title = t(ctx.narrow ? "flow_layer" : "flow_layer_count", {
+      stack: t(stack === "encoder" ? "an_encoder" : "an_decoder"),
+      layer: layer + 1,
+      layers,
+      n: formatCount(total),
+    });
+    this.add({
+      key: `layer:${stack}`,
+      kind: "box",
+      ...rect,
+      fill: "panel",
+      stroke: "line",
+      radius: 10,
+      z: -2,
+      go: single
+        ? undefined
+        : { zoom: "layer", place: this.ctx.state.place.startsWith(stack) ? this.ctx.state.place : `${stack}.self` },
+      label: title,
+    });
+    if (single) return;
+    this.text(`layername:${stack}`, title, rect.x + behind * apart, rect.y - behind * apart - unit * 0.75, rect.w, {
+      weight: 600,
+      colour: side,
+    });
+  }
+
+  // One attention sub-layer: x, its queries, keys and values, the heads, and what they bring on. Returns its x.
+  attention(part, memory) {
+    const { ctx, columns, stack, layer } = this;
+    const { data, t, unit } = ctx;
+    const at = `${stack}.${layer}.${part}`;
+    const place = `${stack}.${part}`;
+    const ramp = part === "cross" ? "cross" : this.side;
+    const column = (name) => columns[`${part}.${name}`];
+    const bare = stack === "encoder" || data.config.causal === false; // there never was a mask against the future
+    const kind = part === "cross" ? "flow_cross" : bare ? "flow_self" : this.opened() ? "flow_opened" : "flow_masked";
+    const title = t(kind + (ctx.narrow ? "_short" : ""));
+    const box = this.place(place, column("x").x, column("mix").x + column("mix").w * 0.35, {
+      title,
+      count: parametersOf(data.header.boxes, at),
+      go: { zoom: "sub", place, step: "x" },
+    });
+    const go = (step, zoom = "sub") => ({ zoom, place, step });
+    const x = this.strip(this.key(part, "x"), `${at}.enters`, column("x"), place, {
+      go: go("x"),
+      parent: box.key,
+      title: t("flow_x", { name: title }),
+    });
+    const gap = unit * 0.4;
+    const names = !column("parts") ? [] : part === "cross" ? ["queries"] : ["queries", "keys", "values"];
+    const high = (this.high - gap * (names.length - 1)) / names.length;
+    const made = {};
+    names.forEach((name, i) => {
+      const room = { y: this.top + i * (high + gap), h: high };
+      made[name] = this.strip(this.key(part, name), `${at}.${name}`, column("parts"), place, {
+        go: { ...go("project"), matrix: name },
+        ramp: name === "queries" && part === "cross" ? "target" : ramp,
+        title: t("flow_" + name),
+        label: t("flow_go_parts", { name: title }),
+        parent: x.key,
+        room,
+      });
+      this.flow(`fan:${at}.${name}`, x, made[name], { strength: 0.13 });
+      this.letter(`letter:${at}.${name}`, name[0].toUpperCase(), made[name]);
+    });
+    if (memory) Object.assign(made, memory);
+    headTiles(this, part, column("heads"), made, x);
+    return { x, made, box };
+  }
+
+  // Whether a switch took the causal mask off this layer.
+  opened() {
+    const places = ((this.ctx.data.header.holding || {}).causal || "")
+      .split(",")
+      .map((one) => one.split("@")[1] || "all");
+    return (
+      this.ctx.data.header.holding?.causal &&
+      places.some((one) => ["all", "decoder_self", `decoder_self.${this.layer + 1}`].includes(one))
+    );
+  }
+
+  letter(key, text, beside) {
+    const { unit, narrow } = this.ctx;
+    if (narrow) return;
+    this.add({
+      key,
+      kind: "math",
+      text,
+      x: beside.x + beside.w + unit * 0.15,
+      y: beside.y + unit * 0.6,
+      w: 0,
+      h: 0,
+      size: 0.92,
+      colour: "dim",
+    });
+  }
+
+  feedForward(last) {
+    const { ctx, columns, stack, layer } = this;
+    const { data, t } = ctx;
+    const at = `${stack}.${layer}.ff`;
+    const place = `${stack}.ff`;
+    const column = (name) => columns[`ff.${name}`];
+    const box = this.place(place, column("x").x, column("back").x + column("back").w * 0.5, {
+      title: t(ctx.narrow ? "flow_ff_short" : "flow_ff"),
+      count: parametersOf(data.header.boxes, at),
+      go: { zoom: "sub", place, step: "x" },
+    });
+    const x = this.strip(this.key("ff", "x"), `${at}.enters`, column("x"), place, {
+      go: { zoom: "sub", place, step: "x" },
+      parent: box.key,
+      title: t("flow_x", { name: t("flow_ff") }),
+    });
+    const wide = this.strip(this.key("ff", "activation"), `${at}.activation`, column("wide"), place, {
+      go: { zoom: "sub", place, step: "activation" },
+      title: t("flow_neurons"),
+      label: t("flow_go_neurons"),
+      parent: x.key,
+    });
+    this.flow(`in:${at}`, x, wide);
+    if (last) this.flow(`out:${at}`, wide, last);
+    return { x, wide, box };
+  }
+
+  // The residual connection over a sub-layer, from one x to the next: added there, and normalised. What a model has not
+  // is not drawn.
+  around(key, from, to) {
+    const { unit, narrow, t, data } = this.ctx;
+    const { norm, residual } = data.config;
+    if (narrow || (residual === false && norm !== "post")) return;
+    const y = this.top - unit * 0.28;
+    const none = { x: 0, y: 0, w: 0, h: 0 };
+    const [left, right] = [from.x + from.w / 2, to.x + to.w / 2];
+    const points = [left, this.top, left, y, right, y, right, this.top];
+    if (residual !== false)
+      this.add({
+        key: `around:${key}`,
+        kind: "arrow",
+        points,
+        ...none,
+        colour: "dim",
+        weight: 1.25,
+        round: 4,
+        tip: false,
+      });
+    const room = this.columns["self.mix"].w > unit * 2.6;
+    const both = room && norm === "post" ? "flow_add_norm" : "flow_add";
+    const text = t(residual === false ? "flow_norm" : both);
+    const w = unit * (text.length * 0.46 + 0.5);
+    const x = right - to.w / 2 - unit * 0.2 - w;
+    this.add({
+      key: `pill:${key}`,
+      kind: "box",
+      x,
+      y: y - unit * 0.55,
+      w,
+      h: unit * 1.1,
+      fill: "ground",
+      stroke: "line",
+      radius: 6,
+      z: 0.2,
+    });
+    this.add({
+      key: `plus:${key}`,
+      kind: "text",
+      text,
+      x,
+      y: y + unit * 0.03,
+      w,
+      h: 0,
+      size: 0.78,
+      colour: "dim",
+      align: "center",
+      weight: 600,
+    });
+  }
+}

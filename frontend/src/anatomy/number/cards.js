@@ -1,0 +1,253 @@
+import { formatCount, formatNumber } from "../format.js";
+import { activate } from "../arithmetic.js";
+import { widthOfText, LINE_HEIGHT, SMALL_TEXT } from "./sheet.js";
+
+// Computations of a few numbers: a card a number with its name and what it is, signs between them; below it the row
+// they stand in, or the curve of the non-linearity. Parts are as in dot.js.
+
+const VALUE = 1.35; // size of the number in a card
+const NOTE = 0.8;
+const PAD = 0.8;
+const GAP = 0.6;
+const SIGN = 1.7; // units for a sign in front of a card
+const TALLEST = 7; // units of a strip below the cards
+
+// cards: [{name, value (text), note, sign, go, label, hue}]; they flow into as many lines as they need.
+export function cardsPart(sheet, cards, w, noted = true) {
+  const { unit } = sheet;
+  const shown = cards.map((card) => {
+    const inside = Math.max(
+      widthOfText(card.name, SMALL_TEXT * unit),
+      widthOfText(card.value, VALUE * unit),
+      noted && card.note ? widthOfText(card.note, NOTE * unit) : 0,
+    );
+    const sign = card.sign ? SIGN * unit : 0;
+    return { ...card, before: sign, wide: Math.min(w - sign, inside + 2 * PAD * unit) };
+  });
+  const lines = [[]];
+  let used = 0;
+  for (const card of shown) {
+    const more = card.before + card.wide + GAP * unit;
+    if (lines[lines.length - 1].length && used + more - GAP * unit > w) {
+      lines.push([]);
+      used = 0;
+    }
+    lines[lines.length - 1].push(card);
+    used += more;
+  }
+  const notes = noted && cards.some((card) => card.note);
+  const high = (LINE_HEIGHT * (SMALL_TEXT + VALUE + (notes ? NOTE : 0)) + PAD) * unit;
+  const total = lines.length * high + (lines.length - 1) * GAP * unit;
+  const draw = (x0, y) => {
+    let number = 0;
+    for (const line of lines) {
+      let x = x0;
+      for (const card of line) {
+        const name = `card.${number++}`;
+        if (card.sign) {
+          const top = y + (high - VALUE * LINE_HEIGHT * unit) / 2;
+          sheet.text(`${name}.sign`, card.sign, x, top, card.before, { size: VALUE, align: "center", colour: "dim" });
+        }
+        x += card.before;
+        const go = card.go ? { go: card.go, label: card.label || card.name } : {};
+        sheet.box(name, x, y, card.wide, high, {
+          fill: "panel",
+          stroke: card.hue || "line",
+          weight: card.hue ? 2 : 1,
+          ...go,
+        });
+        const inside = [x + PAD * 0.5 * unit, card.wide - PAD * unit];
+        const more = { align: "center" };
+        let top = y + (PAD / 2) * unit;
+        top = sheet.text(`${name}.name`, card.name, inside[0], top, inside[1], {
+          ...more,
+          size: SMALL_TEXT,
+          colour: "dim",
+          kind: card.kind,
+        });
+        top = sheet.text(`${name}.value`, card.value, inside[0], top, inside[1], {
+          ...more,
+          size: VALUE,
+          weight: 600,
+          colour: card.colour,
+          kind: card.math ? "math" : "text",
+        });
+        if (notes && card.note)
+          sheet.text(`${name}.note`, card.note, inside[0], top, inside[1], { ...more, size: NOTE, colour: "dim" });
+        x += card.wide + GAP * unit;
+      }
+      y += high + GAP * unit;
+    }
+  };
+  return { least: total, best: total, draw };
+}
+
+// A whole row of numbers with one of them outlined. heads: what its columns are called, if not by their numbers.
+export function rowPart(sheet, name, numbers, { title, at, origin, pick, ramp, heads, w }) {
+  const { unit } = sheet;
+  const rows = sheet.stripRows(numbers.length);
+  const head = SMALL_TEXT * LINE_HEIGHT * unit;
+  const cell = w / Math.min(64, numbers.length);
+  const tall = rows === 1 ? 1.4 * unit : Math.min(cell, 1.1 * unit, (TALLEST * unit) / rows);
+  const [low, high] = [Math.max(3, Math.min(cell, 0.3 * unit)), Math.max(4, tall)];
+  const named = (m) =>
+    heads ? heads[m] : sheet.t("number_feature", { n: formatCount(m + 1), count: formatCount(numbers.length) });
+  const says = (m) => [title, named(m), formatNumber(numbers[m])];
+  return {
+    least: head + rows * Math.min(low, high),
+    best: head + rows * high,
+    draw: (x, y, wide, h) => {
+      sheet.text(`${name}.name`, title, x, y, wide, { size: SMALL_TEXT, colour: "dim" });
+      const more = { mark: at, origin, label: title, says, ramp, outline: "thin", ...(pick ? { pick } : {}) };
+      sheet.strip(name, numbers, x, y + head, wide, (h - head) / rows, more);
+    },
+  };
+}
+
+// The non-linearity around the number it is applied to.
+export function curvePart(sheet) {
+  const { unit, found, t, ramp } = sheet;
+  const head = SMALL_TEXT * LINE_HEIGHT * unit;
+  return {
+    least: head + 4 * unit,
+    best: head + 11 * unit,
+    draw: (x, y, w, h) => {
+      const end = Math.max(3, Math.ceil(Math.abs(found.x) * 1.2));
+      const title = t("number_curve", {
+        low: formatNumber(-end).replace(/\.0+$/, ""),
+        high: formatNumber(end).replace(/\.0+$/, ""),
+      });
+      y = sheet.text("curve.name", title, x, y, w, { size: SMALL_TEXT, colour: "dim" });
+      const high = h - head;
+      const wide = Math.min(w, high * 2.4);
+      sheet.box("curve", x, y, wide, high, { fill: "panel", radius: 4 });
+      const pad = 0.7 * unit;
+      const plot = { x: x + pad, y: y + pad, w: wide - 2 * pad, h: high - 2 * pad };
+      const low = { relu: -0.12, gelu: -0.25 / 3, swish: -0.36 / 3 }[found.sort] * end;
+      const across = (value) => plot.x + (plot.w * (value + end)) / (2 * end);
+      const up = (value) => plot.y + plot.h * (1 - (value - low) / (end - low));
+      sheet.line("curve.x", [plot.x, up(0), plot.x + plot.w, up(0)], { colour: "dim", weight: 1, dash: true });
+      sheet.line("curve.y", [across(0), plot.y, across(0), plot.y + plot.h], { colour: "dim", weight: 1, dash: true });
+      const count = found.sort === "relu" ? 2 : 120;
+      const points = [];
+      for (let i = 0; i <= count; i++) {
+        const value = -end + (2 * end * i) / count;
+        points.push(across(value), up(activate(value, found.sort)));
+      }
+      sheet.line("curve.line", points, { colour: ramp, weight: 2, z: 1 });
+      const [px, py, dot] = [across(found.x), up(found.free), 0.62 * unit];
+      sheet.line("curve.down", [px, up(0), px, py], { colour: "ink", weight: 1, z: 1 });
+      sheet.box("curve.at", px - dot / 2, py - dot / 2, dot, dot, { fill: ramp, stroke: "ink", radius: dot, z: 2 });
+    },
+  };
+}
+
+// Parts below each other, with the room they want shared out.
+export function stackedParts(parts, gap) {
+  const sum = (name) => parts.reduce((total, one) => total + one[name], (parts.length - 1) * gap);
+  return {
+    least: sum("least"),
+    best: sum("best"),
+    draw: (x, y, w, h) => {
+      const wanted = sum("best") - sum("least");
+      const share = wanted > 0 ? Math.max(0, Math.min(1, (h - sum("least")) / wanted)) : 0;
+      for (const one of parts) {
+        const high = one.least + (one.best - one.least) * share;
+        one.draw(x, y, w, high);
+        y += high + gap;
+      }
+    },
+  };
+}
+
+// -- tables ----------------------------------------------------------------------------------------------------------
+
+const TABLE_MOST = 40; // lines; the rest is one line, "the other 12 keys"
+
+// lines: [{cells: texts, weight: 0..1 or null, chosen, dim}], the first column left, the others right; columns: their
+// names. order: lines by importance, for when not all fit; rest(kept): the line for those left out (always: there are
+// some that have no line); foot: a last line; go(i), label(i): where line i leads; first: width of its texts in units.
+export function tablePart(
+  sheet,
+  { title, columns, lines, order, rest, always = undefined, foot, first, go, label },
+  w,
+) {
+  const { unit, ctx, ramp, t } = sheet;
+  const small = w < 34 * unit;
+  const size = small ? SMALL_TEXT : 1;
+  const row = 1.42 * unit * (small ? 0.94 : 1);
+  const extra = (foot ? 1 : 0) + (always ? 1 : 0) + 1;
+  const most = ctx.narrow ? 24 : TABLE_MOST;
+  const count = Math.min(lines.length, most);
+  const around = (title ? LINE_HEIGHT * unit : 0) + 0.2 * unit;
+  const high = (shown) => around + row * (shown + extra + (shown < lines.length && !always ? 1 : 0));
+  const draw = (x, y, wide, h) => {
+    const room = Math.floor((h - around + 0.01) / row) - extra;
+    const fits =
+      room >= lines.length && lines.length <= most
+        ? lines.length
+        : Math.max(1, Math.min(most, room - (always ? 0 : 1)));
+    const kept = new Set(order.slice(0, fits));
+    const number = (columns.length - 1) * (small ? 4 : 6) * unit;
+    const used = Math.min(wide, 62 * unit);
+    const named = Math.max(
+      3.4 * unit,
+      Math.min(first * unit * size + 0.8 * unit, used - number - (small ? 0 : 3 * unit), 16 * unit),
+    );
+    const column = Math.min((small ? 4.6 : 6.5) * unit, (used - named) / (columns.length - 1));
+    const bar = { x: x + named + column * (columns.length - 1) + 0.8 * unit };
+    bar.w = x + used - bar.x;
+    if (title) y = sheet.text("table", title, x, y, wide, { weight: 600 });
+    y += 0.2 * unit;
+    const write = (name, cells, more) => {
+      cells.forEach((text, i) => {
+        if (text === "" || text === null) return;
+        const at = i ? x + named + (i - 1) * column : x + 0.3 * unit;
+        const align = i ? "right" : "left";
+        const free = i ? column - 0.2 * unit : named - 0.4 * unit;
+        sheet.text(`table.${name}.${i}`, text, at, y + (row - size * LINE_HEIGHT * unit) / 2, free, {
+          size,
+          align,
+          ...more,
+        });
+      });
+      y += row;
+    };
+    write("head", columns, { colour: "dim" });
+    lines.forEach((line, i) => {
+      if (!kept.has(i)) return;
+      const leads = go && go(i);
+      const frame = line.chosen ? { fill: "panel", stroke: ramp, weight: 2, radius: 4 } : { fill: null, stroke: null };
+      if (line.chosen || leads)
+        sheet.box(`table.${i}.frame`, x, y, Math.min(used, wide), row, {
+          ...frame,
+          ...(leads ? { go: leads, label: label(i) } : {}),
+        });
+      if (line.weight !== null && bar.w > 2 * unit && line.weight > 0)
+        sheet.matrix(
+          `table.${i}.bar`,
+          Float64Array.of(line.weight),
+          1,
+          1,
+          bar.x,
+          y + row * 0.22,
+          Math.max(1, (bar.w - 0.4 * unit) * line.weight),
+          row * 0.56,
+          {
+            origin: `${sheet.found.matrix.id}|bar|${i}|${line.weight}`,
+            label: "weights",
+            top: 1,
+            outline: null,
+            says: () => [line.cells.join("  ")],
+          },
+        );
+      write(i, line.cells, { weight: line.chosen ? 600 : 400, colour: line.dim ? "dim" : "ink" });
+    });
+    if (always || kept.size < lines.length) write("rest", rest(kept), { colour: "dim" });
+    if (foot) {
+      sheet.line("table.rule", [x, y, x + named + column * (columns.length - 1), y], { colour: "line", weight: 1 });
+      write("foot", [t("number_sum"), ...foot], { colour: "ink" });
+    }
+  };
+  return { least: high(1), best: high(count), draw };
+}

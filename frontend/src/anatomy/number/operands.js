@@ -1,0 +1,383 @@
+import { projectionOf } from "../panel/facts.js";
+import { traceName, lastStep, updateStep, isAttention, isFeedForward, isEmbedding, stackOf } from "../walk.js";
+import { dotProduct, layerNorm, softmaxOf } from "../arithmetic.js";
+import { sumOf, multiply } from "../arithmetic.js";
+import { activationOf, probabilityOf, positionWave, agrees } from "../arithmetic.js";
+
+// Which number is meant by a cell of a step, what it is computed from, and where each of those numbers comes from.
+
+const PROJECTED = { queries: ["W_q", "b_q", "Q"], keys: ["W_k", "b_k", "K"], values: ["W_v", "b_v", "V"] };
+
+// The matrix that a step makes. name: in the place's pack; file: the end of its key in the drawing; sign: the letter
+// its numbers go by; rows, cols: what they count; own: it is one head's.
+export function matrixOfStep(state, config) {
+  const { place, step } = state;
+  const made = (name, sign, rows, cols, more) => ({ name, file: name, sign, rows, cols, own: false, ...more });
+  const cross = place === "decoder.cross";
+  if (place === "output") {
+    if (step === "hidden") return made("hidden", "h", "query", "d_model");
+    return made(step === "logits" ? "logits" : "probabilities", step === "logits" ? "l" : "p", "word", "one");
+  }
+  if (isEmbedding(place)) {
+    const [name, sign] = { row: ["rows", "E"], times: ["embedding", "e"], plus: ["x", "x"] }[step];
+    return made(name, sign, "query", "d_model");
+  }
+  if (step === "x" && cross && state.matrix === "memory") return made("memory", "m", "key", "d_model");
+  if (step === "norm")
+    return config.norm === "pre" ? made("normed", "z", "query", "d_model") : made("leaves", "y", "query", "d_model");
+  if (step === "project" || step === "split") {
+    const name = projectionOf(state);
+    const width = name === "values" ? "d_head" : "d_k";
+    const own = step === "split";
+    return made(name, name[0], name === "queries" ? "query" : "key", own ? width : `heads_${width}`, { own });
+  }
+  const scores = (name, sign) => made(name, sign, "query", "key", { own: true, file: "scores" });
+  const simple = {
+    x: () => made("x", "x", "query", "d_model"),
+    add: () => made("sum", "s", "query", "d_model"),
+    dot: () => scores("dot", "s"),
+    scale: () => scores("scaled", "s"),
+    mask: () => scores("scores", "s"),
+    softmax: () => made("weights", "w", "query", "key", { own: true }),
+    values: () => made("head_outputs", "o", "query", "d_head", { own: true }),
+    concat: () => made("concat", "o", "query", "d_model"),
+    output: () => made("update", "u", "query", "d_model"),
+    inner: () => made("pre", "p", "query", "d_ff"),
+    activation: () => made("activation", "a", "query", "d_ff"),
+    outer: () => made("update", "u", "query", "d_model"),
+  };
+  return simple[step]();
+}
+
+// The side whose tokens an axis counts.
+export function sideOfAxis(state, axis) {
+  if (axis === "key" && state.place === "decoder.cross") return "source";
+  return state.place !== "output" && stackOf(state.place) === "encoder" ? "source" : "target_in";
+}
+
+export function sizeOfAxis(state, data, axis) {
+  const { config } = data;
+  if (axis === "query" || axis === "key") return data.labels(sideOfAxis(state, axis)).length;
+  if (axis === "word") return data.outputs.ids[state.t].length;
+  if (axis === "one") return 1;
+  return axis.startsWith("heads_") ? config.heads * config[axis.slice(6)] : config[axis];
+}
+
+// The key of the matrix in the drawing.
+export function matrixKey(state, made) {
+  return `m:${traceName(state)}.${made.file}${made.own ? `.h${state.head}` : ""}`;
+}
+
+// The matrix itself, or null while it has not arrived.
+export function drawnMatrix(state, data, made) {
+  if (made.rows !== "word") return data.matrix(`place.${made.name}`, made.own ? { head: state.head } : {});
+  const { ids, logit, probability } = data.outputs;
+  const wide = ids[state.t].length;
+  const numbers = (made.name === "logits" ? logit : probability).subarray(state.t * wide, (state.t + 1) * wide);
+  return tableOf(`${data.id}|output.${made.name}|${state.t}`, made.name, numbers, wide, 1, {
+    top: made.name === "logits" ? undefined : 1,
+    axes: ["word", "1"],
+  });
+}
+
+// Numbers of ours as a matrix of the stage.
+export function tableOf(
+  id,
+  name,
+  numbers,
+  rows,
+  cols,
+  { top, axes = ["", ""] } = /** @type {{top?: number, axes?: string[]}} */ ({}),
+) {
+  let most = top || 0;
+  if (!top) for (const value of numbers) if (Number.isFinite(value)) most = Math.max(most, Math.abs(value));
+  const masked = numbers.some((value) => !Number.isFinite(value));
+  const at = (row, col) => numbers[row * cols + col];
+  const found = Array.from(numbers).filter(Number.isFinite);
+  const range = found.length ? [Math.min(...found), Math.max(...found)] : [0, 0];
+  return {
+    id,
+    name,
+    data: numbers,
+    rows,
+    cols,
+    at,
+    top: most || 1,
+    masked,
+    exact: true,
+    shape: [rows, cols],
+    axes,
+    range,
+  };
+}
+
+export const rowOf = (matrix, row) => Float64Array.from({ length: matrix.cols }, (_, col) => matrix.at(row, col));
+const columnOf = (matrix, col) => Float64Array.from({ length: matrix.rows }, (_, row) => matrix.at(row, col));
+
+// What the number in a cell is and how it comes about: the matrix (of: its description, key), the arithmetic of its
+// step (made: its sort; what it uses; value), the number in the trace (stored) and whether the two agree; {waiting:
+// true} while numbers are on their way. from(m): the state that shows where the m-th number used comes from; null:
+// nowhere else.
+export function operandsOf(state, data, { row, col }) {
+  const made = matrixOfStep(state, data.config);
+  const matrix = drawnMatrix(state, data, made);
+  const about = { of: made, matrix, key: matrixKey(state, made), row, col };
+  if (!matrix) return { ...about, waiting: true };
+  const stored = matrix.at(row, col);
+  const read = (name, options) => data.matrix(name.startsWith("W_") ? name : `place.${name}`, options);
+  const tell = { state, data, made, row, col, stored, read, about: data.about || {} };
+  const sort = [isAttention, isFeedForward, isEmbedding].findIndex((holds) => holds(state.place));
+  const found = [attentionNumber, feedForwardNumber, embeddingNumber, outputNumber].at(sort)(tell);
+  if (!found) return { ...about, stored, waiting: true };
+  const value = found.value ?? stored;
+  const checked = found.value !== undefined; // else it was only read
+  return { ...about, stored, ...found, value, checked, agrees: checked && agrees(found, found.stored ?? stored) };
+}
+
+const allOf = (...matrices) => matrices.every(Boolean);
+const headOf = (state, width, col) => ({ head: Math.floor(col / width), col: col % width });
+
+// What enters a sub-layer comes from the step before it; nothing is computed.
+function givenNumber({ state, data, row, col, made }) {
+  const { norm, encoder_layers, decoder_layers } = data.config;
+  const left = (where, layer) => ({ place: where, step: lastStep(where, data.config), ...layer });
+  const { place, encoder, decoder } = state;
+  let before = { place: "source", step: "plus" };
+  if (made.name === "memory") before = left("encoder.ff", { encoder: encoder_layers - 1 });
+  else if (place === "output") before = left("decoder.ff", { decoder: decoder_layers - 1 });
+  else if (place === "encoder.ff") before = left("encoder.self", { encoder });
+  else if (place === "encoder.self" && encoder > 0) before = left("encoder.ff", { encoder: encoder - 1 });
+  else if (place === "decoder.cross") before = left("decoder.self", { decoder });
+  else if (place === "decoder.ff") before = left("decoder.cross", { decoder });
+  else if (place === "decoder.self" && decoder > 0) before = left("decoder.ff", { decoder: decoder - 1 });
+  else if (place === "decoder.self") before = { place: "target", step: "plus" };
+  // With pre-norm each stack ends in one more LayerNorm.
+  const normed = norm === "pre" && (made.name === "memory" || place === "output");
+  return { made: "given", before, normed, from: () => ({ ...before, row, col }) };
+}
+
+function addedNumber({ read, row, col, state }) {
+  const [x, update] = [read("x"), read("update")];
+  if (!allOf(x, update)) return null;
+  const from = (m) => ({ step: m ? updateStep(state.place) : "x", row, col, ...(m ? {} : { matrix: "queries" }) });
+  return { ...sumOf(x.at(row, col), update.at(row, col)), from };
+}
+
+function normedNumber({ read, row, col, state, data }) {
+  const pre = data.config.norm === "pre";
+  const inputName = pre ? "x" : data.config.residual === false ? "update" : "sum";
+  const [input, gamma, beta] = [read(inputName), read("gamma"), read("beta")];
+  if (!allOf(input, gamma, beta)) return null;
+  const found = layerNorm(rowOf(input, row), col, gamma.at(0, col), beta.at(0, col), data.config.layer_norm_eps);
+  const step = { x: "x", sum: "add", update: updateStep(state.place) }[inputName];
+  return { ...found, input: inputName, from: (m) => ({ step, row, col: m, matrix: "queries" }) };
+}
+
+// Row of a matrix times column of another. skipped: a switch puts 0 in the place of the sum.
+function productOf(a, row, b, col, bias, from, more) {
+  const found = { ...dotProduct(rowOf(a, row), columnOf(b, col), bias), from, ...more };
+  return found.skipped ? { ...found, free: found.value, value: 0, tolerance: 0 } : found;
+}
+
+function attentionNumber(tell) {
+  const { state, data, read, row, col, made, stored, about } = tell;
+  const { config } = data;
+  const { head, step } = state;
+  const own = { head };
+  const scores = () => read("scores", own);
+  const steps = {
+    x: () => givenNumber(tell),
+    norm: () => normedNumber(tell),
+    add: () => addedNumber(tell),
+    project: () => {
+      const [weights, biases, letter] = PROJECTED[made.name];
+      const remembered = state.place === "decoder.cross" && made.name !== "queries";
+      const input = remembered ? "memory" : config.norm === "pre" ? "normed" : "x";
+      const [a, b, bias] = [read(input), read(weights), read(biases)];
+      if (!allOf(a, b, bias)) return null;
+      const step = input === "normed" ? "norm" : "x";
+      const from = (m) => ({ step, matrix: remembered ? "memory" : "queries", row, col: m });
+      return productOf(a, row, b, col, bias.at(0, col), from, { input, letter });
+    },
+    split: () => {
+      const width = made.cols === "d_head" ? config.d_head : config.d_k;
+      const whole = read(made.name);
+      const at = head * width + col;
+      if (!whole) return null;
+      const value = whole.at(row, at);
+      return {
+        made: "split",
+        value,
+        tolerance: 0,
+        at,
+        width,
+        head,
+        from: () => ({ step: "project", row, col: at, matrix: made.name }),
+      };
+    },
+    dot: () => {
+      const [q, k] = [read("queries", own), read("keys", { head, transposed: true })];
+      if (!allOf(q, k)) return null;
+      const from = (m, second) =>
+        second
+          ? { step: "split", matrix: "keys", row: col, col: m }
+          : { step: "split", matrix: "queries", row, col: m };
+      return productOf(q, row, k, col, null, from);
+    },
+    scale: () => {
+      const [dot, q, k] = [read("dot", own), read("queries", own), read("keys", { head, transposed: true })];
+      if (!allOf(dot, q, k)) return null;
+      const factor = about.scale[head];
+      const paper = Math.abs(factor * Math.sqrt(config.d_k) - 1) < 1e-6;
+      // The pass and what is shown as `dot` added up the products in different orders.
+      const slack = dotProduct(rowOf(q, row), columnOf(k, col)).tolerance;
+      const found = multiply(dot.at(row, col), factor, paper ? "divide" : "times", slack);
+      return {
+        ...found,
+        root: Math.sqrt(config.d_k),
+        depth: config.d_k,
+        plain: factor === 1,
+        from: () => ({ step: "dot", row, col }),
+      };
+    },
+    mask: () => {
+      const scaled = read("scaled", own);
+      if (!scaled) return null;
+      const hidden = stored === -Infinity;
+      const scale = { ...multiply(scaled.at(row, col), 1, "mask"), hidden, why: hiddenNumber(tell, hidden) };
+      return { ...scale, ...(hidden ? { value: -Infinity } : {}), from: () => ({ step: "scale", row, col }) };
+    },
+    softmax: () => {
+      if (!scores()) return null;
+      const found = softmaxOf(rowOf(scores(), row), col, about.rule[head]);
+      return { ...found, from: (m) => ({ step: "mask", row, col: m }) };
+    },
+    values: () => {
+      const [weights, values] = [read("weights", own), read("values", own)];
+      if (!allOf(weights, values)) return null;
+      const from = (m, second) =>
+        second ? { step: "split", matrix: "values", row: m, col } : { step: "softmax", row, col: m };
+      return productOf(weights, row, values, col, null, from, { skipped: about.zero[head], keys: true });
+    },
+    concat: () => {
+      const at = headOf(state, config.d_head, col);
+      const heads = read("head_outputs", { head: at.head });
+      if (!heads) return null;
+      return {
+        made: "concat",
+        value: heads.at(row, at.col),
+        tolerance: 0,
+        at,
+        from: () => ({ step: "values", row, ...at }),
+      };
+    },
+    output: () => {
+      const [a, b, bias] = [read("concat"), read("W_o"), read("b_o")];
+      if (!allOf(a, b, bias)) return null;
+      const from = (m) => ({ step: "concat", row, col: m });
+      return productOf(a, row, b, col, bias.at(0, col), from, { skipped: about.skipped, letter: "O" });
+    },
+  };
+  return steps[step]();
+}
+
+// Why a cell is masked, or what a switch took off a mask that would have hidden it.
+function hiddenNumber({ state, data, row, col }, hidden) {
+  const future = state.place === "decoder.self" && col > row;
+  const masked = future && data.config.causal !== false;
+  // <pad> stands behind the source where a switch has put it there.
+  const { pad = 0 } = data.header.holding || {};
+  const side = sideOfAxis(state, "key");
+  const padding = side === "source" && col >= data.labels(side).length - Number(pad);
+  if (hidden) return masked ? "future" : padding ? "padding" : "switch";
+  if (future) return masked ? "open_future" : "bare_future";
+  return padding ? "open_padding" : "visible";
+}
+
+function feedForwardNumber(tell) {
+  const { state, data, read, row, col, about } = tell;
+  const pre = data.config.norm === "pre";
+  const steps = {
+    x: () => givenNumber(tell),
+    norm: () => normedNumber(tell),
+    add: () => addedNumber(tell),
+    inner: () => {
+      const [a, b, bias] = [read(pre ? "normed" : "x"), read("W_1"), read("b_1")];
+      if (!allOf(a, b, bias)) return null;
+      const from = (m) => ({ step: pre ? "norm" : "x", row, col: m });
+      return productOf(a, row, b, col, bias.at(0, col), from, { input: pre ? "normed" : "x", letter: "1" });
+    },
+    activation: () => {
+      const input = read("pre");
+      if (!input) return null;
+      const silenced = (about.silenced || []).includes(col);
+      const found = activationOf(input.at(row, col), data.config.activation, silenced);
+      return { ...found, from: () => ({ step: "inner", row, col }) };
+    },
+    outer: () => {
+      const [a, b, bias] = [read("activation"), read("W_2"), read("b_2")];
+      if (!allOf(a, b, bias)) return null;
+      const from = (m) => ({ step: "activation", row, col: m });
+      return productOf(a, row, b, col, bias.at(0, col), from, { skipped: about.skipped, letter: "2" });
+    },
+  };
+  return steps[state.step]();
+}
+
+function embeddingNumber({ state, data, read, row, col, about }) {
+  const { config } = data;
+  const rows = read("rows");
+  if (!rows) return null;
+  const values = rowOf(state.step === "plus" ? read("x") : state.step === "times" ? read("embedding") : rows, row);
+  const side = sideOfAxis(state, "query");
+  if (state.step === "row") return { made: "lookup", id: data.ids(side)[row], values, tolerance: 0, from: () => null };
+  if (state.step === "times") {
+    const found = multiply(rows.at(row, col), about.factor);
+    const root = { depth: config.d_model, scaled: config.embedding_scale };
+    return { ...found, values, ...root, from: () => ({ step: "row", row, col }) };
+  }
+  const [embedding, positions] = [read("embedding").at(row, col), read("positions").at(row, col)];
+  const position = about.position_ids[row];
+  const wave = positionWave(position, col, config.d_model, config.layout);
+  // Learned positions and switched ones are no wave.
+  const switched = repositionedNumber(state, data);
+  const waving = !switched && config.positions === "sinusoidal" && Math.abs(wave.value - positions) < 1e-6;
+  const from = (m) => (m ? null : { step: "times", row, col });
+  const found = sumOf(embedding, positions, "plus");
+  return { ...found, values, position, switched, wave: waving ? wave : null, from };
+}
+
+// Whether a switch changes the numbers of the side's positions; shifted and reordered ones keep theirs.
+function repositionedNumber({ place }, { header }) {
+  const { positions = "" } = header.holding || {};
+  return positions.split(",").some((one) => {
+    const [sort, side = place] = one.split("@");
+    return /^(remove|scale)\b/.test(sort) && (side === place || side === "all");
+  });
+}
+
+function outputNumber(tell) {
+  const { state, data, read, row, col, made } = tell;
+  const { t, step } = state;
+  if (step === "hidden") return givenNumber(tell);
+  const { ids, labels, chosen, chosen_rank, chosen_probability } = data.outputs;
+  const words = { labels: labels[t], ids: ids[t], chosen: chosen[t], rank: chosen_rank[t] };
+  const hidden = read("hidden");
+  if (step === "logits") {
+    const rows = read("rows", { transposed: true });
+    const biases = read("biases");
+    if (!allOf(hidden, rows) || (data.config.output_bias && !biases)) return null;
+    const from = (m, second) => (second ? null : { step: "hidden", row: t, col: m });
+    const bias = biases ? biases.at(0, row) : null;
+    return { ...productOf(hidden, t, rows, row, bias, from), words };
+  }
+  const logits = read("logits");
+  if (!logits) return null;
+  const id = step === "probabilities" ? ids[t][row] : chosen[t];
+  const found = probabilityOf(logits.data, id);
+  const probabilities = columnOf(drawnMatrix(state, data, made), col);
+  const decided = step === "probabilities" ? {} : { made: step, stored: chosen_probability[t] };
+  const beyond = step !== "probabilities" && words.rank >= words.ids.length; // its logit is none of those drawn
+  const from = () => (beyond ? null : { step: "logits", row, col: 0 });
+  return { ...found, ...decided, words, probabilities, from };
+}

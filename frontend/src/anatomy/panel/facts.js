@@ -1,0 +1,380 @@
+import { formatNumber, formatCount } from "../format.js";
+import { traceName, stackOf, isAttention, isFeedForward, isEmbedding } from "../walk.js";
+
+// What the panel of the anatomy says of a state: which of its texts, and the numbers that stand in them.
+
+export const isNear = ({ zoom }) => zoom !== "model" && zoom !== "layer";
+
+// Which of the three projections a state is about.
+export const projectionOf = ({ matrix }) => (["keys", "values"].includes(matrix) ? matrix : "queries");
+
+// Whether the word that follows at a step of decoding is the model's own prediction: else it is given, or was chosen
+// without the switches.
+export const isPredicted = ({ header, outputs }, t) => header.own && outputs.chosen_rank[t] === 0;
+
+// Whether a switch has taken the causal mask away: in the open layer of the decoder, or (anywhere) in any.
+export function isCausalOff({ decoder }, { header, steps }, anywhere = false) {
+  const { causal = "" } = header.holding || {};
+  const opens = (one) => {
+    const [value, where = "all"] = one.split("@");
+    const [kind, layer = "*"] = where.split(".");
+    const here = anywhere || layer === "*" || Number(layer) === decoder + 1;
+    return value === "off" && (kind === "all" || kind === "decoder_self") && here;
+  };
+  return steps > 1 && causal.split(",").some(opens); // a single row has nothing after it
+}
+
+// The softmax of the logits, a row over the vocabulary.
+export function probabilitiesOf(logits) {
+  const { data } = logits;
+  const top = data.reduce((most, one) => Math.max(most, one), -Infinity);
+  const numbers = Float64Array.from(data, (one) => Math.exp(one - top));
+  const total = numbers.reduce((sum, one) => sum + one, 0);
+  const made = { name: "probabilities", id: logits.id + "|softmax", data: numbers.map((one) => one / total) };
+  const found = Object.assign(Object.create(logits), made);
+  for (const [name, value] of Object.entries({ top: 1, range: [0, 1], masked: false }))
+    Object.defineProperty(found, name, { value });
+  return found;
+}
+
+const ROUNDING = 1e-6;
+
+// How two matrices differ, but for rounding: the largest change of a number, and how many cells only one of them masks.
+export function changeOf(after, before) {
+  const found = { most: 0, cells: 0 };
+  if (!before || before.data.length !== after.data.length) return found;
+  after.data.forEach((value, i) => {
+    const far = Math.abs(value - before.data[i]); // NaN: both are masked
+    if (far === Infinity) found.cells++;
+    else if (far > found.most && far > ROUNDING) found.most = far;
+  });
+  return found;
+}
+
+// Whether the model was made without the causal mask, so that there is none to take away.
+export const isUnmasked = ({ config }) => config.causal === false;
+
+// Behind the name of a text about masked self-attention: another one where it is not masked.
+export function maskSuffix(state, data) {
+  if (state.place !== "decoder.self") return "";
+  return isUnmasked(data) ? "_bare" : isCausalOff(state, data) ? "_off" : "";
+}
+
+// Behind the name of a text about what goes around a sub-layer: another one where no residual connection does.
+const aloneSuffix = ({ config }) => (config.residual === false ? "_alone" : "");
+
+// All heads of a tensor of which one is meant, where all are drawn.
+export function wholeRow({ zoom }, data, matrix) {
+  return (zoom === "sub" && oneHead(matrix) && data.matrix("place." + matrix.name)) || matrix;
+}
+
+// Whether a matrix is one head's part of a tensor of heads.
+export function oneHead(matrix) {
+  const { shape, axes, rows, cols } = matrix;
+  return axes[1] === "head" && shape.length === 4 && rows === shape[2] && cols === shape[3];
+}
+
+// The side whose colours a matrix of a place has: what comes from the encoder is blue, from the decoder orange, what
+// cross-attention makes of both purple.
+export function sideOf(place, name) {
+  if (place !== "decoder.cross") return stackOf(place) === "encoder" ? "source" : "target";
+  if (["keys", "values", "memory"].includes(name)) return "source";
+  return ["queries", "x", "normed", "sum", "leaves", "enters"].includes(name) ? "target" : "cross";
+}
+
+const RULES = ["", "_uniform", "_argmax"];
+const TENSORS = {
+  project: ["W^Q", "b^Q", "W^K", "b^K", "W^V", "b^V"],
+  output: ["W^O", "b^O"],
+  inner: ["W_1", "b_1"],
+  outer: ["W_2", "b_2"],
+};
+
+// The factor of the scores where a switch has changed it, else null.
+function factorOf(state, data) {
+  const scale = isAttention(state.place) && data.about && data.about.scale;
+  if (!scale) return null;
+  const { config } = data;
+  const trained = config.scaling ? config.d_k ** -0.5 : 1;
+  const factor = scale[state.head];
+  return Math.abs(factor - trained) > 1e-6 * trained ? factor : null;
+}
+
+// What the switches put in the place of the model's arithmetic. factor: of the scores, not there where it is the
+// model's; rule: 1 uniform weights, 2 all on the best key; zero: the head is knocked out; skipped: the sub-layer is
+// left out; silenced: neurons.
+export function switchedText(state, data) {
+  const about = data.about || {};
+  const factor = factorOf(state, data);
+  const own = (list) => (list && list[state.head]) || 0;
+  return {
+    ...(factor === null ? {} : { factor: Number(factor.toPrecision(4)) }),
+    ...{ rule: own(about.rule), zero: Boolean(own(about.zero)) },
+    ...{ skipped: Boolean(about.skipped), silenced: about.silenced || [] },
+  };
+}
+
+// Which text of a step a state calls for, by the step's name.
+const VARIANTS = {
+  x: ({ place, encoder, decoder }, data) => {
+    if (place === "decoder.cross") return "x_cross";
+    if (isFeedForward(place)) return "x_ff";
+    if (place === "encoder.self") return (encoder === 0 ? "x_first" : "x") + aloneSuffix(data);
+    return decoder === 0 ? "x_fed" : "x" + aloneSuffix(data);
+  },
+  norm: (state, data) => (data.config.norm === "pre" ? "norm_pre" : "norm") + aloneSuffix(data),
+  project: ({ place }, { config }) =>
+    (place === "decoder.cross" ? "project_cross" : "project") + (config.norm === "pre" ? "_pre" : ""),
+  split: (state, { config }) => (config.d_k === config.d_head ? "split" : "split_own"),
+  dot: ({ place }) => (place === "decoder.cross" ? "dot_cross" : "dot"),
+  scale: (state, data) => {
+    const factor = factorOf(state, data);
+    if (factor === null) return data.config.scaling ? "scale" : "scale_off";
+    return factor === 1 ? "scale_removed" : "scale_switched";
+  },
+  mask: (state, data, matrix) => {
+    const { place } = state;
+    const { hidden } = matrix && matrix.name === "scores" ? hiddenCount(matrix) : { hidden: null };
+    if (place === "decoder.self") return "mask" + (maskSuffix(state, data) || "_decoder");
+    return (place === "decoder.cross" ? "mask_cross" : "mask_encoder") + (hidden ? "_some" : "");
+  },
+  softmax: (state, { about }) => "softmax" + RULES[(about && about.rule && about.rule[state.head]) || 0],
+  values: (state, data) => {
+    if (data.about && data.about.zero && data.about.zero[state.head]) return "values_zero";
+    return state.place === "decoder.cross" ? "values_cross" : "values";
+  },
+  add: (state, data) => {
+    if (data.about && data.about.skipped) return "add_skipped";
+    return { pre: "add_pre", none: "add_none" }[data.config.norm] || "add";
+  },
+  output: (state, data) => "output" + updateSuffix(data),
+  outer: (state, data) => "outer" + updateSuffix(data),
+  inner: (state, { config }) => (config.norm === "pre" ? "inner_pre" : "inner"),
+  activation: (state, { config }) => "activation_" + config.activation,
+  row: ({ place }, { config }) => "row_" + place + (place === "target" && config.target_vocab_size ? "_own" : ""),
+  times: (state, { config }) => (config.embedding_scale ? "times" : "times_off"),
+  logits: (state, { config }) => "logits" + (config.tied_output ? "" : "_own") + (config.output_bias ? "_bias" : ""),
+  plus: (state, data) =>
+    "plus_" + data.config.positions + (data.config.positions === "none" && isUnmasked(data) ? "_bare" : ""),
+  hidden: (state, data) => (data.config.norm === "pre" ? "hidden_pre" : "hidden") + (isUnmasked(data) ? "_bare" : ""),
+  choose: ({ t }, data) => {
+    const { header, outputs } = data;
+    if (!header.own) return "choose_given";
+    if (isUnmasked(data)) return "choose_own_bare";
+    return outputs.chosen_rank[t] ? "choose_own_rank" : "choose_own";
+  },
+  back: ({ t }, { steps, header }) => (t + 1 < steps ? (header.own ? "back" : "back_given") : "back_end"),
+};
+// Behind the name of a text about Sublayer(x): what becomes of it where it is not added to x.
+function updateSuffix(data) {
+  if (data.config.residual !== false) return "";
+  return data.about && data.about.skipped ? "_skipped" : "_alone";
+}
+
+const TITLES = {
+  add_none: "add",
+  x_cross: "x_cross",
+  scale_off: "scale_off",
+  scale_removed: "scale_off",
+  scale_switched: "scale_switched",
+  softmax_uniform: "softmax_switched",
+  softmax_argmax: "softmax_switched",
+  activation_relu: "activation_relu",
+  activation_gelu: "activation_gelu",
+  activation_swish: "activation_swish",
+  times_off: "times_off",
+  plus_none: "plus_none",
+  plus_none_bare: "plus_none",
+};
+
+// Which tables of section 3.4 are one: all three, those of both inputs, the target's and the output's, or none.
+function tableSuffix({ target_vocab_size: apart, tied_output: tied }) {
+  if (apart) return tied ? "_target" : "_apart";
+  return tied ? "" : "_inputs";
+}
+
+// Keys of the title, the explanation and what folds behind it.
+export function textKeys(state, data, matrix) {
+  const { place, step, zoom } = state;
+  const { config } = data;
+  const named = place.replace(".", "_");
+  if (!isNear(state)) {
+    const norm = config.norm === "post" ? "" : "_" + config.norm;
+    const more = zoom === "model" ? "model" + aloneSuffix(data) : "layer" + norm + aloneSuffix(data);
+    const off = maskSuffix(state, data);
+    const adds = zoom === "model" && (place === "encoder.self" || isFeedForward(place)) ? aloneSuffix(data) : "";
+    const own = place === "output" && !config.tied_output ? "_own" : adds;
+    return { title: "place_" + named + off, text: `tell_${zoom}_${named}${off}${own}`, more: "tell_more_" + more };
+  }
+  const text = VARIANTS[step] ? VARIANTS[step](state, data, matrix) : step;
+  const title = TITLES[text] || step;
+  const bare = isUnmasked(data) ? "_bare" : "";
+  const fed = step === "back" ? "back" + (bare || (isCausalOff(state, data, true) ? "_off" : "")) : step;
+  const folded = {
+    x: "x" + aloneSuffix(data),
+    plus: text.replace("_bare", ""),
+    times: text,
+    hidden: "hidden" + bare,
+    mask: place === "decoder.self" ? "mask" + (bare || "_decoder") : "mask",
+    row: "row" + tableSuffix(config),
+    logits: "logits" + tableSuffix(config),
+  };
+  const more = folded[step] || fed;
+  return { title: "tell_title_" + title, text: "tell_" + text, more: "tell_more_" + more };
+}
+
+// Everything that the texts may name.
+export function textValues(state, data) {
+  const { config, outputs, steps } = data;
+  const { place, t } = state;
+  const [source, target] = [data.labels("source").length, steps];
+  const n = stackOf(place) === "encoder" ? source : target;
+  const m = place === "decoder.self" ? target : source;
+  const stack = stackOf(place);
+  const factor = factorOf(state, data);
+  const kept = outputs.labels[t].length;
+  const held = outputs.probability.subarray(t * kept, (t + 1) * kept).reduce((sum, p) => sum + p, 0);
+  return {
+    ...config,
+    ...{ n, m, t: t + 1, next: t + 2, steps, layer: state[stack] + 1, layers: config[stack + "_layers"] },
+    d_ff: formatCount(config.d_ff),
+    heads_named: headsOf(config),
+    vocab: formatCount(place === "source" ? config.vocab_size : config.output_size),
+    vocab_source: formatCount(config.vocab_size),
+    start: data.labels("target_in")[0],
+    ...{ root: shortValue(Math.sqrt(config.d_k)), root_is: rootValue(config.d_k) },
+    ...{ root_model: shortValue(Math.sqrt(config.d_model)), root_model_is: rootValue(config.d_model) },
+    eps: String(config.layer_norm_eps).replace("-", "−"),
+    products: formatCount(n * m * config.d_k),
+    ratio: shortValue(config.d_ff / config.d_model),
+    trained: shortValue(config.scaling ? config.d_k ** -0.5 : 1),
+    factor: shortValue(factor ?? 1),
+    fed: data.labels("target_in")[t],
+    token: data.labels("target_out")[t],
+    p: formatNumber(outputs.chosen_probability[t], "weights"),
+    rank: formatCount(outputs.chosen_rank[t] + 1),
+    share: `${(100 * held).toFixed(1)}%`,
+  };
+}
+
+export const headsOf = ({ heads }) => (heads === 1 ? "1 head" : `${heads} heads`);
+const rootValue = (value) => (Number.isInteger(Math.sqrt(value)) ? "=" : "≈");
+const shortValue = (value) => String(Number(value.toPrecision(4)));
+
+function hiddenCount(matrix) {
+  let hidden = 0;
+  for (const value of matrix.data) if (value === -Infinity) hidden++;
+  return { hidden, total: matrix.data.length };
+}
+
+// One line of what this step did to these numbers: {key, values} or null.
+export function factOf(state, data, matrix) {
+  const { step, place, t } = state;
+  if (!isNear(state)) return null;
+  const { outputs, config } = data;
+  if (step === "mask" && matrix && matrix.masked) {
+    const { hidden, total } = hiddenCount(matrix);
+    return { key: "tell_fact_hidden", values: { hidden: formatCount(hidden), total: formatCount(total) } };
+  }
+  if (step === "activation" && config.activation === "relu" && matrix) {
+    const alive = matrix.data.reduce((count, value) => count + (value > 0), 0);
+    const share = `${((100 * alive) / matrix.data.length).toFixed(1)}%`;
+    const total = formatCount(matrix.data.length);
+    return { key: "tell_fact_alive", values: { alive: formatCount(alive), total, share } };
+  }
+  if (step === "softmax" && matrix && oneHead(matrix)) {
+    const chosen = state.zoom !== "number" && stackOf(place) === "decoder" ? t : state.row;
+    const row = Math.min(matrix.rows - 1, Math.max(0, chosen));
+    let best = 0;
+    for (let col = 1; col < matrix.cols; col++) if (matrix.at(row, col) > matrix.at(row, best)) best = col;
+    const { rows, columns } = labelsOf(state, data, matrix);
+    const value = formatNumber(matrix.at(row, best), "weights");
+    return { key: "tell_fact_row", values: { row: rows[row], column: columns[best], value } };
+  }
+  if (place === "output" && (step === "probabilities" || step === "logits")) {
+    const kept = outputs.labels[t].length;
+    const [token] = outputs.labels[t];
+    const logit = formatNumber(outputs.logit[t * kept], "");
+    if (step === "logits") return { key: "tell_fact_logit", values: { token, value: logit } };
+    return { key: "tell_fact_top", values: { token, value: formatNumber(outputs.probability[t * kept], "weights") } };
+  }
+  return null;
+}
+
+// The tokens along the rows and, where they are keys, the columns of a matrix of a place.
+export function labelsOf(state, data, matrix) {
+  const { place } = state;
+  const own = data.labels(stackOf(place) === "encoder" ? "source" : "target_in");
+  const keys = data.labels(place === "decoder.self" ? "target_in" : "source");
+  const [rowAxis, colAxis] = matrix.axes.slice(-2);
+  return { rows: rowAxis === "key" ? keys : own, columns: colAxis === "key" ? keys : null };
+}
+
+// The boxes of parameters that a state is about: how many, what of, and the key of the text that says it.
+export function boxesOf(state, data) {
+  const { boxes } = data.header;
+  const { config } = data;
+  const { place, step } = state;
+  const near = isNear(state);
+  const found = (name, tensors, key) => {
+    const box = boxes[name] || { tensors: [] };
+    const shown = tensors || box.tensors;
+    const count = tensors || !box.count ? countOf(shown) : box.count;
+    const shared = box.shared_with || [];
+    const own = shown.reduce((sum, one) => sum + (one.name === "output_bias" ? one.count : 0), 0);
+    const sort = shared.length ? (own ? "tell_parameters_shared_but" : "tell_parameters_shared") : "tell_parameters";
+    const share = count / config.parameters;
+    return { name, step: tensors && step, key: key || sort, count, share, shared, own, tensors: shown.map(paperValue) };
+  };
+  if (isEmbedding(place)) {
+    if (near && step === "times") return found("", [], "tell_parameters_none");
+    if (!near || step === "row") return found(place + ".embedding");
+    const fixed = { sinusoidal: "tell_parameters_fixed", none: "tell_parameters_none" };
+    return found(place + ".positions", null, fixed[config.positions]);
+  }
+  if (place === "output") {
+    if (!near || step === "logits") return found("output");
+    return step === "hidden" && config.norm === "pre" ? found("decoder.norm") : found("", [], "tell_parameters_none");
+  }
+  const at = traceName(state);
+  if (near && step === "norm") return found(at + ".norm");
+  const own = near && TENSORS[step];
+  const sub = boxes[at] ? boxes[at].tensors : [];
+  if (own)
+    return found(
+      at,
+      sub.filter(({ symbol }) => own.includes(symbol)),
+    );
+  const norm = boxes[at + ".norm"] ? boxes[at + ".norm"].tensors : [];
+  return found(at, [...sub, ...norm], near ? "tell_parameters_not" : null);
+}
+
+const countOf = (tensors) => tensors.reduce((sum, { count }) => sum + count, 0);
+
+// A matrix as the paper multiplies with it, x W: torch stores the transpose. The output's own W has a row a word, as E.
+function paperValue(tensor) {
+  return /^W./.test(tensor.symbol) ? { ...tensor, shape: [...tensor.shape].reverse() } : tensor;
+}
+
+// What the switches changed in what is shown, {most, cells} as of changeOf; null where it is not known.
+export function plainText(state, data, matrix) {
+  const at = traceName(state);
+  const { changed } = data.header;
+  if (!isNear(state)) {
+    const names = { source: "encoder.0.self.enters", target: "decoder.0.self.enters", output: "decoder.output" };
+    const name = names[state.place] || (isAttention(state.place) ? at : at + ".enters");
+    const most = (changed && changed[name]) || 0;
+    return { most: most > ROUNDING ? most : 0, cells: 0 };
+  }
+  if (!matrix || !data.about) return null;
+  if (matrix.name === "probabilities") {
+    const plain = data.plain("place.logits");
+    return changeOf(matrix, plain && probabilitiesOf(plain));
+  }
+  const plain = (options) => data.plain("place." + matrix.name, options);
+  const own = changeOf(matrix, plain(oneHead(matrix) ? { head: state.head } : {}));
+  const whole = wholeRow(state, data, matrix);
+  if (whole === matrix) return own;
+  const all = changeOf(whole, plain({}));
+  return { most: all.most, cells: own.cells || all.cells }; // masks are the same for every head but for a switch
+}

@@ -1,0 +1,217 @@
+import { el } from "../../core/dom.js";
+import { hint } from "../../core/tooltip.js";
+import { readTheme, cssColour } from "../../core/colour.js";
+import { formatNumber, formatCount } from "../format.js";
+import { PaintKit } from "../stage/paint.js";
+import { equationOf, cellEquationOf, richText } from "./equations.js";
+import { placeName } from "../bars.js";
+import { wholeRow, textKeys, textValues, factOf, boxesOf, plainText, isNear } from "./facts.js";
+import { sideOf, switchedText } from "./facts.js";
+import { spokenState, switchWords } from "../words/spoken.js";
+import { stackOf } from "../walk.js";
+
+// The panel beside the drawing: what is computed, its equation, its numbers in shape and colour, and why.
+
+const STOPS = 32; // of the gradient between the smallest and the largest number
+
+export class ExplanationPanel {
+  /** @type {any} */ kit;
+  /** @type {Translate} */ t;
+  /** @type {any} */ tooltip;
+  constructor({ t, tooltip }) {
+    Object.assign(this, { t, tooltip, kit: new PaintKit() });
+    const made = (tag, name, ...children) =>
+      el(tag, { class: "hs-an-" + name, "data-testid": "tell-" + name }, ...children);
+    this.title = made("h2", "title");
+    this.equation = made("div", "equation");
+    this.shape = made("p", "shape");
+    this.legend = made("div", "legend");
+    this.parameters = made("summary", "parameters-line");
+    this.tensors = made("div", "tensors");
+    this.box = made("details", "parameters", this.parameters, this.tensors);
+    this.explanation = made("p", "explanation");
+    this.fact = made("p", "fact");
+    this.moreText = made("p", "more-text");
+    this.more = made("details", "more", el("summary", null, t("tell_more_open")), this.moreText);
+    this.changed = made("p", "changed");
+    this.switches = made("ul", "switched");
+    const switched = el("p", { class: "hs-an-off-name" }, t("tell_switched"));
+    this.off = made("div", "off", this.changed, switched, this.switches);
+    this.hover = made("p", "hover");
+    this.element = el(
+      "section",
+      { class: "hs-an-tell", "aria-label": t("tell_region"), "data-testid": "anatomy-tell" },
+      ...[this.title, this.equation, this.shape, this.legend, this.hover],
+      el("div", { class: "hs-an-why" }, this.explanation, this.fact, this.more, this.box, this.off),
+    );
+    this.element.tabIndex = 0; // it scrolls
+  }
+
+  // info: {matrix: what the step makes, or null; item: of the scene, the one that shows it, for its colours; waiting:
+  // its numbers are on their way; hover: {lines} or null}
+  draw(state, data, info) {
+    const { t } = this;
+    const matrix = info.matrix || null;
+    const keys = textKeys(state, data, matrix);
+    const values = textValues(state, data);
+    this.element.dataset.kind = state.place === "decoder.cross" ? "cross" : `${stackOf(state.place)}_self`;
+    this.element.dataset.step = isNear(state) ? state.step : "";
+    this.title.replaceChildren(...richText(t(keys.title), values));
+    this.drawEquation(state, data, matrix);
+    this.drawShape(matrix, info.waiting);
+    this.drawLegend(state, matrix, matrix && wholeRow(state, data, matrix), info);
+    this.explanation.replaceChildren(...richText(t(keys.text), values));
+    this.moreText.replaceChildren(...richText(t(keys.more), values));
+    const fact = factOf(state, data, matrix);
+    this.fact.hidden = !fact;
+    this.fact.textContent = fact ? t(fact.key, fact.values) : "";
+    this.drawParameters(state, data);
+    this.drawSwitches(state, data, matrix);
+    const hover = info.hover ? info.hover.lines || info.hover : null;
+    this.hover.hidden = !hover;
+    this.hover.replaceChildren(...(hover || []).map((line) => el("span", { dir: "auto" }, line.text || line)));
+    const stop = `${data.id}/${state.zoom}/${state.place}/${state.encoder}/${state.decoder}/${state.step}`;
+    if (stop !== this.stop) this.element.scrollTop = 0;
+    this.stop = stop;
+  }
+
+  drawEquation(state, data, matrix) {
+    const { config } = data;
+    const about = switchedText(state, data);
+    const { zoom, place, step, row, col } = state;
+    const chosen = zoom === "number" && place !== "output" && col >= 0;
+    const cell = chosen && matrix && row < matrix.rows && col < matrix.cols;
+    const value = cell ? formatNumber(matrix.at(row, col), matrix.name) : "";
+    const key = JSON.stringify([zoom, place, step, state.head, cell && [matrix.name, row, col, value], about, config]);
+    if (key === this.equationKey) return;
+    this.equationKey = key;
+    const made = [equationOf(state, config, this.t, about)];
+    const one = cell && cellEquationOf(state, config, value, this.t, about);
+    if (one) made.push(el("div", { class: "hs-an-cell-equation" }, one));
+    this.equation.replaceChildren(...made);
+  }
+
+  // "scores [1, 8, 12, 12] = [batch, head, query, key]"
+  drawShape(matrix, waiting) {
+    const { t } = this;
+    const key = matrix ? JSON.stringify([matrix.name, matrix.shape, matrix.axes]) : String(waiting);
+    if (key === this.shapeKey) return;
+    this.shapeKey = key;
+    if (!matrix) return this.shape.replaceChildren(t(waiting ? "tell_waiting" : "tell_nothing"));
+    const list = (parts) => ["[", ...parts.flatMap((part, i) => (i ? [", ", part] : [part])), "]"];
+    const says = (axis, n) => {
+      const name = "axis_" + axis.replace("head·", "heads_");
+      const text = t(name, { n: formatCount(n) });
+      return text === name ? null : text;
+    };
+    const term = (axis, i, children, focus) => {
+      const text = says(axis, matrix.shape[i]);
+      if (!text) return el("span", null, ...children);
+      const attributes = { class: "hs-an-axis", tabindex: focus ? 0 : null, "aria-description": text };
+      return hint(el("span", attributes, ...children), this.tooltip, () => [text]);
+    };
+    const sizes = matrix.axes.map((axis, i) => term(axis, i, [formatCount(matrix.shape[i])], false));
+    const names = matrix.axes.map((axis, i) => term(axis, i, richText(axis.replace("head·", "h · ")), true));
+    const name = "matrix_" + matrix.name;
+    const said = t(name) === name ? matrix.name : t(name);
+    return this.shape.replaceChildren(
+      el("b", null, ...richText(said)),
+      el("span", { class: "hs-an-sizes" }, ...list(sizes)),
+      el("span", { class: "hs-an-names" }, "= ", ...list(names)),
+    );
+  }
+
+  // The colours between the smallest and the largest number, as the drawing has them. one: the head that is meant;
+  // matrix: all that are drawn.
+  drawLegend(state, one, matrix, info) {
+    const { t } = this;
+    this.legend.classList.toggle("hs-an-unseen", !matrix);
+    if (!matrix) return;
+    const theme = readTheme(this.element);
+    const weights = matrix.name === "weights" || matrix.name === "probabilities";
+    const { item } = info;
+    const top = (item && item.top) || one.top;
+    const [low, high] = weights ? [0, 1] : matrix.range;
+    const name = (item && item.ramp) || sideOf(state.place, matrix.name);
+    const key = [theme.key, matrix.id, name, top].join("|");
+    if (key === this.legendKey) return;
+    this.legendKey = key;
+    const colour = (value) => cssColour(this.kit.rgb(theme, { ramp: name, top, matrix }, value));
+    const at = (i) => low + ((high - low) * i) / STOPS;
+    const stop = (_, i) => `${colour(at(i))} ${((100 * i) / STOPS).toFixed(1)}%`;
+    const stops = Array.from({ length: STOPS + 1 }, stop);
+    const ramp = el("span", { class: "hs-an-ramp", style: `background:linear-gradient(to right,${stops.join(",")})` });
+    if (low < 0 && high > 0) ramp.append(el("i", { style: `left:${((100 * -low) / (high - low)).toFixed(2)}%` }, "0"));
+    const [first, last] = [low, high].map((value) => rampEnd(value, weights));
+    const end = (text) => el("span", { class: "hs-an-end" }, text);
+    const shown = el("span", { class: "hs-an-scale" }, end(first), ramp, end(last));
+    const says = [t("tell_legend", { low: first, high: last })];
+    if (top !== one.top) says.push(t("tell_legend_top_shared", { top: rampEnd(top) }));
+    else if (Math.max(-low, high) > top) says.push(t("tell_legend_top", { top: rampEnd(top) }));
+    hint(shown, this.tooltip, () => says);
+    const hatch = [el("span", { class: "hs-an-hatch" }), el("span", null, t("tell_legend_hidden"))];
+    this.legend.replaceChildren(shown, el("span", { class: "hs-an-hidden" }, ...(matrix.masked ? hatch : [])));
+    this.legend.setAttribute("aria-label", says[0]);
+    this.legend.setAttribute("role", "img");
+    Object.assign(this.legend.dataset, { low, high, top });
+  }
+
+  drawParameters(state, data) {
+    const { t } = this;
+    const found = boxesOf(state, data);
+    const key = JSON.stringify([data.id, found.name, found.step, found.key]);
+    if (key === this.parametersKey) return;
+    this.parametersKey = key;
+    const count = formatCount(found.count);
+    const share = percentText(found.share);
+    const boxes = found.shared.map((name) => t("box_" + name.replace(".", "_")));
+    const joined = boxes.reduce((one, two) => (one ? t("box_two", { one, two }) : two), "");
+    const own = formatCount(found.own);
+    const line = el("span", null, ...richText(t(found.key, { count, share, boxes: joined, own })));
+    this.parameters.replaceChildren(line);
+    const rows = found.tensors.map(({ symbol, shape, count: numbers }) => {
+      const size = shape.map(formatCount).join(" × ");
+      const said = shape.length > 1 ? t("tell_tensor", { shape: size, count: formatCount(numbers) }) : size;
+      return el("li", null, el("span", null, ...richText(symbol)), el("span", null, said));
+    });
+    const total = t("tell_total", { count: formatCount(data.config.parameters) });
+    this.tensors.replaceChildren(el("ul", null, ...rows), el("p", null, total));
+  }
+
+  drawSwitches(state, data, matrix) {
+    const { t } = this;
+    const { holding: switches } = data.header;
+    const on = switches && Object.keys(switches).length > 0;
+    this.off.hidden = !on;
+    if (!on) return;
+    const found = plainText(state, data, matrix);
+    const { most, cells } = found || { most: 0, cells: 0 };
+    const some = cells ? (most > 0 ? "tell_changed_both" : "tell_changed_cells") : "tell_changed";
+    const key = most > 0 || cells ? some : "tell_changed_none";
+    this.changed.hidden = !found;
+    this.changed.textContent = found ? t(key, { value: rampEnd(most), n: formatCount(cells) }) : "";
+    this.changed.toggleAttribute("data-none", key === "tell_changed_none");
+    const words = switchWords(t, switches);
+    const text = JSON.stringify(words);
+    if (text === this.switchesText) return;
+    this.switchesText = text;
+    this.switches.replaceChildren(...words.map((word) => el("li", null, word)));
+  }
+
+  // One or two sentences that stand for the picture.
+  spoken(state, data, info) {
+    return spokenState(this.t, state, data, info.matrix || null, placeName(state.place), info.waiting);
+  }
+}
+
+function rampEnd(value, whole) {
+  if (whole || value === 0) return String(value);
+  const size = Math.abs(value);
+  const digits = size >= 100 ? 0 : size >= 10 ? 1 : size >= 0.01 ? 2 : null;
+  return (digits === null ? value.toExponential(1) : value.toFixed(digits)).replace("-", "−");
+}
+
+export function percentText(share) {
+  const percent = 100 * share;
+  return `${percent >= 10 ? percent.toFixed(0) : percent >= 0.1 ? percent.toFixed(1) : percent.toFixed(3)}%`;
+}

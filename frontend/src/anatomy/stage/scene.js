@@ -1,0 +1,125 @@
+import { isAttention, isFeedForward, isEmbedding } from "../walk.js";
+import { modelFlow, layerFlow, height } from "../flow/flow.js";
+import { attentionBoard, attentionBoardHeight } from "../attention/board.js";
+import { feedForwardBoard, feedForwardBoardHeight } from "../feedforward/board.js";
+import { embeddingBoard, embeddingBoardHeight, outputBoard, outputBoardHeight } from "../ends/embedding.js";
+import { formatCount, formatNumber } from "../format.js";
+import { projectionOf, changeOf, probabilitiesOf } from "../panel/facts.js";
+import { numberBoard, numberBoardHeight } from "../number/number.js";
+import { matrixOfStep } from "../number/operands.js";
+
+// Which layout draws a state, how high it needs to be on a narrow screen, and which matrix a step is about.
+
+function layoutOf({ zoom, place }) {
+  if (zoom === "model") return [modelFlow, height];
+  if (zoom === "layer") return [layerFlow, height];
+  if (zoom === "number") return [numberBoard, numberBoardHeight];
+  if (isAttention(place)) return [attentionBoard, attentionBoardHeight];
+  if (isFeedForward(place)) return [feedForwardBoard, feedForwardBoardHeight];
+  return isEmbedding(place) ? [embeddingBoard, embeddingBoardHeight] : [outputBoard, outputBoardHeight];
+}
+
+export function anatomyScene(ctx) {
+  const items = layoutOf(ctx.state)[0](ctx);
+  return [...items, ...marksOf(ctx, items)];
+}
+
+// Under switches: a bar over every matrix that is no longer what it was, which also learns its numbers of before.
+function marksOf({ data, unit, t }, items) {
+  const { changed, inside, switches } = data.header;
+  if (!Object.keys(switches).length) return [];
+  const far = (name, { head }) => {
+    const heads = inside[name];
+    if (!heads) return changed[name];
+    return head === undefined ? Math.max(...heads) : heads[head];
+  };
+  const marks = [];
+  for (const item of items) {
+    if (item.kind !== "matrix" || !item.matrix.origin) continue;
+    const { name, options } = item.matrix.origin;
+    const near = name.startsWith("place.");
+    if (near) item.plain = data.plain(name, options);
+    const { most, cells } = near ? changeOf(item.matrix, item.plain) : { most: far(name, options), cells: 0 };
+    if (!(most > 1e-6 || cells)) continue; // rounding
+    const high = Math.max(3, unit * 0.24);
+    const tip = most > 1e-6 ? [t("say_changed", { value: formatNumber(most, item.matrix.name) })] : [];
+    if (cells) tip.push(t("tell_changed_cells", { n: formatCount(cells) }));
+    marks.push({
+      key: `changed:${item.key}`,
+      kind: "box",
+      x: item.x,
+      y: item.y - high - 1,
+      w: item.w,
+      h: high,
+      fill: "changed",
+      radius: 2,
+      z: 2,
+      parent: item.key,
+      tip,
+    });
+  }
+  return marks;
+}
+
+export function anatomySceneHeight(ctx) {
+  return layoutOf(ctx.state)[1](ctx);
+}
+
+const MAIN_ATTENTION = { dot: "dot", scale: "scaled", mask: "scores", softmax: "weights", values: "head_outputs" };
+const MAIN_REST = {
+  x: "x",
+  concat: "concat",
+  output: "update",
+  inner: "pre",
+  activation: "activation",
+  outer: "update",
+  add: "sum",
+  row: "rows",
+  times: "embedding",
+  plus: "x",
+  hidden: "hidden",
+  logits: "logits",
+  probabilities: "logits",
+  choose: "logits",
+  back: "logits",
+};
+
+// The name, in the place pack, of what a step makes; null for what a step makes no table of.
+export function stepMatrix(state, norm) {
+  const { step } = state;
+  if (step === "project" || step === "split") return projectionOf(state);
+  if (step === "norm") return norm === "pre" ? "normed" : "leaves";
+  return MAIN_ATTENTION[step] || MAIN_REST[step] || null;
+}
+
+const SCENE_TRIES = ["probabilities", "choose", "back"];
+
+// [batch, head, query, d_k] -> [batch, query, h · d_k], the same numbers.
+function joinedScene(matrix) {
+  const [batch, , rows] = matrix.shape;
+  const [first, , row, width] = matrix.axes;
+  const joined = Object.create(matrix);
+  return Object.assign(joined, { shape: [batch, rows, matrix.cols], axes: [first, row, "head·" + width] });
+}
+
+// The matrix a state is about: of a step, what it makes; of the model and a layer, what its place shows.
+export function mainMatrix({ state, data }) {
+  const { place, zoom } = state;
+  if (zoom === "model" || zoom === "layer") {
+    const [stack, part] = place.split(".");
+    if (isAttention(place)) return data.matrix(`${stack}.${state[stack]}.${part}.weights`, { head: state.head });
+    if (isFeedForward(place)) return data.matrix(`${stack}.${state[stack]}.ff.activation`);
+    if (place === "output") return data.matrix("decoder.output");
+    return data.matrix(place === "source" ? "encoder.0.self.enters" : "decoder.0.self.enters");
+  }
+  const number = zoom === "number" && place !== "output" ? matrixOfStep(state, data.config) : null;
+  const name = number ? number.name : stepMatrix(state, data.config.norm);
+  const cut = (state.step === "split" || state.step === "project") && zoom === "head";
+  const heads = number ? number.own : isAttention(place) && (state.step in MAIN_ATTENTION || cut);
+  const found = data.matrix("place." + name, heads ? { head: state.head } : {});
+  if (!found) return null;
+  if (place === "output" && SCENE_TRIES.includes(state.step)) return probabilitiesOf(found);
+  // Before the split no tensor of heads is there yet.
+  const whole = state.step === "project" && !heads && found.shape.length === 4;
+  return whole ? joinedScene(found) : found;
+}

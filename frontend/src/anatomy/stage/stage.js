@@ -1,0 +1,333 @@
+import { el, sizeCanvas } from "../../core/dom.js";
+import { paintItem, PaintKit } from "./paint.js";
+
+// The stage of the anatomy: shows scenes of items on one canvas and moves from one to the next without a cut. What has the
+// same key in both is the same thing and moves; what is new grows out of its parent; the rest follows the camera.
+
+const MOVE = 620; // milliseconds from zoom to zoom
+const STEP = 420; // from step to step
+const DEPTH = { box: 0, bands: 1, arrow: 2, matrix: 3, tokens: 4, text: 5, math: 5 };
+const NUMBERS = ["x", "y", "w", "h", "alpha"];
+
+const eased = (at) => (at < 0.5 ? 4 * at ** 3 : 1 - (-2 * at + 2) ** 3 / 2);
+const between = (a, b, at) => a + (b - a) * at;
+const rectBetween = ({ x, y, w, h }) => ({ x, y, w: w || 0, h: h || 0 });
+
+export class Stage {
+  // hooks: go(partial state), pick(item, row, col), hover(item | null, row, col, event), theme()
+  constructor(hooks) {
+    this.hooks = hooks;
+    this.canvas = el("canvas", { class: "hs-an-canvas", role: "img", "data-testid": "anatomy-canvas" });
+    this.buttons = el("div", { class: "hs-an-buttons" });
+    this.element = el("div", { class: "hs-an-stage", "data-testid": "anatomy-stage" }, this.canvas, this.buttons);
+    this.kit = new PaintKit();
+    this.items = [];
+    this.moving = [];
+    this.frames = null;
+    const { canvas } = this;
+    canvas.addEventListener("pointermove", (event) => this.onPointer(event));
+    canvas.addEventListener("pointerleave", () => this.leave());
+    canvas.addEventListener("click", (event) => this.onClick(event));
+  }
+
+  destroy() {
+    cancelAnimationFrame(this.frame);
+    this.element.remove();
+  }
+
+  get still() {
+    return window.matchMedia("(prefers-reduced-motion: reduce)").matches;
+  }
+
+  // Shows a scene. how: "move" between zooms, "step" between steps, "cut" (another size, theme or sentence).
+  show(items, size, how = "step") {
+    const before = this.seen();
+    const resized = this.size && (this.size.width !== size.width || this.size.height !== size.height);
+    this.size = size;
+    this.items = items;
+    this.leave();
+    const duration = how === "cut" || resized || !before.length || this.still ? 0 : how === "move" ? MOVE : STEP;
+    this.moving = this.plan(before, items);
+    this.started = performance.now();
+    this.duration = duration;
+    this.element.toggleAttribute("data-moving", duration > 0);
+    this.layButtons();
+    this.tick();
+  }
+
+  // What is on the canvas now, in the middle of a move too.
+  seen() {
+    if (!this.moving.length) return [];
+    const at = this.progress();
+    return this.moving.filter((one) => !one.leaves || at < 1).map((one) => ({ item: one.item, now: this.at(one, at) }));
+  }
+
+  progress() {
+    if (!this.duration) return 1;
+    return Math.min(1, (performance.now() - this.started) / this.duration);
+  }
+
+  // Pairs of where everything comes from and goes to.
+  plan(before, items) {
+    const old = new Map(before.map((one) => [one.item.key, one]));
+    const fresh = new Map(items.map((item) => [item.key, item]));
+    const camera = cameraOf(before, fresh);
+    const moves = [];
+    for (const { item, now } of before) {
+      const stays = fresh.get(item.key);
+      if (stays && stays.kind === item.kind) continue;
+      const home = parentRect(item, (key) => fresh.get(key));
+      const rect = home || camera.forth(rectBetween(now));
+      moves.push({ item, leaves: true, from: now, to: shapeOf(item, { ...rect, alpha: 0 }, now, camera.forth) });
+    }
+    for (const item of items) {
+      const end = shapeOf(item, { ...rectBetween(item), alpha: item.alpha ?? 1 });
+      const was = old.get(item.key);
+      if (was && was.item.kind === item.kind) {
+        const changed = item.kind === "matrix" && this.kit.pictureKey(was.item) !== this.kit.pictureKey(item);
+        moves.push({ item, from: was.now, to: end, old: changed ? was.item : null });
+        continue;
+      }
+      const home = parentRect(
+        item,
+        (key) => old.get(key) && { ...old.get(key).item, ...rectBetween(old.get(key).now) },
+      );
+      const rect = home || camera.back(rectBetween(item));
+      moves.push({ item, from: shapeOf(item, { ...rect, alpha: 0 }, end, camera.back), to: end });
+    }
+    const depth = ({ item }) => (item.z || 0) * 10 + DEPTH[item.kind];
+    return moves
+      .map((one, i) => ({ one, i }))
+      .sort((a, b) => depth(a.one) - depth(b.one) || a.i - b.i)
+      .map(({ one }) => one);
+  }
+
+  at(move, progress) {
+    const share = eased(progress);
+    const now = {};
+    // Some things go one way first and then the other, so that they do not cross each other.
+    const { first } = move.item;
+    for (const name of NUMBERS) {
+      let part = share;
+      if (first && !move.leaves && name !== "alpha") {
+        const early = (name === "y" || name === "h") === (first === "y");
+        part = eased(Math.max(0, Math.min(1, early ? 2 * progress : 2 * progress - 1)));
+      }
+      now[name] = between(move.from[name], move.to[name], part);
+    }
+    // What goes makes room early, what comes is there late: two texts never lie over each other for long.
+    const swift = move.item.kind === "bands" || move.item.kind === "arrow" ? 4 : 2.2;
+    if (move.leaves) now.alpha = move.from.alpha * Math.max(0, 1 - progress * swift);
+    else if (!move.from.alpha && progress < 1) now.alpha = move.to.alpha * Math.max(0, (share - 0.25) / 0.75);
+    if (move.to.more) {
+      const start = move.from.more && move.from.more.length === move.to.more.length ? move.from.more : move.to.more;
+      now.more = move.to.more.map((value, i) => between(start[i], value, share));
+    }
+    return now;
+  }
+
+  tick() {
+    cancelAnimationFrame(this.frame);
+    const at = this.progress();
+    this.paint(at);
+    if (this.frames) this.frames.push(performance.now());
+    if (at < 1) this.frame = requestAnimationFrame(() => this.tick());
+    else this.rest();
+  }
+
+  rest() {
+    this.moving = this.moving.filter((one) => !one.leaves);
+    this.element.removeAttribute("data-moving");
+    this.element.dataset.drawn = String((Number(this.element.dataset.drawn) || 0) + 1);
+  }
+
+  paint(at) {
+    const context = sizeCanvas(this.canvas, this.size.width, this.size.height);
+    const theme = this.hooks.theme();
+    for (const move of this.moving) {
+      const now = this.at(move, at);
+      if (now.alpha <= 0.004) continue;
+      if (move.old && at < 1) {
+        paintItem(context, move.old, now, this.kit, theme, null);
+        paintItem(context, move.item, { ...now, alpha: now.alpha * eased(at) }, this.kit, theme, this.lit);
+      } else paintItem(context, move.item, now, this.kit, theme, this.lit);
+    }
+    if (this.focused) this.kit.focus(context, this.focused, theme);
+  }
+
+  redraw() {
+    if (this.size && this.progress() >= 1) this.paint(1);
+  }
+
+  // -- pointer and keyboard ------------------------------------------------------------------------------------------
+
+  find(event) {
+    const frame = this.canvas.getBoundingClientRect();
+    const x = event.clientX - frame.left;
+    const y = event.clientY - frame.top;
+    let boxed = null;
+    for (let i = this.moving.length - 1; i >= 0; i--) {
+      const { item, leaves } = this.moving[i];
+      if (leaves || !(item.w > 0 && item.h > 0) || item.kind === "bands" || item.kind === "arrow") continue;
+      if (x < item.x || y < item.y || x >= item.x + item.w || y >= item.y + item.h) continue;
+      if (item.kind === "matrix") {
+        const { rows, cols } = item.matrix;
+        const row = Math.min(rows - 1, Math.floor(((y - item.y) / item.h) * rows));
+        const col = Math.min(cols - 1, Math.floor(((x - item.x) / item.w) * cols));
+        return { item, row, col };
+      }
+      if (!boxed && (item.go || item.tip)) boxed = { item, row: -1, col: -1 };
+    }
+    return boxed;
+  }
+
+  onPointer(event) {
+    if (this.progress() < 1) return;
+    const found = this.find(event);
+    const { canvas } = this;
+    const clicks = found && (found.item.go || found.item.pick);
+    canvas.style.cursor = clicks ? "pointer" : "default";
+    this.light(found);
+    this.hooks.hover(found && found.item, found ? found.row : -1, found ? found.col : -1, event);
+  }
+
+  // Lights the lines that belong to a cell: of its own matrix, and of every matrix that shares one of its axes.
+  light(found) {
+    const key = found ? `${found.item.key}/${found.row}/${found.col}` : "";
+    if (key === this.litKey) return;
+    this.litKey = key;
+    this.lit = null;
+    if (found && found.item.kind === "matrix") {
+      const { item, row, col } = found;
+      this.lit = { key: item.key, group: item.group, row, col, axes: {} };
+      if (item.rowAxis) this.lit.axes[item.rowAxis] = row;
+      if (item.colAxis) this.lit.axes[item.colAxis] = col;
+    }
+    this.redraw();
+  }
+
+  leave() {
+    this.light(null);
+    this.hooks.hover(null, -1, -1, null);
+  }
+
+  // In the middle of a move a click means what will be there.
+  onClick(event) {
+    if (this.progress() < 1) {
+      this.duration = 0;
+      this.tick();
+    }
+    const found = this.find(event);
+    if (!found) return;
+    if (found.item.go) this.hooks.go(found.item.go);
+    else if (found.item.pick) this.hooks.pick(found.item, found.row, found.col);
+  }
+
+  // A button for everything that leads on, for the keyboard and for those who listen; a pointer meets the canvas.
+  layButtons() {
+    const focus = this.buttons.contains(this.root().activeElement) ? this.root().activeElement.dataset.key : null;
+    const made = this.items.filter((item) => item.go && item.label).map((item) => this.button(item));
+    this.buttons.replaceChildren(...made);
+    this.focused = null;
+    const again = focus && made.find((one) => one.dataset.key === focus);
+    if (again) again.focus({ preventScroll: true });
+  }
+
+  root() {
+    return this.element.getRootNode();
+  }
+
+  button(item) {
+    const button = el("button", {
+      type: "button",
+      "data-key": item.key,
+      "aria-label": item.label,
+      click: () => this.hooks.go(item.go),
+      focus: () => {
+        this.focused = button.matches(":focus-visible") ? item : null;
+        this.redraw();
+      },
+      blur: () => {
+        this.focused = null;
+        this.redraw();
+      },
+    });
+    const { style } = button;
+    style.left = item.x + "px";
+    style.top = item.y + "px";
+    style.width = Math.max(1, item.w) + "px";
+    style.height = Math.max(1, item.h) + "px";
+    return button;
+  }
+}
+
+// How the picture as a whole moves: from the frame around what stays, before, to the frame around it, after.
+function cameraOf(before, fresh) {
+  const frames = [null, null];
+  const grow = (frame, { x, y, w, h }) =>
+    frame
+      ? [Math.min(frame[0], x), Math.min(frame[1], y), Math.max(frame[2], x + w), Math.max(frame[3], y + h)]
+      : [x, y, x + w, y + h];
+  for (const { item, now } of before) {
+    const after = fresh.get(item.key);
+    if (!after || item.kind !== "matrix" || after.kind !== "matrix") continue;
+    frames[0] = grow(frames[0], rectBetween(now));
+    frames[1] = grow(frames[1], rectBetween(after));
+  }
+  if (!frames[0]) return { forth: (rect) => rect, back: (rect) => rect };
+  const [a, b] = frames;
+  const ratio = (low, high) => {
+    const found = (b[high] - b[low]) / Math.max(1, a[high] - a[low]);
+    return Math.max(0.25, Math.min(4, found || 1));
+  };
+  const [sx, sy] = [ratio(0, 2), ratio(1, 3)];
+  const [ax, ay, bx, by] = [(a[0] + a[2]) / 2, (a[1] + a[3]) / 2, (b[0] + b[2]) / 2, (b[1] + b[3]) / 2];
+  return {
+    forth: ({ x, y, w, h }) => ({ x: bx + (x - ax) * sx, y: by + (y - ay) * sy, w: w * sx, h: h * sy }),
+    back: ({ x, y, w, h }) => ({ x: ax + (x - bx) / sx, y: ay + (y - by) / sy, w: w / sx, h: h / sy }),
+  };
+}
+
+// The rectangle an item grows out of: a cell, or its nearest parent that is in the other scene.
+function parentRect(item, find) {
+  const slice = item.parentSlice && find(item.parentSlice.key);
+  if (slice && slice.matrix) {
+    const { from, to } = item.parentSlice; // columns of a matrix
+    const wide = slice.w / slice.matrix.cols;
+    return { x: slice.x + from * wide, y: slice.y, w: (to - from) * wide, h: slice.h };
+  }
+  const cell = item.parentCell && find(item.parentCell.key);
+  if (cell && cell.matrix) {
+    const { row, col } = item.parentCell;
+    const [w, h] = [cell.w / cell.matrix.cols, cell.h / cell.matrix.rows];
+    return { x: cell.x + col * w, y: cell.y + row * h, w, h };
+  }
+  for (const key of [item.parent].flat()) {
+    const found = key && find(key);
+    if (found && found.w !== undefined) return rectBetween(found);
+  }
+  return null;
+}
+
+// The numbers of an item that move, in a rectangle other than its own if `rect` says so. now: where its lines are; carry: how
+// the camera moves them there.
+function shapeOf(item, rect, now, carry) {
+  const made = { ...rect };
+  for (const name of NUMBERS) made[name] ??= 0;
+  if (item.kind !== "bands" && item.kind !== "arrow") return made;
+  const { from, to } = item;
+  const lines =
+    now && now.more ? now.more : item.kind === "arrow" ? item.points : [from.x, from.y, from.h, to.x, to.y, to.h];
+  made.more = [...lines];
+  if (!carry) return made;
+  const moved = (x, y, h) => carry({ x, y, w: 0, h });
+  if (item.kind === "bands")
+    for (const i of [0, 3]) {
+      const end = moved(lines[i], lines[i + 1], lines[i + 2]);
+      made.more.splice(i, 3, end.x, end.y, end.h);
+    }
+  else
+    for (let i = 0; i < lines.length; i += 2)
+      made.more.splice(i, 2, ...Object.values(moved(lines[i], lines[i + 1], 0)).slice(0, 2));
+  return made;
+}

@@ -1,0 +1,388 @@
+import { el } from "../core/dom.js";
+import { arrowStep } from "../core/keys.js";
+import { makeTooltip } from "../core/tooltip.js";
+import { followLook } from "../core/look.js";
+import { readPack } from "../core/pack.js";
+import { readTheme } from "../core/colour.js";
+import { makeTexts } from "../core/texts.js";
+import { AnatomyData } from "./data.js";
+import { START_STAND } from "../state/generated.js";
+import { Stage } from "./stage/stage.js";
+import { AnatomySwitches } from "./switches.js";
+import { ALL_ANATOMY_TEXTS, hoverLines } from "./words/hover.js";
+import { Crumbs, StepBar, StepSlider, LayerTabs, HeadTabs } from "./bars.js";
+import { ExplanationPanel } from "./panel/panel.js";
+import { anatomyScene, anatomySceneHeight, mainMatrix } from "./stage/scene.js";
+import { cellOf, moveCell, pickCell } from "./number/number.js";
+import { fitState, walk, stepsOf, zoomsOf, stopIndex, stopsOf, isAttention, isEmbedding, stackOf } from "./walk.js";
+
+const NARROW = 900;
+const LEAST = 560; // pixels of height, for a projector of 720
+const PAUSE = 650; // milliseconds until the server hears of a step: it answers when the movement is over
+const GATHER = 20; // milliseconds in which packs are gathered
+const PATIENCE = 260; // that a zoom waits for its numbers before it shows their outlines
+const TEMPO = { slow: 5200, normal: 3000, fast: 1400 };
+
+const ONE_CELL = ["dot", "scale", "mask", "softmax"]; // steps that make the same cell what it is, one after the other
+
+const START_STATE = { ...START_STAND, big: false };
+
+// Where an element lies in the page, whatever has been scrolled around it.
+function topInPage(element) {
+  let top = element.getBoundingClientRect().top;
+  for (let at = element; at; at = at.parentElement || at.getRootNode().host) top += at.scrollTop || 0;
+  return top;
+}
+
+// One sentence through the whole model: the stage, what stands around it, and the way from stop to stop.
+export class AnatomyView {
+  constructor(root, report) {
+    this.root = root;
+    this.report = report;
+    this.data = new AnatomyData();
+    this.state = { ...START_STATE };
+    this.t = makeTexts(null, ALL_ANATOMY_TEXTS);
+    this.textsKey = "{}";
+    this.tempo = "normal";
+    this.element = el("section", { class: "hs hs-an", "data-testid": "anatomy", "aria-label": this.t("an_region") });
+    this.element.anatomy = this; // for tests: what is drawn where
+    this.look = followLook(
+      this.element,
+      () => this.retheme(),
+      () => this.draw("cut"),
+    );
+    this.broken = el("p", { class: "hs-an-broken", role: "alert", hidden: true });
+    this.build();
+    this.element.addEventListener("keydown", (event) => this.onKey(event));
+    root.append(this.element);
+    // What was measured in another font stands wrong once the page's own is there.
+    this.lettered = () => this.draw("cut");
+    document.fonts.addEventListener("loadingdone", this.lettered);
+  }
+
+  build() {
+    const { t } = this;
+    if (this.stage) this.stage.destroy();
+    const hooks = {
+      go: (partial) => this.go(partial),
+      move: (delta) => this.move(delta),
+      play: () => this.play(),
+      speed: (name) => (this.tempo = name),
+    };
+    this.tooltip = makeTooltip(this.element);
+    const parts = { t, hooks, tooltip: this.tooltip };
+    this.bars = [new Crumbs(parts), new LayerTabs(parts), new HeadTabs(parts), new StepSlider(parts)];
+    this.steps = new StepBar(parts);
+    this.tell = new ExplanationPanel(parts);
+    this.stage = new Stage({
+      go: (partial) => this.go(partial),
+      pick: (item, row, col) => this.pick(item, row, col),
+      hover: (item, row, col, event) => this.hover(item, row, col, event),
+      theme: () => this.theme,
+    });
+    this.stage.element.tabIndex = 0;
+    this.stage.element.setAttribute("role", "application");
+    this.stage.element.setAttribute("aria-label", this.t("an_stage"));
+    this.switches = new AnatomySwitches({ t, tooltip: this.tooltip, changed: (pause) => this.told(pause) });
+    this.spoken = el("div", {
+      class: "hs-spoken",
+      "aria-live": "polite",
+      role: "status",
+      "data-testid": "anatomy-spoken",
+    });
+    this.work = el("div", { class: "hs-an-work" }, this.stage.element, this.tell.element);
+    this.element.replaceChildren(
+      this.look.sentinel,
+      el("div", { class: "hs-an-top" }, ...this.bars.map((bar) => bar.element)),
+      this.broken,
+      this.work,
+      this.steps.element,
+      this.switches.element,
+      this.tooltip.box,
+      this.spoken,
+    );
+  }
+
+  destroy() {
+    this.look.stop();
+    document.fonts.removeEventListener("loadingdone", this.lettered);
+    this.stop();
+    clearTimeout(this.reporting);
+    clearTimeout(this.patience);
+    clearTimeout(this.soon);
+    this.stage.destroy();
+    this.element.remove();
+  }
+
+  retheme() {
+    if (this.theme && readTheme(this.element).key !== this.theme.key) this.draw("cut");
+  }
+
+  // -- what the server brings ----------------------------------------------------------------------------------------
+
+  take(bytes) {
+    try {
+      this.accept(readPack(bytes));
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  // What cannot be read or drawn is said, never a blank stage; and reported, as any error of ours.
+  fail(error) {
+    this.broken.textContent = this.t("an_broken", { reason: error.message });
+    this.broken.hidden = false;
+    setTimeout(() => {
+      throw error;
+    });
+  }
+
+  accept(pack) {
+    const { header } = pack;
+    const waited = !this.data.state || this.data.waiting;
+    if (!this.data.take(pack)) return;
+    // Numbers that were here already come again with every answer: they would begin the movement anew.
+    if ((header.sort === "place" || header.sort === "weights") && this.shown && !waited) return;
+    if (header.sort === "trace") {
+      if (JSON.stringify(header.texts) !== this.textsKey) {
+        this.textsKey = JSON.stringify(header.texts);
+        this.t = makeTexts(header.texts, ALL_ANATOMY_TEXTS);
+        this.build();
+      }
+      if (header.state.revision !== this.revision) {
+        this.revision = header.state.revision;
+        this.state = this.fit({ ...START_STATE, ...header.state });
+        this.switches.take(header.switches);
+      }
+      this.state = this.fit(this.state);
+    }
+    if (!this.data.trace) return;
+    this.data.state = this.state;
+    // Packs of one answer come one behind the other: drawn once.
+    clearTimeout(this.soon);
+    this.soon = setTimeout(() => this.draw(this.shown ? "step" : "cut"), GATHER);
+  }
+
+  // -- what a person does --------------------------------------------------------------------------------------------
+
+  fit(state) {
+    const { config, steps } = this.data;
+    const fitted = fitState(config, state);
+    fitted.t = Math.max(0, Math.min(steps - 1, Number.isInteger(state.t) ? state.t : 0));
+    return fitted;
+  }
+
+  // To another state; what playing does goes on playing, what a person does ends it.
+  go(partial, playing = false) {
+    if (!this.data.trace) return;
+    if (!playing) this.stop();
+    const before = this.state;
+    const moved = { ...before, ...partial };
+    // A cell belongs to one matrix: elsewhere none is chosen yet.
+    const same = ["place", "encoder", "decoder", "head"].every((key) => moved[key] === before[key]);
+    const cell =
+      same && (moved.step === before.step || [moved.step, before.step].every((step) => ONE_CELL.includes(step)));
+    const row = stackOf(moved.place) === "decoder" ? moved.t : 0;
+    if (!cell && partial.row === undefined) Object.assign(moved, { row, col: -1 });
+    if (partial.t !== undefined && partial.row === undefined && row === moved.t) moved.row = row;
+    this.state = this.fit(moved);
+    this.data.state = this.state;
+    this.draw(before.zoom === this.state.zoom ? "step" : "move");
+    this.told(
+      this.data.waiting || before.encoder !== this.state.encoder || before.decoder !== this.state.decoder ? 0 : PAUSE,
+    );
+  }
+
+  // Python hears of a state after a pause, or at once where the numbers of a place are needed.
+  told(pause) {
+    clearTimeout(this.reporting);
+    this.reporting = setTimeout(() => this.sendState(), pause);
+  }
+
+  sendState() {
+    const { big, ...state } = this.state;
+    this.report({ ...state, switches: this.switches.params(), revision: this.revision });
+  }
+
+  move(delta, playing = false) {
+    this.reveal();
+    this.go(walk(this.data.config, this.state, delta, this.data.steps), playing);
+  }
+
+  // On a low screen the drawing begins below the fold: who walks through it sees it whole.
+  reveal() {
+    const bottom = this.work.getBoundingClientRect().bottom + this.steps.element.offsetHeight; // the bar itself sticks
+    const behavior = this.stage.still ? "auto" : "smooth";
+    if (bottom > window.innerHeight + 4 && !this.element.classList.contains("hs-an-narrow"))
+      this.element.scrollIntoView({ block: "start", behavior });
+  }
+
+  play() {
+    if (this.playing) return this.stop();
+    const { state, data } = this;
+    const stops = stopsOf(data.config, state.zoom);
+    const last = stopIndex(data.config, state, stops) === stops.length - 1 && state.t + 1 >= data.steps;
+    this.playing = true;
+    if (last) this.go({ ...stops[0], t: 0 }, true);
+    return this.ahead();
+  }
+
+  ahead() {
+    this.drawBars();
+    clearTimeout(this.clock);
+    const wait = TEMPO[this.tempo] * (this.state.zoom === "model" || this.state.zoom === "layer" ? 0.6 : 1);
+    this.clock = setTimeout(() => {
+      if (!this.playing) return;
+      if (this.data.waiting) return void this.ahead();
+      const before = JSON.stringify(this.state);
+      this.move(1, true);
+      if (JSON.stringify(this.state) === before) this.stop();
+      else this.ahead();
+    }, wait);
+  }
+
+  stop() {
+    clearTimeout(this.clock);
+    if (!this.playing) return;
+    this.playing = false;
+    this.drawBars();
+  }
+
+  zoom(delta) {
+    const zooms = zoomsOf(this.state.place);
+    const at = zooms.indexOf(this.state.zoom) + delta;
+    if (at < 0 || at >= zooms.length) return;
+    this.reveal();
+    this.go({ zoom: zooms[at] });
+  }
+
+  pick(item, row, col) {
+    this.go(pickCell(item, row, col));
+  }
+
+  onKey(event) {
+    const { target, key } = event;
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || !this.data.trace) return;
+    if (target.closest("input, select, textarea, .hs-cards")) return;
+    const onButton = target.closest("button, summary, a");
+    const { zoom, place, t } = this.state;
+    const number = zoom === "number";
+    const arrow = arrowStep(event);
+    const steps = stepsOf(place, this.data.config);
+    const act = () => {
+      if (arrow && number && (arrow[0] || event.shiftKey)) return this.go(moveCell(this.state, this.data, ...arrow));
+      if (arrow) return arrow[1] ? this.move(arrow[1]) : this.go({ t: t + arrow[0] });
+      if (key === "Home" || key === "End") {
+        const stops =
+          zoom === "model" || zoom === "layer" ? stopsOf(this.data.config, zoom) : steps.map((step) => ({ step }));
+        const { step, ...stop } = stops.at(key === "Home" ? 0 : -1);
+        return this.go(step ? { ...stop, step } : stop);
+      }
+      if (key === "Escape" || key === "Backspace") return this.zoom(-1);
+      if (key === "Enter" && !onButton) return this.zoom(1);
+      if (key === " " && !onButton) return this.play();
+      if ((key === "[" || key === "]") && isAttention(place))
+        return this.go({ head: this.state.head + (key === "]" ? 1 : -1) });
+      return null;
+    };
+    if (act() !== null) event.preventDefault();
+  }
+
+  hover(item, row, col, event) {
+    if (!item || !event) return this.tooltip.hide();
+    const says = item.says || ((...at) => (item.kind === "matrix" ? hoverLines(this, item, ...at) : []));
+    const lines = item.tip || says(row, col);
+    if (!lines.length) return this.tooltip.hide();
+    return this.tooltip.show(lines, event.clientX, event.clientY);
+  }
+
+  // -- what is shown -------------------------------------------------------------------------------------------------
+
+  measure() {
+    const { element, state } = this;
+    const unit = this.theme.size;
+    const width = Math.floor(this.stage.element.clientWidth);
+    const narrow = element.classList.contains("hs-an-narrow");
+    if (narrow) return { width, height: 0, unit, narrow };
+    const host = this.root.host || this.root;
+    const above = Math.min(topInPage(host), window.innerHeight * 0.42) + this.work.offsetTop;
+    const below = this.steps.element.offsetHeight + 18;
+    const height = Math.max(LEAST * (state.big ? 1.25 : 1), window.innerHeight - above - below);
+    return { width, height: Math.round(height), unit, narrow };
+  }
+
+  draw(how) {
+    const { element, data, state } = this;
+    if (!data.trace || !element.clientWidth) return;
+    element.toggleAttribute("data-big", Boolean(state.big));
+    this.theme = readTheme(element);
+    element.dataset.theme = this.theme.dark ? "dark" : "light";
+    element.dataset.zoom = state.zoom;
+    element.classList.toggle("hs-an-narrow", element.clientWidth < NARROW);
+    this.drawBars();
+    clearTimeout(this.patience);
+    if (data.waiting && this.shown && !this.late) {
+      this.patience = setTimeout(() => {
+        this.late = true;
+        this.drawStage(how);
+      }, PATIENCE);
+      this.waitingFor = how === "cut" ? this.waitingFor : how;
+      return;
+    }
+    this.late = false;
+    this.drawStage(this.waitingFor || how);
+    this.waitingFor = null;
+  }
+
+  context(size) {
+    const { state, data, t, theme } = this;
+    const fitted = state.zoom === "number" && !data.waiting ? { ...state, ...cellOf(state, data) } : state;
+    // The panel lies over the right of the canvas; only the whole model runs on above it.
+    const column = size.narrow || state.zoom === "model" ? 0 : this.tell.element.offsetWidth + 24;
+    const area = { x: 0, y: 0, w: size.width - column, h: size.height };
+    return { state: fitted, data, area, unit: size.unit, big: state.big, t, theme, narrow: size.narrow };
+  }
+
+  drawStage(how) {
+    try {
+      this.drawScene(how);
+      this.broken.hidden = true;
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  drawScene(how) {
+    const size = this.measure();
+    const ctx = this.context(size);
+    if (size.narrow) ctx.area.h = size.height = Math.round(anatomySceneHeight(ctx));
+    const key = this.state.zoom;
+    const items = anatomyScene(ctx);
+    this.stage.show(items, size, this.shown && this.shown !== key ? "move" : how);
+    this.shown = key;
+    const matrix = mainMatrix(ctx);
+    const item = matrix && items.find((one) => one.kind === "matrix" && one.matrix.id === matrix.id);
+    const info = { matrix, item, waiting: this.data.waiting };
+    this.tell.draw(ctx.state, this.data, info);
+    const said = this.tell.spoken(ctx.state, this.data, info);
+    this.stage.canvas.setAttribute("aria-label", said);
+    if (this.spoken.textContent !== said) this.spoken.textContent = said;
+    this.element.dataset.state = JSON.stringify(ctx.state);
+    this.element.dataset.drawn = this.data.id;
+    this.element.dispatchEvent(new CustomEvent("headscope:drawn", { bubbles: true, composed: true }));
+  }
+
+  drawBars() {
+    const { state, data } = this;
+    const info = { playing: Boolean(this.playing), tempo: this.tempo };
+    for (const bar of this.bars) bar.draw(state, data);
+    this.steps.draw(state, data, info);
+    this.switches.draw(state, data, this.theme || readTheme(this.element));
+    this.element.toggleAttribute("data-playing", info.playing);
+    this.element.toggleAttribute("data-ends", isEmbedding(state.place) || state.place === "output");
+  }
+
+  get scene() {
+    return this.stage.items;
+  }
+}

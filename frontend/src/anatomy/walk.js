@@ -1,0 +1,95 @@
+import { INNER_STEPS, PLACES, START_STAND, ZOOMS, ZOOMS_OF } from "../state/generated.js";
+
+// Where one can stand in the anatomy of a model, and the way through it. Pure functions of a state:
+//   zoom     one of ZOOMS
+//   place    one of PLACES, a part of the paper's Figure 1
+//   encoder, decoder   the layer that is open in each stack, from 0
+//   head     from 0
+//   step     one of the steps of the place
+//   row, col the cell that is chosen in the matrix a step makes, from 0; col -1: none yet
+//   t        the step of decoding, a row of the decoder, from 0
+export const isAttention = (place) => place.endsWith(".self") || place.endsWith(".cross");
+export const isFeedForward = (place) => place.endsWith(".ff");
+export const isEmbedding = (place) => place === "source" || place === "target";
+export const stackOf = (place) => (place === "source" || place.startsWith("encoder") ? "encoder" : "decoder");
+
+// The steps of a place, in the order they are computed: a model without residual connections has no "add", one without
+// LayerNorm no "norm". config: the model's.
+export function stepsOf(place, { norm, residual }) {
+  const inner = INNER_STEPS[place];
+  if (!place.includes(".")) return inner;
+  const normed = (where) => (norm === where ? ["norm"] : []);
+  return ["x", ...normed("pre"), ...inner, ...(residual === false ? [] : ["add"]), ...normed("post")];
+}
+
+// The step that makes what leaves a sub-layer, and the one that makes Sublayer(x).
+export const lastStep = (place, config) => stepsOf(place, config).at(-1);
+export const updateStep = (place) => INNER_STEPS[place].at(-1);
+
+// The name of the sub-layer in the trace: "encoder.0.self"; "source", "target" and "output" stay.
+export function traceName(state, place = state.place) {
+  const [stack, part] = place.split(".");
+  return part ? `${stack}.${state[stack]}.${part}` : place;
+}
+
+// Zooms that a place has: only attention has heads, and the ends of the model are no layers.
+export const zoomsOf = (place) => ZOOMS_OF[place];
+
+// Every stop of the way at a zoom: at the model and a layer every place of every layer; closer every step of it.
+export function stopsOf(config, zoom) {
+  const near = zoom === "sub" || zoom === "head" || zoom === "number";
+  const stops = [];
+  const add = (place, more) => {
+    for (const step of near ? stepsOf(place, config) : [null]) stops.push({ place, step, ...more });
+  };
+  if (zoom !== "layer") add("source", {});
+  for (let encoder = 0; encoder < config.encoder_layers; encoder++)
+    for (const place of ["encoder.self", "encoder.ff"]) add(place, { encoder });
+  if (zoom !== "layer") add("target", {});
+  for (let decoder = 0; decoder < config.decoder_layers; decoder++)
+    for (const place of ["decoder.self", "decoder.cross", "decoder.ff"]) add(place, { decoder });
+  if (zoom !== "layer") add("output", {});
+  return stops;
+}
+
+// Index of the state among the stops of its zoom; at a layer the ends of the model count as the stop beside them.
+export function stopIndex(config, state, stops = stopsOf(config, state.zoom)) {
+  const found = stops.findIndex(
+    (stop) =>
+      stop.place === state.place &&
+      (stop.step === null || stop.step === state.step) &&
+      (stop.encoder === undefined || stop.encoder === state.encoder) &&
+      (stop.decoder === undefined || stop.decoder === state.decoder),
+  );
+  return Math.max(0, found);
+}
+
+// The state `delta` stops further on; behind the output comes the next step of decoding, as far as there is one.
+export function walk(config, state, delta, steps) {
+  const stops = stopsOf(config, state.zoom);
+  const index = stopIndex(config, state, stops) + delta;
+  const again = stops.findIndex((stop) => stop.place === "target");
+  if (index >= stops.length && again >= 0 && state.t + 1 < steps)
+    return fitState(config, { ...state, ...stops[again], t: state.t + 1, row: state.t + 1, col: -1 });
+  const stop = stops[Math.max(0, Math.min(stops.length - 1, index))];
+  return fitState(config, { ...state, ...stop, step: stop.step || state.step });
+}
+
+// The state with every value as the model has it; what does not fit becomes the nearest that does.
+export function fitState(config, state) {
+  const bound = (value, high) => Math.max(0, Math.min(high, Number.isInteger(value) ? value : 0));
+  const place = PLACES.includes(state.place) ? state.place : START_STAND.place;
+  const steps = stepsOf(place, config);
+  const zooms = zoomsOf(place);
+  let zoom = ZOOMS.includes(state.zoom) ? state.zoom : START_STAND.zoom;
+  if (!zooms.includes(zoom)) zoom = zoom === "head" ? "sub" : "model";
+  return {
+    ...state,
+    zoom,
+    place,
+    encoder: bound(state.encoder, config.encoder_layers - 1),
+    decoder: bound(state.decoder, config.decoder_layers - 1),
+    head: bound(state.head, config.heads - 1),
+    step: steps.includes(state.step) ? state.step : steps[0],
+  };
+}

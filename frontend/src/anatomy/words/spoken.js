@@ -1,0 +1,119 @@
+import { formatNumber } from "../format.js";
+import { stepsOf, stopsOf, stopIndex, isAttention, stackOf } from "../walk.js";
+import { labelsOf, maskSuffix, isPredicted, isNear, oneHead } from "../panel/facts.js";
+
+// What is said in place of the picture, and the lab's switches in words.
+
+export function spokenState(t, state, data, matrix, place, waiting) {
+  const { config, outputs, steps } = data;
+  const layer = state[stackOf(state.place)] + 1;
+  const at = t("place_at_" + place + maskSuffix(state, data), { layer });
+  const [fed, token] = [data.labels("target_in")[state.t], data.labels("target_out")[state.t]];
+  const p = formatNumber(outputs.chosen_probability[state.t], "weights");
+  if (!isNear(state)) {
+    const stops = stopsOf(config, state.zoom);
+    const n = stopIndex(config, state, stops) + 1;
+    const values = { n, count: stops.length, place: at, source: data.labels("source").length, t: state.t + 1, steps };
+    const key = isPredicted(data, state.t) ? "said_place" : "said_place_next";
+    return t(key, { ...values, fed, predicted: token, p });
+  }
+  const list = stepsOf(state.place, config);
+  const sorts = {
+    activation: "_" + config.activation,
+    times: config.embedding_scale ? "" : "_off",
+    scale: config.scaling ? "" : "_off",
+    plus: config.positions === "none" ? "_none" : "",
+  };
+  const step = t("said_step_" + state.step + (sorts[state.step] || ""));
+  const values = { n: list.indexOf(state.step) + 1, count: list.length, step, place: at, t: state.t + 1 };
+  if (state.place === "output" && (state.step === "choose" || state.step === "back")) {
+    const rank = outputs.chosen_rank[state.t] + 1;
+    return t("said_word", { ...values, fed, token, p, rank, vocab: config.output_size });
+  }
+  if (!matrix) return t(waiting ? "said_waiting" : "said_quiet", values);
+  return spokenMatrix(t, state, data, matrix, values);
+}
+
+function spokenMatrix(t, state, data, matrix, values) {
+  const { config, outputs } = data;
+  const found = spokenExtremes(matrix);
+  const named = "matrix_" + matrix.name;
+  const what = (t(named) === named ? matrix.name : t(named)).replaceAll("_", " ");
+  const [low, high] = [found.low, found.high].map((value) => spokenNumber(value));
+  const more = { ...values, what, low, high, rows: matrix.rows, columns: matrix.cols };
+  if (matrix.rows === 1 && state.place === "output") {
+    const kept = outputs.labels[state.t].length;
+    const [token, p] = [outputs.labels[state.t][0], formatNumber(outputs.probability[state.t * kept], "weights")];
+    return t("said_vector", { ...more, token, p });
+  }
+  const { rows, columns } = labelsOf(state, data, matrix);
+  Object.assign(more, { row: rows[found.row] ?? found.row + 1, number: found.col + 1 });
+  Object.assign(more, { head: state.head + 1, heads: config.heads, hidden: found.hidden });
+  const single = isAttention(state.place) && oneHead(matrix);
+  if (single && columns) more.column = columns[found.col];
+  const key = single ? (columns ? (found.hidden ? "said_head_hidden" : "said_head") : "said_head_rows") : "said_rows";
+  const text = t(key, more);
+  const { row, col } = state;
+  if (state.zoom !== "number" || col < 0 || row >= matrix.rows || col >= matrix.cols) return text;
+  const value = formatNumber(matrix.at(row, col), matrix.name);
+  return t("said_number", { text, row: rows[row] ?? row + 1, column: columns ? columns[col] : col + 1, value });
+}
+
+// Smallest and largest number and where the largest is, cells of minus infinity left out.
+function spokenExtremes({ rows, cols, data }) {
+  const found = { low: Infinity, high: -Infinity, row: 0, col: 0, hidden: 0 };
+  for (let i = 0; i < rows * cols; i++) {
+    const value = data[i];
+    if (value === -Infinity) found.hidden++;
+    if (!Number.isFinite(value)) continue;
+    if (value < found.low) found.low = value;
+    if (value > found.high) Object.assign(found, { high: value, row: Math.floor(i / cols), col: i % cols });
+  }
+  return found;
+}
+
+function spokenNumber(value) {
+  if (!Number.isFinite(value)) return "–";
+  const size = Math.abs(value);
+  return String(Number(size >= 100 ? value.toFixed(0) : value.toPrecision(2))).replace("-", "−");
+}
+
+// -- switches --------------------------------------------------------------------------------------------------------
+
+// The switches as links write them (transformer/interventions/sets.py), each as a phrase.
+export function switchWords(t, params) {
+  const words = ([name, text]) =>
+    String(text)
+      .split(",")
+      .map((one) => switchWord(t, name, one));
+  return Object.entries(params).flatMap(words);
+}
+
+function switchWord(t, name, text) {
+  const [value, where] = name === "zero" ? ["", text] : text.split("@");
+  const [first, ...rest] = value.split(".");
+  const place = switchPlace(t, where);
+  if (name === "scaling" && value === "off") return t("switch_scaling_off", { place });
+  if (name === "hide") return t("switch_hide_" + first, { value: rest[0], place });
+  if (name === "weights") return t("switch_weights_" + value, { place });
+  if (name === "positions") return t("switch_positions_" + first, { value: rest.join("."), place });
+  if (name === "skip") return t("switch_skip", { place: switchPart(t, first, rest) });
+  if (name === "neurons") return t("switch_neurons", { value: rest[1], place: switchPart(t, first, rest.slice(0, 1)) });
+  const known = ["scaling", "causal", "padding", "pad", "zero"].includes(name);
+  return known ? t("switch_" + name, { value, place }) : t("switch_other", { name, value: text });
+}
+
+// "cross.2.5": a kind of attention, of it a layer and a head, each may be any ("all", "*"); or a side of the sentence.
+function switchPlace(t, where) {
+  if (!where || where === "all") return t("switch_place_all");
+  if (where === "source" || where === "target") return t("switch_place_" + where);
+  const [named, layer = "*", head = "*"] = where.split(".");
+  const kind = t("switch_kind_" + named);
+  if (layer === "*" && head === "*") return t("switch_place_kind", { kind });
+  if (layer === "*") return t("switch_place_heads", { kind, head });
+  return t(head === "*" ? "switch_place_layer" : "switch_place_head", { kind, layer, head });
+}
+
+function switchPart(t, stack, [layer, part]) {
+  return t("switch_place_layer", { kind: t("switch_part_" + stack + (part ? "_" + part : "")), layer });
+}

@@ -1,0 +1,32 @@
+import { el } from "./dom.js";
+
+// The menu that saves what is seen. save: told "png", "svg" or "csv"; name: of the menu and its buttons in tests. close:
+// for a click anywhere else, given where it went.
+export function makeSaveMenu(t, name, save) {
+  const choose = (format) => {
+    element.open = false;
+    save(format);
+  };
+  const choices = ["png", "svg", "csv"].map((format) =>
+    el(
+      "button",
+      { type: "button", "data-testid": `${name}-${format}`, click: () => choose(format) },
+      t("save_" + format),
+    ),
+  );
+  const element = el(
+    "details",
+    { class: "hs-save", "data-testid": name },
+    el("summary", null, t("save")),
+    el("div", { class: "hs-menu" }, ...choices),
+  );
+  element.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !element.open) return;
+    element.open = false;
+    element.querySelector("summary").focus();
+  });
+  const close = (path) => {
+    if (element.open && !path.includes(element)) element.open = false;
+  };
+  return { element, close };
+}

@@ -1,0 +1,275 @@
+import { el } from "../core/dom.js";
+import { cssColour, mixColours } from "../core/colour.js";
+import { recomputeRow, strongestPair } from "../core/matrix.js";
+import { formatWeight, formatScore, formatSmall, formatFactor } from "../core/format.js";
+
+// "How was this cell made": one line of arithmetic with its real numbers, and a drawer with the vectors behind it.
+export class CellLine {
+  constructor(hooks) {
+    this.hooks = hooks;
+    this.line = el("div", { class: "hs-cell-line", "data-testid": "cell" });
+    this.more = el("details", { class: "hs-cell-more", "data-testid": "cell-more", toggle: () => this.fill() });
+    this.summaryText = el("summary", null);
+    this.body = el("div", { class: "hs-cell-body" });
+    this.more.append(this.summaryText, this.body);
+    this.element = el("div", { class: "hs-cell" }, this.line, this.more);
+    this.body.addEventListener("pointermove", (event) => this.tip(event));
+    this.body.addEventListener("pointerleave", () => hooks.tooltip.hide());
+  }
+
+  tip(event) {
+    const text = event.target.dataset ? event.target.dataset.tip : null;
+    if (text) this.hooks.tooltip.show([text], event.clientX, event.clientY);
+    else this.hooks.tooltip.hide();
+  }
+
+  hint(key) {
+    this.subject = null;
+    this.line.replaceChildren(el("em", null, this.hooks.t(key)));
+    this.finish(false);
+  }
+
+  finish(open) {
+    this.summaryText.textContent = this.hooks.t("cell_more");
+    this.more.classList.toggle("hs-absent", !open);
+    if (!open) this.more.open = false;
+    this.body.replaceChildren();
+    if (this.more.open) this.fill();
+  }
+
+  // subject: {model, view, theme, state, cell: [query, key] in pieces, at: [row, column] of the view or null}
+  draw(subject) {
+    const { t } = this.hooks;
+    const { model, view, cell, at } = subject;
+    if (!cell) return this.hint(model.recorded ? "cell_hint_recorded" : "cell_hint");
+    if (!at) return this.hint("cell_dropped");
+    this.subject = subject;
+    const about = model.kinds[view.kind];
+    const merged = view.rows[at[0]].length > 1 || view.columns[at[1]].length > 1;
+    const shown = view.data[at[0] * view.keys + at[1]];
+    const parts = this.pair(view, view.rowLabels[at[0]], view.columnLabels[at[1]]);
+    if (view.layer === "all" || view.head === "all") {
+      const n = model.members(view.kind, view.layer, view.head).length;
+      const key = subject.state.summary === "max" ? "cell_max" : "cell_mean";
+      parts.push(
+        el("b", null, t(key, { n, value: this.weight(shown, view.exact) })),
+        el("em", null, t("cell_no_arithmetic")),
+      );
+      this.line.replaceChildren(...parts);
+      return this.finish(false);
+    }
+    const exact = model.exactOf(view.kind, view.layer, view.head);
+    if (!exact || !exact.queries) {
+      const why = model.recorded ? "cell_recorded" : "cell_waiting";
+      parts.push(el("b", null, this.weight(shown, view.exact)), el("em", null, t(why)));
+      this.line.replaceChildren(...parts);
+      return this.finish(false);
+    }
+    // A merged cell has no arithmetic of its own: show that of its strongest piece.
+    const [q, k] = merged ? strongestPair(exact.weights, about.keys, view.rows[at[0]], view.columns[at[1]]) : cell;
+    const masked = model.hidden(view.kind, view.layer, view.head);
+    const row = recomputeRow(exact, q, masked);
+    const stored = exact.weights[q * exact.count + k];
+    const agrees = Math.abs(row.weights[k] - stored) <= about.checks.tolerance;
+    this.work = { exact, row, q, k, stored, agrees, merged, shown };
+    if (merged) {
+      parts.push(
+        el(
+          "span",
+          { class: "hs-pairing" },
+          el("em", null, t("cell_words")),
+          " ",
+          el("b", null, this.weight(shown, true)),
+        ),
+        el("em", null, t("cell_words_piece")),
+      );
+      parts.push(...this.pair(view, model.pieceLabel(view.sides.rows, q), model.pieceLabel(view.sides.columns, k)));
+    }
+    const hidden = masked && masked[q * exact.count + k];
+    const number = (name, value) => el("span", { class: "hs-pairing" }, el("em", null, name), " ", value);
+    parts.push(
+      number(t("cell_dot"), formatScore(row.products[k])),
+      number(
+        t("cell_" + this.scaled(exact), { d: exact.depth, factor: formatFactor(exact.scale) }),
+        formatScore(row.products[k] * exact.scale),
+      ),
+      number(t("cell_mask"), t(hidden ? "cell_hidden" : "cell_visible")),
+      el(
+        "span",
+        { class: "hs-pairing" },
+        el("em", null, t(["cell_softmax", "cell_uniform", "cell_argmax"][exact.rule])),
+        " ",
+        el("b", null, formatWeight(row.weights[k], true)),
+      ),
+      el(
+        "span",
+        {
+          class: agrees ? "hs-ok" : "hs-bad",
+          "data-testid": "cell-check",
+          title: t("cell_drawn_title", { computed: row.weights[k].toPrecision(7), stored: stored.toPrecision(7) }),
+        },
+        t(agrees ? "cell_drawn" : "cell_differs"),
+      ),
+    );
+    if (about.zero && about.zero[view.layer][view.head]) parts.push(el("em", null, t("knocked_out")));
+    this.line.replaceChildren(...parts);
+    return this.finish(true);
+  }
+
+  // Whether the scores are q . k / sqrt(d), as equation 1 has them, q . k itself, or q . k times something else.
+  scaled(exact) {
+    if (Math.abs(exact.scale * Math.sqrt(exact.depth) - 1) < 1e-6) return "scale";
+    return exact.scale === 1 ? "unscaled" : "factor";
+  }
+
+  weight(value, exact) {
+    return exact ? formatWeight(value, true) : this.hooks.t("approximate", { value: formatWeight(value, false) });
+  }
+
+  pair(view, rowLabel, columnLabel) {
+    const name = (label, side) => el("b", { class: side === "source" ? "hs-source" : "hs-target", dir: "auto" }, label);
+    return [
+      el(
+        "span",
+        { class: "hs-pairing" },
+        name(rowLabel, view.sides.rows),
+        " → ",
+        name(columnLabel, view.sides.columns),
+      ),
+    ];
+  }
+
+  // The drawer is only filled when it is open: 5 strips and a row of up to 128 bars.
+  fill() {
+    if (!this.more.open || !this.subject || this.body.childElementCount) return;
+    const { t } = this.hooks;
+    const { model, view, at } = this.subject;
+    const { exact, row, q, k, merged } = this.work;
+    const { depth, valueDepth } = exact;
+    const query = model.pieceLabel(view.sides.rows, q);
+    const key = model.pieceLabel(view.sides.columns, k);
+    const slice = (array, index, width) => array.subarray(index * width, (index + 1) * width);
+    const qs = slice(exact.queries, q, depth);
+    const ks = slice(exact.keys, k, depth);
+    const products = Float64Array.from(qs, (value, i) => value * ks[i]);
+    const strips = el("div", { class: "hs-strips" });
+    const add = (label, values, top) =>
+      strips.append(el("span", { class: "hs-strip-name", dir: "auto" }, label), this.strip(values, top));
+    add(t("cell_query", { token: query }), qs);
+    add(t("cell_key", { token: key }), ks);
+    add(t("cell_product", { value: formatScore(row.products[k]) }), products);
+    if (exact.values) {
+      const vs = slice(exact.values, k, valueDepth);
+      const top = vs.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+      add(t("cell_value", { token: key }), vs, top);
+      add(
+        t("cell_fetched"),
+        Float64Array.from(vs, (value) => value * row.weights[k]),
+        top,
+      );
+    }
+    const how = { scale: "cell_equation", unscaled: "cell_equation_unscaled", factor: "cell_equation_factor" };
+    const equation = t(how[this.scaled(exact)], { d: depth, factor: formatFactor(exact.scale) });
+    this.body.append(el("p", { class: "hs-equation" }, equation), strips);
+    if (merged) this.body.append(this.mergedTable(model, view, at));
+    this.body.append(this.rowBars(model, view, row, k));
+  }
+
+  // One coloured block a number: the kind's hue for positive numbers, grey for negative ones.
+  strip(values, top) {
+    const { theme, view } = this.subject;
+    const { t } = this.hooks;
+    const most = top || values.reduce((found, value) => Math.max(found, Math.abs(value)), 0) || 1;
+    const hue = theme.hues[view.kind];
+    const strip = el("span", { class: "hs-strip" });
+    values.forEach((value, i) => {
+      const share = Math.min(1, Math.abs(value) / most);
+      const block = el("i", {
+        "data-tip": t("cell_component", { n: i + 1, d: values.length, value: formatSmall(value) }),
+      });
+      block.style.background = cssColour(mixColours(theme.background, value < 0 ? theme.dim : hue, share ** 0.8));
+      strip.append(block);
+    });
+    return strip;
+  }
+
+  rowBars(model, view, row, chosen) {
+    const { t } = this.hooks;
+    const head = el(
+      "tr",
+      null,
+      el("th", null, t("cell_row_token")),
+      el("th", null, t("cell_row_score")),
+      el("th", { colspan: 2 }, t("cell_row_weight")),
+    );
+    const lines = Array.from(row.weights, (weight, k) => {
+      const bar = el("i", { class: "hs-bar-fill" });
+      bar.style.width = (100 * weight).toFixed(2) + "%";
+      return el(
+        "tr",
+        { class: k === chosen ? "hs-on" : null },
+        el("td", { dir: "auto" }, model.pieceLabel(view.sides.columns, k)),
+        el("td", null, formatScore(row.scores[k])),
+        el("td", { class: "hs-bar-cell" }, bar),
+        el("td", null, formatWeight(weight, true)),
+      );
+    });
+    return el(
+      "div",
+      { class: "hs-row-table" },
+      el("h3", null, t("cell_row")),
+      el("table", null, el("thead", null, head), el("tbody", null, ...lines)),
+    );
+  }
+
+  // The piece cells under one merged cell, and what they add up to.
+  mergedTable(model, view, at) {
+    const { t } = this.hooks;
+    const keys = model.kinds[view.kind].keys;
+    const rows = view.rows[at[0]];
+    const columns = view.columns[at[1]];
+    const strongest = strongestPair(view.raw, keys, rows, columns);
+    const head = el(
+      "tr",
+      null,
+      el("th", null, ""),
+      ...columns.map((k) => el("th", null, model.pieceLabel(view.sides.columns, k))),
+      el("th", null, "Σ"),
+    );
+    const lines = rows.map((q) => {
+      const values = columns.map((k) => view.raw[q * keys + k]);
+      const cells = values.map((value, i) =>
+        el(
+          "td",
+          { class: strongest[0] === q && strongest[1] === columns[i] ? "hs-on" : null },
+          formatWeight(value, true),
+        ),
+      );
+      return el(
+        "tr",
+        null,
+        el("th", null, model.pieceLabel(view.sides.rows, q)),
+        ...cells,
+        el(
+          "td",
+          null,
+          formatWeight(
+            values.reduce((sum, value) => sum + value, 0),
+            true,
+          ),
+        ),
+      );
+    });
+    const title = t("cell_words_title", {
+      value: formatWeight(this.work.shown, true),
+      rows: rows.length,
+      columns: columns.length,
+    });
+    return el(
+      "div",
+      { class: "hs-row-table" },
+      el("h3", null, title),
+      el("table", null, el("thead", null, head), el("tbody", null, ...lines)),
+    );
+  }
+}

@@ -1,0 +1,31 @@
+import { mountExplorer } from "./explorer.js";
+import { feeds, keepMounted, listenToFeeds } from "../host/streamlit.js";
+
+// The Streamlit component. It gets no data of its own: this script is sent to a browser once, while the pictures and
+// numbers come through small components beside it (host/feed.js).
+const FEEDS = ["headscope.pack", "headscope.feed"];
+// What the slider over a training says (formation/component.js): the state it is at, or the head to choose.
+const FORMATION = ["headscope.recorded", "headscope.pick"];
+
+export default function (component) {
+  const { leave } = keepMounted(component, (parent) => {
+    const made = {};
+    const explorer = mountExplorer(parent, {
+      onState: (state) => made.component.setStateValue("view", state),
+      onFormation: (open) => {
+        feeds().formationAsked = open ? performance.now() : null;
+        made.component.setTriggerValue("formation", open);
+      },
+    });
+    const stops = [
+      listenToFeeds(FEEDS, (bytes) => explorer.show(bytes)),
+      listenToFeeds(FORMATION, (said, name) => (name === FORMATION[0] ? explorer.recorded(said) : explorer.pick(said))),
+    ];
+    made.destroy = () => {
+      for (const stop of stops) stop();
+      explorer.destroy();
+    };
+    return made;
+  });
+  return leave;
+}

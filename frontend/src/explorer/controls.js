@@ -1,0 +1,128 @@
+import { el } from "../core/dom.js";
+import { makeSaveMenu } from "../core/menu.js";
+import { CHOICES } from "../state/generated.js";
+
+// The bar of switches. Native buttons, selects and a slider; values go out through hooks.change({key: value}).
+const { kind: KINDS, ...SWITCHES } = CHOICES;
+
+export class Controls {
+  constructor(hooks) {
+    const { t } = hooks;
+    this.hooks = hooks;
+    this.kindButtons = KINDS.map((kind) =>
+      el(
+        "button",
+        {
+          type: "button",
+          "data-testid": "kind-" + kind,
+          "data-kind": kind,
+          "aria-pressed": "false",
+          click: () => hooks.change({ kind }),
+        },
+        t("kind_" + kind),
+      ),
+    );
+    this.selects = {};
+    const options = Object.entries(SWITCHES).map(([name, values]) => this.select(name, values));
+    this.slider = el("input", {
+      type: "range",
+      min: 0,
+      max: 1,
+      step: 0.01,
+      "data-testid": "opt-threshold",
+      "aria-label": t("threshold"),
+      input: () => hooks.change({ threshold: Number(this.slider.value) }, true),
+    });
+    this.sliderText = el("output", { class: "hs-number" });
+    options.splice(
+      5,
+      0,
+      el("label", { class: "hs-opt" }, el("span", null, t("threshold")), this.slider, this.sliderText),
+    );
+    this.legend = el("div", { class: "hs-legend", "data-testid": "legend" });
+    this.formation = el(
+      "button",
+      {
+        type: "button",
+        class: "hs-formation",
+        "data-testid": "formation-open-close",
+        "aria-pressed": "false",
+        title: t("formation_title"),
+        click: () => this.hooks.formation(this.formation.getAttribute("aria-pressed") !== "true"),
+      },
+      t("formation"),
+    );
+    this.save = makeSaveMenu(t, "save", (format) => this.hooks.save(format));
+    this.element = el(
+      "div",
+      { class: "hs-controls" },
+      el(
+        "div",
+        { class: "hs-bar" },
+        el("div", { class: "hs-seg", role: "group", "aria-label": t("kind") }, ...this.kindButtons),
+        this.legend,
+        this.formation,
+        this.save.element,
+      ),
+      el("div", { class: "hs-options" }, ...options),
+    );
+  }
+
+  select(name, values) {
+    const { t } = this.hooks;
+    const select = el(
+      "select",
+      { "data-testid": "opt-" + name, change: () => this.hooks.change({ [name]: select.value }) },
+      ...values.map((value) => el("option", { value }, t(name + "_" + value))),
+    );
+    this.selects[name] = select;
+    return el("label", { class: "hs-opt" }, el("span", null, t(name)), select);
+  }
+
+  // legends: [{kind, low, high, gradient, text}]; formation: whether the slider over the training is {open}, null where
+  // there is none
+  draw(state, kinds, legends, formation) {
+    const { t } = this.hooks;
+    this.formation.hidden = !formation;
+    this.formation.setAttribute("aria-pressed", String(Boolean(formation && formation.open)));
+    for (const button of this.kindButtons) {
+      button.setAttribute("aria-pressed", String(button.dataset.kind === state.kind));
+      button.disabled = button.dataset.kind !== "all" && !kinds.includes(button.dataset.kind);
+    }
+    for (const [name, select] of Object.entries(this.selects)) {
+      if (select.value !== state[name]) select.value = state[name];
+      fitSelect(select);
+    }
+    if (Number(this.slider.value) !== state.threshold) this.slider.value = state.threshold;
+    this.sliderText.textContent = state.threshold > 0 ? state.threshold.toFixed(2) : t("threshold_off");
+    this.legend.replaceChildren(
+      ...legends.map((one) => {
+        const ramp = el("span", { class: "hs-ramp" });
+        ramp.style.background = one.gradient;
+        return el(
+          "span",
+          {
+            class: "hs-legend-one",
+            role: "img",
+            "aria-label": t("legend", { low: one.low, high: one.high }),
+            title: t("kind_" + one.kind),
+          },
+          el("span", { class: "hs-number" }, one.low),
+          ramp,
+          el("span", { class: "hs-number" }, one.high),
+        );
+      }),
+    );
+  }
+}
+
+// A native select is as wide as its widest option: set it to the width of the chosen one.
+function fitSelect(select) {
+  const chosen = select.selectedOptions[0];
+  if (!chosen || !select.isConnected) return;
+  const style = getComputedStyle(select);
+  const context = document.createElement("canvas").getContext("2d");
+  context.font = `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;
+  const em = parseFloat(style.fontSize);
+  select.style.width = Math.ceil(context.measureText(chosen.textContent).width + em * 1.55) + "px";
+}

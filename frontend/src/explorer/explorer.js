@@ -1,0 +1,397 @@
+import { el } from "../core/dom.js";
+import { makeTooltip } from "../core/tooltip.js";
+import { followLook } from "../core/look.js";
+import { readPack } from "../core/pack.js";
+import { makeTexts } from "../core/texts.js";
+import { readTheme, makeRamp, rampGradient, KINDS } from "../core/colour.js";
+import { strongestPair } from "../core/matrix.js";
+import { formatWeight } from "../core/format.js";
+import { TraceModel } from "../state/trace_model.js";
+import { Controls } from "./controls.js";
+import { Chips } from "./chips.js";
+import { Panel } from "./panel.js";
+import { CellLine } from "./cell.js";
+import { START_VIEW } from "../state/generated.js";
+import { mergeState, stateText, changedKeys } from "../state/state.js";
+import { Reader } from "../heads/reader.js";
+import { measureRoom } from "./room.js";
+import { saveExplorer } from "./saving.js";
+import { shownModel, takeRecorded } from "./recorded.js";
+
+const NARROW = 820;
+const SLIDER_PAUSE = 150;
+const ECHO_TIME = 10000;
+
+export function mountExplorer(root, options) {
+  const explorer = new Explorer(root, options || {});
+  return {
+    show: (bytes) => explorer.show(bytes),
+    feed: (bytes) => explorer.feed(bytes),
+    recorded: (state) => takeRecorded(explorer, state),
+    pick: (partial) => explorer.model && explorer.person(partial),
+    setState: (partial) => explorer.setState(partial),
+    state: () => ({ ...explorer.state }),
+    destroy: () => explorer.destroy(),
+  };
+}
+
+class Explorer {
+  constructor(root, options) {
+    this.root = root;
+    this.options = options;
+    this.state = { ...START_VIEW };
+    this.reported = [];
+    this.panels = [];
+    this.focusKind = null;
+    this.training = null;
+    this.states = new WeakMap();
+    this.element = el("div", { class: "hs", "data-testid": "explorer" });
+    const css = options.assets && options.assets.css;
+    this.style = css ? el("style", null, css) : null;
+    root.append(...(this.style ? [this.style, this.element] : [this.element]));
+    this.watch();
+  }
+
+  // Sizes, theme and clicks outside.
+  watch() {
+    this.look = followLook(
+      this.element,
+      () => this.retheme(),
+      () => this.schedule(),
+    );
+    this.onClick = (event) => this.controls && this.controls.save.close(event.composedPath());
+    document.addEventListener("click", this.onClick);
+  }
+
+  destroy() {
+    this.look.stop();
+    document.removeEventListener("click", this.onClick);
+    cancelAnimationFrame(this.frame);
+    clearTimeout(this.timer);
+    this.element.remove();
+    if (this.style) this.style.remove();
+    this.model = this.live = null;
+  }
+
+  schedule() {
+    cancelAnimationFrame(this.frame);
+    this.frame = requestAnimationFrame(() => this.model && this.draw());
+  }
+
+  retheme() {
+    if (!this.model) return;
+    const before = this.theme && this.theme.key;
+    if (readTheme(this.element).key !== before) this.draw();
+  }
+
+  show(bytes) {
+    let pack;
+    try {
+      pack = readPack(bytes);
+    } catch (error) {
+      this.element.replaceChildren(
+        el("p", { class: "hs-empty", role: "alert" }, makeTexts()("unreadable", { reason: error.message })),
+      );
+      this.model = this.live = this.controls = null;
+      return;
+    }
+    const { header } = pack;
+    if (!header.kinds) return this.feed(bytes);
+    const known = this.live && this.live.id === header.id ? this.live : null;
+    const rest = JSON.stringify({ ...header, state: null });
+    const same = known && rest === this.rest;
+    this.rest = rest;
+    const before = stateText(this.state);
+    const given = header.state ? mergeState(START_VIEW, header.state) : null;
+    const text = given && stateText(given);
+    // A state that we reported a moment ago comes back late: what the person did since then stays.
+    this.reported = this.reported.filter((one) => performance.now() - one.time < ECHO_TIME);
+    const echo = this.reported.findIndex((one) => one.text === text);
+    // The revision counts what the server changed of its own accord; reports carry it, so that it knows old ones.
+    const revision = given ? header.state.revision : undefined;
+    const ordered = revision !== this.revision;
+    this.revision = revision;
+    if (given && echo >= 0 && !ordered) this.reported.splice(0, echo + 1);
+    else if (given && (ordered || text !== this.givenText || !known)) {
+      this.state = given;
+      this.reported = [];
+    }
+    this.givenText = text;
+    if (same) {
+      // Streamlit hands the same bytes again on every rerun: nothing to draw unless the state is new.
+      this.settle();
+      if (stateText(this.state) !== before) this.draw();
+      return undefined;
+    }
+    const texts = JSON.stringify(header.texts || {});
+    const exact = known ? known.exact : new Map();
+    this.live = new TraceModel(pack);
+    for (const [key, entry] of exact) if (!this.live.exact.has(key)) this.live.exact.set(key, entry);
+    this.states = new WeakMap();
+    this.model = shownModel(this);
+    if (!this.controls || texts !== this.textsKey) this.build(header.texts);
+    this.textsKey = texts;
+    if (!this.model.kinds[this.state.kind] && this.state.kind !== "all")
+      this.state.kind = /** @type {Kind} */ (Object.keys(this.model.kinds)[0]);
+    this.settle();
+    if (this.waiting) this.feed(this.waiting);
+    this.draw();
+    return undefined;
+  }
+
+  feed(bytes) {
+    let pack;
+    try {
+      pack = readPack(bytes);
+    } catch {
+      return;
+    }
+    // Numbers may arrive before the picture they belong to: keep them for it.
+    if (!this.live || pack.header.id !== this.live.id) {
+      this.waiting = bytes;
+      return;
+    }
+    this.waiting = null;
+    const gained = this.live.merge(pack);
+    if (this.model.recorded) return;
+    const shown = this.panels.filter((panel) => gained.has(panel.kind));
+    if (!shown.length || !this.theme) return;
+    for (const panel of shown) {
+      panel.setTexts(this.model, this.state, this.panels.length > 1);
+      this.drawHead(panel);
+    }
+    this.drawCell();
+  }
+
+  build(translations) {
+    this.t = makeTexts(translations);
+    this.reader = new Reader(this);
+    const hooks = this.hooks();
+    this.tooltip = makeTooltip(this.element);
+    hooks.tooltip = this.tooltip;
+    this.sharedHooks = hooks;
+    this.controls = new Controls(hooks);
+    this.chips = new Chips(hooks);
+    this.cellLine = new CellLine(hooks);
+    this.work = el("div", { class: "hs-work" });
+    this.spoken = el("div", { class: "hs-spoken", "aria-live": "polite", role: "status" });
+    this.panels = [];
+    this.element.setAttribute("role", "region");
+    this.element.setAttribute("aria-label", this.t("explorer"));
+    this.element.replaceChildren(
+      this.look.sentinel,
+      this.chips.element,
+      this.controls.element,
+      this.work,
+      this.tooltip.box,
+      this.spoken,
+    );
+  }
+
+  hooks() {
+    return {
+      t: this.t,
+      change: (partial, dragging) => this.person(partial, dragging),
+      formation: (open) => this.options.onFormation && this.options.onFormation(open),
+      save: (format) => saveExplorer(this, format),
+      title: (kind, layer, head) => this.reader.title(kind, layer, head),
+      axis: (side, direction) =>
+        this.t(direction === "row" ? "row_axis" : "column_axis", { name: this.t("axis_" + side) }),
+      hover: (...args) => (args.length === 3 ? this.reader.hoverCell(...args) : this.reader.hoverTile(...args)),
+      unhover: () => this.tooltip.hide(),
+      choose: (...args) => (args.length === 2 ? this.chooseCell(...args) : this.chooseHead(...args)),
+      light: (index) => this.lightStep(index),
+      step: (index) => this.reader.step(index),
+    };
+  }
+
+  // A change a person made: drawn at once, reported at once, or after a pause while a slider moves.
+  person(partial, dragging) {
+    const before = this.state;
+    this.setState(partial);
+    const keys = changedKeys(before, this.state);
+    if (!keys.length) return;
+    this.pending = new Set([...(this.pending || []), ...keys]);
+    clearTimeout(this.timer);
+    if (dragging) this.timer = setTimeout(() => this.report(), SLIDER_PAUSE);
+    else this.report();
+  }
+
+  report() {
+    const keys = [...this.pending];
+    this.pending = null;
+    this.reported.push({ text: stateText(this.state), time: performance.now() });
+    if (this.options.onState) this.options.onState({ ...this.state, revision: this.revision }, keys);
+  }
+
+  setState(partial) {
+    const before = this.state;
+    this.state = mergeState(before, partial);
+    if (!this.model) return;
+    const asked = this.state.kind;
+    if (asked !== "all" && !this.model.kinds[asked]) this.state.kind = before.kind;
+    // A cell of one kind means nothing in another.
+    const focus = this.focusOf(this.state);
+    if (!("cell" in partial) && this.state.kind !== before.kind && focus !== this.focusOf(before))
+      this.state.cell = null;
+    this.settle();
+    const keys = changedKeys(before, this.state);
+    if (!keys.length) return;
+    if (keys.every((key) => key === "layer" || key === "head" || key === "cell")) this.drawChoice();
+    else this.draw();
+  }
+
+  // Layer, head and cell within what the kind has.
+  settle() {
+    const { state, model } = this;
+    this.focusKind = this.focusOf(state);
+    if (state.kind !== "all") Object.assign(state, model.clampChoice(state.kind, state.layer, state.head));
+    const { queries, keys } = model.kinds[this.focusKind];
+    if (state.cell && (state.cell[0] >= queries || state.cell[1] >= keys)) state.cell = null;
+  }
+
+  // The kind that the chosen cell belongs to.
+  focusOf(state) {
+    if (state.kind !== "all") return state.kind;
+    return this.model.kinds[this.focusKind]
+      ? this.focusKind
+      : this.model.kinds.cross
+        ? "cross"
+        : Object.keys(this.model.kinds)[0];
+  }
+
+  chooseHead(kind, layer, head) {
+    this.focusKind = kind;
+    this.person({ layer, head });
+    this.spoken.textContent = this.reader.title(kind, layer, head);
+  }
+
+  chooseCell(view, [row, column]) {
+    const moved = this.focusKind !== view.kind;
+    this.focusKind = view.kind;
+    const keys = this.model.kinds[view.kind].keys;
+    this.person({ cell: strongestPair(view.raw, keys, view.rows[row], view.columns[column]) });
+    if (moved) this.drawChoice();
+    this.spoken.textContent = this.t("link_spoken", {
+      row: view.rowLabels[row],
+      column: view.columnLabels[column],
+      weight: formatWeight(view.data[row * view.keys + column], view.exact),
+    });
+  }
+
+  // A step lit from the chips: its row in every head whose rows are steps.
+  lightStep(index) {
+    for (const panel of this.panels) {
+      const row = index === null || !panel.view ? -1 : panel.view.rows.findIndex((group) => group.includes(index));
+      panel.light(row < 0 ? null : row);
+    }
+  }
+
+  shownKinds() {
+    return this.state.kind === "all" ? KINDS.filter((kind) => this.model.kinds[kind]) : [this.state.kind];
+  }
+
+  // The panels for the kinds shown, and where the line of arithmetic goes: below the head, or below all three.
+  arrange() {
+    const kinds = this.shownKinds();
+    if (this.panels.map((panel) => panel.kind).join() === kinds.join()) return;
+    this.panels = kinds.map((kind) => new Panel(kind, this.sharedHooks));
+    this.work.classList.toggle("hs-three", kinds.length > 1);
+    if (kinds.length > 1) {
+      this.work.replaceChildren(
+        ...this.panels.map((panel) =>
+          el("div", { class: "hs-column", "data-kind": panel.kind }, panel.gridBox, panel.headBox),
+        ),
+        this.cellLine.element,
+      );
+    } else {
+      const [panel] = this.panels;
+      panel.headBox.append(this.cellLine.element);
+      this.work.replaceChildren(panel.gridBox, panel.headBox);
+    }
+  }
+
+  draw() {
+    const { state, model, element } = this;
+    element.toggleAttribute("data-big", state.big);
+    this.theme = readTheme(element);
+    element.dataset.theme = this.theme.dark ? "dark" : "light";
+    element.dataset.kind = state.kind;
+    element.dataset.pieces = state.pieces;
+    const width = element.clientWidth;
+    if (!width) return;
+    element.classList.toggle("hs-narrow", width < NARROW * (state.big ? 1.1 : 1));
+    this.arrange();
+    this.drawModel(true);
+    element.dataset.drawn = `${model.id}:${state.kind}`;
+    element.dispatchEvent(
+      new CustomEvent("headscope:drawn", { bubbles: true, composed: true, detail: element.dataset.drawn }),
+    );
+  }
+
+  // Another model in the same room, of which nothing else changes; measure: the room may be another.
+  drawModel(measure) {
+    const { state, model } = this;
+    this.chips.draw(model.header, this.theme, model.recorded);
+    for (const panel of this.panels) panel.setTexts(model, state, this.panels.length > 1);
+    this.drawLegend();
+    if (measure) this.sizes = measureRoom(this);
+    for (const panel of this.panels) {
+      panel.drawGrid(this.theme, this.sizes.gridWidth, this.sizes.gridHeight);
+      this.drawHead(panel);
+    }
+    this.drawCell();
+    this.element.dataset.training = model.recorded ? model.recorded.step : "";
+  }
+
+  // A new choice of head or cell: outlines and one head, the grid's pictures stay.
+  drawChoice() {
+    for (const panel of this.panels) {
+      panel.setTexts(this.model, this.state, this.panels.length > 1);
+      panel.grid.state = this.state;
+      panel.grid.paint();
+      this.drawHead(panel);
+    }
+    this.drawLegend();
+    this.drawCell();
+  }
+
+  drawHead(panel) {
+    const cell = panel.kind === this.focusKind ? panel.place(this.state.cell) : null;
+    panel.drawHead(this.theme, this.sizes.headWidth, this.sizes.headHeight, cell);
+  }
+
+  drawCell() {
+    const panel = this.panels.find((one) => one.kind === this.focusKind) || this.panels[0];
+    this.cellLine.draw({
+      model: this.model,
+      view: panel.view,
+      theme: this.theme,
+      state: this.state,
+      cell: this.state.cell,
+      at: panel.place(this.state.cell),
+    });
+  }
+
+  legendOf(panel) {
+    const top = panel.tops().head;
+    const high = top === 1 ? "1" : top.toFixed(2);
+    return {
+      kind: panel.kind,
+      low: "0",
+      high,
+      top,
+      threshold: this.state.threshold,
+      gradient: rampGradient(makeRamp(this.theme, panel.kind), top, this.state.threshold),
+    };
+  }
+
+  drawLegend() {
+    this.controls.draw(
+      this.state,
+      Object.keys(this.model.kinds),
+      this.panels.map((panel) => this.legendOf(panel)),
+      this.live.header.recorded ? { open: Boolean(this.training) } : null,
+    );
+  }
+}

@@ -1,0 +1,207 @@
+import { el } from "../core/dom.js";
+import { Grid } from "../heads/grid.js";
+import { HeadPlot } from "../heads/head.js";
+import { LinesPlot } from "../heads/lines.js";
+import { habitsOf } from "./recorded.js";
+import { checkMatrix, meanEntropy, largestOf, strongestInRow } from "../core/matrix.js";
+import { formatWeight, formatDeviation } from "../core/format.js";
+
+const CHECK_TOLERANCE = 1e-5;
+
+// One kind of attention on the screen: its grid of heads, one head in detail, and the numbers below it.
+export class Panel {
+  /** @type {any} */ model;
+  /** @type {any} */ state;
+  constructor(kind, hooks) {
+    this.kind = kind;
+    this.hooks = hooks;
+    const { t } = hooks;
+    this.grid = new Grid(kind, hooks);
+    this.head = new HeadPlot(kind, hooks);
+    this.lines = new LinesPlot(kind, hooks);
+    this.gridTitle = el("h2", null, el("span", { class: "hs-kind" }), " ", el("small", null));
+    this.title = el("h2", null, el("span", null), " ", el("small", null));
+    this.note = el("span", { class: "hs-note", "data-testid": "note" });
+    this.plotBox = el("div", { class: "hs-plot" });
+    this.empty = el("p", { class: "hs-empty" }, t("nothing_left"));
+    this.stats = el("div", { class: "hs-stats" });
+    this.gridBox = el("section", { class: "hs-grid-box" }, this.gridTitle, this.grid.canvas);
+    this.headBox = el("section", { class: "hs-head-box" }, this.title, this.plotBox, this.stats);
+  }
+
+  get plot() {
+    return this.state.view === "lines" ? this.lines : this.head;
+  }
+
+  // `among`: whether this panel stands beside others (all three kinds).
+  setTexts(model, state, among) {
+    const { t } = this.hooks;
+    Object.assign(this, { model, state });
+    const { layer, head } = model.clampChoice(this.kind, state.layer, state.head);
+    this.view = model.view(this.kind, layer, head, state);
+    this.gridTitle.firstChild.textContent = t(among ? "kind_" + this.kind : "every_head");
+    this.gridTitle.lastChild.textContent = among ? "" : t("every_head_hint");
+    this.title.firstChild.textContent = this.hooks.title(this.kind, layer, head);
+    this.about = t(this.kind === "encoder_self" ? "about_encoder_self" : `about_${this.kind}_${state.rows}`);
+    this.title.lastChild.textContent = this.about;
+    const notes = [];
+    if (state.special === "hidden") notes.push(t("note_hidden"));
+    if (state.special === "renormalised") notes.push(t("note_renormalised"));
+    if (state.pieces === "words" && !this.view.identity && this.merges()) notes.push(t("note_words"));
+    if (state.threshold > 0) notes.push(t("note_threshold", { value: state.threshold.toFixed(2) }));
+    this.note.textContent = notes.join(" ");
+    this.drawStats();
+  }
+
+  merges() {
+    return this.view.rows.some((group) => group.length > 1) || this.view.columns.some((group) => group.length > 1);
+  }
+
+  // The weight at the dark end of the colours: for the grid's tiles (null: each its own) and for the head.
+  tops() {
+    const { state, model, view } = this;
+    if (state.scale === "common") {
+      const top = model.tiles(this.kind, state).largest;
+      return { grid: top, head: top };
+    }
+    return state.scale === "head" ? { grid: null, head: view.largest } : { grid: 1, head: 1 };
+  }
+
+  drawGrid(theme, width, height) {
+    this.grid.draw(this.model, this.state, theme, width, height);
+  }
+
+  drawHead(theme, width, height, cell) {
+    const { view } = this;
+    const nothing = !view.queries || !view.keys;
+    const wanted = nothing ? this.empty : this.state.view === "lines" ? this.lines.element : this.head.canvas;
+    if (this.plotBox.firstChild !== wanted) this.plotBox.replaceChildren(wanted);
+    if (nothing) return;
+    this.plot.draw(view, this.state, theme, { top: this.tops().head, cell, width, height, label: this.describe() });
+  }
+
+  // The picture in words, for software that reads the screen: the strongest link of up to 20 rows.
+  describe() {
+    const { t } = this.hooks;
+    const { view } = this;
+    const links = [];
+    for (let r = 0; r < Math.min(20, view.queries); r++) {
+      const k = strongestInRow(view.data, view.keys, r);
+      links.push(
+        t("head_label_link", {
+          row: view.rowLabels[r],
+          column: view.columnLabels[k],
+          weight: view.data[r * view.keys + k].toFixed(2),
+        }),
+      );
+    }
+    if (view.queries > 20) links.push(t("head_label_more", { n: view.queries - 20 }));
+    return t("head_label", {
+      title: this.hooks.title(this.kind, view.layer, view.head),
+      kind: t("kind_" + this.kind),
+      rows: view.queries,
+      columns: view.keys,
+      links: links.join("; "),
+    });
+  }
+
+  drawStats() {
+    const { t } = this.hooks;
+    const { view, model, state } = this;
+    const about = model.kinds[this.kind];
+    const number = (name, value, decimals) =>
+      el(
+        "span",
+        { title: t(name + "_title") },
+        t(name) + " ",
+        el("b", null, view.exact ? value.toFixed(decimals) : t("approximate", { value: value.toFixed(2) })),
+      );
+    if (model.recorded) {
+      const badge = { class: "hs-badge", "data-testid": "recorded", title: t("recorded_title") };
+      const single = view.layer !== "all" && view.head !== "all";
+      const { rows, sentences } = model.recorded.habits;
+      const words = { sentences, rows: rows[this.kind][this.kind === "cross" ? 1 : 0] };
+      const known = single ? habitsOf(model, this.kind, view.layer, view.head) : [];
+      const habits = known.map(({ name, percent }) => {
+        const about = { "data-testid": "habit-" + name, title: t("habit_title_" + name, words) };
+        return el("span", about, t("habit_" + name) + " ", el("b", null, t("percent", { n: percent })));
+      });
+      this.stats.replaceChildren(
+        number("entropy", meanEntropy(view.raw, about.queries, about.keys), 3),
+        number("largest", largestOf(view.raw), 4),
+        el("span", badge, t("recorded")),
+        habits.length ? el("span", { class: "hs-habits" }, el("em", null, t("habits", words)), ...habits) : "",
+        this.note,
+      );
+      return;
+    }
+    const single = view.layer !== "all" && view.head !== "all";
+    const exact = single ? model.exactOf(this.kind, view.layer, view.head) : null;
+    const own = exact ? checkMatrix(exact, model.hidden(this.kind, view.layer, view.head)) : {};
+    const badges = [this.badge("rows", about.checks.row_sum, own.row_sum, CHECK_TOLERANCE)];
+    if (!single && state.summary === "max") {
+      badges[0] = el(
+        "span",
+        {
+          "data-testid": "badge-rows",
+          class: "hs-badge",
+          title: t("badge_rows_max_title", { value: formatDeviation(about.checks.row_sum) }),
+        },
+        t("badge_rows_max"),
+      );
+    }
+    if (about.masks) badges.push(this.badge("masked", about.checks.masked, own.masked, 0));
+    badges.push(this.badge("recomputed", about.checks.recomputed, own.recomputed, about.checks.tolerance));
+    this.stats.replaceChildren(
+      number("entropy", meanEntropy(view.raw, about.queries, about.keys), 3),
+      number("largest", largestOf(view.raw), 4),
+      ...badges,
+      this.note,
+    );
+  }
+
+  // A check holds when it holds for every head (computed in Python) and, once its numbers are here, for this one.
+  badge(name, all, own, tolerance) {
+    const { t } = this.hooks;
+    const known = own !== undefined && own !== null;
+    const holds = all <= tolerance && (!known || own <= tolerance);
+    const worst = known && !(own <= tolerance) ? own : all;
+    const title = known
+      ? t("badge_title_head", { all: formatDeviation(all), head: formatDeviation(own) })
+      : t("badge_title", { all: formatDeviation(all) });
+    const label = t("badge_" + name);
+    return el(
+      "span",
+      {
+        class: "hs-badge",
+        "data-testid": "badge-" + name,
+        "data-ok": String(holds),
+        title,
+        role: "img",
+        "aria-label": t(holds ? "badge_holds" : "badge_fails", { name: label, value: formatDeviation(worst) }),
+      },
+      label + " ",
+      el("span", { class: holds ? "hs-ok" : "hs-bad" }, holds ? "✓" : "✗ " + formatDeviation(worst)),
+    );
+  }
+
+  // The chosen piece cell -> [row, column] of the view, or null where it is dropped or out of range.
+  place(cell) {
+    if (!cell || !this.view) return null;
+    const row = this.view.rows.findIndex((group) => group.includes(cell[0]));
+    const column = this.view.columns.findIndex((group) => group.includes(cell[1]));
+    return row < 0 || column < 0 ? null : [row, column];
+  }
+
+  light(row) {
+    if (!this.view || this.kind === "encoder_self") return;
+    this.plot.light(row);
+  }
+
+  formatted(row, column) {
+    const value = this.view.data[row * this.view.keys + column];
+    return this.view.exact
+      ? formatWeight(value, true)
+      : this.hooks.t("approximate", { value: formatWeight(value, false) });
+  }
+}

@@ -1,0 +1,40 @@
+import { documentTop } from "../core/dom.js";
+
+// How wide and high the canvases may be: one screen without scrolling where the window allows it.
+export function measureRoom(explorer) {
+  const { element, panels, theme, state, model } = explorer;
+  const unit = theme.size / 15;
+  const narrow = element.classList.contains("hs-narrow");
+  const host = explorer.root.host || explorer.root;
+  const above = Math.min(documentTop(host), window.innerHeight * 0.4);
+  // A page may keep room below the explorer, through the variable --hs-below (pixels).
+  const below = parseFloat(getComputedStyle(element).getPropertyValue("--hs-below")) || 10;
+  const room = Math.max(480 * unit, window.innerHeight - above - below);
+  const outer = (node) => {
+    const style = getComputedStyle(node);
+    return node.offsetHeight + parseFloat(style.marginTop) + parseFloat(style.marginBottom);
+  };
+  const bars = explorer.chips.element.offsetHeight + explorer.controls.element.offsetHeight + 26 * unit;
+  const work = room - bars;
+  const titles = Math.max(...panels.map((panel) => outer(panel.title) + outer(panel.stats)));
+  const gridTitle = outer(panels[0].gridTitle);
+  const cell = (panels.length > 1 ? 44 : state.pieces === "words" ? 108 : 88) * unit;
+  const columnWidth = (node) => Math.floor(node.clientWidth);
+  const most = Math.max(...panels.map((panel) => panel.view.queries), 1);
+  // Big text may scroll, but every token of an ordinary sentence keeps a label the back row can read.
+  const labelled = state.big ? Math.min(most, 40) * 16 * unit + 110 * unit : 0;
+  const sizes = { gridWidth: columnWidth(panels[0].gridBox), headWidth: columnWidth(panels[0].headBox) };
+  if (narrow) {
+    const { layers, heads } = model.kinds[panels[0].kind];
+    sizes.gridHeight = Math.min(520, (sizes.gridWidth / heads) * layers * 1.25 + 60);
+    sizes.headHeight = Math.max(260 * unit, Math.min(most * 24 * unit + 100 * unit, window.innerHeight * 0.75));
+  } else if (panels.length > 1) {
+    const left = work - titles - gridTitle - cell - 14;
+    sizes.gridHeight = Math.max(120, left * 0.45);
+    sizes.headHeight = Math.max(200, left * 0.55, labelled);
+  } else {
+    sizes.gridHeight = Math.max(200, work - gridTitle);
+    sizes.headHeight = Math.max(240, work - titles - cell, labelled);
+  }
+  return sizes;
+}

@@ -1,0 +1,301 @@
+import { el } from "../core/dom.js";
+import { saveFile, fileStem } from "../core/save.js";
+import { makeSaveMenu } from "../core/menu.js";
+import { figureCsv } from "./csv.js";
+import { FigureReader } from "./reader.js";
+import { inkLabels } from "./ink.js";
+import { readTheme } from "../core/colour.js";
+import { plotlyReady } from "../host/streamlit.js";
+
+// A plotly figure as Python made it, {data, layout, frames}: title and equation as HTML above the plot, so that they wrap
+// and can be read by machines; a slider of its own over the frames; a menu that saves what is seen. The library itself is
+// the one that Streamlit brings.
+
+export const FIGURE_TEXTS = {
+  save: "Save",
+  save_png: "Picture (PNG)",
+  save_svg: "Picture (SVG)",
+  save_csv: "Its numbers (CSV)",
+  failed: "This figure cannot be drawn: {reason}",
+  missing: "the plotting library did not arrive; reload the page",
+  read: "{title}: {count} numbers, from {low} to {high}. The arrow keys read them one by one.",
+  read_none: "{title}: nothing to read yet",
+};
+
+const NARROW = 560; // CSS pixels
+const BIG = 1.3; // as the page's own big text
+// Of saved pictures: an SVG that is read elsewhere knows no font of this page, and text measured in one would not fit.
+const FONT = 'system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif';
+
+// One figure after the other, with a frame between them: the first of a page is seen before the last is made.
+let drawingQueue = Promise.resolve();
+
+function nextTurn() {
+  drawingQueue = drawingQueue.then(() => new Promise((done) => setTimeout(done)));
+  return drawingQueue;
+}
+
+// The small markup of plotly's texts as elements; everything else in them is text.
+export function figureMarkup(text) {
+  const root = el("span");
+  let at = root;
+  for (const part of String(text || "").split(/(<\/?(?:i|b|sub|sup)>|<br>)/)) {
+    if (part === "<br>") at.append(el("br"));
+    else if (/^<\//.test(part)) at = at.parentNode || root;
+    else if (/^<(i|b|sub|sup)>$/.test(part)) {
+      const inner = el(part.slice(1, -1));
+      at.append(inner);
+      at = inner;
+    } else if (part) at.append(part.replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&amp;/g, "&"));
+  }
+  return Array.from(root.childNodes);
+}
+
+function scaled(value, factor) {
+  if (Array.isArray(value)) return value.map((one) => scaled(one, factor));
+  if (!value || typeof value !== "object" || ArrayBuffer.isView(value)) return value;
+  const grown = {};
+  for (const [name, one] of Object.entries(value)) {
+    const isFont = /font$/.test(name) && one && typeof one === "object" && typeof one.size === "number";
+    grown[name] = isFont ? { ...one, size: one.size * factor } : scaled(one, factor);
+  }
+  return grown;
+}
+
+// The fonts of a trace: of its texts and its colour scale.
+function scaledTrace(trace, factor) {
+  if (factor === 1) return trace;
+  const fonts = Object.keys(trace).filter((name) => /^(inside|outside)?textfont$/.test(name) || name === "colorbar");
+  const some = Object.fromEntries(fonts.map((name) => [name, trace[name]]));
+  return { ...trace, ...scaled(some, factor) };
+}
+
+// The same figure in the colours of the other theme: layout.meta.palette = {light: [...], dark: [...]}.
+function tinted(figure, dark) {
+  const { palette } = figure.layout.meta || {};
+  if (!palette) return figure;
+  const [from, to] = dark ? [palette.light, palette.dark] : [palette.dark, palette.light];
+  const other = new Map(from.map((colour, i) => [colour, to[i]]));
+  const tint = (value) => {
+    if (typeof value === "string") return other.get(value) || value;
+    // long lists are numbers; a colour scale is a list of pairs of a number and a colour
+    if (Array.isArray(value)) return typeof value[0] === "number" && value.length > 2 ? value : value.map(tint);
+    if (!value || typeof value !== "object" || ArrayBuffer.isView(value)) return value;
+    return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, tint(one)]));
+  };
+  const { meta, ...layout } = figure.layout;
+  return { data: tint(figure.data), layout: { ...tint(layout), meta }, frames: tint(figure.frames) };
+}
+
+export class FigurePlot {
+  // t: of makeTexts with FIGURE_TEXTS among its texts; onStep: told the index of the frame a person moved the slider to;
+  // onPick: told the index of the point, bar or column of a heatmap that was clicked
+  constructor(t, onStep, onPick) {
+    this.t = t;
+    this.onStep = onStep;
+    this.onPick = onPick;
+    this.title = el("h2");
+    this.equation = el("p", { class: "hs-fig-equation" });
+    this.number = el("output");
+    this.range = el("input", {
+      type: "range",
+      min: 0,
+      step: 1,
+      input: () => this.goTo(Number(this.range.value), true),
+    });
+    this.slide = el("label", { class: "hs-fig-slide", hidden: true }, this.number, this.range);
+    this.box = el("div", { class: "hs-fig-plot" });
+    this.error = el("p", { class: "hs-fig-error", role: "alert", hidden: true });
+    this.menu = makeSaveMenu(t, "figure-save", (format) => this.save(format));
+    this.outside = (event) => this.menu.close(event.composedPath());
+    document.addEventListener("pointerdown", this.outside);
+    const head = el("div", { class: "hs-fig-head" }, el("div", {}, this.title, this.equation), this.menu.element);
+    this.reader = new FigureReader(this.box, t, (row, column) => this.picked({ pointIndex: [row, column] }));
+    this.element = el("figure", { class: "hs-fig" }, head, this.slide, this.box, this.error, this.reader.spoken);
+    this.at = 0;
+  }
+
+  destroy() {
+    this.gone = true;
+    document.removeEventListener("pointerdown", this.outside);
+    if (window.Plotly) window.Plotly.purge(this.box);
+  }
+
+  // figure: {data, layout, frames}; name: stem of saved files; big: large text; start: frame to begin with; quiet: others
+  // tell that it is drawn
+  show(figure, { name, big = false, start, quiet = false, picks = false } = /** @type {any} */ ({})) {
+    this.quiet = quiet;
+    this.picks = picks;
+    this.given = figure;
+    this.figure = figure;
+    this.tinted = null;
+    this.name = name || "figure";
+    this.big = big;
+    const { title } = figure.layout;
+    this.title.replaceChildren(...figureMarkup(title && title.text));
+    this.title.hidden = !this.title.textContent;
+    this.equation.replaceChildren(...figureMarkup(title && title.subtitle && title.subtitle.text));
+    this.element.setAttribute("aria-label", `${this.title.textContent || this.name}. ${this.equation.textContent}`);
+    const frames = figure.frames || [];
+    const given = (figure.layout.sliders || [])[0];
+    this.slide.hidden = frames.length < 2;
+    if (frames.length) {
+      this.prefix = given && given.currentvalue ? given.currentvalue.prefix : "";
+      this.range.max = frames.length - 1;
+      const longest = Math.max(...frames.map((frame) => frame.name.length));
+      this.number.style.minWidth = `${0.56 * (String(this.prefix).length + longest) + 0.5}em`; // the slider stays put
+      this.range.setAttribute("aria-label", String(this.prefix).replace(/:\s*$/, ""));
+      const first = start !== undefined && start !== null ? start : (given && given.active) || 0;
+      this.at = Math.max(0, Math.min(frames.length - 1, first));
+    }
+    return this.draw();
+  }
+
+  goTo(at, byHand) {
+    this.at = at;
+    if (byHand && this.onStep) this.onStep(at);
+    return this.draw();
+  }
+
+  // What the slider shows: the figure with its frame laid over it.
+  current() {
+    const { figure } = this;
+    const frame = (figure.frames || [])[this.at];
+    if (!frame) return figure;
+    const data = figure.data.slice();
+    (frame.data || []).forEach((part, i) => {
+      const trace = frame.traces ? frame.traces[i] : i;
+      data[trace] = { ...data[trace], ...part };
+    });
+    return { data, layout: { ...figure.layout, ...(frame.layout || {}) } };
+  }
+
+  // The layout for the place there is.
+  layout(figure, width) {
+    const { title, sliders, ...rest } = figure.layout;
+    const above = title && title.text ? 64 : 0;
+    const grow = this.big ? BIG : 1;
+    const narrow = width < NARROW;
+    const layout = scaled(rest, narrow ? grow * 0.88 : grow);
+    layout.margin = { ...layout.margin, t: 14, ...(narrow ? { l: 42, r: 12 } : {}) };
+    layout.height = ((rest.height || 380) - above) * (this.big ? 1.12 : 1);
+    if (narrow && figure.data.some(hasColourScale)) {
+      layout.height += SCALE_WIDTH;
+      layout.margin.b = (layout.margin.b || 50) + SCALE_WIDTH;
+    }
+    layout.width = width;
+    layout.autosize = false;
+    layout.dragmode = window.matchMedia("(pointer: coarse)").matches ? false : layout.dragmode || "zoom";
+    return { layout, narrow };
+  }
+
+  async draw() {
+    if (!this.given) return;
+    const { dark } = readTheme(this.element);
+    if (this.tinted !== dark) this.figure = tinted(this.given, dark);
+    this.tinted = dark;
+    const frames = this.figure.frames || [];
+    if (frames.length) {
+      const label = frames[this.at].name;
+      this.range.value = this.at;
+      this.range.setAttribute("aria-valuetext", label);
+      this.number.textContent = `${this.prefix}${label}`;
+    }
+    const wanted = (this.wanted = {});
+    try {
+      const Plotly = await plotlyReady();
+      if (!this.done) await nextTurn();
+      const width = this.box.clientWidth;
+      if (this.gone || this.wanted !== wanted || !width) return;
+      const state = [this.figure, this.at, this.big, width];
+      if (this.done && state.every((one, i) => one === this.done[i])) return; // a resize that changed nothing
+      const figure = this.current();
+      const { layout, narrow } = this.layout(figure, width);
+      const grown = figure.data.map((trace) => scaledTrace(trace, this.big ? BIG : 1));
+      const data = narrow ? grown.map(isNarrow) : grown;
+      // plotly finds no room for a colour scale that lies down where it stood, or the other way round: begin anew
+      const turned = Boolean(this.done) && this.narrow !== narrow;
+      this.narrow = narrow;
+      if (turned) Plotly.purge(this.box);
+      await Plotly.react(this.box, data, layout, { displayModeBar: false, displaylogo: false, responsive: false });
+      this.error.hidden = true;
+      if ((turned || !this.done) && this.onPick) this.box.on("plotly_click", (event) => this.picked(event.points[0]));
+      this.box.classList.toggle("hs-fig-picks", Boolean(this.picks));
+      inkLabels(this.box);
+      this.reader.describe(this.title.textContent || this.name);
+      this.done = state;
+      const drawn = (Number(this.element.dataset.drawn) || 0) + 1;
+      this.element.dataset.drawn = String(drawn);
+      const detail = `${this.name}:${drawn}`;
+      if (this.quiet) return;
+      this.element.dispatchEvent(new CustomEvent("headscope:drawn", { bubbles: true, composed: true, detail }));
+    } catch (error) {
+      const reason = error.message === "missing" ? this.t("missing") : error.message;
+      this.error.textContent = this.t("failed", { reason });
+      this.error.hidden = false;
+    }
+  }
+
+  picked(point) {
+    if (!this.picks || !point) return;
+    const { pointIndex } = point;
+    this.onPick(Array.isArray(pointIndex) ? pointIndex[1] : pointIndex);
+  }
+
+  async save(format) {
+    const Plotly = await plotlyReady();
+    const figure = this.current();
+    const frames = this.figure.frames || [];
+    const frame = frames.length > 1 ? frames[this.at].name : "";
+    const stem = fileStem(["headscope", this.name, ...(frame ? [frame.split(/[,(]/)[0].trim()] : [])]);
+    if (format === "csv") {
+      saveFile(stem + ".csv", figureCsv(figure), "text/csv;charset=utf-8");
+      return;
+    }
+    const width = Math.max(640, this.box.clientWidth);
+    const { sliders, ...layout } = figure.layout;
+    const title = { ...layout.title, y: 1, yref: "container", yanchor: "top", pad: { t: 18 } };
+    if (frame) title.text = `${title.text || ""} · ${this.prefix}${frame}`;
+    const above = layout.legend && layout.legend.y >= 1 ? 34 : 0; // a legend there needs room under the equation
+    const margin = { ...layout.margin, l: 72, t: 84 + above };
+    const ground = getComputedStyle(this.element).getPropertyValue("--hs-bg").trim() || "#ffffff";
+    const font = { ...layout.font, family: FONT };
+    const picture = {
+      ...layout,
+      title,
+      margin,
+      font,
+      paper_bgcolor: ground,
+      plot_bgcolor: ground,
+      width,
+      autosize: false,
+    };
+    const grow = this.big ? BIG : 1;
+    const data = figure.data.map((trace) => scaledTrace(trace, grow));
+    const made = { data, layout: scaled(picture, grow) };
+    const address = await Plotly.toImage(made, {
+      format,
+      width,
+      height: (layout.height || 444) + above,
+      scale: format === "png" ? 2 : 1,
+    });
+    saveFile(`${stem}.${format}`, await (await fetch(address)).blob());
+  }
+}
+
+// On a phone the colour scale lies at the very bottom, where it costs no width and meets no label.
+const SCALE_WIDTH = 58; // CSS pixels that it takes there
+
+function hasColourScale(trace) {
+  return trace.type === "heatmap" && trace.showscale !== false && trace.visible !== false;
+}
+
+function isNarrow(trace) {
+  if (!hasColourScale(trace)) return trace;
+  const below = { orientation: "h", yref: "container", y: 0, yanchor: "bottom", ypad: 4, thickness: 12, len: 0.9 };
+  const title = (trace.colorbar || {}).title;
+  return {
+    ...trace,
+    colorbar: { ...trace.colorbar, ...below, ...(title ? { title: { ...title, side: "top" } } : {}) },
+  };
+}

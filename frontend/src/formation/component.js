@@ -1,0 +1,238 @@
+import { el, printable } from "../core/dom.js";
+import { readPack } from "../core/pack.js";
+import { feeds, keepMounted, listenToFeeds, tellFeed } from "../host/streamlit.js";
+import { PlainView } from "../host/plain_view.js";
+import { formationCurves, stopLabels } from "./track.js";
+import { formationMarks, stepText } from "./marks.js";
+import { makeTexts } from "../core/texts.js";
+import { FORMATION_TEXTS } from "./texts.js";
+
+// How heads formed: a slider over the recorded states of a training. All states of the sentence are here, so that a
+// move asks nobody; the picture is told of each through the window (host/listen.js), and Python afterwards, for the link.
+
+const TURN_TIME = 900; // milliseconds a state is shown while it plays
+const REPORT_PAUSE = 350; // milliseconds after the last move until Python hears of it
+const REQUEST_TIME = 5000; // milliseconds after a click in which what opens is what was clicked: it gets the focus
+
+class View extends PlainView {
+  constructor(parent) {
+    super(parent, "formation", FORMATION_TEXTS);
+    this.stop = listenToFeeds(["headscope.recording"], (bytes) => this.read(bytes));
+  }
+
+  destroy() {
+    this.stop();
+    clearTimeout(this.reporting);
+    clearTimeout(this.playing);
+    feeds().kept.delete("headscope.recording");
+    this.tell("headscope.recorded", null);
+    super.destroy();
+  }
+
+  tell(name, data) {
+    tellFeed(name, data, name === "headscope.recorded");
+  }
+
+  read(bytes) {
+    let pack;
+    try {
+      pack = readPack(bytes);
+    } catch (error) {
+      const text = makeTexts(null, FORMATION_TEXTS)("unreadable", { reason: error.message });
+      this.element.replaceChildren(el("p", { role: "alert" }, text));
+      return;
+    }
+    this.pack = pack;
+    this.show(pack.header);
+  }
+
+  // Python's step counts where Python changed it: if it says what it was told, what a person moved since then stays.
+  take(before) {
+    const { data, pack } = this;
+    if (!before || data.step !== this.told) this.at = Math.max(0, data.steps.indexOf(data.step));
+    this.told = data.step;
+    this.at = Math.min(this.at, data.steps.length - 1);
+    const arrays = Object.entries(data.kinds).map(([kind, ref]) => [kind, pack.array(ref), ref.shape]);
+    const habits = Object.entries(data.habits).map(([kind, ref]) => [kind, pack.array(ref), ref.shape]);
+    const last = data.steps[data.steps.length - 1];
+    this.states = data.steps.map((step, at) => {
+      const cut = ([kind, all, [count]]) => {
+        const size = all.length / count;
+        return [kind, all.subarray(at * size, (at + 1) * size)];
+      };
+      const state = { id: data.id, step, last, bytes: null };
+      if (!arrays.length) return state;
+      const habit = { shares: Object.fromEntries(habits.map(cut)), rows: data.rows, sentences: data.sentences.length };
+      return { ...state, bytes: Object.fromEntries(arrays.map(cut)), habits: habit };
+    });
+    const lists = (one) => JSON.stringify([one.sentences, one.formings, one.writes.length > 0]);
+    this.rebuild = Boolean(before) && lists(before) !== lists(data);
+  }
+
+  get recorded() {
+    return this.data.writes.length > 0;
+  }
+
+  build() {
+    const button = (name, click, ...inside) => {
+      const about = { type: "button", class: `fm-button fm-${name}`, "data-testid": "formation-" + name };
+      return el("button", { ...about, click }, ...inside);
+    };
+    this.play = button("play", () => this.toggle());
+    this.range = el("input", {
+      type: "range",
+      min: 0,
+      max: this.data.steps.length - 1,
+      step: 1,
+      "data-testid": "formation-slider",
+      "aria-label": this.t("slider"),
+      input: () => this.move(Number(this.range.value)),
+    });
+    const back = button("back", () => this.close(), this.t("back"), el("span", { "aria-hidden": "true" }, " ✕"));
+    this.plot = el("div", { class: "fm-plot" });
+    this.ticks = el("div", { class: "fm-ticks", "aria-hidden": "true" });
+    this.track = el("div", { class: "fm-track" }, this.plot, this.range, this.ticks);
+    this.now = el("p", { class: "fm-now", "data-testid": "formation-now" });
+    this.elsewhere = el("div", { class: "fm-elsewhere" });
+    this.marks = el("ul", { class: "fm-marks", "data-testid": "formation-marks" });
+    this.spoken = el("p", { class: "hs-spoken", role: "status" });
+    this.rebuild = false;
+    this.says();
+    this.row = el("div", { class: "fm-row" }, this.elsewhere, this.play, this.track, back);
+    return [this.row, this.now, this.marks, this.spoken];
+  }
+
+  // What does not change from state to state: milestones, and where the sentence was not recorded, the ones that were.
+  says() {
+    this.element.classList.toggle("fm-away", !this.recorded);
+    const jump = (forming) => {
+      this.move(forming.state);
+      this.tell("headscope.pick", { kind: forming.kind, layer: forming.layer, head: forming.head });
+    };
+    const label = el("li", { class: "fm-label" }, this.t("steps"));
+    this.marks.replaceChildren(label, ...formationMarks(this, this.recorded ? jump : null));
+    this.elsewhere.replaceChildren(...(this.recorded ? [] : this.offer()));
+  }
+
+  offer() {
+    const { data, t } = this;
+    const same = data.sentences.some((one) => one.same);
+    const chosen = [...data.sentences].sort((a, b) => Number(b.same) - Number(a.same));
+    const select = el(
+      "select",
+      { "aria-label": t("sentence"), "data-testid": "formation-sentence" },
+      ...chosen.map((one) => el("option", { value: one.number }, printable(one.source))),
+    );
+    const open = () => this.component.setTriggerValue("open", Number(select.value));
+    return [
+      el("p", null, t(same ? "other_tokens" : "not_recorded", { n: data.sentences.length })),
+      select,
+      el("button", { type: "button", class: "fm-button", "data-testid": "formation-open", click: open }, t("open")),
+    ];
+  }
+
+  paint() {
+    const { data, t } = this;
+    if (this.rebuild) this.says();
+    this.rebuild = false;
+    this.element.classList.toggle("fm-narrow", this.element.clientWidth < 48 * this.theme.size);
+    const width = this.track.clientWidth;
+    this.plot.replaceChildren(formationCurves(this, width));
+    this.paintStep();
+    const asked = feeds().formationAsked;
+    if (asked && performance.now() - asked < REQUEST_TIME) {
+      (this.recorded ? this.play : this.elsewhere.querySelector("select")).focus({ preventScroll: true });
+      feeds().formationAsked = null;
+    }
+    this.play.disabled = this.range.disabled = !this.recorded;
+    // On a narrow page the slider, below its texts there, stays in sight while the heads are scrolled to.
+    const above = this.row.offsetTop - this.element.offsetTop;
+    const stick = this.recorded ? `${-Math.max(0, above)}px` : "auto";
+    document.documentElement.style.setProperty("--hs-formation-above", stick);
+    this.element.dataset.state = this.recorded ? "recorded" : "elsewhere";
+    this.element.setAttribute("aria-label", t("region"));
+    this.element.dataset.steps = data.steps.length;
+  }
+
+  // One state: the slider, its numbers, and the picture.
+  paintStep() {
+    const { data, t, at } = this;
+    this.range.value = at;
+    this.range.max = data.steps.length - 1;
+    const score = data.scores[at];
+    const [bleu, loss] = [score.bleu.toFixed(1), score.loss.toFixed(2)];
+    const step = stepText(this, at);
+    const mark = el("span", { "aria-hidden": "true" }, this.playing ? "❚❚ " : "▶ ");
+    this.play.replaceChildren(mark, t(this.playing ? "pause" : "play"));
+    const writes = this.recorded ? printable(data.writes[at] || t("writes_nothing")) : "";
+    this.range.setAttribute("aria-valuetext", t("spoken", { step, bleu, loss, writes }));
+    const number = (name, value) =>
+      el("span", { class: "fm-number", title: t(name + "_term") }, t(name) + " ", el("b", null, value));
+    this.now.replaceChildren(
+      el("b", { class: "fm-step" }, step),
+      number("bleu", bleu),
+      number("loss", loss),
+      el("span", { class: "fm-writes", dir: "auto" }, el("span", null, t("writes") + " "), writes),
+    );
+    this.now.hidden = !this.recorded;
+    this.ticks.replaceChildren(...stopLabels(this, this.track.clientWidth));
+    for (const one of this.marks.children) one.toggleAttribute("data-past", Number(one.dataset.state) <= at);
+    const dots = this.plot.querySelectorAll("[data-at]");
+    for (const dot of dots) dot.toggleAttribute("data-here", Number(dot.dataset.at) === at);
+    this.element.dataset.step = data.steps[at];
+    this.tell("headscope.recorded", this.states[at]);
+  }
+
+  move(at) {
+    this.halt();
+    this.go(at);
+  }
+
+  go(at) {
+    this.at = at;
+    this.paintStep();
+    clearTimeout(this.reporting);
+    if (!this.playing) this.reporting = setTimeout(() => this.report(), REPORT_PAUSE);
+  }
+
+  report() {
+    // The slider itself says where it is while it has the focus.
+    if (!this.range.matches(":focus")) this.spoken.textContent = this.range.getAttribute("aria-valuetext");
+    this.told = this.data.steps[this.at];
+    this.component.setStateValue("training", { step: this.told, revision: this.data.revision });
+  }
+
+  // Plays from here to the end, from the beginning if it stands there; Python hears of the state it ends with.
+  toggle() {
+    if (this.playing) {
+      this.halt();
+      return this.go(this.at);
+    }
+    const last = this.data.steps.length - 1;
+    const turn = () => {
+      const done = this.at + 1 >= last;
+      if (done) this.playing = null;
+      else this.playing = setTimeout(turn, TURN_TIME);
+      this.go(Math.min(last, this.at + 1));
+    };
+    this.playing = setTimeout(turn, TURN_TIME);
+    return this.go(this.at === last ? 0 : this.at);
+  }
+
+  halt() {
+    clearTimeout(this.playing);
+    this.playing = null;
+  }
+
+  close() {
+    this.halt();
+    clearTimeout(this.reporting);
+    this.tell("headscope.recorded", null);
+    this.component.setTriggerValue("close", true);
+  }
+}
+
+export default function (component) {
+  const { leave } = keepMounted(component, (parent) => new View(parent));
+  return leave;
+}

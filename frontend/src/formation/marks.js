@@ -1,0 +1,81 @@
+import { el } from "../core/dom.js";
+import { numberText } from "./track.js";
+
+// When heads formed, in words: computed in Python (analysis/formation.py) from the recorded states.
+
+export function stepText(view, at) {
+  const { data, t } = view;
+  const step = numberText(data.steps[at]);
+  const last = numberText(data.steps[data.steps.length - 1]);
+  if (data.steps[at] === 0) return t("step_random");
+  return t(at === data.steps.length - 1 ? "step_trained" : "step", { step, last });
+}
+
+// Never rounded up to what it has not reached, nor down from it.
+function percentOf(share, needed) {
+  const rounded = Math.round(100 * share);
+  const kept = share < needed && rounded >= 100 * needed ? Math.floor(100 * share) : rounded;
+  return kept;
+}
+
+function wordsOf(view, forming) {
+  const { data, t } = view;
+  const kind = t("kind_" + forming.kind);
+  const never = forming.state === null;
+  const at = never ? data.steps.length - 1 : forming.state;
+  const before = Math.max(0, at - 1);
+  const number = (share) => percentOf(share, forming.needed);
+  const percent = (share) => t("percent", { n: number(share) });
+  return {
+    kind,
+    rows: forming.rows,
+    head: t("head", { kind, layer: forming.layer + 1, head: forming.head + 1 }),
+    from: numberText(data.steps[before]),
+    to: numberText(data.steps[at]),
+    fromShare: number(forming.shares[before]),
+    toShare: number(forming.shares[at]),
+    before: percent(forming.shares[before]),
+    after: percent(forming.shares[at]),
+    needed: t("percent", { n: Math.round(100 * forming.needed) }),
+    first: percent(forming.first),
+    count: forming.count,
+    all: view.data.heads[forming.kind],
+  };
+}
+
+// One entry a habit. jump: goes to the state where it is there for the first time, and to that head; null: nowhere.
+export function formationMarks(view, jump) {
+  const { t } = view;
+  const rank = (forming) => (forming.state === null ? 1e9 : forming.state);
+  return [...view.data.formings]
+    .sort((a, b) => rank(a) - rank(b))
+    .map((forming) => {
+      const words = wordsOf(view, forming);
+      const never = forming.state === null;
+      const details = never
+        ? [t("never_detail", words), t("needed", words)]
+        : [
+            t(forming.what === "aligned" ? "aligned_detail" : "offset_detail", words),
+            t("needed", words),
+            t(forming.stays ? "stays" : "leaves", words),
+          ];
+      details.push(t("over", { n: view.data.sentences.length }));
+      const parts = never
+        ? [el("span", null, t(forming.what + "_never", words))]
+        : [
+            el("b", null, t(forming.state > 0 ? "between" : "at_first", words)),
+            el("span", null, t(forming.what, words)),
+            el("small", null, t("shares", { before: words.fromShare, after: words.toShare })),
+          ];
+      const name = `formation-${forming.what}-${forming.kind}`;
+      const about = { class: "fm-mark", "data-kind": forming.kind, "data-testid": name };
+      const inside =
+        never || !jump
+          ? el("span", { ...about, tabindex: 0 }, ...parts)
+          : el("button", { ...about, type: "button", click: () => jump(forming) }, ...parts);
+      view.hint(inside, () => details);
+      const item = el("li", null, inside, el("span", { class: "hs-spoken" }, details.join(" ")));
+      item.dataset.state = rank(forming);
+      return item;
+    });
+}

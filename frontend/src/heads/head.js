@@ -1,0 +1,352 @@
+import { el, sizeCanvas, shorten } from "../core/dom.js";
+import { arrowStep, stepIndex } from "../core/keys.js";
+import { makeRamp, rampIndex, cssColour, packPixel } from "../core/colour.js";
+
+// One head as a heatmap with its tokens on both axes. Cells are painted once into `this.base`; the pointer and the
+// chosen cell only redraw labels and outlines over a copy of it.
+export class HeadPlot {
+  /** @type {any} */ options;
+  /** @type {State} */ state;
+  /** @type {Theme} */ theme;
+  /** @type {HeadView} */ view;
+  constructor(kind, hooks) {
+    this.kind = kind;
+    this.hooks = hooks;
+    this.base = document.createElement("canvas");
+    this.hover = null;
+    this.lit = null;
+    this.canvas = el("canvas", {
+      class: "hs-canvas hs-head",
+      tabindex: "0",
+      role: "application",
+      "data-testid": "head-" + kind,
+      pointermove: (event) => this.pointer(event),
+      pointerleave: () => this.leave(),
+      click: (event) => this.click(event),
+      keydown: (event) => this.key(event),
+      focus: () => this.paint(),
+      blur: () => this.paint(),
+    });
+  }
+
+  // options: {top: weight at the end of the colours, cell: [row, column] of the view or null, width, height, label}
+  draw(view, state, theme, options) {
+    Object.assign(this, { view, state, theme, options });
+    if (this.hover && (this.hover[0] >= view.queries || this.hover[1] >= view.keys)) this.hover = null;
+    this.canvas.setAttribute("aria-label", options.label);
+    this.layout(options.width, options.height);
+    this.paintBase();
+    this.paint();
+  }
+
+  layout(width, height) {
+    const { view, theme } = this;
+    const context = this.canvas.getContext("2d");
+    const unit = theme.size / 15;
+    let size = 15 * unit;
+    // Labels shrink before they thin out: a dropped token is a worse loss than small print.
+    const least = 9 * Math.min(unit, 1.2);
+    const rows = Math.max(1, view.queries);
+    const columns = Math.max(1, view.keys);
+    const room = (height - (view.keys > 40 ? 90 : 64) * unit) / rows;
+    size = Math.max(least, Math.min(size, room / 1.06));
+    const widest = (labels, font) => {
+      context.font = font;
+      return labels.reduce((most, label) => Math.max(most, context.measureText(label).width), 0);
+    };
+    const names = [this.hooks.axis(view.sides.rows, "row"), this.hooks.axis(view.sides.columns, "column")];
+    const nameFont = axisFont(unit, theme);
+    const rowWidest = widest(view.rowLabels, `700 ${size}px ${theme.font}`);
+    const left = Math.ceil(Math.max(widest(names, nameFont) + 1, Math.min(rowWidest, width * 0.3)) + 10 * unit);
+    const most = 78 * unit;
+    let cw = Math.min((width - left - 6) / columns, most);
+    // Column labels: flat where they fit, else slanted, else upright.
+    let columnSize = Math.min(15 * unit, size + 2 * unit);
+    const flat = widest(view.columnLabels, `700 ${columnSize}px ${theme.font}`) + 6 * unit <= cw;
+    const slanted = cw * 0.72 >= Math.max(least, 10.5 * unit) * 0.95;
+    const angle = flat ? 0 : slanted ? Math.PI / 4 : Math.PI / 2;
+    if (slanted && !flat) columnSize = Math.min(columnSize, (cw * 0.72) / 0.95);
+    else if (!flat) columnSize = Math.max(least, Math.min(columnSize, cw));
+    const columnWidest = widest(view.columnLabels, `700 ${columnSize}px ${theme.font}`);
+    const longest = Math.min(columnWidest, Math.max(74 * unit, Math.min(130 * unit, height * 0.24)));
+    let right = 4;
+    if (angle === Math.PI / 4) {
+      // The last slanted labels lean out to the right: leave them room.
+      const measure = (i) =>
+        Math.min(longest, context.measureText(view.columnLabels[i]).width) * 0.72 + columnSize * 0.35;
+      for (let i = 0; i < view.keys; i++) right = Math.max(right, measure(i) - (view.keys - i - 0.5) * cw);
+      right = Math.min(right, width * 0.12);
+      cw = Math.min((width - left - right - 2) / columns, most);
+      columnSize = Math.max(least, Math.min(columnSize, (cw * 0.72) / 0.95));
+    }
+    const top = Math.ceil(
+      Math.max(
+        42 * unit,
+        angle === 0
+          ? columnSize * 1.2 + 10 * unit
+          : angle === Math.PI / 2
+            ? longest + 14 * unit
+            : longest * 0.72 + columnSize * 0.75 + 8 * unit,
+      ),
+    );
+    const bottom = 3;
+    const fit = (height - top - bottom) / rows;
+    const ch = Math.max(1, Math.min(fit, 40 * unit, Math.max(cw * 1.6, 22 * unit)));
+    size = Math.max(least, Math.min(size, ch / 1.04));
+    this.plot = {
+      left,
+      top,
+      cw,
+      ch,
+      angle,
+      longest,
+      size,
+      columnSize,
+      unit,
+      rowStep: Math.max(1, Math.ceil(size / ch - 0.1)),
+      columnStep: angle ? Math.max(1, Math.ceil(columnSize / (angle === Math.PI / 4 ? cw * 0.76 : cw) - 0.05)) : 1,
+    };
+    this.width = Math.ceil(width);
+    this.height = Math.ceil(top + ch * rows + bottom);
+    this.canvas.dataset.plot = JSON.stringify({ left, top, cw, ch, rows: view.queries, columns: view.keys });
+  }
+
+  // The colours of this plot, and which of them a number gets.
+  palette() {
+    return makeRamp(this.theme, this.kind);
+  }
+
+  shadeOf(value) {
+    return rampIndex(value, this.options.top, this.state.threshold);
+  }
+
+  // Something drawn over a cell, for plots that need more than its colour.
+  mark(..._cell) {}
+
+  paintBase() {
+    const { view, theme, plot } = this;
+    const context = sizeCanvas(this.base, this.width, this.height);
+    const ramp = this.palette();
+    const ratio = Math.min(4, window.devicePixelRatio || 1);
+    const snap = (value) => Math.round(value * ratio) / ratio;
+    const edge = { x: (c) => snap(plot.left + c * plot.cw), y: (r) => snap(plot.top + r * plot.ch) };
+    const w = edge.x(view.keys) - edge.x(0);
+    const h = edge.y(view.queries) - edge.y(0);
+    context.strokeStyle = cssColour(theme.line);
+    context.lineWidth = 1;
+    if (Math.min(plot.cw, plot.ch) < 7) {
+      // Thousands of small cells: one picture of one pixel a cell, enlarged.
+      const image = new ImageData(view.keys, view.queries);
+      const pixels = new Uint32Array(image.data.buffer);
+      const table = ramp.map(packPixel);
+      const masked = packPixel(theme.masked);
+      for (let at = 0; at < pixels.length; at++) {
+        pixels[at] = view.mask && view.mask[at] ? masked : table[this.shadeOf(view.data[at])];
+      }
+      const small = document.createElement("canvas");
+      small.width = view.keys;
+      small.height = view.queries;
+      small.getContext("2d").putImageData(image, 0, 0);
+      context.imageSmoothingEnabled = false;
+      context.drawImage(small, edge.x(0), edge.y(0), w, h);
+      context.strokeRect(edge.x(0) - 0.5, edge.y(0) - 0.5, w + 1, h + 1);
+      return;
+    }
+    const colours = ramp.map((rgb) => cssColour(rgb));
+    for (let r = 0; r < view.queries; r++) {
+      for (let c = 0; c < view.keys; c++) {
+        const at = r * view.keys + c;
+        /** @type {[number, number, number, number]} */
+        const box = [edge.x(c), edge.y(r), edge.x(c + 1) - edge.x(c) - 1, edge.y(r + 1) - edge.y(r) - 1];
+        const masked = view.mask && view.mask[at];
+        context.fillStyle = masked ? cssColour(theme.masked) : colours[this.shadeOf(view.data[at])];
+        context.fillRect(...box);
+        if (masked) hatchCell(context, ...box, cssColour(theme.hatch));
+        else this.mark(context, view.data[at], ...box);
+      }
+    }
+    // A faint lattice: without it an almost empty head is a blank page.
+    context.beginPath();
+    for (let r = 0; r <= view.queries; r++) addLine(context, edge.x(0), edge.y(r) - 0.5, w, 0);
+    for (let c = 0; c <= view.keys; c++) addLine(context, edge.x(c) - 0.5, edge.y(0), 0, h);
+    context.globalAlpha = 0.75;
+    context.stroke();
+    context.globalAlpha = 1;
+  }
+
+  paint() {
+    if (!this.plot) return;
+    const { theme } = this;
+    const context = sizeCanvas(this.canvas, this.width, this.height);
+    context.drawImage(this.base, 0, 0, this.width, this.height);
+    const cell = this.options.cell;
+    const at = this.hover || cell;
+    const row = this.hover ? this.hover[0] : this.lit !== null ? this.lit : cell ? cell[0] : null;
+    const column = this.hover || this.lit === null ? (at ? at[1] : null) : null;
+    this.shade(context, row, column);
+    this.rowLabels(context, row);
+    this.columnLabels(context, column);
+    this.axisNames(context);
+    if (cell) this.outline(context, cell, cssColour(theme.ink), 2.5);
+    if (this.hover && !(cell && cell[0] === this.hover[0] && cell[1] === this.hover[1])) {
+      this.outline(context, this.hover, cssColour(theme.ink), 1.25);
+    }
+  }
+
+  // The lit row and column: lines beside the cells, which keep their true colours.
+  shade(context, row, column) {
+    const { plot, theme, view } = this;
+    context.strokeStyle = cssColour(theme.ink, 0.55);
+    context.lineWidth = 1;
+    if (row !== null && row < view.queries) {
+      context.strokeRect(plot.left - 0.5, plot.top + row * plot.ch - 0.5, plot.cw * view.keys, plot.ch);
+    }
+    if (column !== null && column < view.keys) {
+      context.strokeRect(plot.left + column * plot.cw - 0.5, plot.top - 0.5, plot.cw, plot.ch * view.queries);
+    }
+  }
+
+  outline(context, /** @type {number[]} */ [row, column], colour, width) {
+    const { plot } = this;
+    context.strokeStyle = colour;
+    context.lineWidth = width;
+    context.strokeRect(plot.left + column * plot.cw - 1, plot.top + row * plot.ch - 1, plot.cw + 1, plot.ch + 1);
+  }
+
+  // The colour of a token list: source blue, target orange.
+  sideColour(side) {
+    return cssColour(this.theme.hues[side === "source" ? "encoder_self" : "decoder_self"]);
+  }
+
+  rowLabels(context, lit) {
+    const { plot, theme, view } = this;
+    context.textAlign = "right";
+    context.textBaseline = "middle";
+    const space = plot.left - 10 * plot.unit;
+    const write = (r, on) => {
+      context.fillStyle = on ? this.sideColour(view.sides.rows) : cssColour(theme.ink);
+      context.font = `${on ? 700 : 400} ${plot.size}px ${theme.font}`;
+      context.fillText(
+        shorten(context, view.rowLabels[r], space),
+        plot.left - 8 * plot.unit,
+        plot.top + (r + 0.5) * plot.ch,
+      );
+    };
+    for (let r = 0; r < view.queries; r += plot.rowStep) {
+      if (r !== lit && !(lit !== null && Math.abs(r - lit) * plot.ch < plot.size * 0.9)) write(r, false);
+    }
+    if (lit !== null && lit < view.queries) write(lit, true);
+  }
+
+  columnLabels(context, lit) {
+    const { plot, theme, view } = this;
+    context.textBaseline = "middle";
+    const gap = plot.angle === 0 || plot.angle === Math.PI / 2 ? plot.cw : plot.cw * 0.72;
+    const write = (c, on) => {
+      context.fillStyle = on ? this.sideColour(view.sides.columns) : cssColour(theme.ink);
+      context.font = `${on ? 700 : 400} ${plot.columnSize}px ${theme.font}`;
+      context.textAlign = plot.angle ? "left" : "center";
+      context.save();
+      const text = plot.angle ? shorten(context, view.columnLabels[c], plot.longest) : view.columnLabels[c];
+      const shift = plot.angle === Math.PI / 4 ? 2 * plot.unit : 0;
+      context.translate(plot.left + (c + 0.5) * plot.cw + shift, plot.top - (plot.angle ? 7 : 12) * plot.unit);
+      context.rotate(-plot.angle);
+      context.fillText(text, 0, 0);
+      context.restore();
+    };
+    for (let c = 0; c < view.keys; c += plot.columnStep) {
+      if (c !== lit && !(lit !== null && plot.angle && Math.abs(c - lit) * gap < plot.columnSize * 0.85))
+        write(c, false);
+    }
+    if (lit !== null && lit < view.keys) write(lit, true);
+  }
+
+  // What rows and columns are, in the free corner above the row labels.
+  axisNames(context) {
+    const { plot, theme, view } = this;
+    context.font = axisFont(plot.unit, theme);
+    context.fillStyle = cssColour(theme.dim);
+    context.textAlign = "right";
+    context.textBaseline = "alphabetic";
+    const x = plot.left - 8 * plot.unit;
+    if (plot.top >= 40 * plot.unit) {
+      context.fillText(this.hooks.axis(view.sides.columns, "column"), x, plot.top - 24 * plot.unit);
+    }
+    context.fillText(this.hooks.axis(view.sides.rows, "row"), x, plot.top - 7 * plot.unit);
+  }
+
+  cellAt(event) {
+    const { plot, view } = this;
+    if (!plot) return null;
+    const frame = this.canvas.getBoundingClientRect();
+    const row = Math.floor((event.clientY - frame.top - plot.top) / plot.ch);
+    const column = Math.floor((event.clientX - frame.left - plot.left) / plot.cw);
+    return row >= 0 && column >= 0 && row < view.queries && column < view.keys ? [row, column] : null;
+  }
+
+  light(row) {
+    this.lit = row;
+    this.paint();
+  }
+
+  pointer(event) {
+    const cell = this.cellAt(event);
+    const same = cell && this.hover && cell[0] === this.hover[0] && cell[1] === this.hover[1];
+    this.canvas.style.cursor = cell ? "crosshair" : "default";
+    if (!same && (cell || this.hover)) {
+      this.hover = cell;
+      this.paint();
+    }
+    if (cell) this.hooks.hover(this.view, cell, event);
+    else this.hooks.unhover();
+  }
+
+  leave() {
+    this.hover = null;
+    this.paint();
+    this.hooks.unhover();
+  }
+
+  click(event) {
+    const cell = this.cellAt(event);
+    if (cell) this.hooks.choose(this.view, cell);
+  }
+
+  key(event) {
+    if (this.plot) walkCells(event, this.view, this.options.cell, (cell) => this.hooks.choose(this.view, cell));
+  }
+}
+
+// The arrow keys walk from cell to cell of a view. from: the cell chosen, or null; choose: told the next one.
+export function walkCells(event, view, from, choose) {
+  const step = arrowStep(event);
+  if (!step) return;
+  event.preventDefault();
+  if (!view.queries || !view.keys) return;
+  choose(from ? [stepIndex(from[0], step[0], view.queries), stepIndex(from[1], step[1], view.keys)] : [0, 0]);
+}
+
+function axisFont(unit, theme) {
+  return `400 ${Math.max(10, 12 * unit)}px ${theme.font}`;
+}
+
+function addLine(context, x, y, w, h) {
+  context.moveTo(x, y);
+  context.lineTo(x + w, y + h);
+}
+
+export function hatchCell(context, x, y, w, h, colour) {
+  context.save();
+  context.beginPath();
+  context.rect(x, y, w, h);
+  context.clip();
+  context.strokeStyle = colour;
+  context.lineWidth = 1;
+  context.beginPath();
+  for (let shift = -h; shift < w; shift += 7) {
+    context.moveTo(x + shift, y + h);
+    context.lineTo(x + shift + h, y);
+  }
+  context.stroke();
+  context.restore();
+}

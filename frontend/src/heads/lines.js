@@ -1,0 +1,275 @@
+import { el, svgEl, shorten } from "../core/dom.js";
+import { cssColour } from "../core/colour.js";
+import { formatWeight } from "../core/format.js";
+import { walkCells } from "./head.js";
+
+// One head as lines between two columns of tokens: queries left, keys right; opacity and width follow the weight.
+// Lines fainter than this share of the scale cannot be seen; not drawing them keeps 128 x 128 tokens quick.
+const FAINTEST = 0.012;
+const SHADES = 24;
+
+export class LinesPlot {
+  /** @type {any} */ options;
+  /** @type {State} */ state;
+  /** @type {Theme} */ theme;
+  /** @type {HeadView} */ view;
+  constructor(kind, hooks) {
+    this.kind = kind;
+    this.hooks = hooks;
+    this.svg = svgEl("svg", { class: "hs-lines", role: "img", "data-testid": "lines-" + kind });
+    const keydown = (event) => walkCells(event, this.view, this.options.cell, (cell) => hooks.choose(this.view, cell));
+    this.element = el("div", { class: "hs-lines-box", tabindex: "0", role: "application", keydown }, this.svg);
+    this.svg.addEventListener("pointermove", (event) => this.pointer(event));
+    this.svg.addEventListener("pointerleave", () => this.leave());
+    this.svg.addEventListener("click", (event) => this.click(event));
+    this.hover = null;
+    this.lit = null;
+  }
+
+  // options as for HeadPlot: {top, cell, width, height, label}
+  draw(view, state, theme, options) {
+    Object.assign(this, { view, state, theme, options, hover: null });
+    const unit = theme.size / 15;
+    const most = Math.max(view.queries, view.keys, 1);
+    const head = 24 * unit;
+    const step = Math.max(
+      (most > 40 ? 12.5 : 11) * Math.min(unit, 1.15),
+      Math.min(30 * unit, (options.height - head - 6) / most),
+    );
+    const size = Math.min(16 * unit, step * 0.86);
+    const measure = document.createElement("canvas").getContext("2d");
+    measure.font = `600 ${size}px ${theme.font}`;
+    const limit = options.width * 0.32;
+    const widest = (labels) =>
+      Math.min(
+        limit,
+        labels.reduce((m, text) => Math.max(m, measure.measureText(text).width), 0),
+      );
+    const left = Math.ceil(Math.max(widest(view.rowLabels), 70 * unit) + 10);
+    const right = Math.ceil(options.width - Math.max(widest(view.columnLabels), 70 * unit) - 10 - 54 * unit);
+    const offset = (count) => head + ((most - count) * step) / 2 + step / 2;
+    this.plot = {
+      unit,
+      step,
+      size,
+      left,
+      right: Math.max(left + 40, Math.min(right, left + 520 * unit)),
+      limit,
+      measure,
+      rowsFrom: offset(view.queries),
+      columnsFrom: offset(view.keys),
+    };
+    this.width = options.width;
+    this.height = Math.ceil(head + most * step + 4);
+    this.svg.setAttribute("viewBox", `0 0 ${this.width} ${this.height}`);
+    this.svg.setAttribute("width", this.width);
+    this.svg.setAttribute("height", this.height);
+    this.svg.setAttribute("aria-label", options.label);
+    this.element.setAttribute("aria-label", options.label);
+    this.element.style.maxHeight = Math.max(160, options.height) + "px";
+    this.svg.dataset.plot = JSON.stringify({
+      left: this.plot.left,
+      right: this.plot.right,
+      step,
+      rowsFrom: this.plot.rowsFrom,
+      columnsFrom: this.plot.columnsFrom,
+    });
+    this.build();
+  }
+
+  rowY(r) {
+    return this.plot.rowsFrom + r * this.plot.step;
+  }
+
+  columnY(c) {
+    return this.plot.columnsFrom + c * this.plot.step;
+  }
+
+  build() {
+    const { view, theme, plot } = this;
+    const colour = (side) => cssColour(theme.hues[side === "source" ? "encoder_self" : "decoder_self"]);
+    this.all = svgEl("g", { fill: "none", stroke: cssColour(theme.hues[this.kind]) });
+    this.some = svgEl("g", { fill: "none", stroke: cssColour(theme.hues[this.kind]) });
+    this.numbers = svgEl("g", {});
+    const fill = cssColour(theme.ink);
+    const text = (label, x, y, anchor, extra) =>
+      svgEl(
+        "text",
+        {
+          x,
+          y,
+          "text-anchor": anchor,
+          "dominant-baseline": "central",
+          "font-size": plot.size.toFixed(1),
+          fill,
+          ...extra,
+        },
+        shorten(plot.measure, label, plot.limit),
+      );
+    this.rowTexts = view.rowLabels.map((label, r) => text(label, plot.left - 8, this.rowY(r), "end"));
+    this.columnTexts = view.columnLabels.map((label, c) => text(label, plot.right + 8, this.columnY(c), "start"));
+    const dim = { fill: cssColour(theme.dim), "font-size": (12 * plot.unit).toFixed(1) };
+    const names = [
+      text(this.hooks.axis(view.sides.rows, "row"), plot.left - 8, 9 * plot.unit, "end", dim),
+      text(this.hooks.axis(view.sides.columns, "row"), plot.right + 8, 9 * plot.unit, "start", dim),
+    ];
+    this.colours = { rows: colour(view.sides.rows), columns: colour(view.sides.columns), plain: fill };
+    this.svg.replaceChildren(this.all, this.some, ...names, ...this.rowTexts, ...this.columnTexts, this.numbers);
+    this.drawAll();
+    this.emphasise();
+  }
+
+  path(r, c) {
+    const { left, right } = this.plot;
+    const middle = ((left + right) / 2).toFixed(1);
+    const y1 = this.rowY(r).toFixed(1);
+    const y2 = this.columnY(c).toFixed(1);
+    return `M${left} ${y1}C${middle} ${y1} ${middle} ${y2} ${right} ${y2}`;
+  }
+
+  strength(at) {
+    const weight = this.view.data[at];
+    if (!(weight > 0) || weight < this.state.threshold) return 0;
+    return Math.min(1, weight / (this.options.top || 1));
+  }
+
+  lineWidth(share) {
+    return Math.max(0.6, Math.min(7, this.plot.step * 0.3) * share + 0.5);
+  }
+
+  // All lines, gathered by strength into a few paths: 24 elements instead of up to 16,384.
+  drawAll() {
+    const { view } = this;
+    const shades = Array.from({ length: SHADES + 1 }, () => []);
+    for (let r = 0; r < view.queries; r++) {
+      for (let c = 0; c < view.keys; c++) {
+        const share = this.strength(r * view.keys + c);
+        if (share >= FAINTEST) shades[Math.ceil(share * SHADES)].push(this.path(r, c));
+      }
+    }
+    this.all.replaceChildren(
+      ...shades.map((paths, i) =>
+        paths.length
+          ? svgEl("path", {
+              d: paths.join(""),
+              "stroke-width": this.lineWidth(i / SHADES).toFixed(2),
+              "stroke-opacity": (0.06 + 0.9 * (i / SHADES)).toFixed(3),
+            })
+          : "",
+      ),
+    );
+  }
+
+  // Only the lines of one token, with their weights beside the tokens at the other end.
+  emphasise() {
+    const { view, hover, plot } = this;
+    const cell = this.options.cell;
+    const focus = hover || (this.lit !== null ? { side: "row", index: this.lit } : null);
+    this.all.setAttribute("opacity", focus ? "0.1" : "1");
+    const some = [];
+    const numbers = [];
+    const strong = { row: new Set(), column: new Set() };
+    if (focus) {
+      const isRow = focus.side === "row";
+      const count = isRow ? view.keys : view.queries;
+      strong[focus.side].add(focus.index);
+      for (let i = 0; i < count; i++) {
+        const [r, c] = isRow ? [focus.index, i] : [i, focus.index];
+        const share = this.strength(r * view.keys + c);
+        if (share < FAINTEST) continue;
+        some.push(
+          svgEl("path", {
+            d: this.path(r, c),
+            "stroke-width": this.lineWidth(share).toFixed(2),
+            "stroke-opacity": (0.15 + 0.85 * share).toFixed(3),
+          }),
+        );
+        const weight = view.data[r * view.keys + c];
+        if (weight < 0.005) continue;
+        strong[isRow ? "column" : "row"].add(i);
+        const label = (isRow ? view.columnLabels : view.rowLabels)[i];
+        const wide = plot.measure.measureText(shorten(plot.measure, label, plot.limit)).width;
+        const x = isRow ? plot.right + 14 + wide : plot.left + 8;
+        numbers.push(
+          svgEl(
+            "text",
+            {
+              x,
+              y: isRow ? this.columnY(i) : this.rowY(i),
+              "text-anchor": "start",
+              "dominant-baseline": "central",
+              "font-size": (plot.size * 0.82).toFixed(1),
+              class: "hs-lines-number",
+            },
+            formatWeight(weight, view.exact),
+          ),
+        );
+      }
+    } else if (cell) {
+      some.push(
+        svgEl("path", {
+          d: this.path(cell[0], cell[1]),
+          stroke: cssColour(this.theme.ink),
+          "stroke-width": "1.5",
+          "stroke-dasharray": "4 3",
+        }),
+      );
+      strong.row.add(cell[0]);
+      strong.column.add(cell[1]);
+    }
+    this.some.replaceChildren(...some);
+    this.numbers.replaceChildren(...numbers);
+    const mark = (texts, chosen, colour) =>
+      texts.forEach((node, i) => {
+        node.setAttribute("font-weight", chosen.has(i) ? "700" : "400");
+        node.setAttribute("fill", chosen.has(i) ? colour : this.colours.plain);
+        node.setAttribute("opacity", focus && !chosen.has(i) ? "0.45" : "1");
+      });
+    mark(this.rowTexts, strong.row, this.colours.rows);
+    mark(this.columnTexts, strong.column, this.colours.columns);
+  }
+
+  light(row) {
+    this.lit = row;
+    if (this.plot) this.emphasise();
+  }
+
+  tokenAt(event) {
+    const frame = this.svg.getBoundingClientRect();
+    const x = event.clientX - frame.left;
+    const y = event.clientY - frame.top;
+    const side = x < (this.plot.left + this.plot.right) / 2 ? "row" : "column";
+    const from = side === "row" ? this.plot.rowsFrom : this.plot.columnsFrom;
+    const count = side === "row" ? this.view.queries : this.view.keys;
+    const index = Math.round((y - from) / this.plot.step);
+    return index >= 0 && index < count ? { side, index } : null;
+  }
+
+  pointer(event) {
+    const found = this.tokenAt(event);
+    const same = found && this.hover && found.side === this.hover.side && found.index === this.hover.index;
+    if (same || (!found && !this.hover)) return;
+    this.hover = found;
+    this.svg.style.cursor = found ? "pointer" : "default";
+    this.emphasise();
+  }
+
+  leave() {
+    this.hover = null;
+    this.emphasise();
+  }
+
+  // A click on a token chooses its strongest link.
+  click(event) {
+    const found = this.tokenAt(event);
+    if (!found) return;
+    const { view } = this;
+    let best = found.side === "row" ? [found.index, 0] : [0, found.index];
+    const count = found.side === "row" ? view.keys : view.queries;
+    for (let i = 0; i < count; i++) {
+      const cell = found.side === "row" ? [found.index, i] : [i, found.index];
+      if (view.data[cell[0] * view.keys + cell[1]] > view.data[best[0] * view.keys + best[1]]) best = cell;
+    }
+    this.hooks.choose(view, best);
+  }
+}

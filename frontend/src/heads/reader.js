@@ -1,0 +1,79 @@
+import { printable } from "../core/dom.js";
+import { formatWeight } from "../core/format.js";
+
+// Puts heads, cells and steps into words: titles, tooltips, what is spoken.
+export class Reader {
+  constructor(explorer) {
+    this.explorer = explorer;
+  }
+
+  title(kind, layer, head) {
+    const { layers, heads } = this.explorer.model.kinds[kind];
+    const how = this.explorer.state.summary;
+    if (layer === "all" && head === "all") return this.explorer.t(`title_${how}_all`, { n: layers * heads });
+    if (head === "all") return this.explorer.t(`title_${how}_heads`, { layer: layer + 1, n: heads });
+    if (layer === "all") return this.explorer.t(`title_${how}_layers`, { head: head + 1, n: layers });
+    return this.explorer.t("title_head", { layer: layer + 1, head: head + 1 });
+  }
+
+  linkLines(view, row, column) {
+    const at = row * view.keys + column;
+    const masked = view.mask && view.mask[at];
+    const value = formatWeight(view.data[at], view.exact || masked);
+    const lines = [
+      { text: this.explorer.t("link", { row: view.rowLabels[row], column: view.columnLabels[column] }) },
+      { text: view.exact || masked ? value : this.explorer.t("approximate", { value }), class: "hs-tip-number" },
+    ];
+    const { recorded } = this.explorer.model;
+    if (recorded && !masked) lines.push({ text: this.explorer.t("recorded"), class: "hs-tip-dim" });
+    if (masked) lines.push({ text: this.explorer.t(this.whyMasked(view, row, column)), class: "hs-tip-dim" });
+    if (this.isOut(view)) lines.push({ text: this.explorer.t("knocked_out"), class: "hs-tip-dim" });
+    if (view.sides.rows !== "source") lines.push({ text: this.step(view.rows[row][0]), class: "hs-tip-dim" });
+    return lines;
+  }
+
+  isOut({ kind, layer, head }) {
+    const { zero } = this.explorer.model.kinds[kind];
+    return Boolean(zero && layer !== "all" && head !== "all" && zero[layer][head]);
+  }
+
+  // Why a cell is hidden. Where the row sees another token of the future, it is not the causal mask that hides this one.
+  whyMasked(view, row, column) {
+    const key = view.columns[column][0];
+    const latest = view.rows[row][view.rows[row].length - 1];
+    const seen = view.columns.some((group, c) => group[0] > latest && !view.mask[row * view.keys + c]);
+    const masked = this.explorer.model.header.causal !== false; // a mask that this model was made without hides nothing
+    if (view.kind === "decoder_self" && key > latest && !seen && masked) return "masked_cell";
+    // A decoder may be fed <pad> first, which is no padding: only a source is padded.
+    const { sides } = view;
+    const padding = sides.columns === "source" && this.explorer.model.header.tokens.source[key] === "<pad>";
+    return padding ? "masked_padding" : "masked_switch";
+  }
+
+  step(index) {
+    const { labels } = this.explorer.model.header;
+    return this.explorer.t("step", {
+      n: index + 1,
+      fed: printable(labels.target_in[index]),
+      predicted: printable(labels.target_out[index]),
+    });
+  }
+
+  hoverTile(kind, layer, head, row, column, event) {
+    const view = this.explorer.model.view(kind, layer, head, this.explorer.state);
+    if (!view.queries || !view.keys) return this.explorer.tooltip.hide();
+    return this.explorer.tooltip.show(
+      [this.title(kind, layer, head), ...this.linkLines(view, row, column)],
+      event.clientX,
+      event.clientY,
+    );
+  }
+
+  hoverCell(view, [row, column], event) {
+    this.explorer.tooltip.show(
+      this.linkLines(view, row, column).map((one, i) => (i ? one : one.text)),
+      event.clientX,
+      event.clientY,
+    );
+  }
+}

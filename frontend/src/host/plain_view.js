@@ -1,0 +1,78 @@
+import { el } from "../core/dom.js";
+import { makeTooltip } from "../core/tooltip.js";
+import { readTheme } from "../core/colour.js";
+import { makeTexts } from "../core/texts.js";
+import { followLook } from "../core/look.js";
+import { hint } from "../core/tooltip.js";
+import { keepMounted, memoryOf } from "./streamlit.js";
+
+// A view of plain data that Streamlit hands over: {big, texts, ...}. A kind of view says what it is made of in build(),
+// once and when its texts change, what it takes over of new data in take(before), and draws in paint().
+export class PlainView {
+  /** @type {any} */ component;
+  // name: of the section's class, its data-testid and what it remembers
+  constructor(parent, name, texts) {
+    this.name = name;
+    this.ownTexts = texts;
+    this.element = el("section", { class: `hs ${name}`, "data-testid": name });
+    parent.append(this.element);
+    const retheme = () => this.theme && readTheme(this.element).key !== this.theme.key && this.draw();
+    this.look = followLook(this.element, retheme, () => this.draw());
+  }
+
+  destroy() {
+    this.look.stop();
+    this.element.remove();
+  }
+
+  get memory() {
+    return memoryOf(this.name);
+  }
+
+  show(data) {
+    const text = JSON.stringify(data);
+    if (!data || text === this.text) return; // the same data comes again on every rerun
+    const before = this.data;
+    this.data = data;
+    this.text = text;
+    this.take(before);
+    if (!before || JSON.stringify(before.texts) !== JSON.stringify(data.texts)) {
+      this.t = makeTexts(data.texts, this.ownTexts);
+      this.tooltip = makeTooltip(this.element);
+      this.element.setAttribute("aria-label", this.t("region"));
+      this.element.replaceChildren(this.look.sentinel, ...this.build(), this.tooltip.box);
+    }
+    this.draw();
+  }
+
+  /** @abstract @returns {Node[]} */
+  build() {
+    return [];
+  }
+
+  take(_before) {}
+
+  /** @abstract */
+  paint() {}
+
+  hint(element, lines) {
+    return hint(element, this.tooltip, lines);
+  }
+
+  draw() {
+    if (!this.data || !this.element.clientWidth) return; // in a closed tab: drawn once it has a width
+    this.element.toggleAttribute("data-big", Boolean(this.data.big));
+    this.theme = readTheme(this.element);
+    this.element.dataset.theme = this.theme.dark ? "dark" : "light";
+    this.paint();
+  }
+}
+
+// The Streamlit component of a kind of view.
+export function plainComponent(View) {
+  return (component) => {
+    const { kept, leave } = keepMounted(component, (parent) => new View(parent));
+    kept.show(component.data);
+    return leave;
+  };
+}

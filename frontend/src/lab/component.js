@@ -1,0 +1,19 @@
+import { Lab } from "./lab.js";
+import { listenToFeeds, keepMounted } from "../host/streamlit.js";
+
+// The lab as a Streamlit component; like the explorer's (explorer/component.js) it has no data of its own.
+const FEEDS = ["before", "after", "feed_before", "feed_after"].map((name) => "headscope.lab_" + name);
+
+export default function (component) {
+  const { leave } = keepMounted(component, (parent) => {
+    const made = {};
+    const lab = new Lab(parent, (state) => made.component.setStateValue("lab", state));
+    const stop = listenToFeeds(FEEDS, (bytes, name) => lab.take(bytes, name.endsWith("before") ? "before" : "after"));
+    made.destroy = () => {
+      stop();
+      lab.destroy();
+    };
+    return made;
+  });
+  return leave;
+}

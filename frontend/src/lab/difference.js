@@ -1,0 +1,84 @@
+import { Grid } from "../heads/grid.js";
+import { HeadPlot } from "../heads/head.js";
+import { makeRamp, makeGreyRamp, cssColour, packPixel } from "../core/colour.js";
+
+const MARKED = 0.04; // cells that lose at least this much get a minus sign: without colour vision, too, one sees it
+
+// After minus before, of two traces of the same tokens; answers what a TraceModel answers.
+export class DifferenceModel {
+  constructor(before, after) {
+    this.before = before;
+    this.after = after;
+    this.header = after.header;
+    this.kinds = after.kinds;
+  }
+
+  clampChoice(kind, layer, head) {
+    return this.after.clampChoice(kind, layer, head);
+  }
+
+  view(kind, layer, head, state) {
+    const before = this.before.view(kind, layer, head, state);
+    const after = this.after.view(kind, layer, head, state);
+    const data = after.data.map((value, at) => value - before.data[at]);
+    const mask = before.mask && after.mask ? after.mask.map((one, at) => one & before.mask[at]) : null;
+    return { ...after, data, raw: data, mask, exact: before.exact && after.exact, before, after };
+  }
+
+  // Bytes of 128 and half the difference of two pictures' bytes.
+  tiles(kind, state) {
+    const before = this.before.tiles(kind, state);
+    const after = this.after.tiles(kind, state);
+    const grid = after.grid.map((line, l) =>
+      line.map((tile, h) => {
+        const was = before.grid[l][h];
+        const bytes = tile.bytes.map((value, at) => halfDifference(value - was.bytes[at]));
+        const mask = was.mask && tile.mask ? tile.mask.map((one, at) => one & was.mask[at]) : null;
+        return { bytes, mask, largest: 1 };
+      }),
+    );
+    return { ...after, grid, largest: 1 };
+  }
+}
+
+// 128 stands for no difference; the smallest one shows on either side, and the largest stays within a byte.
+function halfDifference(difference) {
+  return 128 + Math.sign(difference) * Math.min(127, Math.round(Math.abs(difference) / 2));
+}
+
+// 511 colours from -1 to 1: what is lost runs into the ink, what is gained into the hue of the kind.
+export function differencePalette(theme, kind) {
+  const lost = makeGreyRamp(theme);
+  return [...lost.slice(1).reverse(), ...makeRamp(theme, kind)];
+}
+
+export class DifferenceGrid extends Grid {
+  table() {
+    const palette = differencePalette(this.theme, this.kind).map(packPixel);
+    const table = new Uint32Array(256);
+    for (let byte = 0; byte < 256; byte++)
+      table[byte] = palette[Math.max(0, Math.min(510, 255 + Math.round((byte - 128) * (255 / 127))))];
+    return table;
+  }
+
+  strength(byte) {
+    return Math.abs(byte - 128);
+  }
+}
+
+export class DifferencePlot extends HeadPlot {
+  palette() {
+    return differencePalette(this.theme, this.kind);
+  }
+
+  shadeOf(value) {
+    return 255 + Math.max(-255, Math.min(255, Math.round(255 * value)));
+  }
+
+  mark(context, value, x, y, w, h) {
+    if (value > -MARKED || Math.min(w, h) < 8) return;
+    const long = Math.min(w * 0.5, 10);
+    context.fillStyle = cssColour(value < -0.45 ? this.theme.background : this.theme.ink);
+    context.fillRect(x + (w - long) / 2, y + h / 2 - 0.75, long, 1.5);
+  }
+}

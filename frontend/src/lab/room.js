@@ -1,0 +1,40 @@
+import { el, documentTop } from "../core/dom.js";
+import { makeRamp, rampGradient, cssColour } from "../core/colour.js";
+import { differencePalette } from "./difference.js";
+
+// The two colour scales of the lab: weights from 0 to 1, and the difference from -1 to 1.
+export function labLegend(t, theme, kind) {
+  const weights = el("span", { class: "hs-ramp" });
+  weights.style.background = rampGradient(makeRamp(theme, kind), 1, 0);
+  const change = el("span", { class: "hs-ramp" });
+  const palette = differencePalette(theme, kind);
+  const stops = Array.from({ length: 33 }, (_, i) => cssColour(palette[Math.round((i / 32) * 510)]));
+  change.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
+  const one = (ramp, low, high, label) =>
+    el(
+      "span",
+      { class: "hs-legend-one", role: "img", "aria-label": t(label, { low, high }), title: t(label, { low, high }) },
+      el("span", { class: "hs-number" }, low),
+      ramp,
+      el("span", { class: "hs-number" }, high),
+    );
+  return [one(weights, "0", "1", "legend"), one(change, t("lab_lost"), t("lab_gained"), "lab_legend_difference")];
+}
+
+// How large the canvases are: both rows of pictures in one window where it is high enough.
+export function measureLabRoom(lab) {
+  const { element, theme, state, models, root, work } = lab;
+  const unit = theme.size / 15;
+  const narrow = element.classList.contains("hs-narrow");
+  const gap = 22 * unit;
+  const width = Math.floor(narrow ? lab.width : (lab.width - 2 * gap) / 3);
+  const { layers, heads, queries } = models.after.kinds[state.kind];
+  const above = Math.min(documentTop(root.host || root), window.innerHeight * 0.4) + work.offsetTop;
+  const left = window.innerHeight - above - 140 * unit;
+  const least = Math.min(queries, 40) * 12 * unit + 92 * unit;
+  return {
+    width,
+    grid: Math.max(136, Math.min(left * 0.4, (width / heads) * layers * 1.1 + 60)),
+    head: Math.max(260 * unit, left * 0.6, least),
+  };
+}

@@ -1,0 +1,396 @@
+import { el, printable } from "../core/dom.js";
+import { formatFactor } from "../core/format.js";
+import { headsIn, placesOf } from "./params.js";
+import { hint } from "../core/tooltip.js";
+
+const OCTAVES = 5; // the slider runs from 1/32 to 32 times 1/sqrt(d_k)
+const STEP = 0.1;
+const SNAP = 0.16; // octaves around a mark within which the slider takes it
+const MOST_PADS = 64;
+
+// The cards of switches above the pictures. They change lists of {value, where} (params.js) and hand them out.
+export class SwitchCards {
+  constructor(hooks) {
+    this.hooks = hooks;
+    this.element = el("div", { class: "hs-cards", role: "group", "aria-label": hooks.t("lab_switches") });
+    this.makeScaling();
+    this.causal = this.onOff("causal");
+    this.padding = this.onOff("padding");
+    this.makePads();
+    this.makeWeights();
+    this.makeZero();
+    this.makeHide();
+  }
+
+  // A card: title, controls, then where it holds.
+  card(name, ...controls) {
+    const { t } = this.hooks;
+    const explained = t(`lab_${name}_title`);
+    const title = el("span", { tabindex: "0", "aria-description": explained }, t("lab_" + name));
+    hint(title, this.hooks.tooltip, () => [title.getAttribute("aria-description")]);
+    const card = el(
+      "div",
+      { class: "hs-card", "data-testid": "card-" + name, role: "group", "aria-label": t("lab_" + name) },
+      el("div", { class: "hs-card-title" }, title),
+      ...controls,
+    );
+    this.element.append(card);
+    return card;
+  }
+
+  segments(name, values, pick) {
+    const { t } = this.hooks;
+    const buttons = values.map((value) =>
+      el(
+        "button",
+        { type: "button", "data-testid": `${name}-${value}`, "data-value": value, click: () => pick(value) },
+        t("lab_" + value),
+      ),
+    );
+    return el("div", { class: "hs-seg", role: "group", "aria-label": t("lab_" + name) }, ...buttons);
+  }
+
+  press(segments, value) {
+    for (const button of segments.children) button.setAttribute("aria-pressed", String(button.dataset.value === value));
+  }
+
+  whereSelect(name) {
+    const select = el("select", {
+      "data-testid": "where-" + name,
+      "aria-label": this.hooks.t("lab_where"),
+      change: () => this.setWhere(name, select.value),
+    });
+    const more = el("button", { type: "button", class: "hs-more", hidden: true, click: () => this.dropMore(name) });
+    return { select, more, element: el("div", { class: "hs-where" }, select, more) };
+  }
+
+  makeScaling() {
+    const { t } = this.hooks;
+    const seg = this.segments("scaling", ["on", "off"], (value) => this.scaleBy(value === "on" ? this.std : 1));
+    const slider = el("input", {
+      type: "range",
+      min: -OCTAVES,
+      max: OCTAVES,
+      step: STEP,
+      "data-testid": "scaling-slider",
+      "aria-label": t("lab_scaling_factor"),
+      pointerdown: () => (this.dragging = true),
+      pointerup: () => (this.dragging = false),
+      input: () => this.slide(Number(slider.value)),
+    });
+    const mark = el("span", { class: "hs-mark", "data-testid": "scaling-mark" });
+    const one = el("span", { class: "hs-mark hs-mark-one" }, "1");
+    const output = el("output", { class: "hs-number", "data-testid": "scaling-factor" });
+    const where = this.whereSelect("scaling");
+    const card = this.card(
+      "scaling",
+      el(
+        "div",
+        { class: "hs-card-line hs-card-slider" },
+        seg,
+        el("div", { class: "hs-slider" }, slider, mark, one),
+        output,
+      ),
+      where.element,
+    );
+    card.classList.add("hs-card-wide");
+    this.scaling = { seg, slider, mark, one, output, where, card };
+  }
+
+  onOff(name) {
+    const seg = this.segments(name, ["on", "off"], (value) => this.put(name, value === "on" ? null : "off"));
+    const where = this.whereSelect(name);
+    const card = this.card(name, el("div", { class: "hs-card-line" }, seg), where.element);
+    return { seg, where, card };
+  }
+
+  makePads() {
+    const { t } = this.hooks;
+    const input = el("input", {
+      type: "number",
+      min: 0,
+      max: MOST_PADS,
+      step: 1,
+      "data-testid": "pads",
+      "aria-label": t("lab_pads"),
+      change: () => {
+        const count = Math.max(0, Math.min(64, Math.round(Number(input.value)) || 0));
+        this.change("pad", count ? [{ value: String(count), where: "all" }] : []);
+      },
+    });
+    const label = el("label", { class: "hs-pads", title: t("lab_pads") }, input, el("span", null, "<pad>"));
+    this.padding.card.querySelector(".hs-card-line").append(label);
+    this.pads = input;
+  }
+
+  makeWeights() {
+    const rules = ["softmax", "uniform", "argmax"];
+    const seg = this.segments("weights", rules, (value) => this.put("weights", value === "softmax" ? null : value));
+    const where = this.whereSelect("weights");
+    const card = this.card("weights", el("div", { class: "hs-card-line" }, seg), where.element);
+    this.weights = { seg, where, card };
+  }
+
+  makeZero() {
+    const { t } = this.hooks;
+    const mode = el(
+      "button",
+      {
+        type: "button",
+        class: "hs-toggle",
+        "data-testid": "knock",
+        click: () => this.hooks.mode(!this.hooks.knocking()),
+      },
+      t("lab_zero_click"),
+    );
+    const count = el("span", { class: "hs-number", "data-testid": "knocked" });
+    const clear = el(
+      "button",
+      { type: "button", class: "hs-more", "data-testid": "knock-clear", click: () => this.change("zero", []) },
+      t("lab_zero_clear"),
+    );
+    const card = this.card(
+      "zero",
+      el("div", { class: "hs-card-line" }, mode),
+      el("div", { class: "hs-where" }, count, clear),
+    );
+    this.zero = { mode, count, clear, card };
+  }
+
+  makeHide() {
+    const { t } = this.hooks;
+    const select = el("select", {
+      "data-testid": "hide",
+      "aria-label": t("lab_hide_add"),
+      change: () => {
+        const { value } = select;
+        select.value = "";
+        if (value && !this.lists.hide.some((one) => one.value === value && one.where === "all"))
+          this.change("hide", [...this.lists.hide, { value, where: "all" }]);
+      },
+    });
+    const chips = el("div", { class: "hs-hidden-list" });
+    const card = this.card("hide", el("div", { class: "hs-card-line" }, select), chips);
+    this.hide = { select, chips, card };
+  }
+
+  // -- what a person does ------------------------------------------------------------------------------------------
+
+  change(name, list, dragging) {
+    this.hooks.switched({ ...this.lists, [name]: list }, dragging);
+  }
+
+  // The last entry of a switch is the one its card shows; what comes before it came with a link.
+  put(name, value, dragging) {
+    const list = this.lists[name];
+    const where = list.length ? list[list.length - 1].where : this.chosenWhere(name);
+    this.change(name, value === null ? list.slice(0, -1) : [...list.slice(0, -1), { value, where }], dragging);
+  }
+
+  chosenWhere(name) {
+    return this.places && this.places[name] ? this.places[name] : "all";
+  }
+
+  slide(octaves) {
+    const { std } = this;
+    const off = Math.log2(1 / std);
+    const near = this.dragging ? SNAP : STEP / 2; // the arrow keys walk out of a mark again
+    if (Math.abs(octaves) < near) return this.scaleBy(std, true);
+    if (Math.abs(octaves - off) < near) return this.scaleBy(1, true);
+    return this.scaleBy(Number(formatFactor(std * 2 ** octaves)), true);
+  }
+
+  // The factor the model was trained with is no switch.
+  scaleBy(factor, dragging) {
+    const same = Math.abs(factor / this.trained - 1) < 1e-9;
+    this.put("scaling", same ? null : factor === 1 ? "off" : String(factor), dragging);
+  }
+
+  setWhere(name, where) {
+    this.places = { ...this.places, [name]: where };
+    const list = this.lists[name];
+    if (!list.length) return this.draw(this.subject);
+    return this.change(name, [...list.slice(0, -1), { ...list[list.length - 1], where }]);
+  }
+
+  dropMore(name) {
+    this.change(name, this.lists[name].slice(-1));
+  }
+
+  // Knock a head out or bring it back; "all" stands for every layer or head. Returns whether it is out now.
+  toggle(kind, layer, head) {
+    const sizes = this.sizes();
+    const found = headsIn(
+      this.lists.zero.map((one) => one.where),
+      sizes,
+    );
+    const { layers, heads } = sizes[kind];
+    const meant = [];
+    for (let l = 0; l < layers; l++)
+      for (let h = 0; h < heads; h++)
+        if ((layer === "all" || l === layer) && (head === "all" || h === head)) meant.push(`${kind}.${l + 1}.${h + 1}`);
+    const out = !meant.every((one) => found.has(one));
+    for (const one of meant) {
+      if (out) found.add(one);
+      else found.delete(one);
+    }
+    this.change(
+      "zero",
+      placesOf(found, sizes).map((where) => ({ value: "", where })),
+    );
+    return out;
+  }
+
+  sizes() {
+    return Object.fromEntries(
+      Object.entries(this.subject.kinds).map(([kind, { layers, heads }]) => [kind, { layers, heads }]),
+    );
+  }
+
+  // -- what is shown -----------------------------------------------------------------------------------------------
+
+  // subject: {lists, kinds, kind, layer, head, header, std: 1/sqrt(d_k), trained: the model's own factor, knocking}
+  draw(subject) {
+    this.subject = subject;
+    this.lists = subject.lists;
+    this.std = subject.std;
+    this.trained = subject.trained;
+    const { t } = this.hooks;
+    this.drawScaling();
+    for (const name of ["causal", "padding"]) {
+      const on = !this.lists[name].length;
+      this.press(this[name].seg, on ? "on" : "off");
+      this[name].card.toggleAttribute("data-switched", !on || (name === "padding" && this.lists.pad.length > 0));
+      this.drawWhere(name, this[name].where, this.lists[name]);
+    }
+    this.drawBare(subject.header);
+    const pads = this.lists.pad.length ? this.lists.pad[this.lists.pad.length - 1].value : "0";
+    if (document.activeElement !== this.pads || this.pads.value !== pads) this.pads.value = pads;
+    const rules = this.lists.weights;
+    this.press(this.weights.seg, rules.length ? rules[rules.length - 1].value : "softmax");
+    this.weights.card.toggleAttribute("data-switched", rules.length > 0);
+    this.drawWhere("weights", this.weights.where, rules);
+    const out = headsIn(
+      this.lists.zero.map((one) => one.where),
+      this.sizes(),
+    ).size;
+    this.zero.count.textContent =
+      out === 0 ? t("lab_zero_none") : out === 1 ? t("lab_zero_one") : t("lab_zero_count", { n: out });
+    this.zero.clear.hidden = !out;
+    this.zero.card.toggleAttribute("data-switched", out > 0);
+    this.zero.mode.setAttribute("aria-pressed", String(subject.knocking));
+    this.drawHide();
+  }
+
+  // A model that was made without the causal mask has none to take off.
+  drawBare({ causal, config }) {
+    const bare = causal === false || (config || {}).causal === false;
+    const { seg, where, card } = this.causal;
+    if (bare) this.press(seg, "off");
+    if (bare) card.removeAttribute("data-switched");
+    for (const control of [...seg.children, where.select]) control.disabled = bare;
+    const explained = this.hooks.t(bare ? "lab_causal_none" : "lab_causal_title");
+    card.querySelector(".hs-card-title span").setAttribute("aria-description", explained);
+  }
+
+  drawScaling() {
+    const { t } = this.hooks;
+    const { seg, slider, mark, one, output, where, card } = this.scaling;
+    const list = this.lists.scaling;
+    const last = list.length ? list[list.length - 1].value : "";
+    const factor = last === "off" ? 1 : last ? Number(last) : this.trained;
+    const on = Math.abs(factor / this.std - 1) < 1e-6;
+    this.press(seg, on ? "on" : factor === 1 ? "off" : "");
+    mark.textContent = t("lab_scaling_mark", { d: Math.round(1 / this.std ** 2) });
+    const place = (octaves) => `calc(8px + ${(octaves + OCTAVES) / (2 * OCTAVES)} * (100% - 16px))`;
+    mark.style.left = place(0);
+    const off = Math.log2(1 / this.std);
+    one.hidden = off < 0.5 || off > OCTAVES;
+    one.style.left = place(off);
+    slider.value = Math.log2(factor / this.std);
+    slider.setAttribute("aria-valuetext", t("lab_scaling_value", { factor: formatFactor(factor) }));
+    output.textContent = t("lab_scaling_value", { factor: formatFactor(factor) });
+    card.toggleAttribute("data-switched", list.length > 0);
+    this.drawWhere("scaling", where, list);
+  }
+
+  drawWhere(name, where, list) {
+    const { t } = this.hooks;
+    const { kind, layer, head } = this.subject;
+    const label = (of) => t("kind_" + of);
+    const options = [["all", t("lab_everywhere")]];
+    // The causal mask is the decoder's; what is padded is the source.
+    const masked = { causal: ["decoder_self"], padding: ["encoder_self", "cross"] };
+    const kinds = masked[name] || Object.keys(this.subject.kinds);
+    if (kinds.length > 1) for (const of of kinds) options.push([of, t("lab_where_kind", { kind: label(of) })]);
+    const near = kinds.includes(kind) ? kind : kinds[kinds.length - 1];
+    for (let l = 1; l <= this.subject.kinds[near].layers; l++)
+      options.push([`${near}.${l}`, t("lab_where_layer", { kind: label(near), layer: l })]);
+    if (layer !== "all" && head !== "all")
+      options.push([
+        `${near}.${layer + 1}.${head + 1}`,
+        t("lab_where_head", { kind: label(near), layer: layer + 1, head: head + 1 }),
+      ]);
+    const value = list.length ? list[list.length - 1].where : this.chosenWhere(name);
+    if (!options.some(([place]) => place === value)) options.push([value, this.placeText(value)]);
+    const key = JSON.stringify(options);
+    if (where.key !== key) {
+      where.key = key;
+      where.select.replaceChildren(...options.map(([place, text]) => el("option", { value: place }, text)));
+    }
+    where.select.value = value;
+    where.more.hidden = list.length < 2;
+    where.more.textContent = t("lab_more", { n: list.length - 1 });
+    const others = list.slice(0, -1).map((one) => [one.value, this.placeText(one.where)].filter(Boolean).join(" · "));
+    where.more.title = t("lab_more_title", { list: others.join("; ") });
+  }
+
+  placeText(place) {
+    const { t } = this.hooks;
+    const found = /^(\w+)\.([1-9]\d*)(?:\.([1-9]\d*))?$/.exec(place);
+    if (!found || found[1] === "all") return place;
+    const names = { kind: t("kind_" + found[1]), layer: found[2], head: found[3] };
+    return t(found[3] ? "lab_where_head" : "lab_where_layer", names);
+  }
+
+  drawHide() {
+    const { t } = this.hooks;
+    const { labels } = this.subject.header;
+    const { select, chips, card } = this.hide;
+    const name = (side, n) => {
+      const list = labels[side === "source" ? "source" : "target_in"];
+      return t("lab_hide_" + side, { n, token: printable(list[n - 1] === undefined ? "?" : list[n - 1]) });
+    };
+    const options = [el("option", { value: "" }, t("lab_hide_add"))];
+    for (const [side, list] of [
+      ["source", labels.source],
+      ["target", labels.target_in],
+    ])
+      list.forEach((_, i) => options.push(el("option", { value: `${side}.${i + 1}` }, name(side, i + 1))));
+    const key = JSON.stringify([labels.source, labels.target_in]);
+    if (this.hideKey !== key) select.replaceChildren(...options);
+    this.hideKey = key;
+    select.value = "";
+    card.toggleAttribute("data-switched", this.lists.hide.length > 0);
+    chips.replaceChildren(
+      ...this.lists.hide.map((one, i) => {
+        const [side, n] = one.value.split(".");
+        const text = name(side, Number(n));
+        return el(
+          "button",
+          {
+            type: "button",
+            class: "hs-hidden-token",
+            title: t("lab_hide_remove", { token: text }),
+            click: () =>
+              this.change(
+                "hide",
+                this.lists.hide.filter((_, j) => j !== i),
+              ),
+          },
+          text + " ×",
+        );
+      }),
+    );
+  }
+}

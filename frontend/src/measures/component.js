@@ -1,0 +1,237 @@
+import { el } from "../core/dom.js";
+import { KINDS, makeRamp, rampGradient } from "../core/colour.js";
+import { PlainView, plainComponent } from "../host/plain_view.js";
+import { MEASURES_TEXTS } from "./texts.js";
+import { exactText, meanText, tickText } from "./numbers.js";
+import { axisTicks, markLegend, scatterPlot, thumbnail } from "./plot.js";
+import { measureTable } from "./table.js";
+
+// Saturation of every head, before and after the switches: five measures to choose from, tables layer by head, and all
+// heads in one plot. The numbers come from transformer/analysis/saturation.py through pages/lab/measures.py:
+// data = {before, after: {kind: {measure: [layer][head], rows: [layer][head]}}, zero: {kind: [layer][head]}, switched,
+// chosen: {kind, layer, head} or null, big, texts}; null where there is nothing to measure.
+
+const MEASURES = ["entropy", "largest", "gradient", "spread", "saturated"];
+
+class View extends PlainView {
+  constructor(parent) {
+    super(parent, "measures", MEASURES_TEXTS);
+    this.measure = this.memory.measure || "entropy";
+  }
+
+  take(before) {
+    if (!before || JSON.stringify(before.chosen) !== JSON.stringify(this.data.chosen)) this.chosen = this.data.chosen;
+  }
+
+  // What a definition says: name, formula and meaning, source, and which rows count.
+  definition(name) {
+    const dim = (text) => ({ text, class: "hs-tip-dim" });
+    return [this.t("full_" + name), this.t("formula_" + name), this.t("term_" + name), dim(this.t("term_rows"))];
+  }
+
+  build() {
+    this.title = el("h2");
+    this.cards = el("div", { class: "measures-cards", role: "group", "aria-label": this.t("measures") });
+    this.about = el("div", { class: "measures-about" });
+    this.tables = el("div", { class: "measures-tables" });
+    this.plot = el("div", { class: "measures-plot" });
+    return [this.title, this.cards, this.about, el("div", { class: "measures-work" }, this.tables, this.plot)];
+  }
+
+  // Every head of the model: [{kind, layer, head, before, after, zero}].
+  heads(name) {
+    return KINDS.flatMap((kind) =>
+      this.data.before[kind][name].flatMap((row, layer) =>
+        row.map((before, head) => {
+          const after = this.data.after[kind][name][layer][head];
+          return { kind, layer, head, before, after, zero: this.data.zero[kind][layer][head] };
+        }),
+      ),
+    );
+  }
+
+  known(name) {
+    return this.heads(name).filter((one) => typeof one.before === "number" && typeof one.after === "number");
+  }
+
+  axis(name) {
+    const values = this.heads(name).flatMap((one) => [one.before, one.after]);
+    return axisTicks(
+      name,
+      values.filter((value) => typeof value === "number"),
+    );
+  }
+
+  paint() {
+    this.ramps = Object.fromEntries(KINDS.map((kind) => [kind, makeRamp(this.theme, kind)]));
+    const hint = this.t(this.data.switched ? "hint" : "hint_same");
+    this.title.replaceChildren(this.t("title"), " ", el("small", {}, hint));
+    this.tooltip.hide();
+    this.drawCards();
+    this.drawChosen();
+  }
+
+  drawCards() {
+    const held = this.cards.contains(this.element.getRootNode().activeElement);
+    this.cards.replaceChildren(...MEASURES.map((name) => this.card(name)));
+    if (held) this.cards.querySelector('[aria-pressed="true"]').focus();
+  }
+
+  card(name) {
+    const points = this.known(name);
+    const sum = (side) => points.reduce((all, one) => all + one[side], 0);
+    const mean = (side) => (points.length ? meanText(sum(side) / points.length) : this.t("none"));
+    const values = { name: this.t("full_" + name), n: points.length, before: mean("before"), after: mean("after") };
+    const word = el("span", { class: "measures-term" }, this.t(name));
+    const choose = () => {
+      this.measure = this.memory.measure = name;
+      for (const one of this.cards.children) one.setAttribute("aria-pressed", String(one === button));
+      this.tooltip.hide();
+      this.drawChosen();
+    };
+    const button = el(
+      "button",
+      {
+        type: "button",
+        class: "measures-card",
+        "aria-pressed": String(name === this.measure),
+        "aria-label": this.t(this.data.switched ? "card" : "card_same", values),
+        "aria-description": this.t("term_" + name),
+        "data-testid": "measures-" + name,
+        click: choose,
+      },
+      thumbnail(points, this.axis(name), 60),
+      el(
+        "span",
+        { class: "measures-words" },
+        word,
+        el("span", { class: "measures-mean" }, this.t(this.data.switched ? "mean" : "mean_same", values)),
+      ),
+    );
+    this.hint(word, () => this.definition(name));
+    // Only the name is hovered over, but the whole card is what the keyboard reaches.
+    button.addEventListener("blur", () => this.tooltip.hide());
+    button.addEventListener("focus", () => {
+      const place = button.getBoundingClientRect();
+      if (button.matches(":focus-visible")) this.tooltip.show(this.definition(name), place.left, place.bottom);
+    });
+    return button;
+  }
+
+  // Everything that shows the chosen measure.
+  drawChosen() {
+    const name = this.measure;
+    const axis = this.axis(name);
+    const reachable = { tabindex: 0, "aria-description": this.t("term_" + name), "data-testid": "measures-definition" };
+    const term = el("span", { class: "measures-term", ...reachable }, this.t("definition"));
+    this.hint(term, () => this.definition(name));
+    const ramps = KINDS.map((kind) => {
+      const ramp = el("span", { class: "measures-ramp" });
+      ramp.style.background = rampGradient(this.ramps[kind], 1, 0);
+      return ramp;
+    });
+    const ends = { low: tickText(axis.low), high: tickText(axis.high) };
+    this.about.replaceChildren(
+      el("h3", { "data-testid": "measures-name" }, this.t("full_" + name)),
+      el("p", {}, el("b", {}, this.t("formula_" + name)), " ", this.t("meaning_" + name), " ", term),
+      el(
+        "p",
+        { class: "measures-legend", "data-testid": "measures-legend" },
+        el("span", {}, this.t("legend")),
+        el("span", { class: "measures-ramps" }, ...ramps),
+        el("span", {}, this.t(axis.log ? "legend_log" : "legend_common", ends)),
+      ),
+    );
+    const focused = this.element.getRootNode().activeElement;
+    const held = this.tables.contains(focused) ? focused.dataset.testid : null;
+    this.tables.replaceChildren(
+      ...KINDS.flatMap((kind) => ["before", "after"].map((side) => measureTable(this, kind, side, axis))),
+    );
+    this.tables.toggleAttribute("data-many", this.data.zero.cross[0].length > 10); // two side by side would be cut off
+    if (held) this.tables.querySelector(`[data-testid="${held}"]`)?.focus();
+    this.drawPlot();
+  }
+
+  isChosen(place) {
+    return Boolean(this.chosen) && ["kind", "layer", "head"].every((name) => place[name] === this.chosen[name]);
+  }
+
+  // What hovering over a head says, in tables and plot alike.
+  lines({ kind, layer, head }) {
+    const at = (side, name) => this.data[side][kind][name][layer][head];
+    const [before, after] = ["before", "after"].map((side) => exactText(at(side, this.measure), this.t("none")));
+    const rows = { before: at("before", "rows"), after: at("after", "rows"), n: at("before", "rows") };
+    const dim = (text) => ({ text, class: "hs-tip-dim" });
+    return [
+      this.t("head", { kind: this.t("kind_" + kind), layer: layer + 1, head: head + 1 }),
+      this.t("change", { name: this.t("full_" + this.measure), before, after }),
+      dim(this.t(rows.before === rows.after ? "counted" : "counted_both", rows)),
+      rows.before && rows.after ? null : dim(this.t("nothing")),
+      this.data.zero[kind][layer][head] ? dim(this.t("zero")) : null,
+    ];
+  }
+
+  choose(place) {
+    this.chosen = place;
+    const name = `${place.kind}.${place.layer + 1}.${place.head + 1}`;
+    for (const cell of this.tables.querySelectorAll("button")) {
+      const same = cell.dataset.place === name;
+      cell.setAttribute("aria-pressed", String(same));
+      if (cell.dataset.place.startsWith(place.kind + ".")) cell.setAttribute("tabindex", same ? 0 : -1);
+    }
+    this.drawPlot();
+    this.component.setTriggerValue("pick", [place.kind, place.layer, place.head]);
+  }
+
+  drawPlot() {
+    const name = this.measure;
+    const points = this.known(name);
+    const size = Math.round(Math.max(280, Math.min(this.plot.clientWidth, (560 * this.theme.size) / 15)));
+    const signs = points.map((one) => Math.sign(one.after - one.before));
+    const moved = (sign) => signs.filter((one) => one === sign).length;
+    const says = { name: this.t("full_" + name), n: points.length, above: moved(1), below: moved(-1), same: moved(0) };
+    const axisName = { name: this.t(name), unit: this.t("unit_" + name) };
+    const { svg, near, away } = scatterPlot({
+      points,
+      axis: this.axis(name),
+      size,
+      before: this.t("axis_before", axisName),
+      after: this.t("axis_after", axisName),
+      label: this.t("plot_label", says),
+      chosen: this.chosen,
+      unit: this.theme.size / 15,
+    });
+    const at = (event) => {
+      const frame = svg.getBoundingClientRect();
+      const unit = size / frame.width;
+      return near((event.clientX - frame.left) * unit, (event.clientY - frame.top) * unit);
+    };
+    svg.addEventListener("pointermove", (event) => {
+      const found = at(event);
+      svg.style.cursor = found ? "pointer" : "";
+      if (found) this.tooltip.show(this.lines(found), event.clientX, event.clientY);
+      else this.tooltip.hide();
+    });
+    svg.addEventListener("pointerleave", () => {
+      away();
+      this.tooltip.hide();
+    });
+    svg.addEventListener("click", (event) => {
+      const found = at(event);
+      if (found) this.choose({ kind: found.kind, layer: found.layer, head: found.head });
+    });
+    const keys = markLegend(
+      points.some((one) => one.zero),
+      Boolean(this.chosen),
+    );
+    const sentence = this.t(this.data.switched ? "plot_says" : "plot_same", says);
+    this.plot.replaceChildren(
+      el("h3", {}, this.t("plot", says), el("small", {}, this.t("plot_hint"))),
+      el("div", { class: "measures-keys" }, ...keys.map(([swatch, key]) => el("span", {}, swatch, this.t(key)))),
+      el("div", { "data-testid": "measures-scatter" }, svg),
+      el("p", { class: "measures-says", "data-testid": "measures-says" }, sentence),
+    );
+  }
+}
+
+export default plainComponent(View);

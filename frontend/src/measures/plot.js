@@ -1,0 +1,121 @@
+import { nice, range, ticks } from "d3-array";
+import { svgEl } from "../core/dom.js";
+import { tickText } from "./numbers.js";
+
+// Before (x) against after (y) of every head. Told apart by shape as well as by colour.
+
+const SHAPES = { encoder_self: "circle", decoder_self: "square", cross: "triangle" };
+
+// A mark of its kind's shape around x, y; areas are about equal.
+export function headMark(kind, x, y, r, attributes) {
+  const more = { class: "measures-mark", "data-kind": kind, ...attributes };
+  const shape = SHAPES[kind];
+  if (shape === "circle") return svgEl("circle", { cx: x, cy: y, r, ...more });
+  if (shape === "square") {
+    const half = r * 0.9;
+    return svgEl("rect", { x: x - half, y: y - half, width: 2 * half, height: 2 * half, ...more });
+  }
+  const d = `M${x} ${y - 1.3 * r}L${x + 1.15 * r} ${y + 0.8 * r}H${x - 1.15 * r}Z`;
+  return svgEl("path", { d, ...more });
+}
+
+function smallMark(part) {
+  return svgEl("svg", { class: "measures-swatch", viewBox: "0 0 14 14", "aria-hidden": "true" }, part);
+}
+
+export function swatch(kind) {
+  return smallMark(headMark(kind, 7, 7, 5));
+}
+
+export function crossMark(x, y, r) {
+  const d = `M${x - r} ${y - r}L${x + r} ${y + r}M${x - r} ${y + r}L${x + r} ${y - r}`;
+  return svgEl("path", { d, class: "measures-strike" });
+}
+
+// What the marks mean: [[swatch, key of a text]].
+export function markLegend(zero, chosen) {
+  const keys = Object.keys(SHAPES).map((kind) => [swatch(kind), "kind_" + kind]);
+  if (zero) keys.push([smallMark(crossMark(7, 7, 5.5)), "key_zero"]);
+  if (chosen) keys.push([smallMark(svgEl("circle", { class: "measures-ring", cx: 7, cy: 7, r: 6 })), "key_chosen"]);
+  return keys;
+}
+
+// The axis of a measure: {low, high, log, ticks, share(value)}. A standard deviation has no upper end; where the
+// largest is 30 times the smallest, powers of ten keep the small ones apart.
+export function axisTicks(name, values) {
+  if (name !== "spread") return { low: 0, high: 1, log: false, ticks: [0, 0.2, 0.4, 0.6, 0.8, 1], share: (v) => v };
+  const top = Math.max(...values, 0) || 1;
+  const least = Math.min(...values.filter((value) => value > 0), top);
+  if (top / least > 30) {
+    const from = Math.floor(Math.log10(least));
+    const to = Math.ceil(Math.log10(top));
+    const powers = range(from, to + 1).map((power) => 10 ** power);
+    const share = (v) => (v > 0 ? Math.max(0, (Math.log10(v) - from) / (to - from)) : 0);
+    return { low: powers[0], high: powers[powers.length - 1], log: true, ticks: powers, share };
+  }
+  const [, high] = nice(0, top, 5);
+  return { low: 0, high, log: false, ticks: ticks(0, high, 5), share: (v) => v / high };
+}
+
+// points: [{kind, layer, head, before, after, zero}]; the small picture of a card, without axes.
+export function thumbnail(points, axis, size) {
+  const at = (share) => 3 + share * (size - 6);
+  const svg = svgEl("svg", { class: "measures-thumb", viewBox: `0 0 ${size} ${size}`, "aria-hidden": "true" });
+  svg.append(svgEl("rect", { class: "measures-frame", x: 0.5, y: 0.5, width: size - 1, height: size - 1 }));
+  svg.append(svgEl("path", { class: "measures-diagonal", d: `M3 ${size - 3}L${size - 3} 3` }));
+  for (const one of points)
+    svg.append(headMark(one.kind, at(axis.share(one.before)), size - at(axis.share(one.after)), 1.7));
+  return svg;
+}
+
+// The large picture. options: {points, axis, size, before, after (names of the axes), label, chosen, unit: of text}.
+// Returns {svg, near(x, y), away}: the point within reach of a place in the picture, which it rings, or null.
+export function scatterPlot(options) {
+  const { points, axis, size, chosen, unit } = options;
+  const texts = axis.ticks.map(tickText);
+  const left = (30 + 8 * Math.max(...texts.map((text) => text.length))) * unit;
+  const bottom = 48 * unit;
+  const end = 14 * unit;
+  const side = size - left - end;
+  const height = side + end + bottom;
+  const x = (value) => left + axis.share(value) * side;
+  const y = (value) => end + (1 - axis.share(value)) * side;
+  const frame = { viewBox: `0 0 ${size} ${height}`, width: size, height, role: "img", "aria-label": options.label };
+  const svg = svgEl("svg", { class: "measures-scatter", ...frame });
+  const grid = axis.ticks.map((t) => `M${x(t)} ${end}V${end + side}M${left} ${y(t)}H${left + side}`).join("");
+  svg.append(svgEl("path", { class: "measures-grid", d: grid }));
+  svg.append(svgEl("path", { class: "measures-diagonal", d: `M${left} ${end + side}L${left + side} ${end}` }));
+  const write = (name, attributes, text) => svg.append(svgEl("text", { class: name, ...attributes }, text));
+  axis.ticks.forEach((tick, i) => {
+    const last = i === axis.ticks.length - 1 && texts[i].length > 3; // would stand out of the picture
+    const anchor = last ? "end" : "middle";
+    const under = { x: x(tick) + (last ? end : 0), y: end + side + 18 * unit, "text-anchor": anchor };
+    write("measures-tick", under, texts[i]);
+    write("measures-tick", { x: left - 8 * unit, y: y(tick) + 4.5 * unit, "text-anchor": "end" }, texts[i]);
+  });
+  write("measures-axis", { x: left + side / 2, y: height - 8 * unit, "text-anchor": "middle" }, options.before);
+  const turn = `translate(${14 * unit} ${end + side / 2}) rotate(-90)`;
+  write("measures-axis", { transform: turn, "text-anchor": "middle" }, options.after);
+  const placed = points.map((one) => ({ ...one, x: x(one.before), y: y(one.after) }));
+  for (const one of placed) {
+    const name = `measures-point-${one.kind}-${one.layer + 1}-${one.head + 1}`;
+    svg.append(headMark(one.kind, one.x, one.y, 5 * unit, { "data-testid": name, "data-zero": one.zero }));
+    if (one.zero) svg.append(crossMark(one.x, one.y, 6.5 * unit));
+  }
+  const same = (one) => ["kind", "layer", "head"].every((name) => one[name] === chosen[name]);
+  const found = chosen && placed.find(same);
+  const ring = { class: "measures-ring", "data-testid": "measures-ring", r: 10 * unit };
+  if (found) svg.append(svgEl("circle", { ...ring, cx: found.x, cy: found.y }));
+  const over = svgEl("circle", { class: "measures-over", r: 9 * unit, visibility: "hidden" });
+  svg.append(over);
+  const near = (px, py) => {
+    const far = (one) => Math.hypot(one.x - px, one.y - py);
+    const best = placed.reduce((a, one) => (a && far(a) <= far(one) ? a : one), null);
+    const reached = best && far(best) <= 16 * unit ? best : null;
+    over.setAttribute("visibility", reached ? "visible" : "hidden");
+    if (reached) over.setAttribute("cx", reached.x);
+    if (reached) over.setAttribute("cy", reached.y);
+    return reached;
+  };
+  return { svg, near, away: () => over.setAttribute("visibility", "hidden") };
+}

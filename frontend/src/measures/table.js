@@ -1,0 +1,70 @@
+import { el, svgEl } from "../core/dom.js";
+import { arrowStep } from "../core/keys.js";
+import { cssColour, inkOn, rampIndex } from "../core/colour.js";
+import { hint } from "../core/tooltip.js";
+import { cellText } from "./numbers.js";
+import { crossMark, swatch } from "./plot.js";
+
+// One kind of attention on one side, layer down and head across: a table of buttons. view: the View.
+
+export function measureTable(view, kind, side, axis) {
+  const values = view.data[side][kind][view.measure];
+  const counts = { layers: values.length, heads: values[0].length };
+  const names = { kind: view.t("kind_" + kind), name: view.t("full_" + view.measure) };
+  const label = view.t("table_" + side, { ...names, ...counts });
+  const named = { role: "group", "aria-label": label, style: `--heads: ${counts.heads}` };
+  const table = el("div", { class: "measures-table", ...named });
+  const title = (i, key) => el("span", { class: "measures-title", "aria-hidden": "true" }, view.t(key, { n: i + 1 }));
+  table.append(el("span"), ...values[0].map((_, head) => title(head, "short_head")));
+  values.forEach((row, layer) => {
+    table.append(title(layer, "short_layer"));
+    row.forEach((value, head) => table.append(headCell(view, { kind, layer, head }, side, value, axis)));
+  });
+  const cells = [...table.querySelectorAll("button")];
+  table.addEventListener("keydown", (event) => moveFocus(event, cells, counts.heads));
+  const name = el("h3", { "data-kind": kind }, swatch(kind), view.t("kind_" + kind), " ");
+  name.append(el("small", {}, view.t("side_" + side)));
+  return el("div", { class: "measures-part" }, name, el("div", { class: "measures-scroll" }, table));
+}
+
+// Arrow keys: one cell of a table is a stop of the tab key, the others are reached from it.
+function moveFocus(event, cells, heads) {
+  const step = arrowStep(event);
+  const at = cells.indexOf(event.target);
+  if (at < 0 || !step) return;
+  event.preventDefault();
+  const column = (at % heads) + step[1];
+  const to = at + step[0] * heads + step[1];
+  if (column < 0 || column >= heads || to < 0 || to >= cells.length) return;
+  cells.forEach((cell, i) => cell.setAttribute("tabindex", i === to ? 0 : -1));
+  cells[to].focus();
+}
+
+function headCell(view, place, side, value, axis) {
+  const { kind, layer, head } = place;
+  const zero = side === "after" && view.data.zero[kind][layer][head];
+  const known = typeof value === "number";
+  const colour = known ? view.ramps[kind][rampIndex(axis.share(value), 1, 0)] : view.theme.masked;
+  const stop = view.chosen && view.chosen.kind === kind ? view.isChosen(place) : layer === 0 && head === 0;
+  const text = cellText(value, view.t("none"));
+  const spoken = { layer: layer + 1, head: head + 1, value: known ? text : view.t("nothing") };
+  const button = el(
+    "button",
+    {
+      type: "button",
+      "aria-pressed": String(view.isChosen(place)),
+      "aria-label": view.t(zero ? "cell_zero" : "cell_" + side, spoken),
+      tabindex: stop ? 0 : -1,
+      "data-testid": `measures-${side}-${kind}-${layer + 1}-${head + 1}`,
+      "data-place": `${kind}.${layer + 1}.${head + 1}`,
+      "data-value": known ? String(value) : "",
+      "data-zero": zero || null,
+      click: () => view.choose(place),
+    },
+    zero ? svgEl("svg", { viewBox: "0 0 20 20", preserveAspectRatio: "none" }, crossMark(10, 10, 10)) : null,
+    el("span", {}, text),
+  );
+  button.style.background = cssColour(colour);
+  button.style.color = known ? inkOn(colour) : cssColour(view.theme.dim);
+  return hint(button, view.tooltip, () => view.lines(place));
+}

@@ -1,0 +1,291 @@
+import { el } from "../core/dom.js";
+import { FigurePlot, FIGURE_TEXTS, figureMarkup } from "../figure/plot.js";
+import { PlainView, plainComponent } from "../host/plain_view.js";
+import { encodingTable, rowsOf, wavelengths, dotProducts, byOffset } from "./numbers.js";
+import { sameProducts, defaultDims, readDims } from "./numbers.js";
+import { FIGURES } from "./fill.js";
+import { encodingSentences, distanceSentences, checkSentences } from "./sentences.js";
+import { POSITION_TEXTS } from "./texts.js";
+
+// The encodings of positions under sliders: everything is computed and drawn here on every move, and told to Python
+// afterwards, for the link. data: {part: "encoding" | "distance", figures: {name: JSON text}, values: {d_model, length,
+// dims, k, q}, limits: {d_model, length: [low, high]}, own, tokens, curves, revision, big, texts}; dims null: the
+// default for any d_model.
+
+const REPORT_PAUSE = 300; // milliseconds after the last move until Python hears of it
+const EXACT_DIGITS = 120; // milliseconds after the last move until large matrices are summed product by product
+const LARGE = 8e6; // multiplications of a matrix that take some 10 ms
+const PARTS = {
+  encoding: { sliders: ["d_model", "length"], figures: ["encoding", "wavelengths", "curves"], dims: true },
+  distance: { sliders: ["d_model", "length", "k", "q"], figures: ["products", "offsets", "map", "shifted"] },
+};
+
+class View extends PlainView {
+  constructor(parent) {
+    super(parent, "positions", { ...FIGURE_TEXTS, ...POSITION_TEXTS });
+    this.sent = new Set();
+    this.done = {};
+  }
+
+  destroy() {
+    for (const timer of [this.reporting, this.exactly]) clearTimeout(timer);
+    cancelAnimationFrame(this.frame);
+    for (const plot of Object.values(this.plots || {})) plot.destroy();
+    super.destroy();
+  }
+
+  // Another part of the page is other sliders and figures: built anew.
+  show(data) {
+    if (data && this.data && data.part !== this.data.part) this.data = this.text = this.kept = undefined;
+    super.show(data);
+  }
+
+  // Python's values count where Python changed them: an echo of what was reported a moment ago must not move a slider
+  // that has moved on.
+  take(before) {
+    const { data } = this;
+    this.part = PARTS[data.part];
+    this.figures = Object.fromEntries(this.part.figures.map((name) => [name, JSON.parse(data.figures[name])]));
+    this.done = {};
+    const given = JSON.stringify(data.values);
+    const anew = !before || before.revision !== data.revision;
+    if (anew) this.sent.clear();
+    if (anew || (given !== JSON.stringify(before.values) && !this.sent.has(given))) this.values = { ...data.values };
+  }
+
+  build() {
+    for (const plot of Object.values(this.plots || {})) plot.destroy();
+    this.done = {};
+    this.controls = Object.fromEntries(this.part.sliders.map((name) => [name, this.slider(name)]));
+    const rows = Object.values(this.controls).map((control) => control.row);
+    if (this.part.dims) rows.push(this.dimensions());
+    this.wrong = el("p", { class: "pos-wrong", role: "status", "data-testid": "positions-wrong" });
+    this.says = el("p", { class: "pos-says", "data-testid": "positions-says" });
+    this.checks = el("ul", { class: "pos-checks", "data-testid": "positions-checks" });
+    this.plots = Object.fromEntries(this.part.figures.map((name) => [name, new FigurePlot(this.t, () => {})]));
+    const boxes = Object.entries(this.plots).map(([name, plot]) =>
+      el("div", { class: "pos-figure", "data-figure": name, "data-testid": "positions-" + name }, plot.element),
+    );
+    return [
+      el("div", { class: "pos-controls" }, ...rows),
+      this.wrong,
+      this.says,
+      this.checks,
+      el("div", { class: "pos-figures", "data-part": this.data.part }, ...boxes),
+    ];
+  }
+
+  slider(name) {
+    const [low, high] = this.limits(name);
+    const step = name === "d_model" ? 2 : 1;
+    const bounds = { min: low, max: high, step };
+    const label = el("span", { class: "pos-name", tabindex: 0 });
+    this.hint(label, () => [this.t(name + "_term", this.words(name))]);
+    const range = el("input", { type: "range", ...bounds, "data-testid": "positions-" + name });
+    range.addEventListener("input", () => this.set(name, Number(range.value)));
+    const number = el("input", { type: "number", ...bounds, "data-testid": `positions-${name}-number` });
+    number.addEventListener("input", () => {
+      const typed = Number(number.value);
+      if (number.value !== "" && Number.isInteger(typed)) this.set(name, typed, number);
+    });
+    number.addEventListener("change", () => this.left(name, number));
+    return { label, range, number, row: el("div", { class: "pos-row" }, label, range, number) };
+  }
+
+  dimensions() {
+    this.dims = el("input", { type: "text", class: "pos-dims", "data-testid": "positions-dims", autocomplete: "off" });
+    this.dims.addEventListener("input", () => this.typed());
+    this.dims.addEventListener("change", () => this.settle(this.note));
+    const clear = { type: "button", "data-testid": "positions-dims-reset", click: () => this.choose(null) };
+    const reset = el("button", clear, this.t("dims_reset"));
+    const label = el("span", { class: "pos-name", tabindex: 0 }, this.t("dims"));
+    this.dims.setAttribute("aria-label", this.t("dims"));
+    this.hint(label, () => [this.t("dims_term", this.words("dims"))]);
+    return el("div", { class: "pos-row pos-dims-row" }, label, this.dims, reset);
+  }
+
+  // What is said of a slider.
+  words(name) {
+    const { data, values } = this;
+    const [low, high] = this.limits(name);
+    return { low, high, own: data.own, tokens: data.tokens, most: data.curves, last: values.d_model - 1 };
+  }
+
+  limits(name) {
+    if (name === "k" || name === "q") return [0, this.values.length - 1];
+    return this.data.limits[name] || [0, 0];
+  }
+
+  bounded(name, value) {
+    const [low, high] = this.limits(name);
+    const inside = Math.max(low, Math.min(high, value));
+    return name === "d_model" ? inside - (inside % 2) : inside;
+  }
+
+  // typing: the field a person types in, which keeps its text until it is left
+  set(name, value, typing) {
+    this.values[name] = this.bounded(name, value);
+    this.typing = typing;
+    this.note = "";
+    for (const other of ["k", "q"])
+      if (this.values[other] !== undefined) this.values[other] = this.bounded(other, this.values[other]);
+    this.later();
+  }
+
+  // A field is left: it shows what is drawn, and where that is not what was typed, this is said.
+  left(name, number) {
+    const [low, high] = this.limits(name);
+    const shown = this.values[name];
+    const fits = number.value !== "" && Number(number.value) === shown;
+    this.settle(fits ? "" : this.t(name === "d_model" ? "number_even" : "number_wrong", { low, high, shown }));
+  }
+
+  settle(note = "") {
+    this.typing = null;
+    this.note = note;
+    this.later();
+  }
+
+  typed() {
+    const { d_model } = this.values;
+    const most = this.data.curves;
+    const { found, wrong, many } = readDims(this.dims.value, d_model, most);
+    this.note = "";
+    if (wrong.length) this.note = this.t("dims_wrong", { last: d_model - 1, wrong: wrong.join(", ") });
+    else if (many.length) this.note = this.t("dims_many", { most, wrong: many.join(", ") });
+    this.values.dims = found.length ? found : null;
+    this.typing = this.dims;
+    this.later();
+  }
+
+  choose(dims, note) {
+    this.values.dims = dims && dims.length ? dims : null;
+    this.settle(note);
+  }
+
+  // The dimensions drawn: those chosen that this d_model has, or the default.
+  shown() {
+    const { dims, d_model } = this.values;
+    const there = (dims || []).filter((one) => one < d_model);
+    return there.length ? there : defaultDims(d_model);
+  }
+
+  // One drawing a frame, however fast the moves come; Python hears of it once they have stopped.
+  later() {
+    cancelAnimationFrame(this.frame);
+    this.frame = requestAnimationFrame(() => this.draw());
+    clearTimeout(this.reporting);
+    this.reporting = setTimeout(() => this.report(), REPORT_PAUSE);
+  }
+
+  report() {
+    const values = { ...this.values };
+    const text = JSON.stringify(values);
+    if (text === JSON.stringify(this.data.values) && !this.sent.size) return;
+    this.sent.add(text);
+    this.component.setStateValue("values", { ...values, revision: this.data.revision });
+  }
+
+  paint() {
+    const began = performance.now();
+    this.showControls();
+    const now = this.numbers();
+    this.showSays(now);
+    const { big } = this.data;
+    const look = [big, this.element.clientWidth, this.theme.key];
+    const drawings = [];
+    for (const [name, plot] of Object.entries(this.plots)) {
+      const { fill, needs } = FIGURES[name];
+      const key = JSON.stringify([needs.map((one) => now[one]), look]);
+      if (this.done[name] === key) continue;
+      this.done[name] = key;
+      const drawing = plot.show(fill(this.figures[name], now), { name: "positions_" + name, big, quiet: true });
+      // A label at a pointer that rests there tells of the picture before; plotly would put it back.
+      drawings.push(drawing.then(() => !plot.gone && plot.box.posListens && window.Plotly.Fx.unhover(plot.box)));
+    }
+    Promise.all(drawings).then(() => {
+      this.listen();
+      this.element.dataset.took = (performance.now() - began).toFixed(1);
+      const detail = `positions:${(this.element.dataset.drawn = (Number(this.element.dataset.drawn) || 0) + 1)}`;
+      this.element.dispatchEvent(new CustomEvent("headscope:drawn", { bubbles: true, composed: true, detail }));
+    });
+  }
+
+  showControls() {
+    for (const [name, { label, range, number }] of Object.entries(this.controls)) {
+      const [low, high] = this.limits(name);
+      const value = this.values[name];
+      label.replaceChildren(...figureMarkup(this.t(name, { last: this.values.length - 1 })));
+      const text = label.textContent;
+      for (const field of [range, number]) Object.assign(field, { min: low, max: high });
+      range.value = value;
+      range.setAttribute("aria-label", text);
+      range.setAttribute("aria-valuetext", String(value));
+      number.setAttribute("aria-label", this.t("number", { name: text }));
+      if (this.typing !== number) number.value = value;
+    }
+    if (this.dims && this.typing !== this.dims) this.dims.value = this.shown().join(", ");
+    const note = this.note || "";
+    if (this.wrong.textContent !== note) this.wrong.textContent = note; // heard once
+  }
+
+  // What the figures are filled with; tables and products are kept as long as d_model and length stay.
+  numbers() {
+    const { d_model: dModel, length, k = 0, q = 0 } = this.values;
+    const size = `${dModel} ${length}`;
+    if (!this.kept || this.kept.size !== size) {
+      const table = encodingTable(length, dModel);
+      this.kept = { size, table, rows: rowsOf(table, dModel), wavelengths: wavelengths(dModel), exact: false };
+      if (this.data.part === "distance") this.multiply(length * length * dModel <= LARGE);
+    }
+    const room = this.plots.curves ? this.plots.curves.box.clientWidth - 110 : 0; // of the axis, in CSS pixels
+    const most = Math.max(4, Math.floor(room / (1.3 * this.theme.size)));
+    return { dModel, length, k, q, most, dims: this.shown(), ...this.kept };
+  }
+
+  // Products of a large table come from p - q at first, and are summed one by one as soon as the slider rests: the two
+  // differ by some 1e-6, and only the latter can tell.
+  multiply(exact) {
+    const { kept } = this;
+    const [dModel, length] = kept.size.split(" ").map(Number);
+    const products = exact ? dotProducts(kept.table, length, dModel) : sameProducts(kept.table, length, dModel);
+    const offsets = byOffset(products, length);
+    Object.assign(kept, { exact, offsets, matrix: rowsOf(products, length) });
+    clearTimeout(this.exactly);
+    if (exact) return;
+    this.exactly = setTimeout(() => {
+      if (this.kept !== kept) return;
+      this.multiply(true);
+      this.draw();
+    }, EXACT_DIGITS);
+  }
+
+  showSays(now) {
+    const isEncoding = this.data.part === "encoding";
+    this.says.replaceChildren(...(isEncoding ? encodingSentences : distanceSentences)(this.t, now));
+    if (!isEncoding) this.checks.replaceChildren(...checkSentences(this.t, now));
+  }
+
+  // A click on a column: in the encoding its dimension, in the products its q.
+  listen() {
+    const on = (name, then) => {
+      const { box } = this.plots[name];
+      if (!box.on || box.posListens) return;
+      box.posListens = true;
+      if (then) box.on("plotly_click", (event) => then(event.points[0].x));
+    };
+    const clicks = { encoding: (dimension) => this.clicked(dimension), products: (q) => this.set("q", q) };
+    for (const name of Object.keys(this.plots)) on(name, clicks[name]);
+  }
+
+  clicked(dimension) {
+    const dims = this.shown();
+    const without = dims.filter((one) => one !== dimension);
+    const most = this.data.curves;
+    if (without.length < dims.length) this.choose(without);
+    else if (dims.length < most) this.choose([...dims, dimension]);
+    else this.choose(dims, this.t("dims_many", { most, wrong: dimension }));
+  }
+}
+
+export default plainComponent(View);

@@ -1,0 +1,182 @@
+import { mapByShift, shiftMap, rowsOf, wavelengthText } from "./numbers.js";
+
+// The figures of transformer/figures/positions.py with the arrays of another d_model, length, k or q. Python made them
+// once, with their colours and texts; here their traces, shapes and annotations are filled in, each in its place. A
+// test holds both to the same numbers. now: {dModel, length, dims, k, q, most, table, wavelengths, rows, matrix,
+// offsets}.
+
+const SHOWN = 32; // dimensions of M_k and positions beside it, SHOWN there
+const DOTTED = 32; // positions at most that a curve shows as dots, DOTTED there
+const RINGS = 100; // points at most that are drawn as rings, RINGS there
+const FEW = 5; // places on an axis that plotly would number by halves, FEW there
+
+function sayIn(text, values) {
+  return text.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
+}
+
+function titled(figure, values) {
+  const { meta, title } = figure.layout;
+  const subtitle = { ...title.subtitle, text: sayIn(meta.equation, values) };
+  return { ...title, text: sayIn(meta.title, values), subtitle };
+}
+
+// A copy of the figure with other traces and other parts of its layout.
+function withTraces(figure, data, layout, values = {}) {
+  return { data, layout: { ...figure.layout, title: titled(figure, values), ...layout } };
+}
+
+function axisOf(figure, name, values) {
+  return { [name]: { ...figure.layout[name], ...values } };
+}
+
+// Axes with so many places, {name: count}: few have a tick at every step, many where plotly puts them.
+function axisTicks(figure, counts, step = 1) {
+  const ticked = ([name, count]) => {
+    const { dtick, ...axis } = figure.layout[name];
+    return [name, count <= FEW ? { ...axis, dtick: step } : axis];
+  };
+  return Object.fromEntries(Object.entries(counts).map(ticked));
+}
+
+function positionLabels(count, at = (i) => i) {
+  return Int32Array.from({ length: count }, (_, i) => at(i));
+}
+
+function columnOf(now, dimension, count) {
+  return Float32Array.from({ length: count }, (_, p) => now.table[p * now.dModel + dimension]);
+}
+
+function encodingFigure(figure, now) {
+  const { dims, dModel, length } = now;
+  const shapes = figure.layout.shapes.map((shape, i) => {
+    const x = i < dims.length ? dims[i] : 0;
+    return { ...shape, x0: x, x1: x, visible: i < dims.length };
+  });
+  const layout = { ...axisTicks(figure, { xaxis: dModel, yaxis: length }), shapes };
+  return withTraces(figure, [{ ...figure.data[0], z: now.rows }], layout, { d_model: dModel });
+}
+
+function curvesFigure(figure, now) {
+  const { dims, length, most } = now;
+  const { meta } = figure.layout;
+  const places = positionLabels(length);
+  const lines = figure.data.slice(0, -1).map((trace, i) => {
+    const there = i < dims.length;
+    const dimension = there ? dims[i] : 0;
+    const wavelength = wavelengthText(now.wavelengths[dimension >> 1]);
+    const y = there ? columnOf(now, dimension, length) : new Float32Array(0);
+    const name = sayIn(meta.curve, { dimension, wavelength });
+    const mode = length <= DOTTED || trace.marker.symbol !== "circle" ? "lines+markers" : "lines";
+    return { ...trace, x: places, y, visible: there, name, mode };
+  });
+  const marked = Math.min(meta.ticks.length, length);
+  const columns = dims.map((dimension) => columnOf(now, dimension, marked));
+  const marks = {
+    ...figure.data[figure.data.length - 1],
+    x: positionLabels(marked * dims.length, (i) => i % marked),
+    y: Float32Array.from({ length: marked * dims.length }, (_, i) => columns[Math.floor(i / marked)][i % marked]),
+  };
+  const range = [-0.5, length - 0.5];
+  const step = Math.ceil(length / most);
+  const tickvals = meta.ticks.map((_, i) => i).filter((i) => i % step === 0);
+  const tokens = { range, tickvals, ticktext: tickvals.map((i) => meta.ticks[i]) };
+  const { xaxis } = axisTicks(figure, { xaxis: length });
+  const axes = { xaxis: { ...xaxis, range }, ...axisOf(figure, "xaxis2", tokens) };
+  return withTraces(figure, [...lines, marks], axes);
+}
+
+function lengthsFigure(figure, now) {
+  const [line, marks] = figure.data;
+  const { shapes, annotations, meta } = figure.layout;
+  const { length, wavelengths } = now;
+  const data = [
+    { ...line, x: positionLabels(wavelengths.length, (i) => 2 * i), y: Float32Array.from(wavelengths) },
+    {
+      ...marks,
+      x: Int32Array.from(now.dims, (one) => one - (one % 2)),
+      y: Float64Array.from(now.dims, (one) => wavelengths[one >> 1]),
+      visible: now.dims.length > 0,
+    },
+  ];
+  const last = 2 * wavelengths.length - 2;
+  const pad = Math.max(1, 0.04 * last);
+  const { xaxis } = axisTicks(figure, { xaxis: last / 2 }, 2);
+  const [above, below] = length < 2 * Math.PI ? ["bottom", "top"] : ["top", "bottom"]; // two labels at one side
+  const text = sayIn(meta.length, { length });
+  return withTraces(figure, data, {
+    xaxis: { ...xaxis, range: [-pad, last + pad] },
+    shapes: [shapes[0], shapes[1], { ...shapes[2], y0: length, y1: length }],
+    annotations: [
+      { ...annotations[0], yanchor: above },
+      annotations[1],
+      { ...annotations[2], y: Math.log10(length), text, yanchor: below },
+    ],
+  });
+}
+
+function matrixFigure(figure, now) {
+  const { q, dModel, length, offsets, matrix } = now;
+  const { shapes, annotations, meta } = figure.layout;
+  const { zmid, ...cells } = figure.data[0];
+  const end = dModel / 2;
+  const signed = { zmin: -end, zmid: 0, colorscale: meta.scales.signed };
+  const scale = Math.min(...offsets.mean) < 0 ? signed : { zmin: 0, colorscale: meta.scales.unsigned };
+  return withTraces(figure, [{ ...cells, z: matrix, zmax: end, ...scale }], {
+    ...axisTicks(figure, { xaxis: length, yaxis: length }),
+    shapes: [{ ...shapes[0], x0: q - 0.5, x1: q + 0.5 }],
+    annotations: [{ ...annotations[0], x: q, text: sayIn(meta.row, { q }) }],
+  });
+}
+
+function offsetsFigure(figure, now) {
+  const { q, length, dModel, offsets } = now;
+  const { shapes, annotations, meta } = figure.layout;
+  const [line, row] = figure.data;
+  const half = dModel / 2;
+  const data = [
+    { ...line, x: offsets.offsets, y: Float32Array.from(offsets.mean) },
+    {
+      ...row,
+      x: positionLabels(length, (p) => p - q),
+      y: Float32Array.from(now.matrix, (products) => products[q]),
+      name: sayIn(meta.row, { q }),
+      mode: length > RINGS ? "lines" : "markers",
+    },
+  ];
+  const { xaxis } = axisTicks(figure, { xaxis: 2 * length - 1 });
+  return withTraces(figure, data, {
+    xaxis: { ...xaxis, range: [0.5 - length, length - 0.5] },
+    shapes: [{ ...shapes[0], y0: half, y1: half }],
+    annotations: [{ ...annotations[0], y: half, text: sayIn(meta.half, { half }) }],
+  });
+}
+
+function mapFigure(figure, now) {
+  const { k, dModel } = now;
+  const z = shiftMap(k, dModel, SHOWN);
+  const axes = axisTicks(figure, { xaxis: z.length, yaxis: z.length });
+  return withTraces(figure, [{ ...figure.data[0], z }], axes, { k, last: z.length - 1, d_model: dModel });
+}
+
+function shiftedFigure(figure, now) {
+  const { k, dModel, length, table } = now;
+  const last = Math.min(SHOWN, dModel);
+  const count = Math.min(SHOWN, length - k);
+  const cut = (rows) => rows.slice(0, count).map((row) => Float32Array.from(row.subarray(0, last)));
+  const there = cut(rowsOf(table.subarray(k * dModel, (k + count) * dModel), dModel));
+  const mapped = cut(rowsOf(mapByShift(table.subarray(0, (k + count) * dModel), k + count, dModel, k), dModel));
+  const data = [there, mapped].map((z, i) => ({ ...figure.data[i], z }));
+  const axes = axisTicks(figure, { xaxis: last, xaxis2: last, yaxis: count, yaxis2: count });
+  return withTraces(figure, data, axes, { k, last: last - 1, d_model: dModel });
+}
+
+// Every figure: how it is filled, and which of the values change it.
+export const FIGURES = {
+  encoding: { fill: encodingFigure, needs: ["dModel", "length", "dims"] },
+  curves: { fill: curvesFigure, needs: ["dModel", "length", "dims", "most"] },
+  wavelengths: { fill: lengthsFigure, needs: ["dModel", "length", "dims"] },
+  products: { fill: matrixFigure, needs: ["dModel", "length", "q", "exact"] },
+  offsets: { fill: offsetsFigure, needs: ["dModel", "length", "q", "exact"] },
+  map: { fill: mapFigure, needs: ["dModel", "k"] },
+  shifted: { fill: shiftedFigure, needs: ["dModel", "length", "k"] },
+};

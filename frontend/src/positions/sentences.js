@@ -1,0 +1,40 @@
+import { el } from "../core/dom.js";
+import { formatDeviation } from "../core/format.js";
+import { figureMarkup } from "../figure/plot.js";
+import { mapByShift, shiftError, wavelengthText } from "./numbers.js";
+
+// What is said below its sliders. t: its texts; now: what its figures are filled with.
+
+const LIMIT = 1e-5; // of |PE(p + k) - M_k PE(p)|
+const SPREAD = 1e-6; // of products, for each unit of d_model: rounding of float32, generously
+
+export function encodingSentences(t, { dModel, length, wavelengths }) {
+  const [first, last] = [wavelengths[0], wavelengths[wavelengths.length - 1]].map(wavelengthText);
+  const whole = wavelengths.filter((one) => one <= length).length;
+  const words = { d_model: dModel, length, first, last, whole, pairs: wavelengths.length };
+  return figureMarkup(t(wavelengths.length > 1 ? "encoding_says" : "encoding_says_one", words));
+}
+
+export function distanceSentences(t, { dModel, length, offsets }) {
+  const next = offsets.mean[length].toFixed(2).replace("-", "−"); // of p - q = 1: there are two positions at least
+  return figureMarkup(t("distance_says", { half: dModel / 2, next }));
+}
+
+function checkLine(holds, text) {
+  const mark = el("b", { "aria-hidden": "true" }, holds ? "✓" : "✗");
+  return el("li", { "data-state": holds ? "holds" : "fails" }, mark, " ", ...figureMarkup(text));
+}
+
+// Both checks; the second waits until every product has been summed.
+export function checkSentences(t, { dModel, length, k, table, offsets, exact }) {
+  const error = shiftError(table, mapByShift(table, length, dModel, k), dModel, k);
+  const count = length - k;
+  const words = { k, error: formatDeviation(error), count, d_model: dModel, limit: "1e−5" };
+  const shift = error < LIMIT;
+  const [holds, fails] = count > 1 ? ["shift_holds", "shift_fails"] : ["shift_holds_one", "shift_fails_one"];
+  const first = checkLine(shift, t(shift ? holds : fails, words));
+  if (!exact) return [first, el("li", { "data-state": "waiting" }, t("spread_waiting"))];
+  const spread = offsets.largestSpread <= SPREAD * dModel;
+  const largest = { spread: formatDeviation(offsets.largestSpread) };
+  return [first, checkLine(spread, t(spread ? "spread_holds" : "spread_fails", largest))];
+}

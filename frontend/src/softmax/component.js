@@ -1,0 +1,259 @@
+import { el } from "../core/dom.js";
+import { mixColours, cssColour, inkOn } from "../core/colour.js";
+import { formatScore, formatSmall } from "../core/format.js";
+import { PlainView, plainComponent } from "../host/plain_view.js";
+import { richText } from "../why/plots.js";
+
+// A softmax to play with: five scores, a temperature, the weights and the Jacobian. Nothing leaves the browser.
+
+const TEXTS = {
+  region: "Softmax playground",
+  lead: "weights = softmax(scores ÷ T). Move a score and see which weights move, and by how much.",
+  key: "key {n}",
+  score: "score",
+  score_of: "Score of key {n}",
+  weight: "weight p",
+  weight_of: "Weight of key {n}: {value}",
+  temperature: "temperature T",
+  temperature_short: "T",
+  temperature_term:
+    "The temperature: every score is divided by T before the softmax. A small T sharpens the weights, a large one " +
+    "flattens them; dividing scores by √d_k is a temperature of √d_k.",
+  presets: "Presets",
+  preset_equal: "Equal scores",
+  preset_ahead: "One far ahead",
+  preset_large: "Large scores, d_k = {d}",
+  divide: "Divide by √{d} = {root}",
+  jacobian: "Jacobian ∂p ÷ ∂s",
+  jacobian_term:
+    "∂p_i ÷ ∂s_j = (p_i · [i = j] − p_i · p_j) ÷ T: the derivative by the scores before the temperature, the matrix " +
+    "(diag(p) − p pᵀ) ÷ T. Colours run to ±{most}, which is 0.25 ÷ T, the most that a cell can reach.",
+  column: "∂s{n}",
+  row: "∂p{n}",
+  cell: "∂p{i} ÷ ∂s{j}",
+  cell_none: "≈ 0",
+  cell_says: "One more of score {j} moves weight {i} at the rate {value}.",
+  legend_low: "falls by {value}",
+  legend_none: "0",
+  legend_high: "rises by {value}",
+  legend_term:
+    "The colours of the Jacobian, from −{most} (the weight falls as the score rises) over 0 to {most} (it rises), " +
+    "0.25 ÷ T, the most that a cell can reach.",
+  trace: "Trace {value}",
+  trace_term: "The sum of the diagonal, (1 − Σ p²) ÷ T: how much gradient can pass from the weights to the scores.",
+  says_open: "The weights are close to equal: 1 − Σ p² is {room}, {share}% of what {n} equal weights let through.",
+  says_between: "1 − Σ p² is {room}: {share}% of the gradient that {n} equal weights would let through.",
+  says_closed:
+    "Key {key} takes {weight} of the weight; 1 − Σ p² is {room}: {share}% of what {n} equal weights let through. " +
+    "The softmax is saturated and hardly learns from its scores.",
+  says_none:
+    "Key {key} takes all the weight, and no gradient passes at all: 1 − Σ p² is 0 in double precision. The softmax " +
+    "learns nothing from its scores.",
+  less_than: "less than {value}",
+};
+
+const START = [2, 1, 0, -1, 0.5];
+const LARGEST_SCORE = 10; // of a score, either way
+const POWERS = 1; // temperatures from 10^-1 to 10^1
+const DEPTH = 64;
+// What q·k of random vectors of 64 numbers may be: a standard deviation of 8; divided by 8 they are tenths.
+const PRESETS = {
+  preset_equal: [0, 0, 0, 0, 0],
+  preset_ahead: [10, 0, 0, 0, 0],
+  preset_large: [9.6, 4, -2.4, -6.4, 1.6],
+};
+
+function softmax(scores, temperature) {
+  const top = Math.max(...scores);
+  const parts = scores.map((score) => Math.exp((score - top) / temperature));
+  const sum = parts.reduce((a, b) => a + b, 0);
+  return parts.map((part) => part / sum);
+}
+
+function jacobian(weights, temperature) {
+  return weights.map((p, i) => weights.map((q, j) => ((i === j ? p : 0) - p * q) / temperature));
+}
+
+function subscript(n) {
+  return String.fromCharCode(0x2080 + n);
+}
+
+// Numbers under the places of a slider that they belong to, from end to end.
+function rampEnds(values) {
+  const end = (value) => el("span", {}, String(value).replace("-", "−"));
+  return el("span", { class: "softmax-ends", "aria-hidden": "true" }, ...values.map(end));
+}
+
+class View extends PlainView {
+  constructor(parent) {
+    super(parent, "softmax", TEXTS);
+    const { scores = START, power = 0 } = this.memory;
+    this.scores = [...scores];
+    this.power = power; // temperature = 10 ^ power
+  }
+
+  term(lines, text) {
+    return this.hint(el("span", { class: "softmax-term", tabindex: 0 }, text || ""), lines);
+  }
+
+  slider(testid, label, values, input) {
+    return el("input", {
+      type: "range",
+      class: "hs-slide",
+      "data-testid": testid,
+      "aria-label": label,
+      ...values,
+      input,
+    });
+  }
+
+  preset(text, testid, scores) {
+    const click = () => {
+      this.scores = scores();
+      this.power = 0;
+      this.draw();
+    };
+    return el("button", { type: "button", "data-testid": testid, click }, ...richText(text));
+  }
+
+  build() {
+    const keys = this.scores.map((_, i) => i);
+    const root = Math.sqrt(DEPTH);
+    this.rows = keys.map((i) => this.buildRow(i));
+    const powers = { min: -POWERS, max: POWERS, step: 0.01 };
+    this.temperature = this.slider("softmax-temperature", this.t("temperature"), powers, () => {
+      this.power = Number(this.temperature.value);
+      this.draw();
+    });
+    const temperature = this.term(() => [this.t("temperature_term")], this.t("temperature_short"));
+    this.temperatureNumber = el("output", { class: "softmax-number" });
+    const presets = Object.entries(PRESETS).map(([name, scores]) =>
+      this.preset(this.t(name, { d: DEPTH }), `softmax-${name}`, () => [...scores]),
+    );
+    const divided = () => this.scores.map((score) => Number((score / root).toFixed(4)));
+    const divide = this.preset(this.t("divide", { d: DEPTH, root }), "softmax-divide", divided);
+    this.cells = keys.map((i) => keys.map((j) => this.buildCell(i, j)));
+    const most = () => formatSmall(0.25 / 10 ** this.power);
+    const jacobian = this.term(() => [this.t("jacobian_term", { most: most() })], this.t("jacobian"));
+    this.legend = ["low", "none", "high"].map((end) => el("span", { class: `softmax-${end}` }));
+    this.legendRamp = el("span", { class: "softmax-ramp" });
+    const legend = el("div", { class: "softmax-legend", "data-testid": "softmax-legend" }, this.legendRamp);
+    legend.append(...this.legend);
+    this.hint(legend, () => [this.t("legend_term", { most: most() })]);
+    this.traceTerm = this.term(() => [this.t("trace_term")]);
+    this.traceTerm.dataset.testid = "softmax-trace";
+    this.sentence = el("p", { class: "softmax-says", "data-testid": "softmax-says" });
+    const title = (text, name) => el("span", { class: "softmax-title" + (name ? " " + name : "") }, text);
+    return [
+      el("p", { class: "softmax-lead" }, this.t("lead")),
+      el("div", { class: "softmax-presets", role: "group", "aria-label": this.t("presets") }, ...presets, divide),
+      el(
+        "div",
+        { class: "softmax-work" },
+        el(
+          "div",
+          { class: "softmax-keys" },
+          ...[title(""), rampEnds([-LARGEST_SCORE, 0, LARGEST_SCORE]), title(this.t("score"), "softmax-over")],
+          title(this.t("weight"), "softmax-wide"),
+          ...this.rows.flatMap((row) => row.parts),
+          ...[temperature, this.temperature, this.temperatureNumber, title(this.t("temperature"), "softmax-wide")],
+          ...[title(""), rampEnds([-POWERS, 0, POWERS].map((power) => 10 ** power))],
+        ),
+        el(
+          "div",
+          { class: "softmax-matrix", role: "group", "aria-label": this.t("jacobian") },
+          title(""),
+          ...keys.map((j) => title(this.t("column", { n: subscript(j + 1) }))),
+          ...keys.flatMap((i) => [title(this.t("row", { n: subscript(i + 1) })), ...this.cells[i]]),
+          el("p", { class: "softmax-foot" }, jacobian, this.traceTerm),
+          legend,
+        ),
+      ),
+      this.sentence,
+    ];
+  }
+
+  buildRow(i) {
+    const n = i + 1;
+    const bounds = { min: -LARGEST_SCORE, max: LARGEST_SCORE, step: 0.1 };
+    const slider = this.slider(`softmax-score-${n}`, this.t("score_of", { n }), bounds, () => {
+      this.scores[i] = Number(slider.value);
+      this.draw();
+    });
+    const number = el("output", { class: "softmax-number" });
+    const fill = el("i", {});
+    const weight = el("output", { class: "softmax-number", "data-testid": `softmax-weight-${n}` });
+    const name = el("span", { class: "softmax-title softmax-name" }, this.t("key", { n }));
+    const bar = el("span", { class: "softmax-bar" }, fill);
+    return { slider, number, fill, weight, parts: [name, slider, number, bar, weight] };
+  }
+
+  buildCell(i, j) {
+    const cell = el("span", { class: "softmax-cell", "data-testid": `softmax-jacobian-${i + 1}-${j + 1}` });
+    const value = () => this.jacobian[i][j].toPrecision(4).replace(/-/g, "−");
+    const says = () => this.t("cell_says", { i: i + 1, j: j + 1, value: value() });
+    return this.hint(cell, () => [this.t("cell", { i: subscript(i + 1), j: subscript(j + 1) }), says()]);
+  }
+
+  paint() {
+    const { theme } = this;
+    Object.assign(this.memory, { scores: [...this.scores], power: this.power });
+    const temperature = 10 ** this.power;
+    const weights = softmax(this.scores, temperature);
+    this.jacobian = jacobian(weights, temperature);
+    this.temperature.value = this.power;
+    this.temperature.dataset.value = temperature;
+    this.temperatureNumber.textContent = temperature.toFixed(2);
+    this.temperature.setAttribute("aria-valuetext", temperature.toFixed(2));
+    this.rows.forEach(({ slider, number, fill, weight }, i) => {
+      slider.value = this.scores[i];
+      slider.dataset.value = this.scores[i];
+      number.textContent = formatScore(this.scores[i]);
+      fill.style.width = 100 * weights[i] + "%";
+      weight.textContent = weights[i].toFixed(4);
+      weight.dataset.value = weights[i];
+      weight.setAttribute("aria-label", this.t("weight_of", { n: i + 1, value: weights[i].toFixed(4) }));
+    });
+    const most = 0.25 / temperature;
+    // Small rates are many and matter: the exponent lifts them off the page.
+    const shade = (share) =>
+      mixColours(theme.background, share < 0 ? theme.dim : theme.hues.cross, Math.min(1, Math.abs(share)) ** 0.72);
+    const stops = Array.from({ length: 33 }, (_, i) => cssColour(shade(i / 16 - 1)));
+    this.legendRamp.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
+    const value = Number(most.toPrecision(3));
+    ["low", "none", "high"].forEach((end, i) => (this.legend[i].textContent = this.t("legend_" + end, { value })));
+    this.jacobian.forEach((row, i) =>
+      row.forEach((value, j) => {
+        const cell = this.cells[i][j];
+        const colour = shade(value / most);
+        cell.style.background = cssColour(colour);
+        cell.style.color = inkOn(colour);
+        cell.textContent = Math.abs(value) < 0.0005 ? this.t("cell_none") : formatSmall(value);
+        cell.dataset.value = value;
+      }),
+    );
+    this.drawWords(weights, temperature);
+  }
+
+  drawWords(weights, temperature) {
+    const n = weights.length;
+    const room = 1 - weights.reduce((sum, p) => sum + p * p, 0);
+    const share = (100 * room) / (1 - 1 / n);
+    const trace = room / temperature;
+    this.traceTerm.textContent = this.t("trace", { value: formatSmall(trace) });
+    this.traceTerm.dataset.value = trace;
+    const largest = Math.max(...weights);
+    const closed = room > 0 ? "says_closed" : "says_none";
+    const key = share > 97 ? "says_open" : share < 10 ? closed : "says_between";
+    const few = share < 0.0001 ? this.t("less_than", { value: 0.0001 }) : share.toPrecision(1);
+    this.sentence.textContent = this.t(key, {
+      n,
+      room: room < 0.0005 ? room.toExponential(1).replace("-", "−") : formatSmall(room),
+      share: share < 1 ? few : share.toFixed(0),
+      key: weights.indexOf(largest) + 1,
+      weight: largest.toFixed(4),
+    });
+  }
+}
+
+export default plainComponent(View);

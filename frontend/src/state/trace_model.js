@@ -1,0 +1,239 @@
+import { summarise, tokenGroups, isIdentity, transformMatrix, groupMask, largestOf } from "../core/matrix.js";
+import { KINDS } from "../core/colour.js";
+import { printable } from "../core/dom.js";
+
+// What is known of one trace: the pictures of all heads (8 bits) and the exact numbers that have arrived so far.
+export class TraceModel {
+  constructor(pack) {
+    this.header = pack.header;
+    this.id = pack.header.id;
+    this.kinds = {};
+    for (const kind of KINDS) {
+      const about = pack.header.kinds[kind];
+      if (!about) continue;
+      const [layers, heads, queries, keys] = about.picture.shape;
+      const masks = about.masks ? pack.array(about.masks) : null;
+      this.kinds[kind] = { ...about, layers, heads, queries, keys, masks, bytes: pack.array(about.picture) };
+    }
+    this.exact = new Map();
+    this.cache = new Map();
+    this.merge(pack);
+  }
+
+  // Takes in exact numbers; returns the kinds that gained some.
+  merge(pack) {
+    const gained = new Set();
+    for (const entry of pack.header.exact || []) {
+      if (!this.kinds[entry.kind]) continue;
+      const one = { weights: pack.array(entry.weights), count: entry.weights.shape[1] };
+      if (entry.queries && entry.keys) {
+        one.queries = pack.array(entry.queries);
+        one.keys = pack.array(entry.keys);
+        one.depth = entry.queries.shape[1];
+        one.scale = entry.scale;
+        one.rule = entry.rule || 0;
+        one.values = entry.values ? pack.array(entry.values) : null;
+        one.valueDepth = entry.values ? entry.values.shape[1] : 0;
+      }
+      this.exact.set(this.exactKey(entry.kind, entry.layer, entry.head, entry.summary || "mean"), one);
+      gained.add(entry.kind);
+    }
+    for (const key of [...this.cache.keys()]) {
+      if (key.startsWith("weights|") || key.startsWith("view|")) this.cache.delete(key);
+    }
+    return gained;
+  }
+
+  exactKey(kind, layer, head, summary) {
+    return [kind, layer, head, layer === "all" || head === "all" ? summary : ""].join("|");
+  }
+
+  // The exact numbers of one head, or null.
+  exactOf(kind, layer, head, summary) {
+    return this.exact.get(this.exactKey(kind, layer, head, summary)) || null;
+  }
+
+  remember(key, make) {
+    if (!this.cache.has(key)) this.cache.set(key, make());
+    return this.cache.get(key);
+  }
+
+  // The heads that a choice stands for, as [layer, head].
+  members(kind, layer, head) {
+    const { layers, heads } = this.kinds[kind];
+    const pairs = [];
+    for (let l = 0; l < layers; l++) {
+      for (let h = 0; h < heads; h++)
+        if ((layer === "all" || l === layer) && (head === "all" || h === head)) pairs.push([l, h]);
+    }
+    return pairs;
+  }
+
+  headBytes(kind, layer, head) {
+    const { heads, queries, keys, bytes } = this.kinds[kind];
+    const size = queries * keys;
+    const from = (layer * heads + head) * size;
+    return bytes.subarray(from, from + size);
+  }
+
+  // Weights before anything is dropped or merged: exact float32 where known, else the picture's 8 bits.
+  weights(kind, layer, head, summary) {
+    return this.remember(["weights", kind, layer, head, summary].join("|"), () => {
+      const known = this.exactOf(kind, layer, head, summary);
+      if (known) return { data: known.weights, exact: true };
+      const members = this.members(kind, layer, head);
+      if (layer === "all" || head === "all") {
+        const all = members.map(([l, h]) => this.exactOf(kind, l, h, summary));
+        if (all.every(Boolean))
+          return {
+            data: summarise(
+              all.map((one) => one.weights),
+              summary,
+            ),
+            exact: true,
+          };
+      }
+      const pictures = members.map(([l, h]) => this.headBytes(kind, l, h));
+      return { data: summarise(pictures, summary).map((value) => value / 255), exact: false };
+    });
+  }
+
+  // Which token list labels the rows and columns of a kind.
+  sides(kind, state) {
+    const about = this.kinds[kind];
+    const target = state.rows === "fed" ? "target_in" : "target_out";
+    return { rows: about.rows === "source" ? "source" : target, columns: about.columns };
+  }
+
+  // What the mask of a head hides, 1 a hidden cell, piece by piece; null if nothing. Of many heads: what all hide.
+  hidden(kind, layer, head) {
+    const { masks, mask_of: of, queries, keys } = this.kinds[kind];
+    if (!masks) return null;
+    const wanted = [...new Set(this.members(kind, layer, head).map(([l, h]) => of[l][h]))].sort();
+    return this.remember(["hidden", kind, ...wanted].join("|"), () => {
+      const all = wanted.map((number) => masks.subarray(number * queries * keys, (number + 1) * queries * keys));
+      return all.length === 1 ? all[0] : all[0].map((_, at) => Number(all.every((one) => one[at])));
+    });
+  }
+
+  // The same for the rows and columns drawn.
+  mask(kind, layer, head, state) {
+    const hidden = this.hidden(kind, layer, head);
+    if (!hidden) return null;
+    const axes = this.axes(kind, state);
+    if (axes.identity) return hidden;
+    const key = ["mask", kind, layer, head, axes.sides.rows, state.pieces, state.special].join("|");
+    return this.remember(key, () => groupMask(hidden, this.kinds[kind].keys, axes.rows, axes.columns));
+  }
+
+  // Groups and labels of a kind under the person's switches; the same for every head of the kind.
+  axes(kind, state) {
+    const sides = this.sides(kind, state);
+    const key = ["axes", kind, sides.rows, state.pieces, state.special].join("|");
+    return this.remember(key, () => {
+      const { words, special } = this.header;
+      const about = this.kinds[kind];
+      const merge = state.pieces === "words";
+      const drop = state.special !== "shown";
+      const rows = tokenGroups(words[sides.rows], special[sides.rows], drop, merge);
+      const columns = tokenGroups(words[sides.columns], special[sides.columns], drop, merge);
+      return {
+        sides,
+        rows,
+        columns,
+        rowLabels: rows.map((group) => this.label(sides.rows, group, state)),
+        columnLabels: columns.map((group) => this.label(sides.columns, group, state)),
+        identity: isIdentity(rows, about.queries) && isIdentity(columns, about.keys),
+        renormalise: state.special === "renormalised",
+      };
+    });
+  }
+
+  label(side, group, state) {
+    const { tokens, labels, words, word_labels: wordLabels } = this.header;
+    if (state.pieces === "words") return printable(wordLabels[side][words[side][group[0]]]);
+    return printable((state.pieces === "marked" ? tokens : labels)[side][group[0]]);
+  }
+
+  pieceLabel(side, index) {
+    return printable(this.header.labels[side][index]);
+  }
+
+  // Everything about one picture: weights as drawn and read, labels, mask.
+  view(kind, layer, head, state) {
+    const axes = this.axes(kind, state);
+    const key = ["view", kind, layer, head, state.summary, axes.sides.rows, state.pieces, state.special].join("|");
+    return this.remember(key, () => {
+      const about = this.kinds[kind];
+      const raw = this.weights(kind, layer, head, state.summary);
+      const plain = axes.identity && !axes.renormalise;
+      const data = plain
+        ? raw.data
+        : transformMatrix(raw.data, about.keys, axes.rows, axes.columns, axes.renormalise, 1);
+      return {
+        ...axes,
+        kind,
+        layer,
+        head,
+        data,
+        raw: raw.data,
+        mask: this.mask(kind, layer, head, state),
+        exact: raw.exact,
+        queries: axes.rows.length,
+        keys: axes.columns.length,
+        largest: largestOf(data),
+      };
+    });
+  }
+
+  // The grid's pictures: for every tile, margins included, bytes of rows x columns, the largest weight among them, mask.
+  tiles(kind, state) {
+    const axes = this.axes(kind, state);
+    const key = ["tiles", kind, state.summary, axes.sides.rows, state.pieces, state.special].join("|");
+    return this.remember(key, () => {
+      const about = this.kinds[kind];
+      const grid = [];
+      let largest = 0;
+      const finish = (values, layer, head) => {
+        const plain = axes.identity && !axes.renormalise;
+        const out = plain
+          ? values
+          : transformMatrix(values, about.keys, axes.rows, axes.columns, axes.renormalise, 255);
+        const top = Math.min(255, largestOf(out));
+        largest = Math.max(largest, top);
+        const bytes = out instanceof Uint8Array ? out : toBytes(out);
+        return { bytes, largest: top / 255, mask: this.mask(kind, layer, head, state) };
+      };
+      const byLayer = [];
+      const byHead = Array.from({ length: about.heads }, () => []);
+      for (let l = 0; l < about.layers; l++) {
+        const pictures = [];
+        for (let h = 0; h < about.heads; h++) {
+          pictures.push(this.headBytes(kind, l, h));
+          byHead[h].push(pictures[h]);
+        }
+        byLayer.push(summarise(pictures, state.summary));
+        grid.push([...pictures.map((one, h) => finish(one, l, h)), finish(byLayer[l], l, "all")]);
+      }
+      grid.push([
+        ...byHead.map((pictures, h) => finish(summarise(pictures, state.summary), "all", h)),
+        finish(summarise(byLayer, state.summary), "all", "all"),
+      ]);
+      return { grid, largest: largest / 255, rows: axes.rows.length, columns: axes.columns.length };
+    });
+  }
+
+  clampChoice(kind, layer, head) {
+    const { layers, heads } = this.kinds[kind];
+    return {
+      layer: layer === "all" ? "all" : Math.max(0, Math.min(layers - 1, Math.floor(layer) || 0)),
+      head: head === "all" ? "all" : Math.max(0, Math.min(heads - 1, Math.floor(head) || 0)),
+    };
+  }
+}
+
+function toBytes(values) {
+  const bytes = new Uint8Array(values.length);
+  for (let i = 0; i < values.length; i++) bytes[i] = Math.min(255, Math.round(values[i]));
+  return bytes;
+}

@@ -1,0 +1,82 @@
+// Which frame of a run is shown when. Frames arrive in handfuls; they are played out evenly over the time until the
+// next handful is likely to come, so that the heads move many times a second. Nothing between two frames is made up.
+
+const FIRST_SPAN = 400; // milliseconds between answers before any two were seen
+const SPANS = [120, 1500];
+const PLAY = 80; // milliseconds a frame when the training is played from its start
+const CALM = { live: 1000, play: 500 }; // milliseconds a frame for people who want less motion
+
+export class Player {
+  // calm: whether motion is to be reduced
+  constructor(calm) {
+    this.calm = calm;
+    this.span = FIRST_SPAN;
+    this.reset();
+  }
+
+  // Another run: shows its last frame, and what comes.
+  reset(last = 0) {
+    this.mode = "live";
+    this.from = this.until = last;
+    this.began = 0;
+    this.arrival = null;
+  }
+
+  // Frames up to `last` are here. Told whether or not somebody watches: `until` is where live is.
+  arrived(last, now) {
+    if (last <= this.until) return;
+    if (this.arrival !== null) {
+      const [low, high] = SPANS;
+      const span = Math.min(high, Math.max(low, now - this.arrival));
+      this.span += (span - this.span) * 0.3;
+    }
+    this.from = this.mode === "live" ? this.live(now) : last;
+    this.until = last;
+    this.began = now;
+    this.arrival = now;
+  }
+
+  live(now) {
+    if (this.calm()) return now - (this.shownAt || 0) >= CALM.live ? this.until : this.from;
+    const share = Math.min(1, Math.max(0, (now - this.began) / this.span));
+    return Math.min(this.until, Math.floor(this.from + (this.until - this.from) * share + 1e-9));
+  }
+
+  play(now, index) {
+    this.mode = "play";
+    this.start = index;
+    this.began = now;
+  }
+
+  hold() {
+    this.mode = "held";
+  }
+
+  goLive(now) {
+    this.mode = "live";
+    this.from = this.until;
+    this.began = now;
+  }
+
+  // The frame to show now, where `shown` is shown; when a replay has reached what is live, it goes on live.
+  at(now, shown) {
+    if (this.mode === "held") return Math.min(shown, this.until);
+    if (this.mode === "live") {
+      const index = this.live(now);
+      if (index !== shown) this.shownAt = now;
+      if (index !== this.from && this.calm()) this.from = index;
+      return index;
+    }
+    // The time of a frame of the browser may lie before the click that began it.
+    const passed = Math.max(0, now - this.began);
+    const index = this.start + Math.floor(passed / (this.calm() ? CALM.play : PLAY));
+    if (index < this.until) return index;
+    this.goLive(now);
+    return this.until;
+  }
+
+  // Whether another frame follows without anything happening.
+  moving(shown) {
+    return this.mode === "play" || (this.mode === "live" && shown < this.until);
+  }
+}

@@ -1,0 +1,133 @@
+import { el, svgEl } from "../core/dom.js";
+import { runLabel, numberTexts, stageText } from "./words.js";
+
+// How each run stands, and what can be done with it: one card a run.
+
+const STATUS_TEXTS = 250; // milliseconds between two changes of the numbers of a card: faster ones cannot be read
+
+// A mark of its own shape for each run, beside a dash and a colour of its own.
+export function runMark(slot, x, y, r) {
+  const look = { class: "learn-mark", "data-slot": slot };
+  if (slot === 0) return svgEl("circle", { ...look, cx: x, cy: y, r });
+  if (slot === 3) {
+    const d = `M${x} ${y - 1.25 * r}L${x + 1.15 * r} ${y + 0.8 * r}H${x - 1.15 * r}Z`;
+    return svgEl("path", { ...look, d });
+  }
+  const turn = slot === 2 ? `rotate(45 ${x} ${y})` : null;
+  return svgEl("rect", { ...look, x: x - 0.9 * r, y: y - 0.9 * r, width: 1.8 * r, height: 1.8 * r, transform: turn });
+}
+
+export function runSwatch(slot) {
+  const line = svgEl("path", { class: "learn-line", "data-slot": slot, d: "M0 7H34" });
+  const look = { class: "learn-swatch", viewBox: "0 0 34 14", "aria-hidden": "true", "data-slot": slot };
+  return svgEl("svg", look, line, runMark(slot, 17, 7, 4.5));
+}
+
+// What can be done with a run now, in this order.
+/** @returns {((typeof import("../state/generated.js").RUN_COMMANDS)[number] | "open")[]} */
+export function commandsFor(about) {
+  if (about.stage === "training") return ["pause", "stop"];
+  if (about.stage === "paused") return ["go", "stop"];
+  if (about.stage === "waiting" || about.stage === "starting") return ["stop"];
+  return about.openable ? ["open", "again", "remove"] : ["again", "remove"];
+}
+
+class RunCard {
+  constructor(run, hooks) {
+    this.run = run;
+    this.hooks = hooks;
+    this.said = 0;
+    this.label = el("span", { class: "learn-card-label" });
+    this.name = el(
+      "button",
+      { type: "button", class: "learn-card-name", "aria-pressed": "false", click: () => hooks.chooseRun(run.id) },
+      runSwatch(run.slot),
+      this.label,
+    );
+    this.buttons = el("div", { class: "learn-card-buttons" });
+    this.stage = el("span", { class: "learn-card-stage" });
+    this.numbers = el("span", { class: "learn-card-numbers" });
+    this.bar = el("span", { class: "learn-bar-done" });
+    const about = { "data-slot": run.slot, "data-run": run.id, "data-testid": "training-run" };
+    this.element = el(
+      "div",
+      { class: "learn-card", role: "listitem", ...about },
+      el("div", { class: "learn-card-top" }, this.name, this.buttons),
+      el("div", { class: "learn-bar", "aria-hidden": "true" }, this.bar),
+      el("div", { class: "learn-card-says" }, this.stage, this.numbers),
+    );
+  }
+
+  draw(chosen, waiting, now) {
+    const { t } = this.hooks;
+    const { about } = this.run;
+    const label = runLabel(t, this.run);
+    this.label.textContent = label;
+    this.name.setAttribute("aria-label", t("run_choose", { label }));
+    this.name.title = label;
+    this.name.setAttribute("aria-pressed", String(chosen));
+    this.element.toggleAttribute("data-chosen", chosen);
+    this.bar.style.width = `${(100 * Math.min(1, about.step / Math.max(1, about.steps))).toFixed(2)}%`;
+    const moved = about.stage !== this.element.dataset.stage;
+    if (moved || now - this.said >= STATUS_TEXTS) {
+      this.said = now;
+      this.stage.textContent = stageText(t, this.run, waiting);
+      this.numbers.textContent = numberTexts(t, this.run);
+    }
+    this.element.dataset.stage = about.stage;
+    this.drawButtons(label);
+  }
+
+  drawButtons(label) {
+    const { t } = this.hooks;
+    const { about } = this.run;
+    const names = commandsFor(about);
+    const key = names.join() + about.seed + label;
+    if (key === this.key) return;
+    this.key = key;
+    const held = this.buttons.contains(this.element.getRootNode().activeElement);
+    const values = { label, seed: about.seed + 1 };
+    const button = (name) =>
+      el(
+        "button",
+        {
+          type: "button",
+          "data-do": name,
+          "aria-label": t("label_" + name, values),
+          title: t("label_" + name, values),
+          click: (event) => this.command(name, event.currentTarget),
+        },
+        t(name, values),
+      );
+    this.buttons.replaceChildren(...names.map(button));
+    if (held) this.buttons.firstChild.focus(); // what had the focus is gone: its place keeps it
+  }
+
+  // Until the run has changed the button says that it was pressed; after a while it can be pressed again.
+  command(name, button) {
+    if (button.getAttribute("aria-disabled") === "true") return;
+    button.setAttribute("aria-disabled", "true");
+    setTimeout(() => button.removeAttribute("aria-disabled"), 1500);
+    if (name === "open") this.hooks.open(this.run.id);
+    else this.hooks.command(this.run.id, name);
+  }
+}
+
+export class StatusCards {
+  constructor(hooks) {
+    this.hooks = hooks;
+    this.cards = [];
+    this.element = el("div", { class: "learn-runs", role: "list", "aria-label": hooks.t("runs") });
+  }
+
+  draw(store, chosen, now) {
+    const ids = store.runs.map((run) => run.id).join();
+    if (ids !== this.ids) {
+      this.ids = ids;
+      this.cards = store.runs.map((run) => this.cards.find((card) => card.run === run) || new RunCard(run, this.hooks));
+      this.element.replaceChildren(...this.cards.map((card) => card.element));
+      this.element.dataset.runs = this.cards.length;
+    }
+    for (const card of this.cards) card.draw(card.run === chosen, store.more.waiting, now);
+  }
+}

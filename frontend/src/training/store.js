@@ -1,0 +1,175 @@
+// What the browser knows of runs while they train: every frame that it was given, in order, and how each run stands.
+
+const ACTIVE = ["waiting", "starting", "training", "paused"];
+const WINDOW = 8000; // milliseconds over which speed is measured
+export const SLOTS = 4; // looks of runs: a colour, a dash and a mark each
+
+export class RunStore {
+  constructor() {
+    this.runs = [];
+    this.more = {};
+    this.number = 0;
+  }
+
+  run(id) {
+    return this.runs.find((run) => run.id === id) || null;
+  }
+
+  get active() {
+    return this.runs.some((run) => run.active);
+  }
+
+  get lacks() {
+    return this.runs.some((run) => run.lacks);
+  }
+
+  have() {
+    return Object.fromEntries(this.runs.map((run) => [run.id, run.frames.length]));
+  }
+
+  // pack: of readPack. Returns the ids of runs with new frames, and the pack's number.
+  take({ header, array }, now = performance.now()) {
+    const before = this.runs;
+    this.more = header.more || {};
+    const found = { grown: [], number: header.number || 0 };
+    this.runs = header.runs.map((about) => before.find((run) => run.id === about.id) || new Run(about.id));
+    for (const run of this.runs) if (run.slot < 0) run.slot = this.freeSlot();
+    header.runs.forEach((about, i) => {
+      if (this.runs[i].take(about, array, now)) found.grown.push(about.id);
+    });
+    return found;
+  }
+
+  // A run keeps its look when others are removed.
+  freeSlot() {
+    const used = this.runs.map((run) => run.slot);
+    for (let slot = 0; slot < SLOTS; slot++) if (!used.includes(slot)) return slot;
+    return this.runs.length % SLOTS;
+  }
+}
+
+export class Run {
+  constructor(id) {
+    this.id = id;
+    this.slot = -1;
+    this.about = null;
+    this.opening = null;
+    this.frames = [];
+    this.weights = []; // bytes of each frame
+    this.pace = []; // [milliseconds, step] of the last packs: how fast it goes
+    this.trained = 0; // milliseconds seen here in which it trained
+    this.since = null;
+  }
+
+  get active() {
+    return ACTIVE.includes(this.about.stage);
+  }
+
+  get last() {
+    return this.frames.length - 1;
+  }
+
+  // The index of the last frame that there will be; of the last there is once nothing more comes.
+  get end() {
+    if (!this.opening) return 0;
+    return this.active || this.lacks ? Math.max(this.last, this.opening.recorded.length - 1) : Math.max(0, this.last);
+  }
+
+  // What a pack says of this run. Frames count only where they join those that are here: behind a gap they are left
+  // out, and `lacks` says that they are to be asked for again.
+  take(about, array, now) {
+    const held = this.frames.length;
+    if (about.opening) this.setOpening(about.opening);
+    if (this.opening && about.weights && about.from <= held) {
+      const bytes = array(about.weights);
+      const size = about.weights.shape[1];
+      for (let i = held - about.from; i < about.frames.length; i++) {
+        this.frames.push(about.frames[i]);
+        this.weights.push(bytes.subarray(i * size, (i + 1) * size));
+      }
+    }
+    this.lacks = about.recorded > this.frames.length;
+    this.follow(about, now);
+    const { frames, weights, opening, ...rest } = about;
+    this.about = rest;
+    return this.frames.length > held;
+  }
+
+  setOpening(opening) {
+    this.opening = opening;
+    this.shownKey = JSON.stringify(opening.shown); // runs of one task and seed are shown on the same inputs
+    const [source, target] = [opening.source_tokens.length, opening.target_in.length];
+    const sizes = { encoder_self: [source, source], decoder_self: [target, target], cross: [target, source] };
+    let start = 0;
+    this.kinds = {};
+    for (const [kind, [rows, columns]] of Object.entries(sizes)) {
+      this.kinds[kind] = { start, rows, columns, mask: null };
+      start += opening.layers * opening.heads * rows * columns;
+    }
+  }
+
+  // 1 where the causal mask hides a cell, or null: decoder self-attention alone has one.
+  mask(kind) {
+    const about = this.kinds[kind];
+    if (kind !== "decoder_self" || !this.about.causal) return null;
+    about.mask ??= Uint8Array.from({ length: about.rows * about.columns }, (_, i) =>
+      Number(i % about.columns > Math.floor(i / about.columns)),
+    );
+    return about.mask;
+  }
+
+  // Bytes of one head in one frame, row after row.
+  matrix(index, kind, layer, head) {
+    const { start, rows, columns } = this.kinds[kind];
+    const from = start + (layer * this.opening.heads + head) * rows * columns;
+    return this.weights[index].subarray(from, from + rows * columns);
+  }
+
+  // The index of the last frame that is not later than a step.
+  frameAt(step) {
+    let [low, high] = [0, this.last];
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if (this.frames[middle].step <= step) low = middle;
+      else high = middle - 1;
+    }
+    return Math.max(0, low);
+  }
+
+  // The last value of a number up to a frame: losses and matches are not measured at every one.
+  latest(name, index) {
+    for (let i = Math.min(index, this.last); i >= 0; i--) {
+      const value = this.frames[i][name];
+      if (typeof value === "number") return value;
+    }
+    return null;
+  }
+
+  // Speed over the last seconds, measured here: steps a second, pauses and other stages left out.
+  follow(about, now) {
+    const training = about.stage === "training";
+    if (training && this.since !== null) this.trained += now - this.since;
+    this.since = training ? now : null;
+    if (!training) {
+      this.pace = [];
+      return;
+    }
+    if (this.pace.length && this.pace[this.pace.length - 1][1] === about.step) return;
+    this.pace.push([now, about.step]);
+    while (this.pace.length > 2 && now - this.pace[0][0] > WINDOW) this.pace.shift();
+  }
+
+  get speed() {
+    if (this.pace.length < 2) return null;
+    const [[began, first], [ended, last]] = [this.pace[0], this.pace[this.pace.length - 1]];
+    return ended - began > 300 ? (1000 * (last - first)) / (ended - began) : null;
+  }
+
+  // Seconds: to its last step, or to its limit, which also counts the time that measuring takes.
+  get left() {
+    const { speed, about } = this;
+    if (!speed) return null;
+    const limit = about.limit - Math.max(this.trained / 1000, about.seconds);
+    return Math.max(0, Math.min((about.steps - about.step) / speed, limit));
+  }
+}

@@ -1,0 +1,165 @@
+import { el, printable } from "../core/dom.js";
+import { runSwatch } from "./status.js";
+import { runLabel, lettersOf } from "./words.js";
+
+// What a run writes at the step that is shown, letter by letter, and what was predicted beside what happened.
+
+// A text as people read it, wrong letters marked by more than a colour. Returns the element, how many are wrong, and of
+// how many: of those that are missing or too many as well.
+function writtenText(t, written, right) {
+  const letters = lettersOf(written, right);
+  const wrong = letters.filter((one) => one.state !== "right").length;
+  const shown = letters.map(({ letter, state }) =>
+    state === "right"
+      ? printable(letter)
+      : el("span", { class: "learn-" + state, title: state === "missing" ? t("missing") : null }, printable(letter)),
+  );
+  const text = el("span", { "aria-hidden": wrong ? "true" : null }, ...(written ? shown : [t("empty")]));
+  const spoken = t("wrong_spoken", { output: written || t("empty"), wrong, letters: letters.length });
+  const parts = wrong ? [text, el("span", { class: "hs-spoken" }, spoken)] : [text];
+  return { element: el("span", { class: "learn-letters", dir: "auto" }, ...parts), wrong, letters: letters.length };
+}
+
+export class PredictionTable {
+  constructor(t) {
+    this.t = t;
+    this.title = el("h2", null, el("span", null, t("predictions")), " ", el("small", null));
+    this.body = el("tbody");
+    this.head = el("tr");
+    this.table = el("table", { class: "learn-table learn-outputs" }, el("thead", null, this.head), this.body);
+    this.teacher = el("tbody");
+    const inside = el("table", { class: "learn-table learn-teacher" }, this.teacher);
+    this.element = el(
+      "section",
+      { class: "learn-predictions", "data-testid": "training-predictions" },
+      this.title,
+      el("div", { class: "learn-scroll", tabindex: 0, role: "group", "aria-label": t("predictions") }, this.table),
+      el("h3", null, t("teacher")),
+      el("div", { class: "learn-scroll", tabindex: 0, role: "group", "aria-label": t("teacher") }, inside),
+    );
+  }
+
+  // step: in words. A cell is made anew only where what it says has changed.
+  draw(store, run, index, step) {
+    const { t } = this;
+    const frame = run && run.frames[index];
+    this.element.hidden = !frame;
+    if (!frame) return;
+    this.title.lastChild.textContent = t("predictions_hint", { label: runLabel(t, run), step });
+    const { shown } = run.opening;
+    const beside = store.runs.filter((one) => one !== run && one.frames.length && one.shownKey === run.shownKey);
+    const key = [run, ...beside].map((one) => one.id + runLabel(t, one)).join();
+    if (this.key !== key) {
+      this.key = key;
+      this.rows = [];
+      this.predicted = null;
+      this.element.dataset.beside = beside.length;
+      const names = ["column_input", "column_answer", "column_output", "column_verdict"];
+      const others = beside.map((one) => el("th", { scope: "col" }, runSwatch(one.slot), " ", runLabel(t, one)));
+      this.head.replaceChildren(...names.map((name) => el("th", { scope: "col" }, t(name))), ...others);
+      this.body.replaceChildren(...shown.map((pair, i) => this.row(pair, i, beside)));
+    }
+    const frames = [frame, ...beside.map((one) => one.frames[one.frameAt(frame.step)])];
+    this.rows.forEach((row, i) => row.cells.forEach((cell, j) => this.write(row, cell, frames[j].outputs[i] ?? "")));
+    const predicted = frame.predicted.join("\n");
+    if (predicted === this.predicted) return;
+    this.predicted = predicted;
+    this.drawTeacher(run.opening, frame.predicted);
+  }
+
+  // A cell of what a run wrote: the chosen one's with a verdict in words behind it, the others' with its sign alone.
+  write({ target }, cell, written) {
+    const { t } = this;
+    if (cell.written === written) return;
+    cell.written = written;
+    const { element, wrong, letters } = writtenText(t, written, target);
+    const sign = wrong ? "✗ " : "✓ ";
+    cell.verdict.textContent = cell.words ? sign + (wrong ? t("wrong", { wrong, letters }) : t("right")) : sign;
+    cell.verdict.className = wrong ? "hs-bad" : "hs-ok";
+    cell.output.replaceChildren(...(cell.words ? [element] : [cell.verdict, element]));
+  }
+
+  // One of the shown inputs and its right answer; what is written comes with every frame.
+  row([source, target], i, beside) {
+    const { t } = this;
+    const cell = (name, words) => ({
+      output: el("td", { "data-name": name }),
+      verdict: el("span"),
+      words,
+      written: null,
+    });
+    const cells = [cell(t("column_output"), true), ...beside.map((one) => cell(runLabel(t, one), false))];
+    this.rows.push({ target, cells });
+    const name = el("th", { scope: "row" }, el("span", { class: "learn-letters", dir: "auto" }, source));
+    if (i === 0) name.append(" ", el("small", null, t("row_example")));
+    const right = el("span", { class: "learn-letters", dir: "auto" }, target);
+    const answer = el("td", { "data-name": t("column_answer") }, right);
+    const [{ output, verdict }, ...others] = cells;
+    const rest = others.map((one) => one.output);
+    return el("tr", { "data-testid": "training-output" }, name, answer, output, el("td", null, verdict), ...rest);
+  }
+
+  drawTeacher(opening, predicted) {
+    const { t } = this;
+    const line = (name, tokens, marks) =>
+      el(
+        "tr",
+        null,
+        el("th", { scope: "row" }, t(name)),
+        ...tokens.map((token, i) => {
+          const wrong = marks && token !== marks[i];
+          const spoken = wrong ? el("span", { class: "hs-spoken" }, t("wrong", { wrong: 1, letters: 1 })) : null;
+          const look = { class: wrong ? "learn-wrong" : null, dir: "auto" };
+          return el("td", null, el("span", look, printable(token)), spoken);
+        }),
+      );
+    this.teacher.replaceChildren(
+      line("teacher_fed", opening.target_in),
+      line("teacher_right", opening.target_out),
+      line("teacher_predicted", predicted, opening.target_out),
+    );
+  }
+}
+
+export class FindingTable {
+  constructor(t) {
+    this.t = t;
+    this.body = el("tbody");
+    const names = ["finding_run", "finding_predicts", "finding_happened", "finding_verdict"];
+    const head = el("tr", null, ...names.map((name) => el("th", { scope: "col" }, t(name))));
+    this.element = el(
+      "section",
+      { class: "learn-findings", "data-testid": "training-findings", hidden: true },
+      el("h2", null, t("findings")),
+      el("table", { class: "learn-table" }, el("thead", null, head), this.body),
+    );
+  }
+
+  draw(store) {
+    const { t } = this;
+    const found = store.more.findings || [];
+    const text = JSON.stringify([found, store.runs.map((run) => run.slot)]);
+    if (text === this.text) return;
+    this.text = text;
+    this.element.hidden = !found.length;
+    this.body.replaceChildren(
+      ...found.map((one) => {
+        const run = store.run(one.run);
+        const section = one.section ? el("small", null, t("finding_section", { section: one.section })) : null;
+        const signs = { "as predicted": ["✓ ", "hs-ok"], differs: ["≠ ", "hs-bad"], open: ["? ", "learn-open"] };
+        const [sign, look] = signs[one.verdict] || signs.open;
+        const said = t("verdict_" + (one.verdict in signs ? one.verdict : "open"));
+        const verdict = el("span", { class: look }, sign + said);
+        const cell = (name, ...inside) => el("td", { "data-name": t(name), dir: "auto" }, ...inside);
+        return el(
+          "tr",
+          { "data-verdict": one.verdict },
+          el("th", { scope: "row" }, run ? runSwatch(run.slot) : null, el("span", { dir: "auto" }, one.title)),
+          cell("finding_predicts", one.predicts, section ? " " : null, section),
+          cell("finding_happened", one.happened),
+          cell("finding_verdict", verdict),
+        );
+      }),
+    );
+  }
+}

@@ -1,0 +1,322 @@
+import { el, documentTop } from "../core/dom.js";
+import { makeTooltip } from "../core/tooltip.js";
+import { followPageLink, memoryOf } from "../host/streamlit.js";
+import { followLook } from "../core/look.js";
+import { readPack } from "../core/pack.js";
+import { makeTexts } from "../core/texts.js";
+import { readTheme } from "../core/colour.js";
+import { TRAINING_TEXTS } from "./texts.js";
+import { RunStore } from "./store.js";
+import { Player } from "./player.js";
+import { Poller } from "./poll.js";
+import { StatusCards } from "./status.js";
+import { Curves } from "./curves.js";
+import { HeadStage } from "./stage.js";
+import { Timeline } from "./timeline.js";
+import { PredictionTable, FindingTable } from "./tables.js";
+import { runLabel, percentText, stageText } from "./words.js";
+
+// Runs while they train. Every frame that was recorded is kept here, so that time is the browser's own: the slider, the
+// heads, the curves' cursor and the predictions follow without the server, which is asked for new frames alone.
+
+const NARROW = 820;
+const SCROLL_MARGIN = { kind: "cross", layer: Infinity, head: 0 }; // of the last layer, where alignment shows first
+const HIGHEST = 760; // pixels at ordinary text: in a higher window the predictions come into sight
+const SPOKEN = 5000; // milliseconds between two things said
+const SETTLES = 250; // milliseconds
+const LABELS = 1000; // milliseconds between two descriptions of the pictures while they move
+
+export class TrainingView {
+  /** @type {any} */ took;
+  // send(name, value): a trigger of the component
+  constructor(parent, send) {
+    this.memory = memoryOf("training", { store: new RunStore(), kind: "all", place: SCROLL_MARGIN });
+    this.store = this.memory.store;
+    this.calm = window.matchMedia("(prefers-reduced-motion: reduce)");
+    this.player = new Player(() => this.calm.matches);
+    this.shown = 0;
+    this.spokenAt = this.labelledAt = -Infinity;
+    this.element = el("section", { class: "hs learn", "data-testid": "training" });
+    this.element.training = this; // for tests and stopwatches
+    parent.append(this.element);
+    this.look = followLook(
+      this.element,
+      () => this.retheme(),
+      () => this.schedule(),
+    );
+    const { store } = this;
+    this.asker = new Poller({
+      send: (name, value) => send(name, value),
+      wanted: () => store.active || store.lacks,
+      have: () => store.have(),
+    });
+  }
+
+  destroy() {
+    this.asker.stop();
+    this.look.stop();
+    if (this.stage) this.stage.destroy();
+    clearTimeout(this.speaking);
+    clearTimeout(this.settling);
+    cancelAnimationFrame(this.ticking);
+    cancelAnimationFrame(this.scheduled);
+    this.element.remove();
+  }
+
+  // -- what the page brings ----------------------------------------------------------------------------------------
+
+  take(bytes) {
+    let pack;
+    try {
+      pack = readPack(bytes);
+    } catch (error) {
+      const reason = makeTexts({}, TRAINING_TEXTS)("unreadable", { reason: error.message });
+      this.element.replaceChildren(el("p", { class: "hs-empty", role: "alert" }, reason));
+      this.t = null;
+      return;
+    }
+    const now = performance.now();
+    const ids = this.store.runs.map((run) => run.id).join();
+    const held = this.store.have();
+    const { grown, number } = this.store.take(pack, now);
+    this.build();
+    const moved = this.settle(grown.filter((id) => !held[id]));
+    const changed = moved || ids !== this.store.runs.map((run) => run.id).join();
+    const { run } = this;
+    if (run && grown.includes(run.id)) this.player.arrived(run.last, now);
+    this.asker.answered(number, this.store.lacks && (grown.length > 0 || number === 0));
+    const grew = this.store.runs.filter((one) => grown.includes(one.id));
+    const outgrown = grew.some((one) => this.curves.outgrown(one, held[one.id] ?? 0));
+    const big = Boolean(this.store.more.big);
+    const begins = this.store.runs.some((one) => one.opening && !this.laidOut?.has(one.id));
+    if (changed || outgrown || begins || big !== this.big || !this.theme) this.draw();
+    else this.drawFrame(now);
+    this.follow();
+  }
+
+  // What it is made of: once, and when the texts change.
+  build() {
+    const texts = JSON.stringify(this.store.more.texts || {});
+    if (this.t && texts === this.textsKey) return;
+    if (this.stage) this.stage.destroy();
+    this.textsKey = texts;
+    const t = (this.t = makeTexts(this.store.more.texts, TRAINING_TEXTS));
+    this.tooltip = makeTooltip(this.element);
+    const hooks = {
+      t,
+      tooltip: this.tooltip,
+      memory: this.memory,
+      chooseRun: (id) => this.chooseRun(id),
+      command: (id, what) => this.asker.command(id, what),
+      open: (id) => followPageLink(`hs-after-${id}`),
+      goToStep: (step) => this.run && this.run.frames.length && this.goTo(this.run.frameAt(step)),
+      goTo: (index) => this.goTo(index),
+      play: () => this.play(),
+      live: () => this.goLive(),
+      redraw: () => this.draw(),
+      say: (text) => (this.spoken.textContent = text),
+      now: () => ({ run: this.run, index: this.shown, step: this.stepText(this.run, this.shown) }),
+    };
+    this.status = new StatusCards(hooks);
+    this.time = new Timeline(hooks);
+    this.curves = new Curves(hooks);
+    this.stage = new HeadStage(hooks);
+    this.predictions = new PredictionTable(t);
+    this.findings = new FindingTable(t);
+    this.nothing = el("p", { class: "hs-empty" }, t("nothing"));
+    this.spoken = el("div", { class: "hs-spoken", "aria-live": "polite", role: "status" });
+    this.work = el("div", { class: "learn-work" }, this.curves.element, this.stage.grids, this.stage.one);
+    this.under = el("div", { class: "learn-under" }, this.stage.same, this.predictions.element, this.findings.element);
+    this.element.setAttribute("aria-label", t("region"));
+    this.element.replaceChildren(
+      this.look.sentinel,
+      this.nothing,
+      this.status.element,
+      this.time.element,
+      this.work,
+      this.under,
+      this.tooltip.box,
+      this.spoken,
+    );
+    this.theme = null;
+  }
+
+  // The chosen run. A run that begins to train takes the place of one that has ended, or of none; begun: ids of those
+  // whose first frames have come.
+  settle(begun) {
+    const { store, memory } = this;
+    const before = this.run;
+    const kept = store.run(memory.run);
+    const next = store.runs.find((run) => begun.includes(run.id) && run.active);
+    const leave = !kept || !kept.frames.length || (!kept.active && this.player.mode === "live");
+    this.run = (leave && next) || kept || store.runs.find((run) => run.frames.length) || store.runs[0] || null;
+    memory.run = this.run && this.run.id;
+    if (this.run === before) return false;
+    this.player.reset(this.run && this.run !== next ? Math.max(0, this.run.last) : 0);
+    this.shown = this.player.until;
+    return true;
+  }
+
+  // -- time --------------------------------------------------------------------------------------------------------
+
+  follow() {
+    cancelAnimationFrame(this.ticking);
+    this.ticking = requestAnimationFrame((now) => this.tick(now));
+  }
+
+  tick(now) {
+    const { run, player } = this;
+    if (!run || !run.frames.length) return;
+    const index = Math.min(player.at(now, this.shown), run.last);
+    if (index !== this.shown) {
+      this.shown = index;
+      this.drawFrame(now);
+    }
+    if (player.moving(this.shown)) this.follow();
+    else this.drawFrame(now, true);
+  }
+
+  goTo(index) {
+    const { run } = this;
+    if (!run || !run.frames.length) return;
+    // Behind the last frame there is only what is still to come.
+    if (index > run.last && run.active) return this.goLive();
+    this.player.hold();
+    this.shown = Math.max(0, Math.min(run.last, index));
+    this.drawFrame(performance.now());
+    clearTimeout(this.settling); // descriptions wait until nobody drags
+    this.settling = setTimeout(() => this.drawFrame(performance.now(), true), SETTLES);
+    return undefined;
+  }
+
+  goLive() {
+    this.player.goLive(performance.now());
+    this.follow();
+    if (this.run && this.run.frames.length) this.shown = this.player.until;
+    this.drawFrame(performance.now(), true);
+  }
+
+  // From the start; pressed again, it holds where it is.
+  play() {
+    if (!this.run || !this.run.frames.length) return;
+    if (this.player.mode === "play") this.player.hold();
+    else {
+      this.shown = 0;
+      this.player.play(performance.now(), 0);
+    }
+    this.drawFrame(performance.now(), true);
+    this.follow();
+  }
+
+  chooseRun(id) {
+    const run = this.store.run(id);
+    if (!run || run === this.run) return;
+    const step = this.run && this.run.frames.length ? this.run.frames[this.shown].step : 0;
+    const { mode } = this.player;
+    this.run = run;
+    this.memory.run = id;
+    this.player.reset(Math.max(0, run.last));
+    this.shown = this.player.until;
+    if (mode !== "live" && run.frames.length) {
+      this.player.hold();
+      this.shown = run.frameAt(step);
+    }
+    this.draw();
+    this.follow();
+  }
+
+  // -- what is shown -----------------------------------------------------------------------------------------------
+
+  schedule() {
+    cancelAnimationFrame(this.scheduled);
+    this.scheduled = requestAnimationFrame(() => this.draw());
+  }
+
+  retheme() {
+    if (this.theme && readTheme(this.element).key !== this.theme.key) this.draw();
+  }
+
+  stepText(run, index) {
+    if (!run || !run.frames.length) return this.t("step_none");
+    return this.t("step", { step: run.frames[Math.min(index, run.last)].step.toLocaleString("en") });
+  }
+
+  // Everything anew: another size, theme, text or set of runs.
+  draw() {
+    const { element, store } = this;
+    if (!this.t || !element.clientWidth) return;
+    const { runs } = store;
+    this.big = Boolean(store.more.big);
+    element.toggleAttribute("data-big", this.big);
+    this.theme = readTheme(element);
+    element.dataset.theme = this.theme.dark ? "dark" : "light";
+    element.dataset.kind = this.memory.kind;
+    this.narrow = element.clientWidth < NARROW * (this.big ? 1.1 : 1);
+    element.classList.toggle("learn-narrow", this.narrow);
+    this.nothing.hidden = runs.length > 0;
+    for (const part of [this.status.element, this.time.element, this.work, this.under]) part.hidden = !runs.length;
+    this.laidOut = new Set(runs.filter((run) => run.opening).map((run) => run.id));
+    this.findings.draw(store);
+    if (!runs.length) return;
+    this.status.draw(store, this.run, performance.now());
+    const room = this.room();
+    this.curves.layout(store, this.theme, { width: Math.floor(this.curves.element.clientWidth), height: room.plot });
+    this.stage.layout(store, this.run, this.theme, room);
+    this.drawFrame(performance.now(), true);
+    element.dispatchEvent(new CustomEvent("headscope:drawn", { bubbles: true, composed: true, detail: "training" }));
+  }
+
+  // The pictures take what the window has left below where they begin.
+  room() {
+    const unit = this.theme.size / 15;
+    const { host } = this.element.getRootNode();
+    const above = Math.min(documentTop(host || this.element), window.innerHeight * 0.4) + this.work.offsetTop;
+    const left = Math.min(HIGHEST * unit, window.innerHeight - above - 14);
+    const high = this.narrow ? 560 * unit : Math.max(430 * unit, left);
+    const head = 46 * unit; // of a plot: its title, its unit and its values
+    return { high, unit, narrow: this.narrow, plot: Math.max(96 * unit, this.narrow ? 150 * unit : high / 3 - head) };
+  }
+
+  // One frame: cells, cursor, numbers and letters. settled: nothing moves, so that descriptions are worth making.
+  drawFrame(now, settled) {
+    const { run, store, shown } = this;
+    if (!this.theme || !store.runs.length) return;
+    const began = performance.now();
+    const index = run && run.frames.length ? Math.min(shown, run.last) : -1;
+    const speak = settled || now - this.labelledAt > LABELS;
+    if (speak) this.labelledAt = now;
+    this.status.draw(store, run, now);
+    this.time.draw(run, index, this.player.mode);
+    this.curves.update(run, Math.max(0, index), this.player.mode !== "held", speak);
+    this.stage.frame(store, run, index, speak);
+    this.predictions.draw(store, run, index, this.stepText(run, index));
+    this.findings.draw(store);
+    this.element.dataset.frame = `${run ? run.id : ""}:${index}`;
+    if (this.took) this.took.push(performance.now() - began); // a benchmark counts
+    this.speakUp(now, index);
+  }
+
+  // How it goes, every few seconds at most; what was held back is said later, the end of a run above all.
+  speakUp(now, index) {
+    const { run, t } = this;
+    if (index < 0 || this.player.mode !== "live") return;
+    const wait = this.spokenAt + SPOKEN - now;
+    if (wait > 0) {
+      this.speaking ??= setTimeout(() => {
+        this.speaking = null;
+        this.speakUp(performance.now(), this.run && this.run.frames.length ? Math.min(this.shown, this.run.last) : -1);
+      }, wait);
+      return;
+    }
+    const values = {
+      label: runLabel(t, run),
+      stage: stageText(t, run, this.store.more.waiting),
+      exact: percentText(t, run.latest("exact", index)),
+      forced: percentText(t, run.latest("forced", index)),
+    };
+    const text = t("spoken", values);
+    if (text === this.spoken.textContent) return;
+    this.spokenAt = now;
+    this.spoken.textContent = text;
+  }
+}

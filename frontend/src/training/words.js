@@ -1,0 +1,71 @@
+// Runs and their numbers in words. t: of makeTexts.
+
+export function runLabel(t, run) {
+  return run.about.label || t("run_unnamed", { n: run.slot + 1 });
+}
+
+// Shares as people read them; 99.6 % is not all of them.
+export function percentText(t, share) {
+  if (typeof share !== "number") return t("none");
+  const value = 100 * share;
+  const whole = Math.abs(value - Math.round(value)) < 0.05;
+  return t("percent", { n: whole ? Math.round(value) : value.toFixed(1) });
+}
+
+export function lossText(t, value) {
+  if (typeof value !== "number") return t("none");
+  return value < 0.0995 ? value.toFixed(4) : value.toFixed(value < 9.995 ? 3 : 1);
+}
+
+function countText(value) {
+  return Math.round(value).toLocaleString("en");
+}
+
+export function timeText(t, seconds) {
+  const whole = Math.max(1, Math.round(seconds));
+  if (whole < 100) return t("seconds", { n: whole });
+  return t("minutes", { m: Math.floor(whole / 60), s: whole % 60 });
+}
+
+// Where a run stands, in a few words.
+export function stageText(t, run, waiting) {
+  const { stage, reason, place, error, limit } = run.about;
+  // The newest frame may be ahead of what the last pack said of its step.
+  const step = Math.max(run.about.step, run.frames.length ? run.frames[run.last].step : 0);
+  const values = { step: countText(step), steps: countText(run.about.steps), limit: countText(limit), error };
+  if (stage === "waiting") {
+    if (place === 1 && !(waiting > 1)) return t("stage_next");
+    const named = t(place >= 1 && place <= 3 ? "place_" + place : "place_n", { n: place });
+    return t(waiting >= place ? "stage_waiting" : "stage_waiting_place", { place: named, waiting });
+  }
+  if (stage === "failed") return t("stage_failed", values);
+  if (stage !== "done") return t("stage_" + stage, values);
+  const known = ["steps", "stopped", "time", "left", "died"].includes(reason);
+  return t(known ? "stage_done_" + reason : "stage_done", values);
+}
+
+// The numbers beside it: speed, time left and the limit, which is said beforehand.
+export function numberTexts(t, run) {
+  const { stage, seconds } = run.about;
+  const limit = countText(run.about.limit);
+  if (stage === "waiting" || stage === "starting") return t("limit_then", { limit });
+  if (stage === "failed") return "";
+  if (stage === "done") return t("took", { seconds: seconds < 99.5 ? seconds.toFixed(1) : countText(seconds) });
+  if (stage === "paused" && run.about.pause_left) {
+    return [t("pause_left", { left: timeText(t, run.about.pause_left) }), t("limit", { limit })].join(" · ");
+  }
+  if (stage === "paused" || !run.speed) return t("limit", { limit });
+  const { speed, left } = run;
+  const parts = [t("speed", { speed: speed < 9.95 ? speed.toFixed(1) : countText(speed) })];
+  parts.push(left < 1 ? t("left_soon") : t("left", { left: timeText(t, left) }), t("limit", { limit }));
+  return parts.join(" · ");
+}
+
+// Letter by letter: what was written beside what is right. [{letter, state: "right" | "wrong" | "missing"}]
+export function lettersOf(written, right) {
+  const [mine, theirs] = [Array.from(written), Array.from(right)];
+  return Array.from({ length: Math.max(mine.length, theirs.length) }, (_, i) => {
+    if (i >= mine.length) return { letter: theirs[i], state: "missing" };
+    return { letter: mine[i], state: mine[i] === theirs[i] ? "right" : "wrong" };
+  });
+}

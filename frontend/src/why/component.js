@@ -1,0 +1,393 @@
+import { el, svgEl } from "../core/dom.js";
+import { arrowStep } from "../core/keys.js";
+import { makeRamp, rampGradient, cssColour, inkOn } from "../core/colour.js";
+import { formatWeight, formatScore } from "../core/format.js";
+import { WHY_TEXTS } from "./texts.js";
+import { numberText, countText, richText, linePath, plotSvg, pointMark, legend, histogram } from "./plots.js";
+import { PlainView, plainComponent } from "../host/plain_view.js";
+
+// Why scores are divided by sqrt(d_k): one slider over d_k redraws histogram, softmax and curves in the browser; below,
+// the variances of the model's own q and k. The numbers come from transformer/analysis/scaling.py.
+
+const WAYS = ["scaled", "unscaled", "additive"];
+const MEASURES = ["entropy", "largest", "room"];
+const QUANTITIES = ["query", "key", "product"];
+const OCTAVE = 5; // depths to an octave, a page of the slider's keys
+const MANY = 10; // heads; more do not fit beside each other
+
+class View extends PlainView {
+  constructor(parent) {
+    super(parent, "why", WHY_TEXTS);
+    this.quantity = this.memory.quantity || "product";
+  }
+
+  take(before) {
+    const { data, memory } = this;
+    const depth = memory.d_k === data.d_k ? memory.depth : data.d_k;
+    if (!before || before.d_k !== data.d_k) this.at = this.nearest(Math.log2(depth));
+    const given = JSON.stringify([data.chosen, data.own]);
+    const first = data.chosen || { kind: data.own[0].kind, layer: 0, head: 0 };
+    this.chosen = memory.given === given ? memory.chosen : first;
+    Object.assign(memory, { d_k: data.d_k, depth: data.depths[this.at], given, chosen: this.chosen });
+  }
+
+  term(name, definition) {
+    const { keys, rows } = this.data;
+    const values = { keys, rows, n: countText(rows * keys) };
+    const text = this.t(definition, values);
+    const term = el("span", { class: "why-term", tabindex: 0, "aria-description": text }, this.t(name, values));
+    return this.hint(term, () => [text]);
+  }
+
+  plot(name) {
+    const box = el("div", { class: "why-box", "data-testid": `why-${name}` });
+    const keys = el("div", { class: "why-keys" });
+    const head = el("h2", {}, this.term(name, name + "_term"));
+    return { box, keys, head, figure: el("div", { class: "why-plot" }, head, box, keys) };
+  }
+
+  build() {
+    const { depths, d_k } = this.data;
+    const last = depths[depths.length - 1];
+    const { memory } = this;
+    this.number = el("output", { class: "why-depth", "data-testid": "why-depth" });
+    this.slider = el("input", {
+      type: "range",
+      class: "hs-slide",
+      min: 0,
+      max: Math.log2(last),
+      step: 0.001,
+      "aria-label": this.t("slider"),
+      "data-testid": "why-slider",
+      input: () => this.goTo(this.nearest(Number(this.slider.value))),
+      keydown: (event) => this.onKey(event),
+    });
+    const mark = (d, name, text) => el("span", { class: name, style: `--at: ${this.place(d)}` }, text);
+    const marks = depths
+      .filter((d) => Number.isInteger(Math.log2(d) / 2))
+      .map((d) => mark(d, "why-tick", countText(d)));
+    marks[marks.length - 1].classList.add("why-last");
+    this.own = mark(d_k, "why-here", "");
+    const track = el("div", { class: "why-track" }, ...marks, this.own, this.slider);
+    const hold = () => {
+      memory.hold = this.hold.checked;
+      this.drawRandom();
+    };
+    this.hold = el("input", { type: "checkbox", "data-testid": "why-hold", checked: memory.hold, change: hold });
+    const text = this.t("hold", { d: countText(last) });
+    const held = el("label", { class: "why-hold" }, this.hold, el("span", {}, ...richText(text)));
+    this.plots = { histogram: this.plot("histogram"), row: this.plot("row") };
+    for (const name of MEASURES) this.plots[name] = this.plot(name);
+    this.plots.histogram.head.append(held);
+    this.sentence = el("p", { class: "why-sentence", "data-testid": "why-sentence" });
+    this.tables = el("div", { class: "why-tables" });
+    this.legend = el("p", { class: "why-legend", "data-testid": "why-legend" });
+    this.ownPlot = this.plot("product");
+    this.quantities = el("div", { class: "hs-seg", role: "group", "aria-label": this.t("quantity") });
+    for (const name of QUANTITIES) {
+      const choose = () => {
+        this.quantity = memory.quantity = name;
+        this.drawOwn();
+      };
+      const button = el("button", { type: "button", "data-quantity": name, click: choose }, ...richText(this.t(name)));
+      this.quantities.append(this.hint(button, () => [this.t(name + "_term")]));
+    }
+    return [
+      el("p", { class: "why-lead" }, this.t("lead"), " (", this.term("footnote_term", "footnote"), ")"),
+      el("div", { class: "why-slide" }, this.number, track),
+      this.sentence,
+      el("div", { class: "why-two" }, this.plots.histogram.figure, this.plots.row.figure),
+      el("div", { class: "why-three" }, ...MEASURES.map((name) => this.plots[name].figure)),
+      el("p", { class: "why-note" }, ...richText(this.t("additive_note"))),
+      el("h2", {}, this.t("own"), el("small", {}, this.t("own_hint"))),
+      el("div", { class: "why-choice" }, this.quantities, this.legend),
+      el("div", { class: "why-own" }, this.tables, this.ownPlot.figure),
+    ];
+  }
+
+  // Where a depth lies on the slider, 0 to 1.
+  place(d) {
+    const { depths } = this.data;
+    return Math.min(1, Math.max(0, Math.log2(d) / Math.log2(depths[depths.length - 1])));
+  }
+
+  // The index of the depth whose logarithm is nearest.
+  nearest(power) {
+    const far = this.data.depths.map((d) => Math.abs(Math.log2(d) - power));
+    return far.indexOf(Math.min(...far));
+  }
+
+  goTo(at) {
+    this.at = Math.max(0, Math.min(this.data.depths.length - 1, at));
+    this.memory.depth = this.data.depths[this.at];
+    this.drawRandom();
+  }
+
+  // From depth to depth: a step of the slider itself is too fine to reach the next.
+  onKey(event) {
+    const arrow = arrowStep(event);
+    const more = { PageUp: OCTAVE, PageDown: -OCTAVE, Home: -Infinity, End: Infinity };
+    const step = arrow ? arrow[1] - arrow[0] : more[event.key];
+    if (!step || event.altKey || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    this.goTo(this.at + step);
+  }
+
+  paint() {
+    this.em = this.theme.size;
+    this.own.textContent = this.t("this_model", { d: countText(this.data.d_k) });
+    this.own.style.setProperty("--at", this.place(this.data.d_k));
+    this.drawRandom();
+    this.drawOwn();
+  }
+
+  drawRandom() {
+    const { data, at } = this;
+    const d = countText(data.depths[at]);
+    const values = (name) => Object.fromEntries(WAYS.map((way, i) => [way, formatWeight(data[name][i][at])]));
+    this.number.replaceChildren(...richText(this.t("depth", { d })));
+    this.slider.value = Math.log2(data.depths[at]).toFixed(3);
+    this.slider.setAttribute("aria-valuetext", this.t("depth", { d }));
+    const share = Math.round((100 * data.room[1][at]) / data.room[0][at]);
+    const summary = this.t("summary", { d, keys: data.keys, rows: data.rows, share, ...values("largest") });
+    this.sentence.replaceChildren(...richText(summary));
+    this.tooltip.hide(); // what it stood beside is drawn anew
+    this.drawHistogram(d);
+    this.drawRow(d);
+    for (const name of MEASURES) {
+      const spoken = { name: this.t(name, { keys: data.keys }), d, ...values(name) };
+      this.drawCurve(name, this.t("curve_spoken", spoken));
+      const entry = (way) => [way, false, this.t("key_value", { way: this.t(way), value: values(name)[way] })];
+      legend(this.plots[name].keys, WAYS.map(entry), this.t("key_at", { d }));
+    }
+  }
+
+  drawHistogram(d) {
+    const { data, at, plots } = this;
+    const depth = data.depths[at];
+    const variance = numberText(data.variance[at]);
+    const scaled = numberText(data.scaled[at]);
+    const bins = data.histogram[at];
+    const normal = 1 / Math.sqrt(2 * Math.PI);
+    const peak = Math.max(normal, ...bins);
+    const sd = Math.sqrt(depth);
+    const axis = data.limit * Math.sqrt(this.hold.checked ? data.depths[data.depths.length - 1] : depth);
+    const label = this.t("histogram_label", { n: countText(data.rows * data.keys), d, variance, scaled });
+    const area = { bins, limit: data.limit, peak };
+    const areas = [
+      { ...area, unit: sd, way: "unscaled" },
+      { ...area, unit: 1, way: "scaled" },
+    ];
+    const { box, keys } = plots.histogram;
+    box.replaceChildren(histogram(box.clientWidth, this.em, label, axis, sd, normal / peak, areas));
+    legend(keys, [
+      ["unscaled", true, this.t("key_unscaled", { variance, d })],
+      ["scaled", true, this.t("key_scaled", { variance: scaled })],
+      ["normal", false, this.t("key_normal")],
+    ]);
+  }
+
+  drawRow(d) {
+    const { data, at, em } = this;
+    const { box, keys } = this.plots.row;
+    const rows = data.weights.map((depths) => depths[at]);
+    const largest = Object.fromEntries(WAYS.map((way, i) => [way, formatWeight(Math.max(...rows[i]))]));
+    const width = box.clientWidth;
+    const height = Math.round(13 * em);
+    const base = height - 1.5 * em;
+    const y = (weight) => base - weight * (base - 0.8 * em);
+    const svg = plotSvg(width, height, this.t("row_label", { keys: data.keys, d, ...largest }));
+    this.drawScale(svg, 0, width, y);
+    const left = 2.1 * em;
+    const step = (width - left) / data.keys;
+    const bar = step * 0.25;
+    for (let key = 0; key < data.keys; key++) {
+      const x = left + key * step;
+      const group = svgEl("g", { class: "why-group" });
+      group.append(svgEl("rect", { class: "why-hit", x, y: 0, width: step, height: base }));
+      WAYS.forEach((way, i) => {
+        const top = y(rows[i][key]);
+        const place = { x: x + step * 0.11 + i * (bar + 1), y: top, width: bar - 1, height: base - top };
+        group.append(svgEl("rect", { class: "why-bar", "data-way": way, ...place }));
+      });
+      group.append(svgEl("text", { x: x + step / 2, y: base + 1.15 * em, "text-anchor": "middle" }, String(key + 1)));
+      const line = (way, i) =>
+        this.t("key_line", {
+          way: this.t(way),
+          score: formatScore(data.scores[i][at][key]),
+          weight: formatWeight(rows[i][key], true),
+        });
+      svg.append(this.hint(group, () => [this.t("key_number", { n: key + 1 }), ...WAYS.map(line)]));
+    }
+    svg.append(svgEl("text", { x: 0, y: base + 1.15 * em }, this.t("key_axis")));
+    svg.append(svgEl("path", { class: "why-axis", d: `M${left} ${base}H${width}` }));
+    box.replaceChildren(svg);
+    const entry = (way) => [way, true, this.t("key_value", { way: this.t(way), value: largest[way] })];
+    legend(keys, WAYS.map(entry), this.t("key_row"));
+  }
+
+  // Lines at 0, 0.5 and 1 from `left` to `right`, with their numbers.
+  drawScale(svg, left, right, y) {
+    for (const value of [0, 0.5, 1]) {
+      const line = `M${left + 2.1 * this.em} ${y(value)}H${right}`;
+      svg.append(svgEl("path", { class: value ? "why-grid" : "why-axis", d: line }));
+      svg.append(svgEl("text", { x: left, y: y(value) + 0.3 * this.em }, value === 0.5 ? "0.5" : String(value)));
+    }
+  }
+
+  drawCurve(name, label) {
+    const { data, at, em } = this;
+    const { box } = this.plots[name];
+    const width = box.clientWidth;
+    const height = Math.round(12.5 * em);
+    const base = height - 1.5 * em;
+    const left = 2.1 * em;
+    const right = width - 5 * em;
+    const y = (value) => base - value * (base - 1.7 * em);
+    const last = Math.log2(data.depths[data.depths.length - 1]);
+    const x = (d) => left + (Math.min(last, Math.log2(d)) / last) * (right - left);
+    const svg = plotSvg(width, height, label);
+    this.drawScale(svg, 0, right, y);
+    const stride = right - left < 13 * em ? 5 : 2; // 1, 32, 1,024 where 1, 4, 16 ... would touch
+    for (let power = 0; power <= last; power += stride) {
+      const place = x(2 ** power);
+      svg.append(svgEl("path", { class: "why-axis", d: `M${place} ${base}v4` }));
+      svg.append(svgEl("text", { x: place, y: base + 1.15 * em, "text-anchor": "middle" }, countText(2 ** power)));
+    }
+    const here = x(data.d_k);
+    svg.append(svgEl("path", { class: "why-own-line", d: `M${here} ${y(1)}V${base}` }));
+    const anchor = here > (left + right) / 2 ? "end" : here < left + 3 * em ? "start" : "middle";
+    const text = this.t("this_model", { d: countText(data.d_k) });
+    svg.append(svgEl("text", { x: here, y: y(1) - 0.6 * em, "text-anchor": anchor }, text));
+    const now = x(data.depths[at]);
+    svg.append(svgEl("path", { class: "why-now", d: `M${now} ${y(1)}V${base}` }));
+    const labels = WAYS.map((way, i) => {
+      const values = data[name][i];
+      const points = values.map((value, j) => [x(data.depths[j]), y(value)]);
+      svg.append(linePath(points, { class: "why-line", "data-way": way }));
+      return { way, value: values[at], y: y(values[values.length - 1]) + 0.3 * em };
+    });
+    for (const { way, value } of labels) svg.append(pointMark(way, now, y(value), 0.27 * em));
+    // Names stand where their lines end, pushed apart where two would touch.
+    labels.sort((a, b) => a.y - b.y);
+    labels.forEach((one, i) => i && (one.y = Math.max(one.y, labels[i - 1].y + 1.15 * em)));
+    for (let i = labels.length - 1, floor = base + 0.1 * em; i >= 0; i--, floor -= 1.15 * em)
+      labels[i].y = Math.min(labels[i].y, floor);
+    for (const { way, y: place } of labels)
+      svg.append(svgEl("text", { class: "why-name", "data-way": way, x: right + 0.5 * em, y: place }, this.t(way)));
+    box.replaceChildren(svg);
+  }
+
+  drawOwn() {
+    for (const button of this.quantities.children)
+      button.setAttribute("aria-pressed", String(button.dataset.quantity === this.quantity));
+    // Logarithmic: one head of 80 would leave all others, and 1 among them, the colour of the page. One scale for all
+    // kinds: equal shades are equal numbers.
+    const seen = this.data.own.flatMap((own) => own[this.quantity].flat()).filter((value) => value !== null);
+    const top = Math.max(1, ...seen);
+    const ramps = this.data.own.map((own) => makeRamp(this.theme, own.kind));
+    this.tables.replaceChildren(...this.data.own.map((own, i) => this.ownTable(own, ramps[i], Math.log1p(top))));
+    this.element.toggleAttribute(
+      "data-many",
+      this.data.own.some((own) => own.query[0].length > MANY),
+    );
+    for (const scroll of this.tables.querySelectorAll(".why-scroll"))
+      scroll.toggleAttribute("data-cut", scroll.scrollWidth > scroll.clientWidth + 1);
+    const stripe = (ramp) => el("span", { class: "why-ramp", style: `background: ${rampGradient(ramp, 1, 0)}` });
+    this.legend.replaceChildren(
+      this.t("legend"),
+      el("span", { class: "why-ramps", "aria-hidden": "true" }, ...ramps.map(stripe)),
+      this.t("legend_scale", { high: numberText(top) }),
+    );
+    this.choose(this.chosen);
+  }
+
+  ownTable(own, ramp, top) {
+    const values = own[this.quantity];
+    const [layers, heads] = [values.length, values[0].length];
+    const kind = this.t("kind_" + own.kind);
+    const name = this.t(this.quantity);
+    const label = this.t("table", { kind, name, layers, heads });
+    const table = el("div", { class: "why-table", role: "group", "aria-label": label, style: `--heads: ${heads}` });
+    const title = (n, key) => el("span", { class: "why-title", "aria-hidden": "true" }, this.t(key, { n: n + 1 }));
+    table.append(el("span"), ...values[0].map((_, head) => title(head, "short_head")));
+    values.forEach((row, layer) => {
+      table.append(title(layer, "short_layer"));
+      row.forEach((value, head) => table.append(this.ownCell(own, layer, head, value, ramp, top)));
+    });
+    table.addEventListener("keydown", (event) => {
+      const move = arrowStep(event);
+      if (!move) return;
+      event.preventDefault();
+      const { kind: at, layer, head } = this.chosen.kind === own.kind ? this.chosen : { layer: 0, head: 0 };
+      const next = { layer: layer + (at ? move[0] : 0), head: head + (at ? move[1] : 0) };
+      if (values[next.layer] && next.head >= 0 && next.head < heads) this.choose({ kind: own.kind, ...next }, true);
+    });
+    const products = own.product.flat().filter((value) => value !== null);
+    const [low, high] = [Math.min(...products), Math.max(...products)].map(numberText);
+    const unit = this.t("unit", { n: own.unit, total: layers * heads });
+    const spread = products.length ? richText(this.t("spread", { low, high })) : [];
+    return el(
+      "div",
+      { "data-testid": `why-own-${own.kind}` },
+      el("h3", { "data-kind": own.kind }, kind),
+      el("div", { class: "why-scroll" }, table),
+      el("p", { class: "why-more" }, this.t("more_heads", { heads })),
+      el("p", {}, unit, " ", ...spread),
+    );
+  }
+
+  ownCell(own, layer, head, value, ramp, top) {
+    const colour = ramp[value === null ? 0 : Math.round((255 * Math.log1p(value)) / top)];
+    const place = { layer: layer + 1, head: head + 1 };
+    const cell = el(
+      "button",
+      {
+        type: "button",
+        style: `background: ${cssColour(colour)}; color: ${inkOn(colour)}`,
+        "aria-label": this.t("head_cell", { ...place, name: this.t(this.quantity), value: numberText(value) }),
+        "data-cell": `${own.kind}-${layer}-${head}`,
+        click: () => this.choose({ kind: own.kind, layer, head }),
+      },
+      numberText(value),
+    );
+    const line = (name) => this.t("head_line", { name: this.t(name), value: numberText(own[name][layer][head]) });
+    return this.hint(cell, () => [
+      this.t("head", { kind: this.t("kind_" + own.kind), ...place }),
+      ...QUANTITIES.map(line),
+      this.t("head_mean", { value: numberText(own.mean[layer][head]) }),
+    ]);
+  }
+
+  // Outlines a head and draws its products beside N(0, d_k); each area and the curve have a peak of their own.
+  choose(chosen, focus) {
+    this.chosen = this.memory.chosen = chosen;
+    const { data, em } = this;
+    const { kind, layer, head } = chosen;
+    const name = `${kind}-${layer}-${head}`;
+    const cells = [...this.tables.querySelectorAll("[data-cell]")];
+    for (const cell of cells) {
+      const on = cell.dataset.cell === name;
+      cell.setAttribute("aria-pressed", String(on));
+      const entry = on || (!cell.dataset.cell.startsWith(kind + "-") && cell.dataset.cell.endsWith("-0-0"));
+      cell.tabIndex = entry ? 0 : -1;
+      if (on && focus) cell.focus();
+    }
+    const own = data.own.find((one) => one.kind === kind);
+    const { box, keys, head: title } = this.ownPlot;
+    const [bins, limit, product] = [own.histogram, own.limit, own.product].map((value) => value[layer][head]);
+    const sd = Math.sqrt(data.d_k);
+    const d = countText(data.d_k);
+    const variance = product === null ? numberText(null) : numberText(product * data.d_k);
+    const label = this.t("own_label", { layer: layer + 1, head: head + 1, variance, d });
+    const area = { bins, limit, unit: sd, peak: Math.max(...bins) || 1, way: kind };
+    title.textContent = this.t("head", { kind: this.t("kind_" + kind), layer: layer + 1, head: head + 1 });
+    box.replaceChildren(histogram(box.clientWidth, em, label, limit * sd, sd, 1, [area]));
+    legend(keys, [
+      [kind, true, this.t("key_own", { variance, times: numberText(product), d })],
+      ["normal", false, this.t("key_normal_own", { d })],
+    ]);
+  }
+}
+
+export default plainComponent(View);

@@ -1,0 +1,47 @@
+"""The built scripts: what Python asks for is there, and made of the sources that lie in frontend/."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+import pytest
+
+from transformer.view import bundle
+
+ROOT = Path(__file__).parents[1]
+FRONTEND = ROOT / "frontend"
+ENTRIES = sorted(path.stem for path in bundle.FOLDER.glob("*.js"))
+
+
+def test_the_scripts_are_built_from_these_sources() -> None:
+    paths = [
+        *(path for path in (FRONTEND / "src").rglob("*") if re.search(r"(?<!\.test)\.js$|\.css$", path.name)),
+        FRONTEND / "build.js",
+        FRONTEND / "package-lock.json",
+    ]
+    digest = hashlib.sha256()
+    for name, path in sorted((path.relative_to(FRONTEND).as_posix(), path) for path in paths):
+        digest.update(f"{name}\0".encode() + path.read_bytes() + b"\0")
+    built = (bundle.FOLDER / "sources.sha256").read_text(encoding="utf-8").strip()
+    assert built == digest.hexdigest(), "transformer/view/dist is older than frontend/: run make frontend"
+
+
+def test_every_script_and_style_that_python_asks_for_is_built() -> None:
+    files = [*(ROOT / "pages").rglob("*.py"), *(ROOT / "transformer" / "view").rglob("*.py")]
+    asked = {name for path in files for name in re.findall(r'\bscript\("(\w+)"\)', path.read_text(encoding="utf-8"))}
+    styled = {name for path in files for name in re.findall(r'\bstyle\("(\w+)"\)', path.read_text(encoding="utf-8"))}
+    assert {"anatomy", "explorer", "page"} <= asked <= set(ENTRIES)
+    assert {"anatomy", "explorer", "page"} <= styled <= {path.stem for path in bundle.FOLDER.glob("*.css")}
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_a_script_is_one_module_that_loads_nothing(entry: str) -> None:
+    code = bundle.script(entry)
+    assert not re.search(r"\bimport\s*[({\"']|\bfrom\s*[\"']\./", code)
+    assert bool(re.search(r"export\s*\{\s*\w+ as default\s*\}", code)) == (entry != "page")
+    assert "innerHTML" not in code and "eval(" not in code
+    assert not re.findall(r"https?://(?!www\.w3\.org/)", code)
+    assert "</script" not in code.lower()  # it would end the element that holds the code in an offline page
+    assert "\n" in code.strip()  # else Streamlit takes it for the name of a file
