@@ -22,7 +22,7 @@ from torch import Tensor
 from transformer.analysis.anatomy import AttentionSteps, EmbeddingSteps, OutputSteps, matrices, predictions, steps
 from transformer.cost.parameters import describe
 from transformer.inference.pretrained import Pretrained, readable
-from transformer.interventions.switches import SUB_LAYERS
+from transformer.interventions.sets import SUB_LAYERS
 from transformer.model.tap import KINDS, STACKS, scope
 from transformer.model.transformer import Transformer
 from transformer.tracing.trace import AttentionTrace, Trace
