@@ -22,7 +22,7 @@ from transformer.analysis.embedding import neighbours
 from transformer.checkpoints.importers.marian import load_marian
 from transformer.inference.pretrained import Pretrained, readable
 from transformer.live_training import workshop
-from transformer.probing.neurons import reading
+from transformer.probing.neuron_survey import reading
 from transformer.probing.probes import probe_pairs
 
 SOURCE, TARGET = "ka lo minu", "zen pol"
