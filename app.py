@@ -1,7 +1,18 @@
-"""Headscope: the pages, and which of them a link opens."""
+"""Headscope: which page a link opens, and the frame around it."""
 
 import streamlit as st
 
+from pages.frame.frame import begin
 from pages.registry import pages
 
-st.navigation([page.streamlit_page() for page in pages()], position="hidden").run()
+
+def content() -> None:
+    page.content.draw(frame)
+
+
+links = {page: st.Page(content, title=page.title, url_path=page.name, default=page.first) for page in pages()}
+shown = st.navigation(list(links.values()), position="hidden")
+page = next(page for page, link in links.items() if link is shown)
+frame = begin(page, links)
+shown.run()
+frame.finish(page.content)

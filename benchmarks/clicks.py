@@ -6,6 +6,7 @@ import random
 from collections.abc import Awaitable, Callable
 
 from benchmarks.viewer import Run, Viewer, ViewerError
+from pages.registry import pages
 from transformer.inference.pretrained import Pretrained
 from transformer.view.anatomy_state import PLACES, ZOOMS, fitting_zoom, steps_of
 from transformer.view.state import View
@@ -75,8 +76,7 @@ PAGES: dict[str, Click] = {
     "": heads, "lab": lab, "positions": positions, "embeddings": embeddings, "feedforward": feedforward,
     "anatomy": anatomy,
 }  # fmt: skip
-NAMES = {"": "Heads", "lab": "Lab", "positions": "Positions", "embeddings": "Embeddings",
-         "feedforward": "Feed-forward", "anatomy": "Anatomy"}  # fmt: skip
+NAMES = {page.path: page.title for page in pages()}
 
 
 async def click(viewer: Viewer, model: Pretrained, rng: random.Random) -> Run:

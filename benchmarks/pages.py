@@ -13,21 +13,19 @@ from benchmarks.app import App, running
 from benchmarks.browser import PAUSE, Settling, context, opened, timed
 from benchmarks.report import Table, load
 from benchmarks.sentences import pairs
+from pages.registry import pages
 from tests.browser.find import FLAGS, find_browser
 from transformer.inference.pretrained import Pretrained
 
 TOKENS = 20
 FIRST, MOVED, ENCODING = 1000, 300, 200  # milliseconds allowed: first picture, any slider, those of the encoding
+WITHOUT = ("knock",)  # a part without figures
 PARTS = {
-    "positions": ("encoding", "distance", "learned", "order", "lab"),
-    "embeddings": ("norms", "neighbours", "map", "residual", "lens", "output"),
-    "feedforward": ("activity", "neurons", "nonlinearity"),
+    page.name: [part for part in page.content.parts() if part not in WITHOUT]
+    for page in pages()
+    if page.content.figures
 }
-FIRST_FIGURES = {
-    "positions": "positions:",
-    "embeddings": "embedding-",
-    "feedforward": "feedforward-",
-}  # as they are called
+FIRST_FIGURES = {"positions": "positions:", "embeddings": "embedding-", "feedforward": "feedforward-"}
 # page, part, other parameters, test id or label of the slider, where it is moved to and from, milliseconds allowed
 SLIDERS = (
     ("positions", "encoding", {"d_model": "512", "length": "512"}, "d_model", (500, 512), ENCODING),

@@ -13,8 +13,7 @@ from pages.anatomy import layer_timing
 from pages.anatomy.complexity_texts import as_built, by_table, names, paths, winners
 from pages.components import figure
 from pages.components.sentences import say
-from pages.frame.frame import STYLES, Begun
-from pages.frame.options import Options
+from pages.frame.frame import PageFrame
 from pages.runtime.texts import _
 from transformer.cost.complexity import (
     COLUMNS,
@@ -132,20 +131,20 @@ def table_html(found: Sequence[Cost], sizes: Sizes) -> str:
     )
 
 
-def _choose(begun: Begun, options: Options, own: int) -> Sizes:
+def _choose(frame: PageFrame, own: int) -> Sizes:
     """n, k and r."""
-    config = begun.model.config
+    config = frame.model.config
     with st.container(key="hs-cx-choose"):
         first, second, third = st.columns([2, 2, 3], gap="medium")
     with first:
-        n = options.number("n", _("Tokens n; this sentence has {own}").format(own=own), SHORTEST, LONGEST, own)
+        n = frame.options.number("n", _("Tokens n; this sentence has {own}").format(own=own), SHORTEST, LONGEST, own)
         if n != own:
             label = _("Back to the sentence's {own}").format(own=own)
-            st.button(label, key="anatomy_n_own", on_click=options.report, args=("n", own, own))
+            st.button(label, key="anatomy_n_own", on_click=frame.options.report, args=("n", own, own))
     with second:
-        kernel = int(options.segment("kernel", _("Kernel width k"), KERNELS, KERNEL))
+        kernel = int(frame.options.segment("kernel", _("Kernel width k"), KERNELS, KERNEL))
     with third:
-        window = int(options.segment("restricted", _("Restricted to r keys around each token"), WINDOWS, WINDOW))
+        window = int(frame.options.segment("restricted", _("Restricted to r keys around each token"), WINDOWS, WINDOW))
     return Sizes(n, config.d_model, config.heads, kernel, window, config.d_k)
 
 
@@ -233,16 +232,15 @@ def _explain(sizes: Sizes) -> None:
         )
 
 
-def draw(begun: Begun, options: Options, trace: Trace) -> None:
+def draw(frame: PageFrame, trace: Trace) -> None:
     """The table, what follows from it, both counts against n, and the measured curve on demand."""
-    st.html(f"<style>{STYLES['complexity']}</style>")
     say(
         _(
             "Section 4 compares self-attention with the layers that others were built from (Table 1). Here its "
             "formulas are numbers, for this n and this model's d, beside exact counts of one layer as built here."
         )
     )
-    sizes = _choose(begun, options, min(max(len(trace.source_ids), SHORTEST), LONGEST))
+    sizes = _choose(frame, min(max(len(trace.source_ids), SHORTEST), LONGEST))
     found = costs(sizes)
     st.html(table_html(found, sizes))
     legend = _("n = {n} tokens, d = {d}, h = {heads} heads; framed: the fewest of a column").format(

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import streamlit as st
 
+from pages.components.compared_heads import explain
 from pages.components.comparison import Compared, compare
 from pages.components.descriptions import in_words, sub_layer_equation
+from pages.components.payloads import forget, payload, renewed
 from pages.components.sentences import say
-from pages.frame.frame import Begun, message
-from pages.frame.options import Options
+from pages.frame.frame import PageFrame
+from pages.frame.messages import message
 from pages.frame.state import State, current, keep
-from pages.heads.explorer import renewed
-from pages.lab import heads
 from pages.runtime import cache
 from pages.runtime.texts import _
 from transformer.inference.pretrained import Pretrained
@@ -36,7 +35,7 @@ from transformer.view.anatomy_state import (
 from transformer.view.bundle import script, style
 
 KEY = "anatomy"
-PACKS = "anatomy_packs"  # sort of pack -> the name of the one sent last, and its bytes
+OPTIONS = ("zoom", "place", "encoder", "decoder", "head", "step", "matrix", "row", "col", "t")
 MOST_WEIGHTS = 8_000_000  # numbers of a step's matrices that are sent to a browser, in 16 or 32 bits
 LONGEST = 64  # tokens a side: of more, rows get too thin to see
 
@@ -48,27 +47,27 @@ _feeds = {
 }
 
 
-def _report(options: Options, stand: Stand) -> None:
+def _report(frame: PageFrame, stand: Stand) -> None:
     """Keep where a person stands; links count from 1. The head is always named: else it would begin as that of the
     view, which is another for whom the link is sent to."""
-    options.report("place", stand.place, Stand.place)
-    options.report("zoom", stand.zoom, Stand.zoom)
-    options.report("step", stand.step, steps_of(stand.place, options.begun.model.config)[0])
-    options.report("matrix", stand.matrix, Stand.matrix)
-    options.report("head", stand.head + 1)
-    options.report("t", stand.t + 1)
+    frame.options.report("place", stand.place, Stand.place)
+    frame.options.report("zoom", stand.zoom, Stand.zoom)
+    frame.options.report("step", stand.step, steps_of(stand.place, frame.model.config)[0])
+    frame.options.report("matrix", stand.matrix, Stand.matrix)
+    frame.options.report("head", stand.head + 1)
+    frame.options.report("t", stand.t + 1)
     for name in ("encoder", "decoder", "row", "col"):
-        options.report(name, getattr(stand, name) + 1, getattr(Stand, name) + 1)
+        frame.options.report(name, getattr(stand, name) + 1, getattr(Stand, name) + 1)
 
 
-def merge_browser(begun: Begun, options: Options) -> State:
+def merge_browser(frame: PageFrame) -> State:
     """The state after what a person did in the drawing since the last run: where they stand, and all switches."""
-    state, config = current() or begun.state, begun.model.config
+    state, config = frame.state, frame.model.config
     reported = st.session_state.get(KEY)
     values = reported.get(KEY) if reported is not None else None
     if not isinstance(values, Mapping) or values.get("revision") != state.revision:
         return state  # older than what Python changed since
-    _report(options, stand_from_browser(values, config))
+    _report(frame, stand_from_browser(values, config))
     state, switches, asked = current() or state, state.switches, values.get("switches")
     if isinstance(asked, Mapping) and all(isinstance(text, str) for pair in asked.items() for text in pair):
         try:
@@ -79,46 +78,48 @@ def merge_browser(begun: Begun, options: Options) -> State:
     return keep(replace(state, switches=switches))  # at once: a click elsewhere may end this run
 
 
-def _stand(begun: Begun, options: Options, source: int, target: int) -> Stand:
+def _stand(frame: PageFrame, source: int, target: int) -> Stand:
     """Where to stand, as session or link have it, bounded; what a link asks for and is not there, a sentence says.
 
     source, target: tokens of each side.
     """
-    config = begun.model.config
-    place = str(options.choice("place", PLACES, Stand.place))
-    asked = str(options.choice("zoom", ZOOMS, Stand.zoom))
+    config = frame.model.config
+    place = str(frame.options.choice("place", PLACES, Stand.place))
+    asked = str(frame.options.choice("zoom", ZOOMS, Stand.zoom))
     zoom = fitting_zoom(asked, place)
     if zoom != asked:
         sentence = _("The link asks for zoom {asked!r}, which {place!r} has not; {shown!r} is shown.")
         message(sentence.format(asked=asked, place=place, shown=zoom))
-        options.report("zoom", zoom, Stand.zoom)
+        frame.options.report("zoom", zoom, Stand.zoom)
     steps = steps_of(place, config)
-    step = str(options.choice("step", steps, steps[0]))
-    matrix = str(options.choice("matrix", MATRICES, Stand.matrix))
+    step = str(frame.options.choice("step", steps, steps[0]))
+    matrix = str(frame.options.choice("matrix", MATRICES, Stand.matrix))
     rows, columns = size_of(place, step, matrix, config, source, target)
-    if "head" not in (current() or begun.state).chosen.get(options.page, {}):
-        options.report("head", (begun.state.view.head or 0) + 1)  # that of the view, and one of its own from now on
+    if "head" not in frame.state.chosen.get(frame.options.page, {}):
+        frame.options.report(
+            "head", (frame.state.view.head or 0) + 1
+        )  # that of the view, and one of its own from now on
     return Stand(
         zoom=zoom,
         place=place,
-        encoder=options.value("encoder", 1, config.encoder_layers, 1) - 1,
-        decoder=options.value("decoder", 1, config.decoder_layers, 1) - 1,
-        head=options.value("head", 1, config.heads, 1) - 1,
+        encoder=frame.options.value("encoder", 1, config.encoder_layers, 1) - 1,
+        decoder=frame.options.value("decoder", 1, config.decoder_layers, 1) - 1,
+        head=frame.options.value("head", 1, config.heads, 1) - 1,
         step=step,
         matrix=matrix,
-        row=options.value("row", 1, rows, 1) - 1,
-        col=options.value("col", 0, columns, 0) - 1,
-        t=options.value("t", 1, target, (target + 1) // 2) - 1,
+        row=frame.options.value("row", 1, rows, 1) - 1,
+        col=frame.options.value("col", 0, columns, 0) - 1,
+        t=frame.options.value("t", 1, target, (target + 1) // 2) - 1,
     )
 
 
-def _begun(begun: Begun, trace: Trace) -> Trace:
+def _begun(frame: PageFrame, trace: Trace) -> Trace:
     """The trace, or, where the model itself wrote more than can be drawn, that of the beginning of what it wrote."""
     if not trace.own or len(trace.source_ids) > LONGEST or len(trace.target_in_ids) <= LONGEST:
         return trace
     sentence = _("The translation has {target} tokens; this drawing shows the first {limit}.")
     message(sentence.format(target=len(trace.target_in_ids), limit=LONGEST), "note")
-    return cache.trace(begun.model, begun.model.name, trace.source_text, "", LONGEST)
+    return cache.trace(frame.model, frame.model.name, trace.source_text, "", LONGEST)
 
 
 def _long(trace: Trace) -> bool:
@@ -133,21 +134,6 @@ def _long(trace: Trace) -> bool:
         ).format(source=source, target=target, limit=LONGEST)
     )
     return True
-
-
-def forget() -> None:
-    """A run without the drawing: what is mounted next knows nothing of what was chosen since it was packed."""
-    state = current()
-    if st.session_state.pop(PACKS, None) is not None and state is not None:
-        keep(replace(state, revision=state.revision + 1))
-
-
-def _packed(sort: str, name: tuple[Any, ...], make: Callable[[], bytes]) -> bytes:
-    """The pack of this sort that was sent last, if it has this name, or a new one."""
-    kept: dict[str, tuple[tuple[Any, ...], bytes]] = st.session_state.setdefault(PACKS, {})
-    if sort not in kept or kept[sort][0] != name:
-        kept[sort] = (name, make())
-    return kept[sort][1]
 
 
 def _weights(model: Pretrained, stand: Stand) -> bytes | None:
@@ -170,12 +156,14 @@ def _packs(compared: Compared, stand: Stand) -> dict[str, bytes]:
     sides = (after.id, before and before.id)
     begins = {**stand.to_browser(), "big": state.view.big, "revision": revision}
     found = {
-        "trace": _packed(
+        "trace": payload(
+            KEY,
             "trace",
             (*sides, tuple(asked.items()), revision),
             lambda: anatomy_pack.trace_pack(model, after, before, asked, begins),
         ),
-        "open": _packed(
+        "open": payload(
+            KEY,
             "open",
             (after.id, stand.encoder, stand.decoder),
             lambda: anatomy_pack.open_pack(after, stand.encoder, stand.decoder),
@@ -183,8 +171,8 @@ def _packs(compared: Compared, stand: Stand) -> dict[str, bytes]:
     }
     if stand.near:
         t = stand.t if stand.place == "output" else 0
-        found["place"] = _packed(
-            "place", (*sides, stand.name, t), lambda: anatomy_pack.place_pack(model, after, stand.name, t, before)
+        found["place"] = payload(
+            KEY, "place", (*sides, stand.name, t), lambda: anatomy_pack.place_pack(model, after, stand.name, t, before)
         )
         if "." in stand.place and stand.step in anatomy_pack.MATRICES:
             weights = _weights(model, stand)
@@ -193,27 +181,27 @@ def _packs(compared: Compared, stand: Stand) -> dict[str, bytes]:
     return found
 
 
-def draw(begun: Begun, options: Options, trace: Trace) -> None:
+def draw(frame: PageFrame, trace: Trace) -> None:
     """The drawing of a trace under all switches. What a person does in it stays in the browser; only the numbers of the
     place they look at travel, and what was switched."""
-    trace = _begun(begun, trace)
+    trace = _begun(frame, trace)
     if _long(trace):
-        forget()
+        forget(KEY)
         return
-    state = merge_browser(begun, options)
-    compared = compare(begun, trace, state.switches)
+    state = merge_browser(frame)
+    compared = compare(frame.model, trace, state.switches)
     if _long(compared.after):  # padded
-        forget()
+        forget(KEY)
         return
-    stand = _stand(begun, options, len(compared.after.source_ids), len(compared.after.target_in_ids))
+    stand = _stand(frame, len(compared.after.source_ids), len(compared.after.target_in_ids))
     packs = _packs(compared, stand)
     if compared.interventions:
-        say(_("Switched: {switches}.").format(switches=in_words(compared.interventions, begun.model.config)))
+        say(_("Switched: {switches}.").format(switches=in_words(compared.interventions, frame.model.config)))
     _picture(key=KEY, on_anatomy_change=lambda: None)
     with st.container(key="hs-feeds"):
         for sort, data in packs.items():
             _feeds[sort](key=f"anatomy_{sort}", data=data, height=1)
-    heads.explain(compared)
+    explain(compared)
 
 
 def equations(config: ModelConfig) -> tuple[str, str]:

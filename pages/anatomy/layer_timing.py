@@ -10,7 +10,7 @@ import torch
 from pages.anatomy.complexity_texts import busy, crossing, growth, left_out, medians, names, nearest, overhead, rates
 from pages.components import figure
 from pages.components.sentences import say
-from pages.frame.frame import message
+from pages.frame.messages import message
 from pages.runtime import background
 from pages.runtime.background import POLL
 from pages.runtime.texts import _

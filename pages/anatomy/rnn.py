@@ -9,8 +9,8 @@ import streamlit as st
 from pages.components import figure
 from pages.components.sentences import say
 from pages.components.translation import table
-from pages.frame.frame import Begun, capital, message
-from pages.frame.options import Options
+from pages.frame.frame import PageFrame
+from pages.frame.messages import capital, message
 from pages.frame.state import max_tokens
 from pages.runtime import cache
 from pages.runtime.queue import TURNS
@@ -56,32 +56,32 @@ def _bundled() -> Pretrained:
     return model
 
 
-def _letters(begun: Begun, options: Options) -> tuple[str, str]:
+def _letters(frame: PageFrame) -> tuple[str, str]:
     """The letters both models get: the page's source where that is letters to reverse, else what is typed here; and
     which of the Transformer's heads are shown, "best" or "mean"."""
-    own = reverses(begun.model)
+    own = reverses(frame.model)
     if not own:
-        _whose(begun)
+        _whose(frame)
     left, right = st.columns(2, gap="medium", vertical_alignment="bottom")
     with left:
         if own:
             say(_("Both models get the letters of the page's source."), quiet=True)
         else:
             label = _("Letters to write backwards; training had up to {longest}").format(longest=TRAINED)
-            typed = options.text("letters", label, longest=2000, placeholder=LETTERS, width=420)
+            typed = frame.options.text("letters", label, longest=2000, placeholder=LETTERS, width=420)
     with right:
         names = {"best": _("the head nearest the diagonal"), "mean": _("mean of all heads")}
-        chosen = options.segment("heads", _("Transformer's weights"), list(names), "best", names.__getitem__)
-    return begun.state.source if own else typed or LETTERS, str(chosen)
+        chosen = frame.options.segment("heads", _("Transformer's weights"), list(names), "best", names.__getitem__)
+    return frame.state.source if own else typed or LETTERS, str(chosen)
 
 
-def _whose(begun: Begun) -> None:
+def _whose(frame: PageFrame) -> None:
     """Why the letters are not the page's source."""
     say(
         _(
             "The loaded checkpoint {name} reads {language}; these two models were trained to write letters backwards, "
             "so they get letters of their own, and the bundled checkpoint {other} stands for the Transformer."
-        ).format(name=begun.model.name, language=begun.model.languages[0], other=TRANSFORMER),
+        ).format(name=frame.model.name, language=frame.model.languages[0], other=TRANSFORMER),
         quiet=True,
     )
 
@@ -258,7 +258,7 @@ def _equations(model: Pretrained) -> None:
         )
 
 
-def draw(begun: Begun, options: Options, trace: Trace | None) -> None:
+def draw(frame: PageFrame, trace: Trace | None) -> None:
     """The part "before". trace: of the page's source; None: it cannot be traced, and the page has said why."""
     say(
         _(
@@ -267,11 +267,11 @@ def draw(begun: Begun, options: Options, trace: Trace | None) -> None:
             "about its size that does the same: to write a letter, both have to look at the right place."
         )
     )
-    letters, heads = _letters(begun, options)
-    if reverses(begun.model) and trace is None:
+    letters, heads = _letters(frame)
+    if reverses(frame.model) and trace is None:
         return
     try:
-        model = begun.model if reverses(begun.model) else _bundled()
+        model = frame.model if reverses(frame.model) else _bundled()
         if strange := [*_strange(_recurrent(), letters), *_strange(model, letters)]:
             sentence = _("These models know the letters a to z and the blank; leave out: {letters}")
             message(sentence.format(letters=" ".join(dict.fromkeys(strange))[:200]), "error")

@@ -6,7 +6,7 @@ import itertools
 from dataclasses import dataclass
 
 from pages.components.descriptions import in_words
-from pages.frame.frame import Begun, capital, message
+from pages.frame.messages import capital, message
 from pages.frame.state import max_tokens
 from pages.runtime import cache
 from pages.runtime.texts import _
@@ -53,10 +53,10 @@ def _groups(interventions: Interventions) -> list[Interventions]:
     return [one for one in groups if one]
 
 
-def compare(begun: Begun, trace: Trace, interventions: Interventions) -> Compared:
+def compare(model: Pretrained, trace: Trace, interventions: Interventions) -> Compared:
     """Both traces. Of switches that cannot be set together on this sentence as few as possible are left out, hidden
     tokens first, then padding, then moved positions, with a sentence on the page; the others hold."""
-    limit = begun.model.token_limit(max_tokens())
+    limit = model.token_limit(max_tokens())
     groups = _groups(interventions)
     reason = ""
     for count in range(len(groups) + 1):
@@ -64,15 +64,15 @@ def compare(begun: Begun, trace: Trace, interventions: Interventions) -> Compare
             left = {one for group in out for one in group.switches}
             switches = Interventions(tuple(one for one in interventions.switches if one not in left))
             try:
-                before = cache.retrace(begun.model, trace, switches.only(Pad), limit)
-                after = cache.retrace(begun.model, before, switches, limit)
+                before = cache.retrace(model, trace, switches.only(Pad), limit)
+                after = cache.retrace(model, before, switches, limit)
             except (InterventionError, InputError) as error:
                 reason = reason or capital(error)
                 continue
             if left:
-                _left_out(reason, Interventions(tuple(left)), switches, begun.model)
-            return Compared(begun.model, before, after, switches, limit)
-    return Compared(begun.model, trace, trace, NONE, limit)
+                _left_out(reason, Interventions(tuple(left)), switches, model)
+            return Compared(model, before, after, switches, limit)
+    return Compared(model, trace, trace, NONE, limit)
 
 
 def _left_out(reason: str, left: Interventions, holding: Interventions, model: Pretrained) -> None:

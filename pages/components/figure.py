@@ -42,16 +42,6 @@ def theme() -> str:
     return "dark" if st.context.theme.type == "dark" else "light"
 
 
-def prepare() -> None:
-    """Make the browser fetch plotly: a small chart of Streamlit's own, out of sight. Once a run, as early as can be."""
-    with st.container(key="hs-plotly"):
-        st.plotly_chart(
-            {"data": [{"type": "scatter", "x": [0], "y": [0]}], "layout": {"height": 20}},
-            key="hs-plotly-chart",
-            height=20,
-        )
-
-
 @dataclass(frozen=True)
 class Built:
     """A figure as it travels. text: JSON; frames: how many; thinned: (labels, step) of every axis that has room for a

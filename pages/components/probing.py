@@ -9,7 +9,7 @@ import streamlit as st
 from pages.components.comparison import Compared
 from pages.components.descriptions import in_words
 from pages.components.probe_results import results
-from pages.frame.frame import message
+from pages.frame.messages import message
 from pages.runtime import background, cache
 from pages.runtime.background import POLL
 from pages.runtime.texts import _

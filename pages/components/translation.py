@@ -11,7 +11,7 @@ import streamlit as st
 from pages.components.comparison import Compared
 from pages.components.descriptions import in_words, scaling_note
 from pages.components.sentences import say
-from pages.frame.frame import capital, message
+from pages.frame.messages import capital, message
 from pages.runtime import cache
 from pages.runtime.texts import _
 from transformer.analysis.tokens import is_special

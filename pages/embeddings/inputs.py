@@ -13,7 +13,8 @@ from pages.components import figure
 from pages.components.descriptions import stack_name
 from pages.components.sentences import say
 from pages.components.translation import table
-from pages.frame.frame import Begun, message
+from pages.frame.frame import PageFrame
+from pages.frame.messages import message
 from pages.frame.options import Options
 from pages.runtime import cache
 from pages.runtime.texts import _, translated
@@ -133,9 +134,9 @@ def _times(ratio: float) -> str:
     return f"{ratio:.2f}" if ratio < 0.995 else f"{ratio:.1f}"
 
 
-def draw_norms(begun: Begun, trace: Trace, options: Options) -> None:
+def draw_norms(frame: PageFrame, trace: Trace) -> None:
     """Length of embedding and encoding at the input of both stacks, the factor sqrt(d_model) on and off."""
-    config = begun.model.config
+    config = frame.model.config
     d_model, is_scaled = config.d_model, config.embedding_scale
     both = [norms(trace, side, config.embedding_factor) for side in SIDES]
     st.html(f'<p class="hs-emb-headline">{html.escape(_who(both, is_scaled))}</p>')
@@ -191,9 +192,9 @@ def draw_norms(begun: Begun, trace: Trace, options: Options) -> None:
         )
 
 
-def _word(begun: Begun, word: str, side: str) -> tuple[int, ...]:
+def _word(frame: PageFrame, word: str, side: str) -> tuple[int, ...]:
     """Ids of a typed word, or none and a sentence saying why."""
-    ids = tuple(begun.model.tokenizer_of(side).encode(word))
+    ids = tuple(frame.model.tokenizer_of(side).encode(word))
     if not ids:
         text = _("What was typed as a word has no character that can be read; the tokens of the sentence are shown.")
         message(text)
@@ -212,27 +213,29 @@ def _specials(model: Pretrained) -> tuple[int, ...]:
     return config.pad_id, config.unk_id, config.start_id, config.end_id
 
 
-def _chosen(begun: Begun, trace: Trace, options: Options) -> tuple[int, str, str]:
+def _chosen(frame: PageFrame, trace: Trace) -> tuple[int, str, str]:
     """The token whose neighbours are asked for, one of the sentence or of a word that was typed: id, label, side."""
     left, middle, right = st.columns((1, 1.4, 1.4), gap="small", vertical_alignment="bottom")
     with right:
-        word = options.text("word", _("or any word"), 80, placeholder=_("type a word"))
+        word = frame.options.text("word", _("or any word"), 80, placeholder=_("type a word"))
     with left:
-        side = str(options.segment("side", _("Side"), SIDES, SIDES[0], side_name))
-    ids: tuple[int, ...] = _word(begun, word, side) if word else ()
-    unknown = begun.model.config.unk_id
+        side = str(frame.options.segment("side", _("Side"), SIDES, SIDES[0], side_name))
+    ids: tuple[int, ...] = _word(frame, word, side) if word else ()
+    unknown = frame.model.config.unk_id
     if ids:
-        labels, name = _typed(begun.model, word, ids, side), _("Piece of the word")
+        labels, name = _typed(frame.model, word, ids, side), _("Piece of the word")
         start = max(range(len(ids)), key=lambda place: (ids[place] == unknown, len(labels[place])))
     else:
         ids, labels = tokens(trace, side)
         name = _("Token of the sentence")
         # The longest word of the sentence: a word of content, as a rule.
-        none = _specials(begun.model)
+        none = _specials(frame.model)
         start = max(range(len(ids)), key=lambda place: (ids[place] not in none) * len(labels[place]))
     choices = numbered(labels)
     with middle:
-        token = int(options.choose("token", name, range(1, len(ids) + 1), start + 1, lambda one: choices[one - 1]))
+        token = int(
+            frame.options.choose("token", name, range(1, len(ids) + 1), start + 1, lambda one: choices[one - 1])
+        )
     return ids[token - 1], labels[token - 1], side
 
 
@@ -249,11 +252,11 @@ def _kept(_model: Pretrained, identity: str, side: str) -> tuple[int, ...]:
     return tuple(number for number, size in enumerate(sizes) if size == 1) if max(sizes, default=0) > 1 else ()
 
 
-def draw_neighbours(begun: Begun, trace: Trace, options: Options) -> None:
+def draw_neighbours(frame: PageFrame, trace: Trace) -> None:
     """The tokens nearest to one token by the cosine of their rows."""
-    model, config = begun.model, begun.model.config
+    model, config = frame.model, frame.model.config
     about = st.container()
-    number, label, side = _chosen(begun, trace, options)
+    number, label, side = _chosen(frame, trace)
     rows_of = model.model.table(side)
     said = (
         _(
@@ -307,23 +310,23 @@ def draw_neighbours(begun: Begun, trace: Trace, options: Options) -> None:
         say(_("“…” stands before a token that continues a word."), quiet=True)
 
 
-def draw_map(begun: Begun, trace: Trace, options: Options) -> None:
+def draw_map(frame: PageFrame, trace: Trace) -> None:
     """The tokens of a stack in two dimensions, at the input and after every layer."""
     left, right = st.columns(2, gap="medium")
     with right:
-        stack = choose_stack(options)
+        stack = choose_stack(frame.options)
     found = plane(states(trace, stack))
     shares, best = (100 * found.share).tolist(), (100 * found.best).tolist()
-    place = options.value("layer", 0, len(shares) - 1, 0)
+    place = frame.options.value("layer", 0, len(shares) - 1, 0)
     several = all(map(math.isfinite, shares))
     names = [_where(layer, share if several else None) for layer, share in enumerate(shares)]
     labels = stack_labels(trace, stack)
-    grow = BIG if begun.state.view.big else 1.0
+    grow = BIG if frame.state.view.big else 1.0
     drawn = figure.built(embedding.token_map, labels, found.points.numpy(), names, stack, grow)
     with left:
         moved = figure.draw(drawn, "emb_map", f"embedding-map-{stack}", start=place)
     if moved is not None:
-        options.report("layer", moved)
+        frame.options.report("layer", moved)
     with right:
         say(
             _(
@@ -333,7 +336,7 @@ def draw_map(begun: Begun, trace: Trace, options: Options) -> None:
                 "came. At every place the mean of the tokens is taken away and the rest divided by s, the root mean "
                 "square distance from it, for each place has a length of its own."
             ).format(stack=stack_name(stack))
-            if begun.model.config.residual
+            if frame.model.config.residual
             else _(
                 "The vectors of the {stack} before the first layer and after each, seen in the two directions in which "
                 "the tokens spread most (principal components); no residual connection carries one into the next "
@@ -354,7 +357,7 @@ def draw_map(begun: Begun, trace: Trace, options: Options) -> None:
                 "would show {best_low} to {best_high} %. What lies in the other {others} dimensions is not seen here."
             ).format(
                 low=f"{min(shares):.0f}", high=f"{max(shares):.0f}", best_low=f"{min(best):.0f}",
-                best_high=f"{max(best):.0f}", others=f"{begun.model.config.d_model - 2:,}",
+                best_high=f"{max(best):.0f}", others=f"{frame.model.config.d_model - 2:,}",
             )
         )  # fmt: skip
 

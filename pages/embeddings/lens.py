@@ -14,7 +14,7 @@ from pages.components import figure
 from pages.components.descriptions import lens_limits, with_table
 from pages.components.sentences import check, deviation, say
 from pages.embeddings.inputs import place_name, shown, thinned
-from pages.frame.frame import Begun
+from pages.frame.frame import PageFrame
 from pages.frame.options import Options
 from pages.runtime import cache
 from pages.runtime.queue import TURNS
@@ -176,9 +176,9 @@ def lens_csv(lens: Lens, trace: Trace, labels: Mapping[int, str]) -> str:
     return "\ufeff" + written.getvalue()
 
 
-def draw_lens(begun: Begun, trace: Trace, options: Options) -> None:
+def draw_lens(frame: PageFrame, trace: Trace) -> None:
     """What the decoder would say if it stopped after each layer."""
-    model = begun.model
+    model = frame.model
     lens = lens_of(model, trace)
     labels = _labels(model, lens.ids)
     pre = model.config.norm == "pre"
@@ -195,7 +195,7 @@ def draw_lens(begun: Begun, trace: Trace, options: Options) -> None:
     place = st.container()
     left, right = st.columns(2, gap="medium")
     with left:
-        step = _choose_step(trace, options)
+        step = _choose_step(trace, frame.options)
         st.html(step_table(lens, labels, step))
     with place:
         st.html(steps_table(lens, trace, labels, step))
@@ -218,7 +218,7 @@ def draw_lens(begun: Begun, trace: Trace, options: Options) -> None:
             pre,
             texts=_output_labels(model.config),
         )
-        figure.draw(drawn, "emb_lens", "logit-lens", on_pick=_pick(options))
+        figure.draw(drawn, "emb_lens", "logit-lens", on_pick=_pick(frame.options))
         say(_("A click on a column chooses its step."), quiet=True)
         thinned(drawn)
         st.download_button(
@@ -247,9 +247,9 @@ def draw_lens(begun: Begun, trace: Trace, options: Options) -> None:
             )
 
 
-def draw_output(begun: Begun, trace: Trace, options: Options) -> None:
+def draw_output(frame: PageFrame, trace: Trace) -> None:
     """Probabilities per step, one step's candidates, and the table that serves as input and output."""
-    model, config = begun.model, begun.model.config
+    model, config = frame.model, frame.model.config
     left, right = st.columns((1.3, 1), gap="medium", vertical_alignment="bottom")
     with left:
         say(
@@ -260,7 +260,7 @@ def draw_output(begun: Begun, trace: Trace, options: Options) -> None:
             quiet=True,
         )
     with right:
-        step = _choose_step(trace, options)
+        step = _choose_step(trace, frame.options)
     left, right = st.columns((1.3, 1), gap="medium")
     with right:
         ids, values = candidates(trace, step, CANDIDATES)
@@ -281,7 +281,7 @@ def draw_output(begun: Begun, trace: Trace, options: Options) -> None:
             likeliest.numpy(),
             texts=_output_labels(config),
         )
-        figure.draw(drawn, "emb_steps", "output-steps", on_pick=_pick(options))
+        figure.draw(drawn, "emb_steps", "output-steps", on_pick=_pick(frame.options))
         thinned(drawn)
         least = int(trace.probabilities.argmin())
         say(
@@ -291,7 +291,7 @@ def draw_output(begun: Begun, trace: Trace, options: Options) -> None:
             ),
             _("A click on a bar chooses its step."),
         )  # fmt: skip
-    _sharing(begun, trace, own, shown(model, (own,)))
+    _sharing(frame, trace, own, shown(model, (own,)))
 
 
 def _tables(found: Sharing, config: ModelConfig, parameters: int) -> str:
@@ -325,10 +325,10 @@ def _tables(found: Sharing, config: ModelConfig, parameters: int) -> str:
     )
 
 
-def _sharing(begun: Begun, trace: Trace, token: int, label: Sequence[str]) -> None:
+def _sharing(frame: PageFrame, trace: Trace, token: int, label: Sequence[str]) -> None:
     """The row of a token where it enters and where it leaves."""
-    found = _shared(begun.model, trace, trace.id, cache.identity(begun.model), token)
-    config = begun.model.config
+    found = _shared(frame.model, trace, trace.id, cache.identity(frame.model), token)
+    config = frame.model.config
     figure.draw(
         figure.built(
             output.row_strip, label[0], found.entering.numpy(), found.leaving.numpy(), texts=_output_labels(config)
@@ -336,7 +336,7 @@ def _sharing(begun: Begun, trace: Trace, token: int, label: Sequence[str]) -> No
         "emb_row",
         "output-row",
     )
-    say(_tables(found, config, begun.model.model.parameter_count()))
+    say(_tables(found, config, frame.model.model.parameter_count()))
     difference = _("Input row and output row of this token: largest difference {difference}").format(
         difference=deviation(found.difference)
     )

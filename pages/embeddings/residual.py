@@ -8,7 +8,7 @@ from pages.components import figure
 from pages.components.descriptions import stack_name, sub_layer_equation
 from pages.components.sentences import check, deviation, say
 from pages.embeddings.inputs import choose_stack, numbered, stack_labels, thinned
-from pages.frame.frame import Begun
+from pages.frame.frame import PageFrame
 from pages.frame.options import Options
 from pages.runtime.texts import _, translated
 from transformer.analysis.residual import Parts, Stream, decompose, stream
@@ -65,9 +65,9 @@ def _choices(trace: Trace, options: Options) -> tuple[str, int]:
     return stack, token
 
 
-def _through(begun: Begun, options: Options, stack: str) -> int | None:
+def _through(frame: PageFrame, stack: str) -> int | None:
     """How many layers are passed, None for all."""
-    config = begun.model.config
+    config = frame.model.config
     layers = config.encoder_layers if stack == "encoder" else config.decoder_layers
 
     def name(layer: int) -> str:
@@ -76,19 +76,19 @@ def _through(begun: Begun, options: Options, stack: str) -> int | None:
         return _("layer {layer}, what leaves the {stack}").format(layer=layer, stack=stack_name(stack))
 
     with st.columns((1, 2.8), gap="small")[0]:
-        layer = int(options.choose("layer", _("Vector after"), range(1, layers + 1), layers, name))
+        layer = int(frame.options.choose("layer", _("Vector after"), range(1, layers + 1), layers, name))
     return None if layer == layers else layer
 
 
-def _lengths(begun: Begun, trace: Trace, stack: str, token: int) -> None:
+def _lengths(frame: PageFrame, trace: Trace, stack: str, token: int) -> None:
     labels = stack_labels(trace, stack)
-    found = stream(trace, begun.model.model, stack)
+    found = stream(trace, frame.model.model, stack)
     names = sublayer_names(found.sublayers)
     lines = {
         name: (values[:, token - 1] if token else values.quantile(0.5, dim=1)).numpy()
         for name, values in found.lengths.items()
     }
-    equation = sub_layer_equation(begun.model.config).replace("x", "<i>x</i>")
+    equation = sub_layer_equation(frame.model.config).replace("x", "<i>x</i>")
     stream_labels = {**translated(residual.LABELS), "stream_equation": equation}
     drawn = figure.built(residual.stream_figure, lines, names, stack, texts=stream_labels)
     cells = {name: values.numpy() for name, values in found.lengths.items()}
@@ -102,10 +102,10 @@ def _lengths(begun: Begun, trace: Trace, stack: str, token: int) -> None:
     say(_most(found, names))
 
 
-def _shares(begun: Begun, trace: Trace, options: Options, stack: str) -> None:
-    through = _through(begun, options, stack)
-    parts = decompose(trace, begun.model.model, stack, through)
-    config = begun.model.config
+def _shares(frame: PageFrame, trace: Trace, stack: str) -> None:
+    through = _through(frame, stack)
+    parts = decompose(trace, frame.model.model, stack, through)
+    config = frame.model.config
     biases = () if config.norm == "none" else (_("biases β"),)
     names = (_("embedding"), _("positions"), *sublayer_names(parts.sublayers), *biases)
     labels = stack_labels(trace, stack)
@@ -121,9 +121,9 @@ def _shares(begun: Begun, trace: Trace, options: Options, stack: str) -> None:
     )
 
 
-def draw(begun: Begun, trace: Trace, options: Options) -> None:
+def draw(frame: PageFrame, trace: Trace) -> None:
     """Lengths of the residual stream at every sub-layer, and the shares of its parts."""
-    config = begun.model.config
+    config = frame.model.config
     say(
         _(
             "Around every sub-layer lies a residual connection (section 3.1): what enters is carried past it, and the "
@@ -138,9 +138,9 @@ def draw(begun: Begun, trace: Trace, options: Options) -> None:
         ),
         quiet=True,
     )
-    stack, token = _choices(trace, options)
-    _lengths(begun, trace, stack, token)
-    _shares(begun, trace, options, stack)
+    stack, token = _choices(trace, frame.options)
+    _lengths(frame, trace, stack, token)
+    _shares(frame, trace, stack)
     if config.norm == "none":
         return
     with st.expander(_("How can a vector be taken apart exactly, through LayerNorm?")):

@@ -7,7 +7,7 @@ import streamlit as st
 from pages.components import figure
 from pages.components.descriptions import stack_name
 from pages.components.sentences import say
-from pages.frame.frame import Begun
+from pages.frame.frame import PageFrame
 from pages.frame.options import Options
 from pages.runtime.texts import _, translated
 from transformer.analysis import activations
@@ -136,20 +136,20 @@ def _distribution(options: Options, trace: Trace, kind: str, threshold: float) -
         say(said.format(**{name: f"{one:,}" for name, one in numbers.items()}, tokens=len(counts) - 1))
 
 
-def draw(begun: Begun, options: Options, trace: Trace) -> None:
+def draw(frame: PageFrame, trace: Trace) -> None:
     """The map of active neurons with its slider; below it the numbers of one layer."""
-    kind = begun.model.config.activation
-    _explain(kind, begun.model.config.d_ff)
-    start, steps = _threshold(options, kind), thresholds()
+    kind = frame.model.config.activation
+    _explain(kind, frame.model.config.d_ff)
+    start, steps = _threshold(frame.options, kind), thresholds()
 
     def drawn() -> figure.Figure:
         shares = {stack: active_share(side.activation, steps).numpy() for stack, side in sides(trace).items()}
         first = steps.index(ACTIVE[kind])
         return figure.localized(figures.activity)(shares, steps, labels(trace), first, kind, PUBLISHED)
 
-    frame = figure.draw(drawn, f"{KEY}_{kind}", "feedforward-active", start=start, kept=trace.id)
-    threshold = steps[start if frame is None else frame]
-    if frame is not None:
-        options.report("threshold", round(100 * threshold))
+    moved = figure.draw(drawn, f"{KEY}_{kind}", "feedforward-active", start=start, kept=trace.id)
+    threshold = steps[start if moved is None else moved]
+    if moved is not None:
+        frame.options.report("threshold", round(100 * threshold))
     say(_summary(trace, threshold))
-    _distribution(options, trace, kind, threshold)
+    _distribution(frame.options, trace, kind, threshold)

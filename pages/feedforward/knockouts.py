@@ -12,7 +12,8 @@ import streamlit as st
 from pages.components import probing, translation
 from pages.components.comparison import compare, of_page
 from pages.components.descriptions import stack_name, sub_layer
-from pages.frame.frame import Begun, capital, message
+from pages.frame.frame import PageFrame
+from pages.frame.messages import capital, message
 from pages.frame.options import Options
 from pages.frame.state import current, keep
 from pages.runtime.texts import _
@@ -105,15 +106,15 @@ def _chosen_layers(stack: str) -> None:
             keep(replace(state, notices=(*state.notices, wrong)))
 
 
-def _sub_layers(begun: Begun, stack: str, switches: Interventions) -> None:
+def _sub_layers(frame: PageFrame, stack: str, switches: Interventions) -> None:
     """Every sub-layer of a stack to take out."""
-    config = begun.model.config
+    config = frame.model.config
     places = [Skip(stack, layer, part) for layer in range(layers_of(config, stack)) for part in SUB_LAYERS[stack]]
     names = {"self": _("self {layer}"), "cross": _("cross {layer}"), "ff": _("FFN {layer}")}
     labels = {str(one): names[one.part].format(layer=one.layer + 1) for one in places}
     out = [str(one) for one in places if one in switches.switches]
     key = f"feedforward_skip_{stack}"
-    if begun.arrived or st.session_state.get(key) != out:
+    if frame.arrived or st.session_state.get(key) != out:
         st.session_state[key] = out
     st.pills(
         _("Leave out: sub-layers of the encoder") if stack == "encoder" else _("Leave out: sub-layers of the decoder"),
@@ -178,17 +179,17 @@ def strongest(trace: Trace, stack: str, layer: int, count: int = STRONGEST) -> l
     return part.activation[layer].sum(0).topk(min(count, part.activation.shape[-1])).indices.tolist()
 
 
-def _neurons(begun: Begun, options: Options, switches: Interventions, trace: Trace) -> None:
+def _neurons(frame: PageFrame, switches: Interventions, trace: Trace) -> None:
     """A list of neurons of one layer to silence."""
-    config = begun.model.config
+    config = frame.model.config
     first, second, third = st.columns([2, 1, 4], gap="medium")
     with first:
-        stack = str(options.segment("stack", _("Neurons of the"), STACKS, STACKS[0], stack_name))
+        stack = str(frame.options.segment("stack", _("Neurons of the"), STACKS, STACKS[0], stack_name))
     with second:
-        layer = options.number("layer", _("Layer"), 1, layers_of(config, stack), 1) - 1
+        layer = frame.options.number("layer", _("Layer"), 1, layers_of(config, stack), 1) - 1
     silent, key = _neurons_of(switches, stack, layer), _field(stack, layer)
     written = write_neurons(silent)
-    if begun.arrived or (not _wrong(key) and not _says(st.session_state.get(key), silent, config)):
+    if frame.arrived or (not _wrong(key) and not _says(st.session_state.get(key), silent, config)):
         st.session_state[key] = written
     with third:
         st.text_input(
@@ -265,18 +266,18 @@ def _try(options: Options, trace: Trace, config: ModelConfig) -> None:
             st.button(f"**{label}** {words}", key=f"feedforward_try_{number}", on_click=act)
 
 
-def draw(begun: Begun, options: Options, trace: Trace) -> None:
+def draw(frame: PageFrame, trace: Trace) -> None:
     """What is taken out, and translation, perplexity and the probe set before and after."""
-    switches = of_page((current() or begun.state).switches, SORTS, begun.model)
+    switches = of_page(frame.state.switches, SORTS, frame.model)
     if not switches:
-        _try(options, trace, begun.model.config)
+        _try(frame.options, trace, frame.model.config)
     for stack in STACKS:
-        _sub_layers(begun, stack, switches)
-    _neurons(begun, options, switches, trace)
-    compared = compare(begun, trace, switches)
+        _sub_layers(frame, stack, switches)
+    _neurons(frame, switches, trace)
+    compared = compare(frame.model, trace, switches)
     translation.draw(compared, given=not trace.own)
     probing.draw(compared)
-    config = begun.model.config
+    config = frame.model.config
     if not config.residual:
         left_out = _(
             "A sub-layer that is left out returns 0, and no residual connection carries x past it in this model "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import threading
-from collections.abc import Callable
 from dataclasses import astuple, dataclass, field
 
 import numpy as np
@@ -14,8 +13,8 @@ from pages.components import figure, probing
 from pages.components.descriptions import row_caution, with_table
 from pages.components.sentences import say
 from pages.feedforward.activity import choose_layer, labels, percent, sides
-from pages.frame.frame import Begun, message
-from pages.frame.options import Options
+from pages.frame.frame import PageFrame
+from pages.frame.messages import message
 from pages.runtime import cache
 from pages.runtime.texts import _, translated
 from transformer.analysis.neuron_outputs import FEW, PIECES, Promotion, most_common, output_norms, promotion, strongest
@@ -90,25 +89,25 @@ def _leader(model: Pretrained, trace: Trace, stack: str, layer: int, token: int)
     return neuron
 
 
-def _choose(begun: Begun, options: Options, trace: Trace) -> Chosen:
+def _choose(frame: PageFrame, trace: Trace) -> Chosen:
     """The controls."""
     with st.container(key="hs-ff-choose-neurons"):
         first, second, third, fourth = st.columns(4)
-        stack, layer = choose_layer(options, trace, first, second, "decoder", last=True)
+        stack, layer = choose_layer(frame.options, trace, first, second, "decoder", last=True)
         names = {at: f"{at} · {one}" for at, one in enumerate(labels(trace)[stack], 1)}
         with third:
             start = _longest(trace, stack) + 1
-            token = int(options.choose("token", _("Token"), list(names), start, names.__getitem__)) - 1
-        leader = _leader(begun.model, trace, stack, layer, token) + 1
+            token = int(frame.options.choose("token", _("Token"), list(names), start, names.__getitem__)) - 1
+        leader = _leader(frame.model, trace, stack, layer, token) + 1
         with fourth:
-            neuron = options.number("neuron", _("Neuron"), 1, begun.model.config.d_ff, leader) - 1
+            neuron = frame.options.number("neuron", _("Neuron"), 1, frame.model.config.d_ff, leader) - 1
     return Chosen(stack, layer, token, neuron)
 
 
-def _bars(begun: Begun, options: Options, trace: Trace, chosen: Chosen) -> None:
+def _bars(frame: PageFrame, trace: Trace, chosen: Chosen) -> None:
     """The strongest neurons of the token; a click chooses one."""
     activation = sides(trace)[chosen.stack].activation[chosen.layer, chosen.token]
-    norms = output_norms(begun.model.model, chosen.stack, chosen.layer)
+    norms = output_norms(frame.model.model, chosen.stack, chosen.layer)
     active = int((activation != 0).sum())
     label = labels(trace)[chosen.stack][chosen.token]
     if not active:
@@ -118,14 +117,14 @@ def _bars(begun: Begun, options: Options, trace: Trace, chosen: Chosen) -> None:
     count = min(FEW, active)
     found, longest = (strongest(activation, norms, by, count) for by in ("activation", "contribution"))
     values = found.activation.numpy(), found.contribution.numpy()
-    kind = begun.model.config.activation
+    kind = frame.model.config.activation
 
     def drawn() -> figure.Figure:
         return figure.localized(figures.strongest)(found.neurons, *values, chosen.stack, label, chosen.neuron, kind)
 
     def picked(at: int) -> None:
         if at < len(found.neurons):
-            options.report("neuron", found.neurons[at] + 1)
+            frame.options.report("neuron", found.neurons[at] + 1)
 
     kept = (trace.id, *astuple(chosen))
     figure.draw(drawn, "feedforward_strongest", "feedforward-strongest", on_pick=picked, kept=kept)
@@ -142,10 +141,10 @@ def _bars(begun: Begun, options: Options, trace: Trace, chosen: Chosen) -> None:
     say(said.format(low=f"{float(norms.min()):.2f}", high=f"{float(norms.max()):.2f}"), more)
 
 
-def _at_token(begun: Begun, trace: Trace, chosen: Chosen) -> None:
+def _at_token(frame: PageFrame, trace: Trace, chosen: Chosen) -> None:
     """The heading of the chosen neuron, and what it does at the chosen token."""
     activation = sides(trace)[chosen.stack].activation[chosen.layer, chosen.token]
-    norms = output_norms(begun.model.model, chosen.stack, chosen.layer)
+    norms = output_norms(frame.model.model, chosen.stack, chosen.layer)
     value = activation[chosen.neuron]
     where = place_figures.place(chosen.stack, chosen.layer, texts=translated(place_figures.LABELS))
     title = _("Neuron {neuron} of {place}").format(neuron=f"{chosen.neuron + 1:,}", place=where)
@@ -329,8 +328,8 @@ def _count(model: Pretrained, place: st.delta_generator.DeltaGenerator) -> Neuro
     return kept.found
 
 
-def draw(begun: Begun, options: Options, trace: Trace) -> Callable[[], None]:
-    """What the sentence tells at once. Returns what needs the probe set: call it when the rest of the page stands."""
+def draw(frame: PageFrame, trace: Trace) -> None:
+    """What the sentence tells, at once; what needs the probe set when the rest of the page stands."""
     say(
         _(
             "Section 3.3, equation 2, read neuron by neuron: FFN(x) = Σᵢ aᵢ wᵢ + b₂. Neuron i compares x with column i "
@@ -338,11 +337,11 @@ def draw(begun: Begun, options: Options, trace: Trace) -> Callable[[], None]:
             "et al. 2021)."
         )
     )
-    model, chosen = begun.model, _choose(begun, options, trace)
+    model, chosen = frame.model, _choose(frame, trace)
     left, right = st.columns(2, gap="medium")
     with left:
-        _bars(begun, options, trace, chosen)
-        _at_token(begun, trace, chosen)
+        _bars(frame, trace, chosen)
+        _at_token(frame, trace, chosen)
         place, exciting = st.empty(), st.container()
     with right:
         promoted = _vocabulary(model, chosen)
@@ -356,13 +355,13 @@ def draw(begun: Begun, options: Options, trace: Trace) -> Callable[[], None]:
         )
         with below:
             message(said.format(source=model.languages[0], target=model.languages[1]), "note")
-        return lambda: None
+        return
     if kept.found is None and st.session_state.get(STOPPED) == model.name:
         with exciting:
             message(_("Counting was stopped; there are no numbers over the probe set yet."), "note")
             said = _("Count over {count} sentence pairs").format(count=len(kept.pairs))
             st.button(said, key="hs-neurons-start", on_click=_go_on)
-        return lambda: None
+        return
 
     def later() -> None:
         found = kept.found or _count(model, place)
@@ -373,5 +372,5 @@ def draw(begun: Begun, options: Options, trace: Trace) -> Callable[[], None]:
 
     if kept.found is not None:
         later()
-        return lambda: None
-    return later
+    else:
+        frame.draw_last(later)

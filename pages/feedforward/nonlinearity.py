@@ -9,8 +9,7 @@ from torch import Tensor
 from pages.components import figure
 from pages.components.sentences import say
 from pages.feedforward.activity import choose_layer, labels, percent, sides
-from pages.frame.frame import Begun
-from pages.frame.options import Options
+from pages.frame.frame import PageFrame
 from pages.runtime.texts import _
 from transformer.analysis.activations import ACTIVE, left_of_zero, nonlinearity, rug
 from transformer.figures import feedforward as figures
@@ -50,8 +49,8 @@ def _says(kind: str, left: float, smallest: float, total: int) -> str:
     return said.format(left=percent(left), total=f"{total:,}", smallest=f"{smallest:.3f}".replace("-", "−"))
 
 
-def draw(begun: Begun, options: Options, trace: Trace) -> None:
-    kind = begun.model.config.activation
+def draw(frame: PageFrame, trace: Trace) -> None:
+    kind = frame.model.config.activation
     say(
         _(
             "Between the two matrices of equation 2 (section 3.3) stands max(0, z), the ReLU; GELU and swish are what "
@@ -61,10 +60,10 @@ def draw(begun: Begun, options: Options, trace: Trace) -> None:
     )
     with st.container(key="hs-ff-choose-nonlinearity"):
         left, middle, right = st.columns(4)[:3]
-        stack, layer = choose_layer(options, trace, left, middle)
+        stack, layer = choose_layer(frame.options, trace, left, middle)
         names = {0: _("all tokens"), **{at: f"{at} · {one}" for at, one in enumerate(labels(trace)[stack], 1)}}
         with right:
-            token = int(options.choose("token", _("Token"), list(names), 0, names.__getitem__))
+            token = int(frame.options.choose("token", _("Token"), list(names), 0, names.__getitem__))
     side = sides(trace)[stack]
     whole = slice(None) if not token else slice(token - 1, token)
     before, after = side.pre_activation[layer, whole], side.activation[layer, whole]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from urllib.parse import urlencode
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from pages.frame.frame import Begun, menu
+from pages.frame.menus import open_menu
 from pages.frame.state import State
 from pages.runtime.texts import _
 from transformer.tracing.export import npz
@@ -14,12 +15,12 @@ from transformer.tracing.trace import Trace
 from transformer.view.page import html_page
 
 
-def download_menu(begun: Begun, trace: Trace, state: State) -> None:
+def download_menu(header: DeltaGenerator, trace: Trace, state: State) -> None:
     """Made when asked for, not on every run."""
-    place = menu(begun, _("Download"), "hs-download")
-    if place is None:
+    menu = open_menu(header, _("Download"), "hs-download")
+    if menu is None:
         return
-    with place:
+    with menu:
         st.download_button(
             _("This picture as an HTML page"),
             lambda: html_page(trace, state.view),
@@ -43,11 +44,11 @@ def download_menu(begun: Begun, trace: Trace, state: State) -> None:
         st.caption(_("PNG, SVG and CSV of what you see: Save, beside the colour scale."))
 
 
-def link_menu(begun: Begun) -> None:
-    place = menu(begun, _("Link"), "hs-link")
-    if place is None:
+def link_menu(header: DeltaGenerator) -> None:
+    menu = open_menu(header, _("Link"), "hs-link")
+    if menu is None:
         return
-    with place:
+    with menu:
         st.caption(_("The address bar always holds what you see; this is the same link to copy."))
         base = str(st.context.url or "").split("?")[0]
         st.code(f"{base}?{urlencode(st.query_params.to_dict())}", language=None, wrap_lines=True)

@@ -32,9 +32,9 @@ class Example:
     view: View
 
 
-def examples(model: Pretrained, name: str) -> tuple[Example, ...]:
+def examples(model: Pretrained) -> tuple[Example, ...]:
     """The examples a checkpoint brings along; none if it brings none."""
-    return _examples(model, name, cache.identity(model))
+    return _examples(model, model.name, cache.identity(model))
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)

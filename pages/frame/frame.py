@@ -1,92 +1,119 @@
-"""How every page begins: theme, navigation, checkpoint, and the state the link or the session holds."""
+"""The page frame, drawn once by app.py around the content of every page.
+
+Header, checkpoint menu, notices, sentence fields and the menu of parts come before the content; the address, the menus
+of the header and the button for big text after it: what is drawn first is sent first.
+"""
 
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from datetime import timedelta
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import streamlit as st
+from streamlit.navigation.page import StreamlitPage
 
 import transformer
+from pages.frame import downloads, sentence
+from pages.frame.content import Content, Page
 from pages.frame.examples import examples
-from pages.frame.state import CHECKPOINT, OPTIONS, PARTS, State, arrive, change, current, keep, read_switches
-from pages.registry import pages
-from pages.runtime import cache, session_models
+from pages.frame.messages import message
+from pages.frame.options import Options
+from pages.frame.state import CHECKPOINT, State, arrive, change, current, keep, read_switches, write_address
+from pages.runtime import session_models
+from pages.runtime.streamlit import bound_to_page, load_plotly, rerun_after_reconnect
 from pages.runtime.texts import _
-from pages.training import runs
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import InterventionError, Interventions, Switch, layers_of
-from transformer.tracing.trace import KINDS
+from transformer.tracing.trace import KINDS, Trace
 from transformer.view.state import View, view_from_params
 
 PAGE = "headscope_page"
 UNREAD = "headscope_unread"  # whether the link waits for a model that can be opened, to say what it asks for
 TYPED = "headscope_typed"  # languages -> source and target typed for them last
-STYLES = {path.stem: path.read_text(encoding="utf-8") for path in Path(__file__).parents[1].glob("*/*.css")}
+OPEN = "open"  # in links to the model of a run, as long as they are followed
+STYLES = {  # folder -> all of its style sheets
+    folder.name: "".join(file.read_text(encoding="utf-8") for file in sorted(folder.glob("*.css")))
+    for folder in Path(__file__).parents[1].iterdir()
+    if folder.is_dir()
+}
 
 
-@dataclass(frozen=True)
-class Begun:
-    """model: the checkpoint chosen; state: as the session or the link has it; header: where a page adds its menus;
-    arrived: the session was on another page before this run; fresh: it is new, the page that shows it perhaps not."""
+Links = Mapping[Page, StreamlitPage]
+
+
+@dataclass
+class PageFrame:
+    """What the frame knows, for the content of a page.
+
+    model: the chosen checkpoint. options: what is chosen on this page. links: every page, in the order of the header.
+    arrived: the session was on another page before this run. part: the chosen part of the page.
+    trace: the pass of the sentence pair; None where the page shows none, or where it failed, which was said.
+    """
 
     model: Pretrained
-    state: State
+    options: Options
+    links: Links
     header: st.delta_generator.DeltaGenerator
-    arrived: bool = False
-    fresh: bool = False
+    arrived: bool
+    part: str = ""
+    trace: Trace | None = None
+    downloads: Trace | None = None
+    _last: list[Callable[[], None]] = field(default_factory=list)
+
+    @property
+    def state(self) -> State:
+        """The state as it is now."""
+        state = current()
+        assert state is not None  # a frame is made from one
+        return state
+
+    def offer_downloads(self, trace: Trace) -> None:
+        """Draw the menu of downloads of a trace."""
+        self.downloads = trace
+
+    def draw_last(self, draw: Callable[[], None]) -> None:
+        """Draw something that takes long after everything else, the menus of the header included."""
+        self._last.append(bound_to_page(draw))
+
+    def finish(self, content: Content) -> None:
+        """Write the address, which says what is on the screen; then the menus of the header."""
+        write_address(self.state, self.options.for_address(), content.names)
+        if content.sentence:
+            sentence.example_menu(self.header, self.model, self.state)
+        if self.downloads is not None:
+            downloads.download_menu(self.header, self.downloads, self.state)
+        downloads.link_menu(self.header)
+        with self.header:
+            st.button("Aa", key="hs-big", on_click=_toggle_big, help=_("Big text, for a projector"))
+        for draw in self._last:
+            draw()
 
 
-def message(sentence: str, kind: str = "warning") -> None:
-    """A sentence in a box; what a person typed in it stays text, markup and Markdown included."""
-    sentence = html.escape(cache.readable_text(sentence))
-    st.html(f'<div class="hs-message hs-{kind}" role="status">{sentence}</div>')
+# -- what pages add to the runs of other pages ------------------------------------------------------------------------
+
+_every_run: list[Callable[[], None]] = []
+_find_model: list[Callable[[str], str | None]] = []
 
 
-def capital(error: Exception) -> str:
-    """What an error says, beginning with a capital, for the start of a sentence."""
-    text = str(error)
-    return text[:1].upper() + text[1:]
+def on_every_run(function: Callable[[], None]) -> None:
+    """Call a function of a page at the start of every run of every page."""
+    _every_run.append(function)
 
 
-def menu(begun: Begun, label: str, key: str) -> st.delta_generator.DeltaGenerator | None:
-    """A menu in the header, or None while it is closed: what nobody sees is neither made nor sent."""
-    found = begun.header.popover(label, key=key, on_change="rerun")
-    return found if found.open else None
+def on_open_model(function: Callable[[str], str | None]) -> None:
+    """Ask a function of a page which model a link with `open=` leads to: its name, "" for none, None if unknown."""
+    _find_model.append(function)
+
+
+# -- callbacks --------------------------------------------------------------------------------------------------------
 
 
 def _toggle_big() -> None:
     state = current()
     if state is not None:
         change(view=replace(state.view, big=not state.view.big), renew=True)
-
-
-def big_button(begun: Begun) -> None:
-    with begun.header:
-        st.button("Aa", key="hs-big", on_click=_toggle_big, help=_("Big text, for a projector"))
-
-
-def fitting_switches(switches: Interventions, model: Pretrained) -> Interventions:
-    """Those switches whose layers and heads the model has: another checkpoint may have fewer."""
-
-    def fits(one: Switch) -> bool:
-        try:
-            Interventions((one,)).check(model.config)
-        except InterventionError:
-            return False
-        return True
-
-    return Interventions(tuple(one for one in switches.switches if fits(one)))
-
-
-def fitting(view: View, model: Pretrained) -> View:
-    """The view with a layer and a head that the model has: another checkpoint may have fewer."""
-    layers = max(layers_of(model.config, kind) for kind in KINDS)
-    layer = None if view.layer is None else min(view.layer, layers - 1)
-    return replace(view, layer=layer, head=None if view.head is None else min(view.head, model.config.heads - 1))
 
 
 def switch_checkpoint(name: str) -> None:
@@ -107,7 +134,7 @@ def switch_checkpoint(name: str) -> None:
         return
     if before.languages != after.languages:
         typed[before.languages] = (state.source, state.target)
-        first = examples(after, after.name)[:1]
+        first = examples(after)[:1]
         if after.languages in typed:
             source, target = typed[after.languages]
             state = replace(state, source=source, target=target)
@@ -117,116 +144,154 @@ def switch_checkpoint(name: str) -> None:
     keep(state)
 
 
-def _read_part(params: Mapping[str, str]) -> tuple[str, list[str]]:
-    """The part of the lab that a link asks for, or the first and a sentence."""
-    part = params.get("part", PARTS[0])
-    if part in PARTS:
-        return part, []
-    sentence = _("The link asks for part {asked!r}; there are {parts}.")
-    return PARTS[0], [sentence.format(asked=part[:40], parts=", ".join(PARTS))]
+# -- before the content -----------------------------------------------------------------------------------------------
 
 
-def _follow(state: State) -> State:
+def fitting_switches(switches: Interventions, model: Pretrained) -> Interventions:
+    """Those switches whose layers and heads the model has: another checkpoint may have fewer."""
+
+    def fits(switch: Switch) -> bool:
+        try:
+            Interventions((switch,)).check(model.config)
+        except InterventionError:
+            return False
+        return True
+
+    return Interventions(tuple(switch for switch in switches.switches if fits(switch)))
+
+
+def fitting(view: View, model: Pretrained) -> View:
+    """The view with a layer and a head that the model has: another checkpoint may have fewer."""
+    layers = max(layers_of(model.config, kind) for kind in KINDS)
+    layer = None if view.layer is None else min(view.layer, layers - 1)
+    return replace(view, layer=layer, head=None if view.head is None else min(view.head, model.config.heads - 1))
+
+
+def _open_linked_model(state: State) -> State:
     """The state with the model that a link from the Training page leads to, as if it had been chosen in the menu."""
-    name, said = runs.asked_for()
-    if name:
-        switch_checkpoint(name)
+    asked = st.query_params.get(OPEN)
+    if asked is None:
+        return state
+    found = next((name for find in _find_model if (name := find(asked)) is not None), None)
+    if found:
+        switch_checkpoint(found)
     state = current() or state
-    return keep(replace(state, notices=(*state.notices, *said))) if said else state
+    if found is None:
+        unknown = _("The link leads to the model of a run that is not on your Training page; choose one in the menu.")
+        state = keep(replace(state, notices=(*state.notices, unknown)))
+    return state
 
 
-@st.fragment(run_every=timedelta(days=1))
-def _come_back() -> None:
-    """Nothing, once a day; but a page that holds such a part asks for a run as soon as it is connected again.
-
-    Without one Streamlit's page waits for the next click. If its server died and another answers now, that one has no
-    session: the click would meet a state fresh from the link, and be lost.
-    """
-
-
-def begin(title: str, page: str = "") -> Begun:
-    """Draw the header and give the page what it shows. Stops the page, with a sentence, if no model can be opened.
-
-    page: its name in OPTIONS, if it has options of its own; a style sheet of that name is the page's own.
-    """
-    st.set_page_config(page_title=f"{title} · Headscope", page_icon="🔬", layout="wide")
-    state = current()
-    big = state.view.big if state is not None else st.query_params.get("big") == "1"
-    st.html(f"<style>{STYLES['style']}{STYLES.get(page, '')}{':root{--hs-scale:1.3}' if big else ''}</style>")
-    _come_back()
-    runs.collect()
-    arrived = st.session_state.get(PAGE) != title
-    found = session_models.names()
-    if not found:
-        message(_("No checkpoint was found; start with headscope --checkpoint FOLDER, or train one."), "error")
-        st.stop()
-    fresh = st.session_state.get(UNREAD, True)
-    if state is None:
-        state = keep(arrive(found))
-    elif arrived:
-        # The picture is mounted anew and knows nothing of what was chosen since its bytes were packed.
-        state = keep(replace(state, revision=state.revision + 1))
-    if arrived:
-        state = _follow(state)
-        found = session_models.names()
-    st.session_state[PAGE] = title
+def _header(page: Page, links: Links, state: State, arrived: bool) -> st.delta_generator.DeltaGenerator:
     header = st.container(horizontal=True, vertical_alignment="center", gap="small", key="hs-header")
     with header:
         # Streamlit's own skip link leads to what holds this header too; the stylesheet hides it.
         skip = f'<a class="hs-skip" href="#hs-content">{html.escape(_("Skip to the content"))}</a>'
-        h1 = f'<h1 class="hs-spoken">{html.escape(title)}</h1>'
+        h1 = f'<h1 class="hs-spoken">{html.escape(page.title)}</h1>'
         st.html(f'{skip}{h1}<div class="hs-brand">Head<span>scope</span></div>', width="content")
-        for page_info in pages():
-            st.page_link(page_info.script, label=page_info.title)
+        for other, link in links.items():
+            st.page_link(link, label=other.title)
         st.html('<div class="hs-spring"></div>', width="stretch")
         if arrived or st.session_state.get(CHECKPOINT) != state.checkpoint:
             st.session_state[CHECKPOINT] = state.checkpoint
         st.selectbox(
             _("Checkpoint"),
-            list(dict.fromkeys([*found, state.checkpoint])),  # what was chosen may be gone from its folder
+            list(dict.fromkeys([*session_models.names(), state.checkpoint])),  # it may be gone from its folder
             key=CHECKPOINT,
             on_change=lambda: switch_checkpoint(st.session_state[CHECKPOINT]),
             label_visibility="collapsed",
             width=175,
         )
     st.html('<div id="hs-content" tabindex="-1"></div>')
-    if state.checkpoint not in found:
+    return header
+
+
+def _open_model(state: State) -> Pretrained:
+    """The chosen model. Stops the run, with a sentence, if it cannot be opened."""
+    if state.checkpoint not in session_models.names():
         sentence = _("The checkpoint {name!r} is gone from its folder; put it back and reload, or choose another.")
         message(sentence.format(name=state.checkpoint), "error")
         st.stop()
     try:
-        model = session_models.load(state.checkpoint)
+        return session_models.load(state.checkpoint)
     except transformer.CheckpointError as error:
         message(_("This checkpoint cannot be opened: {error}.").format(error=error), "error")
         st.stop()
+
+
+def _read_link(state: State, model: Pretrained, page: Page) -> State:
+    """The state with all that the link asks for: picture, switches, options of the page."""
+    config, params = model.config, st.query_params.to_dict()
+    layers = {kind: layers_of(config, kind) for kind in KINDS}
+    first = examples(model)[:1]
+    if first and "source" not in params:
+        state = replace(state, source=first[0].source, target=state.target or first[0].target)
+    # Who comes without a link sees the first example where it has something to show.
+    start = [example.view for example in examples(model) if example.source == state.source]
+    asked = {name: text for name, text in params.items() if name in page.content.names}
+    params = {name: text for name, text in params.items() if name not in asked}
+    begin_with = start[0] if start and not {"kind", "layer", "head"} & set(params) else None
+    view, misread = view_from_params(params, layers, config.heads, begin_with)
+    switches, wrong = read_switches(params, config)
+    chosen = {page.name: asked} if asked else {}
+    notices = (*state.notices, *misread, *wrong)
+    return keep(replace(state, view=view, switches=switches, chosen=chosen, notices=notices))
+
+
+def _drop_missing_switches(state: State, model: Pretrained) -> State:
+    """The state without switches of layers, heads or positions that the model has not; a notice names them."""
+    switches = fitting_switches(state.switches, model)
+    if switches == state.switches:
+        return state
+    lost = [str(Interventions((switch,))) for switch in state.switches.switches if switch not in switches.switches]
+    sentence = _("This model has no such layer, head, neuron or position, so this is switched back: {switches}.")
+    notice = sentence.format(switches=" ".join(lost))
+    return keep(replace(state, switches=switches, notices=(*state.notices, notice)))
+
+
+def begin(page: Page, links: Links) -> PageFrame:
+    """Draw all that comes before the content of a page. Stops the run, with a sentence, if no model can be opened."""
+    content = page.content
+    st.set_page_config(page_title=f"{page.title} · Headscope", page_icon="🔬", layout="wide")
+    state = current()
+    big = state.view.big if state is not None else st.query_params.get("big") == "1"
+    st.html(f"<style>{STYLES['frame']}{STYLES[page.name]}{':root{--hs-scale:1.3}' if big else ''}</style>")
+    rerun_after_reconnect()
+    for function in _every_run:
+        function()
+    arrived = st.session_state.get(PAGE) != page.name
+    if not session_models.names():
+        message(_("No checkpoint was found; start with headscope --checkpoint FOLDER, or train one."), "error")
+        st.stop()
+    fresh = st.session_state.get(UNREAD, True)
+    if state is None:
+        state = keep(arrive(session_models.names()))
+    elif arrived:
+        # The picture is mounted anew and knows nothing of what was chosen since its bytes were packed.
+        state = keep(replace(state, revision=state.revision + 1))
+    if arrived:
+        state = _open_linked_model(state)
+    st.session_state[PAGE] = page.name
+    header = _header(page, links, state, arrived)
+    model = _open_model(state)
     if fresh:
-        config = model.config
-        layers = {kind: layers_of(config, kind) for kind in KINDS}
-        first = examples(model, model.name)[:1]
-        if first and "source" not in st.query_params:
-            state = replace(state, source=first[0].source, target=state.target or first[0].target)
-        # Who comes without a link sees the first example where it has something to show.
-        start = [example.view for example in examples(model, model.name) if example.source == state.source]
-        params = st.query_params.to_dict()
-        asked = {name: text for name, text in params.items() if name in OPTIONS.get(page, ())}
-        params = {name: text for name, text in params.items() if name not in asked}
-        begin_with = start[0] if start and not {"kind", "layer", "head"} & set(params) else None
-        view, misread = view_from_params(params, layers, config.heads, begin_with)
-        switches, wrong = read_switches(params, config)
-        part, unknown = _read_part(params)
-        notices = (*state.notices, *misread, *wrong, *unknown)
-        chosen = {page: asked} if asked else {}
-        state = keep(replace(state, view=view, switches=switches, part=part, chosen=chosen, notices=notices))
+        state = _read_link(state, model, page)
         st.session_state[UNREAD] = False
     else:
         state = keep(replace(state, view=fitting(state.view, model)))
-    kept = fitting_switches(state.switches, model)
-    if kept != state.switches:
-        lost = " ".join(str(Interventions((one,))) for one in state.switches.switches if one not in kept.switches)
-        sentence = _("This model has no such layer, head, neuron or position, so this is switched back: {switches}.")
-        state = keep(replace(state, switches=kept, notices=(*state.notices, sentence.format(switches=lost))))
+    state = _drop_missing_switches(state, model)
     for notice in state.notices:
         message(notice)
     if state.notices:
         keep(replace(state, notices=()))
-    return Begun(model, current() or state, header, arrived, fresh)
+    frame = PageFrame(model, Options(page.name, arrived), links, header, arrived)
+    if content.figures:
+        load_plotly()
+    if content.sentence:
+        sentence.fields(model, frame.state, arrived, fresh)
+    labels = content.parts()
+    if labels:
+        frame.part = frame.options.parts(labels)
+    if content.sentence:
+        frame.trace = sentence.traced(model, frame.state)
+    return frame

@@ -9,11 +9,8 @@ from typing import Any
 
 import streamlit as st
 
-from pages.components import figure
-from pages.frame.downloads import link_menu
-from pages.frame.frame import Begun, big_button, message
-from pages.frame.sentence import example_menu
-from pages.frame.state import current, keep, write_address
+from pages.frame.messages import message
+from pages.frame.state import State, current, keep
 from pages.runtime.texts import _
 
 Value = int | float | str
@@ -28,24 +25,21 @@ class Options:
     as it is where another part or model allows less: the nearest is shown there.
     """
 
-    def __init__(self, begun: Begun, page: str, figures: bool = True) -> None:
-        """figures: the page draws some, whatever its part; one where only some parts do calls `figure.prepare`."""
-        self.begun, self.page = begun, page
+    def __init__(self, page: str, arrived: bool) -> None:
+        """arrived: the session was on another page before this run, so widgets are new."""
+        self.page, self.arrived = page, arrived
         self.shown: dict[str, Value] = {}
         self.first_part = ("part", "")
-        if figures:
-            figure.prepare()
 
     # -- values without a widget --------------------------------------------------------------------------------
 
     def _chosen(self) -> dict[str, Value]:
-        state = current() or self.begun.state
-        return dict(state.chosen.get(self.page, {}))
+        return dict(_state().chosen.get(self.page, {}))
 
     def report(self, name: str, value: Value, default: Value | None = None) -> None:
         """Store what a person chose, or what the browser says they did; the default, if there is but one, needs no
         place in the link."""
-        state = current() or self.begun.state
+        state = _state()
         chosen = {**self._chosen(), name: value}
         self.shown[name] = value
         if value == default:
@@ -55,7 +49,7 @@ class Options:
 
     def forget(self) -> None:
         """Give up all that was chosen on the page."""
-        state = current() or self.begun.state
+        state = _state()
         keep(replace(state, chosen={**state.chosen, self.page: {}}))
 
     def _show(self, name: str, value: Value) -> Value:
@@ -119,7 +113,7 @@ class Options:
         """Key and callback of a widget that shows this value now. labels: as its values are written; a browser keeps
         what is written, so it is told anew where that changes."""
         key = f"{self.page}_{name}"
-        if self.begun.arrived or st.session_state.get(key) != value or st.session_state.get(f"{key}_labels") != labels:
+        if self.arrived or st.session_state.get(key) != value or st.session_state.get(f"{key}_labels") != labels:
             st.session_state[key] = value
         st.session_state[f"{key}_labels"] = labels
 
@@ -219,18 +213,16 @@ class Options:
         st.text_input(label, max_chars=longest, **more, **self._widget(name, found))
         return found
 
-    def finish(self, examples: bool = True) -> None:
-        """The end of the page: make the address bar say what is on the screen, which is what was chosen, as it is
-        shown; then the menus of the header, for what is drawn first is sent first. examples: those of the checkpoint
-        among them, where the page shows a sentence."""
-        state = current() or self.begun.state
+    def for_address(self) -> dict[str, Value]:
+        """What was chosen on the page, as it is shown; the first part goes without saying."""
         chosen = {name: self.shown.get(name, value) for name, value in self._chosen().items()}
-        first = {name: value for name, value in chosen.items() if value != "" and (name, value) != self.first_part}
-        write_address(replace(state, chosen={**state.chosen, self.page: first}), self.page)
-        if examples:
-            example_menu(self.begun)
-        link_menu(self.begun)
-        big_button(self.begun)
+        return {name: value for name, value in chosen.items() if value != "" and (name, value) != self.first_part}
+
+
+def _state() -> State:
+    state = current()
+    assert state is not None  # options are those of a page that has begun
+    return state
 
 
 def _whole(asked: Value, default: int) -> int:

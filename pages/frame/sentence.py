@@ -6,9 +6,11 @@ import html
 from dataclasses import replace
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from pages.frame.examples import Example, examples
-from pages.frame.frame import Begun, capital, menu, message
+from pages.frame.menus import open_menu
+from pages.frame.messages import capital, message
 from pages.frame.state import LONGEST, SOURCE, TARGET, State, change, current, keep, max_tokens
 from pages.runtime import cache
 from pages.runtime.texts import _, plain_markdown
@@ -43,12 +45,12 @@ def _label(model: Pretrained, side: str, text: str, limit: int) -> str:
     return name.format(language=language, used=used + 1 if used else 0, limit=limit)
 
 
-def example_menu(begun: Begun) -> None:
-    found = examples(begun.model, begun.model.name)
+def example_menu(header: DeltaGenerator, model: Pretrained, state: State) -> None:
+    found = examples(model)
     # A new key is a new menu, and that is closed: choosing an example uncovers its picture.
-    place = menu(begun, _("Examples"), f"hs-examples-{begun.state.revision}") if found else None
-    if place is not None:
-        with place:
+    menu = open_menu(header, _("Examples"), f"hs-examples-{state.revision}") if found else None
+    if menu is not None:
+        with menu:
             for number, example in enumerate(found):
                 st.button(
                     plain_markdown(example.title),
@@ -60,49 +62,46 @@ def example_menu(begun: Begun) -> None:
                 st.html(f'<p class="hs-look">{html.escape(example.source)}<br>{html.escape(example.look)}</p>')
 
 
-def fields(begun: Begun) -> None:
-    """The two text fields; what was typed stays, whatever becomes of it."""
-    state, model = begun.state, begun.model
+def fields(model: Pretrained, state: State, arrived: bool, fresh: bool) -> None:
+    """The two text fields; what was typed stays, whatever becomes of it.
+
+    arrived: the session was on another page before. fresh: it is new, the page that shows it perhaps not.
+    """
     limit = model.token_limit(max_tokens())
     left, right = st.columns(2, gap="small")
     shown = {}
     for column, side, text in ((left, SOURCE, state.source), (right, TARGET, state.target)):
-        if not begun.fresh and (begun.arrived or st.session_state.get(side) != text):
-            st.session_state[side] = text  # a widget of another page with this key is another widget
+        if not fresh and (arrived or st.session_state.get(side) != text):
+            st.session_state[side] = text
         shown[side] = column.text_input(
             _label(model, side, text, limit),
             # Not set in a new session: its page may be an old one, that lost its server while a person typed.
-            text if begun.fresh else "",
+            text if fresh else "",
             key=side,
             on_change=_typed,
             placeholder=_("type a sentence") if side == SOURCE else _("the model's own output"),
         )
-    if begun.fresh and shown != {SOURCE: state.source, TARGET: state.target}:
+    if fresh and shown != {SOURCE: state.source, TARGET: state.target}:
         change(source=shown[SOURCE], target=shown[TARGET])
         st.rerun()
 
 
-def _example_line(state: State, model: Pretrained) -> None:
-    for example in examples(model, model.name):
+def example_line(model: Pretrained, state: State) -> None:
+    """What to look for in the picture of an example."""
+    for example in examples(model):
         if (example.source, example.target) == (state.source, state.target):
             st.html(f'<p class="hs-look-for"><b>{_("Look for")}</b> {html.escape(example.look)}</p>')
 
 
-def traced(begun: Begun, look: bool = True) -> Trace | None:
-    """The trace of what was typed, or None and a sentence on the page saying why there is none.
-
-    look: say what to look for in an example; that is a place in the explorer.
-    """
-    state = begun.state
+def traced(model: Pretrained, state: State) -> Trace | None:
+    """The trace of what was typed, or None and a sentence on the page saying why there is none."""
     for side, text in ((_("source"), state.source), (_("target"), state.target)):
         if len(text) > LONGEST:
             sentence = _("The {side} text has {count:,} characters; at most {limit:,} are read, shorten it.")
             message(sentence.format(side=side, count=len(text), limit=LONGEST), "error")
             return None
     try:
-        found = cache.trace(
-            begun.model, begun.model.name, state.source, state.target.strip() and state.target, max_tokens()
-        )
+        found = cache.trace(model, model.name, state.source, state.target.strip() and state.target, max_tokens())
     except InputError as error:
         message(capital(error) + ".", "error")
         return None
@@ -110,7 +109,7 @@ def traced(begun: Begun, look: bool = True) -> Trace | None:
         label
         for ids, labels in ((found.source_ids, found.source_labels), (found.target_out_ids, found.target_out_labels))
         for number, label in zip(ids, labels, strict=True)
-        if number == begun.model.config.unk_id
+        if number == model.config.unk_id
     ]
     if unknown:
         message(
@@ -118,6 +117,4 @@ def traced(begun: Begun, look: bool = True) -> Trace | None:
         )
     if not found.complete:
         message(_("The translation was cut off at {limit} tokens.").format(limit=len(found.target_out)), "note")
-    if look:
-        _example_line(state, begun.model)
     return found

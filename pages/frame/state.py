@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -18,28 +18,13 @@ from transformer.view.state import View
 KEY = "headscope"
 LONGEST = 100_000  # characters a side that are read; a browser may send 200 million, minutes of work for all
 START = "The man who called me yesterday is my brother."
-PARTS = ("compare", "measures", "leak", "scaling", "softmax")  # of the lab, as links name them
 SOURCE, TARGET, CHECKPOINT = "source", "target", "checkpoint"  # widget keys and names in the address bar alike
-OPTIONS: dict[str, tuple[str, ...]] = {  # page -> what can be chosen on it, as links name it
-    "positions": ("part", "d_model", "length", "dims", "k", "q", "seed"),
-    "embeddings": ("part", "side", "token", "word", "step", "stack", "layer"),
-    "feedforward": ("part", "stack", "layer", "token", "neuron", "threshold"),
-    "anatomy": (
-        "part", "zoom", "place", "encoder", "decoder", "head", "step", "matrix", "row", "col", "t",
-        "n", "kernel", "restricted", "letters", "heads",
-    ),
-    "training": (
-        "preset", "task", "alphabet", "shortest", "longest", "shift", "layers", "heads", "d_model", "d_ff", "d_k",
-        "scaled", "mask", "encoding", "residual", "norm", "activation", "steps", "batch", "rate", "warmup", "smoothing",
-        "dropout", "seed",
-    ),
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
 class State:
-    """checkpoint: name; source, target: text as typed; view: the picture; switches: those of the lab; part: what the
-    lab shows; chosen: page -> name -> what was chosen there, a text as long as only a link asked for it (`options`);
+    """checkpoint: name; source, target: text as typed; view: the picture; switches: those of the lab;
+    chosen: page -> name -> what was chosen there, a text as long as only a link asked for it (`options`);
     revision: counts what Python changed in view or switches, so that the browser takes it over; renew: raise it once
     what the browser reported last has been taken in; notices: sentences to show once."""
 
@@ -48,7 +33,6 @@ class State:
     target: str = ""
     view: View = field(default_factory=View)
     switches: Interventions = NONE
-    part: str = PARTS[0]
     chosen: Mapping[str, Mapping[str, int | float | str]] = field(default_factory=dict)
     revision: int = 0
     renew: bool = False
@@ -118,20 +102,19 @@ def read_switches(params: Mapping[str, str], config: ModelConfig) -> tuple[Inter
     return found, notices
 
 
-def write_address(state: State, page: str = "") -> None:
-    """Make the address bar say what is on the screen. page: one of OPTIONS, whose names go before those of the view."""
+def write_address(state: State, chosen: Mapping[str, int | float | str], names: Collection[str]) -> None:
+    """Make the address bar say what is on the screen.
+
+    chosen: on this page. names: all that can be chosen on it; a page with a layer and a head of its own shows no
+    picture of heads, so the view's stay out of its address.
+    """
     params = {CHECKPOINT: state.checkpoint, SOURCE: state.source}
     if state.target:
         params[TARGET] = state.target
     view = state.view.to_params()
-    if {"layer", "head"} & set(OPTIONS.get(page, ())):  # its own; the picture is not on this page
+    if {"layer", "head"} & set(names):
         view = {name: text for name, text in view.items() if name == "big"}
-    params.update(view)
-    params.update(state.switches.to_params())
-    if page:
-        params.update({name: str(value) for name, value in state.chosen.get(page, {}).items()})
-    elif state.part != PARTS[0]:
-        params["part"] = state.part
+    params |= view | state.switches.to_params() | {name: str(value) for name, value in chosen.items()}
     # A text that is too long to be read is cut, and in the link too long still.
     params = {name: text[: LONGEST + 1].encode("utf-8", "replace").decode() for name, text in params.items()}
     if st.query_params.to_dict() != params:

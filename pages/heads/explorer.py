@@ -6,16 +6,16 @@ from dataclasses import replace
 
 import streamlit as st
 
-from pages.frame.state import State, current, keep
+from pages.components.payloads import bounded, payload, renewed
+from pages.frame.state import State, keep
 from pages.heads import formation
 from transformer.inference.pretrained import Pretrained
 from transformer.tracing.trace import Trace
 from transformer.view.bundle import script, style
 from transformer.view.pack import feed_pack, full_pack
-from transformer.view.state import fit_cell, view_from_browser
+from transformer.view.state import view_from_browser
 
 KEY = "explorer"
-PACK = "explorer_pack"
 
 _picture = st.components.v2.component("headscope.explorer", js=script("explorer"), css=style("explorer"))
 _pack = st.components.v2.component("headscope.pack", js=script("feed"))
@@ -39,25 +39,6 @@ def merge_browser(state: State, trace: Trace) -> State:
     return keep(replace(state, view=replace(view, big=state.view.big)))  # big is Python's own
 
 
-def bounded(state: State, trace: Trace) -> State:
-    """The same state, its chosen cell forgotten where the picture has none such."""
-    rows = len(trace.source_tokens if state.view.kind == "encoder_self" else trace.target_in)
-    columns = len(trace.target_in if state.view.kind == "decoder_self" else trace.source_tokens)
-    return replace(state, view=fit_cell(state.view, rows, columns))
-
-
-def forget() -> None:
-    """A run without the picture: what is mounted next knows nothing of what was chosen since it was packed."""
-    state = current()
-    if st.session_state.pop(PACK, None) is not None and state is not None:
-        keep(replace(state, revision=state.revision + 1))
-
-
-def renewed(state: State) -> State:
-    """The state with a new revision if Python changed something that the browser is to take over."""
-    return keep(replace(state, renew=False, revision=state.revision + 1)) if state.renew else state
-
-
 def draw(state: State, trace: Trace, model: Pretrained) -> State:
     """The picture of a trace, below the slider over the model's training where that is open.
 
@@ -67,14 +48,13 @@ def draw(state: State, trace: Trace, model: Pretrained) -> State:
     comes through two small components."""
     state = keep(bounded(renewed(merge_browser(state, trace)), trace))
     state = formation.draw(state, trace, model)
-    name = (trace.id, state.revision)
-    kept = st.session_state.get(PACK)
-    if kept is None or kept[0] != name:
-        more = {"recorded": formation.available(model)}
-        kept = (name, full_pack(trace, state.view, revision=state.revision, more=more))
-        st.session_state[PACK] = kept
+    more = {"recorded": formation.available(model)}
+    data = payload(
+        KEY, "pack", (trace.id, state.revision),
+        lambda: full_pack(trace, state.view, revision=state.revision, more=more),
+    )  # fmt: skip
     _picture(key=KEY, on_view_change=lambda: None, on_formation_change=formation.toggle)
     with st.container(key="hs-feeds"):
-        _pack(key="explorer_picture", data=kept[1], height=1)
+        _pack(key="explorer_picture", data=data, height=1)
         _feed(key="explorer_feed", data=feed_pack(trace, state.view), height=1)
     return state

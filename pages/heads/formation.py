@@ -11,8 +11,9 @@ from typing import Any
 
 import streamlit as st
 
+from pages.components.payloads import payload
 from pages.frame.examples import examples
-from pages.frame.frame import message
+from pages.frame.messages import message
 from pages.frame.state import State, change, current, keep, max_tokens
 from pages.runtime import cache
 from pages.runtime.queue import TURNS
@@ -29,7 +30,6 @@ from transformer.view.formation_pack import formation_pack
 from transformer.view.state import View
 
 KEY = "formation"
-PACK = "formation_pack"
 ASKED = "explorer"  # the picture has the button that opens and closes it
 WORDS = ("en-de.words.tsv", "en-de.examples.words.tsv")  # of the 120 probes, of the bundled model's examples
 
@@ -122,7 +122,7 @@ def _open(model: Pretrained, found: Formed) -> Any:
         if state is None or not isinstance(number, int | float) or not 0 <= number < len(found.tokens):
             return
         source, target = found.recording.sentences[int(number)]
-        own = any(one.source == source and not one.target for one in examples(model, model.name))
+        own = any(one.source == source and not one.target for one in examples(model))
         blank = own and (state.source, state.target) != (source, "")  # it was blank: then its tokens are others
         change(source=source, target="" if blank else target, revision=state.revision + 1)
 
@@ -153,11 +153,8 @@ def draw(state: State, trace: Trace, model: Pretrained) -> State:
     _slider(key=KEY, on_training_change=lambda: None, on_open_change=_open(model, found), on_close_change=_closed)
     here = next((number for number, tokens in enumerate(found.tokens) if tokens == spelt(trace)), None)
     name = (trace.id, here, cache.identity(model), state.revision, view.big)
-    kept = st.session_state.get(PACK)
-    if kept is None or kept[0] != name:
-        what = (found.recording, found.tokens, found.statistics, found.formings)
-        kept = (name, formation_pack(*what, trace, here, view, state.revision))
-        st.session_state[PACK] = kept
+    what = (found.recording, found.tokens, found.statistics, found.formings)
+    data = payload(KEY, "states", name, lambda: formation_pack(*what, trace, here, view, state.revision))
     with st.container(key="hs-feeds-formation"):
-        _states(key="formation_states", data=kept[1], height=1)
+        _states(key="formation_states", data=data, height=1)
     return state

@@ -1,30 +1,35 @@
 """The heads explorer: type a sentence, see every head."""
 
+from __future__ import annotations
+
 import streamlit as st
 
-from pages.frame import downloads, sentence
-from pages.frame.frame import begin, big_button, message
-from pages.frame.state import write_address
+from pages.components import payloads
+from pages.frame import sentence
+from pages.frame.content import Content
+from pages.frame.frame import PageFrame
+from pages.frame.messages import message
 from pages.heads import explorer, formation
 from pages.runtime.texts import _
+from transformer.inference.pretrained import Pretrained
 
-begun = begin(_("Heads"))
-sentence.fields(begun)
-state = begun.state
-trace = sentence.traced(begun, look=state.view.training is None)  # that is said of the trained model
-if trace is not None:
-    if state.switches:
-        message(_("Your switches do not reach here: this page shows the model as it was trained."), "note")
-    state = explorer.draw(state, trace, begun.model)  # before the menus: what is drawn first is sent first
-else:
-    explorer.forget()
-sentence.example_menu(begun)
-if trace is not None:
-    downloads.download_menu(begun, trace, state)
-write_address(state)
-downloads.link_menu(begun)
-big_button(begun)
-with st.expander(_("What am I looking at?")):
+
+def draw(frame: PageFrame) -> None:
+    trace, state = frame.trace, frame.state
+    if trace is None:
+        payloads.forget(explorer.KEY)
+    else:
+        if state.view.training is None:  # what to look for is said of the trained model
+            sentence.example_line(frame.model, state)
+        if state.switches:
+            message(_("Your switches do not reach here: this page shows the model as it was trained."), "note")
+        explorer.draw(state, trace, frame.model)
+        frame.offer_downloads(trace)
+    with st.expander(_("What am I looking at?")):
+        about(frame.model)
+
+
+def about(model: Pretrained) -> None:
     st.markdown(
         _(
             "Every small square is one **head**: each row is a token that asks (query), each column a token that "
@@ -39,7 +44,7 @@ with st.expander(_("What am I looking at?")):
             "token and predicts the next; **Rows** chooses which of the two labels it. Attention Is All You Need, "
             "sections 3.2.1 to 3.2.3."
         )
-        if begun.model.config.causal
+        if model.config.causal
         else _(
             "*Encoder self*: source tokens look at source tokens. *Decoder self*: target tokens look at all target "
             "tokens that are fed, also at later ones: this model was trained without the mask that hides them in the "
@@ -48,7 +53,7 @@ with st.expander(_("What am I looking at?")):
             "to 3.2.3."
         )
     )
-    if formation.available(begun.model):
+    if formation.available(model):
         st.markdown(
             _(
                 "**How it learned**: the same attention at states of the training that were recorded, log-spaced from "
@@ -59,3 +64,6 @@ with st.expander(_("What am I looking at?")):
                 "between two states nobody recorded."
             )
         )
+
+
+CONTENT = Content(draw)

@@ -1,48 +1,97 @@
 """Masking and scaling lab: switch parts of attention off in a trained model and see what breaks."""
 
+from __future__ import annotations
+
+from dataclasses import replace
+
 import streamlit as st
 
-from pages.components import probing, translation
-from pages.components.comparison import compare, of_page
-from pages.frame import sentence
-from pages.frame.downloads import link_menu
-from pages.frame.frame import begin, big_button
-from pages.frame.state import current, write_address
-from pages.lab import heads, leak, measures, scaling
+from pages.components import compared_heads, payloads, probing, translation
+from pages.components.comparison import compare, of_page, waiting
+from pages.frame.content import Content
+from pages.frame.frame import PageFrame
+from pages.frame.state import keep
+from pages.lab import leak, measures, scaling
 from pages.runtime.texts import _
 from transformer.interventions.sets import ATTENTION
+from transformer.tracing.trace import Trace
 
-begun = begin(_("Lab"))
-probing.look()
-sentence.fields(begun)
-part = heads.parts(begun)
-trace = sentence.traced(begun, look=False)
-state = begun.state
-if trace is None:
-    heads.forget()
-elif heads.switchable(state):
-    state = heads.merge_browser(state, begun.model)
-    compared = compare(begun, trace, of_page(state.switches, ATTENTION, begun.model))
+
+def parts() -> dict[str, str]:
+    return {
+        "compare": _("Before and after"),
+        "measures": _("Every head in numbers"),
+        "leak": _("The leak"),
+        "scaling": _("Why √dₖ"),
+        "softmax": _("Softmax by hand"),
+    }
+
+
+def draw(frame: PageFrame) -> None:
+    probing.look()
+    if frame.trace is None or frame.part in ("scaling", "softmax"):
+        payloads.forget(compared_heads.KEY)
+    if frame.trace is not None:
+        if frame.part in ("scaling", "softmax"):
+            waiting(frame.state.switches.only(*ATTENTION))
+        if frame.part == "scaling":
+            scaling.draw_scaling(frame.trace, frame.state.view)
+        elif frame.part == "softmax":
+            scaling.draw_softmax(frame.state.view.big)
+        else:
+            _draw_switched(frame, frame.trace)
+    with st.expander(_("What am I looking at?")):
+        about()
+
+
+def _draw_switched(frame: PageFrame, trace: Trace) -> None:
+    """The parts that the switches reach."""
+    state = compared_heads.merge_browser(frame.state, frame.model)
+    compared = compare(frame.model, trace, of_page(state.switches, ATTENTION, frame.model))
     says = st.container(key="hs-says")
-    state = heads.draw(state, compared)
-    heads.say(says, compared)
-    heads.explain(compared)
-    if part == "compare":
+    state = compared_heads.draw(state, compared, pictures=frame.part == "compare")
+    compared_heads.say(says, compared)
+    compared_heads.explain(compared)
+    if frame.part == "compare":
         translation.draw(compared, given=not trace.own)
         probing.draw(compared)
-    elif part == "measures":
-        heads.pick(measures.draw(compared, state.view))
+    elif frame.part == "measures":
+        pick(frame, measures.draw(compared, state.view))
     else:
         leak.draw(compared)
-else:
-    heads.forget()
-    if part == "scaling":
-        scaling.draw_scaling(trace, state.view)
-    else:
-        scaling.draw_softmax(state.view.big)
-write_address(current() or state)
-sentence.example_menu(begun)
-link_menu(begun)
-big_button(begun)
-with st.expander(_("What am I looking at?")):
-    heads.about()
+
+
+def pick(frame: PageFrame, chosen: list | None) -> None:
+    """Show the pictures of the head that was chosen in the numbers."""
+    if chosen is None:
+        return
+    kind, layer, head = chosen
+    frame.options.report("part", "compare")
+    view = replace(frame.state.view, kind=kind, layer=layer, head=head, cell=None)
+    keep(replace(frame.state, view=view, revision=frame.state.revision + 1))
+    st.rerun()
+
+
+def about() -> None:
+    st.markdown(
+        _(
+            "**Before** is the model as it was trained, **after** is the same model with your switches, reading the "
+            "same tokens, so that the two can be laid over each other; the **difference** is after minus before. "
+            "What the switched model would write by itself stands above the pictures and below them."
+        )
+    )
+    st.latex(
+        r"\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\!\left(\frac{QK^\top}{\sqrt{d_k}} + M\right) V,"
+        r"\qquad \mathrm{MultiHead} = \mathrm{Concat}(\mathrm{head}_1, \dots, \mathrm{head}_h)\, W^O"
+    )
+    st.markdown(
+        _(
+            "**Scaling** changes what QKᵀ is multiplied by. **Masks** put −∞ into M: the causal one where a key lies "
+            "in the future, the padding one where it is <pad>. **Weights** exchanges what the softmax gave. A head "
+            "that is **knocked out** puts zeros into the concatenation. Attention Is All You Need, sections 3.2.1 to "
+            "3.2.3."
+        )
+    )
+
+
+CONTENT = Content(draw, parts)

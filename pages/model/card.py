@@ -9,7 +9,11 @@ import re
 import streamlit as st
 
 from pages.components import figure
-from pages.frame.frame import message
+from pages.components.checkpoint_zip import download_button
+from pages.components.sentences import say
+from pages.frame.messages import message
+from pages.runtime import session_models
+from pages.runtime.streamlit import load_plotly
 from pages.runtime.texts import _
 from transformer.checkpoints.importers.vocabulary import VocabularyTokenizer
 from transformer.figures.training import training_curve
@@ -91,6 +95,15 @@ def architecture(model: Pretrained) -> None:
         )
 
 
+def download(name: str) -> None:
+    """On the page of a model: its zip, and that it is this session's, if it is."""
+    one = session_models.owned().get(name)
+    if one is not None:
+        with st.container(horizontal=True, vertical_alignment="center", key="hs-own"):
+            download_button(name, one.data, "own_zip")
+            say(_("Yours alone: it lives in this session, and goes when the page is reloaded or its tab closed."))
+
+
 def curve(model: Pretrained) -> None:
     """Loss, and BLEU of a translation model, over the training, if the checkpoint brought its log."""
     try:
@@ -105,7 +118,7 @@ def curve(model: Pretrained) -> None:
     except (OSError, ValueError, KeyError, TypeError, csv.Error):
         st.caption(_("The training.csv of this checkpoint cannot be read."))
         return
-    figure.prepare()
+    load_plotly()
     figure.draw(drawn, "training", "training")
 
 

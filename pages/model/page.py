@@ -1,23 +1,27 @@
 """The checkpoint on the bench: how big, how good, trained on what, under which licence."""
 
+from __future__ import annotations
+
 import html
 
 import streamlit as st
 
-from pages.frame.frame import begin
-from pages.frame.state import write_address
+from pages.frame.content import Content
+from pages.frame.frame import PageFrame
 from pages.model import card
-from pages.runtime import session_models
 from pages.runtime.texts import _
 
-begun = begin(_("Model"))
-write_address(begun.state)
-card.sizes(begun.model)
-card.architecture(begun.model)
-session_models.download(begun.model.name)
-left, right = st.columns(2, gap="large")
-with left:
-    st.html(f'<h2 class="hs-tr-title">{html.escape(_("Training"))}</h2>')
-    card.curve(begun.model)
-with right:
-    card.card(begun.model)
+
+def draw(frame: PageFrame) -> None:
+    card.sizes(frame.model)
+    card.architecture(frame.model)
+    card.download(frame.model.name)
+    left, right = st.columns(2, gap="large")
+    with left:
+        st.html(f'<h2 class="hs-tr-title">{html.escape(_("Training"))}</h2>')
+        card.curve(frame.model)
+    with right:
+        card.card(frame.model)
+
+
+CONTENT = Content(draw, sentence=False)

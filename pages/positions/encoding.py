@@ -11,9 +11,8 @@ import streamlit as st
 
 from pages.components import figure
 from pages.components.sentences import say
-from pages.frame.frame import Begun, message
-from pages.frame.options import Options
-from pages.frame.state import current
+from pages.frame.frame import PageFrame
+from pages.frame.messages import message
 from pages.runtime.texts import _, translated
 from transformer.analysis.positions import by_offset, dot_products, shift_map, shifted, wavelengths
 from transformer.figures import positions as figures
@@ -95,30 +94,30 @@ def _whole(value: Any, low: int, high: int) -> int | None:
     return value if type(value) is int and low <= value <= high else None
 
 
-def _merge_browser(begun: Begun, options: Options, own: Values) -> None:
+def _merge_browser(frame: PageFrame, own: Values) -> None:
     """Keep what a person did with the sliders since the last run. own: the defaults."""
     found = st.session_state.get(KEY)
     told = found.get("values") if isinstance(found, Mapping) else getattr(found, "values", None)
-    state = current() or begun.state
+    state = frame.state
     if not isinstance(told, Mapping) or told.get("revision") != state.revision:
         return  # older than what Python changed since
     d_model = _whole(told.get("d_model"), *D_MODEL)
     length = _whole(told.get("length"), *LENGTH)
     if d_model is None or d_model % 2 or length is None:
         return
-    options.report("d_model", d_model, own.d_model)
-    options.report("length", length, own.length)
+    frame.options.report("d_model", d_model, own.d_model)
+    frame.options.report("length", length, own.length)
     for name, start in (("k", own.k), ("q", own.q)):
         value = _whole(told.get(name), 0, length - 1)
         if value is not None:
-            options.report(name, value, min(start, length - 1))
+            frame.options.report(name, value, min(start, length - 1))
     dims = told.get("dims", ())
     if dims is None:
-        options.report("dims", "", "")
+        frame.options.report("dims", "", "")
     elif isinstance(dims, list | tuple) and 0 < len(dims) <= figures.MOST_CURVES:
         there = [_whole(one, 0, d_model - 1) for one in dims]
         if None not in there:
-            options.report("dims", ",".join(map(str, there)), "")
+            frame.options.report("dims", ",".join(map(str, there)), "")
 
 
 def read_dims(text: str, d_model: int) -> tuple[tuple[int, ...], list[str]]:
@@ -134,8 +133,8 @@ def read_dims(text: str, d_model: int) -> tuple[tuple[int, ...], list[str]]:
     return tuple(dict.fromkeys(found)), wrong
 
 
-def _dims(begun: Begun, options: Options, d_model: int) -> tuple[int, ...] | None:
-    text = str((current() or begun.state).chosen.get(PAGE, {}).get("dims", ""))
+def _dims(frame: PageFrame, d_model: int) -> tuple[int, ...] | None:
+    text = str(frame.state.chosen.get(PAGE, {}).get("dims", ""))
     found, wrong = read_dims(text, d_model)
     if wrong:
         sentence = _(
@@ -143,37 +142,37 @@ def _dims(begun: Begun, options: Options, d_model: int) -> tuple[int, ...] | Non
             "drawn."
         )
         message(sentence.format(wrong=", ".join(wrong)[:60], most=figures.MOST_CURVES, last=d_model - 1))
-    options.report("dims", ",".join(map(str, found)), "")
+    frame.options.report("dims", ",".join(map(str, found)), "")
     return found or None
 
 
-def own_values(begun: Begun, trace: Trace) -> Values:
+def own_values(frame: PageFrame, trace: Trace) -> Values:
     """What is shown unless a person chooses: the loaded model's d_model, and a length with room for the sentence."""
-    d_model = max(D_MODEL[0], min(D_MODEL[1], begun.model.config.d_model))
+    d_model = max(D_MODEL[0], min(D_MODEL[1], frame.model.config.d_model))
     length = max(LENGTH[0], min(LENGTH[1], max(START_LENGTH, len(trace.source_labels))))
     return Values(d_model - d_model % 2, length, None, START_K, START_Q)
 
 
-def chosen(begun: Begun, options: Options, trace: Trace, part: str) -> Values:
+def chosen(frame: PageFrame, trace: Trace, part: str) -> Values:
     """What the sliders of a part show: from the browser, the session or the link, and bounded."""
-    own = own_values(begun, trace)
-    _merge_browser(begun, options, own)
-    d_model = options.value("d_model", *D_MODEL, own.d_model)
+    own = own_values(frame, trace)
+    _merge_browser(frame, own)
+    d_model = frame.options.value("d_model", *D_MODEL, own.d_model)
     if d_model % 2:
         sentence = _("d_model is {asked}, and the encoding needs an even one: {shown} is shown.")
         message(sentence.format(asked=d_model, shown=d_model - 1))
         d_model -= 1
-        options.report("d_model", d_model, own.d_model)
-    length = options.value("length", *LENGTH, own.length)
+        frame.options.report("d_model", d_model, own.d_model)
+    length = frame.options.value("length", *LENGTH, own.length)
     if part == "encoding":
-        return Values(d_model, length, _dims(begun, options, d_model))
-    k, q = (options.value(name, 0, length - 1, start) for name, start in (("k", own.k), ("q", own.q)))
+        return Values(d_model, length, _dims(frame, d_model))
+    k, q = (frame.options.value(name, 0, length - 1, start) for name, start in (("k", own.k), ("q", own.q)))
     return Values(d_model, length, None, k, q)
 
 
-def payload(begun: Begun, trace: Trace, part: str, values: Values) -> dict[str, Any]:
+def payload(frame: PageFrame, trace: Trace, part: str, values: Values) -> dict[str, Any]:
     """Everything positions.js is handed: see there."""
-    state = current() or begun.state
+    state = frame.state
     tokens = tuple(trace.source_labels)
     shown = {"d_model": values.d_model, "length": values.length}
     more = {"dims": values.dims} if part == "encoding" else {"k": values.k, "q": values.q}
@@ -182,7 +181,7 @@ def payload(begun: Begun, trace: Trace, part: str, values: Values) -> dict[str, 
         "figures": _templates(part, tokens, figure.theme(), tuple(translated(figures.LABELS).items())),
         "values": {**shown, **more},
         "limits": {"d_model": D_MODEL, "length": LENGTH},
-        "own": begun.model.config.d_model,
+        "own": frame.model.config.d_model,
         "tokens": len(tokens),
         "curves": figures.MOST_CURVES,
         "revision": state.revision,
@@ -191,27 +190,27 @@ def payload(begun: Begun, trace: Trace, part: str, values: Values) -> dict[str, 
     }
 
 
-def _order(begun: Begun) -> None:
+def _order(frame: PageFrame) -> None:
     """Where the loaded model has the same numbers in another order than the paper's, which the sliders draw."""
-    if begun.model.config.positions == "sinusoidal" and begun.model.config.layout == "halves":
+    if frame.model.config.positions == "sinusoidal" and frame.model.config.layout == "halves":
         message(
             _(
                 "{name} has these numbers in another order, as Marian's models do: all sines stand before all cosines, "
                 "PE(p, i) = sin(p / 10000^(2i/d_model)) and PE(p, {half} + i) the cosine of the same angle. Here they "
                 "are drawn in the paper's order; wavelengths, lengths and dot products are the same in both, and so "
                 "are the map’s blocks, for dimensions i and {half} + i in place of 2i and 2i + 1."
-            ).format(name=begun.model.name, half=begun.model.config.d_model // 2),
+            ).format(name=frame.model.name, half=frame.model.config.d_model // 2),
             "note",
         )
 
 
-def _draw(begun: Begun, options: Options, trace: Trace, part: str) -> None:
-    _order(begun)
-    values = chosen(begun, options, trace, part)
-    _component(key=KEY, data=payload(begun, trace, part, values), on_values_change=lambda: None)
+def _draw(frame: PageFrame, trace: Trace, part: str) -> None:
+    _order(frame)
+    values = chosen(frame, trace, part)
+    _component(key=KEY, data=payload(frame, trace, part, values), on_values_change=lambda: None)
 
 
-def draw_encoding(begun: Begun, options: Options, trace: Trace) -> None:
+def draw_encoding(frame: PageFrame, trace: Trace) -> None:
     """The table, chosen dimensions with the sentence's tokens on them, wavelengths; sliders for d_model and length."""
     say(
         _(
@@ -221,10 +220,10 @@ def draw_encoding(begun: Begun, options: Options, trace: Trace) -> None:
         ),
         quiet=True,
     )
-    _draw(begun, options, trace, "encoding")
+    _draw(frame, trace, "encoding")
 
 
-def draw_distance(begun: Begun, options: Options, trace: Trace) -> None:
+def draw_distance(frame: PageFrame, trace: Trace) -> None:
     """Dot products of encodings, as a matrix and against p - q, and the linear map M_k; sliders for k and q too."""
     say(
         _(
@@ -234,4 +233,4 @@ def draw_distance(begun: Begun, options: Options, trace: Trace) -> None:
         ),
         quiet=True,
     )
-    _draw(begun, options, trace, "distance")
+    _draw(frame, trace, "distance")

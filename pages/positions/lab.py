@@ -8,14 +8,13 @@ from typing import Any
 
 import streamlit as st
 
-from pages.components import figure, probing, translation
+from pages.components import compared_heads, figure, probing, translation
 from pages.components.comparison import compare, of_page
 from pages.components.descriptions import in_words
 from pages.components.sentences import check, deviation, say
-from pages.frame.frame import Begun, message
-from pages.frame.options import Options
+from pages.frame.frame import PageFrame
+from pages.frame.messages import message
 from pages.frame.state import current, keep, max_tokens
-from pages.lab import heads
 from pages.runtime import cache
 from pages.runtime.queue import TURNS
 from pages.runtime.texts import _
@@ -60,7 +59,7 @@ def _amount(side: str, rule: str, moves: list[Reposition]) -> None:
     _set(side, [*moves[:-1], Reposition(rule, side, st.session_state[f"positions_amount_{side}_{rule}"])])
 
 
-def _control(begun: Begun, side: str, switches: Interventions, tokens: int) -> None:
+def _control(frame: PageFrame, side: str, switches: Interventions, tokens: int) -> None:
     """One side's menu of rules, and the amount of the rule chosen. tokens: how many positions the side takes."""
     moves = _moves(switches, side)
     rule = moves[-1].rule if moves else TRAINED
@@ -73,7 +72,7 @@ def _control(begun: Begun, side: str, switches: Interventions, tokens: int) -> N
         "scale": _("scaled"),
     }
     key = f"positions_rule_{side}"
-    if begun.arrived or st.session_state.get(key) != rule:
+    if frame.arrived or st.session_state.get(key) != rule:
         st.session_state[key] = rule
     st.segmented_control(
         _("Positions of the source") if side == "source" else _("Positions of the target"),
@@ -93,16 +92,16 @@ def _control(begun: Begun, side: str, switches: Interventions, tokens: int) -> N
     about: dict[str, Any] = {"key": key, "on_change": _amount, "args": (side, rule, moves), "width": 260}
     if rule == "scale":
         factors = sorted({*FACTORS, float(amount)})
-        if begun.arrived or st.session_state.get(key) != float(amount):
+        if frame.arrived or st.session_state.get(key) != float(amount):
             st.session_state[key] = float(amount)
         st.segmented_control(
             _("Encodings times"), factors, format_func=lambda one: f"{one:g}", required=True, **{**about, "width": 340}
         )
         return
-    if begun.arrived or st.session_state.get(key) != int(amount):
+    if frame.arrived or st.session_state.get(key) != int(amount):
         st.session_state[key] = int(amount)
     if rule == "shift":
-        most = max(int(amount), begun.model.config.max_positions - tokens)
+        most = max(int(amount), frame.model.config.max_positions - tokens)
         st.number_input(_("Shifted by"), 1, most, step=1, **about)
     else:
         st.number_input(_("Seed of the shuffle"), 0, 9999, step=1, **about)
@@ -151,9 +150,9 @@ def _found(_model: Pretrained, _trace: Trace, name: str, seed: int, limit: int) 
     return found
 
 
-def draw_equivariance(begun: Begun, options: Options, trace: Trace) -> None:
+def draw_equivariance(frame: PageFrame, trace: Trace) -> None:
     """The source in another order, with positions and without."""
-    limit = begun.model.token_limit(max_tokens())
+    limit = frame.model.token_limit(max_tokens())
     st.markdown(
         _(
             "Attention and feed-forward networks treat their input as a set: put the tokens in another order *P*, and "
@@ -163,13 +162,13 @@ def draw_equivariance(begun: Begun, options: Options, trace: Trace) -> None:
     )
     left, right = st.columns((1, 4), gap="medium", vertical_alignment="bottom")
     with left:
-        seed = options.number("seed", _("Another order (seed)"), 0, 9999, 0)
-    found = _found(begun.model, trace, trace.id, seed, limit)
+        seed = frame.options.number("seed", _("Another order (seed)"), 0, 9999, 0)
+    found = _found(frame.model, trace, trace.id, seed, limit)
     order = permutation(len(trace.source_ids), seed)
     words = html.escape(" ".join(trace.source_labels[place] for place in order))
     with right:
         st.html(f'<p class="hs-said" dir="auto">{html.escape(_("The tokens, now:"))} <b>{words}</b></p>')
-    positions = begun.model.config.positions != "none"
+    positions = frame.model.config.positions != "none"
     _says(found, positions)
     found_with = found["with"].outputs.tolist() if positions else []
     figure.draw(
@@ -204,22 +203,22 @@ def _switch(moves: tuple[Reposition, ...]) -> None:
         keep(replace(state, switches=state.switches.without(Reposition) + Interventions(moves)))
 
 
-def draw(begun: Begun, trace: Trace) -> None:
+def draw(frame: PageFrame, trace: Trace) -> None:
     """Controls, the pictures of attention before and after, translations and the probe set."""
-    state = heads.merge_browser(current() or begun.state, begun.model, ())
-    if begun.model.config.positions == "none":
+    state = compared_heads.merge_browser(frame.state, frame.model, ())
+    if frame.model.config.positions == "none":
         message(_("This model was trained without positions, so there is nothing to exchange here."), "note")
-    switches = of_page(state.switches, (Reposition,), begun.model)
-    if not switches and begun.model.config.positions != "none":
+    switches = of_page(state.switches, (Reposition,), frame.model)
+    if not switches and frame.model.config.positions != "none":
         _try()
     left, right = st.columns(2, gap="medium")
     for side, column in zip(SIDES, (left, right), strict=True):
         with column:
-            _control(begun, side, switches, len(trace.source_ids if side == "source" else trace.target_in_ids))
-    compared = compare(begun, trace, switches)
+            _control(frame, side, switches, len(trace.source_ids if side == "source" else trace.target_in_ids))
+    compared = compare(frame.model, trace, switches)
     says = st.container(key="hs-says")
-    heads.draw(current() or state, compared, cards=False)
-    heads.say(says, compared)
+    compared_heads.draw(frame.state, compared, cards=False)
+    compared_heads.say(says, compared)
     translation.draw(compared, given=not trace.own)
     probing.draw(compared)
     with st.expander(_("What do the positions do?")):

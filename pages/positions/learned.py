@@ -11,8 +11,8 @@ import torch
 import transformer
 from pages.components import figure
 from pages.components.sentences import say
-from pages.frame.frame import Begun, message
-from pages.frame.options import Options
+from pages.frame.frame import PageFrame
+from pages.frame.messages import message
 from pages.runtime import cache
 from pages.runtime.queue import TURNS
 from pages.runtime.texts import _
@@ -320,15 +320,15 @@ def _beyond(models: tuple[Pretrained, ...], task: str) -> None:
     _results(models, shares)
 
 
-def draw_learned(begun: Begun, options: Options) -> None:
+def draw_learned(frame: PageFrame) -> None:
     """The learned table of the loaded model, or of a bundled one, beside the formula; beyond the trained length."""
-    pair = pair_of(begun.model)
+    pair = pair_of(frame.model)
     if pair is None:
         message(
             _("No checkpoint with learned positions was found beside this one; {name} is bundled.").format(name=LEARNED)
         )
         return
-    message(_introduction(begun.model, pair), "note")
+    message(_introduction(frame.model, pair), "note")
     _tables(pair)
     if pair.formula is None or pair.task is None:
         toys = tuple(one for one in map(_bundled, (FORMULA, LEARNED)) if one is not None)

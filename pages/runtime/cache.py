@@ -21,6 +21,7 @@ import transformer
 from pages.runtime.kept import Kept
 from pages.runtime.queue import TURNS
 from pages.runtime.sockets import send_at_once
+from pages.runtime.texts import readable_text
 from transformer.inference.pretrained import Pretrained, Translation
 from transformer.interventions.sets import Interventions
 from transformer.tracing.trace import Trace
@@ -28,11 +29,6 @@ from transformer.tracing.trace import Trace
 TRACE_ROOM = 512 * 2**20  # bytes
 MOST_FILES = 200  # of a checkpoint's folder; ours have eight
 _stamps: weakref.WeakKeyDictionary[nn.Module, str] = weakref.WeakKeyDictionary()
-
-
-def readable_text(text: str) -> str:
-    """The text as it can be sent: half a character, as file names and JSON may hold, becomes a question mark."""
-    return text.encode("utf-8", "replace").decode()
 
 
 def checkpoints() -> dict[str, Path]:

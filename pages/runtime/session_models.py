@@ -12,12 +12,11 @@ from dataclasses import dataclass, field
 
 import streamlit as st
 
-from pages.components.sentences import say
 from pages.runtime import cache
 from pages.runtime.kept import Kept
 from pages.runtime.queue import TURNS
-from pages.runtime.texts import _
-from transformer.checkpoints.archive import open_files, read_zip, safe_name
+from pages.runtime.texts import _, readable_text
+from transformer.checkpoints.archive import open_files, read_zip
 from transformer.checkpoints.folder import CheckpointError
 from transformer.inference.pretrained import Pretrained
 
@@ -78,7 +77,7 @@ def load(name: str) -> Pretrained:
 
 def _free_name(title: str) -> str:
     """The title as a name that this session does not have yet."""
-    plain = " ".join(cache.readable_text(title).split()).replace("/", "-")[:LONGEST].strip() or "model"
+    plain = " ".join(readable_text(title).split()).replace("/", "-")[:LONGEST].strip() or "model"
     name, number = f"{PREFIX}{plain}", 2
     while name in owned():
         name, number = f"{PREFIX}{plain} ({number})", number + 1
@@ -104,28 +103,6 @@ def add(title: str, data: bytes, current: str = "") -> tuple[str, list[str]]:
         sentence = _("{name} made room, for a session keeps {most} models of its own; load its zip again to open it.")
         dropped.append(sentence.format(name=old, most=MOST))
     return one.name, dropped
-
-
-def download_button(name: str, data: bytes, key: str) -> None:
-    """For the zip of one of them."""
-    st.download_button(
-        _("Download (zip)"),
-        lambda: data,
-        f"{safe_name(name.removeprefix(PREFIX))}.zip",
-        "application/zip",
-        key=key,
-        on_click="ignore",
-        help=_("A checkpoint's folder: for headscope --checkpoint, for transformer.load, and to be loaded here again."),
-    )
-
-
-def download(name: str) -> None:
-    """On the page of a model: its zip, and that it is this session's, if it is."""
-    one = owned().get(name)
-    if one is not None:
-        with st.container(horizontal=True, vertical_alignment="center", key="hs-own"):
-            download_button(name, one.data, "own_zip")
-            say(_("Yours alone: it lives in this session, and goes when the page is reloaded or its tab closed."))
 
 
 def from_elsewhere(name: str) -> str:

@@ -19,6 +19,11 @@ _MARKDOWN = re.compile(
 _REPLACED = re.compile(r"(?<=[-<>=~])(?=[-<>=])|(?<=:)(?=streamlit:)")
 
 
+def readable_text(text: str) -> str:
+    """The text as it can be sent: half a character, as file names and JSON may hold, becomes a question mark."""
+    return text.encode("utf-8", "replace").decode()
+
+
 def plain_markdown(text: str) -> str:
     """Text that Streamlit's Markdown shows letter by letter, for labels that Streamlit reads as Markdown: every sign
     that could begin markup is escaped, lines become one line."""

@@ -8,7 +8,8 @@ from datetime import timedelta
 import streamlit as st
 
 from pages.components.sentences import say
-from pages.frame.frame import message, switch_checkpoint
+from pages.frame.frame import switch_checkpoint
+from pages.frame.messages import message
 from pages.frame.state import current, keep
 from pages.runtime import session_models
 from pages.runtime.texts import _, plain_markdown

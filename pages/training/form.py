@@ -8,7 +8,7 @@ from typing import Any
 import streamlit as st
 
 from pages.components.sentences import say
-from pages.frame.frame import capital, message
+from pages.frame.messages import capital, message
 from pages.frame.options import Options
 from pages.runtime.texts import _
 from pages.training import presets as presets
@@ -17,6 +17,11 @@ from transformer.live_training.experiment import BOUNDS, CHOICES, LARGEST_D_K, L
 from transformer.live_training.pairs import MOST, read_pairs
 
 PAIRS = "headscope_pairs"  # what was typed, which no link and no other session holds
+OPTIONS = (
+    "preset", "task", "alphabet", "shortest", "longest", "shift", "layers", "heads", "d_model", "d_ff", "d_k",
+    "scaled", "mask", "encoding", "residual", "norm", "activation", "steps", "batch", "rate", "warmup", "smoothing",
+    "dropout", "seed",
+)  # fmt: skip
 LONGEST = 400_000  # characters of the pairs; 2,000 of 64 + 64 and what stands between take 260,000
 
 

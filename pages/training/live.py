@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.frame.frame import message
+from pages.components.checkpoint_zip import download_button
+from pages.frame.frame import OPEN, Links
+from pages.frame.messages import message
 from pages.frame.state import current
-from pages.runtime import session_models
 from pages.runtime.texts import _, plain_markdown
 from pages.training import runs
 from pages.training.findings import rows
@@ -41,7 +42,7 @@ def _obey(asked: Asked) -> None:
 
 
 @st.fragment
-def draw() -> None:
+def draw(links: Links) -> None:
     """The picture and its data, again for every answer: nothing else of the page is run for it."""
     found = _picture(key=KEY, on_ask_change=lambda: None, on_command_change=lambda: None)
     watched = runs.watched()
@@ -67,28 +68,22 @@ def draw() -> None:
         )
     for one, name in zip(watched, names, strict=True):
         if one.run.ended:
-            _after(one, name)
+            _after(one, name, links)
 
 
-def _after(one: Watched, name: str) -> None:
+def _after(one: Watched, name: str, links: Links) -> None:
     """What can be done with a run that has ended."""
     if one.error:
         message(_("The model of {run} cannot be opened: {error}.").format(run=name, error=one.error), "error")
-    pages = {
-        "pages/heads/page.py": _("Heads"),
-        "pages/lab/page.py": _("Lab"),
-        "pages/positions/page.py": _("Positions"),
-        "pages/feedforward/page.py": _("Feed-forward"),
-        "pages/anatomy/page.py": _("Anatomy"),
-    }
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"hs-after-{one.run.id}"):
         data = one.run.result if not one.error else None
         text = _("**{run}**, open in") if data is not None else "**{run}**"
         st.markdown(text.format(run=plain_markdown(name)), width="content")
         if data is not None:
-            for page, label in pages.items():
-                st.page_link(page, label=label, query_params={runs.OPEN: one.run.id})
-            session_models.download_button(one.name, data, f"training_zip_{one.run.id}")
+            for page, link in links.items():
+                if page.opens_models:
+                    st.page_link(link, label=page.title, query_params={OPEN: one.run.id})
+            download_button(one.name, data, f"training_zip_{one.run.id}")
         files = recipe_files(one.experiment)
         single = len(files) == 1
         st.download_button(

@@ -1,19 +1,23 @@
 """Training: a Transformer learns in front of the class, and the same with one part of the paper taken away."""
 
+from __future__ import annotations
+
 import streamlit as st
 
-from pages.frame.frame import begin
-from pages.frame.options import Options
+from pages.frame.content import Content
+from pages.frame.frame import PageFrame
 from pages.runtime.texts import _
 from pages.training import controls, form, live
 
-begun = begin(_("Training"), "training")
-options = Options(begun, "training", figures=False)
-chosen = form.form(options)
-with chosen.place:
-    controls.begin_buttons(chosen)
-live.draw()
-controls.load_file()
-options.finish(examples=False)
-with st.expander(_("What am I looking at?")):
-    controls.about()
+
+def draw(frame: PageFrame) -> None:
+    chosen = form.form(frame.options)
+    with chosen.place:
+        controls.begin_buttons(chosen)
+    live.draw(frame.links)
+    controls.load_file()
+    with st.expander(_("What am I looking at?")):
+        controls.about()
+
+
+CONTENT = Content(draw, options=form.OPTIONS, sentence=False)

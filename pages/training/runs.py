@@ -9,6 +9,7 @@ import streamlit as st
 from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from pages.frame.frame import on_every_run, on_open_model
 from pages.frame.state import current, keep
 from pages.runtime import session_models
 from pages.runtime.texts import _
@@ -22,7 +23,6 @@ from transformer.live_training.workshop import Workshop, WorkshopError
 
 RUNS = "headscope_runs"
 MOST = 4  # laid over each other
-OPEN = "open"  # in the links from a run to its model on another page, as long as they are followed
 
 
 @dataclass
@@ -116,18 +116,16 @@ def collect() -> None:
             keep(replace(state, notices=(*state.notices, *dropped)))
 
 
-def asked_for() -> tuple[str, list[str]]:
-    """The model of the run that the link followed here names, "" without one; and what is to be said about it.
-
-    A link, for the browser takes it: a server that changes pages by itself does not hear what is asked meanwhile.
-    """
-    asked = st.query_params.get(OPEN)
-    if asked is None:
-        return "", []
+def model_of(run: str) -> str | None:
+    """The name of the model of a run of this session: "" if it has none, None for a run that is not here."""
     for one in watched():
-        if one.run.id == asked:
+        if one.run.id == run:
             if one.name and one.name not in session_models.owned():  # it made room meanwhile
                 one.name = ""
                 collect()
-            return one.name, []
-    return "", [_("The link leads to the model of a run that is not on your Training page; choose one in the menu.")]
+            return one.name
+    return None
+
+
+on_every_run(collect)
+on_open_model(model_of)

@@ -124,9 +124,9 @@ class FakeData {
 }
 
 const fakeTexts = (key, values) => {
-  if (!(key in ANATOMY_ENDS_TEXTS)) throw new Error("no text " + key);
+  if (!(key in ENDS_TEXTS)) throw new Error("no text " + key);
   (window.said ??= new Set()).add(key);
-  return ANATOMY_ENDS_TEXTS[key].replace(/\{(\w+)\}/g, (_, name) => {
+  return ENDS_TEXTS[key].replace(/\{(\w+)\}/g, (_, name) => {
     if (values[name] === undefined) throw new Error(`${key} has no ${name}`);
     return values[name];
   });

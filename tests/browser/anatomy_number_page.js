@@ -116,7 +116,7 @@ window.stopsOfAll = () => {
 window.numbersOfAll = () =>
   window.stopsOfAll().flatMap((stop) => {
     const data = window.dataOf(stop);
-    return [numberCell(stop, data), { row: 0, col: 0 }, { row: 999, col: 999 }, { row: 2, col: 7 }].map((cell) => {
+    return [cellOf(stop, data), { row: 0, col: 0 }, { row: 999, col: 999 }, { row: 2, col: 7 }].map((cell) => {
       const state = { ...stop, ...cell };
       const found = numberOf({ state, data });
       const { value, stored, made, checked, agrees, tolerance, row, col } = found;
@@ -124,7 +124,7 @@ window.numbersOfAll = () =>
       const where = `${traceName(stop)} ${stop.step} of ${stop.matrix} [${row}, ${col}]`;
       if (stop.place !== "output" || stop.step === "hidden")
         if (!Object.is(panel.at(row, col), stored)) throw new Error(`the panel is about another number: ${where}`);
-      const equation = numberEquation({ found }).join(" ");
+      const equation = equationPieces({ found }).join(" ");
       if (/\de[-−]\d|\{[^}]*\{/.test(equation)) throw new Error(`${where}: ${equation}`);
       return [traceName(stop), stop.step, made, value, stored, checked, agrees, tolerance, row, col];
     });
@@ -156,7 +156,7 @@ window.faultsOfAll = (areas, wanted = () => true) =>
     .filter(wanted)
     .flatMap((stop) => {
       const data = window.dataOf(stop);
-      const state = { ...stop, ...numberCell(stop, data) };
+      const state = { ...stop, ...cellOf(stop, data) };
       return areas.flatMap((area) =>
         window
           .faults(window.contextOf(data, state, area))
@@ -227,7 +227,7 @@ window.faultsOfMadeUp = ([n, m, config, areas]) => {
     .filter((stop) => ["decoder.cross", "decoder.ff", "target", "output"].includes(stop.place))
     .flatMap((stop) => {
       const data = made({ ...start, ...stop });
-      const state = { ...data.state, ...numberCell(data.state, data) };
+      const state = { ...data.state, ...cellOf(data.state, data) };
       return areas.flatMap((area) =>
         window
           .faults(window.contextOf(data, state, area))

@@ -9,12 +9,13 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Page, sync_playwright
 
+from pages.registry import pages
 from tests.browser.conftest import start, stop
 from tests.browser.find import FLAGS, find_browser
 
 SIZES = {"desk": (1440, 900), "phone": (390, 844), "projector": (1280, 720)}
 SENTENCE = "The man who called me yesterday is my brother."
-VIEWS: dict[str, dict[str, str]] = {
+HEADS: dict[str, dict[str, str]] = {
     "cross": {"kind": "cross", "layer": "3", "head": "5"},
     "cell": {"kind": "cross", "layer": "4", "head": "1", "cell": "2,2"},
     "encoder": {"kind": "encoder_self", "layer": "2", "head": "3"},
@@ -28,7 +29,6 @@ VIEWS: dict[str, dict[str, str]] = {
     "reverse": {"checkpoint": "reverse", "source": "headscope", "kind": "cross", "layer": "2", "head": "3"},
     "sort": {"checkpoint": "sort", "source": "31415926", "kind": "all", "layer": "2", "head": "1"},
 }
-MODELS = ("en-de", "reverse", "sort")
 LAB: dict[str, dict[str, str]] = {
     "plain": {"kind": "cross", "layer": "3", "head": "7"},
     "scaling": {"scaling": "off", "kind": "cross", "layer": "3", "head": "7"},
@@ -43,7 +43,9 @@ LAB: dict[str, dict[str, str]] = {
     "toy": {"checkpoint": "reverse", "source": "headscope", "causal": "off", "kind": "decoder_self"},
 }  # fmt: skip
 GELU = {"checkpoint": "reverse-gelu", "source": "headscope"}
-FIGURES: dict[str, dict[str, dict[str, str]]] = {
+VIEWS: dict[str, dict[str, dict[str, str]]] = {  # page -> name of the picture -> link
+    "heads": HEADS,
+    "lab": LAB,
     "positions": {
         "encoding": {},
         "long": {"d_model": "512", "length": "512"},
@@ -77,7 +79,7 @@ FIGURES: dict[str, dict[str, dict[str, str]]] = {
 }
 TOY = {"checkpoint": "reverse", "source": "headscope"}
 CROSS = {"place": "decoder.cross", "decoder": "3", "head": "5", "t": "7"}
-FIGURES["anatomy"] = {
+VIEWS["anatomy"] = {
     "model": {},
     "output": {"zoom": "model", "place": "output", "t": "9"},
     "encoder": {"zoom": "layer", "place": "encoder.self", "encoder": "2"},
@@ -112,22 +114,26 @@ FIGURES["anatomy"] = {
     "big-number": {"zoom": "number", **CROSS, "step": "values", "row": "7", "col": "6", "big": "1"},
     "big-compare": {"part": "compare", "big": "1"},
 }
-FIGURES["training"] = {
+VIEWS["training"] = {
     "form": {},
     "no-mask": {"preset": "no-mask"},
     "own": {"preset": "own"},
     "refused": {"heads": "3", "d_model": "64", "rate": "x"},
     "big": {"big": "1"},
 }
-READY = {"knock": ".hs-tr-title", "too-long": ".hs-message"}
+VIEWS["model"] = {name: {"checkpoint": name} for name in ("en-de", "reverse", "sort")}
+READY = {
+    "feedforward-knock": ".hs-tr-title", "anatomy-too-long": ".hs-message", "heads-error": ".hs-error",
+    "lab-why": "[data-testid=why]", "lab-softmax": "[data-testid=softmax]", "training": "[data-testid=training]",
+}  # fmt: skip
 HIGH = 3400  # Streamlit scrolls inside its page, so a whole one is taken in a high window
 
 
-def take(page: Page, address: str, ready: str, path: Path, whole: bool) -> None:
+def take(page: Page, address: str, ready: str, path: Path) -> None:
     page.goto(address)
     page.wait_for_selector(ready, timeout=60_000)
     page.wait_for_timeout(700)  # exact numbers follow the picture
-    page.screenshot(path=path, full_page=whole)
+    page.screenshot(path=path)
     print(path)
 
 
@@ -140,42 +146,22 @@ def main(folder: Path) -> None:
             for size, (width, height) in SIZES.items():
                 for scheme in ("light", "dark"):
                     page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
-                    for name, params in VIEWS.items():
-                        if size == "projector" and name not in ("big", "three"):
-                            continue
-                        link = f"{address}/?{urlencode({'source': SENTENCE, **params})}"
-                        ready = ".hs-error" if name == "error" else "[data-drawn]"
-                        take(page, link, ready, folder / f"{name}-{size}-{scheme}.png", size == "phone")
-                    for name, params in LAB.items():
-                        if size == "projector" and name != "big":
-                            continue
-                        link = f"{address}/lab?{urlencode({'source': SENTENCE, **params})}"
-                        ready = {"why": "[data-testid=why]", "softmax": "[data-testid=softmax]"}.get(
-                            name, "[data-drawn]"
-                        )
-                        take(page, link, ready, folder / f"lab-{name}-{size}-{scheme}.png", False)
-                        if size != "projector":
-                            page.set_viewport_size({"width": width, "height": HIGH})
-                            page.wait_for_timeout(500)
-                            page.screenshot(path=folder / f"lab-{name}-{size}-{scheme}-whole.png")
-                            page.set_viewport_size({"width": width, "height": height})
-                    for title, views in FIGURES.items():
-                        for name, params in views.items():
-                            if size == "projector" and not name.startswith("big"):
+                    for shown in pages():
+                        for name, params in VIEWS.get(shown.name, {"page": {}}).items():
+                            if size == "projector" and name not in ("three", "page") and not name.startswith("big"):
                                 continue
-                            link = f"{address}/{title}?{urlencode({'source': SENTENCE, **params})}"
-                            ready = "[data-testid=training]" if title == "training" else READY.get(name, "[data-drawn]")
-                            take(page, link, ready, folder / f"{title}-{name}-{size}-{scheme}.png", False)
+                            link = f"{address}/{shown.path}?{urlencode({'source': SENTENCE, **params})}"
+                            part = params.get("part", "")
+                            ready = READY.get(shown.name) or READY.get(f"{shown.name}-{name}")
+                            path = folder / f"{shown.name}-{name}-{size}-{scheme}.png"
+                            take(page, link, ready or "[data-drawn]", path)
                             # On a wide screen the anatomy's drawing is as high as the window.
-                            fills = title == "anatomy" and "part" not in params and size != "phone"
+                            fills = shown.name == "anatomy" and not part and size != "phone"
                             if size != "projector" and not fills:
                                 page.set_viewport_size({"width": width, "height": HIGH})
                                 page.wait_for_timeout(700)
-                                page.screenshot(path=folder / f"{title}-{name}-{size}-{scheme}-whole.png")
+                                page.screenshot(path=path.with_stem(f"{path.stem}-whole"))
                                 page.set_viewport_size({"width": width, "height": height})
-                    for name in MODELS if size != "projector" else ():
-                        path = folder / f"model-{name}-{size}-{scheme}.png"
-                        take(page, f"{address}/model?checkpoint={name}", "[data-drawn]", path, size == "phone")
                     page.close()
             browser.close()
         finally:

@@ -10,6 +10,8 @@ from urllib.parse import urlencode
 
 import pytest
 
+from pages.registry import pages
+
 pytest.importorskip("playwright")
 pytest.importorskip("axe_playwright_python")
 import axe_playwright_python
@@ -56,15 +58,12 @@ VIEWS: dict[str, tuple[str, dict[str, str]]] = {
     "anatomy-number": ("anatomy", {"zoom": "number", **CROSS, "step": "dot", "row": "3", "col": "2"}),
     "anatomy-compare": ("anatomy", {"part": "compare"}),
     "anatomy-before": ("anatomy", {"part": "before", "checkpoint": "reverse", "source": "headscope", "target": ""}),
-    "training": ("training", {}),
     "training-own": ("training", {"preset": "own", "big": "1"}),
     "training-refused": ("training", {"preset": "none", "heads": "3", "rate": "x", "mask": "perhaps"}),
-    "model": ("model", {}),
 }
-WHOLE = ("heads", "lab", "positions", "embeddings", "feedforward", "anatomy", "training", "model")  # a page each
-TITLES = dict(
-    zip(WHOLE, ("Heads", "Lab", "Positions", "Embeddings", "Feed-forward", "Anatomy", "Training", "Model"), strict=True)
-)
+WHOLE = tuple(page.name for page in pages())  # a page each
+VIEWS = {page.name: (page.path, {}) for page in pages()} | VIEWS
+TITLES = {page.name: page.title for page in pages()}
 DESK, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
 ZOOMED = {"width": 720, "height": 450}  # 1440x900 at 200 %
 # What axe finds in Streamlit's own markup and we cannot mend: rule and the start of the element, with the reason.

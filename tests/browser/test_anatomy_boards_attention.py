@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from transformer.view import bundle
-
 pytest.importorskip("playwright")
 from playwright.sync_api import Browser, Page
+
+from tests.browser.modules import open_modules
 
 PLACES = ("encoder.self", "decoder.self", "decoder.cross")
 AREAS = [  # width, height (0: what the board asks for), unit, narrow
@@ -42,7 +42,7 @@ SHOWN = {
 GLUE = """
 const WORDS = ["The", "yesterday", "is", "brother", "angerufen", "a", ".", "</s>", "우리말", "unverständlich", "<b>"];
 const words = (count, step) => Array.from({ length: count }, (_, i) => WORDS[(i * step + 1) % WORDS.length]);
-const t = (name, values = {}) => ATTENTION_BOARD_TEXTS[name].replace(/\\{(\\w+)\\}/g, (_, key) => values[key]);
+const t = (name, values = {}) => ATTENTION_TEXTS[name].replace(/\\{(\\w+)\\}/g, (_, key) => values[key]);
 
 // "post alone": post-norm without residual connections
 const around = (norm) => ({ norm: norm.split(" ")[0], residual: !norm.endsWith("alone") });
@@ -116,8 +116,10 @@ def page(browser: Browser) -> Iterator[Page]:
     page = context.new_page()
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
-    page.set_content("<html><body></body></html>")
-    page.add_script_tag(content=bundle.script("anatomy_attention.js") + GLUE)
+    open_modules(
+        page, *(f"anatomy/{name}.js" for name in ("attention/board", "attention/parts", "walk", "stage/measure"))
+    )
+    page.add_script_tag(content=GLUE)
     page.add_script_tag(content=(Path(__file__).parent / "anatomy_boards.js").read_text(encoding="utf-8"))
     yield page
     assert not errors
@@ -382,7 +384,7 @@ def test_weights_have_the_colour_of_their_side_and_a_scale(page: Page) -> None:
     for step in SHOWN:
         for item in board(page, "decoder.cross", "sub", step, WIDE, USUAL).values():
             assert item.get("ramp") != "ink", item["key"]
-    ends = page.evaluate("[0.3149, 0.05, 1.26, 12.3, 140].map(measureScale)")
+    ends = page.evaluate("[0.3149, 0.05, 1.26, 12.3, 140].map(sheetScale)")
     assert ends == ["±0.31", "±0.050", "±1.3", "±12", "±140"]
 
 

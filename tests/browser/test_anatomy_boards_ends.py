@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from transformer.view import bundle
-
 pytest.importorskip("playwright")
 from playwright.sync_api import Browser, Page
+
+from tests.browser.modules import open_modules
 
 PLACES = {
     "encoder.ff": ("x", "inner", "activation", "outer", "add", "norm"),
@@ -54,15 +54,7 @@ def page(browser: Browser) -> Iterator[Page]:
     page = browser.new_page()
     problems: list[str] = []
     page.on("pageerror", lambda error: problems.append(str(error)))
-    page.set_content("<body></body>")
-    for entry, names in {
-        "anatomy_ff.js": ("feedForwardBoard", "feedForwardBoardHeight"),
-        "anatomy_ends.js": ("embeddingBoard", "embeddingBoardHeight", "outputBoard", "outputBoardHeight"),
-        "anatomy_ends_texts.js": ("ANATOMY_ENDS_TEXTS",),
-    }.items():  # both hold the module of the pen: each in a scope of its own
-        page.add_script_tag(
-            content=f"(() => {{ {bundle.script(entry)} Object.assign(window, {{ {', '.join(names)} }}); }})();"
-        )
+    open_modules(page, *(f"anatomy/{name}.js" for name in ("feedforward/board", "ends/embedding", "ends/texts")))
     page.add_script_tag(content=(Path(__file__).parent / "anatomy_boards.js").read_text(encoding="utf-8"))
     yield page
     assert problems == []
@@ -297,10 +289,7 @@ def test_every_text_is_used_and_known(page: Page) -> None:
         }""",
         [MODELS, SIZES, [states(model) for model in MODELS]],
     )
-    source = (bundle.FOLDER / "anatomy_ends_texts.js").read_text(encoding="utf-8")
-    keys = re.findall(r"^  (\w+):", source, re.MULTILINE)
-    unused = set(keys) - set(page.evaluate("[...window.said]"))
-    assert len(keys) == len(set(keys)) and unused == set()
+    assert page.evaluate("Object.keys(ENDS_TEXTS).filter((key) => !window.said.has(key))") == []
 
 
 def test_a_bar_leads_to_its_number(page: Page) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import functools
 import math
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,11 +17,12 @@ from transformer.analysis import anatomy
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import Interventions
 from transformer.tracing.trace import Trace
-from transformer.view import bundle
 from transformer.view.anatomy_pack import place_pack, trace_pack, weights_pack
 
 pytest.importorskip("playwright")
 from playwright.sync_api import Browser, Page
+
+from tests.browser.modules import open_modules
 
 MARKUP = "<b>ka {n}"
 TARGET = "nu re <i>"
@@ -91,12 +91,17 @@ def given(variant: str, switches: str = "") -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def page(browser: Browser) -> Iterator[Page]:
     page = browser.new_page()
-    page.set_content("<!doctype html><body></body>")
-    order: list[str] = []
-    for name in ("anatomy_scene.js", "anatomy_number_texts.js", "anatomy_data.js", "pack.js"):
-        bundle._order(name, order)
-    parts = [(bundle.FOLDER / name).read_text(encoding="utf-8") for name in order]
-    page.add_script_tag(content="\n".join(bundle._EXPORT.sub("", bundle._IMPORT.sub("", part)) for part in parts))
+    names = (
+        "stage/scene",
+        "number/number",
+        "number/operands",
+        "number/equation",
+        "number/texts",
+        "data",
+        "walk",
+        "arithmetic",
+    )
+    open_modules(page, "core/pack.js", *(f"anatomy/{name}.js" for name in names))
     page.add_script_tag(path=Path(__file__).parent / "anatomy_number_page.js")
     yield page
     page.close()
@@ -304,10 +309,10 @@ def test_a_cell_is_bounded_and_moves_by_arrows(page: Page) -> None:
     base = {**STATE, "head": 1, "t": 3, "col": -1}
 
     def cell(**state: Any) -> dict[str, int]:
-        return page.evaluate(ask_cell % "numberCell", [{**base, **state}, []])
+        return page.evaluate(ask_cell % "cellOf", [{**base, **state}, []])
 
     def moved(down: int, on: int, **state: Any) -> dict[str, int]:
-        return page.evaluate(ask_cell % "numberMove", [{**base, **state}, [down, on]])
+        return page.evaluate(ask_cell % "moveCell", [{**base, **state}, [down, on]])
 
     weights = trace.cross.weights[0, 1]
     best = {"row": 3, "col": int(weights[3].argmax())}
@@ -328,13 +333,13 @@ def test_a_cell_is_bounded_and_moves_by_arrows(page: Page) -> None:
 
 def test_a_click_leads_to_the_number_of_the_cell(page: Page) -> None:
     hold(page, given("paper"))
-    pick = "([item, row, col]) => numberPick(item, row, col)"
+    pick = "([item, row, col]) => pickCell(item, row, col)"
     assert page.evaluate(pick, [{"pick": True}, 1, 3]) == {"zoom": "number", "row": 1, "col": 3}
     part = {"pick": {"matrix": "keys"}, "colFrom": 44}
     assert page.evaluate(pick, [part, 1, 3]) == {"zoom": "number", "matrix": "keys", "row": 1, "col": 47}
     # What a product used leads to where it comes from: here the 21st number of k of token 5.
     leads = page.evaluate(
-        '(state) => numberPick(window.boardOf(state).find((one) => one.key === "number:cells.1.16"), 0, 4)',
+        '(state) => pickCell(window.boardOf(state).find((one) => one.key === "number:cells.1.16"), 0, 4)',
         {**STATE, "place": "encoder.self", "step": "dot", "head": 2, "row": 1, "col": 4},
     )
     assert leads == {"zoom": "number", "step": "split", "matrix": "keys", "row": 4, "col": 20}
@@ -390,48 +395,37 @@ def test_until_the_numbers_are_there_it_says_so(page: Page, missing: list[str]) 
 def test_arithmetic_against_torch_and_by_hand(page: Page) -> None:
     ask_all = "(cases) => cases.map(([name, args]) => window[name](...args))"
     points = [-7.0, -3.0, -1.25, -0.5, -1e-9, 0.0, 0.1, 0.5, 1.0, 2.75, 5.9, 6.5]
-    found = page.evaluate(ask_all, [["arithmeticErf", [x]] for x in points])
+    found = page.evaluate(ask_all, [["erf", [x]] for x in points])
     wanted = torch.erf(torch.tensor(points, dtype=torch.float64)).tolist()
     assert found == pytest.approx(wanted, abs=1e-15, rel=1e-14)
-    found = page.evaluate(ask_all, [["arithmeticActivate", [x, "gelu"]] for x in points])
+    found = page.evaluate(ask_all, [["activate", [x, "gelu"]] for x in points])
     wanted = torch.nn.functional.gelu(torch.tensor(points, dtype=torch.float64)).tolist()
     assert found == pytest.approx(wanted, abs=1e-15, rel=1e-12)
-    assert page.evaluate(ask_all, [["arithmeticActivate", [x, "relu"]] for x in (-2, 3)]) == [0, 3]
+    assert page.evaluate(ask_all, [["activate", [x, "relu"]] for x in (-2, 3)]) == [0, 3]
     far = [*points, -800.0, 800.0]
-    found = page.evaluate(ask_all, [["arithmeticActivate", [x, "swish"]] for x in far])
+    found = page.evaluate(ask_all, [["activate", [x, "swish"]] for x in far])
     wanted = torch.nn.functional.silu(torch.tensor(far, dtype=torch.float64)).tolist()
     assert found == pytest.approx(wanted, abs=1e-300, rel=1e-14)
     # One of four is masked: e^0, e^-1 and e^-3 over their sum.
     row = [3.0, -math.inf, 4.0, 1.0]
     total = 1 + math.exp(-1) + math.exp(-3)
-    soft, level, best = page.evaluate(ask_all, [["arithmeticSoftmax", [row, 0, rule]] for rule in (0, 1, 2)])
+    soft, level, best = page.evaluate(ask_all, [["softmaxOf", [row, 0, rule]] for rule in (0, 1, 2)])
     assert soft["value"] == pytest.approx(math.exp(-1) / total) and soft["total"] == pytest.approx(total)
     assert (level["value"], level["visible"], best["value"], best["best"]) == (1 / 3, 3, 0, 2)
     # mean 2, variance 2, (4 - 2) / sqrt(2 + 0.25) * 3 + 1
-    norm = page.evaluate(ask_all, [["arithmeticNorm", [[0, 2, 4, 1, 3], 2, 3, 1, 0.25]]])[0]
+    norm = page.evaluate(ask_all, [["layerNorm", [[0, 2, 4, 1, 3], 2, 3, 1, 0.25]]])[0]
     assert (norm["mean"], norm["deviation"], norm["value"]) == (2, 1.5, pytest.approx(5))
-    dot = page.evaluate(ask_all, [["arithmeticDot", [[1, 2, 3], [4, -5, 6], 0.5]]])[0]
+    dot = page.evaluate(ask_all, [["dotProduct", [[1, 2, 3], [4, -5, 6], 0.5]]])[0]
     assert (list(dot["products"]), dot["sum"], dot["value"]) == ([4, -10, 18], 12, 12.5)
-    assert page.evaluate(ask_all, [["arithmeticLargest", [[4, -10, 18, 10], 3]]])[0] == [2, 1, 3]
-    assert list(page.evaluate(ask_all, [["arithmeticRunning", [[4, -10, 18]]]])[0]) == [0, 4, -6, 12]
-    word = page.evaluate(ask_all, [["arithmeticProbability", [[1, 2, 3], 1]]])[0]
+    assert page.evaluate(ask_all, [["largestTerms", [[4, -10, 18, 10], 3]]])[0] == [2, 1, 3]
+    assert list(page.evaluate(ask_all, [["runningSums", [[4, -10, 18]]]])[0]) == [0, 4, -6, 12]
+    word = page.evaluate(ask_all, [["probabilityOf", [[1, 2, 3], 1]]])[0]
     assert word["value"] == pytest.approx(math.exp(2) / (math.exp(1) + math.exp(2) + math.exp(3)))
-    wave = page.evaluate(ask_all, [["arithmeticWave", [3, 5, 8]]])[0]
+    wave = page.evaluate(ask_all, [["positionWave", [3, 5, 8]]])[0]
     assert (wave["sort"], wave["even"], wave["value"]) == ("cos", 4, pytest.approx(math.cos(3 / 100)))
-    halves = page.evaluate(ask_all, [["arithmeticWave", [3, column, 8, "halves"]] for column in (2, 6)])
+    halves = page.evaluate(ask_all, [["positionWave", [3, column, 8, "halves"]] for column in (2, 6)])
     assert [(one["sort"], one["even"]) for one in halves] == [("sin", 4), ("cos", 4)]
     assert [one["value"] for one in halves] == pytest.approx([math.sin(3 / 100), math.cos(3 / 100)])
     ways = [{"value": value, "tolerance": 1e-6} for value in (1.0, 1.0 + 1e-6, 1.0 + 3e-6, -math.inf)]
-    agrees = [["arithmeticAgrees", [way, 1.0]] for way in ways] + [["arithmeticAgrees", [ways[3], -math.inf]]]
+    agrees = [["agrees", [way, 1.0]] for way in ways] + [["agrees", [ways[3], -math.inf]]]
     assert page.evaluate(ask_all, agrees) == [True, True, False, False, True]
-
-
-def test_every_text_is_used_and_can_be_translated() -> None:
-    files = {path.name: path.read_text(encoding="utf-8") for path in bundle.FOLDER.glob("anatomy_number*.js")}
-    table = files.pop("anatomy_number_texts.js")
-    keys = re.findall(r"^  (\w+):", table, re.MULTILINE)
-    code = "\n".join(files.values())
-    families = ("name", "why", "card", "from", "col", "a")  # `number_${...}` with the rest made of a name
-    assert len(keys) == len(set(keys)) > 100
-    assert [key for key in keys if f'"{key}"' not in code and key.split("_")[1] not in families] == []
-    assert "innerHTML" not in code and all(len(text.splitlines()) <= 400 for text in files.values())

@@ -24,6 +24,8 @@ from transformer.view.anatomy_state import steps_of
 pytest.importorskip("playwright")
 from playwright.sync_api import Browser, Page, expect
 
+from tests.browser.modules import open_modules
+
 MARKUP = "<b>ka</b> lo {token} <math>mi</math> d_k"
 TARGET = "nu re <i>sta</i>"
 VARIANTS: dict[str, dict[str, Any]] = {
@@ -100,12 +102,11 @@ class Panel:
         page.on("pageerror", lambda error: self.problems.append(str(error)))
         params = Interventions.parse(text).to_params() if text else {}
         found = json.dumps(packs(model, self.trace, plain if text else None, params))
-        style = bundle.style("lab.css", "anatomy.css", "anatomy_tell.css")
-        page.set_content(
-            f"<meta charset=utf-8><style>{style}</style><body style='margin:60px 20px'><div id=here></div>"
-        )
+        style = bundle.style("anatomy")
+        html = f"<meta charset=utf-8><style>{style}</style><body style='margin:60px 20px'><div id=here></div>"
+        open_modules(page, "anatomy/view.js", html=html)
         given = f"const PACKS = {found};\nconst WEIGHTS = {json.dumps(weights(model))};"
-        page.add_script_tag(content=f"{bundle.script('anatomy_view.js')}\n{given}\n{GLUE}")
+        page.add_script_tag(content=f"{given}\n{GLUE}")
         self.element = page.get_by_test_id("anatomy")
 
     def go(self, **state: object) -> dict[str, Any]:

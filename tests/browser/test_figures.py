@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from pages.positions.lab import ROUNDING
+from pages.registry import pages
 from transformer.analysis.lens import logit_lens
 from transformer.analysis.permutation import equivariance, permutation
 from transformer.figures.style import BLUE, INK, PALETTE, PAPER
@@ -23,12 +24,7 @@ from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 SENTENCE, TARGET = "The dog sees the cat.", "Der Hund sieht die Katze."
 MARKUP = '<b>dog</b> <img src=x onerror="window.attacked=1"> <i>x</i> &lt;'
-PARTS = {
-    "positions": ("encoding", "distance", "learned", "order", "lab"),
-    "embeddings": ("norms", "neighbours", "map", "residual", "lens", "output"),
-    "feedforward": ("activity", "neurons", "nonlinearity", "knock"),
-}
-EVERY = [(page, part) for page, parts in PARTS.items() for part in parts]
+EVERY = [(page.name, part) for page in pages() if page.content.figures for part in page.content.parts()]
 
 
 def opened(context: BrowserContext, server: str, name: str, **params: str) -> Page:

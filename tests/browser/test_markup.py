@@ -13,6 +13,7 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 
 import transformer
+from pages.registry import pages
 from tests.browser.attacks import ATTACKS, FOREIGN, FOUND, NAME, RECORD, TYPED, WRITTEN, evil_checkpoint
 from tests.browser.conftest import start, stop
 from transformer.inference.pretrained import Pretrained
@@ -21,17 +22,7 @@ pytest.importorskip("playwright")
 from playwright.sync_api import Browser, BrowserContext, Page, Request, expect
 
 ALL = " ".join(ATTACKS)
-PARTS = {
-    "": ("",),
-    "lab": ("compare", "measures", "leak", "scaling", "softmax"),
-    "positions": ("encoding", "distance", "learned", "order", "lab"),
-    "embeddings": ("norms", "neighbours", "map", "residual", "lens", "output"),
-    "feedforward": ("activity", "neurons", "nonlinearity", "knock"),
-    "anatomy": ("flow", "compare", "before"),
-    "training": ("",),
-    "model": ("",),
-}
-EVERY = [(page, part) for page, parts in PARTS.items() for part in parts]
+EVERY = [(page.path, part) for page in pages() for part in page.content.parts() or ("",)]
 SILENT = {
     ("lab", "scaling"),
     ("lab", "softmax"),

@@ -19,6 +19,7 @@ from urllib.parse import urlencode, urlsplit
 
 import pytest
 
+from pages.registry import pages
 from tests.browser.conftest import START, free_port, start, stop
 from transformer.inference.pretrained import Pretrained
 
@@ -172,16 +173,16 @@ def test_a_viewer_keeps_to_one_replica_and_two_from_one_address_may_part(browser
         if all(found.values()):
             break
     assert all(found.values())
-    for port, pages in found.items():
+    for port, opened in found.items():
         before = len(replicas.served())
-        assert {replicas.of(pages[0].context) for _ in range(20)} == {port}
-        pages[0].reload()
-        pages[0].wait_for_selector("[data-drawn]")
-        click_head(pages[0], "cross", 0, 1)
-        wait_for_params(pages[0], layer="1", head="2")
+        assert {replicas.of(opened[0].context) for _ in range(20)} == {port}
+        opened[0].reload()
+        opened[0].wait_for_selector("[data-drawn]")
+        click_head(opened[0], "cross", 0, 1)
+        wait_for_params(opened[0], layer="1", head="2")
         assert {other for _, other in replicas.served()[before:]} == {port}
-    for pages in found.values():
-        for page in pages:
+    for opened in found.values():
+        for page in opened:
             page.context.close()
 
 
@@ -238,7 +239,7 @@ def test_every_page_works_under_the_policy_and_the_log_holds_no_word(browser: Br
     page.on("console", lambda message: complaints.append(message.text) if "Content Security" in message.text else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
     word = "Zwiebelkuchen"
-    for name in ("", "lab", "positions", "embeddings", "feedforward", "anatomy", "training", "model"):
+    for name in (one.path for one in pages()):
         page.goto(f"{replicas.address}/{name}?{urlencode({'source': f'I like {word}.'})}")
         page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
         page.wait_for_selector("canvas, [data-drawn], .js-plotly-plot, [data-testid=training]", state="attached")

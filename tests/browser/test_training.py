@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pages.registry import pages
 from transformer.checkpoints.archive import open_files, read_zip
 
 pytest.importorskip("playwright")
@@ -146,7 +147,7 @@ def test_the_whole_way_of_a_class(page: Page, server: str, tmp_path: Path) -> No
     # Every page opens it; the menu keeps it.
     after = page.locator("[class*=st-key-hs-after-]")
     expect(after).to_have_count(2)
-    for name in ("Heads", "Lab", "Positions", "Feed-forward", "Anatomy"):
+    for name in (one.title for one in pages() if one.opens_models):
         after.nth(1).get_by_role("link", name=name, exact=True).click()
         page.wait_for_url(re.compile("checkpoint=mine"))
         expect(page.locator("h1")).to_have_text(name)

@@ -11,16 +11,17 @@ from typing import Any
 import pytest
 
 from tests.browser.training_runs import MadeUp, Sizes, a_run
-from transformer.view import bundle
 from transformer.view.learning_pack import learning_pack
 
 pytest.importorskip("playwright")
 from playwright.sync_api import Browser
 
+from tests.browser.modules import open_modules
+
 SMALL = Sizes(layers=2, heads=3, tokens=4, steps=60)
 PARTS = (
-    "pack.js", "training_store.js", "training_play.js", "training_ask.js", "training_words.js", "training_curves.js",
-    "texts.js", "training_texts.js",
+    "core/pack.js", "training/store.js", "training/player.js", "training/poll.js", "training/words.js",
+    "training/curves.js", "core/texts.js", "training/texts.js",
 )  # fmt: skip
 Run = Callable[..., Any]
 
@@ -28,16 +29,12 @@ Run = Callable[..., Any]
 @pytest.fixture(scope="module")
 def run(browser: Browser) -> Iterator[Run]:
     """Runs the body of a function of JavaScript behind the picture's own code, with `given` beside it."""
-    order: list[str] = []
-    for name in PARTS:
-        bundle._order(name, order)
-    texts = [(bundle.FOLDER / name).read_text(encoding="utf-8") for name in order]
-    code = "\n".join(bundle._EXPORT.sub("", bundle._IMPORT.sub("", text)) for text in texts)
-    code += """
+    code = """
     const unpack = (text) => readPack(Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0)));
     const t = makeTexts({}, TRAINING_TEXTS);
     """
     page = browser.new_page()
+    open_modules(page, *PARTS)
     yield lambda body, given=None: page.evaluate(f"async (given) => {{ {code}\n{body} }}", given)
     page.close()
 
@@ -63,7 +60,7 @@ def test_frames_join_those_that_are_here_and_no_others(run: Run) -> None:
         packed(until(one, 20), have=None),
     ]
     body = """
-    const store = new LearnStore();
+    const store = new RunStore();
     const seen = given.map((text) => {
       const { grown } = store.take(unpack(text), 0);
       return [grown.length, store.runs[0].frames.length, store.lacks];
@@ -82,7 +79,7 @@ def test_frames_join_those_that_are_here_and_no_others(run: Run) -> None:
 def test_a_matrix_is_the_recorded_one(run: Run) -> None:
     one = a_run(1, SMALL)
     body = """
-    const store = new LearnStore();
+    const store = new RunStore();
     store.take(unpack(given), 0);
     const [run] = store.runs;
     const found = {};
@@ -99,7 +96,7 @@ def test_a_matrix_is_the_recorded_one(run: Run) -> None:
 
 
 def test_the_mask_is_that_of_the_run(run: Run) -> None:
-    body = "const store = new LearnStore(); store.take(unpack(given), 0);"
+    body = "const store = new RunStore(); store.take(unpack(given), 0);"
     body += "const mask = (run) => (kind) => run.mask(kind) && [...run.mask(kind)];"
     body += "return store.runs.map((run) => ['cross', 'decoder_self'].map(mask(run)));"
     masked, opened = run(body, packed(a_run(0, SMALL), a_run(1, SMALL), have={}))
@@ -110,7 +107,7 @@ def test_the_mask_is_that_of_the_run(run: Run) -> None:
 def test_looks_stay_when_others_are_removed(run: Run) -> None:
     runs = [a_run(number, SMALL) for number in range(4)]
     packs = [packed(*runs), packed(runs[0], runs[2], runs[3]), packed(runs[0], runs[2], runs[3], a_run(5, SMALL))]
-    body = "const store = new LearnStore();"
+    body = "const store = new RunStore();"
     body += "return given.map((text) => { store.take(unpack(text), 0); return store.runs.map((run) => run.slot); });"
     assert run(body, packs) == [[0, 1, 2, 3], [0, 2, 3], [0, 2, 3, 1]]
 
@@ -118,7 +115,7 @@ def test_looks_stay_when_others_are_removed(run: Run) -> None:
 def test_the_frame_of_a_step_is_the_last_that_is_not_later(run: Run) -> None:
     one = a_run(0, SMALL)
     steps = [*range(0, 61), 1000]
-    body = "const store = new LearnStore(); store.take(unpack(given.pack), 0);"
+    body = "const store = new RunStore(); store.take(unpack(given.pack), 0);"
     body += "return given.steps.map((step) => store.runs[0].frameAt(step));"
     recorded = one.opening.recorded
     wanted = [max(i for i, at in enumerate(recorded) if at <= step) for step in steps]
@@ -128,7 +125,7 @@ def test_the_frame_of_a_step_is_the_last_that_is_not_later(run: Run) -> None:
 def test_a_handful_is_played_out_evenly(run: Run) -> None:
     """20 frames in a handful that took 400 ms: one every 20 ms, none left out, and the next handful joins."""
     body = """
-    const player = new LearnPlayer(() => false);
+    const player = new Player(() => false);
     player.arrived(20, 1000);
     const first = [], second = [];
     let shown = 0;
@@ -148,7 +145,7 @@ def test_a_handful_is_played_out_evenly(run: Run) -> None:
 
 def test_whoever_wants_less_motion_sees_the_newest_once_a_second(run: Run) -> None:
     body = """
-    const player = new LearnPlayer(() => true);
+    const player = new Player(() => true);
     const seen = [];
     let shown = 0;
     for (let now = 5000; now < 9000; now += 50) {
@@ -166,7 +163,7 @@ def test_whoever_wants_less_motion_sees_the_newest_once_a_second(run: Run) -> No
 
 def test_held_is_held_and_live_is_the_newest(run: Run) -> None:
     body = """
-    const player = new LearnPlayer(() => false);
+    const player = new Player(() => false);
     player.arrived(10, 0);
     player.hold();
     player.arrived(30, 100);
@@ -195,7 +192,7 @@ const pass = (wait) => {
 };
 let wanted = true;
 const send = (name, value) => sent.push([name, value]);
-const asker = new LearnAsker({ send, wanted: () => wanted, have: () => ({}) });
+const asker = new Poller({ send, wanted: () => wanted, have: () => ({}) });
 const last = () => sent.at(-1)[1].n;
 const names = () => sent.map(([name, value]) => (name === "ask" ? "ask" : value.do));
 const end = (value) => { Object.assign(window, { setTimeout: later, clearTimeout: never }); return value; };
@@ -250,14 +247,14 @@ def test_nothing_is_sent_by_what_was_taken_down(run: Run) -> None:
     ],
 )  # fmt: skip
 def test_letters_are_right_wrong_or_missing(run: Run, written: str, right: str, states: str) -> None:
-    found = run("return learnLetters(given[0], given[1]).map((one) => one.state[0]).join('');", [written, right])
+    found = run("return lettersOf(given[0], given[1]).map((one) => one.state[0]).join('');", [written, right])
     assert found == states
 
 
 def test_numbers_are_said_as_they_are(run: Run) -> None:
-    shares = run("return [0, 1, 0.996, 0.005, 0.35, null].map((one) => learnPercent(t, one));")
+    shares = run("return [0, 1, 0.996, 0.005, 0.35, null].map((one) => percentText(t, one));")
     assert shares == ["0 %", "100 %", "99.6 %", "0.5 %", "35 %", "–"]
-    losses = run("return [3.3, 0.0042, 0.5, 12, null].map((one) => learnLoss(t, one));")
+    losses = run("return [3.3, 0.0042, 0.5, 12, null].map((one) => lossText(t, one));")
     assert losses == ["3.300", "0.0042", "0.500", "12.0", "–"]
 
 
@@ -276,13 +273,13 @@ STAGES = [
 @pytest.mark.parametrize(("about", "waiting", "said"), STAGES)
 def test_every_stage_has_its_words(run: Run, about: dict[str, Any], waiting: int | None, said: str) -> None:
     given = {"step": 120, "steps": 4000, "limit": 90, "reason": "", "place": 0, "error": "", "seconds": 2, **about}
-    body = "return learnStage(t, { about: given[0], frames: [], speed: null }, given[1]);"
+    body = "return stageText(t, { about: given[0], frames: [], speed: null }, given[1]);"
     assert run(body, [given, waiting]) == said
 
 
 def test_the_speed_is_that_of_the_last_seconds(run: Run) -> None:
     body = """
-    const run = new LearnRun("a");
+    const run = new Run("a");
     const about = { stage: "training", steps: 400, limit: 120, seconds: 0 };
     for (let i = 0; i <= 70; i++) run.follow((run.about = { ...about, step: i < 20 ? i : 20 + (i - 20) * 5 }), i * 200);
     const { speed, left } = run;
@@ -298,7 +295,7 @@ def test_the_speed_is_that_of_the_last_seconds(run: Run) -> None:
 
 def test_the_axis_of_a_loss_holds_its_top(run: Run) -> None:
     body = "const found = (top, axis) => [axis.ticks, axis.share(top)];"
-    body += "return given.map(([top, log]) => found(top, learnLossAxis(top, log)));"
+    body += "return given.map(([top, log]) => found(top, lossAxis(top, log)));"
     tops = [[3.4, False], [0.07, False], [45, False], [0, False], [3.4, True], [0.5, True]]
     for (top, log), (ticks, share) in zip(tops, run(body, tops), strict=True):
         assert ticks == sorted(ticks) and ticks[-1] >= top and 0 <= share <= 1

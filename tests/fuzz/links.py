@@ -6,7 +6,8 @@ import random
 from typing import Any
 
 from pages.frame.options import _whole
-from pages.frame.state import OPTIONS, read_switches
+from pages.frame.state import read_switches
+from pages.registry import pages
 from tests.fuzz import switches
 from tests.fuzz.common import NUMBERS, PATHS, anything, mutated, one_sentence, text
 from tests.fuzz.texts import model
@@ -17,10 +18,8 @@ from transformer.view import anatomy_state
 from transformer.view.state import CHOICES, View, fit_cell, view_from_browser, view_from_params
 
 OTHERS = ("threshold", "cell", "big", "layer", "head", "part", "training")
-PARTS = (
-    "compare", "measures", "leak", "scaling", "softmax", "encoding", "distance", "learned", "order", "lab", "norms",
-    "neighbours", "map", "residual", "lens", "output", "activity", "neurons", "nonlinearity", "knock", "flow", "before",
-)  # fmt: skip
+NAMES = {page.name: page.content.names for page in pages()}
+PARTS = [part for page in pages() for part in page.content.parts()]
 WORDS = (
     *anatomy_state.ZOOMS, *anatomy_state.PLACES, *anatomy_state.MATRICES, "x", "softmax", "project", "source", "target",
     "encoder", "decoder", "map", "gauss", "relu", "gelu", "1", "2", "3", "5", "17", "64",
@@ -42,8 +41,8 @@ def option(rng: random.Random, name: str) -> str:
 
 
 def params(rng: random.Random, page: str = "") -> dict[str, str]:
-    """A link's parameters. page: in OPTIONS, whose own names are likelier."""
-    names = [*CHOICES, *OTHERS, *OPTIONS.get(page, ()), *OPTIONS.get(page, ())]
+    """A link's parameters. page: one whose own names are likelier."""
+    names = [*CHOICES, *OTHERS, *NAMES.get(page, ()), *NAMES.get(page, ())]
     found = {name: option(rng, name) for name in rng.sample(names, rng.randint(0, min(8, len(names))))}
     if rng.random() < 0.5:
         found.update(switches.params(rng))
@@ -98,7 +97,7 @@ def check_browser(values: Any, config: ModelConfig) -> None:
 def case(seed: int) -> None:
     rng = random.Random(f"links {seed}")
     config = model(rng.choice(("tiny", "reverse"))).config
-    check_params(params(rng, rng.choice(("", *OPTIONS))), config)
+    check_params(params(rng, rng.choice(list(NAMES))), config)
     names = [*CHOICES, *OTHERS, "zoom", "place", "encoder", "decoder", "step", "matrix", "row", "col", "t"]
     values = {name: anything(rng) for name in rng.sample(names, rng.randint(0, 6))}
     check_browser(anything(rng) if rng.random() < 0.1 else values, config)

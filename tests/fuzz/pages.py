@@ -14,23 +14,17 @@ from unittest import mock
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from pages.registry import pages
 from tests.fuzz import folders, links
 from tests.fuzz.common import anything, kept_folder, text
 from tests.fuzz.folders import CARD
-from tests.support.app import app_test
+from tests.support.app import address, app_test
 from transformer.checkpoints.folder import CONFIG, RECORDING
 from transformer.live_training import workshop
 
-PAGES = (
-    "heads", "lab", "positions", "embeddings", "feedforward", "anatomy", "training", "model"
-)  # fmt: skip
+PAGES = tuple(page.name for page in pages())
 GOOD = "mine"
 NONE = workshop.Workshop(0, 60)  # lets nobody train: no process is started
-
-
-def name_of(page: str) -> str:
-    """The name of a page in `OPTIONS`."""
-    return page if page not in ("heads", "lab", "model") else ""
 
 
 @contextlib.contextmanager
@@ -53,13 +47,7 @@ def good() -> Path:
 
 def opened(page: str, asked: dict[str, str]) -> AppTest:
     """A page as a link opens it; not yet run."""
-    app = app_test(page)
-    app.query_params.update(asked)
-    return app
-
-
-def address(app: AppTest) -> dict[str, str]:
-    return {name: value[0] if isinstance(value, list) else value for name, value in app.query_params.items()}
+    return app_test(page, **asked)
 
 
 def messages(app: AppTest) -> list[str]:
@@ -107,7 +95,7 @@ def case(seed: int) -> None:
     """A page with a hostile link; then something is typed into it; and its own link opens the same again."""
     rng = random.Random(f"pages {seed}")
     page = rng.choice(PAGES)
-    asked = {_sent(name): _sent(one)[:3_000] for name, one in links.params(rng, name_of(page)).items()}
+    asked = {_sent(name): _sent(one)[:3_000] for name, one in links.params(rng, page).items()}
     if rng.random() < 0.6:  # a sentence that can be traced: what is below it is drawn too
         asked["source"] = rng.choice(("ka lo mi", "ti vu <b>zen</b>", "é 12 ﬁ"))
         asked["target"] = rng.choice(("", "mi nu", "</s> ka"))

@@ -14,6 +14,7 @@ import streamlit as st
 from tests.fuzz import folders, pages
 from tests.fuzz.common import PATHS, repeat
 from tests.fuzz.guard import watched
+from tests.support.app import address, every_part, linked
 from tests.support.build import tiny_pretrained
 from transformer.tracing.export import npz
 from transformer.view.page import html_page
@@ -21,17 +22,6 @@ from transformer.view.state import View
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the damage is that of Unix")
 SENTENCE = {"source": "ka lo mi", "target": "mi nu"}
-# Every part of every page that draws something of its own.
-PARTS = {
-    "heads": ("",),
-    "lab": ("", "measures", "leak", "scaling", "softmax"),
-    "positions": ("", "distance", "learned", "order", "lab"),
-    "embeddings": ("", "neighbours", "map", "residual", "lens", "output"),
-    "feedforward": ("", "neurons", "nonlinearity", "knock"),
-    "anatomy": ("", "compare", "before"),
-    "training": ("",),
-    "model": ("",),
-}
 
 
 @pytest.fixture(autouse=True)
@@ -125,7 +115,7 @@ def test_what_is_shown_of_a_checkpoint_lies_in_it(name: str, tmp_path: Path) -> 
                     [str(one.proto) for kind in ("html", "markdown", "bidi_component") for one in app.get(kind)]
                 )
                 assert "SECRET" not in shown and "77.125" not in shown
-                assert "SECRET" not in str(pages.address(app))
+                assert "SECRET" not in str(address(app))
 
 
 def test_nothing_a_visitor_does_writes_to_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,13 +128,11 @@ def test_nothing_a_visitor_does_writes_to_disk(tmp_path: Path, monkeypatch: pyte
     with pages.surroundings(tmp_path):
         pages.opened("heads", SENTENCE).run()  # what Python and Streamlit do once, at their start, is not a visitor's
         with watched() as watch:
-            for page, parts in PARTS.items():
-                for part in parts:
-                    asked = {**SENTENCE, "checkpoint": "good", "zero": "cross.1.1", **({"part": part} if part else {})}
-                    app = pages.opened(page, asked).run()
-                    pages.check(app)
-                    if app.text_input:
-                        pages.check(app.text_input(key="source").set_value("nu nu").run())
+            for page, part in every_part():
+                app = pages.opened(page, linked(part, checkpoint="good", zero="cross.1.1", **SENTENCE)).run()
+                pages.check(app)
+                if app.text_input:
+                    pages.check(app.text_input(key="source").set_value("nu nu").run())
             pages.check(pages.opened("heads", {"checkpoint": "bad"}).run())
             assert npz(trace) and html_page(trace, View())
     assert watch.found == []

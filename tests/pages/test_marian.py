@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import html
 import json
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,28 +13,14 @@ import transformer
 from pages.components.descriptions import with_table
 from pages.embeddings import inputs
 from pages.model import card
-from tests.pages.frame.test_frame import figures, sentences
-from tests.support.app import app_test
+from tests.support.app import SOURCE, TARGET, every_part, failed_checks, figures, messages, said
 from tests.support.marian import CODE, KINDS, marian_folder
 from transformer.analysis.embedding import neighbours
 from transformer.checkpoints.importers.marian import load_marian
 from transformer.inference.pretrained import Pretrained, readable
-from transformer.live_training import workshop
 from transformer.probing.neuron_survey import reading
 from transformer.probing.probes import probe_pairs
 
-SOURCE, TARGET = "ka lo minu", "zen pol"
-PARTS = {
-    "heads": [""],
-    "lab": ["compare", "measures", "leak", "scaling", "softmax"],
-    "positions": ["encoding", "distance", "order", "learned", "lab"],
-    "embeddings": ["norms", "neighbours", "map", "residual", "lens", "output"],
-    "feedforward": ["activity", "neurons", "nonlinearity", "knock"],
-    "anatomy": ["flow", "compare", "before"],
-    "training": [""],
-    "model": [""],
-}
-EVERY = [(page, part) for page, parts in PARTS.items() for part in parts]
 SOME = [
     ("heads", ""),
     ("anatomy", "flow"),
@@ -46,68 +30,36 @@ SOME = [
 ]
 
 
-@pytest.fixture(scope="module")
-def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("folders")
-    for kind in KINDS:
-        marian_folder(folder / kind, kind)
-    return folder
-
-
-@pytest.fixture
-def open_page(folders: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., AppTest]]:
-    monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(folders))
-    monkeypatch.setenv("HEADSCOPE_MAX_TOKENS", "40")
-    monkeypatch.setattr(workshop, "_shared", [workshop.Workshop(0, 60)])  # nothing is trained
-    for name in ("HEADSCOPE_CHECKPOINT", "HEADSCOPE_DEVICE"):
-        monkeypatch.delenv(name, raising=False)
-
-    def start(kind: str, page: str = "heads", part: str = "", **params: str) -> AppTest:
-        app = app_test(page)
-        chosen = {"checkpoint": kind, "source": SOURCE, "target": TARGET, **({"part": part} if part else {}), **params}
-        app.query_params.update(chosen)
-        return app.run()
-
-    yield start
-
-
-def said(app: AppTest) -> str:
-    """All text of a page, markup of the page's own left out and that of texts turned back."""
-    bodies = [one.proto.body for one in app.get("html") if "<style" not in one.proto.body]
-    texts = [re.sub("<[^>]+>", " ", body) for body in bodies] + [one.value for one in [*app.markdown, *app.caption]]
-    return html.unescape(" ".join(texts))
-
-
 @pytest.mark.parametrize(
     ("kind", "page", "part"),
-    [("apart-untied", *one) for one in EVERY]
-    + [("swish", *one) for one in EVERY]
-    + [(kind, *one) for kind in KINDS if kind not in ("apart-untied", "swish") for one in SOME],
+    [("apart-untied", *part) for part in every_part()]
+    + [(kind, *part) for kind in KINDS if kind != "apart-untied" for part in SOME],
 )
-def test_every_part_opens(open_page: Callable[..., AppTest], kind: str, page: str, part: str) -> None:
-    app = open_page(kind, page, part)
-    assert not app.exception and not sentences(app)
-    bodies = " ".join(one.proto.body for one in app.get("html") if "<style" not in one.proto.body)
-    assert "hs-check hs-bad" not in bodies
+def test_every_part_opens(open_variant: Callable[..., AppTest], kind: str, page: str, part: str) -> None:
+    app = open_variant(kind, page, part)
+    assert not app.exception and not messages(app)
+    assert not failed_checks(app)
     assert "<s>" not in said(app)  # this model has no such token: its decoder is fed <pad> first
 
 
-def test_the_text_fields_count_the_tokens_of_their_own_side(open_page: Callable[..., AppTest], folders: Path) -> None:
-    model = transformer.load(folders / "apart")
+def test_the_text_fields_count_the_tokens_of_their_own_side(
+    open_variant: Callable[..., AppTest], variants: Path
+) -> None:
+    model = transformer.load(variants / "apart")
     trace = model.trace(SOURCE, TARGET)
     assert len(trace.source_ids) != len(model.encode(SOURCE, "target"))  # or the test could not tell
-    first, second = (one.label for one in open_page("apart").text_input)
+    first, second = (one.label for one in open_variant("apart").text_input)
     assert f"Source · en · {len(trace.source_ids)} of 40 tokens" in first
     assert f"Target · de · traced as given · {len(trace.target_in_ids)} of 40 tokens" in second
 
 
 @pytest.mark.parametrize("side", ["source", "target"])
 def test_neighbours_are_words_of_one_side_from_its_table(
-    open_page: Callable[..., AppTest], folders: Path, side: str
+    open_variant: Callable[..., AppTest], variants: Path, side: str
 ) -> None:
-    model = transformer.load(folders / "apart")
+    model = transformer.load(variants / "apart")
     tokenizer, config = model.tokenizer_of(side), model.config
-    app = open_page("apart", "embeddings", "neighbours", side=side, word="zen")
+    app = open_variant("apart", "embeddings", "neighbours", side=side, word="zen")
     number = tokenizer.encode("zen")[int(app.selectbox(key="embeddings_token").value) - 1]
     table = model.model.embedding.weight if side == "source" else model.model.target_embedding.weight
     specials = (config.pad_id, config.unk_id, config.start_id, config.end_id)
@@ -118,11 +70,11 @@ def test_neighbours_are_words_of_one_side_from_its_table(
 
 
 def test_a_decoder_s_first_token_is_never_a_special_word_to_start_with(
-    open_page: Callable[..., AppTest], folders: Path
+    open_variant: Callable[..., AppTest], variants: Path
 ) -> None:
     """<pad> stands last in the vocabulary here, not among the first four ids."""
-    model = transformer.load(folders / "swish")
-    start = open_page("swish", "embeddings", "neighbours", side="target").selectbox(key="embeddings_token").value
+    model = transformer.load(variants / "swish")
+    start = open_variant("swish", "embeddings", "neighbours", side="target").selectbox(key="embeddings_token").value
     ids = model.trace(SOURCE, TARGET).target_out_ids
     assert ids[int(start) - 1] not in (model.config.pad_id, model.config.end_id, model.config.unk_id)
 
@@ -137,16 +89,16 @@ def test_a_decoder_s_first_token_is_never_a_special_word_to_start_with(
     ],
 )
 def test_the_output_says_which_tables_there_are(
-    open_page: Callable[..., AppTest], kind: str, tables: str, projection: str, product: str
+    open_variant: Callable[..., AppTest], kind: str, tables: str, projection: str, product: str
 ) -> None:
-    app = open_page(kind, "embeddings", "output")
+    app = open_variant(kind, "embeddings", "output")
     text = said(app)
     assert tables in text and projection in text and f"decoder output × {product} in 64-bit" in text
     letter = product[0]
     assert (
         f"{letter}<sup>⊤</sup> + <i>b</i>" in figures(app)["output-candidates"]["layout"]["title"]["subtitle"]["text"]
     )
-    lens = open_page(kind, "embeddings", "lens")
+    lens = open_variant(kind, "embeddings", "lens")
     assert projection in said(lens) and ("written with" in said(lens)) == (letter == "E")
     assert f"{letter}<sup>⊤</sup> + <i>b</i>" in figures(lens)["logit-lens"]["layout"]["title"]["subtitle"]["text"]
 
@@ -157,42 +109,42 @@ def test_figures_of_the_papers_model_keep_its_equation() -> None:
     assert with_table(text, paper) == text
 
 
-def test_embeddings_that_are_not_multiplied_are_said_to_be_so(open_page: Callable[..., AppTest]) -> None:
-    text = said(open_page("relu", "embeddings", "norms"))
+def test_embeddings_that_are_not_multiplied_are_said_to_be_so(open_variant: Callable[..., AppTest]) -> None:
+    text = said(open_variant("relu", "embeddings", "norms"))
     assert "This model adds its embeddings as they are" in text and "made without that factor" in text
     assert "Without the factor" not in text
-    text = said(open_page("swish", "embeddings", "norms"))
+    text = said(open_variant("swish", "embeddings", "norms"))
     assert "made without" not in text and "√40 = 6.325" in text
 
 
-def test_the_order_of_the_positions_is_said(open_page: Callable[..., AppTest]) -> None:
+def test_the_order_of_the_positions_is_said(open_variant: Callable[..., AppTest]) -> None:
     for part in ("encoding", "distance"):
-        assert "PE(p, 20 + i) the cosine of the same angle" in said(open_page("swish", "positions", part))
-    assert "another order" not in said(open_page("reverse", "positions", "encoding", source="abc", target=""))
+        assert "PE(p, 20 + i) the cosine of the same angle" in said(open_variant("swish", "positions", part))
+    assert "another order" not in said(open_variant("reverse", "positions", "encoding", source="abc", target=""))
 
 
-def test_swish_is_drawn_and_named(open_page: Callable[..., AppTest]) -> None:
-    app = open_page("swish", "feedforward", "nonlinearity")
+def test_swish_is_drawn_and_named(open_variant: Callable[..., AppTest]) -> None:
+    app = open_variant("swish", "feedforward", "nonlinearity")
     figure = figures(app)["feedforward-nonlinearity"]
     curves = figure["data"][:6:2]
     names = [one["name"] for one in curves]
     assert names == ["swish, this model", "ReLU", "GELU"]
     assert len({one["line"]["dash"] for one in curves}) == 3
     assert "swish gives numbers from −0.278 to 0" in said(app)
-    text = said(open_page("swish", "feedforward", "activity"))
+    text = said(open_variant("swish", "feedforward", "activity"))
     assert "This model has swish in place of max(0, ·)" in text and "here 0.30 at first" in text
 
 
 def test_the_model_page_says_what_differs_and_what_is_not_known(
-    open_page: Callable[..., AppTest], folders: Path
+    open_variant: Callable[..., AppTest], variants: Path
 ) -> None:
-    app = open_page("apart-untied", "model")
+    app = open_variant("apart-untied", "model")
     text = said(app)
     for words in ("From en to de", "swish", "sines before all cosines", "not multiplied by √d_model", "output matrix",
                   "a bias on every logit", "starts with the padding token", "licence does not cover it"):  # fmt: skip
         assert words in text
     assert ("vocabulary of the source", "71") in [(one.label, one.value) for one in app.metric]
-    text = said(open_page("reverse", "model", source="abc", target=""))
+    text = said(open_variant("reverse", "model", source="abc", target=""))
     assert "Built as in the paper but for: a bias in every projection of attention." in text and "Marian" not in text
 
 
@@ -204,20 +156,20 @@ def test_the_front_matter_of_a_card_stays_readable() -> None:
 
 
 def test_a_bad_folder_gives_one_sentence_and_leaves_the_others_usable(
-    open_page: Callable[..., AppTest], folders: Path
+    open_variant: Callable[..., AppTest], variants: Path
 ) -> None:
-    bad = folders / "zz-bad"
+    bad = variants / "zz-bad"
     marian_folder(bad, "relu")
     about = json.loads((bad / "config.json").read_text())
     (bad / "config.json").write_text(json.dumps({**about, "activation_function": "tanh"}))
     try:
-        app = open_page("swish")
+        app = open_variant("swish")
         menu = app.selectbox(key="checkpoint")
         assert {*KINDS, "zz-bad"} <= set(menu.options)
         menu.set_value("zz-bad").run()
-        assert not app.exception and "cannot be opened" in sentences(app) and "tanh" in sentences(app)
+        assert not app.exception and "cannot be opened" in messages(app) and "tanh" in messages(app)
         app.selectbox(key="checkpoint").set_value("apart").run()
-        assert not app.exception and not sentences(app) and app.text_input
+        assert not app.exception and not messages(app) and app.text_input
     finally:
         for file in bad.iterdir():
             file.unlink()
@@ -225,8 +177,8 @@ def test_a_bad_folder_gives_one_sentence_and_leaves_the_others_usable(
 
 
 @pytest.fixture(scope="module")
-def apart(folders: Path) -> Pretrained:
-    return transformer.load(folders / "apart")
+def apart(variants: Path) -> Pretrained:
+    return transformer.load(variants / "apart")
 
 
 def test_a_pair_is_read_with_the_tokenizer_of_each_side(apart: Pretrained) -> None:
@@ -246,11 +198,11 @@ def test_labels_name_the_words_of_their_own_side(apart: Pretrained) -> None:
     assert inputs.shown(apart, ids, "source") != inputs.shown(apart, ids, "target")
 
 
-def test_the_probe_set_serves_english_to_german_by_its_codes(folders: Path) -> None:
-    assert load_marian(folders / "swish").languages == ("en", "de")
-    assert probe_pairs(transformer.load(folders / "swish"))
+def test_the_probe_set_serves_english_to_german_by_its_codes(variants: Path) -> None:
+    assert load_marian(variants / "swish").languages == ("en", "de")
+    assert probe_pairs(transformer.load(variants / "swish"))
 
 
-def test_a_language_code_is_a_token_like_any_other(open_page: Callable[..., AppTest]) -> None:
-    app = open_page("swish", source=f"{CODE} {SOURCE}")
-    assert not app.exception and not sentences(app)
+def test_a_language_code_is_a_token_like_any_other(open_variant: Callable[..., AppTest]) -> None:
+    app = open_variant("swish", source=f"{CODE} {SOURCE}")
+    assert not app.exception and not messages(app)

@@ -14,8 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.pages.frame.test_frame import address, sentences
-from tests.support.app import app_test
+from tests.support.app import address, app_test, messages
 from transformer.live_training.worker_process import MEMORY
 from transformer.live_training.workshop import trainings
 from transformer.paths import app_folder
@@ -201,7 +200,7 @@ def test_a_link_names_no_file(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
     app = app_test()
     app.query_params.update({"checkpoint": name, "source": "abc"})
     app.run()
-    assert not app.exception and "The link asks for the checkpoint" in sentences(app)
+    assert not app.exception and "The link asks for the checkpoint" in messages(app)
     assert address(app)["checkpoint"] == "en-de"
 
 

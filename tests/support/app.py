@@ -1,19 +1,147 @@
-"""The app without a browser: Streamlit's AppTest, on any page."""
+"""The app without a browser: Streamlit's AppTest on any page, and what its tests read from one."""
 
 from __future__ import annotations
 
+import html
+import json
+import re
 from pathlib import Path
+from typing import Any
 
 from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
+from pages.registry import pages
+from tests.support.payloads import unpack
+from transformer.inference.pretrained import Pretrained
+
 ROOT = Path(__file__).resolve().parents[2]
+EXAMPLE = {
+    "title": "Two of a kind", "look": "Head 2 <b>looks back</b>.", "source": "nu nu",
+    "view": {"kind": "encoder_self", "layer": 2, "head": 2},
+}  # fmt: skip
+SOURCE, TARGET = "ka lo minu", "zen pol"
+LEFT_OUT: dict[str, dict[str, Any]] = {
+    "bare": {
+        "residual": False, "norm": "none", "causal": False, "positions": "none", "scaling": False, "heads": 1,
+        "encoder_layers": 1, "decoder_layers": 1, "d_k": 5, "activation": "gelu",
+    },
+    "alone": {"residual": False, "causal": False, "positions": "learned"},
+    "plain": {"norm": "none", "embedding_scale": False},
+    "before": {"norm": "pre", "residual": False, "d_k": 13},
+}  # fmt: skip
+MODELS: dict[str, Pretrained] = {}  # what `content_test` draws with: AppTest runs the text of a script, not this module
 
 
-def app_test(page: str = "heads", timeout: int = 60) -> AppTest:
+def every_part() -> list[tuple[str, str]]:
+    """(page, part) of all that the registry lists; "" for a page without parts."""
+    return [(page.name, part) for page in pages() for part in page.content.parts() or ("",)]
+
+
+def linked(part: str, **params: str) -> dict[str, str]:
+    """Parameters of a link to a part; "" for a page without parts."""
+    return {"part": part, **params} if part else params
+
+
+def app_test(page: str = "heads", /, **params: str) -> AppTest:
     """The app as a link to a page opens it, not yet run. page: its folder under pages/."""
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=timeout)
-    if page != "heads":
-        # `switch_page` finds a page of st.navigation after the first run only; that run would be another page's.
-        app._page_hash = calc_hash(page)
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60)
+    app.query_params.update(params)
+    return switch_page(app, page)
+
+
+def switch_page(app: AppTest, page: str) -> AppTest:
+    """Go to another page, which the next run shows. Streamlit's own method knows pages that are files only."""
+    app._page_hash = calc_hash(page)
     return app
+
+
+def address(app: AppTest) -> dict[str, str]:
+    """The parameters in the address bar."""
+    return {name: value[0] if isinstance(value, list) else value for name, value in app.query_params.items()}
+
+
+def messages(app: AppTest, notes: bool = False) -> str:
+    """All messages on the page; notes too if asked (a random model rarely ends its sentence, and the page says so)."""
+    bodies = [one.proto.body for one in app.get("html") if 'class="hs-message' in one.proto.body]
+    return " ".join(body for body in bodies if notes or "hs-note" not in body)
+
+
+def components(app: AppTest, name: str) -> list[Any]:
+    """What a component of ours was sent, as protobuf messages."""
+    found = [one.proto for one in app.get("bidi_component")]
+    return [proto for proto in found if proto.component_name == f"headscope.{name}"]
+
+
+def pictures(app: AppTest) -> int:
+    """How many pictures of all heads the page has."""
+    return len(components(app, "explorer"))
+
+
+def checkpoints(app: AppTest) -> list[str]:
+    """The menu of checkpoints."""
+    return list(app.selectbox(key="checkpoint").options)
+
+
+def payloads(app: AppTest, picture: str) -> dict[str, bytes]:
+    """What the small components that bring a picture's data were sent, by name."""
+    found = {one.proto.component_name: one.proto.bytes for one in app.get("bidi_component")}
+    start = f"headscope.{picture}_"
+    return {name.removeprefix(start): data for name, data in found.items() if name.startswith(start)}
+
+
+def trace_ids(app: AppTest) -> tuple[str, str]:
+    """The traces before and after the switches that the lab's picture shows."""
+    before, after = (unpack(payloads(app, "lab")[side])[0]["id"] for side in ("before", "after"))
+    return before, after
+
+
+def figures(app: AppTest) -> dict[str, Any]:
+    """Name -> figure, of what the page draws."""
+    found = [json.loads(one.proto.json) for one in app.get("bidi_component") if one.proto.json]
+    return {one["name"]: json.loads(one["figure"]) for one in found if "figure" in one}
+
+
+def written(app: AppTest) -> str:
+    """All HTML of the page but its style sheets."""
+    assert not app.exception, app.exception
+    return " ".join(one.proto.body for one in app.get("html") if "<style" not in one.proto.body)
+
+
+def said(app: AppTest) -> str:
+    """All text of a page, markup of the page's own left out and that of texts turned back."""
+    texts = [re.sub("<[^>]*>", " ", written(app))] + [one.value for one in [*app.markdown, *app.caption]]
+    return " ".join(html.unescape(" ".join(texts)).split())
+
+
+def failed_checks(app: AppTest) -> int:
+    """How many computed checks on the page do not hold."""
+    return written(app).count("hs-check hs-bad")
+
+
+def content(page: str, part: str, model: str, source: str, asked: dict[str, str]) -> None:
+    import streamlit as st
+
+    from pages.frame.frame import PageFrame
+    from pages.frame.options import Options
+    from pages.frame.state import State, current, keep, write_address
+    from pages.registry import pages
+    from pages.runtime import cache
+    from tests.support.app import MODELS
+
+    if current() is None:
+        keep(State("tiny", source, chosen={page: asked}))
+    found = MODELS[st.session_state.get("model", model)]
+    trace = cache.trace(found, found.name, st.session_state.get("sentence", source), "", 128)
+    options = Options(page, False)
+    frame = PageFrame(found, options, {}, st.container(), False, st.session_state.get("part", part), trace)
+    drawn = next(one.content for one in pages() if one.name == page)
+    drawn.draw(frame)
+    write_address(frame.state, options.for_address(), drawn.names)
+
+
+def content_test(page: str, part: str, model: str, source: str, **asked: str) -> AppTest:
+    """A part of a page without the frame, with one of MODELS, run; session state may change "model", "part" and
+    "sentence"."""
+    given = {"page": page, "part": part, "model": model, "source": source, "asked": asked}
+    return AppTest.from_function(content, default_timeout=60, kwargs=given).run()

@@ -15,7 +15,7 @@ import pytest
 
 import transformer
 from benchmarks.peer import html
-from tests.view.test_pack import array, unpack
+from tests.support.payloads import array, unpack
 from transformer.interventions.sets import Interventions
 from transformer.tracing.trace import KINDS, Trace
 from transformer.view.pack import COLUMNS, ROWS, feed_pack, full_pack

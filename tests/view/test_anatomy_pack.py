@@ -14,7 +14,7 @@ import torch
 
 from tests.analysis.test_anatomy import LAYERS, SWITCHES
 from tests.support.build import D_HEAD, HEADS, tiny_config, tiny_model, tiny_pretrained, tiny_tokenizer
-from tests.view.test_pack import array, unpack
+from tests.support.payloads import array, unpack
 from transformer.analysis.anatomy import matrices, places, predictions, steps
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import Interventions

@@ -95,7 +95,7 @@ const reached = () => {
   };
   for (const config of every)
     for (const about of abouts)
-      for (const place of ANATOMY_PLACES)
+      for (const place of PLACES)
         for (const zoom of zoomsOf(place).filter((one) => one !== "head" && one !== "number"))
           for (const step of zoom === "sub" ? stepsOf(place, made(config).config) : ["x"])
             for (const [layer, row, own] of [[0, 2, true], [1, 3, true], [1, 2, false]])
@@ -103,8 +103,8 @@ const reached = () => {
                 const data = made(config, { about });
                 data.header = { ...data.header, own, holding: layer ? { causal: "off@decoder_self.2" } : {} };
                 const state = at({ place, step, zoom, encoder: layer, decoder: layer, t: row });
-                const values = tellValues(state, data);
-                const found = tellKeys(state, data, matrix);
+                const values = textValues(state, data);
+                const found = textKeys(state, data, matrix);
                 for (const name of ["title", "text", "more"]) say(found[name], values);
               }
   return { keys: [...keys], left };
@@ -180,7 +180,7 @@ def test_every_text_of_the_panel_and_the_bars_is_used() -> None:
 
 
 def test_explanations_name_the_paper(run: Run) -> None:
-    texts: dict[str, str] = run("ANATOMY_TELLS")
+    texts: dict[str, str] = run("EXPLANATIONS")
     for key, text in texts.items():
         if key.startswith(("tell_title_", "tell_more_")):
             continue
@@ -199,15 +199,15 @@ def test_chips_are_short(run: Run) -> None:
 
 
 def test_numbers_in_the_texts_are_the_models(run: Run) -> None:
-    found = run("tellValues(at({place: 'decoder.cross', t: 2}), made())")
+    found = run("textValues(at({place: 'decoder.cross', t: 2}), made())")
     assert found["root"] == f"{math.sqrt(32):.3f}" and found["root_model"] == "16" and found["ratio"] == "4"
     assert (found["n"], found["m"], found["layers"], found["steps"]) == (4, 3, 3, 4)
     assert found["products"] == str(4 * 3 * 32) and found["rank"] == "2" and found["token"] == "ze"
-    assert found["share"] == "100.0%" and found["fed"] == "Kat" and "factor" not in run("factsSwitched(at({}), made())")
+    assert found["share"] == "100.0%" and found["fed"] == "Kat" and "factor" not in run("switchedText(at({}), made())")
     two = "{about: {scale: [1, 1, 0.5, 1, 1, 1, 1, 1]}}"
-    assert run(f"tellValues(at({{}}), made({{}}, {two})).factor") == "0.5"
-    assert run(f"tellKeys(at({{step: 'scale', head: 1}}), made({{}}, {two})).text") == "tell_scale_removed"
-    assert run(f"tellKeys(at({{step: 'scale', head: 1}}), made({{scaling: false}}, {two})).text") == "tell_scale_off"
+    assert run(f"textValues(at({{}}), made({{}}, {two})).factor") == "0.5"
+    assert run(f"textKeys(at({{step: 'scale', head: 1}}), made({{}}, {two})).text") == "tell_scale_removed"
+    assert run(f"textKeys(at({{step: 'scale', head: 1}}), made({{scaling: false}}, {two})).text") == "tell_scale_off"
 
 
 def test_the_chosen_word_is_told_as_on_the_board(run: Run) -> None:
@@ -219,7 +219,7 @@ def test_the_chosen_word_is_told_as_on_the_board(run: Run) -> None:
         (0, 2, "choose_given"),
     ):
         data = f"{{header: {{own: {json.dumps(bool(own))}, switches: {{}}}}}}"
-        found = run(f"tellKeys(at({{place: 'output', step: 'choose', t: {t}}}), made({{}}, {data}))")
+        found = run(f"textKeys(at({{place: 'output', step: 'choose', t: {t}}}), made({{}}, {data}))")
         assert found["text"] == "tell_" + key
     texts: dict[str, str] = run("ANATOMY_TEXTS")
     assert "teacher forcing" in texts["tell_choose_given"]
@@ -243,28 +243,28 @@ def test_masked_attention_is_called_so_only_where_it_is_masked(run: Run, causal:
     data = f"made({{}}, {{header: {{own: true, holding: {json.dumps(holding)}, switches: {{}}}}}})"
     off = "_off" if here else ""
     for zoom in ("model", "layer"):
-        keys = run(f"tellKeys(at({{zoom: '{zoom}', place: 'decoder.self', decoder: 1}}), {data})")
+        keys = run(f"textKeys(at({{zoom: '{zoom}', place: 'decoder.self', decoder: 1}}), {data})")
         assert (keys["text"], keys["title"]) == (f"tell_{zoom}_decoder_self{off}", "place_decoder_self" + off)
-    assert run(f"tellKeys(at({{place: 'decoder.self', decoder: 1, step: 'mask'}}), {data})")["text"] == (
+    assert run(f"textKeys(at({{place: 'decoder.self', decoder: 1, step: 'mask'}}), {data})")["text"] == (
         "tell_mask_off" if here else "tell_mask_decoder"
     )
-    assert run(f"tellKeys(at({{place: 'output', step: 'back'}}), {data})")["more"] == (
+    assert run(f"textKeys(at({{place: 'output', step: 'back'}}), {data})")["more"] == (
         "tell_more_back_off" if anywhere else "tell_more_back"
     )
-    assert run(f"factsOff(at({{place: 'encoder.self', decoder: 1}}), {data})") == ""
+    assert run(f"maskSuffix(at({{place: 'encoder.self', decoder: 1}}), {data})") == ""
 
 
 def test_changes_of_numbers_and_of_masks_are_told_apart(run: Run) -> None:
-    change = "factsChange({data: [1, -Infinity, -Infinity, 4]}, {data: [1.5, -Infinity, 2, 4]})"
+    change = "changeOf({data: [1, -Infinity, -Infinity, 4]}, {data: [1.5, -Infinity, 2, 4]})"
     assert run(change) == {"most": 0.5, "cells": 1}
-    assert run("factsChange({data: [1]}, {data: [1.0000005]})")["most"] == 0  # rounding
-    assert run("factsChange({data: [1]}, null)") == {"most": 0, "cells": 0}
+    assert run("changeOf({data: [1]}, {data: [1.0000005]})")["most"] == 0  # rounding
+    assert run("changeOf({data: [1]}, null)") == {"most": 0, "cells": 0}
 
 
 def test_probabilities_are_the_softmax_of_the_logits(run: Run) -> None:
     logits = [1.0, 3.0, -2.0, 900.0, 899.0]
     found = run(
-        f"((made) => [[...made.data], made.range, made.top, made.name, made.shape])(factsProbabilities("
+        f"((made) => [[...made.data], made.range, made.top, made.name, made.shape])(probabilitiesOf("
         f"{{id: 'a', name: 'logits', shape: [1, 5], data: Float32Array.from({logits})}}))"
     )
     expected = [math.exp(one - 900) / (1 + math.exp(-1) + math.exp(-897)) for one in logits]
@@ -273,18 +273,18 @@ def test_probabilities_are_the_softmax_of_the_logits(run: Run) -> None:
 
 def test_a_root_is_equal_only_where_it_is_exact(run: Run) -> None:
     for d_k, d_model, one, two in ((32, 256, "≈", "="), (16, 250, "=", "≈")):
-        found = run(f"tellValues(at({{}}), made({{d_k: {d_k}, d_model: {d_model}}}))")
+        found = run(f"textValues(at({{}}), made({{d_k: {d_k}, d_model: {d_model}}}))")
         assert (found["root_is"], found["root_model_is"]) == (one, two)
 
 
 def test_what_a_switch_puts_in_the_place_of_the_arithmetic(run: Run) -> None:
     about = "{about: {scale: [1, 1, 0.5], rule: [0, 1, 2], zero: [false, true, false], skipped: true}}"
-    one, two = (run(f"factsSwitched(at({{head: {head}}}), made({{}}, {about}))") for head in (1, 2))
+    one, two = (run(f"switchedText(at({{head: {head}}}), made({{}}, {about}))") for head in (1, 2))
     assert one == {"factor": 1, "rule": 1, "zero": True, "skipped": True, "silenced": []}
     assert (two["factor"], two["rule"], two["zero"]) == (0.5, 2, False)
-    assert run("factsSwitched(at({place: 'encoder.ff'}), made({}, {about: {silenced: [4]}}))")["silenced"] == [4]
+    assert run("switchedText(at({place: 'encoder.ff'}), made({}, {about: {silenced: [4]}}))")["silenced"] == [4]
     # times the root of d_model at the embeddings is no switch
-    assert "factor" not in run("factsSwitched(at({place: 'source'}), made({}, {about: {factor: 16}}))")
+    assert "factor" not in run("switchedText(at({place: 'source'}), made({}, {about: {factor: 16}}))")
 
 
 @pytest.mark.parametrize(
@@ -343,12 +343,12 @@ def test_what_goes_around_a_sub_layer_is_what_the_model_has(
     norm = config.get("norm", "post")
     for step in ("x", "output", "norm", "add"):
         if step in steps_of("encoder.self", own):
-            keys = run(f"tellKeys(at({{step: '{step}', encoder: 1}}), made({given}))")
+            keys = run(f"textKeys(at({{step: '{step}', encoder: 1}}), made({given}))")
             text = said[keys["text"]]
             assert alone == ("no residual connection" in text or "nothing goes around" in text or (step == "norm"
                              and "LayerNorm(Sublayer(x))" in text)), text  # fmt: skip
             assert ("added" in text) <= (not alone or step == "norm"), text
-    more = said[run(f"tellKeys(at({{zoom: 'layer'}}), made({given}))")["more"]]
+    more = said[run(f"textKeys(at({{zoom: 'layer'}}), made({given}))")["more"]]
     total = ("" if alone else "x + ") + ("Sublayer(LayerNorm(x))" if norm == "pre" else "Sublayer(x)")
     assert (f"LayerNorm({total})" if norm == "post" else total) in more
 
@@ -359,19 +359,19 @@ def test_a_model_without_the_mask_is_never_said_to_have_one(run: Run) -> None:
     for holding in ("{}", "{causal: 'off'}"):
         data = f"made({{causal: false}}, {{header: {{own: true, holding: {holding}, switches: {{}}, boxes: {{}}}}}})"
         for zoom in ("model", "layer"):
-            keys = run(f"tellKeys(at({{zoom: '{zoom}', place: 'decoder.self'}}), {data})")
+            keys = run(f"textKeys(at({{zoom: '{zoom}', place: 'decoder.self'}}), {data})")
             assert keys["text"] == f"tell_{zoom}_decoder_self_bare" and keys["title"] == "place_decoder_self_bare"
-        keys = run(f"tellKeys(at({{place: 'decoder.self', step: 'mask'}}), {data})")
+        keys = run(f"textKeys(at({{place: 'decoder.self', step: 'mask'}}), {data})")
         assert (keys["text"], keys["more"]) == ("tell_mask_bare", "tell_more_mask_bare")
-        assert run(f"tellKeys(at({{place: 'output', step: 'back'}}), {data})")["more"] == "tell_more_back_bare"
-        assert run(f"tellKeys(at({{place: 'output', step: 'hidden'}}), {data})")["text"] == "tell_hidden_bare"
+        assert run(f"textKeys(at({{place: 'output', step: 'back'}}), {data})")["more"] == "tell_more_back_bare"
+        assert run(f"textKeys(at({{place: 'output', step: 'hidden'}}), {data})")["text"] == "tell_hidden_bare"
         for t in (0, 2):  # whatever its rank in the pass that is shown, it was chosen in another
-            keys = run(f"tellKeys(at({{place: 'output', step: 'choose', t: {t}}}), {data})")
+            keys = run(f"textKeys(at({{place: 'output', step: 'choose', t: {t}}}), {data})")
             assert keys["text"] == "tell_choose_own_bare"
         said = run(f"spokenState(t, at({{step: 'mask', place: 'decoder.self'}}), {data}, scores(false), 'decoder_self',"
                    " false)")  # fmt: skip
         assert "self-attention, which has no mask, of decoder layer 1" in said
-        assert run(f"factsOff(at({{place: 'encoder.self'}}), {data})") == ""
+        assert run(f"maskSuffix(at({{place: 'encoder.self'}}), {data})") == ""
     for key in ("tell_mask_bare", "tell_model_decoder_self_bare", "tell_layer_decoder_self_bare"):
         assert "made without" in texts[key] and "switch" not in texts[key]
 
@@ -385,12 +385,12 @@ def test_a_matrix_has_one_side_on_the_board_and_in_the_panel(run: Run) -> None:
         "source": {"x": "source"}, "target": {"x": "target"}, "output": {"hidden": "target", "logits": "target"},
     }  # fmt: skip
     for place, names in sides.items():
-        assert run(f"{json.dumps(list(names))}.map((name) => factsSide('{place}', name))") == list(names.values())
+        assert run(f"{json.dumps(list(names))}.map((name) => sideOf('{place}', name))") == list(names.values())
 
 
 def test_parameters_of_a_step_are_those_it_multiplies_with(run: Run) -> None:
     def said(**state: str) -> tuple[int, str, list[Any]]:
-        found = run(f"tellBoxes(at({json.dumps(state)}), made())")
+        found = run(f"boxesOf(at({json.dumps(state)}), made())")
         return found["count"], found["key"], [[one["symbol"], one["shape"]] for one in found["tensors"]]
 
     both = [["W^O", [256, 256]], ["b^O", [256]], ["γ", [256]], ["β", [256]]]

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from tests.browser.training_runs import MadeUp, Sizes, a_run
-from tests.view.test_pack import array, unpack
+from tests.support.payloads import array, unpack
 from transformer.live_training.experiment import Experiment
 from transformer.view import learning_ask, learning_pack
 from transformer.view.learning_ask import COMMANDS, LARGEST_FILE, Asked, FileError, read_ask, read_file

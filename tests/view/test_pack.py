@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import base64
 import html
-import json
 import re
-import struct
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
 from tests.support.build import tiny_pretrained
+from tests.support.payloads import array, unpack
 from transformer.analysis.attention import summarise
 from transformer.interventions.sets import Interventions
 from transformer.tracing.trace import KINDS, Trace
@@ -22,21 +20,6 @@ from transformer.view.page import html_page, notebook_cell
 from transformer.view.state import CHOICES, View, fit_cell, view_from_browser, view_from_params
 
 LAYERS = {"encoder_self": 3, "decoder_self": 2, "cross": 2}
-
-
-def unpack(data: bytes) -> tuple[dict[str, Any], dict[int, np.ndarray]]:
-    """Header, and a reader of references: the format written down once more, independently."""
-    assert data[:4] == b"HSP1"
-    (length,) = struct.unpack("<I", data[4:8])
-    header = json.loads(data[8 : 8 + length])
-    assert (8 + length) % 8 == 0
-    return header, data[8 + length :]  # type: ignore[return-value]
-
-
-def array(reference: dict[str, Any], data: Any) -> np.ndarray:
-    assert reference["offset"] % 8 == 0
-    count = int(np.prod(reference["shape"]))
-    return np.frombuffer(data, reference["dtype"], count, reference["offset"]).reshape(reference["shape"])
 
 
 @pytest.fixture(scope="module")

@@ -74,7 +74,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 @pytest.mark.parametrize(("length", "d_model"), [(2, 2), (3, 6), (64, 256), (512, 66), (200, 512)])
 def test_the_table_is_pythons(run: Run, length: int, d_model: int) -> None:
-    found = np.array(run(f"posTable({length}, {d_model})"), np.float32).reshape(length, d_model)
+    found = np.array(run(f"encodingTable({length}, {d_model})"), np.float32).reshape(length, d_model)
     wanted = sinusoidal(length, d_model).numpy()
     assert np.abs(found - wanted).max() <= STEP  # sin and cos of two libraries may round to neighbours
     assert (found != wanted).mean() < 0.001
@@ -82,7 +82,7 @@ def test_the_table_is_pythons(run: Run, length: int, d_model: int) -> None:
 
 @pytest.mark.parametrize("d_model", [2, 6, 64, 512])
 def test_frequencies_and_wavelengths_are_pythons(run: Run, d_model: int) -> None:
-    found = run(f"[posFrequencies({d_model}), posWavelengths({d_model})]")
+    found = run(f"[frequencies({d_model}), wavelengths({d_model})]")
     assert found[0] == pytest.approx(frequencies(d_model).tolist(), rel=1e-14)
     assert found[1] == pytest.approx(wavelengths(d_model).tolist(), rel=1e-14)
     assert found[1][0] == 2 * math.pi and max(found[1]) < 20000 * math.pi
@@ -90,10 +90,10 @@ def test_frequencies_and_wavelengths_are_pythons(run: Run, d_model: int) -> None
 
 @pytest.mark.parametrize(("length", "d_model"), [(2, 2), (7, 6), (10, 64), (33, 20)])
 def test_products_are_pythons(run: Run, length: int, d_model: int) -> None:
-    table = f"posTable({length}, {d_model})"
-    products = f"posProducts({table}, {length}, {d_model})"
-    quick = f"posSameProducts({table}, {length}, {d_model})"
-    exact, same, gathered = run(f"[{products}, {quick}, posByOffset({products}, {length})]")
+    table = f"encodingTable({length}, {d_model})"
+    products = f"dotProducts({table}, {length}, {d_model})"
+    quick = f"sameProducts({table}, {length}, {d_model})"
+    exact, same, gathered = run(f"[{products}, {quick}, byOffset({products}, {length})]")
     wanted = dot_products(sinusoidal(length, d_model))
     offsets = by_offset(wanted)
     assert np.abs(np.reshape(exact, (length, length)) - wanted.numpy()).max() < d_model * STEP
@@ -106,17 +106,17 @@ def test_products_are_pythons(run: Run, length: int, d_model: int) -> None:
 def test_products_of_any_table_are_gathered_by_offset(run: Run) -> None:
     """Where products do not depend on p - q only, the mean and the spread say so."""
     numbers = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0]
-    found = run(f"posByOffset(Float64Array.from({numbers}), 3)")
+    found = run(f"byOffset(Float64Array.from({numbers}), 3)")
     wanted = by_offset(torch.tensor(numbers).reshape(3, 3))
     assert found["mean"] == pytest.approx(wanted.mean.tolist()) and found["largestSpread"] == wanted.largest_spread
 
 
 @pytest.mark.parametrize(("length", "d_model", "k"), [(2, 2, 0), (2, 2, 1), (40, 6, 7), (64, 64, 63), (300, 128, 5)])
 def test_the_map_is_pythons(run: Run, length: int, d_model: int, k: int) -> None:
-    table = f"posTable({length}, {d_model})"
-    mapped = f"posMapped({table}, {length}, {d_model}, {k})"
-    error = f"posShiftError({table}, {mapped}, {d_model}, {k})"
-    matrix, rows, largest = run(f"[posShiftMap({k}, {d_model}, {SHOWN}), {mapped}, {error}]")
+    table = f"encodingTable({length}, {d_model})"
+    mapped = f"mapByShift({table}, {length}, {d_model}, {k})"
+    error = f"shiftError({table}, {mapped}, {d_model}, {k})"
+    matrix, rows, largest = run(f"[shiftMap({k}, {d_model}, {SHOWN}), {mapped}, {error}]")
     size = min(SHOWN, d_model)
     wanted = shift_map(k, d_model)
     assert np.abs(np.array([list(row) for row in matrix]) - wanted.numpy()[:size, :size]).max() <= STEP
@@ -128,16 +128,16 @@ def test_the_map_is_pythons(run: Run, length: int, d_model: int, k: int) -> None
 
 def test_texts_and_choices_are_pythons(run: Run) -> None:
     numbers = [6.283185, 9.996, 19.86, 99.96, 198.7, 1999.6, 62831.85, 59000.4, 100.0]
-    assert run(f"{numbers}.map(posWavelengthText)") == [wavelength_text(one) for one in numbers]
+    assert run(f"{numbers}.map(wavelengthText)") == [wavelength_text(one) for one in numbers]
     assert wavelength_text(62831.85) == "62,800" and wavelength_text(6.283) == "6.28"
     sizes = [2, 4, 6, 20, 64, 256, 512]
-    assert run(f"{sizes}.map(posDefaultDims)") == [list(default_dims(one)) for one in sizes]
+    assert run(f"{sizes}.map(defaultDims)") == [list(default_dims(one)) for one in sizes]
     assert default_dims(256) == (0, 32, 64, 96) and default_dims(2) == (0,)
 
 
 @pytest.mark.parametrize("text", ["", "0, 5 7;19", "3,3,3", "20", "-1,x,<b>,1e1,2.5", "0,1,2,3,4,5,6,7", "٣,²"])
 def test_typed_dimensions_are_read_as_those_of_a_link(run: Run, text: str) -> None:
-    found = run(f"posReadDims({json.dumps(text)}, 20, {MOST_CURVES})")
+    found = run(f"readDims({json.dumps(text)}, 20, {MOST_CURVES})")
     dims, wrong = read_dims(text, 20)
     assert tuple(found["found"]) == dims
     assert sorted([*found["wrong"], *map(str, found["many"])]) == sorted(wrong)
@@ -196,13 +196,13 @@ def test_the_browsers_figures_are_pythons(run: Run, name: str, values: Values) -
     found = run(
         f"""(() => {{
           const now = {json.dumps(now)};
-          now.table = posTable(now.length, now.dModel);
-          now.rows = posRows(now.table, now.dModel);
-          now.wavelengths = posWavelengths(now.dModel);
-          const products = posProducts(now.table, now.length, now.dModel);
-          now.matrix = posRows(products, now.length);
-          now.offsets = posByOffset(products, now.length);
-          return POS_FIGURES[{json.dumps(name)}].fill({template}, now);
+          now.table = encodingTable(now.length, now.dModel);
+          now.rows = rowsOf(now.table, now.dModel);
+          now.wavelengths = wavelengths(now.dModel);
+          const products = dotProducts(now.table, now.length, now.dModel);
+          now.matrix = rowsOf(products, now.length);
+          now.offsets = byOffset(products, now.length);
+          return FIGURES[{json.dumps(name)}].fill({template}, now);
         }})()"""
     )
     assert set(found) == {"data", "layout"}
@@ -236,8 +236,8 @@ def test_products_that_are_never_negative_have_a_scale_from_0(run: Run) -> None:
         values = Values(d_model, length, None, 0, 0)
         (cells,) = make_figures(values, TOKENS)["products"]().data
         assert (cells.zmin, cells.zmid) == ((zmin, 0) if zmin else (0, None))
-        table = f"posTable({length}, {d_model})"
-        offsets = f"posByOffset(posProducts({table}, {length}, {d_model}), {length})"
+        table = f"encodingTable({length}, {d_model})"
+        offsets = f"byOffset(dotProducts({table}, {length}, {d_model}), {length})"
         assert (run(f"Math.min(...{offsets}.mean)") < 0) == bool(zmin)
 
 

@@ -1,5 +1,5 @@
 import { el, svgEl } from "../core/dom.js";
-import { hint } from "../host/mount.js";
+import { hint } from "../core/tooltip.js";
 import { richText } from "./panel/equations.js";
 import { isPredicted } from "./panel/facts.js";
 import { PLACES } from "../state/generated.js";

@@ -1,6 +1,5 @@
 import { AnatomyView } from "./view.js";
-import { listenToFeeds } from "../host/listen.js";
-import { keepMounted } from "../host/mount.js";
+import { listenToFeeds, keepMounted } from "../host/streamlit.js";
 
 // The anatomy as a Streamlit component; like the explorer's (explorer/component.js) it has no data of its own.
 const FEEDS = ["trace", "open", "place", "weights"].map((name) => "headscope.anatomy_" + name);

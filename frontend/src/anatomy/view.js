@@ -1,4 +1,6 @@
-import { el, makeTooltip } from "../core/dom.js";
+import { el } from "../core/dom.js";
+import { arrowStep } from "../core/keys.js";
+import { makeTooltip } from "../core/tooltip.js";
 import { followLook } from "../core/look.js";
 import { readPack } from "../core/pack.js";
 import { readTheme } from "../core/colour.js";
@@ -265,15 +267,11 @@ export class AnatomyView {
     const onButton = target.closest("button, summary, a");
     const { zoom, place, t } = this.state;
     const number = zoom === "number";
-    const arrows = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] };
+    const arrow = arrowStep(event);
     const steps = stepsOf(place, this.data.config);
     const act = () => {
-      if (key in arrows && number && event.shiftKey) return this.go(moveCell(this.state, this.data, ...arrows[key]));
-      if (key === "ArrowRight" || key === "ArrowLeft") return this.move(arrows[key][1]);
-      if (key === "ArrowDown" || key === "ArrowUp") {
-        if (number) return this.go(moveCell(this.state, this.data, ...arrows[key]));
-        return this.go({ t: t + arrows[key][0] });
-      }
+      if (arrow && number && (arrow[0] || event.shiftKey)) return this.go(moveCell(this.state, this.data, ...arrow));
+      if (arrow) return arrow[1] ? this.move(arrow[1]) : this.go({ t: t + arrow[0] });
       if (key === "Home" || key === "End") {
         const stops =
           zoom === "model" || zoom === "layer" ? stopsOf(this.data.config, zoom) : steps.map((step) => ({ step }));

@@ -61,34 +61,6 @@ export function sizeCanvas(canvas, width, height) {
   return context;
 }
 
-// A tooltip inside `root`: lines of text, the first one strong, kept inside the view.
-export function makeTooltip(root) {
-  const box = el("div", { class: "hs-tip", role: "tooltip", "data-testid": "tooltip", hidden: true });
-  root.append(box);
-  return {
-    box,
-    show(lines, clientX, clientY) {
-      box.replaceChildren(
-        ...lines.filter(Boolean).map((line, i) => {
-          const text = typeof line === "string" ? line : line.text;
-          return el("div", { class: i === 0 ? "hs-tip-first" : line.class || null, dir: "auto" }, text);
-        }),
-      );
-      box.hidden = false;
-      const frame = root.getBoundingClientRect();
-      const x = clientX - frame.left + 14;
-      const limit = Math.min(frame.width, document.documentElement.clientWidth - frame.left) - box.offsetWidth - 4;
-      const flipped = clientX - frame.left - box.offsetWidth - 14;
-      box.style.left = Math.max(0, x <= limit ? x : Math.max(flipped, 0)) + "px";
-      const below = clientY + 16 + box.offsetHeight > window.innerHeight;
-      box.style.top = Math.max(0, clientY - frame.top + (below ? -box.offsetHeight - 12 : 16)) + "px";
-    },
-    hide() {
-      box.hidden = true;
-    },
-  };
-}
-
 // Where an element sits in the document, whatever has been scrolled.
 export function documentTop(element) {
   let top = 0;

@@ -1,4 +1,5 @@
 import { el, printable } from "../core/dom.js";
+import { arrowStep, stepIndex } from "../core/keys.js";
 import { cssColour } from "../core/colour.js";
 
 // The output tokens with their probabilities. One stop for the Tab key; the arrow keys walk from token to token.
@@ -74,10 +75,10 @@ export class Chips {
 
   key(event) {
     const i = this.indexOf(event);
-    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    const by = arrowStep(event)?.[1];
     if (i === null || !by) return;
     event.preventDefault();
-    const next = this.chips[Math.max(0, Math.min(this.chips.length - 1, i + by))];
+    const next = this.chips[stepIndex(i, by, this.chips.length)];
     this.chips[i].tabIndex = -1;
     next.tabIndex = 0;
     next.focus();

@@ -1,6 +1,5 @@
 import { mountExplorer } from "./explorer.js";
-import { listenToFeeds } from "../host/listen.js";
-import { keepMounted } from "../host/mount.js";
+import { feeds, keepMounted, listenToFeeds } from "../host/streamlit.js";
 
 // The Streamlit component. It gets no data of its own: this script is sent to a browser once, while the pictures and
 // numbers come through small components beside it (host/feed.js).
@@ -14,7 +13,7 @@ export default function (component) {
     const explorer = mountExplorer(parent, {
       onState: (state) => made.component.setStateValue("view", state),
       onFormation: (open) => {
-        window.__headscopeFeeds.formationAsked = open ? performance.now() : null;
+        feeds().formationAsked = open ? performance.now() : null;
         made.component.setTriggerValue("formation", open);
       },
     });

@@ -1,4 +1,5 @@
-import { el, makeTooltip } from "../core/dom.js";
+import { el } from "../core/dom.js";
+import { makeTooltip } from "../core/tooltip.js";
 import { followLook } from "../core/look.js";
 import { readPack } from "../core/pack.js";
 import { makeTexts } from "../core/texts.js";

@@ -1,4 +1,4 @@
-import { keepMounted } from "../host/mount.js";
+import { keepMounted, memoryOf } from "../host/streamlit.js";
 import { followLook } from "../core/look.js";
 import { makeTexts } from "../core/texts.js";
 import { el } from "../core/dom.js";
@@ -37,8 +37,7 @@ class View {
 
   // Where the slider of a figure of this name was left, for coming back to it.
   get memory() {
-    const all = (window.__headscopeMemory ??= {});
-    return (all.figures ??= {});
+    return memoryOf("figures");
   }
 
   show(data) {

@@ -5,10 +5,11 @@ import { figureCsv } from "./csv.js";
 import { FigureReader } from "./reader.js";
 import { inkLabels } from "./ink.js";
 import { readTheme } from "../core/colour.js";
+import { plotlyReady } from "../host/streamlit.js";
 
 // A plotly figure as Python made it, {data, layout, frames}: title and equation as HTML above the plot, so that they wrap
 // and can be read by machines; a slider of its own over the frames; a menu that saves what is seen. The library itself is
-// the one that Streamlit brings: it is there once a chart of Streamlit's own is on the page, however small.
+// the one that Streamlit brings.
 
 export const FIGURE_TEXTS = {
   save: "Save",
@@ -23,22 +24,8 @@ export const FIGURE_TEXTS = {
 
 const NARROW = 560; // CSS pixels
 const BIG = 1.3; // as the page's own big text
-const WAIT = 30_000; // milliseconds
 // Of saved pictures: an SVG that is read elsewhere knows no font of this page, and text measured in one would not fit.
 const FONT = 'system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif';
-
-function plotlyReady() {
-  if (window.Plotly) return Promise.resolve(window.Plotly);
-  return new Promise((resolve, reject) => {
-    const start = performance.now();
-    const look = () => {
-      if (window.Plotly) resolve(window.Plotly);
-      else if (performance.now() - start > WAIT) reject(new Error("missing"));
-      else setTimeout(look, 15);
-    };
-    look();
-  });
-}
 
 // One figure after the other, with a frame between them: the first of a page is seen before the last is made.
 let drawingQueue = Promise.resolve();

@@ -1,4 +1,5 @@
 import { el } from "../core/dom.js";
+import { arrowStep, stepIndex } from "../core/keys.js";
 
 // A plotly figure without a pointer and without eyes: one stop for the Tab key, where the arrow keys walk from number to
 // number. Each is shown as the pointer would show it, and what plotly writes there is spoken.
@@ -62,10 +63,9 @@ export class FigureReader {
   }
 
   bounded([series, row, column]) {
-    const clamp = (value, count) => Math.max(0, Math.min(count - 1, value));
-    const which = clamp(series, this.read.length);
+    const which = stepIndex(series, 0, this.read.length);
     const { rows, columns } = this.read[which] || { rows: 1, columns: 1 };
-    return [which, clamp(row, rows), clamp(column, columns)];
+    return [which, stepIndex(row, 0, rows), stepIndex(column, 0, columns)];
   }
 
   key(event) {
@@ -74,7 +74,7 @@ export class FigureReader {
     if (event.key === "Enter" && this.at) this.choose(this.at[1], this.at[2]);
     else if (event.key === "Escape" && this.at) this.leave();
     else {
-      const next = this.next(event.key);
+      const next = this.next(event);
       if (!next) return;
       this.at = this.bounded(next);
       this.show();
@@ -82,13 +82,14 @@ export class FigureReader {
     event.preventDefault();
   }
 
-  next(key) {
-    const across = { ArrowLeft: -1, ArrowRight: 1, Home: -Infinity, End: Infinity }[key];
-    const down = { ArrowUp: -1, ArrowDown: 1 }[key];
-    if (across === undefined && down === undefined) return null;
+  next(event) {
+    const arrow = arrowStep(event);
+    const across = { Home: -Infinity, End: Infinity }[event.key] ?? arrow?.[1];
+    const down = arrow?.[0];
+    if (across === undefined) return null;
     if (!this.at) return [0, 0, 0];
     const [series, row, column] = this.at;
-    if (across !== undefined) return [series, row, column + across];
+    if (across) return [series, row, column + across];
     const { rows } = this.read[series];
     // past the last row of a matrix, and of a line or of bars at once, comes the next of them
     if (row + down >= 0 && row + down < rows) return [series, row + down, column];

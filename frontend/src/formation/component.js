@@ -1,7 +1,6 @@
 import { el, printable } from "../core/dom.js";
 import { readPack } from "../core/pack.js";
-import { listenToFeeds } from "../host/listen.js";
-import { keepMounted } from "../host/mount.js";
+import { feeds, keepMounted, listenToFeeds, tellFeed } from "../host/streamlit.js";
 import { PlainView } from "../host/plain_view.js";
 import { formationCurves, stopLabels } from "./track.js";
 import { formationMarks, stepText } from "./marks.js";
@@ -25,16 +24,13 @@ class View extends PlainView {
     this.stop();
     clearTimeout(this.reporting);
     clearTimeout(this.playing);
-    const feeds = window.__headscopeFeeds;
-    feeds.kept.delete("headscope.recording");
+    feeds().kept.delete("headscope.recording");
     this.tell("headscope.recorded", null);
     super.destroy();
   }
 
   tell(name, data) {
-    const feeds = window.__headscopeFeeds;
-    if (name === "headscope.recorded") feeds.kept.set(name, data);
-    feeds.dispatchEvent(new CustomEvent("feed", { detail: { name, data } }));
+    tellFeed(name, data, name === "headscope.recorded");
   }
 
   read(bytes) {
@@ -143,10 +139,10 @@ class View extends PlainView {
     const width = this.track.clientWidth;
     this.plot.replaceChildren(formationCurves(this, width));
     this.paintStep();
-    const asked = window.__headscopeFeeds.formationAsked;
+    const asked = feeds().formationAsked;
     if (asked && performance.now() - asked < REQUEST_TIME) {
       (this.recorded ? this.play : this.elsewhere.querySelector("select")).focus({ preventScroll: true });
-      window.__headscopeFeeds.formationAsked = null;
+      feeds().formationAsked = null;
     }
     this.play.disabled = this.range.disabled = !this.recorded;
     // On a narrow page the slider, below its texts there, stays in sight while the heads are scrolled to.

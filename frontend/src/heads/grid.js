@@ -1,4 +1,5 @@
 import { el, sizeCanvas } from "../core/dom.js";
+import { arrowStep, stepIndex } from "../core/keys.js";
 import { makeRamp, pixelTable, packPixel, cssColour } from "../core/colour.js";
 
 // Every head of one kind as small multiples: layers down, heads across, a thin margin of summaries.
@@ -282,15 +283,14 @@ export class Grid {
   }
 
   key(event) {
-    const steps = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
-    const step = steps[event.key];
+    const step = arrowStep(event);
     const jump = event.key === "Home" || event.key === "End";
     if ((!step && !jump) || event.ctrlKey || event.metaKey || event.altKey || !this.model) return;
     event.preventDefault();
     const layers = [...new Set(this.rects.map((r) => r.layer))];
     const heads = [...new Set(this.rects.map((r) => r.head))];
     const chosen = this.chosen();
-    const move = (list, value, by) => list[Math.max(0, Math.min(list.length - 1, list.indexOf(value) + by))];
+    const move = (list, value, by) => list[stepIndex(list.indexOf(value), by, list.length)];
     if (jump) this.hooks.choose(this.kind, chosen.layer, event.key === "Home" ? heads[0] : heads[heads.length - 1]);
     else this.hooks.choose(this.kind, move(layers, chosen.layer, step[0]), move(heads, chosen.head, step[1]));
   }

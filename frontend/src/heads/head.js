@@ -1,4 +1,5 @@
 import { el, sizeCanvas, shorten } from "../core/dom.js";
+import { arrowStep, stepIndex } from "../core/keys.js";
 import { makeRamp, rampIndex, cssColour, packPixel } from "../core/colour.js";
 
 // One head as a heatmap with its tokens on both axes. Cells are painted once into `this.base`; the pointer and the
@@ -318,13 +319,11 @@ export class HeadPlot {
 
 // The arrow keys walk from cell to cell of a view. from: the cell chosen, or null; choose: told the next one.
 export function walkCells(event, view, from, choose) {
-  const steps = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
-  const step = steps[event.key];
-  if (!step || event.ctrlKey || event.metaKey || event.altKey) return;
+  const step = arrowStep(event);
+  if (!step) return;
   event.preventDefault();
   if (!view.queries || !view.keys) return;
-  const clamp = (value, count) => Math.max(0, Math.min(count - 1, value));
-  choose(from ? [clamp(from[0] + step[0], view.queries), clamp(from[1] + step[1], view.keys)] : [0, 0]);
+  choose(from ? [stepIndex(from[0], step[0], view.queries), stepIndex(from[1], step[1], view.keys)] : [0, 0]);
 }
 
 function axisFont(unit, theme) {

@@ -1,8 +1,10 @@
-import { el, makeTooltip } from "../core/dom.js";
+import { el } from "../core/dom.js";
+import { makeTooltip } from "../core/tooltip.js";
 import { readTheme } from "../core/colour.js";
 import { makeTexts } from "../core/texts.js";
 import { followLook } from "../core/look.js";
-import { hint, keepMounted } from "./mount.js";
+import { hint } from "../core/tooltip.js";
+import { keepMounted, memoryOf } from "./streamlit.js";
 
 // A view of plain data that Streamlit hands over: {big, texts, ...}. A kind of view says what it is made of in build(),
 // once and when its texts change, what it takes over of new data in take(before), and draws in paint().
@@ -23,10 +25,8 @@ export class PlainView {
     this.element.remove();
   }
 
-  // Streamlit takes a component down when another part is looked at: what was set is kept for coming back.
   get memory() {
-    const all = (window.__headscopeMemory ??= {});
-    return (all[this.name] ??= {});
+    return memoryOf(this.name);
   }
 
   show(data) {

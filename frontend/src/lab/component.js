@@ -1,6 +1,5 @@
 import { Lab } from "./lab.js";
-import { listenToFeeds } from "../host/listen.js";
-import { keepMounted } from "../host/mount.js";
+import { listenToFeeds, keepMounted } from "../host/streamlit.js";
 
 // The lab as a Streamlit component; like the explorer's (explorer/component.js) it has no data of its own.
 const FEEDS = ["before", "after", "feed_before", "feed_after"].map((name) => "headscope.lab_" + name);

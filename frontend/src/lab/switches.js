@@ -1,7 +1,7 @@
 import { el, printable } from "../core/dom.js";
 import { formatFactor } from "../core/format.js";
 import { headsIn, placesOf } from "./params.js";
-import { hint } from "../host/mount.js";
+import { hint } from "../core/tooltip.js";
 
 const OCTAVES = 5; // the slider runs from 1/32 to 32 times 1/sqrt(d_k)
 const STEP = 0.1;

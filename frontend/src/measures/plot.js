@@ -1,3 +1,4 @@
+import { nice, range, ticks } from "d3-array";
 import { svgEl } from "../core/dom.js";
 import { tickText } from "./numbers.js";
 
@@ -39,11 +40,6 @@ export function markLegend(zero, chosen) {
   return keys;
 }
 
-function tickStep(high) {
-  const ten = 10 ** Math.floor(Math.log10(high / 4));
-  return [1, 2, 5, 10].map((step) => step * ten).find((step) => high / step <= 6);
-}
-
 // The axis of a measure: {low, high, log, ticks, share(value)}. A standard deviation has no upper end; where the
 // largest is 30 times the smallest, powers of ten keep the small ones apart.
 export function axisTicks(name, values) {
@@ -53,14 +49,12 @@ export function axisTicks(name, values) {
   if (top / least > 30) {
     const from = Math.floor(Math.log10(least));
     const to = Math.ceil(Math.log10(top));
-    const ticks = Array.from({ length: to - from + 1 }, (_, i) => 10 ** (from + i));
+    const powers = range(from, to + 1).map((power) => 10 ** power);
     const share = (v) => (v > 0 ? Math.max(0, (Math.log10(v) - from) / (to - from)) : 0);
-    return { low: ticks[0], high: ticks[ticks.length - 1], log: true, ticks, share };
+    return { low: powers[0], high: powers[powers.length - 1], log: true, ticks: powers, share };
   }
-  const step = tickStep(top);
-  const high = Math.ceil(top / step - 1e-9) * step;
-  const ticks = Array.from({ length: Math.round(high / step) + 1 }, (_, i) => i * step);
-  return { low: 0, high, log: false, ticks, share: (v) => v / high };
+  const [, high] = nice(0, top, 5);
+  return { low: 0, high, log: false, ticks: ticks(0, high, 5), share: (v) => v / high };
 }
 
 // points: [{kind, layer, head, before, after, zero}]; the small picture of a card, without axes.

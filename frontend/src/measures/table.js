@@ -1,6 +1,7 @@
 import { el, svgEl } from "../core/dom.js";
+import { arrowStep } from "../core/keys.js";
 import { cssColour, inkOn, rampIndex } from "../core/colour.js";
-import { hint } from "../host/mount.js";
+import { hint } from "../core/tooltip.js";
 import { cellText } from "./numbers.js";
 import { crossMark, swatch } from "./plot.js";
 
@@ -28,13 +29,13 @@ export function measureTable(view, kind, side, axis) {
 
 // Arrow keys: one cell of a table is a stop of the tab key, the others are reached from it.
 function moveFocus(event, cells, heads) {
-  const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -heads, ArrowDown: heads }[event.key];
+  const step = arrowStep(event);
   const at = cells.indexOf(event.target);
   if (at < 0 || !step) return;
   event.preventDefault();
-  const to = at + step;
-  const wraps = Math.abs(step) === 1 && heads > 1 && Math.floor(to / heads) !== Math.floor(at / heads);
-  if (to < 0 || to >= cells.length || wraps) return;
+  const column = (at % heads) + step[1];
+  const to = at + step[0] * heads + step[1];
+  if (column < 0 || column >= heads || to < 0 || to >= cells.length) return;
   cells.forEach((cell, i) => cell.setAttribute("tabindex", i === to ? 0 : -1));
   cells[to].focus();
 }

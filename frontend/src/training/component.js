@@ -1,6 +1,5 @@
 import { TrainingView } from "./view.js";
-import { listenToFeeds } from "../host/listen.js";
-import { keepMounted } from "../host/mount.js";
+import { listenToFeeds, keepMounted } from "../host/streamlit.js";
 
 // Runs while they train, as a Streamlit component; like the explorer's (explorer/component.js) it has no data of its
 // own. How a page mounts it is told in learning_pack.py.

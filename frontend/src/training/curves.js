@@ -1,3 +1,4 @@
+import { nice, range, ticks } from "d3-array";
 import { el, svgEl } from "../core/dom.js";
 import { runLabel, lossText, percentText } from "./words.js";
 import { runMark, runSwatch } from "./status.js";
@@ -11,28 +12,17 @@ const PLOTS = [
 ];
 const LEAST = 1e-4; // the end of a logarithmic axis of losses, fixed so that nothing jumps
 
-function stepText(high, most) {
-  const ten = 10 ** Math.floor(Math.log10(Math.max(high, 1e-9) / most));
-  return [1, 2, 5, 10].map((part) => part * ten).find((step) => high / step <= most + 1e-9);
-}
-
-function stepTicks(high, most) {
-  const step = stepText(high, most);
-  return Array.from({ length: Math.floor(high / step + 1e-9) + 1 }, (_, i) => Number((i * step).toPrecision(9)));
-}
-
 // An axis of losses up to `top`: {ticks, share(value)}.
 export function lossAxis(top, log) {
   if (!log) {
-    const step = stepText(top || 1, 5);
-    const high = step * Math.ceil((top || 1) / step - 1e-9);
-    return { ticks: stepTicks(high, 5), share: (value) => Math.min(1, value / high) };
+    const [, high] = nice(0, top || 1, 5);
+    return { ticks: ticks(0, high, 5), share: (value) => Math.min(1, value / high) };
   }
   const low = Math.log10(LEAST);
   const high = Math.max(0, Math.ceil(Math.log10(top || 1)));
-  const ticks = Array.from({ length: high - low + 1 }, (_, i) => 10 ** (low + i));
+  const powers = range(low, high + 1).map((power) => 10 ** power);
   const share = (value) => Math.min(1, Math.max(0, (Math.log10(Math.max(value, LEAST)) - low) / (high - low)));
-  return { ticks, share };
+  return { ticks: powers, share };
 }
 
 export class Curves {
@@ -71,7 +61,7 @@ export class Curves {
     const last = Math.max(1, ...this.runs.map((run) => run.about.steps));
     const step = (value) => inside.left + (value / last) * (inside.right - inside.left);
     this.places = { ...inside, last, step, width, em };
-    const every = stepTicks(last, width > 22 * em ? 5 : 3);
+    const every = ticks(0, last, width > 22 * em ? 5 : 3);
     this.plots.forEach((plot, i) => {
       const bottom = height - (i === this.plots.length - 1 ? 1.7 : 0.5) * em;
       const axis = this.axis(plot);

@@ -1,4 +1,5 @@
 import { el, sizeCanvas, printable } from "../core/dom.js";
+import { arrowStep, stepIndex } from "../core/keys.js";
 import { cssColour, makeRamp, packPixel, pixelTable } from "../core/colour.js";
 import { paintTile } from "../heads/grid.js";
 import { HeadPlot, hatchCell } from "../heads/head.js";
@@ -194,16 +195,17 @@ export class FrameGrid {
   }
 
   key(event) {
-    const steps = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
-    const step = steps[event.key];
-    if (!step || event.ctrlKey || event.metaKey || event.altKey || !this.run) return;
+    const step = arrowStep(event);
+    if (!step || !this.run) return;
     event.preventDefault();
     const chosen = this.hooks.chosen(this.kind);
     if (!chosen) return this.hooks.choose(this.kind, 0, 0);
     const { layers, heads } = this.run.opening;
-    const layer = Math.max(0, Math.min(layers - 1, chosen.layer + step[0]));
-    const head = Math.max(0, Math.min(heads - 1, chosen.head + step[1]));
-    return this.hooks.choose(this.kind, layer, head);
+    return this.hooks.choose(
+      this.kind,
+      stepIndex(chosen.layer, step[0], layers),
+      stepIndex(chosen.head, step[1], heads),
+    );
   }
 }
 

@@ -1,4 +1,6 @@
-import { el, documentTop, makeTooltip } from "../core/dom.js";
+import { el, documentTop } from "../core/dom.js";
+import { makeTooltip } from "../core/tooltip.js";
+import { followPageLink, memoryOf } from "../host/streamlit.js";
 import { followLook } from "../core/look.js";
 import { readPack } from "../core/pack.js";
 import { makeTexts } from "../core/texts.js";
@@ -14,13 +16,6 @@ import { Timeline } from "./timeline.js";
 import { PredictionTable, FindingTable } from "./tables.js";
 import { runLabel, percentText, stageText } from "./words.js";
 
-// What the page has beneath, too: the first of the links to a run's model on other pages.
-function openLink(id) {
-  const selector = `.st-key-hs-after-${CSS.escape(id)} [data-testid="stPageLink"] a`;
-  const link = /** @type {HTMLElement | null} */ (document.querySelector(selector));
-  if (link) link.click();
-}
-
 // Runs while they train. Every frame that was recorded is kept here, so that time is the browser's own: the slider, the
 // heads, the curves' cursor and the predictions follow without the server, which is asked for new frames alone.
 
@@ -35,8 +30,7 @@ export class TrainingView {
   /** @type {any} */ took;
   // send(name, value): a trigger of the component
   constructor(parent, send) {
-    const all = (window.__headscopeMemory ??= {});
-    this.memory = all.training ??= { store: new RunStore(), kind: "all", place: SCROLL_MARGIN };
+    this.memory = memoryOf("training", { store: new RunStore(), kind: "all", place: SCROLL_MARGIN });
     this.store = this.memory.store;
     this.calm = window.matchMedia("(prefers-reduced-motion: reduce)");
     this.player = new Player(() => this.calm.matches);
@@ -114,7 +108,7 @@ export class TrainingView {
       memory: this.memory,
       chooseRun: (id) => this.chooseRun(id),
       command: (id, what) => this.asker.command(id, what),
-      open: openLink,
+      open: (id) => followPageLink(`hs-after-${id}`),
       goToStep: (step) => this.run && this.run.frames.length && this.goTo(this.run.frameAt(step)),
       goTo: (index) => this.goTo(index),
       play: () => this.play(),

@@ -1,4 +1,5 @@
 import { el, svgEl } from "../core/dom.js";
+import { arrowStep } from "../core/keys.js";
 import { makeRamp, rampGradient, cssColour, inkOn } from "../core/colour.js";
 import { formatWeight, formatScore } from "../core/format.js";
 import { WHY_TEXTS } from "./texts.js";
@@ -124,9 +125,9 @@ class View extends PlainView {
 
   // From depth to depth: a step of the slider itself is too fine to reach the next.
   onKey(event) {
-    const one = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 };
+    const arrow = arrowStep(event);
     const more = { PageUp: OCTAVE, PageDown: -OCTAVE, Home: -Infinity, End: Infinity };
-    const step = one[event.key] || more[event.key];
+    const step = arrow ? arrow[1] - arrow[0] : more[event.key];
     if (!step || event.altKey || event.ctrlKey || event.metaKey) return;
     event.preventDefault();
     this.goTo(this.at + step);
@@ -314,9 +315,8 @@ class View extends PlainView {
       table.append(title(layer, "short_layer"));
       row.forEach((value, head) => table.append(this.ownCell(own, layer, head, value, ramp, top)));
     });
-    const moves = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
     table.addEventListener("keydown", (event) => {
-      const move = moves[event.key];
+      const move = arrowStep(event);
       if (!move) return;
       event.preventDefault();
       const { kind: at, layer, head } = this.chosen.kind === own.kind ? this.chosen : { layer: 0, head: 0 };

@@ -1,3 +1,4 @@
+import { ticks } from "d3-array";
 import { el, svgEl } from "../core/dom.js";
 
 // Pieces of the pictures: numbers, lines, marks, and a histogram beside a normal curve.
@@ -67,15 +68,6 @@ function tickSteps(plot, bins, limit, unit, peak, way) {
   return linePath(points, { class: "why-area", "data-way": way });
 }
 
-function axisTicks(limit) {
-  const rough = limit / 2;
-  const ten = 10 ** Math.floor(Math.log10(rough));
-  const step = ten * [5, 2, 1].find((part) => part * ten <= rough * 1.0001);
-  const ticks = [];
-  for (let i = -Math.floor(limit / step); i <= limit / step; i++) ticks.push(Number((i * step).toPrecision(6)));
-  return ticks;
-}
-
 // areas: [{bins, limit, unit, way, peak}]; the normal curve of standard deviation `sd` has its peak at `top`.
 export function histogram(width, em, label, axis, sd, curvePeak, areas) {
   const height = Math.round(13 * em);
@@ -93,7 +85,7 @@ export function histogram(width, em, label, axis, sd, curvePeak, areas) {
   }
   svg.append(linePath(curve, { class: "why-line", "data-way": "normal" }));
   svg.append(svgEl("path", { class: "why-axis", d: `M0 ${base}H${width}` }));
-  for (const tick of axisTicks(axis * 0.98)) {
+  for (const tick of ticks(-axis * 0.98, axis * 0.98, 5)) {
     const x = plot.x(tick);
     svg.append(svgEl("path", { class: "why-axis", d: `M${x} ${base}v4` }));
     const anchor = x < 1.5 * em ? "start" : x > width - 1.5 * em ? "end" : "middle";

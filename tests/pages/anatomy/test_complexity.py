@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import html
-import json
 import logging
 import re
 import threading
@@ -22,40 +20,20 @@ from pages.anatomy.complexity_texts import as_built, by_table, paths, winners
 from pages.anatomy.layer_timing import POINTS, Desk, Measurement, key_of
 from pages.runtime import background
 from tests.pages.anatomy.test_complexity_texts import SIZES, timed
+from tests.support.app import MODELS, address, content_test, figures, said, written
 from tests.support.build import D_MODEL, HEADS, tiny_model, tiny_pretrained
 from transformer.cancellation import Stopped
 from transformer.cost.complexity import COLUMNS, KINDS, Sizes, costs, fewest, multiply_adds, order, products
 from transformer.cost.layer_timing import KINDS as MEASURED
 from transformer.cost.layer_timing import LENGTHS, ROUNDS, Timing
-from transformer.figures import complexity as figures
-from transformer.inference.pretrained import Pretrained
+from transformer.figures import complexity as complexity_figures
 
-MODELS: dict[str, Pretrained] = {}  # what the script draws with: AppTest runs its text, not this module
 SENTENCE = "ka lo mi nu"
-
-
-def script(model: str, source: str, asked: dict[str, str]) -> None:
-    import streamlit as st
-
-    from pages.anatomy import complexity
-    from pages.frame.frame import Begun
-    from pages.frame.options import Options
-    from pages.frame.state import State, current, keep
-    from pages.runtime import cache
-    from tests.pages.anatomy.test_complexity import MODELS
-
-    state = current() or keep(State("tiny", source, chosen={"anatomy": asked}))
-    begun = Begun(MODELS[model], state, st.container())
-    options = Options(begun, "anatomy")
-    source = st.session_state.get("sentence", source)
-    complexity.draw(begun, options, cache.trace(begun.model, begun.model.name, source, "", 128))
-    options.finish()
 
 
 def start(model: str = "tiny", source: str = SENTENCE, **asked: str) -> AppTest:
     """The part, drawn as a link asks for it."""
-    given = {"model": model, "source": source, "asked": asked}
-    return AppTest.from_function(script, default_timeout=60, kwargs=given).run()
+    return content_test("anatomy", "compare", model, source, **asked)
 
 
 @pytest.fixture(autouse=True)
@@ -70,23 +48,6 @@ def fresh() -> Iterator[None]:
     st.cache_resource.clear()
 
 
-def raw(app: AppTest) -> str:
-    assert not app.exception, app.exception
-    return " ".join(one.proto.body for one in app.get("html"))
-
-
-def said(app: AppTest) -> str:
-    """Everything in HTML that a person reads."""
-    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", re.sub(r"(?s)<style>.*?</style>", "", raw(app)))).split())
-
-
-def drawn(app: AppTest) -> dict[str, dict[str, Any]]:
-    """Name -> figure of all figures on the page."""
-    assert not app.exception, app.exception
-    found = [json.loads(one.proto.json) for one in app.get("bidi_component") if "figure" in one.proto.component_name]
-    return {one["name"]: json.loads(one["figure"]) for one in found}
-
-
 def cells(text: str) -> list[list[tuple[bool, str]]]:
     """Of each row of the table: whether a cell is framed, and its number."""
     rows = re.findall(r"<tr><th scope=\"row\">.*?</tr>", text.split('class="hs-cx-table"')[1].split("</table>")[0])
@@ -94,9 +55,9 @@ def cells(text: str) -> list[list[tuple[bool, str]]]:
     return [[(bool(best), number) for best, number in cell.findall(row)] for row in rows]
 
 
-def address(app: AppTest) -> dict[str, str]:
-    found = {name: value[0] if isinstance(value, list) else value for name, value in app.query_params.items()}
-    return {name: value for name, value in found.items() if name in ("n", "kernel", "restricted")}
+def chosen(app: AppTest) -> dict[str, str]:
+    """What the address bar says of the part's own choices."""
+    return {name: value for name, value in address(app).items() if name in ("n", "kernel", "restricted")}
 
 
 def labels(app: AppTest) -> list[str]:
@@ -111,7 +72,7 @@ def test_the_table_has_the_numbers_of_this_sentence_and_model() -> None:
     n = len(MODELS["tiny"].trace(SENTENCE).source_ids)
     sizes = Sizes(n, D_MODEL, HEADS, complexity.KERNEL, complexity.WINDOW)
     found = costs(sizes)
-    shown = cells(raw(app))
+    shown = cells(written(app))
     assert len(shown) == len(KINDS) == 5
     for row, cost in zip(shown, found, strict=True):
         numbers = [float(number.replace(",", "")) for _best, number in row]
@@ -121,13 +82,13 @@ def test_the_table_has_the_numbers_of_this_sentence_and_model() -> None:
         ]
     for text in (by_table(sizes), as_built(sizes), winners(found), paths(sizes)):
         assert text in said(app)
-    assert f"n = {n} tokens, d = {D_MODEL}, h = {HEADS} heads" in said(app) and not address(app)
-    assert raw(app).count("fewest") == 1 + sum(best for row in shown for best, _number in row)  # and the legend
+    assert f"n = {n} tokens, d = {D_MODEL}, h = {HEADS} heads" in said(app) and not chosen(app)
+    assert written(app).count("fewest") == 1 + sum(best for row in shown for best, _number in row)  # and the legend
 
 
 def test_every_product_is_listed_and_adds_up() -> None:
     app = start("narrow", n="9")
-    table = raw(app).split('class="hs-cx-products"')[1]
+    table = written(app).split('class="hs-cx-products"')[1]
     sizes = Sizes(9, D_MODEL, HEADS, 3, 5, 13)
     bodies = re.findall(r"<tbody>(.*?)</tbody>", table)
     assert len(bodies) == len(KINDS)
@@ -147,15 +108,15 @@ def test_every_product_is_listed_and_adds_up() -> None:
 def test_n_k_and_r_are_chosen_and_in_the_link() -> None:
     app = start(n="512", kernel="7", restricted="17")
     sizes = Sizes(512, D_MODEL, HEADS, 7, 17)
-    assert cells(raw(app))[0][0][1] == f"{512 * 512 * D_MODEL:,}" and by_table(sizes) in said(app)
-    assert address(app) == {"n": "512", "kernel": "7", "restricted": "17"}
+    assert cells(written(app))[0][0][1] == f"{512 * 512 * D_MODEL:,}" and by_table(sizes) in said(app)
+    assert chosen(app) == {"n": "512", "kernel": "7", "restricted": "17"}
     app.button_group("anatomy_kernel").set_value(15).run()
-    assert cells(raw(app))[2][0][1] == f"{order('convolution', dataclasses.replace(sizes, kernel=15)):,}"
+    assert cells(written(app))[2][0][1] == f"{order('convolution', dataclasses.replace(sizes, kernel=15)):,}"
     app.number_input("anatomy_n").set_value(2).run()
-    assert address(app)["n"] == "2" and cells(raw(app))[1][4][1] == "2"
+    assert chosen(app)["n"] == "2" and cells(written(app))[1][4][1] == "2"
     app.button("anatomy_n_own").click().run()
     own = len(MODELS["tiny"].trace(SENTENCE).source_ids)
-    assert "n" not in address(app) and app.number_input("anatomy_n").value == own
+    assert "n" not in chosen(app) and app.number_input("anatomy_n").value == own
     assert "anatomy_n_own" not in [button.key for button in app.button]
     app.session_state["sentence"] = "ka lo mi nu re sta vu"
     longer = len(MODELS["tiny"].trace("ka lo mi nu re sta vu").source_ids)
@@ -169,8 +130,8 @@ def test_n_k_and_r_are_chosen_and_in_the_link() -> None:
 )  # fmt: skip
 def test_what_a_link_may_not_ask_for_is_said(asked: dict[str, str], shown: str) -> None:
     app = start(**asked)
-    assert "The link asks for" in said(app) and f"{shown}" in said(app) and "<b>'" not in raw(app)
-    assert not app.exception and len(cells(raw(app))) == 5
+    assert "The link asks for" in said(app) and f"{shown}" in said(app) and "<b>'" not in written(app)
+    assert not app.exception and len(cells(written(app))) == 5
     app.run()
     assert "The link asks for" not in said(app)
 
@@ -178,7 +139,7 @@ def test_what_a_link_may_not_ask_for_is_said(asked: dict[str, str], shown: str) 
 def test_the_curves_are_the_counts() -> None:
     app = start(n="300")
     for name, count in (("anatomy-orders", order), ("anatomy-multiply-adds", multiply_adds)):
-        figure = drawn(app)[name]
+        figure = figures(app)[name]
         for trace, kind in zip(figure["data"], KINDS, strict=True):
             assert trace["name"] == complexity_texts.names()[kind] and 300 in trace["x"] and trace["x"][0] == 2
             assert trace["y"] == [count(kind, Sizes(n, D_MODEL, HEADS, 3, 5)) for n in trace["x"]]
@@ -188,7 +149,7 @@ def test_the_curves_are_the_counts() -> None:
 
 
 def test_every_kind_of_layer_and_every_product_has_a_name() -> None:
-    assert set(complexity_texts.names()) == set(KINDS) | set(MEASURED) == set(figures.STROKES)
+    assert set(complexity_texts.names()) == set(KINDS) | set(MEASURED) == set(complexity_figures.STROKES)
     assert set(complexity._ORDERS) == set(KINDS)
     named = {one.name for kind in KINDS for one in products(kind, Sizes(3, 4))}
     assert set(complexity._product_names()) == named
@@ -245,7 +206,7 @@ def finished(app: AppTest) -> AppTest:
 
 def test_progress_stop_and_what_was_measured_stays(slow: Slow) -> None:
     app = start()
-    assert labels(app) == ["Measure on this machine"] and "anatomy-timing" not in drawn(app)
+    assert labels(app) == ["Measure on this machine"] and "anatomy-timing" not in figures(app)
     assert "PyTorch with 1 thread. It takes 5 to 30 seconds." in said(app)
     begun(app, slow)
     app.run()
@@ -253,7 +214,7 @@ def test_progress_stop_and_what_was_measured_stays(slow: Slow) -> None:
     (bar,) = app.get("progress")
     assert bar.proto.value == 100 * 12 // (ROUNDS * POINTS)
     assert bar.proto.text == f"Round 1 of 3, n = 32; d = {D_MODEL}, k = 3, r = 5"
-    shown = drawn(app)["anatomy-timing"]["data"]
+    shown = figures(app)["anatomy-timing"]["data"]
     middles = [one for one in shown if one.get("showlegend") is not False]
     assert [one["name"] for one in middles] == [complexity_texts.names()[kind] for kind in MEASURED]
     assert [len(one["x"]) for one in middles] == [3, 3, 2, 2, 2]
@@ -262,12 +223,12 @@ def test_progress_stop_and_what_was_measured_stays(slow: Slow) -> None:
     finished(app)
     assert labels(app) == ["Measure on this machine"] and not app.get("progress")
     assert "Stopped after 8 % of the passes; what was measured stays." in said(app)
-    assert drawn(app)["anatomy-timing"]["data"] == shown and "This is time, not operations" in said(app)
+    assert figures(app)["anatomy-timing"]["data"] == shown and "This is time, not operations" in said(app)
     # Stopped is not forbidden.
     slow.go.set()
     finished(app.button(key="hs-layers-start").click().run())
     assert labels(app) == ["Measure again"] and "Stopped after" not in said(app)
-    everything = drawn(app)["anatomy-timing"]["data"]
+    everything = figures(app)["anatomy-timing"]["data"]
     assert [len(one["x"]) for one in everything] == [len(LENGTHS)] * 3 * len(MEASURED)
     assert everything[2]["y"] == pytest.approx([1.0 * n for n in LENGTHS])  # milliseconds
     assert "At n = 8" in said(app)
@@ -277,14 +238,14 @@ def test_times_stand_under_their_own_widths_only(slow: Slow) -> None:
     slow.go.set()
     app = start()
     finished(app.button(key="hs-layers-start").click().run())
-    assert "anatomy-timing" in drawn(app)
+    assert "anatomy-timing" in figures(app)
     app.button_group("anatomy_kernel").set_value(7).run()
-    assert "anatomy-timing" not in drawn(app) and labels(app) == ["Measure on this machine"]
+    assert "anatomy-timing" not in figures(app) and labels(app) == ["Measure on this machine"]
     app.button_group("anatomy_kernel").set_value(3).run()
-    assert "anatomy-timing" in drawn(app) and labels(app) == ["Measure again"]
+    assert "anatomy-timing" in figures(app) and labels(app) == ["Measure again"]
     app.number_input("anatomy_n").set_value(100).run()
-    assert "anatomy-timing" in drawn(app) and "the measured length nearest to 100" in said(app)
-    assert "anatomy-timing" in drawn(start())  # another viewer has them too
+    assert "anatomy-timing" in figures(app) and "the measured length nearest to 100" in said(app)
+    assert "anatomy-timing" in figures(start())  # another viewer has them too
     assert len(slow.asked) == 1
 
 
@@ -293,7 +254,7 @@ def test_what_runs_is_shown_under_other_widths_too(slow: Slow) -> None:
     begun(app, slow)
     app.button_group("anatomy_restricted").set_value(9).run()
     (bar,) = app.get("progress")
-    assert "r = 5" in bar.proto.text and labels(app) == ["Stop"] and "anatomy-timing" not in drawn(app)
+    assert "r = 5" in bar.proto.text and labels(app) == ["Stop"] and "anatomy-timing" not in figures(app)
 
 
 def test_an_error_in_the_thread_is_one_sentence(
@@ -303,9 +264,9 @@ def test_an_error_in_the_thread_is_one_sentence(
     app = start()
     with caplog.at_level(logging.ERROR):
         finished(app.button(key="hs-layers-start").click().run())
-    assert "The measurement failed: RuntimeError: no <b>memory." in said(app) and "<b>memory" not in raw(app)
+    assert "The measurement failed: RuntimeError: no <b>memory." in said(app) and "<b>memory" not in written(app)
     assert labels(app) == ["Measure on this machine"] and "Traceback" in caplog.text
-    assert "anatomy-timing" in drawn(app)  # what came before it
+    assert "anatomy-timing" in figures(app)  # what came before it
 
 
 def test_a_width_that_does_not_fit_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -357,7 +318,7 @@ def test_who_does_not_look_any_more_is_not_worked_for(slow: Slow, monkeypatch: p
     measurement.thread.join(30)
     assert measurement.stage == "stopped" and not measurement.stopping
     assert "This part of the page was left, so the measurement ended after 8 % of the passes." in said(app.run())
-    assert "anatomy-timing" in drawn(app) and layer_timing.POLL < layer_timing.PATIENCE / 5
+    assert "anatomy-timing" in figures(app) and layer_timing.POLL < layer_timing.PATIENCE / 5
 
 
 def test_the_desk_keeps_what_was_used_last() -> None:

@@ -12,11 +12,9 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.frame.test_frame import address, folder, sentences
-from tests.pages.frame.test_options import open_page
-from tests.support.app import app_test
+from tests.support.app import address, app_test, messages, payloads, switch_page
 from tests.support.build import tiny_model, tiny_pretrained, tiny_tokenizer
-from tests.view.test_pack import array, unpack
+from tests.support.payloads import array, unpack
 from transformer.analysis.anatomy import matrices, steps
 from transformer.checkpoints.folder import save_checkpoint
 from transformer.inference.pretrained import Pretrained, load
@@ -25,7 +23,6 @@ from transformer.tracing.trace import Trace
 from transformer.view.anatomy_pack import MATRICES
 from transformer.view.anatomy_state import PLACES, Stand, steps_of, zooms_of
 
-__all__ = ["folder", "open_page"]  # the fixtures
 SWITCHES = {
     "scaling": "off@cross", "causal": "off@decoder_self.1", "padding": "off", "pad": "2", "hide": "source.2",
     "zero": "cross.2.3", "weights": "uniform@decoder_self.2", "positions": "shift.5@source", "skip": "encoder.1.ff",
@@ -35,8 +32,7 @@ SWITCHES = {
 
 def feeds(app: AppTest) -> dict[str, bytes]:
     """What the drawing was handed, by sort."""
-    found = {one.proto.component_name: one.proto.bytes for one in app.get("bidi_component")}
-    return {name.removeprefix("headscope.anatomy_"): data for name, data in found.items() if "anatomy_" in name}
+    return payloads(app, "anatomy")
 
 
 def header(app: AppTest, sort: str = "trace") -> dict[str, Any]:
@@ -71,7 +67,7 @@ def said(app: AppTest) -> str:
 
 def test_the_page_opens_with_the_whole_model(open_page: Callable[..., AppTest]) -> None:
     app = open_page("anatomy")
-    assert not app.exception and not sentences(app) and not said(app)
+    assert not app.exception and not messages(app) and not said(app)
     assert set(feeds(app)) == {"trace", "open"}  # from afar no exact numbers of a place are needed
     assert header(app)["id"] == traced().id == header(app, "open")["id"]
     assert header(app)["state"] == {**Stand(t=middle()).to_browser(), "big": False, "revision": 0}
@@ -91,7 +87,7 @@ def test_a_link_to_every_place_step_and_zoom_opens_cold(
 ) -> None:
     link = {"place": place, "step": step, "zoom": zoom, "encoder": "2", "decoder": "2", "head": "3", "t": "2"}
     app = open_page("anatomy", row="1", col="1", **link)
-    assert not app.exception and not sentences(app)
+    assert not app.exception and not messages(app)
     stand = Stand(zoom, place, 1, 1, 2, step, row=0, col=0, t=1)
     assert header(app)["state"] == {**stand.to_browser(), "big": False, "revision": 0}
     assert header(app, "open")["encoder"] == header(app, "open")["decoder"] == 1
@@ -113,7 +109,7 @@ def test_a_link_to_every_place_step_and_zoom_opens_cold(
         "encoder": "2", "decoder": "2", "head": "3", "t": "2", "col": "1"
     }  # fmt: skip
     assert shown.get("place", Stand.place) == place and shown.get("zoom", Stand.zoom) == zoom
-    assert not sentences(app.run())
+    assert not messages(app.run())
 
 
 WRONG = {
@@ -137,19 +133,19 @@ def test_what_a_link_asks_wrongly_is_said_and_the_nearest_is_shown(
 ) -> None:
     asked, sentence, stand = WRONG[name]
     app = open_page("anatomy", **{name: asked})
-    assert not app.exception and f"The link asks for {name} " in sentences(app) and sentence in sentences(app)
-    assert "<script>" not in sentences(app) and len(sentences(app)) < 400
+    assert not app.exception and f"The link asks for {name} " in messages(app) and sentence in messages(app)
+    assert "<script>" not in messages(app) and len(messages(app)) < 400
     expected = stand if name == "t" else replace(stand, t=middle())
     assert header(app)["state"] == {**expected.to_browser(), "big": False, "revision": 0}
     assert app.text_input("source").value == "ka lo mi" and asked not in address(app).values()
-    assert not sentences(app.run())  # said once
+    assert not messages(app.run())  # said once
 
 
 def test_a_zoom_that_a_place_has_not_becomes_the_nearest(open_page: Callable[..., AppTest]) -> None:
     app = open_page("anatomy", place="encoder.ff", zoom="head")
-    assert "which &#x27;encoder.ff&#x27; has not; &#x27;sub&#x27; is shown" in sentences(app)
+    assert "which &#x27;encoder.ff&#x27; has not; &#x27;sub&#x27; is shown" in messages(app)
     assert header(app)["state"]["zoom"] == address(app)["zoom"] == "sub"
-    assert not sentences(app.run())
+    assert not messages(app.run())
 
 
 def test_a_cell_is_bounded_by_its_matrix(open_page: Callable[..., AppTest]) -> None:
@@ -157,7 +153,7 @@ def test_a_cell_is_bounded_by_its_matrix(open_page: Callable[..., AppTest]) -> N
     trace = traced()
     state = header(app)["state"]
     assert (state["row"], state["col"]) == (len(trace.target_in) - 1, len(trace.source_ids) - 1)
-    assert "from 1 to" in sentences(app) and "from 0 to" in sentences(app)
+    assert "from 1 to" in messages(app) and "from 0 to" in messages(app)
 
 
 def test_where_a_person_went_reaches_the_link_and_the_numbers(open_page: Callable[..., AppTest]) -> None:
@@ -165,7 +161,7 @@ def test_where_a_person_went_reaches_the_link_and_the_numbers(open_page: Callabl
     first = feeds(app)
     stand = Stand("head", "decoder.cross", 1, 1, 2, "project", "keys", 2, 4, 1)
     app = report(app, **stand.to_browser())
-    assert not app.exception and not sentences(app)
+    assert not app.exception and not messages(app)
     shown = address(app)
     expected = {"place": "decoder.cross", "zoom": "head", "step": "project", "matrix": "keys", "encoder": "2",
                 "decoder": "2", "head": "3", "row": "3", "col": "5", "t": "2"}  # fmt: skip
@@ -197,7 +193,7 @@ def test_nonsense_from_a_browser_is_harmless(open_page: Callable[..., AppTest], 
     app = open_page("anatomy")
     app.session_state["anatomy"] = {"anatomy": {"revision": 0, **values} if isinstance(values, dict) else values}
     app.run()
-    assert not app.exception and not sentences(app)
+    assert not app.exception and not messages(app)
     assert set(address(app)) <= {"checkpoint", "source", "target", "head", "t"}
 
 
@@ -221,7 +217,7 @@ def test_big_text_is_taken_over_with_where_one_stands(open_page: Callable[..., A
 
 def test_every_switch_travels_by_link(open_page: Callable[..., AppTest]) -> None:
     app = open_page("anatomy", zoom="sub", place="decoder.cross", decoder="2", **SWITCHES)
-    assert not app.exception and not sentences(app)
+    assert not app.exception and not messages(app)
     assert {name: address(app)[name] for name in SWITCHES} == SWITCHES
     after, before = traced(**SWITCHES), traced(pad="2")
     assert header(app)["id"] == header(app, "place")["id"] == after.id and header(app)["switches"] == SWITCHES
@@ -239,7 +235,7 @@ def test_each_switch_of_the_browser_and_back(open_page: Callable[..., AppTest], 
     app = open_page("anatomy")
     first = feeds(app)
     app = report(app, switches={name: SWITCHES[name]})
-    assert not app.exception and not sentences(app)
+    assert not app.exception and not messages(app)
     assert address(app)[name] == SWITCHES[name] and header(app)["id"] == traced(**{name: SWITCHES[name]}).id
     assert "Switched: " in said(app)
     app = report(app, switches={})
@@ -256,7 +252,7 @@ def test_switches_that_are_none_change_nothing(open_page: Callable[..., AppTest]
 
 def test_switches_that_do_not_fit_together_are_left_out(open_page: Callable[..., AppTest]) -> None:
     app = report(open_page("anatomy"), switches={"hide": "target.1", "scaling": "off"})
-    assert not app.exception and "nothing to attend to" in sentences(app)
+    assert not app.exception and "nothing to attend to" in messages(app)
     assert address(app)["hide"] == "target.1" and header(app)["switches"]["hide"] == "target.1"
     assert header(app)["id"] == traced(scaling="off").id
     assert "Switched: scaling off" in said(app)
@@ -292,34 +288,34 @@ def of_tokens(count: int) -> str:
 def test_sixty_four_tokens_are_drawn_and_sixty_five_are_not(open_page: Callable[..., AppTest]) -> None:
     assert len(tiny_tokenizer().encode(of_tokens(64))) == 63
     app = open_page("anatomy", checkpoint="longer", source=of_tokens(64))
-    assert not app.exception and not sentences(app) and header(app)["config"]["max_positions"] == 128
+    assert not app.exception and not messages(app) and header(app)["config"]["max_positions"] == 128
     for side in ("source", "target"):
         text = of_tokens(65)
         app = open_page("anatomy", checkpoint="longer", zoom="sub", place="output", **{side: text})
         assert not app.exception and not feeds(app)
-        assert "has 65 tokens" in sentences(app) or "target 65" in sentences(app)
-        assert "up to 64 a side" in sentences(app) and "Heads" in sentences(app)
+        assert "has 65 tokens" in messages(app) or "target 65" in messages(app)
+        assert "up to 64 a side" in messages(app) and "Heads" in messages(app)
         assert app.text_input(side).value == text == address(app)[side] and address(app)["place"] == "output"
         app.text_input(side).input("ka lo").run()
-        assert not sentences(app) and header(app)["state"]["place"] == "output" and "place" in feeds(app)
+        assert not messages(app) and header(app)["state"]["place"] == "output" and "place" in feeds(app)
 
 
 @pytest.mark.usefixtures("longer")
 def test_padding_counts(open_page: Callable[..., AppTest]) -> None:
     app = open_page("anatomy", checkpoint="longer", source=of_tokens(64), pad="1")
-    assert not app.exception and not feeds(app) and "source has 65 tokens" in sentences(app)
+    assert not app.exception and not feeds(app) and "source has 65 tokens" in messages(app)
 
 
 def test_what_cannot_be_traced_is_said(open_page: Callable[..., AppTest]) -> None:
     app = open_page("anatomy", source="ka " * 500)
-    assert not app.exception and "at most 40 are allowed" in sentences(app) and not feeds(app)
+    assert not app.exception and "at most 40 are allowed" in messages(app) and not feeds(app)
 
 
 def test_a_shorter_sentence_bounds_the_step_of_decoding(open_page: Callable[..., AppTest]) -> None:
     last = len(traced().target_in)
     app = open_page("anatomy", zoom="sub", place="output", t=str(last))
     app.text_input("target").input("re").run()
-    assert not app.exception and not sentences(app) and int(address(app)["t"]) < last
+    assert not app.exception and not messages(app) and int(address(app)["t"]) < last
     app.text_input("target").input("re sta vu").run()
     assert address(app)["t"] == str(last) and header(app, "place")["t"] == last - 1
 
@@ -329,7 +325,7 @@ def test_a_smaller_model_shows_the_nearest(open_page: Callable[..., AppTest], fo
     save_checkpoint(folder / "small", small, tiny_tokenizer(), ("Invented", "Imagined"))
     app = open_page("anatomy", checkpoint="tiny", zoom="head", encoder="2", head="3", step="norm", col="60")
     app.selectbox("checkpoint").set_value("small").run()
-    assert not app.exception and not sentences(app)
+    assert not app.exception and not messages(app)
     state = header(app)["state"]
     assert (state["encoder"], state["head"], state["col"], state["step"]) == (0, 1, 23, "norm")
     assert "normed" in header(app, "place")["matrices"]
@@ -341,14 +337,14 @@ def test_the_head_is_that_of_the_other_pages_until_one_is_chosen(open_page: Call
     app = app_test()
     app.query_params.update({"source": "ka lo mi", "target": "re sta vu", "kind": "cross", "layer": "2", "head": "3"})
     app.run()
-    app.switch_page("pages/anatomy/page.py").run()
+    switch_page(app, "anatomy").run()
     assert not app.exception and header(app)["state"]["head"] == 2
     assert address(app)["head"] == "3" and "layer" not in address(app) and "kind" not in address(app)
     app = report(app, head=0)
     assert address(app)["head"] == "1"  # for whom it is sent to comes from another head
-    app.switch_page("pages/heads/page.py").run()
+    switch_page(app, "heads").run()
     assert not app.exception and address(app)["head"] == "3" and address(app)["layer"] == "2"
-    app.switch_page("pages/anatomy/page.py").run()
+    switch_page(app, "anatomy").run()
     assert header(app)["state"]["head"] == 0
 
 
@@ -358,7 +354,7 @@ def test_other_parts_of_the_page_and_back(open_page: Callable[..., AppTest]) -> 
     for part in ("compare", "before"):
         app.button_group("anatomy_part").set_value(part).run()
         assert not app.exception and not feeds(app) and address(app)["part"] == part
-        assert "Your switches wait" in sentences(app, notes=True)
+        assert "Your switches wait" in messages(app, notes=True)
     app.button_group("anatomy_part").set_value("flow").run()
     state = header(app)["state"]
     assert state["revision"] > before and (state["zoom"], state["place"], state["step"]) == ("sub", "source", "plus")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import functools
 import html
 import re
 from collections.abc import Callable
@@ -14,55 +15,17 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import transformer
-from pages.frame.state import OPTIONS
-from tests.pages.frame.test_frame import address, figures, folder, sentences
+from tests.support.app import address, figures, messages, said
 from transformer import rnn
 from transformer.figures.recurrent import LABELS, MARKED, additive_map, cross_map
 from transformer.rnn.alignment import alignment, best_head, right_places
 
-__all__ = ["folder"]  # the fixture
 BUNDLED = Path(transformer.__file__).resolve().parent.parent / "checkpoints"
 
 
-def page() -> None:
-    """The page with this part alone; its header is a place for menus only."""
-    import streamlit as st
-
-    from pages.anatomy import rnn
-    from pages.frame import sentence
-    from pages.frame.frame import Begun
-    from pages.frame.options import Options
-    from pages.frame.state import State, current, keep
-    from pages.runtime import cache
-
-    if current() is None:
-        params = st.query_params.to_dict()
-        own = {name: params[name] for name in ("letters", "heads") if name in params}
-        keep(State(params["checkpoint"], params["source"], chosen={"anatomy": own} if own else {}))
-    state = current()
-    assert state is not None
-    model = cache.load(state.checkpoint, str(cache.checkpoints()[state.checkpoint]))
-    begun = Begun(model, state, st.container())
-    options = Options(begun, "anatomy")
-    rnn.draw(begun, options, sentence.traced(begun, look=False))
-    options.finish()
-
-
 @pytest.fixture
-def open_page(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
-    monkeypatch.setitem(OPTIONS, "anatomy", ("part", "letters", "heads"))
-
-    def start(**params: str) -> AppTest:
-        app = AppTest.from_function(page, default_timeout=60)
-        app.query_params.update({"checkpoint": "tiny", "source": "ka lo mi", **params})
-        return app.run()
-
-    return start
-
-
-def said(app: AppTest) -> str:
-    """All text in the page's HTML, without markup."""
-    return html.unescape(re.sub(r"<[^>]+>", " ", " ".join(one.proto.body for one in app.get("html"))))
+def open_page(open_page: Callable[..., AppTest]) -> Callable[..., AppTest]:
+    return functools.partial(open_page, "anatomy", part="before", target="")
 
 
 def rows(app: AppTest) -> dict[str, list[str]]:
@@ -85,7 +48,7 @@ def weights(figure: dict[str, Any]) -> np.ndarray:
 @pytest.mark.parametrize("heads", ["best", "mean"])
 def test_both_maps_are_those_of_the_models(open_page: Callable[..., AppTest], heads: str) -> None:
     app = open_page(heads=heads)
-    assert not app.exception and not sentences(app)
+    assert not app.exception and not messages(app)
     old = rnn.load("reverse-recurrent").trace("transformer")
     new = transformer.load(BUNDLED / "reverse").trace("transformer")
     drawn = figures(app)
@@ -126,10 +89,10 @@ def test_a_checkpoint_of_another_task_gets_letters_of_its_own(open_page: Callabl
 
 def test_a_link_opens_cold(open_page: Callable[..., AppTest]) -> None:
     app = open_page(letters="mississippi", heads="mean")
-    assert not app.exception and not sentences(app) and rows(app)["writes"][0] == "ippississim ✓"
+    assert not app.exception and not messages(app) and rows(app)["writes"][0] == "ippississim ✓"
     assert app.text_input("anatomy_letters").value == "mississippi"
     app = open_page(heads="nope")
-    assert not app.exception and "there are best, mean" in sentences(app)
+    assert not app.exception and "there are best, mean" in messages(app)
 
 
 def test_a_checkpoint_that_reverses_gives_its_own_source(open_page: Callable[..., AppTest]) -> None:
@@ -162,7 +125,7 @@ def test_beyond_the_trained_length_it_is_said_who_is_wrong(
     found = rows(app)["writes"]
     assert [one[-1] for one in found] == ["✓" if right else "✗" for right in (recurrent_right, transformer_right)]
     assert [one[:-2] == letters[::-1] for one in found] == [recurrent_right, transformer_right]
-    notes = sentences(app, notes=True)
+    notes = messages(app, notes=True)
     assert sentence in notes and (f"These are {len(letters)} letters" in notes) == bool(sentence)
 
 
@@ -180,16 +143,16 @@ def test_letters_that_cannot_be_read_get_one_sentence_and_stay(
 ) -> None:
     app = open_page(letters=letters)
     assert not app.exception and not figures(app)
-    assert sentence in html.unescape(sentences(app)) and "<b>" not in sentences(app)
+    assert sentence in html.unescape(messages(app)) and "<b>" not in messages(app)
     assert app.text_input("anatomy_letters").value == letters
     app.text_input("anatomy_letters").input("ab").run()
-    assert not app.exception and not sentences(app) and rows(app)["writes"][0] == "ba ✓"
+    assert not app.exception and not messages(app) and rows(app)["writes"][0] == "ba ✓"
 
 
 def test_a_source_that_cannot_be_traced_is_said_once(open_page: Callable[..., AppTest]) -> None:
     for source in ("", "a" * 1000):
         app = open_page(checkpoint="reverse", source=source)
-        assert not app.exception and not figures(app) and sentences(app).count("hs-message") == 1
+        assert not app.exception and not figures(app) and messages(app).count("hs-message") == 1
     app = open_page(source="")  # of the other checkpoint: the letters here are others
     assert not app.exception and len(figures(app)) == 2
 
@@ -197,7 +160,7 @@ def test_a_source_that_cannot_be_traced_is_said_once(open_page: Callable[..., Ap
 def test_without_the_bundled_transformer(open_page: Callable[..., AppTest], folder: Path) -> None:
     (folder / "tiny").rename(folder / "reverse")  # first in the order of the folders searched
     app = open_page(checkpoint="reverse")
-    assert not app.exception and "The checkpoint &#x27;reverse&#x27; does not reverse letters." in sentences(app)
+    assert not app.exception and "The checkpoint &#x27;reverse&#x27; does not reverse letters." in messages(app)
 
 
 # -- the figures ------------------------------------------------------------------------------------------------------

@@ -9,11 +9,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.components.figure import texts
-from tests.pages.frame.test_frame import figures, folder
-from tests.pages.frame.test_options import open_page
+from tests.support.app import figures
 from transformer.figures.style import PALETTE
 
-__all__ = ["folder", "open_page"]  # the fixtures
 PARTS = {
     "positions": ("learned", "order"),
     "embeddings": ("norms", "neighbours", "map", "residual", "lens", "output"),

@@ -15,13 +15,11 @@ from streamlit.testing.v1 import AppTest
 
 from pages.components import figure
 from pages.embeddings import inputs
-from tests.pages.frame.test_frame import address, folder, sentences
-from tests.pages.frame.test_options import open_page as open_any
+from tests.support.app import address, messages, switch_page, written
 from tests.support.build import VARIANTS, tiny_model, tiny_pretrained, variant_name
 from transformer.analysis.embedding import Norms
 from transformer.checkpoints.folder import save_checkpoint
 
-__all__ = ["folder", "open_any"]  # the fixtures
 FIGURES = {
     "norms": ["embedding-norms-source", "embedding-norms-target"],
     "neighbours": ["embedding-neighbours"],
@@ -33,8 +31,8 @@ FIGURES = {
 
 
 @pytest.fixture
-def open_page(open_any: Callable[..., AppTest]) -> Callable[..., AppTest]:
-    return functools.partial(open_any, "embeddings")
+def open_page(open_page: Callable[..., AppTest]) -> Callable[..., AppTest]:
+    return functools.partial(open_page, "embeddings")
 
 
 def shown(app: AppTest) -> dict[str, dict[str, Any]]:
@@ -44,14 +42,10 @@ def shown(app: AppTest) -> dict[str, dict[str, Any]]:
     return {one["name"]: {**one, "figure": json.loads(one["figure"])} for one in data}
 
 
-def written(app: AppTest) -> str:
-    return " ".join(one.proto.body for one in app.get("html") if "<style" not in one.proto.body)
-
-
 @pytest.mark.parametrize("part", FIGURES)
 def test_every_part_is_reached_by_link_and_has_its_figures(open_page: Callable[..., AppTest], part: str) -> None:
     app = open_page(part=part)
-    assert not app.exception and not sentences(app)
+    assert not app.exception and not messages(app)
     assert sorted(shown(app)) == sorted(FIGURES[part])
     assert address(app).get("part", "norms") == part
     assert "hs-check hs-bad" not in written(app)
@@ -68,7 +62,7 @@ def test_every_kind_of_model_is_shown(open_page: Callable[..., AppTest], folder:
     for part in FIGURES:
         for stack in ("encoder", "decoder"):
             app = open_page(checkpoint=name, part=part, stack=stack)
-            assert not app.exception and not sentences(app), (part, stack)
+            assert not app.exception and not messages(app), (part, stack)
             assert "hs-check hs-bad" not in written(app), (part, stack)
     if changes.get("positions") == "none":
         assert "adds no positions" in written(open_page(checkpoint=name))
@@ -96,14 +90,14 @@ def test_what_is_out_of_range_becomes_the_nearest_and_a_sentence_says_so(
 ) -> None:
     app = open_page(**{"part": part, name: asked})
     assert not app.exception
-    assert f"The link asks for {name} " in sentences(app) and "<script>" not in sentences(app)
+    assert f"The link asks for {name} " in messages(app) and "<script>" not in messages(app)
     assert address(app).get(name) == expected and address(app)["source"] == "ka lo mi"
     assert shown(app)
 
 
 def test_a_link_opens_exactly_what_it_names(open_page: Callable[..., AppTest]) -> None:
     app = open_page(part="residual", stack="decoder", token="2", layer="1")
-    assert not app.exception and not sentences(app)
+    assert not app.exception and not messages(app)
     assert {name: address(app)[name] for name in ("part", "stack", "token", "layer")} == {
         "part": "residual", "stack": "decoder", "token": "2", "layer": "1",
     }  # fmt: skip
@@ -127,7 +121,7 @@ def test_neighbours_of_a_typed_word(open_page: Callable[..., AppTest]) -> None:
     model = tiny_pretrained()
     app = open_page(part="neighbours", word="nunu")
     pieces = model.tokenizer.pieces(model.tokenizer.encode("nunu"))
-    assert not app.exception and not sentences(app)
+    assert not app.exception and not messages(app)
     (token,) = [box for box in app.selectbox if box.label == "Piece of the word"]
     assert len(token.options) == len(pieces)
     app.text_input("embeddings_word").input("").run()
@@ -139,10 +133,10 @@ def test_neighbours_of_a_typed_word(open_page: Callable[..., AppTest]) -> None:
 def test_a_word_without_letters_and_one_that_is_not_known(open_page: Callable[..., AppTest]) -> None:
     for word in (" ", "\t", "\x00"):
         app = open_page(part="neighbours", word=word)
-        assert not app.exception and "has no character that can be read" in sentences(app)
+        assert not app.exception and "has no character that can be read" in messages(app)
         assert shown(app)
     app = open_page(part="neighbours", word="語", token="2")
-    assert not app.exception and "“語” is not in this model&#x27;s vocabulary" in sentences(app, notes=True)
+    assert not app.exception and "“語” is not in this model&#x27;s vocabulary" in messages(app, notes=True)
     assert shown(app)["embedding-neighbours"]["figure"]["data"]
 
 
@@ -159,10 +153,10 @@ def test_unusable_text_gets_one_sentence_and_keeps_what_was_chosen(
     open_page: Callable[..., AppTest], text: str
 ) -> None:
     app = open_page(source=text, part="lens", step="3")
-    assert not app.exception and "The source text" in sentences(app) and not shown(app)
+    assert not app.exception and "The source text" in messages(app) and not shown(app)
     assert address(app)["step"] == "3"
     app.text_input("source").input("ka lo mi").run()
-    assert not sentences(app) and shown(app) and address(app)["step"] == "3"
+    assert not messages(app) and shown(app) and address(app)["step"] == "3"
 
 
 def test_the_table_of_the_lens(open_page: Callable[..., AppTest]) -> None:
@@ -287,13 +281,13 @@ def test_a_checkpoint_with_fewer_layers_takes_the_choice_along(open_page: Callab
     save_checkpoint(folder / "small", small, tiny.tokenizer, tiny.languages)
     app = open_page(checkpoint="tiny", part="map", layer="2")
     app.selectbox("checkpoint").select("small").run()
-    assert not app.exception and not sentences(app) and address(app)["layer"] == "1"
+    assert not app.exception and not messages(app) and address(app)["layer"] == "1"
     app = open_page(checkpoint="small", part="residual")
     assert not app.exception and shown(app)
 
 
 def test_what_was_chosen_stays_when_the_person_comes_back(open_page: Callable[..., AppTest]) -> None:
     app = open_page(part="lens", step="3")
-    app.switch_page("pages/model/page.py").run()
-    app.switch_page("pages/embeddings/page.py").run()
+    switch_page(app, "model").run()
+    switch_page(app, "embeddings").run()
     assert not app.exception and address(app)["part"] == "lens" and address(app)["step"] == "3"

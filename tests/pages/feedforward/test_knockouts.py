@@ -14,15 +14,12 @@ from streamlit.testing.v1 import AppTest
 
 from pages.components.translation import number
 from pages.feedforward.knockouts import ListError, read_neurons, strongest, write_neurons
-from tests.pages.frame.test_frame import address, folder, sentences
-from tests.pages.frame.test_options import open_page
+from tests.support.app import address, messages
 from tests.support.build import D_FF, tiny_model, tiny_pretrained
 from transformer.checkpoints.folder import save_checkpoint
 from transformer.inference.pretrained import load
 from transformer.interventions import sets
 from transformer.interventions.sets import Interventions
-
-__all__ = ["folder", "open_page"]  # the fixtures
 
 
 def shown(app: AppTest) -> str:
@@ -61,7 +58,7 @@ def test_the_strongest_are_those_of_a_loop() -> None:
 
 def test_sub_layers_and_neurons_by_link(open_page: Callable[..., AppTest]) -> None:
     app = open_page("feedforward", part="knock", skip="encoder.1.ff,decoder.2.cross", neurons="encoder.2.3")
-    assert not app.exception and not sentences(app)
+    assert not app.exception and not messages(app)
     assert app.session_state["feedforward_skip_encoder"] == ["encoder.1.ff"]
     assert app.session_state["feedforward_skip_decoder"] == ["decoder.2.cross"]
     said = "left out: cross-attention, decoder layer 2 and feed-forward, encoder layer 1; neuron 3 of encoder layer 2"
@@ -99,13 +96,13 @@ def test_neurons_are_typed_and_put_back(open_page: Callable[..., AppTest]) -> No
     app.text_input("feedforward_neurons_decoder_0").input("9").run()
     assert "decoder.1.9" in address(app)["neurons"] and "encoder.1.2" in address(app)["neurons"]
     app.text_input("feedforward_neurons_decoder_0").input("9, nine").run()
-    assert "“nine” is no neuron" in sentences(app)
+    assert "“nine” is no neuron" in messages(app)
     assert app.text_input("feedforward_neurons_decoder_0").value == "9, nine"  # to be mended
     assert "decoder.1.9" in address(app)["neurons"]
-    assert "“nine” is no neuron" in sentences(app.run())  # until it is
+    assert "“nine” is no neuron" in messages(app.run())  # until it is
     app.button("feedforward_strongest").click().run()
     silent = address(app)["neurons"].count("decoder.1.")
-    assert silent >= 10 and not sentences(app)
+    assert silent >= 10 and not messages(app)
     assert len(read_neurons(app.text_input("feedforward_neurons_decoder_0").value, D_FF)) == silent
     app.button("feedforward_back").click().run()
     assert not app.exception and "neurons" not in address(app)
@@ -121,10 +118,10 @@ def test_what_is_wrong_with_a_list_stands_under_it_until_it_is_mended(
 ) -> None:
     app = open_page("feedforward", part="knock")
     app.text_input("feedforward_neurons_encoder_0").input(typed).run()
-    assert not app.exception and said in html.unescape(sentences(app)) and "neurons" not in address(app)
+    assert not app.exception and said in html.unescape(messages(app)) and "neurons" not in address(app)
     assert app.text_input("feedforward_neurons_encoder_0").value == typed
     app.text_input("feedforward_neurons_encoder_0").input("3-9").run()
-    assert not sentences(app) and address(app)["neurons"].count("encoder.1.") == 7
+    assert not messages(app) and address(app)["neurons"].count("encoder.1.") == 7
 
 
 def test_more_than_can_be_switched_is_said_under_the_list(
@@ -133,7 +130,7 @@ def test_more_than_can_be_switched_is_said_under_the_list(
     monkeypatch.setattr(sets, "MANY", 5)
     app = open_page("feedforward", part="knock", skip="encoder.1.ff")
     app.text_input("feedforward_neurons_encoder_0").input("1-6").run()
-    assert not app.exception and "leave out the whole FFN instead" in sentences(app)
+    assert not app.exception and "leave out the whole FFN instead" in messages(app)
     assert app.text_input("feedforward_neurons_encoder_0").value == "1-6" and "neurons" not in address(app)
 
 
@@ -181,4 +178,4 @@ def test_places_the_model_has_not_are_left_out_with_a_sentence(
     open_page: Callable[..., AppTest], params: dict[str, str]
 ) -> None:
     app = open_page("feedforward", part="knock", **params)
-    assert not app.exception and "which is left out" in sentences(app) and not set(params) & set(address(app))
+    assert not app.exception and "which is left out" in messages(app) and not set(params) & set(address(app))

@@ -20,16 +20,13 @@ from streamlit.testing.v1 import AppTest
 
 from pages.feedforward import activity, neurons
 from pages.runtime import cache
-from tests.pages.frame.test_frame import APP, address, folder, sentences
-from tests.pages.frame.test_options import open_page as open_any
-from tests.support.app import app_test
+from tests.support.app import ROOT, address, app_test, messages, switch_page
 from tests.support.build import tiny_model, tiny_pretrained
 from transformer.analysis.activations import active_share, thresholds
 from transformer.checkpoints.folder import save_checkpoint
 from transformer.inference.pretrained import load
 from transformer.probing.neuron_survey import TOP_TOKENS, Reading
 
-__all__ = ["folder", "open_any"]  # the fixtures
 PARTS = {
     "activity": {"feedforward-active", "feedforward-histogram", "feedforward-spread"},
     "neurons": {"feedforward-strongest", "feedforward-vocabulary"},
@@ -38,14 +35,14 @@ PARTS = {
 
 
 @pytest.fixture
-def open_page(open_any: Callable[..., AppTest]) -> Callable[..., AppTest]:
-    return functools.partial(open_any, "feedforward")
+def open_page(open_page: Callable[..., AppTest]) -> Callable[..., AppTest]:
+    return functools.partial(open_page, "feedforward")
 
 
 @pytest.fixture
 def sort(folder: Path) -> Path:
     """A checkpoint with a probe set."""
-    return Path(shutil.copytree(APP.parent / "checkpoints" / "sort", folder / "sort"))
+    return Path(shutil.copytree(ROOT / "checkpoints" / "sort", folder / "sort"))
 
 
 def drawn(app: AppTest) -> dict[str, dict[str, Any]]:
@@ -70,7 +67,7 @@ def moved(app: AppTest, frame: int, kind: str = "relu") -> AppTest:
 @pytest.mark.parametrize("part", PARTS)
 def test_every_part_is_reached_by_link(open_page: Callable[..., AppTest], part: str) -> None:
     app = open_page(part=part, stack="decoder", layer="2")
-    assert not app.exception and not sentences(app)
+    assert not app.exception and not messages(app)
     assert set(drawn(app)) == PARTS[part] and "ection 3.3" in says(app) and "quation 2" in says(app)
     for one in drawn(app).values():
         assert "equation 2" in one["figure"]["layout"]["title"]["subtitle"]["text"]
@@ -109,7 +106,7 @@ def test_a_gelu_has_another_threshold(open_page: Callable[..., AppTest], folder:
     model = tiny_model(vocab_size=len(tiny.tokenizer), activation="gelu")
     save_checkpoint(folder / "gelu", model, tiny.tokenizer, tiny.languages)
     app = open_page(checkpoint="gelu", threshold="3")
-    assert not app.exception and "from 0 to 200 in steps of 5 is allowed, and 5 is shown" in sentences(app)
+    assert not app.exception and "from 0 to 200 in steps of 5 is allowed, and 5 is shown" in messages(app)
     app = open_page(checkpoint="gelu")
     assert "Above the threshold 0.20" in says(app) and "threshold" not in address(app)
     assert drawn(app)["feedforward-active"]["start"] == thresholds().index(0.2)
@@ -138,10 +135,10 @@ def test_what_a_link_cannot_have_is_said_and_the_nearest_is_shown(
     app = open_page(part=part, **{name: asked})
     tokens = str(len(tiny_pretrained().encode("re sta vu", "target")))
     shown = tokens if (name, asked) == ("token", "40") else shown
-    assert not app.exception and f"The link asks for {name} " in sentences(app) and "<script>" not in sentences(app)
-    assert f"{shown} is shown" in sentences(app) and set(drawn(app)) == PARTS[part]
+    assert not app.exception and f"The link asks for {name} " in messages(app) and "<script>" not in messages(app)
+    assert f"{shown} is shown" in messages(app) and set(drawn(app)) == PARTS[part]
     assert address(app)["source"] == "ka lo mi" and address(app).get(name, shown) == shown
-    assert not sentences(app.run())
+    assert not messages(app.run())
 
 
 def test_without_a_choice_the_neuron_is_the_tokens_strongest(open_page: Callable[..., AppTest], folder: Path) -> None:
@@ -245,7 +242,7 @@ def _numbers(packed: Any) -> list[float]:
 
 def test_a_language_pair_without_a_probe_set_says_so(open_page: Callable[..., AppTest]) -> None:
     app = open_page(part="neurons")
-    assert "There is no probe set from Invented to Imagined" in sentences(app, notes=True)
+    assert "There is no probe set from Invented to Imagined" in messages(app, notes=True)
     assert "What excites it most" not in says(app) and "feedforward-silent" not in drawn(app)
 
 
@@ -285,11 +282,11 @@ def test_counting_can_be_stopped_and_taken_up(open_page: Callable[..., AppTest],
     app.query_params.update({"checkpoint": "sort", "source": "314", "part": "neurons"})
     app.session_state[neurons.STOPPED] = "sort"
     app.run()
-    assert not app.exception and "Counting was stopped" in sentences(app, notes=True)
+    assert not app.exception and "Counting was stopped" in messages(app, notes=True)
     assert "What excites it most" not in says(app) and "feedforward-vocabulary" in drawn(app)
     app.button("hs-neurons-start").click().run()
     assert not app.exception and "What excites it most" in says(app)
-    assert "Counting was stopped" not in sentences(app, notes=True) and neurons.STOPPED not in app.session_state
+    assert "Counting was stopped" not in messages(app, notes=True) and neurons.STOPPED not in app.session_state
 
 
 def test_who_comes_while_another_counts_gets_the_same_numbers(open_page: Callable[..., AppTest], sort: Path) -> None:
@@ -314,19 +311,19 @@ def test_odd_text_stays_text(open_page: Callable[..., AppTest], text: str, part:
 @pytest.mark.parametrize("part", PARTS)
 def test_unusable_text_gets_one_sentence(open_page: Callable[..., AppTest], text: str, part: str) -> None:
     app = open_page(source=text, part=part, layer="2")
-    assert not app.exception and "The source text" in sentences(app) and not drawn(app)
+    assert not app.exception and "The source text" in messages(app) and not drawn(app)
     assert address(app)["layer"] == "2" or address(app)["layer"] == 2
 
 
 def test_switches_set_elsewhere_wait(open_page: Callable[..., AppTest]) -> None:
     app = open_page(scaling="off")
-    assert "Your switches wait" in sentences(app, notes=True) and address(app)["scaling"] == "off"
+    assert "Your switches wait" in messages(app, notes=True) and address(app)["scaling"] == "off"
 
 
 def test_what_was_chosen_stays_while_a_person_looks_elsewhere(open_page: Callable[..., AppTest]) -> None:
     app = open_page(part="neurons", stack="decoder", layer="2", token="3", neuron="9")
-    app.switch_page("pages/model/page.py").run()
-    app.switch_page("pages/feedforward/page.py").run()
+    switch_page(app, "model").run()
+    switch_page(app, "feedforward").run()
     assert not app.exception and "Neuron 9 of decoder layer 2" in says(app)
     found = address(app)
     assert [found[name] for name in ("part", "stack", "layer", "token", "neuron")] == [

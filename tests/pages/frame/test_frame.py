@@ -11,57 +11,17 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from tests.support.app import app_test
+from tests.support.app import EXAMPLE, address, app_test, figures, messages, pictures, switch_page
 from tests.support.build import tiny_pretrained
 from transformer.checkpoints.folder import save_checkpoint
-
-APP = Path(__file__).resolve().parents[3] / "app.py"
-EXAMPLE = {
-    "title": "Two of a kind", "look": "Head 2 <b>looks back</b>.", "source": "nu nu",
-    "view": {"kind": "encoder_self", "layer": 2, "head": 2},
-}  # fmt: skip
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    tiny = tiny_pretrained()
-    save_checkpoint(tmp_path / "tiny", tiny.model, tiny.tokenizer, tiny.languages)
-    (tmp_path / "tiny" / "examples.json").write_text(json.dumps([EXAMPLE]))
-    monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(tmp_path))
-    monkeypatch.setenv("HEADSCOPE_MAX_TOKENS", "40")
-    for name in ("HEADSCOPE_CHECKPOINT", "HEADSCOPE_DEVICE"):
-        monkeypatch.delenv(name, raising=False)
-    return tmp_path
 
 
 @pytest.fixture
 def open_app(folder: Path) -> Callable[..., AppTest]:
     def start(**params: str) -> AppTest:
-        app = app_test()
-        app.query_params.update({"source": "ka lo mi", **params})
-        return app.run()
+        return app_test(**{"source": "ka lo mi", **params}).run()
 
     return start
-
-
-def sentences(app: AppTest, notes: bool = False) -> str:
-    """All messages on the page; notes too if asked (a random model rarely ends its sentence, and the page says so)."""
-    bodies = [html.proto.body for html in app.get("html") if 'class="hs-message' in html.proto.body]
-    return " ".join(body for body in bodies if notes or "hs-note" not in body)
-
-
-def figures(app: AppTest) -> dict[str, Any]:
-    """Name -> figure, of what the page draws."""
-    found = [json.loads(one.proto.json) for one in app.get("bidi_component") if one.proto.json]
-    return {one["name"]: json.loads(one["figure"]) for one in found if "figure" in one}
-
-
-def address(app: AppTest) -> dict[str, str]:
-    return {name: value[0] if isinstance(value, list) else value for name, value in app.query_params.items()}
-
-
-def pictures(app: AppTest) -> int:
-    return sum(1 for element in app.get("bidi_component") if element.proto.component_name == "headscope.explorer")
 
 
 def pick(app: AppTest, **values: Any) -> AppTest:
@@ -73,7 +33,7 @@ def pick(app: AppTest, **values: Any) -> AppTest:
 
 def test_a_sentence_is_drawn_and_the_address_says_so(open_app: Callable[..., AppTest]) -> None:
     app = open_app()
-    assert not app.exception and not sentences(app) and pictures(app) == 1
+    assert not app.exception and not messages(app) and pictures(app) == 1
     assert address(app) == {"checkpoint": "tiny", "source": "ka lo mi", "kind": "cross", "layer": "1", "head": "1"}
     app.text_input("source").input("re sta").run()
     app.text_input("target").input("vu").run()
@@ -87,7 +47,7 @@ def test_a_link_reopens_the_same_state(open_app: Callable[..., AppTest]) -> None
         "summary": "max", "pieces": "words", "view": "lines", "cell": "2,1", "big": "1",
     }  # fmt: skip
     app = open_app(**params)
-    assert not app.exception and not sentences(app)
+    assert not app.exception and not messages(app)
     assert address(app) == params
     assert app.text_input("source").value == "ka lo" and app.text_input("target").value == "mi nu"
 
@@ -119,10 +79,10 @@ BAD = {
 def test_unusable_text_gets_one_sentence_and_stays(open_app: Callable[..., AppTest], name: str) -> None:
     text, expected = BAD[name]
     app = open_app(source=text)
-    assert not app.exception and expected in sentences(app) and pictures(app) == 0
+    assert not app.exception and expected in messages(app) and pictures(app) == 0
     assert app.text_input("source").value == text
     app.text_input("source").input("ka lo").run()
-    assert not sentences(app) and pictures(app) == 1
+    assert not messages(app) and pictures(app) == 1
     app.text_input("target").input(text or "ka " * 50).run()
     assert app.text_input("target").value == (text or "ka " * 50)
 
@@ -140,12 +100,12 @@ def test_odd_text_is_drawn_and_stays_text(open_app: Callable[..., AppTest], side
 
 
 def test_unknown_characters_are_named(open_app: Callable[..., AppTest]) -> None:
-    assert "Not in this model&#x27;s vocabulary, read as &lt;unk&gt;: 漢" in sentences(open_app(source="ka 漢"), True)
+    assert "Not in this model&#x27;s vocabulary, read as &lt;unk&gt;: 漢" in messages(open_app(source="ka 漢"), True)
 
 
 def test_a_translation_cut_off_at_the_limit_says_so(open_app: Callable[..., AppTest]) -> None:
-    assert "The translation was cut off at 40 tokens." in sentences(open_app(), True)
-    assert "cut off" not in sentences(open_app(target="lo"), True)
+    assert "The translation was cut off at 40 tokens." in messages(open_app(), True)
+    assert "cut off" not in messages(open_app(target="lo"), True)
 
 
 LINKS = {"layer": "99", "head": "0", "kind": "sideways", "cell": "1", "threshold": "nan", "big": "yes",
@@ -156,9 +116,9 @@ LINKS = {"layer": "99", "head": "0", "kind": "sideways", "cell": "1", "threshold
 def test_a_bad_link_is_reported_once_and_corrected(open_app: Callable[..., AppTest], name: str) -> None:
     app = open_app(**{name: LINKS[name]})
     assert not app.exception and pictures(app) == 1
-    assert f"The link asks for {'the checkpoint' if name == 'checkpoint' else name} " in sentences(app)
-    assert address(app).get(name) != LINKS[name] and "<script>" not in sentences(app)
-    assert not sentences(app.run())
+    assert f"The link asks for {'the checkpoint' if name == 'checkpoint' else name} " in messages(app)
+    assert address(app).get(name) != LINKS[name] and "<script>" not in messages(app)
+    assert not messages(app.run())
 
 
 def test_a_cell_outside_the_picture_is_forgotten(open_app: Callable[..., AppTest]) -> None:
@@ -169,13 +129,13 @@ def test_a_damaged_checkpoint_is_a_sentence(open_app: Callable[..., AppTest], fo
     weights = folder / "tiny" / "model.safetensors"
     weights.write_bytes(weights.read_bytes()[:1000])
     app = open_app()
-    assert not app.exception and "This checkpoint cannot be opened: model.safetensors is no complete" in sentences(app)
+    assert not app.exception and "This checkpoint cannot be opened: model.safetensors is no complete" in messages(app)
 
 
 def test_no_checkpoint_at_all(open_app: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pages.runtime.cache.checkpoints", dict)
     app = open_app()
-    assert not app.exception and "No checkpoint was found" in sentences(app)
+    assert not app.exception and "No checkpoint was found" in messages(app)
 
 
 def test_a_named_folder_that_is_none_says_so(
@@ -183,7 +143,7 @@ def test_a_named_folder_that_is_none_says_so(
 ) -> None:
     monkeypatch.setenv("HEADSCOPE_CHECKPOINT", str(tmp_path / "gone"))
     app = open_app()
-    assert not app.exception and "there is no checkpoint" in sentences(app)
+    assert not app.exception and "there is no checkpoint" in messages(app)
     app.selectbox("checkpoint").select("tiny").run()
     assert not app.exception and pictures(app) == 1
 
@@ -211,7 +171,7 @@ def test_the_model_page_says_what_the_checkpoint_says(open_app: Callable[..., Ap
     (folder / "tiny" / "README.md").write_text("# Tiny <script>alert(1)</script>\n\nMade for tests.")
     (folder / "tiny" / "training.csv").write_text("step,loss,validation_loss,validation_bleu\n1,2.5,2.0,\n")
     (folder / "tiny" / "metrics.json").write_text('{"bleu": 12.34, "chrf": "n/a"}')
-    app = open_app(kind="encoder_self").switch_page("pages/model/page.py").run()
+    app = switch_page(open_app(kind="encoder_self"), "model").run()
     assert not app.exception
     values = {metric.label: metric.value for metric in app.metric}
     assert values["parameters"] == f"{tiny_pretrained().model.parameter_count():,}" and values["sacreBLEU"] == "12.3"
@@ -226,7 +186,7 @@ def test_a_toys_curve_leaves_bleu_out_as_its_scores_do(open_app: Callable[..., A
     for scores in ('{"exact": 0.999, "perplexity": 1.1}', '{"exact": 0.2, "bleu": 12.3}'):
         (folder / "tiny" / "metrics.json").write_text(scores)
         st.cache_resource.clear()
-        app = open_app().switch_page("pages/model/page.py").run()
+        app = switch_page(open_app(), "model").run()
         lines[scores] = [line["name"] for line in figures(app)["training"]["data"]]
     toy, translation = lines.values()
     assert toy == ["training loss", "validation loss"] and translation == [*toy, "validation BLEU"]
@@ -234,7 +194,7 @@ def test_a_toys_curve_leaves_bleu_out_as_its_scores_do(open_app: Callable[..., A
 
 def test_the_model_page_of_a_bare_checkpoint(open_app: Callable[..., AppTest], folder: Path) -> None:
     (folder / "tiny" / "training.csv").write_text("step,loss\n???,1\n")
-    app = open_app().switch_page("pages/model/page.py").run()
+    app = switch_page(open_app(), "model").run()
     assert not app.exception
     captions = " ".join(caption.value for caption in app.caption)
     assert "cannot be read" in captions and "no model card" in captions
@@ -272,14 +232,14 @@ def test_a_model_of_other_languages_begins_with_its_example_and_nothing_typed_is
     assert texts(app) == ("ka zen", "mi")
     app.selectbox(key="checkpoint").select("toy").run()
     assert texts(app) == ("lo lo lo", "")
-    assert not app.exception and not sentences(app)
+    assert not app.exception and not messages(app)
 
 
 def test_a_damaged_model_can_be_left_again(family: Path, open_app: Any) -> None:
     (family / "toy" / "model.safetensors").write_bytes(b"")
     app = open_app(source="ka zen")
     app.selectbox(key="checkpoint").select("toy").run()
-    assert "cannot be opened" in sentences(app)
+    assert "cannot be opened" in messages(app)
     app.selectbox(key="checkpoint").select("tiny").run()
     assert texts(app)[0] == "ka zen" and pictures(app) == 1
 

@@ -8,27 +8,14 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.frame.test_frame import address, figures, folder, sentences
-from tests.support.app import app_test
+from tests.support.app import address, figures, messages, switch_page
 from tests.support.build import tiny_model, tiny_tokenizer
 from transformer.checkpoints.folder import save_checkpoint
-
-__all__ = ["folder"]  # the fixture
-
-
-@pytest.fixture
-def open_page(folder: Path) -> Callable[..., AppTest]:
-    def start(page: str, **params: str) -> AppTest:
-        app = app_test(page)
-        app.query_params.update({"source": "ka lo mi", "target": "re sta vu", **params})
-        return app.run()
-
-    return start
 
 
 def test_a_number_is_chosen_kept_and_in_the_link(open_page: Callable[..., AppTest]) -> None:
     app = open_page("positions", part="order")
-    assert not app.exception and not sentences(app)
+    assert not app.exception and not messages(app)
     assert "seed" not in address(app) and address(app)["part"] == "order"
     before = figures(app)["permutation"]["data"][1]["y"]
     app.number_input("positions_seed").set_value(7).run()
@@ -40,9 +27,9 @@ def test_a_number_is_chosen_kept_and_in_the_link(open_page: Callable[..., AppTes
 def test_a_link_opens_cold_and_what_was_chosen_stays_over_pages(open_page: Callable[..., AppTest]) -> None:
     app = open_page("positions", part="order", seed="12", big="1")
     assert app.number_input("positions_seed").value == 12 and address(app)["big"] == "1"
-    app.switch_page("pages/model/page.py").run()
+    switch_page(app, "model").run()
     assert not app.exception
-    app.switch_page("pages/positions/page.py").run()
+    switch_page(app, "positions").run()
     assert not app.exception and app.number_input("positions_seed").value == 12
     assert address(app)["seed"] == "12" and address(app)["part"] == "order"
 
@@ -57,24 +44,24 @@ def test_a_number_out_of_range_becomes_the_nearest_and_is_said(
 ) -> None:
     app = open_page("positions", part="order", seed=seed)
     assert not app.exception and app.number_input("positions_seed").value == shown
-    said = sentences(app)
+    said = messages(app)
     assert "a whole number from 0 to 9999" in said and f"and {shown} is shown" in said and "<b>" not in said
     assert app.text_input("source").value == "ka lo mi"
     app.run()
-    assert not sentences(app)  # said once
+    assert not messages(app)  # said once
 
 
 def test_an_unknown_part_is_said_and_the_first_is_shown(open_page: Callable[..., AppTest]) -> None:
     for page, first in (("positions", "encoding"), ("embeddings", "norms"), ("feedforward", "activity")):
         app = open_page(page, part="nope")
-        assert not app.exception and "'nope'" in sentences(app).replace("&#x27;", "'")
+        assert not app.exception and "'nope'" in messages(app).replace("&#x27;", "'")
         assert app.session_state[f"{page}_part"] == first and "part" not in address(app)
 
 
 def test_the_layer_of_a_page_is_not_the_layer_of_the_picture(open_page: Callable[..., AppTest]) -> None:
     app = open_page("feedforward", part="neurons", layer="2")
     assert not app.exception and address(app)["layer"] == "2" and "kind" not in address(app)
-    app.switch_page("pages/heads/page.py").run()
+    switch_page(app, "heads").run()
     assert not app.exception and address(app)["layer"] == "1" and address(app)["kind"] == "cross"
 
 
@@ -101,7 +88,7 @@ def test_what_a_smaller_model_cannot_show_comes_back_with_the_larger(
 
 def test_a_threshold_between_two_steps_is_said(open_page: Callable[..., AppTest]) -> None:
     app = open_page("feedforward", threshold="33")
-    assert "'33'" in sentences(app).replace("&#x27;", "'") and "35 is shown" in sentences(app)
+    assert "'33'" in messages(app).replace("&#x27;", "'") and "35 is shown" in messages(app)
     assert address(app)["threshold"] == "35"
 
 

@@ -13,11 +13,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from pages.heads import formation
-from tests.support.app import app_test
+from tests.support.app import address, app_test, components, messages
 from tests.support.build import saved_checkpoint
 from tests.view.test_formation_pack import PAIRS, made_recording
 
-APP = Path(__file__).resolve().parents[3] / "app.py"
 EXAMPLES = [{"title": "One", "source": PAIRS[0][0]}, {"title": "Two", "source": PAIRS[1][0], "target": PAIRS[1][1]}]
 
 
@@ -36,30 +35,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def open_app(folder: Path) -> Callable[..., AppTest]:
     def start(**params: str) -> AppTest:
-        app = app_test()
-        app.query_params.update({"source": PAIRS[0][0], "target": PAIRS[0][1], **params})
-        return app.run()
+        return app_test(**{"source": PAIRS[0][0], "target": PAIRS[0][1], **params}).run()
 
     return start
 
 
-def mounted(app: AppTest, name: str) -> list[Any]:
-    return [one for one in app.get("bidi_component") if one.proto.component_name == f"headscope.{name}"]
-
-
 def states(app: AppTest) -> dict[str, Any]:
     """The header of what the slider was sent."""
-    (feed,) = mounted(app, "recording")
-    data = feed.proto.bytes
+    (feed,) = components(app, "recording")
+    data = feed.bytes
     return json.loads(data[8 : 8 + struct.unpack("<I", data[4:8])[0]])
-
-
-def address(app: AppTest) -> dict[str, str]:
-    return {name: value[0] if isinstance(value, list) else value for name, value in app.query_params.items()}
-
-
-def messages(app: AppTest) -> str:
-    return " ".join(html.proto.body for html in app.get("html") if 'class="hs-message' in html.proto.body)
 
 
 def test_nothing_is_read_or_sent_before_it_is_asked_for(
@@ -67,9 +52,9 @@ def test_nothing_is_read_or_sent_before_it_is_asked_for(
 ) -> None:
     monkeypatch.setattr(formation, "formed", lambda model: pytest.fail("read"))
     app = open_app()
-    assert not app.exception and not mounted(app, "formation") and not mounted(app, "recording")
-    (picture,) = mounted(app, "pack")
-    assert b'"recorded":true' in picture.proto.bytes
+    assert not app.exception and not components(app, "formation") and not components(app, "recording")
+    (picture,) = components(app, "pack")
+    assert b'"recorded":true' in picture.bytes
     assert "training" not in address(app)
 
 
@@ -84,26 +69,26 @@ def press(app: AppTest, opened: bool) -> AppTest:
 
 def test_opened_it_has_every_state_of_the_sentence(open_app: Callable[..., AppTest]) -> None:
     app = press(open_app(), True)
-    assert not app.exception and not messages(app) and len(mounted(app, "formation")) == 1
+    assert not app.exception and not messages(app, notes=True) and len(components(app, "formation")) == 1
     assert address(app)["training"] == "0"
     header = states(app)
     assert header["steps"] == [0, 3, 20] and header["step"] == 0 and set(header["kinds"]) == {
         "encoder_self", "decoder_self", "cross"
     }  # fmt: skip
-    assert header["id"] in app.session_state["explorer_pack"][0]
+    assert header["id"] in app.session_state["headscope_payloads"]["explorer"]["pack"][0]
     app = press(app, False)
-    assert not mounted(app, "formation") and "training" not in address(app)
+    assert not components(app, "formation") and "training" not in address(app)
 
 
 def test_a_link_opens_it_and_a_move_is_in_the_link(open_app: Callable[..., AppTest]) -> None:
     app = open_app(training="3")
-    assert not app.exception and not messages(app) and states(app)["step"] == 3
-    sent = mounted(app, "recording")[0].proto.bytes
+    assert not app.exception and not messages(app, notes=True) and states(app)["step"] == 3
+    sent = components(app, "recording")[0].bytes
     revision = app.session_state["headscope"].revision
     app.session_state["formation"] = {"training": {"step": 20, "revision": revision}}
     app.run()
     assert address(app)["training"] == "20"
-    assert mounted(app, "recording")[0].proto.bytes == sent  # nothing travels for a move
+    assert components(app, "recording")[0].bytes == sent  # nothing travels for a move
     for odd in ({"step": 7, "revision": revision}, {"step": "3", "revision": revision}, {"step": 3}, [3], None):
         app.session_state["formation"] = {"training": odd}
         app.run()
@@ -112,14 +97,16 @@ def test_a_link_opens_it_and_a_move_is_in_the_link(open_app: Callable[..., AppTe
 
 def test_a_step_that_was_not_recorded_becomes_the_nearest(open_app: Callable[..., AppTest]) -> None:
     app = open_app(training="999999999")
-    assert "The link asks for step 999,999,999 of the training; the nearest one recorded, 20," in messages(app)
-    assert address(app)["training"] == "20" and not messages(app.run())
+    assert "The link asks for step 999,999,999 of the training; the nearest one recorded, 20," in messages(
+        app, notes=True
+    )
+    assert address(app)["training"] == "20" and not messages(app.run(), notes=True)
 
 
 def test_it_opens_at_the_first_state_whatever_that_is(open_app: Callable[..., AppTest], folder: Path) -> None:
     (folder / "learning.npz").write_bytes(made_recording((5, 6, 7)).to_bytes())
     app = press(open_app(), True)
-    assert not app.exception and not messages(app)
+    assert not app.exception and not messages(app, notes=True)
     assert address(app)["training"] == "5" and states(app)["step"] == 5
 
 
@@ -136,9 +123,9 @@ def test_another_sentence_is_told_apart_and_a_recorded_one_offered(open_app: Cal
 def test_a_checkpoint_without_a_recording_says_so(open_app: Callable[..., AppTest], folder: Path) -> None:
     (folder / "learning.npz").unlink()
     app = open_app(training="3")
-    assert "brought no recording of its training" in messages(app) and not mounted(app, "formation")
-    assert "training" not in address(app) and not messages(app.run())
-    assert b'"recorded":false' in mounted(app, "pack")[0].proto.bytes
+    assert "brought no recording of its training" in messages(app, notes=True) and not components(app, "formation")
+    assert "training" not in address(app) and not messages(app.run(), notes=True)
+    assert b'"recorded":false' in components(app, "pack")[0].bytes
 
 
 def test_a_damaged_recording_is_a_sentence(open_app: Callable[..., AppTest], folder: Path) -> None:
@@ -146,9 +133,9 @@ def test_a_damaged_recording_is_a_sentence(open_app: Callable[..., AppTest], fol
     for data in (whole[:-200], b"", b"PK\x05\x06" + bytes(18)):
         (folder / "learning.npz").write_bytes(data)
         app = open_app(training="3")
-        assert not app.exception and not mounted(app, "formation")
-        assert "How its heads formed cannot be shown: learning.npz is no recording: " in messages(app)
-        assert len(mounted(app, "explorer")) == 1  # the rest of the page is as ever
+        assert not app.exception and not components(app, "formation")
+        assert "How its heads formed cannot be shown: learning.npz is no recording: " in messages(app, notes=True)
+        assert len(components(app, "explorer")) == 1  # the rest of the page is as ever
 
 
 def test_a_recording_of_another_model_is_a_sentence(open_app: Callable[..., AppTest], folder: Path) -> None:
@@ -156,7 +143,7 @@ def test_a_recording_of_another_model_is_a_sentence(open_app: Callable[..., AppT
     weights = {kind: tuple(array[:, :1] for array in arrays) for kind, arrays in other.weights.items()}
     (folder / "learning.npz").write_bytes(dataclasses.replace(other, weights=weights).to_bytes())
     app = open_app(training="3")
-    assert not app.exception and "none of its sentences has the tokens" in messages(app)
+    assert not app.exception and "none of its sentences has the tokens" in messages(app, notes=True)
 
 
 def test_an_example_keeps_it_open(open_app: Callable[..., AppTest]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -10,15 +11,13 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from tests.pages.frame.test_frame import address, folder, sentences
-from tests.support.app import app_test
+from tests.support.app import address, app_test, messages, payloads, switch_page, trace_ids
 from tests.support.build import tiny_model, tiny_pretrained
-from tests.view.test_pack import unpack
+from tests.support.payloads import unpack
 from transformer.checkpoints.folder import save_checkpoint
 from transformer.inference.pretrained import load
 from transformer.interventions.sets import Interventions
 
-__all__ = ["folder"]  # the fixture
 SWITCHES = {
     "scaling": "off@cross,0.5@encoder_self.2.1", "causal": "off@decoder_self.1", "padding": "off", "pad": "2",
     "hide": "source.2", "zero": "cross.2.3,encoder_self.1", "weights": "uniform@decoder_self.2,argmax@cross.1.2",
@@ -26,23 +25,8 @@ SWITCHES = {
 
 
 @pytest.fixture
-def open_lab(folder: Path) -> Callable[..., AppTest]:
-    def start(**params: str) -> AppTest:
-        app = app_test("lab")
-        app.query_params.update({"source": "ka lo mi", "target": "re sta vu", **params})
-        return app.run()
-
-    return start
-
-
-def packs(app: AppTest) -> dict[str, bytes]:
-    """What the picture was handed, by the name of the component that brought it."""
-    found = {one.proto.component_name: one.proto.bytes for one in app.get("bidi_component")}
-    return {name.removeprefix("headscope.lab_"): data for name, data in found.items() if "lab_" in name}
-
-
-def ids(app: AppTest) -> tuple[str, str]:
-    return tuple(unpack(packs(app)[side])[0]["id"] for side in ("before", "after"))  # type: ignore[return-value]
+def open_lab(open_page: Callable[..., AppTest]) -> Callable[..., AppTest]:
+    return functools.partial(open_page, "lab")
 
 
 def switch(app: AppTest, **values: Any) -> AppTest:
@@ -61,10 +45,10 @@ def traced(**params: str) -> str:
 
 def test_every_switch_is_reached_by_link_and_the_address_keeps_it(open_lab: Callable[..., AppTest]) -> None:
     app = open_lab(**SWITCHES)
-    assert not app.exception and not sentences(app)
+    assert not app.exception and not messages(app)
     assert {name: address(app)[name] for name in SWITCHES} == SWITCHES
-    assert ids(app) == (traced(pad="2"), traced(**SWITCHES))
-    header = unpack(packs(app)["after"])[0]
+    assert trace_ids(app) == (traced(pad="2"), traced(**SWITCHES))
+    header = unpack(payloads(app, "lab")["after"])[0]
     assert header["switches"] == SWITCHES and header["base"] == traced(pad="2")
     assert header["kinds"]["encoder_self"]["zero"][0] == [True] * 3
 
@@ -72,23 +56,23 @@ def test_every_switch_is_reached_by_link_and_the_address_keeps_it(open_lab: Call
 @pytest.mark.parametrize("name", SWITCHES)
 def test_each_switch_alone(open_lab: Callable[..., AppTest], name: str) -> None:
     app = open_lab(**{name: SWITCHES[name]})
-    assert not app.exception and not sentences(app)
+    assert not app.exception and not messages(app)
     pads = {"pad": "2"} if name == "pad" else {}
-    assert ids(app) == (traced(**pads), traced(**{name: SWITCHES[name]}))
+    assert trace_ids(app) == (traced(**pads), traced(**{name: SWITCHES[name]}))
 
 
 def test_a_switch_in_the_browser_and_back(open_lab: Callable[..., AppTest]) -> None:
     app = open_lab()
-    first = packs(app)
-    assert ids(app) == (traced(), traced())
+    first = payloads(app, "lab")
+    assert trace_ids(app) == (traced(), traced())
     app = switch(app, switches={"scaling": "off", "zero": "cross.1.2"}, kind="decoder_self", layer=1)
     assert not app.exception
     assert (address(app)["scaling"], address(app)["zero"], address(app)["kind"]) == ("off", "cross.1.2", "decoder_self")
-    assert ids(app) == (traced(), traced(scaling="off", zero="cross.1.2"))
-    assert packs(app)["before"] == first["before"]  # nothing is sent again that did not change
+    assert trace_ids(app) == (traced(), traced(scaling="off", zero="cross.1.2"))
+    assert payloads(app, "lab")["before"] == first["before"]  # nothing is sent again that did not change
     app = switch(app, switches={})
-    assert ids(app) == (traced(), traced()) and "scaling" not in address(app)
-    assert unpack(packs(app)["after"])[1] == unpack(first["after"])[1]  # every byte of every picture
+    assert trace_ids(app) == (traced(), traced()) and "scaling" not in address(app)
+    assert unpack(payloads(app, "lab")["after"])[1] == unpack(first["after"])[1]  # every byte of every picture
 
 
 BAD = {
@@ -109,10 +93,10 @@ def test_a_bad_switch_in_a_link_is_left_out_and_reported(
 ) -> None:
     app = open_lab(**{name: text, "padding" if name != "padding" else "causal": "off"})
     assert not app.exception
-    assert f"The link asks for {name} " in sentences(app) and "<script>" not in sentences(app)
-    assert len(sentences(app)) < 600
+    assert f"The link asks for {name} " in messages(app) and "<script>" not in messages(app)
+    assert len(messages(app)) < 600
     assert name not in address(app) and address(app)["padding" if name != "padding" else "causal"] == "off"
-    assert not sentences(app.run())
+    assert not messages(app.run())
 
 
 @pytest.mark.parametrize(
@@ -120,7 +104,7 @@ def test_a_bad_switch_in_a_link_is_left_out_and_reported(
 )
 def test_nonsense_from_a_browser_changes_nothing(open_lab: Callable[..., AppTest], switches: Any) -> None:
     app = switch(open_lab(causal="off"), switches=switches)
-    assert not app.exception and address(app)["causal"] == "off" and ids(app) == (traced(), traced(causal="off"))
+    assert not app.exception and address(app)["causal"] == "off" and trace_ids(app) == (traced(), traced(causal="off"))
 
 
 def test_reports_older_than_what_python_changed_are_ignored(open_lab: Callable[..., AppTest]) -> None:
@@ -132,43 +116,43 @@ def test_a_mask_that_hides_a_whole_row_is_refused_and_the_switch_can_be_taken_ba
     open_lab: Callable[..., AppTest],
 ) -> None:
     app = switch(open_lab(), switches={"hide": "target.1", "scaling": "off"})
-    assert not app.exception and "nothing to attend to" in sentences(app)
-    assert "your other switches hold" in sentences(app)
-    assert address(app)["hide"] == "target.1" and ids(app) == (traced(), traced(scaling="off"))
-    assert not sentences(switch(app, switches={}))
+    assert not app.exception and "nothing to attend to" in messages(app)
+    assert "your other switches hold" in messages(app)
+    assert address(app)["hide"] == "target.1" and trace_ids(app) == (traced(), traced(scaling="off"))
+    assert not messages(switch(app, switches={}))
 
 
 def test_more_padding_than_fits_is_refused(open_lab: Callable[..., AppTest]) -> None:
     app = open_lab(pad="40")
-    assert not app.exception and "at most 40 are allowed together" in sentences(app)
+    assert not app.exception and "at most 40 are allowed together" in messages(app)
 
 
 def test_a_layer_without_heads_is_explained(open_lab: Callable[..., AppTest]) -> None:
-    said = sentences(open_lab(zero="cross.2,encoder_self"), notes=True)
+    said = messages(open_lab(zero="cross.2,encoder_self"), notes=True)
     assert "Every head is out in encoder self-attention, layer 1; encoder self-attention, layer 2" in said
     assert "cross-attention, layer 2: there the sub-layer returns only the bias of W_O" in said
-    assert "Every head is out" not in sentences(open_lab(zero="cross.2.1,cross.2.2"), notes=True)
+    assert "Every head is out" not in messages(open_lab(zero="cross.2.1,cross.2.2"), notes=True)
 
 
 @pytest.mark.parametrize("part", ["compare", "measures", "leak", "scaling", "softmax"])
 def test_every_part_is_reached_by_link(open_lab: Callable[..., AppTest], part: str) -> None:
     app = open_lab(part=part, causal="off")
-    assert not app.exception and not sentences(app)
+    assert not app.exception and not messages(app)
     assert address(app).get("part", "compare") == part
-    assert ("before" in packs(app)) == (part not in ("scaling", "softmax"))
+    assert ("before" in payloads(app, "lab")) == (part not in ("scaling", "softmax"))
 
 
 def test_switches_stay_when_the_person_goes_to_another_page_and_back(open_lab: Callable[..., AppTest]) -> None:
     app = app_test()
     app.query_params.update({"source": "ka lo mi", "scaling": "off"})
     app.run()
-    assert "this page shows the model as it was trained" in sentences(app, notes=True)
-    app.switch_page("pages/lab/page.py").run()
+    assert "this page shows the model as it was trained" in messages(app, notes=True)
+    switch_page(app, "lab").run()
     app = switch(app, switches={"scaling": "off", "causal": "off"})
-    app.switch_page("pages/model/page.py").run()
+    switch_page(app, "model").run()
     assert (address(app)["scaling"], address(app)["causal"]) == ("off", "off")
-    app.switch_page("pages/lab/page.py").run()
-    header = unpack(packs(app)["before"])[0]
+    switch_page(app, "lab").run()
+    header = unpack(payloads(app, "lab")["before"])[0]
     assert header["switches"] == {"scaling": "off", "causal": "off"}
 
 
@@ -178,7 +162,7 @@ def test_a_model_without_the_heads_switched_begins_unswitched(open_lab: Callable
     save_checkpoint(folder / "small", small, tiny.tokenizer, tiny.languages)
     app = open_lab(zero="cross.2.1", scaling="off", checkpoint="tiny")
     app.selectbox("checkpoint").select("small").run()
-    assert not app.exception and "so this is switched back: zero=cross.2.1." in sentences(app)
+    assert not app.exception and "so this is switched back: zero=cross.2.1." in messages(app)
     assert "zero" not in address(app) and address(app)["scaling"] == "off"
 
 
@@ -193,21 +177,24 @@ def test_odd_text_stays_text(open_lab: Callable[..., AppTest], text: str, part: 
 @pytest.mark.parametrize("text", ["", " ", "ka " * 500])
 def test_unusable_text_gets_one_sentence(open_lab: Callable[..., AppTest], text: str) -> None:
     app = open_lab(source=text, scaling="off")
-    assert not app.exception and "The source text" in sentences(app)
+    assert not app.exception and "The source text" in messages(app)
     assert app.text_input("source").value == text and address(app)["scaling"] == "off"
 
 
 def test_a_first_step_that_sees_nothing_is_no_traceback(open_lab: Callable[..., AppTest]) -> None:
     for part in ("compare", "leak"):
         app = open_lab(hide="target.1", causal="off", part=part)  # can be traced, but not written token by token
-        assert not app.exception and ids(app)[1] == traced(hide="target.1", causal="off")
+        assert not app.exception and trace_ids(app)[1] == traced(hide="target.1", causal="off")
 
 
 def test_a_hidden_token_that_a_new_sentence_has_not_leaves_the_other_switches(open_lab: Callable[..., AppTest]) -> None:
     app = open_lab(hide="source.5", scaling="off")
     app.text_input("source").input("ka").run()
-    assert not app.exception and "Token 5 of the source cannot be hidden" in sentences(app)
-    assert unpack(packs(app)["after"])[0]["switches"] == {"scaling": "off"} and address(app)["hide"] == "source.5"
+    assert not app.exception and "Token 5 of the source cannot be hidden" in messages(app)
+    assert (
+        unpack(payloads(app, "lab")["after"])[0]["switches"] == {"scaling": "off"}
+        and address(app)["hide"] == "source.5"
+    )
 
 
 def test_a_switch_and_a_click_elsewhere_in_one_run_are_both_kept(open_lab: Callable[..., AppTest]) -> None:
@@ -216,7 +203,7 @@ def test_a_switch_and_a_click_elsewhere_in_one_run_are_both_kept(open_lab: Calla
     app.session_state["lab"] = {"lab": {"switches": {"scaling": "off"}, "revision": state.revision}}
     app.button("hs-big").click().run()
     assert (address(app)["scaling"], address(app)["big"]) == ("off", "1")
-    header = unpack(packs(app)["before"])[0]
+    header = unpack(payloads(app, "lab")["before"])[0]
     assert header["switches"] == {"scaling": "off"} and header["state"]["revision"] == state.revision + 1
 
 
@@ -224,7 +211,7 @@ def test_a_picture_that_comes_back_knows_what_was_switched(open_lab: Callable[..
     app = switch(open_lab(), switches={"scaling": "off"}, kind="encoder_self", layer=1)
     app.text_input("source").input("").run()
     app.text_input("source").input("ka lo mi").run()
-    header = unpack(packs(app)["before"])[0]
+    header = unpack(payloads(app, "lab")["before"])[0]
     assert header["switches"] == {"scaling": "off"} and header["state"]["kind"] == "encoder_self"
     assert header["state"]["revision"] == app.session_state["headscope"].revision > 0
 
@@ -233,9 +220,9 @@ def test_a_model_with_fewer_heads_takes_the_view_along(open_lab: Callable[..., A
     tiny = tiny_pretrained()
     small = tiny_model(vocab_size=len(tiny.tokenizer), heads=2, encoder_layers=1, decoder_layers=1)
     save_checkpoint(folder / "small", small, tiny.tokenizer, tiny.languages)
-    for page in ("pages/heads/page.py", "pages/lab/page.py"):
+    for page in ("heads", "lab"):
         app = open_lab(checkpoint="tiny", kind="encoder_self", layer="2", head="3")
-        app.switch_page(page).run()
+        switch_page(app, page).run()
         app.selectbox("checkpoint").select("small").run()
         assert not app.exception and (address(app)["layer"], address(app)["head"]) == ("1", "2"), page
 
@@ -244,14 +231,8 @@ def test_the_fields_hold_the_sentence_on_every_page(open_lab: Callable[..., AppT
     tiny = tiny_pretrained()
     save_checkpoint(folder / "twin", tiny.model, tiny.tokenizer, tiny.languages)
     app = open_lab(checkpoint="twin")
-    for page in (
-        "pages/heads/page.py",
-        "pages/model/page.py",
-        "pages/lab/page.py",
-        "pages/heads/page.py",
-        "pages/lab/page.py",
-    ):
-        app.switch_page(page).run()
-        if "model" not in page:
+    for page in ("heads", "model", "lab", "heads", "lab"):
+        switch_page(app, page).run()
+        if page != "model":
             assert (app.text_input("source").value, app.text_input("target").value) == ("ka lo mi", "re sta vu"), page
         assert app.selectbox("checkpoint").value == "twin"

@@ -10,16 +10,12 @@ from pathlib import Path
 from streamlit.testing.v1 import AppTest
 
 from pages.components.translation import number
-from tests.pages.frame.test_frame import address, figures, folder, sentences
-from tests.pages.frame.test_options import open_page
-from tests.pages.lab.test_page import ids, packs
+from tests.support.app import address, figures, messages, payloads, switch_page, trace_ids
 from tests.support.build import tiny_model, tiny_tokenizer
-from tests.view.test_pack import unpack
+from tests.support.payloads import unpack
 from transformer.checkpoints.folder import save_checkpoint
 from transformer.inference.pretrained import load
 from transformer.interventions.sets import Interventions
-
-__all__ = ["folder", "open_page"]  # the fixtures
 
 
 def traced(switches: str) -> str:
@@ -33,10 +29,10 @@ def choose(app: AppTest, key: str, value: object) -> AppTest:
 
 def test_a_link_switches_positions_and_the_picture_shows_them(open_page: Callable[..., AppTest]) -> None:
     app = open_page("positions", part="lab", positions="shift.3@source,remove@target")
-    assert not app.exception and not sentences(app)
+    assert not app.exception and not messages(app)
     assert address(app)["positions"] == "shift.3@source,remove@target"
-    assert ids(app) == (traced(""), traced("positions=shift.3@source,remove@target"))
-    header = unpack(packs(app)["after"])[0]
+    assert trace_ids(app) == (traced(""), traced("positions=shift.3@source,remove@target"))
+    header = unpack(payloads(app, "lab")["after"])[0]
     assert header["cards"] is False and header["pictures"] is True
     assert app.number_input("positions_amount_source_shift").value == 3
     assert app.session_state["positions_rule_target"] == "remove"
@@ -52,9 +48,9 @@ def test_each_side_has_its_menu(open_page: Callable[..., AppTest]) -> None:
     choose(app, "positions_amount_target_scale", 2.0)
     choose(app, "positions_rule_source", "trained")
     assert not app.exception and address(app)["positions"] == "scale.2.0@target"
-    assert ids(app)[1] == traced("positions=scale.2.0@target")
+    assert trace_ids(app)[1] == traced("positions=scale.2.0@target")
     choose(app, "positions_rule_target", "trained")
-    assert "positions" not in address(app) and ids(app)[0] == ids(app)[1]
+    assert "positions" not in address(app) and trace_ids(app)[0] == trace_ids(app)[1]
 
 
 def test_a_move_of_both_sides_is_one_of_each(open_page: Callable[..., AppTest]) -> None:
@@ -66,24 +62,24 @@ def test_a_move_of_both_sides_is_one_of_each(open_page: Callable[..., AppTest]) 
 
 def test_a_shift_that_this_sentence_does_not_allow_is_said(open_page: Callable[..., AppTest]) -> None:
     app = open_page("positions", part="lab", positions="shift.62@source")
-    assert not app.exception and "this model has 64" in sentences(app) and "shift less" in sentences(app)
+    assert not app.exception and "this model has 64" in messages(app) and "shift less" in messages(app)
     assert address(app)["positions"] == "shift.62@source"  # nothing lost: a shorter sentence may allow it
-    assert ids(app)[0] == ids(app)[1] == traced("")
+    assert trace_ids(app)[0] == trace_ids(app)[1] == traced("")
 
 
 def test_of_two_moves_the_one_that_fits_holds(open_page: Callable[..., AppTest]) -> None:
     app = open_page("positions", part="lab", positions="shift.62@source,reverse@target")
     assert not app.exception
-    assert "Left out: positions of the source shifted by 62; your other switches hold." in sentences(app)
-    assert ids(app)[1] == traced("positions=reverse@target")
+    assert "Left out: positions of the source shifted by 62; your other switches hold." in messages(app)
+    assert trace_ids(app)[1] == traced("positions=reverse@target")
     assert address(app)["positions"] == "shift.62@source,reverse@target"
     app = open_page("positions", part="lab", positions="shift.62@source,shift.62@target")
-    assert "nothing is switched" in sentences(app) and ids(app)[0] == ids(app)[1]
+    assert "nothing is switched" in messages(app) and trace_ids(app)[0] == trace_ids(app)[1]
 
 
 def test_moves_that_a_link_brings_together_stay_together(open_page: Callable[..., AppTest]) -> None:
     app = open_page("positions", part="lab", positions="reverse@source,shift.5@source")
-    assert "Together, in this order" in sentences(app, notes=True)
+    assert "Together, in this order" in messages(app, notes=True)
     app.number_input("positions_amount_source_shift").set_value(6).run()
     assert address(app)["positions"] == "reverse@source,shift.6@source"
     choose(app, "positions_rule_source", "remove")
@@ -114,10 +110,10 @@ def test_a_model_without_positions_has_nothing_to_compare(open_page: Callable[..
 
 def test_switches_of_other_pages_wait(open_page: Callable[..., AppTest]) -> None:
     app = open_page("positions", part="lab", scaling="off", positions="remove", skip="encoder.1.ff")
-    assert not app.exception and "Switches of other pages wait there" in sentences(app, notes=True)
-    assert ids(app)[1] == traced("positions=remove")
-    app.switch_page("pages/lab/page.py").run()
-    assert ids(app)[1] == traced("scaling=off") and "no positions" in sentences(app, notes=True)
+    assert not app.exception and "Switches of other pages wait there" in messages(app, notes=True)
+    assert trace_ids(app)[1] == traced("positions=remove")
+    switch_page(app, "lab").run()
+    assert trace_ids(app)[1] == traced("scaling=off") and "no positions" in messages(app, notes=True)
     state = app.session_state["headscope"]
     shown = {"kind": "cross", "layer": 0, "head": 0, "revision": state.revision}
     app.session_state["lab"] = {"lab": {**shown, "switches": {"causal": "off"}}}

@@ -17,44 +17,19 @@ from streamlit.testing.v1 import AppTest
 
 from pages.positions import encoding, learned
 from pages.positions.learned import FORMULA, LEARNED, exact, pair_of, trained_lengths, trained_positions
+from tests.support.app import MODELS, address, content_test, figures
 from tests.support.build import tiny_model, tiny_pretrained
 from transformer.analysis.positions import neighbour_cosines
-from transformer.figures import positions as figures
+from transformer.figures import positions as position_figures
 from transformer.inference.pretrained import Pretrained, load
 from transformer.training.tasks import task_pairs
 
-MODELS: dict[str, Pretrained] = {}  # what the script draws with: AppTest runs its text, not this module
 SENTENCE = "ka lo mi nu"
-
-
-def script(part: str, model: str, source: str, asked: dict[str, str]) -> None:
-    import streamlit as st
-
-    from pages.frame.frame import Begun
-    from pages.frame.options import Options
-    from pages.frame.state import State, current, keep
-    from pages.positions import encoding, learned
-    from pages.runtime import cache
-    from tests.pages.positions.test_sections import MODELS
-
-    state = current() or keep(State("tiny", source, chosen={"positions": asked}))
-    begun = Begun(MODELS[st.session_state.get("model", model)], state, st.container())
-    options = Options(begun, "positions")
-    trace = cache.trace(begun.model, begun.model.name, source, "", 128)
-    part = st.session_state.get("part", part)
-    if part == "encoding":
-        encoding.draw_encoding(begun, options, trace)
-    elif part == "distance":
-        encoding.draw_distance(begun, options, trace)
-    else:
-        learned.draw_learned(begun, options)
-    options.finish()
 
 
 def start(part: str, model: str = "tiny", source: str = SENTENCE, **asked: str) -> AppTest:
     """A section, drawn as a link asks for it."""
-    given = {"part": part, "model": model, "source": source, "asked": asked}
-    return AppTest.from_function(script, default_timeout=60, kwargs=given).run()
+    return content_test("positions", part, model, source, **asked)
 
 
 def variant(name: str, **changes: Any) -> Pretrained:
@@ -95,21 +70,14 @@ def handed(app: AppTest) -> dict[str, Any]:
     return json.loads(drawn.proto.json)
 
 
-def shown(app: AppTest) -> dict[str, dict[str, Any]]:
-    """Name -> figure of all figures on the page."""
-    assert not app.exception, app.exception
-    found = [json.loads(one.proto.json) for one in app.get("bidi_component") if "figure" in one.proto.component_name]
-    return {one["name"]: json.loads(one["figure"]) for one in found}
-
-
 def counting(app: AppTest) -> list[Any]:
     """The buttons of the count."""
     return [button for button in app.button if str(button.key).startswith("hs-exact")]
 
 
-def address(app: AppTest) -> dict[str, str]:
-    found = {name: value[0] if isinstance(value, list) else value for name, value in app.query_params.items()}
-    return {name: value for name, value in found.items() if name in ("d_model", "length", "dims", "k", "q")}
+def chosen(app: AppTest) -> dict[str, str]:
+    """What the address bar says of the part's own choices."""
+    return {name: value for name, value in address(app).items() if name in ("d_model", "length", "dims", "k", "q")}
 
 
 def report(app: AppTest, **values: Any) -> AppTest:
@@ -130,8 +98,10 @@ def test_the_sliders_begin_at_the_loaded_model() -> None:
     assert (data["part"], data["tokens"], data["big"]) == ("encoding", tokens, False)
     assert list(data["figures"]) == ["encoding", "curves", "wavelengths"]
     assert len(json.loads(data["figures"]["curves"])["layout"]["meta"]["ticks"]) == tokens
-    assert data["limits"] == {"d_model": [2, 512], "length": [2, 512]} and data["curves"] == figures.MOST_CURVES
-    assert not address(app) and not said(app, "hs-message")
+    assert (
+        data["limits"] == {"d_model": [2, 512], "length": [2, 512]} and data["curves"] == position_figures.MOST_CURVES
+    )
+    assert not chosen(app) and not said(app, "hs-message")
     assert "like the digits of a counter. Click a column to draw it below." in said(app, "hs-said-quiet")
     app = start("distance")
     assert "depends on their distance p − q alone" in said(app, "hs-said-quiet")
@@ -150,10 +120,10 @@ def test_a_link_is_shown_and_kept() -> None:
     app = start("encoding", d_model="128", length="30", dims="0,5,64", k="7")
     assert handed(app)["values"] == {"d_model": 128, "length": 30, "dims": [0, 5, 64]}
     assert not said(app, "hs-message")
-    assert address(app) == {"d_model": "128", "length": "30", "dims": "0,5,64", "k": "7"}  # of the other part too
+    assert chosen(app) == {"d_model": "128", "length": "30", "dims": "0,5,64", "k": "7"}  # of the other part too
     app.session_state["part"] = "distance"
     assert handed(app.run())["values"] == {"d_model": 128, "length": 30, "k": 7, "q": 10}
-    assert address(app)["dims"] == "0,5,64"
+    assert chosen(app)["dims"] == "0,5,64"
 
 
 @pytest.mark.parametrize(
@@ -201,12 +171,12 @@ def test_dimensions_of_a_link_are_bounded(dims: str, wanted: list[int] | None, l
 
 def test_a_browsers_word_is_kept_for_the_link() -> None:
     app = report(start("encoding"), d_model=256, length=100, dims=[0, 200])
-    assert address(app) == {"d_model": "256", "length": "100", "dims": "0,200"}
+    assert chosen(app) == {"d_model": "256", "length": "100", "dims": "0,200"}
     assert handed(app)["values"] == {"d_model": 256, "length": 100, "dims": [0, 200]}
     app = report(app, d_model=66, length=64, dims=None)
-    assert address(app) == {} and handed(app)["values"]["dims"] is None
+    assert chosen(app) == {} and handed(app)["values"]["dims"] is None
     app = report(start("distance"), d_model=66, length=20, k=19.0, q=3)
-    assert address(app) == {"length": "20", "k": "19", "q": "3"}
+    assert chosen(app) == {"length": "20", "k": "19", "q": "3"}
 
 
 def test_a_shorter_table_has_fewer_shifts() -> None:
@@ -231,7 +201,7 @@ def test_a_shorter_table_has_fewer_shifts() -> None:
 )
 def test_what_the_browser_cannot_mean_is_not_kept(values: dict[str, Any]) -> None:
     app = report(start("encoding"), **values)
-    assert handed(app)["values"] == {"d_model": 66, "length": 64, "dims": None} and not address(app)
+    assert handed(app)["values"] == {"d_model": 66, "length": 64, "dims": None} and not chosen(app)
 
 
 @pytest.mark.parametrize("dims", [[], "0,1", [0.5], ["0"], [66], [0] * 7, 3, {"0": 1}], ids=str)
@@ -245,7 +215,7 @@ def test_dimensions_of_the_browser_are_checked(dims: Any) -> None:
 
 def test_the_learned_table_of_the_loaded_model() -> None:
     app = start("learned", LEARNED, "abc")
-    drawn = shown(app)
+    drawn = figures(app)
     assert list(drawn) == ["positions_tables", "positions_norms", "positions_cosines"]
     for name in drawn:
         assert drawn[name]["layout"]["shapes"], name
@@ -276,13 +246,13 @@ def test_the_learned_table_of_the_loaded_model() -> None:
 )
 def test_other_models_show_the_bundled_one(model: str, sentence: str) -> None:
     app = start("learned", model, "abc" if model == FORMULA else SENTENCE)
-    assert sentence in said(app) and len(shown(app)) == 3 and app.button(key="hs-exact-start")
+    assert sentence in said(app) and len(figures(app)) == 3 and app.button(key="hs-exact-start")
     assert "one line of their recipes differs" in said(app)
 
 
 def test_a_learned_model_without_a_task_shows_its_own_table() -> None:
     app = start("learned", "le<b>arned")
-    drawn = shown(app)
+    drawn = figures(app)
     assert [line["name"] for line in drawn["positions_norms"]["data"]] == ["formula", "le&lt;b&gt;arned"]
     assert not drawn["positions_norms"]["layout"].get("shapes")
     assert "le<b>arned does not say which positions it was trained on" in said(app)
@@ -292,9 +262,9 @@ def test_a_learned_model_without_a_task_shows_its_own_table() -> None:
 def test_without_the_toys_there_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(learned, "_bundled", lambda name: None)
     app = start("learned")
-    assert "No checkpoint with learned positions was found" in said(app) and not shown(app)
+    assert "No checkpoint with learned positions was found" in said(app) and not figures(app)
     app = start("learned", LEARNED, "abc")  # the other half is missing
-    assert len(shown(app)) == 3 and not counting(app)
+    assert len(figures(app)) == 3 and not counting(app)
 
 
 def test_exact_answers_beyond_the_trained_length(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -302,7 +272,7 @@ def test_exact_answers_beyond_the_trained_length(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(learned, "LENGTHS", range(15, 19))
     app = start("learned", LEARNED, "abc")
     app.button(key="hs-exact-start").click().run()
-    lines = shown(app)["positions_exact"]["data"]
+    lines = figures(app)["positions_exact"]["data"]
     assert [line["name"] for line in lines] == [FORMULA, LEARNED]
     for name, line in zip((FORMULA, LEARNED), lines, strict=True):
         model = load(name)
@@ -318,7 +288,7 @@ def test_exact_answers_beyond_the_trained_length(monkeypatch: pytest.MonkeyPatch
     assert f"{conclusion}({share} of those with 17), reverse-learned none beyond 16." in text
     assert f"{LEARNED}: 100 % exact at 16 symbols, the longest it was trained on; 0 % at 17, 0 % at 18." in text
     assert not app.get("progress") and not counting(app)
-    assert "positions_exact" in shown(app.run())  # kept
+    assert "positions_exact" in figures(app.run())  # kept
 
 
 @pytest.mark.parametrize(
@@ -366,7 +336,7 @@ def test_counting_can_be_stopped_and_what_was_counted_is_kept(monkeypatch: pytes
     (bar,) = app.get("progress")
     assert bar.proto.text == "inputs of 6 symbols, up to 24" and bar.proto.value == 100 * 2 // 21
     app.button(key="hs-exact-stop").click().run()
-    assert app.button(key="hs-exact-start") and "positions_exact" not in shown(app) and len(counted) == 6
+    assert app.button(key="hs-exact-start") and "positions_exact" not in figures(app) and len(counted) == 6
 
 
 def test_lengths_beyond_the_positions_are_said_and_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -376,7 +346,7 @@ def test_lengths_beyond_the_positions_are_said_and_not_tried(monkeypatch: pytest
     monkeypatch.setattr(learned, "LENGTHS", range(62, 66))
     app = start("learned", LEARNED, "abc")
     app.button(key="hs-exact-start").click().run()
-    assert len(shown(app)["positions_exact"]["data"]) == 2
+    assert len(figures(app)["positions_exact"]["data"]) == 2
     assert f"{LEARNED} has 64 positions: inputs of 64 symbols and more do not fit, </s> included." in said(app)
 
 

@@ -14,9 +14,9 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import transformer
+from pages.registry import pages
 from pages.runtime import cache
-from tests.pages.frame.test_frame import address, pictures, sentences
-from tests.support.app import app_test
+from tests.support.app import address, app_test, messages, pictures, switch_page
 from tests.support.build import tiny_model, tiny_pretrained
 from transformer.checkpoints.folder import save_checkpoint
 
@@ -56,16 +56,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def open_app(folder: Path) -> Callable[..., AppTest]:
     def start(**params: str) -> AppTest:
-        app = app_test()
-        app.query_params.update({**LINK, **params})
-        return app.run()
+        return app_test(**{**LINK, **params}).run()
 
     return start
 
 
 def shown(app: AppTest) -> str:
     """The id of the trace that the picture shows; it depends on every attention weight."""
-    return str(app.session_state["explorer_pack"][0][0])
+    return str(app.session_state["headscope_payloads"]["explorer"]["pack"][0][0])
 
 
 def expected(folder: Path) -> str:
@@ -75,7 +73,7 @@ def expected(folder: Path) -> str:
 def whole(app: AppTest, folder: Path) -> bool:
     """Whether the page shows the link's picture, of the checkpoint as it is in its folder now."""
     here = {name: address(app).get(name) for name in LINK} == LINK
-    return not app.exception and not sentences(app) and pictures(app) == 1 and here and shown(app) == expected(folder)
+    return not app.exception and not messages(app) and pictures(app) == 1 and here and shown(app) == expected(folder)
 
 
 def test_a_folder_that_is_taken_away_and_comes_back(open_app: Callable[..., AppTest], folder: Path) -> None:
@@ -83,8 +81,8 @@ def test_a_folder_that_is_taken_away_and_comes_back(open_app: Callable[..., AppT
     assert whole(app, folder)
     folder.rename(folder.with_name(".away"))
     app.run()
-    assert sentences(app).count("hs-error") == 1 and not app.exception and not pictures(app)
-    assert "The checkpoint &#x27;tiny&#x27; is gone from its folder; put it back and reload" in sentences(app)
+    assert messages(app).count("hs-error") == 1 and not app.exception and not pictures(app)
+    assert "The checkpoint &#x27;tiny&#x27; is gone from its folder; put it back and reload" in messages(app)
     assert address(app)["source"] == SOURCE
     folder.with_name(".away").rename(folder)
     assert whole(app.run(), folder)
@@ -97,14 +95,14 @@ def test_another_can_be_chosen_while_one_is_gone(open_app: Callable[..., AppTest
     menu = app.selectbox("checkpoint")
     assert menu.value == "tiny" and "reverse" in menu.options
     app = menu.select("reverse").run()
-    assert not app.exception and not sentences(app) and pictures(app) == 1
+    assert not app.exception and not messages(app) and pictures(app) == 1
     assert address(app)["checkpoint"] == "reverse"
 
 
 def test_a_link_opened_while_it_is_gone_keeps_all_it_asks_for(open_app: Callable[..., AppTest], folder: Path) -> None:
     (folder / "tokenizer.model").rename(folder.parent / "tokenizer")
     app = open_app(checkpoint="tiny")
-    assert "it has no tokenizer.model" in sentences(app) and not app.exception
+    assert "it has no tokenizer.model" in messages(app) and not app.exception
     (folder.parent / "tokenizer").rename(folder / "tokenizer.model")
     assert whole(app.run(), folder)
 
@@ -148,7 +146,7 @@ def test_a_damaged_file_is_one_sentence_until_it_is_whole_again(
     else:
         path.write_bytes(data[: len(data) // 2] if damage == "cut" else b"\xff" * len(data))
     app.run()
-    assert sentences(app).count("hs-error") == 1 and re.search(FILES[name], sentences(app))
+    assert messages(app).count("hs-error") == 1 and re.search(FILES[name], messages(app))
     assert not app.exception and not pictures(app)
     assert address(app)["source"] == SOURCE
     path.write_bytes(data)
@@ -168,16 +166,16 @@ def test_a_change_while_it_is_read_is_not_taken_for_either(
 
     monkeypatch.setattr(transformer, "load", late)
     app = open_app()
-    assert "tiny was changed while it was read; reload the page when it is complete" in sentences(app)
+    assert "tiny was changed while it was read; reload the page when it is complete" in messages(app)
     assert whole(app.run(), folder)
 
 
 def test_every_page_says_it(open_app: Callable[..., AppTest], folder: Path) -> None:
     (folder / "model.safetensors").write_bytes(b"")
     app = open_app()
-    for page in sorted((ROOT / "pages").glob("*/page.py")):
-        app.switch_page(f"pages/{page.parent.name}/page.py").run()
-        assert not app.exception and sentences(app).count("hs-error") == 1, page
+    for page in pages():
+        switch_page(app, page.name).run()
+        assert not app.exception and messages(app).count("hs-error") == 1, page
 
 
 def test_a_state_of_a_folder_is_told_from_another(folder: Path) -> None:

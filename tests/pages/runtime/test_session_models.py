@@ -17,25 +17,11 @@ from pages.runtime import session_models
 from pages.runtime.cache import identity
 from pages.runtime.kept import Kept
 from tests.fuzz.folders import base
-from tests.pages.frame.test_frame import address, folder, sentences
-from tests.support.app import app_test
+from tests.support.app import address, app_test, checkpoints, every_part, linked, messages, switch_page
 from tests.support.build import tiny_model, tiny_tokenizer
 from transformer.checkpoints.archive import open_files, read_zip, zipped
 from transformer.checkpoints.folder import CARD, CheckpointError, checkpoint_files
 from transformer.live_training import workshop
-
-__all__ = ["folder"]  # the fixture
-
-PAGES = {
-    "heads": ("",),
-    "lab": ("", "measures", "leak"),
-    "positions": ("", "order", "lab"),
-    "embeddings": ("", "lens"),
-    "feedforward": ("", "neurons", "knock"),
-    "anatomy": ("", "compare"),
-    "training": ("",),
-    "model": ("",),
-}
 
 
 def other_zip(seed: int = 7, **changes: Any) -> bytes:
@@ -62,8 +48,7 @@ def quiet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.fixture
 def start(folder: Path) -> Callable[..., AppTest]:
     def opened(page: str = "heads", models: tuple[session_models.Own, ...] = (), **params: str) -> AppTest:
-        app = app_test(page)
-        app.query_params.update({"source": "ka lo mi", **params})
+        app = app_test(page, **{"source": "ka lo mi", **params})
         if models:
             app.session_state[session_models.KEY] = {one.name: one for one in models}
         return app.run()
@@ -71,17 +56,11 @@ def start(folder: Path) -> Callable[..., AppTest]:
     return opened
 
 
-def menu(app: AppTest) -> list[str]:
-    return list(app.selectbox(key="checkpoint").options)
-
-
-@pytest.mark.parametrize("page, part", [(page, part) for page, parts in PAGES.items() for part in parts])
+@pytest.mark.parametrize("page, part", every_part())
 def test_it_opens_on_every_page(start: Callable[..., AppTest], data: bytes, page: str, part: str) -> None:
-    app = start(
-        page, (session_models.Own("mine/good", data),), checkpoint="mine/good", **({"part": part} if part else {})
-    )
-    assert not app.exception and not sentences(app)
-    assert menu(app)[-1] == "mine/good" and app.selectbox(key="checkpoint").value == "mine/good"
+    app = start(page, (session_models.Own("mine/good", data),), checkpoint="mine/good", **linked(part))
+    assert not app.exception and not messages(app)
+    assert checkpoints(app)[-1] == "mine/good" and app.selectbox(key="checkpoint").value == "mine/good"
     assert address(app)["checkpoint"] == "mine/good"
 
 
@@ -90,7 +69,7 @@ def test_it_is_chosen_in_the_menu_and_brings_its_examples(start: Callable[..., A
     assert app.selectbox(key="checkpoint").value != "mine/good"
     app.selectbox(key="checkpoint").select("mine/good").run()
     assert not app.exception and address(app)["checkpoint"] == "mine/good"
-    app.switch_page("pages/lab/page.py").run()
+    switch_page(app, "lab").run()
     assert not app.exception and address(app)["checkpoint"] == "mine/good"
 
 
@@ -123,11 +102,11 @@ def test_the_card_of_a_zip_is_as_harmless_as_any(start: Callable[..., AppTest]) 
 def test_a_link_to_it_opens_it_for_nobody_else(start: Callable[..., AppTest], data: bytes) -> None:
     start(models=(session_models.Own("mine/good", data),), checkpoint="mine/good")
     app = start("lab", checkpoint="mine/good")
-    assert not app.exception and "mine/good" not in menu(app) and address(app)["checkpoint"] != "mine/good"
-    said = sentences(app)
+    assert not app.exception and "mine/good" not in checkpoints(app) and address(app)["checkpoint"] != "mine/good"
+    said = messages(app)
     assert "The link asks for the checkpoint" in said and "mine/good" in said
     assert "in another session" in said and "load that on the Training page" in said
-    assert "in another session" not in sentences(start(checkpoint="nothing"))
+    assert "in another session" not in messages(start(checkpoint="nothing"))
 
 
 def test_two_sessions_with_one_name_never_mix(start: Callable[..., AppTest]) -> None:
@@ -228,6 +207,7 @@ def loading(sent: object) -> None:
 
     from pages.frame.frame import begin
     from pages.frame.state import State, current, keep
+    from pages.registry import pages
     from pages.training import controls
 
     if "sent" not in st.session_state:
@@ -237,21 +217,20 @@ def loading(sent: object) -> None:
         st.session_state[controls.FILE] = {"file": sent}
         controls._loaded()
         del st.session_state[controls.FILE]
-    begin("Model")
+    begin(pages()[-1], {})
     st.text(current().checkpoint)  # type: ignore[union-attr]
 
 
-def loaded(sent: object, monkeypatch: pytest.MonkeyPatch) -> AppTest:
-    monkeypatch.setattr(st, "page_link", lambda *given, **more: None)  # a script of a test has no pages
+def loaded(sent: object) -> AppTest:
     return AppTest.from_function(loading, default_timeout=60, kwargs={"sent": sent}).run()
 
 
 @pytest.mark.usefixtures("folder")
-def test_a_zip_that_a_browser_sends_is_open_at_once(data: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_zip_that_a_browser_sends_is_open_at_once(data: bytes) -> None:
     sent = {"name": "good <b>.zip", "data": base64.b64encode(data).decode()}
-    app = loaded(sent, monkeypatch)
+    app = loaded(sent)
     assert not app.exception and app.text[0].value == "mine/good <b>"
-    said = sentences(app)
+    said = messages(app)
     assert "Loaded, and open now on every page, for this session alone: mine/good &lt;b&gt;." in said
 
 
@@ -267,17 +246,17 @@ def test_a_zip_that_a_browser_sends_is_open_at_once(data: bytes, monkeypatch: py
     ids=["alphabet", "no-zip", "no-data", "no-name", "large"],
 )
 @pytest.mark.usefixtures("folder")
-def test_what_is_no_zip_is_a_sentence(sent: dict[str, Any], said: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = loaded(sent, monkeypatch)
+def test_what_is_no_zip_is_a_sentence(sent: dict[str, Any], said: str) -> None:
+    app = loaded(sent)
     assert not app.exception and app.text[0].value == "tiny"
-    assert said in sentences(app)
+    assert said in messages(app)
 
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("sent", [None, [], "x", 7])
-def test_what_is_no_file_at_all_is_nothing(sent: object, monkeypatch: pytest.MonkeyPatch) -> None:
-    app = loaded(sent, monkeypatch)
-    assert not app.exception and app.text[0].value == "tiny" and not sentences(app)
+def test_what_is_no_file_at_all_is_nothing(sent: object) -> None:
+    app = loaded(sent)
+    assert not app.exception and app.text[0].value == "tiny" and not messages(app)
 
 
 def test_the_examples_of_a_zip_are_read_as_a_folder_s(data: bytes) -> None:

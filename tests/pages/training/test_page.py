@@ -13,20 +13,16 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from pages.frame.state import OPTIONS
+from pages.registry import pages
 from pages.runtime import session_models
-from pages.training import presets, runs
+from pages.training import form, presets, runs
 from tests.fuzz.folders import base
-from tests.pages.frame.test_frame import address, folder, sentences
-from tests.pages.runtime.test_session_models import menu
-from tests.support.app import app_test
+from tests.support.app import address, app_test, checkpoints, messages, switch_page, written
 from tests.support.fake_workshop import Run, Shop
 from transformer.checkpoints.archive import zipped
 from transformer.live_training import workshop
 from transformer.live_training.experiment import Experiment
 from transformer.live_training.presets import PRESETS, partner
-
-__all__ = ["folder"]  # the fixture
 
 BASE = PRESETS["reverse"]
 
@@ -43,9 +39,7 @@ def shop(monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
 @pytest.fixture
 def start(folder: Path) -> Callable[..., AppTest]:
     def opened(**params: str) -> AppTest:
-        app = app_test("training")
-        app.query_params.update(params)
-        return app.run()
+        return app_test("training", **params).run()
 
     return opened
 
@@ -65,10 +59,10 @@ def command(app: AppTest, run: Run, do: str) -> AppTest:
 def follow(app: AppTest, run: Run, page: str) -> AppTest:
     """The link from a run that ended to its model on another page."""
     links = [one for one in app.page_link if run.id in one.proto.query_string]
-    assert [one.label for one in links] == ["Heads", "Lab", "Positions", "Feed-forward", "Anatomy"]
+    assert [one.label for one in links] == [page.title for page in pages() if page.opens_models]
     assert {one.proto.query_string for one in links} == {f"open={run.id}"}
     app.query_params["open"] = run.id
-    return app.switch_page(page).run()
+    return switch_page(app, page).run()
 
 
 def chosen(app: AppTest, shop: Shop) -> Experiment:
@@ -79,10 +73,6 @@ def chosen(app: AppTest, shop: Shop) -> Experiment:
     return shop.runs[-1].experiment
 
 
-def said(app: AppTest) -> str:
-    return " ".join(one.proto.body for one in app.get("html") if "<style" not in one.proto.body)
-
-
 # -- the form -------------------------------------------------------------------------------------------------------
 
 
@@ -90,7 +80,7 @@ def said(app: AppTest) -> str:
 def test_every_preset_has_words_and_trains_what_it_says(start: Callable[..., AppTest], shop: Shop, name: str) -> None:
     assert presets.label(name) != name and presets.look_for(name)[-1] in ".?"
     app = start(preset=name)
-    assert not app.exception and not sentences(app)
+    assert not app.exception and not messages(app)
     assert app.button_group("training_preset").value == name
     if name == presets.OWN:
         assert app.button("training_train").disabled
@@ -108,18 +98,18 @@ def test_every_preset_has_words_and_trains_what_it_says(start: Callable[..., App
 def test_it_is_said_beforehand_what_it_takes(start: Callable[..., AppTest], shop: Shop) -> None:
     shop.running = 1
     app = start()
-    assert f"{BASE.steps} steps" in said(app) and "at most 60 s" in said(app)
-    assert "1 of 2 trainings run now: it begins at once." in said(app) and shop.prepared == 1
+    assert f"{BASE.steps} steps" in written(app) and "at most 60 s" in written(app)
+    assert "1 of 2 trainings run now: it begins at once." in written(app) and shop.prepared == 1
     shop.running, shop.waiting = 2, 3
-    assert "2 of 2 trainings run now, 3 wait in the line." in said(app.run())
+    assert "2 of 2 trainings run now, 3 wait in the line." in written(app.run())
 
 
 def test_what_is_changed_of_a_preset_is_said(start: Callable[..., AppTest], shop: Shop) -> None:
     """What to look for holds no more; other steps and seeds change nothing of that."""
-    assert presets.look_for("reverse") in said(start(steps="9", seed="3")).replace("&#x27;", "'")
+    assert presets.look_for("reverse") in written(start(steps="9", seed="3")).replace("&#x27;", "'")
     app = start(mask="off", heads="2")
-    assert "Reverse, changed: 2 heads, no causal mask." in said(app)
-    assert "seed 1, no causal mask; at most 60 s." in said(app)
+    assert "Reverse, changed: 2 heads, no causal mask." in written(app)
+    assert "seed 1, no causal mask; at most 60 s." in written(app)
 
 
 def test_a_preset_gives_up_what_was_changed_before(start: Callable[..., AppTest], shop: Shop) -> None:
@@ -168,16 +158,16 @@ def test_every_field_goes_into_the_link_and_comes_back(
     assert widget.proto.help  # one line for each
     given = {"toggle": value == "on", "selectbox": value}.get(kind, next(iter(fields.values())))
     widget.set_value(given).run()
-    assert not app.exception and not sentences(app)
+    assert not app.exception and not messages(app)
     assert address(app)[name] == value
     assert chosen(app, shop) == wanted
     again = start(**address(app))
-    assert not sentences(again) and address(again) == address(app) and chosen(again, shop) == wanted
+    assert not messages(again) and address(again) == address(app) and chosen(again, shop) == wanted
 
 
 def test_every_field_of_the_link_is_tested() -> None:
     tested = {link.split("=")[0] for link, _, _ in CHANGES}
-    assert tested | {"preset", "shift"} == set(OPTIONS["training"])
+    assert tested | {"preset", "shift"} == set(form.OPTIONS)
 
 
 def test_shift_is_asked_for_where_it_is_used(start: Callable[..., AppTest], shop: Shop) -> None:
@@ -199,15 +189,15 @@ def test_what_a_link_cannot_ask_for_is_said(
 ) -> None:
     link, value = asked.split("=")
     app = start(**{link: value})
-    assert not app.exception and f"The link asks for {link} " in sentences(app) and "<b>" not in sentences(app)
+    assert not app.exception and f"The link asks for {link} " in messages(app) and "<b>" not in messages(app)
     assert getattr(chosen(app, shop), name) == shown
-    assert not sentences(app)  # said once, and the address is mended
-    assert not sentences(start(**address(app)))
+    assert not messages(app)  # said once, and the address is mended
+    assert not messages(start(**address(app)))
 
 
 def test_an_unknown_preset_is_said(start: Callable[..., AppTest], shop: Shop) -> None:
     app = start(preset="none")
-    assert "The link asks for preset " in sentences(app) and chosen(app, shop) == BASE
+    assert "The link asks for preset " in messages(app) and chosen(app, shop) == BASE
 
 
 @pytest.mark.parametrize(
@@ -223,7 +213,7 @@ def test_what_cannot_be_trained_is_one_sentence_and_stays_typed(
     start: Callable[..., AppTest], shop: Shop, params: dict[str, str], words: str
 ) -> None:
     app = start(**params)
-    assert not app.exception and words in sentences(app)
+    assert not app.exception and words in messages(app)
     assert app.button("training_train").disabled and not shop.runs
     for name, value in params.items():
         assert app.number_input(f"training_{name}").value == int(value) and address(app)[name] == value
@@ -231,18 +221,18 @@ def test_what_cannot_be_trained_is_one_sentence_and_stays_typed(
 
 def test_own_pairs_stay_in_the_session(start: Callable[..., AppTest], shop: Shop) -> None:
     app = start(preset="own")
-    assert "Paste your pairs" in said(app)
+    assert "Paste your pairs" in written(app)
     typed = "a, b\n<b>c</b>"
     app.text_area("training_pairs").set_value(typed).run()
-    assert "Line 2, " in sentences(app) and "<b>" not in sentences(app)
+    assert "Line 2, " in messages(app) and "<b>" not in messages(app)
     assert app.text_area("training_pairs").value == typed and app.button("training_train").disabled
     pairs = "\n".join(f"{'x' * n}y, {'z' * n}" for n in range(1, 21))
     app.text_area("training_pairs").set_value(pairs).run()
-    assert not sentences(app) and "z" not in str({k: v for k, v in address(app).items() if k != "source"})
+    assert not messages(app) and "z" not in str({k: v for k, v in address(app).items() if k != "source"})
     found = chosen(app, shop)
     assert found.task == "own" and len(found.pairs) == 20 and found.pairs[0] == ("xy", "z")
-    app.switch_page("pages/model/page.py").run()
-    app.switch_page("pages/training/page.py").run()
+    switch_page(app, "model").run()
+    switch_page(app, "training").run()
     assert app.text_area("training_pairs").value == pairs
     assert start(**address(app)).text_area("training_pairs").value == ""  # another session has its own
 
@@ -250,7 +240,7 @@ def test_own_pairs_stay_in_the_session(start: Callable[..., AppTest], shop: Shop
 def test_a_server_that_trains_nothing_says_so(start: Callable[..., AppTest], shop: Shop) -> None:
     shop.most = 0
     app = start()
-    assert "This server trains no models" in said(app) and app.button("training_train").disabled
+    assert "This server trains no models" in written(app) and app.button("training_train").disabled
 
 
 # -- runs -----------------------------------------------------------------------------------------------------------
@@ -265,20 +255,20 @@ def test_four_runs_are_kept_and_the_oldest_that_ended_makes_room(start: Callable
     app.number_input("training_seed").set_value(5).run()
     press(app)
     assert len(shop.runs) == 4
-    assert "4 runs of yours train or wait; stop or remove one of them first." in sentences(app)
+    assert "4 runs of yours train or wait; stop or remove one of them first." in messages(app)
     shop.runs[0].end()
     shop.runs[2].end()
     press(app)
     kept = [one.run for one in app.session_state[runs.RUNS]]
     assert kept == [shop.runs[0], shop.runs[1], shop.runs[3], shop.runs[4]]
-    assert "seed 3 made room, for 4 runs are shown at most" in sentences(app)
+    assert "seed 3 made room, for 4 runs are shown at most" in messages(app)
 
 
 def test_what_the_workshop_refuses_is_a_sentence(start: Callable[..., AppTest], shop: Shop) -> None:
     app = start()
     shop.refuses = "100 runs wait already, as many as may; train in a few minutes"
     press(app)
-    assert "100 runs wait already, as many as may; train in a few minutes." in sentences(app)
+    assert "100 runs wait already, as many as may; train in a few minutes." in messages(app)
     assert app.session_state[runs.RUNS] == []
 
 
@@ -311,19 +301,17 @@ def test_commands_of_the_picture(start: Callable[..., AppTest], shop: Shop) -> N
 def test_a_run_that_ended_is_a_model_of_every_page(start: Callable[..., AppTest], shop: Shop) -> None:
     app = press(start(preset="no-mask"))
     (run,) = shop.runs
-    assert menu(app.run()) == menu(app) and "mine/reverse, no causal mask" not in menu(app)
+    assert checkpoints(app.run()) == checkpoints(app) and "mine/reverse, no causal mask" not in checkpoints(app)
     run.end(zipped(base(), "x"))
-    app.switch_page("pages/model/page.py").run()  # who looks at another page finds it there
-    assert "mine/reverse, no causal mask" in menu(app)
-    app.switch_page("pages/training/page.py").run()
+    switch_page(app, "model").run()  # who looks at another page finds it there
+    assert "mine/reverse, no causal mask" in checkpoints(app)
+    switch_page(app, "training").run()
     assert not app.exception and len(app.get("download_button")) == 2
-    assert (
-        follow(app, run, "pages/heads/page.py").session_state["headscope"].checkpoint == "mine/reverse, no causal mask"
-    )
-    assert "open" not in app.query_params and not sentences(app)
-    app.switch_page("pages/training/page.py").run()
+    assert follow(app, run, "heads").session_state["headscope"].checkpoint == "mine/reverse, no causal mask"
+    assert "open" not in app.query_params and not messages(app)
+    switch_page(app, "training").run()
     command(app, run, "remove")
-    assert "mine/reverse, no causal mask" in menu(app.run())
+    assert "mine/reverse, no causal mask" in checkpoints(app.run())
 
 
 def test_a_run_that_was_stopped_says_so_in_its_name(start: Callable[..., AppTest], shop: Shop) -> None:
@@ -339,7 +327,7 @@ def test_a_model_that_made_room_is_opened_again(start: Callable[..., AppTest], s
     shop.runs[0].end(zipped(base(), "x"))
     app.run()
     app.session_state[session_models.KEY] = {}
-    follow(app, shop.runs[0], "pages/lab/page.py")
+    follow(app, shop.runs[0], "lab")
     assert not app.exception and app.session_state["headscope"].checkpoint == "mine/reverse"
 
 
@@ -349,17 +337,17 @@ def test_a_link_to_a_run_of_another_session_is_a_sentence(start: Callable[..., A
     app.run()
     before = app.session_state["headscope"].checkpoint
     app.query_params["open"] = "<b>x</b>"
-    app.switch_page("pages/lab/page.py").run()
-    assert "The link leads to the model of a run that is not on your Training page" in sentences(app)
+    switch_page(app, "lab").run()
+    assert "The link leads to the model of a run that is not on your Training page" in messages(app)
     assert not app.exception and app.session_state["headscope"].checkpoint == before
-    assert "The link leads" not in sentences(app.run()) and "open" not in app.query_params
+    assert "The link leads" not in messages(app.run()) and "open" not in app.query_params
 
 
 def test_a_model_that_cannot_be_opened_is_a_sentence(start: Callable[..., AppTest], shop: Shop) -> None:
     app = press(start())
     shop.runs[0].end(b"x")
     app.run()
-    assert not app.exception and "The model of reverse cannot be opened: the file is no zip" in sentences(app)
+    assert not app.exception and "The model of reverse cannot be opened: the file is no zip" in messages(app)
     assert len(app.get("download_button")) == 1  # the recipe
 
 
@@ -386,9 +374,9 @@ def test_a_real_run_from_the_button_to_the_lab(
             time.sleep(0.1)
         assert one.run.reason == "steps" and one.run.step == 6, one.run.error
         app.run()
-        assert not app.exception and menu(app)[-1] == "mine/reverse"
+        assert not app.exception and checkpoints(app)[-1] == "mine/reverse"
         app.selectbox(key="checkpoint").select("mine/reverse").run()
-        app.switch_page("pages/lab/page.py").run()
+        switch_page(app, "lab").run()
         assert not app.exception and address(app)["checkpoint"] == "mine/reverse"
     finally:
         real.close()

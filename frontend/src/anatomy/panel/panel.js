@@ -1,5 +1,5 @@
 import { el } from "../../core/dom.js";
-import { hint } from "../../host/mount.js";
+import { hint } from "../../core/tooltip.js";
 import { readTheme, cssColour } from "../../core/colour.js";
 import { formatNumber, formatCount } from "../format.js";
 import { PaintKit } from "../stage/paint.js";

@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -15,73 +14,57 @@ import transformer
 from pages.anatomy.drawing import equations
 from pages.components.descriptions import row_caution, sub_layer_equation
 from pages.lab.leak import bare_verdict
-from tests.pages.frame.test_frame import figures, sentences
-from tests.pages.test_marian import EVERY, SOURCE, TARGET, open_page, said  # noqa: F401  # a fixture
-from tests.support.build import saved_variants, tiny_config
-from tests.view.test_pack import unpack
+from tests.support.app import LEFT_OUT, SOURCE, TARGET, every_part, failed_checks, figures, messages, said
+from tests.support.build import tiny_config
+from tests.support.payloads import unpack
 from transformer.analysis.leak import step_by_step
 from transformer.analysis.translation import perplexity
 from transformer.view.pack import full_pack
 from transformer.view.state import View
 
-KINDS: dict[str, dict[str, Any]] = {
-    "bare": {
-        "residual": False, "norm": "none", "causal": False, "positions": "none", "scaling": False, "heads": 1,
-        "encoder_layers": 1, "decoder_layers": 1, "d_k": 5, "activation": "gelu",
-    },
-    "alone": {"residual": False, "causal": False, "positions": "learned"},
-    "plain": {"norm": "none", "embedding_scale": False},
-    "before": {"norm": "pre", "residual": False, "d_k": 13},
-}  # fmt: skip
 SOME = [("lab", "leak"), ("lab", "compare"), ("embeddings", "residual"), ("embeddings", "lens"), ("anatomy", "flow"),
         ("feedforward", "knock"), ("model", "")]  # fmt: skip
-WALKED = [(kind, *one) for kind in ("bare", "alone") for one in EVERY]
-WALKED += [(kind, *one) for kind in ("plain", "before") for one in SOME]
-
-
-@pytest.fixture(scope="module")
-def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return saved_variants(tmp_path_factory.mktemp("left-out"), KINDS)
+WALKED = [("bare", *part) for part in every_part()]
+WALKED += [(kind, *part) for kind in LEFT_OUT if kind != "bare" for part in SOME]
 
 
 @pytest.mark.parametrize(("kind", "page", "part"), WALKED)
 def test_every_part_opens_and_says_what_the_model_is(
-    open_page: Callable[..., AppTest],  # noqa: F811
+    open_variant: Callable[..., AppTest],
     kind: str,
     page: str,
     part: str,
 ) -> None:
-    app = open_page(kind, page, part)
-    assert not app.exception and not sentences(app)
-    bodies = " ".join(one.proto.body for one in app.get("html") if "<style" not in one.proto.body)
-    assert "hs-check hs-bad" not in bodies
-    text = re.sub(r"\s+", " ", said(app))
-    if not KINDS[kind].get("causal", True):
+    app = open_variant(kind, page, part)
+    assert not app.exception and not messages(app)
+    assert not failed_checks(app)
+    text = said(app)
+    if not LEFT_OUT[kind].get("causal", True):
         for claim in ("a mask hides the future", "with the mask", "With the mask", "under the causal mask", "(masked)"):
             assert claim not in text, claim
         if page == "lab" and part in ("compare", "measures", "leak"):
             assert "This model was trained without the causal mask" in text
-    if not KINDS[kind].get("residual", True):
+    if not LEFT_OUT[kind].get("residual", True):
         for claim in ("goes on by the residual connection", "adds most", "reads these rows and adds to them",
                       "Around every sub-layer lies"):  # fmt: skip
             assert claim not in text, claim
         if page == "embeddings" and part in ("residual", "lens"):
             assert "no residual connections" in text
-    if KINDS[kind].get("norm") == "none":
+    if LEFT_OUT[kind].get("norm") == "none":
         assert "LayerNorm as ever" not in text and not re.search("(?<!No )LayerNorm (comes|and the)", text)
         assert page != "embeddings" or part != "residual" or "LayerNorm" not in text
 
 
-def test_the_model_card_names_what_is_missing(open_page: Callable[..., AppTest]) -> None:  # noqa: F811
+def test_the_model_card_names_what_is_missing(open_variant: Callable[..., AppTest]) -> None:
     phrases = {"no LayerNorm": ("bare", "plain"), "no residual connections": ("bare", "alone", "before"),
                "no causal mask": ("bare", "alone")}  # fmt: skip
-    for kind in KINDS:
-        text = said(open_page(kind, "model"))
+    for kind in LEFT_OUT:
+        text = said(open_variant(kind, "model"))
         for phrase, kinds in phrases.items():
             assert (phrase in text) == (kind in kinds), (kind, phrase)
 
 
-def test_the_figures_have_what_there_is(open_page: Callable[..., AppTest]) -> None:  # noqa: F811
+def test_the_figures_have_what_there_is(open_variant: Callable[..., AppTest]) -> None:
     """Lines of x and its update always; of the sum and of LayerNorm only where there are any; and the equation."""
     wanted = {
         "bare": (["x", "Sublayer(x)"], "Sublayer(<i>x</i>)", 2 + 3),
@@ -90,7 +73,7 @@ def test_the_figures_have_what_there_is(open_page: Callable[..., AppTest]) -> No
         "before": (["x", "Sublayer(x)", "after LayerNorm"], "Sublayer(LayerNorm(<i>x</i>))", 2 + 6 + 1),
     }
     for kind, (names, equation, parts) in wanted.items():
-        found = figures(open_page(kind, "embeddings", "residual", stack="decoder"))
+        found = figures(open_variant(kind, "embeddings", "residual", stack="decoder"))
         lengths = found["residual-lengths-decoder"]
         assert [line["name"] for line in lengths["data"]] == names, kind
         assert equation in json.dumps(lengths["layout"]["title"], ensure_ascii=False), kind
@@ -99,20 +82,20 @@ def test_the_figures_have_what_there_is(open_page: Callable[..., AppTest]) -> No
 
 
 def test_the_leak_of_a_model_without_the_mask_is_measured(
-    open_page: Callable[..., AppTest],  # noqa: F811
-    folders: Path,
+    open_variant: Callable[..., AppTest],
+    variants: Path,
 ) -> None:
-    model = transformer.load(folders / "alone")
+    model = transformer.load(variants / "alone")
     trace = model.trace(SOURCE, TARGET)
     whole, stepwise = perplexity(trace), step_by_step(trace, model.model)
-    text = said(open_page("alone", "lab", "leak"))
+    text = said(open_variant("alone", "lab", "leak"))
     assert bare_verdict(whole, stepwise) in text and "predictions in the past move by up to" in text
 
 
-def test_pictures_call_no_attention_masked_that_is_not(folders: Path) -> None:
+def test_pictures_call_no_attention_masked_that_is_not(variants: Path) -> None:
     """In what the explorer, the lab, a notebook and an offline page are handed."""
-    for kind, changes in KINDS.items():
-        trace = transformer.load(folders / kind).trace(SOURCE, TARGET)
+    for kind, changes in LEFT_OUT.items():
+        trace = transformer.load(variants / kind).trace(SOURCE, TARGET)
         header = unpack(full_pack(trace, View()))[0]
         bare = not changes.get("causal", True)
         assert header["causal"] is trace.causal is (not bare)

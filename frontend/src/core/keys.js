@@ -1,0 +1,9 @@
+const ARROWS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
+
+// An arrow key as a step [rows, columns]; null of any other key, and with Ctrl, Alt or Command, which are the browser's.
+export function arrowStep({ key, ctrlKey, altKey, metaKey }) {
+  return ctrlKey || altKey || metaKey ? null : (ARROWS[key] ?? null);
+}
+
+// The index that many steps further, or the last before the end.
+export const stepIndex = (index, by, count) => Math.max(0, Math.min(count - 1, index + by));

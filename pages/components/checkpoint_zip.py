@@ -1,0 +1,22 @@
+"""The button that downloads a model of one session as a zip."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from pages.runtime.session_models import PREFIX
+from pages.runtime.texts import _
+from transformer.checkpoints.archive import safe_name
+
+
+def download_button(name: str, data: bytes, key: str) -> None:
+    """For the zip of one of them."""
+    st.download_button(
+        _("Download (zip)"),
+        lambda: data,
+        f"{safe_name(name.removeprefix(PREFIX))}.zip",
+        "application/zip",
+        key=key,
+        on_click="ignore",
+        help=_("A checkpoint's folder: for headscope --checkpoint, for transformer.load, and to be loaded here again."),
+    )

@@ -1,0 +1,21 @@
+"""Sentences in a box: notes, warnings and errors."""
+
+from __future__ import annotations
+
+import html
+
+import streamlit as st
+
+from pages.runtime.texts import readable_text
+
+
+def message(sentence: str, kind: str = "warning") -> None:
+    """A sentence in a box; what a person typed in it stays text, markup and Markdown included."""
+    sentence = html.escape(readable_text(sentence))
+    st.html(f'<div class="hs-message hs-{kind}" role="status">{sentence}</div>')
+
+
+def capital(error: Exception) -> str:
+    """The text of an error with a capital first letter, for the start of a sentence."""
+    text = str(error)
+    return text[:1].upper() + text[1:]

@@ -1,0 +1,24 @@
+"""The format of payloads, read by code of its own."""
+
+from __future__ import annotations
+
+import json
+import struct
+from typing import Any
+
+import numpy as np
+
+
+def unpack(data: bytes) -> tuple[dict[str, Any], dict[int, np.ndarray]]:
+    """Header, and a reader of references: the format written down once more, independently."""
+    assert data[:4] == b"HSP1"
+    (length,) = struct.unpack("<I", data[4:8])
+    header = json.loads(data[8 : 8 + length])
+    assert (8 + length) % 8 == 0
+    return header, data[8 + length :]  # type: ignore[return-value]
+
+
+def array(reference: dict[str, Any], data: Any) -> np.ndarray:
+    assert reference["offset"] % 8 == 0
+    count = int(np.prod(reference["shape"]))
+    return np.frombuffer(data, reference["dtype"], count, reference["offset"]).reshape(reference["shape"])
