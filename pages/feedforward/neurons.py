@@ -17,13 +17,13 @@ from pages.frame.messages import message
 from pages.runtime.queue import TurnQueue
 from pages.runtime.shared import identity, shared
 from pages.runtime.texts import _, translated
-from transformer.analysis.neurons import FEW, PIECES, Promotion, most_common, output_norms, promotion, strongest
+from transformer.analysis.neuron_outputs import FEW, PIECES, Promotion, most_common, output_norms, promotion, strongest
 from transformer.analysis.tokens import is_special
 from transformer.figures import feedforward as place_figures
-from transformer.figures import neurons as figures
+from transformer.figures import single_neurons as figures
 from transformer.inference.pretrained import Pretrained, readable
 from transformer.model.tap import STACKS
-from transformer.probing.neurons import KEPT, NeuronStatistics, Reading, neuron_statistics, reading
+from transformer.probing.neuron_survey import TOP_TOKENS, NeuronStatistics, Reading, neuron_statistics, reading
 from transformer.text.tokenizer import PIECE_MARK
 from transformer.tracing.trace import Trace
 from transformer.training.data import Pair
@@ -67,8 +67,8 @@ def _longest(trace: Trace, stack: str) -> int:
 
 
 def _leader(model: Pretrained, trace: Trace, stack: str, layer: int, token: int) -> int:
-    """The neuron shown without a choice: of those with KEPT examples the strongest at the token, if the probe set was
-    counted, else the strongest of all. While a person stays at this token it stays the same one."""
+    """The neuron shown without a choice: of those with TOP_TOKENS examples the strongest at the token, if the probe set
+    was counted, else the strongest of all. While a person stays at this token it stays the same one."""
     activation = sides(trace)[stack].activation[layer, token]
     place = (model.name, identity(model), trace.source_text, trace.target_in, stack, layer, token)
     before = st.session_state.get(LED)
@@ -79,7 +79,7 @@ def _leader(model: Pretrained, trace: Trace, stack: str, layer: int, token: int)
     if found is not None:
         side = found.stack(stack)
         order = activation.argsort(descending=True, stable=True)
-        often = (activation[order] > found.threshold) & (side.counts[layer][order] >= KEPT)
+        often = (activation[order] > found.threshold) & (side.counts[layer][order] >= TOP_TOKENS)
         neuron = int(order[int(often.int().argmax())]) if often.any() else neuron
     st.session_state[LED] = (place, neuron)
     return neuron
@@ -345,8 +345,8 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     if not counts.pairs:
         said = _(
             "There is no probe set from {source} to {target}, so which tokens excite a neuron elsewhere, and which "
-            "neurons never fire, is not counted here; transformer.probing.neurons.neuron_statistics counts over any "
-            "sentence pairs."
+            "neurons never fire, is not counted here; transformer.probing.neuron_survey.neuron_statistics counts over "
+            "any sentence pairs."
         )
         with below:
             message(said.format(source=model.languages[0], target=model.languages[1]), "note")

@@ -25,7 +25,7 @@ from tests.support.build import tiny_model, tiny_pretrained
 from transformer.analysis.activations import active_share, thresholds
 from transformer.checkpoints.folder import save_checkpoint
 from transformer.inference.pretrained import load
-from transformer.probing.neurons import KEPT, Reading
+from transformer.probing.neuron_survey import TOP_TOKENS, Reading
 
 PARTS = {
     "activity": {"feedforward-active", "feedforward-histogram", "feedforward-spread"},
@@ -182,7 +182,7 @@ def test_once_counted_a_neuron_with_examples_comes_first_but_none_changes_under_
     def seldom(*which: int) -> None:
         """These neurons of the last layer fire on one token less than examples are kept."""
         counts = kept.found.decoder.counts.clone()
-        counts[-1, list(which)] = KEPT - 1
+        counts[-1, list(which)] = TOP_TOKENS - 1
         kept.found = replace(kept.found, decoder=replace(kept.found.decoder, counts=counts))
 
     seldom(first)
