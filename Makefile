@@ -48,7 +48,7 @@ screenshots: .venv/installed-test
 	$(PYTHON) -m tests.browser.screenshots $(ARGS)
 
 texts: .venv/installed-test
-	$(PYTHON) -m tests.locale_template
+	$(PYTHON) -m tests.support.locale_template
 
 lint: .venv/installed-test
 	$(PYTHON) -m ruff check .

@@ -20,7 +20,7 @@ from transformer.analysis.activations import (
     spread,
     thresholds,
 )
-from transformer.analysis.neurons import (
+from transformer.analysis.neuron_outputs import (
     expected_largest,
     most_common,
     output_norms,

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import pytest
 
 from transformer.analysis.activations import ACTIVE, nonlinearity
-from transformer.figures import feedforward, neurons
+from transformer.figures import feedforward, single_neurons
 from transformer.figures.style import BLUE, GREY, INK, ORANGE
 
 STEPS = (0.0, 0.05, 0.1)
@@ -106,7 +106,7 @@ def test_the_spread_has_a_bar_for_every_number_of_tokens() -> None:
 @pytest.mark.parametrize(("kind", "word"), [("relu", "max(0, "), ("gelu", "GELU("), ("swish", "swish(")])
 def test_the_strongest_neurons_are_counted_from_1_and_the_chosen_one_stands_out(kind: str, word: str) -> None:
     activation, lengths = np.array([3.0, 2.0, 0.5]), np.array([1.5, 4.0, 0.25])
-    figure = neurons.strongest([7, 0, 1023], activation, lengths, "decoder", "<b>", chosen=0, kind=kind)
+    figure = single_neurons.strongest([7, 0, 1023], activation, lengths, "decoder", "<b>", chosen=0, kind=kind)
     bars, marks = figure.data
     assert list(bars.y) == [3.0, 2.0, 0.5] and list(marks.y) == [1.5, 4.0, 0.25] and marks.mode == "markers"
     assert list(figure.layout.xaxis.ticktext) == ["8", "1", "1,024"] == list(bars.customdata)
@@ -116,16 +116,16 @@ def test_the_strongest_neurons_are_counted_from_1_and_the_chosen_one_stands_out(
     assert "“&lt;b&gt;”" in figure.layout.title.text
     assert "equation 2" in figure.layout.title.subtitle.text and word in figure.layout.title.subtitle.text
     for chosen in (None, 5):  # no bar is the chosen one: none stands back
-        other = neurons.strongest([1, 2], activation[:2], lengths[:2], "encoder", "a", chosen)
+        other = single_neurons.strongest([1, 2], activation[:2], lengths[:2], "encoder", "a", chosen)
         assert list(other.data[0].marker.opacity) == [1.0, 1.0]
-    below = neurons.strongest([1], np.array([-0.1]), np.array([0.2]), "encoder", "a", kind="gelu")
+    below = single_neurons.strongest([1], np.array([-0.1]), np.array([0.2]), "encoder", "a", kind="gelu")
     assert below.layout.yaxis.range[0] < -0.1
 
 
 def test_the_vocabulary_keeps_signs_and_shows_markup_as_text() -> None:
     scores, deviations = np.array([0.5, 0.25, -0.75]), np.array([4.0, 2.0, -6.0])
     labels, pieces = ["<i>", "b", "b"], ["▁<i>", "▁b", "b"]
-    figure = neurons.vocabulary(labels, pieces, scores, deviations, 41, "encoder", theme="dark")
+    figure = single_neurons.vocabulary(labels, pieces, scores, deviations, 41, "encoder", theme="dark")
     (bars,) = figure.data
     assert list(bars.x) == [0.5, 0.25, -0.75]
     assert list(bars.marker.color) == [BLUE["dark"], BLUE["dark"], INK["dark"]]
@@ -140,14 +140,14 @@ def test_the_vocabulary_keeps_signs_and_shows_markup_as_text() -> None:
 def test_silent_neurons_per_layer() -> None:
     never = {"encoder": np.array([230, 4]), "decoder": np.array([2, 0, 1])}
     always = {"encoder": np.array([0, 1]), "decoder": np.array([0, 0, 3])}
-    figure = neurons.silent(never, always, 1024, 0.2, "120 <pairs>")
+    figure = single_neurons.silent(never, always, 1024, 0.2, "120 <pairs>")
     assert [list(one.y) for one in figure.data] == [[230, 4], [0, 1], [2, 0, 1], [0, 0, 3]]
     assert [list(one.text) for one in figure.data] == [["230", "4"], ["", "1"], ["2", "", "1"], ["", "", "3"]]
     assert [one.name for one in figure.data[:2]] == ["encoder, never", "encoder, always"]
     assert figure.data[1].marker.pattern.shape == "/" and figure.layout.yaxis.title.text == "neurons of 1,024"
     assert "&gt; 0.20" in figure.layout.title.subtitle.text and "120 &lt;pairs&gt;" in figure.layout.title.subtitle.text
     nothing = {stack: np.zeros(2, dtype=int) for stack in never}
-    assert neurons.silent(nothing, nothing, 8, 0.0).layout.yaxis.range[1] > 0
+    assert single_neurons.silent(nothing, nothing, 8, 0.0).layout.yaxis.range[1] > 0
 
 
 @pytest.mark.parametrize("kind", ACTIVE)
@@ -176,9 +176,9 @@ def test_every_figure_says_its_axes_and_can_be_sent() -> None:
         activity(),
         feedforward.histogram(np.array([-1.0, 0.0, 1.0]), counts, counts, "encoder", 0),
         feedforward.spread(counts, "encoder", 0, 0.0),
-        neurons.strongest([1, 2], np.array([1.0, 0.5]), np.array([1.0, 2.0]), "encoder", "a"),
-        neurons.vocabulary(["a"], ["a"], np.array([1.0]), np.array([2.0]), 0, "decoder"),
-        neurons.silent({"encoder": counts, "decoder": counts}, {"encoder": counts, "decoder": counts}, 9, 0.0),
+        single_neurons.strongest([1, 2], np.array([1.0, 0.5]), np.array([1.0, 2.0]), "encoder", "a"),
+        single_neurons.vocabulary(["a"], ["a"], np.array([1.0]), np.array([2.0]), 0, "decoder"),
+        single_neurons.silent({"encoder": counts, "decoder": counts}, {"encoder": counts, "decoder": counts}, 9, 0.0),
     ]
     for figure in made:
         layout = plain(figure)["layout"]
@@ -193,7 +193,7 @@ def test_texts_can_be_replaced() -> None:
     figure = activity(texts=texts)
     assert figure.layout.title.text == "Active neurons per layer and token~"
     assert figure.layout.xaxis.title.text == "encoder~ layer~<br>rows: source~"
-    more = {name: f"{text}~" for name, text in neurons.LABELS.items()}
-    figure = neurons.strongest([1], np.array([1.0]), np.array([2.0]), "encoder", "a", texts=more)
+    more = {name: f"{text}~" for name, text in single_neurons.LABELS.items()}
+    figure = single_neurons.strongest([1], np.array([1.0]), np.array([2.0]), "encoder", "a", texts=more)
     assert figure.layout.title.text == "Strongest neurons at “a”~"
     assert [one.name for one in figure.data] == ["activation~", "length added~"]

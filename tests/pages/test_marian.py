@@ -18,7 +18,7 @@ from tests.support.marian import CODE, KINDS, marian_folder
 from transformer.analysis.embedding import neighbours
 from transformer.checkpoints.importers.marian import load_marian
 from transformer.inference.pretrained import Pretrained, readable
-from transformer.probing.neurons import reading
+from transformer.probing.neuron_survey import reading
 from transformer.probing.probes import probe_pairs
 
 SOME = [

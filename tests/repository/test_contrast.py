@@ -135,7 +135,7 @@ def test_numbers_on_every_colour_a_cell_can_have() -> None:
 @pytest.mark.parametrize("theme", THEMES)
 def test_the_table_of_the_logit_lens(theme: str) -> None:
     """Words on cells shaded by probability: embeddings.css, with the classes that lens.py gives."""
-    css = (ROOT / "pages" / "shared" / "embeddings.css").read_text(encoding="utf-8")
+    css = (ROOT / "pages" / "embeddings" / "embeddings.css").read_text(encoding="utf-8")
     assert "color-mix(in srgb, var(--hs-target) var(--p), var(--hs-paper)); color: light-dark(#000, #fff);" in css
     assert ".hs-emb-strong { color: #000; }" in css and ".hs-emb-full { color: light-dark(#fff, #000); }" in css
     for step in range(1001):
@@ -164,7 +164,7 @@ def test_the_colours_of_figures(theme: str) -> None:
 @pytest.mark.parametrize("theme", THEMES)
 def test_the_colours_of_pages(theme: str) -> None:
     """`light-dark(...)` of style.css on the page's ground; what is paler by an opacity still reaches 4.5 : 1."""
-    css = (ROOT / "pages" / "shared" / "style.css").read_text(encoding="utf-8")
+    css = (ROOT / "pages" / "frame" / "style.css").read_text(encoding="utf-8")
     for name in ("--hs-cross", "--hs-target"):
         pair = re.search(rf"{name}: light-dark\((#\w+), (#\w+)\)", css)
         assert pair and contrast(rgb(pair[1 if theme == "light" else 2]), ground(theme)) >= 4.5

@@ -18,6 +18,7 @@ from pages.components.descriptions import in_words
 from pages.components.translation import number, relative, short, words_row
 from pages.lab import leak
 from pages.lab.leak import checked, runner_up, sides, verdict
+from pages.runtime.shared import clear_caches
 from tests.support.build import tiny_pretrained
 from transformer.analysis.translation import Word, perplexity
 from transformer.inference.pretrained import Pretrained, load
@@ -27,7 +28,6 @@ MODELS: dict[str, Pretrained] = {}  # what the scripts draw with: AppTest runs t
 
 
 def script(section: str, model: str, source: str, target: str, switches: str, limit: int) -> None:
-    import streamlit as st
 
     from pages.components import probing, translation
     from pages.components.comparison import Compared
@@ -63,10 +63,10 @@ def start(
 @contextmanager
 def prepared() -> Iterator[None]:
     """Models to draw with, and nothing cached before or after."""
-    st.cache_resource.clear()
+    clear_caches()
     MODELS.update(tiny=tiny_pretrained(), sort=load("sort"))
     yield
-    st.cache_resource.clear()
+    clear_caches()
 
 
 @pytest.fixture(autouse=True)

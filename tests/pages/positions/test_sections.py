@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import streamlit as st
 import torch
 from streamlit.testing.v1 import AppTest
 
 from pages.positions import encoding, learned
 from pages.positions.learned import FORMULA, LEARNED, exact, pair_of, trained_lengths, trained_positions
+from pages.runtime.shared import clear_caches
 from tests.support.app import MODELS, address, content_test, figures
 from tests.support.build import tiny_model, tiny_pretrained
 from transformer.analysis.positions import neighbour_cosines
@@ -41,18 +41,18 @@ def variant(name: str, **changes: Any) -> Pretrained:
 
 @pytest.fixture(autouse=True)
 def nothing_counted() -> None:
-    learned._exact.clear()
+    clear_caches()
 
 
 @pytest.fixture(scope="module", autouse=True)
 def fresh() -> Iterator[None]:
     """Models to draw with, and nothing cached before or after."""
-    st.cache_resource.clear()
+    clear_caches()
     MODELS.update(tiny=tiny_pretrained(), none=variant("none", positions="none"))
     MODELS.update({"le<b>arned": variant("le<b>arned", positions="learned"), FORMULA: load(FORMULA)})
     MODELS[LEARNED] = load(LEARNED)
     yield
-    st.cache_resource.clear()
+    clear_caches()
 
 
 def said(app: AppTest, sort: str = "") -> str:

@@ -12,7 +12,7 @@ from tests.support.build import D_FF, sentences, tiny_model, tiny_pretrained, ti
 from transformer.analysis.activations import ACTIVE
 from transformer.inference.pretrained import InputError, Pretrained
 from transformer.model.tap import STACKS
-from transformer.probing.neurons import KEPT, NeuronStatistics, neuron_statistics, reading
+from transformer.probing.neuron_survey import TOP_TOKENS, NeuronStatistics, neuron_statistics, reading
 from transformer.probing.probes import Stopped
 from transformer.training.data import Pair
 
@@ -49,7 +49,7 @@ def test_the_numbers_are_those_of_a_loop_whatever_the_batches(changes: dict, bat
     for stack in STACKS:
         found, wanted = statistics.stack(stack), plainly(model, stack)
         layers = max(layer for layer, _ in wanted) + 1
-        assert found.counts.shape == (layers, D_FF) and found.values.shape == (layers, D_FF, KEPT)
+        assert found.counts.shape == (layers, D_FF) and found.values.shape == (layers, D_FF, TOP_TOKENS)
         for (layer, neuron), values in wanted.items():
             assert found.tokens == len(values)
             close = sum(abs(abs(one) - above) < 1e-5 for one, _, _ in values) if above else 0
@@ -57,7 +57,7 @@ def test_the_numbers_are_those_of_a_loop_whatever_the_batches(changes: dict, bat
             assert abs(found.counts[layer, neuron].item() - count) <= close
             mean = sum(one for one, _, _ in values) / len(values)
             assert found.mean[layer, neuron].item() == pytest.approx(mean, abs=1e-5)
-            first = sorted((one for one, _, _ in values), reverse=True)[:KEPT]
+            first = sorted((one for one, _, _ in values), reverse=True)[:TOP_TOKENS]
             assert found.values[layer, neuron].tolist() == pytest.approx(first, abs=1e-5)
             at = {(sentence, token): value for value, sentence, token in values}
             where = zip(
@@ -76,7 +76,7 @@ def test_no_token_stands_twice_among_the_strongest() -> None:
                 places = list(
                     zip(side.sentences[layer, neuron].tolist(), side.places[layer, neuron].tolist(), strict=True)
                 )
-                assert len(set(places)) == KEPT
+                assert len(set(places)) == TOP_TOKENS
 
 
 def test_never_and_always() -> None:
@@ -88,14 +88,14 @@ def test_never_and_always() -> None:
     assert found.counts[1, 3] == 0 and found.counts[1, 5] == found.counts[1, 6] == found.tokens
     assert found.never.tolist() == [(found.counts[layer] == 0).sum().item() for layer in range(2)]
     assert found.never[1] >= 1 and found.always[1] >= 2
-    assert found.values[1, 3].tolist() == [0.0] * KEPT
+    assert found.values[1, 3].tolist() == [0.0] * TOP_TOKENS
 
 
 def test_fewer_tokens_than_are_kept() -> None:
     found = neuron_statistics(of(), [("ka", "lo")])
     for stack in STACKS:
         side = found.stack(stack)
-        assert side.values.shape == (2, D_FF, side.tokens) and 2 <= side.tokens < KEPT
+        assert side.values.shape == (2, D_FF, side.tokens) and 2 <= side.tokens < TOP_TOKENS
 
 
 def test_another_threshold() -> None:

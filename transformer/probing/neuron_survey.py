@@ -1,5 +1,4 @@
-"""What every neuron of the feed-forward sub-layers does over many sentence pairs: how often it is active, and where
-most."""
+"""A survey of all feed-forward neurons over many sentence pairs: how often each is active, and where most."""
 
 from __future__ import annotations
 
@@ -18,13 +17,13 @@ from transformer.model.tap import STACKS, EditingTap, check_stack
 from transformer.probing.probes import Stopped
 from transformer.training.data import Pair, bucket, make_batch
 
-KEPT = 8  # strongest tokens of every neuron
+TOP_TOKENS = 8  # strongest tokens of every neuron
 BATCH_TOKENS = 400  # padded tokens a side in one pass; d_ff 1,024: one layer's activations are 1.6 MB
 
 
 @dataclass(frozen=True)
 class StackNeurons:
-    """The neurons of one stack; k is KEPT, or the number of tokens if there are fewer.
+    """The neurons of one stack; k is TOP_TOKENS, or the number of tokens if there are fewer.
 
     field      shape               what it is
     ---------  ------------------  -----------------------------------------------------------------------------
@@ -93,10 +92,10 @@ class _Sums:
         found = activation[self.real].float().T  # [neuron, token]
         self.counts[layer] += (found > self.threshold).sum(1)
         self.totals[layer] += found.sum(1, dtype=torch.float64)
-        values, places = found.topk(min(KEPT, found.shape[1]), dim=1)
+        values, places = found.topk(min(TOP_TOKENS, found.shape[1]), dim=1)
         values = torch.cat((self.best[layer], values), 1)
         places = torch.cat((self.where[layer], places + self.first), 1)
-        self.best[layer], order = values.topk(min(KEPT, values.shape[1]), dim=1)
+        self.best[layer], order = values.topk(min(TOP_TOKENS, values.shape[1]), dim=1)
         self.where[layer] = places.gather(1, order)
         return activation
 
