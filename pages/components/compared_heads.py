@@ -24,6 +24,7 @@ from transformer.interventions.sets import (
     InterventionError,
     Interventions,
     Where,
+    forms,
     layers_of,
     silent_layers,
 )
@@ -82,6 +83,7 @@ def draw(state: State, compared: Compared, cards: bool = True, pictures: bool = 
         "d_k": d_k,
         "pictures": pictures,
         "cards": cards,
+        "forms": forms(),
     }
     asked = {**about, "switches": state.switches.only(*ATTENTION).to_params()}
     done = {**about, "switches": compared.interventions.to_params()}

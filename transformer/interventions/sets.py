@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from transformer.interventions.hide import KEYS, Hide
 from transformer.interventions.knock_out import KnockOut, silent_layers
@@ -53,7 +53,7 @@ from transformer.model.config import ModelConfig
 __all__ = [
     "ATTENTION", "EVERYWHERE", "KEYS", "MANY", "MASKED", "NONE", "PADS", "SUB_LAYERS", "SWITCHES", "HeadSwitch", "Hide",
     "InterventionError", "Interventions", "KnockOut", "Pad", "Replace", "Reposition", "Scale", "Silence", "Skip",
-    "SubLayer", "Switch", "Unmask", "Where", "layers_of", "silent_layers",
+    "SubLayer", "Switch", "Unmask", "Where", "forms", "layers_of", "silent_layers",
 ]  # fmt: skip
 
 LONGEST = 30_000  # characters of one parameter's text: those of MANY places
@@ -64,6 +64,12 @@ MANY = 1_000  # switches in one value
 SWITCHES: tuple[type[Switch], ...] = (Scale, Unmask, Pad, Hide, KnockOut, Replace, Reposition, Skip, Silence)
 ATTENTION = tuple(sort for sort in SWITCHES if sort.ATTENTION)
 _BY_PARAM = {param: sort for sort in SWITCHES for param in sort.PARAMS}
+
+
+def forms() -> dict[str, dict[str, Any]]:
+    """How the switches of ATTENTION are written, for the lab in the browser: name in links -> the kinds of attention
+    that can be named with it, and whether a place is its whole value."""
+    return {param: {"kinds": sort.kinds_of(param), "bare": sort.BARE} for sort in ATTENTION for param in sort.PARAMS}
 
 
 @dataclass(frozen=True)

@@ -112,6 +112,7 @@ class Switch(ABC):
     ATTENTION: ClassVar[bool] = False  # it is one of those that the lab sets
     ORDERED: ClassVar[bool] = False  # two of them may do something else in another order
     SINGLE: ClassVar[bool] = False  # only the last one counts
+    BARE: ClassVar[bool] = False  # a place is its whole value
 
     # -- as text: PARAM=VALUE, counted from 1 ---------------------------------------------------------------------
 
@@ -128,6 +129,11 @@ class Switch(ABC):
     @abstractmethod
     def parse(cls, text: str, param: str = "") -> Self:
         """The switch of a value without commas. Raises InterventionError."""
+
+    @classmethod
+    def kinds_of(cls, param: str) -> tuple[str, ...]:
+        """Kinds of attention that can be named with it."""
+        return ()
 
     # -- what it does -----------------------------------------------------------------------------------------------
 
@@ -177,18 +183,16 @@ class HeadSwitch(Switch):
     """A switch of attention heads: everywhere, in one kind of attention, one layer, or one head."""
 
     ATTENTION = True
-    BARE: ClassVar[bool] = False  # the place is its whole value
+
+    @classmethod
+    def kinds_of(cls, param: str) -> tuple[str, ...]:
+        return KINDS
 
     where: Where
 
     def __post_init__(self) -> None:
         if not isinstance(self.where, Where):
             raise InterventionError(f"{brief(self.where)} is no place; give a Where, e.g. Where('cross', 1, 4)")
-
-    @classmethod
-    def kinds_of(cls, param: str) -> tuple[str, ...]:
-        """Kinds of attention that may be named with it."""
-        return KINDS
 
     @property
     def kinds(self) -> tuple[str, ...]:
