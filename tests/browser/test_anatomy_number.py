@@ -91,7 +91,16 @@ def given(variant: str, switches: str = "") -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def page(browser: Browser) -> Iterator[Page]:
     page = browser.new_page()
-    names = ("stage/scene", "number/number", "number/operands", "number/equation", "number/texts", "data", "walk", "arithmetic")
+    names = (
+        "stage/scene",
+        "number/number",
+        "number/operands",
+        "number/equation",
+        "number/texts",
+        "data",
+        "walk",
+        "arithmetic",
+    )
     open_modules(page, "core/pack.js", *(f"anatomy/{name}.js" for name in names))
     page.add_script_tag(path=Path(__file__).parent / "anatomy_number_page.js")
     yield page
