@@ -85,7 +85,7 @@ if (process.argv.includes("--check")) {
     process.exit(1);
   }
 } else {
-  rmSync(DIST, { recursive: true, force: true });
-  mkdirSync(DIST);
+  mkdirSync(DIST, { recursive: true });
+  for (const name of readdirSync(DIST)) if (!(name in built)) rmSync(join(DIST, name));
   for (const [name, contents] of Object.entries(built)) writeFileSync(join(DIST, name), contents);
 }
