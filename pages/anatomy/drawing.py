@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.components.compared_heads import explain
 from pages.components.comparison import Compared, compare
-from pages.components.descriptions import in_words, sub_layer_equation
+from pages.components.descriptions import in_words, phrases, sub_layer_equation
 from pages.components.payloads import forget, payload, renewed
 from pages.components.sentences import say
 from pages.frame.frame import PageFrame
@@ -160,7 +160,9 @@ def _packs(compared: Compared, stand: Stand) -> dict[str, bytes]:
             KEY,
             "trace",
             (*sides, tuple(asked.items()), revision),
-            lambda: anatomy_pack.trace_pack(model, after, before, asked, begins),
+            lambda: anatomy_pack.trace_pack(
+                model, after, before, asked, begins, phrases=phrases(compared.interventions, model.config)
+            ),
         ),
         "open": payload(
             KEY,

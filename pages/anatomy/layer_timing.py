@@ -11,8 +11,7 @@ from pages.anatomy.complexity_texts import busy, crossing, growth, left_out, med
 from pages.components import figure
 from pages.components.sentences import say
 from pages.frame.messages import message
-from pages.runtime import background
-from pages.runtime.background import POLL
+from pages.runtime.job import POLL, BackgroundJob, JobQueue
 from pages.runtime.texts import _
 from transformer.cost.complexity import Sizes
 from transformer.cost.layer_timing import BUDGET, KINDS, LENGTHS, ROUNDS, Timing, fits, layers, measure
@@ -21,11 +20,11 @@ from transformer.figures import complexity as figures
 KEY = "headscope_layer_timing"
 PATIENCE = 10.0  # seconds without a look at the page, after which a measurement ends: the viewer has left
 SHORTEST = 5  # seconds that a measurement took with d = 64 and nobody else there; with d = 256 it was 8
-ROOM = 64  # measurements kept, 45 points each
+CAPACITY = 64  # measurements kept, 45 points each
 POINTS = len(KINDS) * len(LENGTHS)
 
 Key = tuple[int, int, int | None, int, int]
-Desk = background.Desk[tuple[Timing, ...]]
+Jobs = JobQueue[tuple[Timing, ...]]
 
 
 def key_of(sizes: Sizes) -> Key:
@@ -33,39 +32,37 @@ def key_of(sizes: Sizes) -> Key:
     return sizes.d, sizes.heads, sizes.d_k, sizes.kernel, sizes.window
 
 
-class Measurement(background.Measurement):
+class Measurement(BackgroundJob):
     """One measurement of layers.
 
     found: the points so far, also once it was stopped; done: how often one was measured, of POINTS in each of ROUNDS.
     PyTorch's number of threads, which is everybody's, is left as it is.
     """
 
-    def __init__(self, desk: Desk, sizes: Sizes) -> None:
-        super().__init__(desk, "headscope-layers", PATIENCE)
+    def __init__(self, jobs: Jobs, sizes: Sizes) -> None:
+        super().__init__(jobs, "headscope-layers", PATIENCE)
         self.key, self.sizes = key_of(sizes), sizes
         self.found: tuple[Timing, ...] = ()
         self.done = 0
         self.start()
 
-    def _measure(self) -> None:
+    def _work(self) -> None:
         points: dict[tuple[str, int], Timing] = {}
         for one in measure(layers(self.sizes), self.sizes, wanted=self._wanted):
             points[one.kind, one.n] = one
             self.found = tuple(points.values())
             self.done += 1
-        self._desk.keep(self.key, self.found)
+        self._jobs.keep(self.key, self.found)
 
 
-@st.cache_resource(show_spinner=False)
-def _desk() -> Desk:
-    return Desk(ROOM)
+JOBS: Jobs = Jobs(CAPACITY)
 
 
 def _start(sizes: Sizes) -> None:
     old = st.session_state.get(KEY)
     if old is not None:
         old.stop()
-    st.session_state[KEY] = Measurement(_desk(), sizes)
+    st.session_state[KEY] = Measurement(JOBS, sizes)
 
 
 def _progress(measurement: Measurement) -> None:
@@ -131,7 +128,7 @@ def _body(sizes: Sizes, polling: bool) -> None:
     if running != polling:
         st.rerun()
     mine = measurement if measurement is not None and measurement.key == key_of(sizes) else None
-    kept = _desk().find(key_of(sizes)) or ()
+    kept = JOBS.find(key_of(sizes)) or ()
     found = mine.found if mine is not None and (mine.running or not kept) else kept
     if measurement is not None and running:
         _progress(measurement)

@@ -13,7 +13,7 @@ from pages.frame.frame import PageFrame
 from pages.frame.messages import capital, message
 from pages.frame.state import max_tokens
 from pages.runtime import cache
-from pages.runtime.queue import TURNS
+from pages.runtime.shared import shared
 from pages.runtime.texts import _
 from transformer import CheckpointError, rnn
 from transformer.figures import recurrent as figures
@@ -28,16 +28,15 @@ LETTERS = "transformer"  # what is reversed until somebody types
 TRAINED = 16  # letters of the longest input that either was trained on (recipes/reverse.toml, reverse-recurrent.toml)
 
 
-@st.cache_resource(max_entries=1, show_spinner=False)
+@shared(entries=1)
 def _recurrent() -> Recurrent:
     return rnn.load(BUNDLED)
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@shared(entries=64, queued=True)
 def _read(letters: str, limit: int) -> RecurrentTrace:
     """What the recurrent model computes for the letters, up to `limit` tokens a side. Raises InputError."""
-    with TURNS.turn():
-        return _recurrent().trace(letters, limit=limit)
+    return _recurrent().trace(letters, limit=limit)
 
 
 def reverses(model: Pretrained | Recurrent) -> bool:

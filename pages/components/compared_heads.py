@@ -18,8 +18,16 @@ from pages.runtime import cache
 from pages.runtime.texts import _
 from transformer.analysis.tokens import is_special
 from transformer.inference.pretrained import InputError, Pretrained
-from transformer.interventions.edits import silent_layers
-from transformer.interventions.sets import ATTENTION, NONE, InterventionError, Interventions, Where, layers_of
+from transformer.interventions.sets import (
+    ATTENTION,
+    NONE,
+    InterventionError,
+    Interventions,
+    Where,
+    forms,
+    layers_of,
+    silent_layers,
+)
 from transformer.text.tokenizer import PIECE_MARK
 from transformer.tracing.trace import KINDS
 from transformer.view.bundle import script, style
@@ -75,6 +83,7 @@ def draw(state: State, compared: Compared, cards: bool = True, pictures: bool = 
         "d_k": d_k,
         "pictures": pictures,
         "cards": cards,
+        "forms": forms(),
     }
     asked = {**about, "switches": state.switches.only(*ATTENTION).to_params()}
     done = {**about, "switches": compared.interventions.to_params()}
@@ -130,7 +139,7 @@ def explain(compared: Compared) -> None:
             ),
             "note",
         )
-    silent = silent_layers(compared.interventions, compared.model.config)
+    silent = silent_layers(compared.interventions.switches, compared.model.config)
     if silent:
         places = "; ".join(placed(Where(kind, layer)) for kind, layer in silent)
         sentence = (

@@ -11,8 +11,7 @@ from pages.frame.state import max_tokens
 from pages.runtime import cache
 from pages.runtime.texts import _
 from transformer.inference.pretrained import InputError, Pretrained
-from transformer.interventions.sets import NONE, Hide, InterventionError, Interventions, Pad, Reposition
-from transformer.model.tap import SIDES
+from transformer.interventions.sets import NONE, InterventionError, Interventions, Pad, Switch
 from transformer.tracing.trace import Trace
 
 
@@ -46,11 +45,12 @@ class Compared:
 
 
 def _groups(interventions: Interventions) -> list[Interventions]:
-    """What may not fit a sentence, and is left out together: hidden tokens, padding, the moves of either side."""
-    moves = [one for one in interventions.switches if isinstance(one, Reposition)]
-    groups = [interventions.only(Hide), interventions.only(Pad)]
-    groups += [Interventions(tuple(one for one in moves if one.side == side)) for side in (*SIDES, None)]
-    return [one for one in groups if one]
+    """What may not fit a sentence, and is left out together, in the order in which that is tried."""
+    groups: dict[tuple[int, ...], list[Switch]] = {}
+    for one in interventions.switches:
+        if one.sentence_group is not None:
+            groups.setdefault(one.sentence_group, []).append(one)
+    return [Interventions(tuple(groups[key])) for key in sorted(groups)]
 
 
 def compare(model: Pretrained, trace: Trace, interventions: Interventions) -> Compared:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
+from typing import Any
 
 from pages.runtime.texts import _
 from transformer.interventions.sets import (
     EVERYWHERE,
-    MASKED,
+    HeadSwitch,
     Hide,
     Interventions,
     KnockOut,
@@ -120,13 +121,54 @@ def _and(texts: Sequence[str]) -> str:
     return text
 
 
-def _at(places: Sequence[Where], everywhere: str, somewhere: str, **more: str) -> str:
+def _at(places: Sequence[Where], everywhere: str, somewhere: str) -> str:
     """One of the two texts; the second one names the places, or counts them where they are many."""
     if EVERYWHERE in places:
-        return everywhere.format(**more)
+        return everywhere
     many = len(places) > NAMED
     place = _("{count} places").format(count=len(places)) if many else _and([placed(one) for one in places])
-    return somewhere.format(place=place, **more)
+    return somewhere.format(place=place)
+
+
+def _in_places(switches: Sequence[HeadSwitch], texts: Callable[[Any], tuple[str, str]]) -> list[str]:
+    """A phrase for neighbours of which the same is said. texts: of a switch everywhere, and in a {place}."""
+
+    def place(one: HeadSwitch) -> Where:
+        """The only kind it can be in need not be named."""
+        return EVERYWHERE if len(one.kinds) == 1 and one.where == Where(one.kinds[0]) else one.where
+
+    return [_at([place(one) for one in alike], *both) for both, alike in groupby(switches, texts)]
+
+
+def _scaled(switches: Sequence[Scale], config: ModelConfig | None) -> list[str]:
+    def texts(one: Scale) -> tuple[str, str]:
+        if one.factor == 1:
+            return _("scaling off"), _("scaling off in {place}")
+        factor = f"{one.factor:g}"
+        somewhere = _("scores × {factor} in {place}").format(factor=factor, place="{place}")
+        return _("scores × {factor}").format(factor=factor), somewhere
+
+    return _in_places(switches, texts)
+
+
+def _unmasked(switches: Sequence[Unmask], config: ModelConfig | None) -> list[str]:
+    texts = {
+        "causal": (_("causal mask off"), _("causal mask off in {place}")),
+        "padding": (_("padding mask off"), _("padding mask off in {place}")),
+    }
+    return _in_places(switches, lambda one: texts[one.mask])
+
+
+def _replaced(switches: Sequence[Replace], config: ModelConfig | None) -> list[str]:
+    texts = {
+        "uniform": (_("weights uniform"), _("weights uniform in {place}")),
+        "argmax": (_("weights argmax"), _("weights argmax in {place}")),
+    }
+    return _in_places(switches, lambda one: texts[one.rule])
+
+
+def _padded(switches: Sequence[Pad], config: ModelConfig | None) -> list[str]:
+    return [_("{count} <pad> behind the source").format(count=one.tokens) for one in switches]
 
 
 def _heads(places: Sequence[Where], config: ModelConfig) -> int:
@@ -139,20 +181,21 @@ def _heads(places: Sequence[Where], config: ModelConfig) -> int:
     )
 
 
-def _knocked_out(places: Sequence[Where], config: ModelConfig | None) -> str:
+def _knocked_out(switches: Sequence[KnockOut], config: ModelConfig | None) -> list[str]:
+    places = [one.where for one in switches]
     if config is None or EVERYWHERE in places:
-        return _at(places, _("every head knocked out"), _("heads knocked out in {place}"))
+        return [_at(places, _("every head knocked out"), _("heads knocked out in {place}"))]
     count = _heads(places, config)
     if len(places) > 1:
-        return (_("1 head knocked out") if count == 1 else _("{count} heads knocked out")).format(count=count)
+        return [(_("1 head knocked out") if count == 1 else _("{count} heads knocked out")).format(count=count)]
     if places[0].head is None:
         text = _("{count} heads knocked out in {place}")
     else:
         text = _("1 head knocked out: {place}") if count == 1 else _("{count} heads knocked out: {place}")
-    return text.format(count=count, place=placed(places[0]))
+    return [text.format(count=count, place=placed(places[0]))]
 
 
-def _hidden(switches: Iterable[Hide]) -> list[str]:
+def _hidden(switches: Sequence[Hide], config: ModelConfig | None) -> list[str]:
     """A phrase for each side and place."""
     sides: dict[tuple[str, Where], list[int]] = {}
     for one in switches:
@@ -183,8 +226,8 @@ def stack_name(stack: str) -> str:
     return {"encoder": _("encoder"), "decoder": _("decoder")}[stack]
 
 
-def _moved(one: Reposition) -> str:
-    """A move of positions, e.g. "positions of the source shifted by 5"."""
+def _moved(switches: Sequence[Reposition], config: ModelConfig | None) -> list[str]:
+    """A phrase for each move, e.g. "positions of the source shifted by 5"."""
     texts = {
         ("remove", "source"): _("no positions in the source"),
         ("remove", "target"): _("no positions in the target"),
@@ -202,7 +245,7 @@ def _moved(one: Reposition) -> str:
         ("scale", "target"): _("positions of the target × {amount}"),
         ("scale", None): _("positions of both sides × {amount}"),
     }
-    return texts[one.rule, one.side].format(amount=f"{one.amount:g}")
+    return [texts[one.rule, one.side].format(amount=f"{one.amount:g}") for one in switches]
 
 
 def sub_layer(one: Skip) -> str:
@@ -217,13 +260,13 @@ def sub_layer(one: Skip) -> str:
     return texts[one.stack, one.part].format(layer=one.layer + 1)
 
 
-def _left_out(skips: Sequence[Skip]) -> str:
-    if len(skips) > NAMED:
-        return _("{count} sub-layers left out").format(count=len(skips))
-    return _("left out: {places}").format(places=_and([sub_layer(one) for one in skips]))
+def _left_out(switches: Sequence[Skip], config: ModelConfig | None) -> list[str]:
+    if len(switches) > NAMED:
+        return [_("{count} sub-layers left out").format(count=len(switches))]
+    return [_("left out: {places}").format(places=_and([sub_layer(one) for one in switches]))]
 
 
-def _silenced(neurons: Sequence[Silence]) -> list[str]:
+def _silenced(switches: Sequence[Silence], config: ModelConfig | None) -> list[str]:
     """A phrase for each layer."""
     texts = {
         ("encoder", True): _("neuron {neurons} of encoder layer {layer} silenced"),
@@ -232,7 +275,7 @@ def _silenced(neurons: Sequence[Silence]) -> list[str]:
         ("decoder", False): _("{count} neurons of decoder layer {layer} silenced"),
     }
     layers: dict[tuple[str, int], list[int]] = {}
-    for one in neurons:
+    for one in switches:
         layers.setdefault((one.stack, one.layer), []).append(one.neuron + 1)
     return [
         texts[stack, len(found) == 1].format(neurons=found[0], count=f"{len(found):,}", layer=layer + 1)
@@ -240,53 +283,34 @@ def _silenced(neurons: Sequence[Silence]) -> list[str]:
     ]
 
 
-def _sort(one: Switch) -> tuple[type, object]:
-    """Switches that are said together are alike in this."""
-    value = one.factor if isinstance(one, Scale) else one.mask if isinstance(one, Unmask) else None
-    return type(one), one.rule if isinstance(one, Replace) else value
+# How the switches of each class are said together, a phrase or more; with the model's sizes where they are known.
+WORDS: dict[type[Switch], Callable[[Sequence[Any], ModelConfig | None], list[str]]] = {
+    Scale: _scaled,
+    Unmask: _unmasked,
+    Pad: _padded,
+    Hide: _hidden,
+    KnockOut: _knocked_out,
+    Replace: _replaced,
+    Reposition: _moved,
+    Skip: _left_out,
+    Silence: _silenced,
+}
 
 
-def _phrases(alike: Sequence[Switch], config: ModelConfig | None) -> list[str]:
-    first = alike[0]
-    if isinstance(first, Pad):
-        return [_("{count} <pad> behind the source").format(count=first.tokens)]
-    if isinstance(first, Reposition):
-        return [_moved(one) for one in alike if isinstance(one, Reposition)]
-    if isinstance(first, Skip):
-        return [_left_out([one for one in alike if isinstance(one, Skip)])]
-    if isinstance(first, Silence):
-        return _silenced([one for one in alike if isinstance(one, Silence)])
-    if isinstance(first, Hide):
-        return _hidden(one for one in alike if isinstance(one, Hide))
-    places = [one.where for one in alike if not isinstance(one, Pad | Reposition | Skip | Silence)]
-    if isinstance(first, KnockOut):
-        return [_knocked_out(places, config)]
-    if isinstance(first, Scale):
-        if first.factor == 1:
-            return [_at(places, _("scaling off"), _("scaling off in {place}"))]
-        factor = f"{first.factor:g}"
-        return [_at(places, _("scores × {factor}"), _("scores × {factor} in {place}"), factor=factor)]
-    if isinstance(first, Unmask):
-        if first.mask == "causal":  # it is in one kind of attention only
-            places = [EVERYWHERE if one == Where(MASKED["causal"][0]) else one for one in places]
-            return [_at(places, _("causal mask off"), _("causal mask off in {place}"))]
-        return [_at(places, _("padding mask off"), _("padding mask off in {place}"))]
-    if first.rule == "uniform":
-        return [_at(places, _("weights uniform"), _("weights uniform in {place}"))]
-    return [_at(places, _("weights argmax"), _("weights argmax in {place}"))]
-
-
-def in_words(interventions: Interventions, config: ModelConfig | None = None) -> str:
-    """The switches in plain words, e.g. "scaling off; 5 heads knocked out"; nothing switched: "nothing switched".
+def phrases(interventions: Interventions, config: ModelConfig | None = None) -> list[str]:
+    """The switches in plain words, LISTED phrases at most.
 
     config: of the model, so that its heads can be counted; without it places are named.
     """
-    if not interventions:
-        return _("nothing switched")
-    found = [text for _sorted, alike in groupby(interventions.switches, _sort) for text in _phrases([*alike], config)]
+    found = [text for sort, alike in interventions.by_class() for text in WORDS[sort](alike, config)]
     if len(found) > LISTED:
         found[LISTED - 1 :] = [_("{count} more switches").format(count=len(found) - LISTED + 1)]
-    return "; ".join(found)
+    return found
+
+
+def in_words(interventions: Interventions, config: ModelConfig | None = None) -> str:
+    """The same as one text, e.g. "scaling off; 5 heads knocked out"; nothing switched: "nothing switched"."""
+    return "; ".join(phrases(interventions, config)) or _("nothing switched")
 
 
 def scaling_note(interventions: Interventions, config: ModelConfig, brief: bool = False) -> str:

@@ -12,13 +12,13 @@ import pandas  # noqa: F401 (first of all: plotly fails on one that another view
 import streamlit as st
 
 from pages.frame.state import current
-from pages.runtime.kept import Kept, named
+from pages.runtime.shared import SharedCache, fingerprint
 from pages.runtime.texts import _, translated
 from transformer.figures.style import Figure
 from transformer.view.bundle import script, style
 
 Arguments = ParamSpec("Arguments")
-ROOM = 48 * 2**20  # bytes of JSON; a figure takes 5 to 300 KB
+CAPACITY = 48 * 2**20  # bytes of JSON; a figure takes 5 to 300 KB
 
 _figure = st.components.v2.component("headscope.figure", js=script("figure"), css=style("figure"), isolate_styles=False)
 
@@ -61,17 +61,15 @@ def _thinned(made: Figure) -> tuple[tuple[int, int], ...]:
     return tuple(found)
 
 
-@st.cache_resource(show_spinner=False)
-def _kept() -> Kept[Built]:
-    return Kept(ROOM, lambda one: len(one.text))
+FIGURES: SharedCache[Built] = SharedCache(CAPACITY, lambda figure: len(figure.text))
 
 
 def _build(key: Hashable, make: Callable[[], Figure]) -> Built:
-    found = _kept().find(key)
-    if found is None:
+    def built() -> Built:
         made = make()
-        found = _kept().keep(key, Built(made.to_json(), len(made.frames), _thinned(made)))
-    return found
+        return Built(made.to_json(), len(made.frames), _thinned(made))
+
+    return FIGURES.get(key, built)
 
 
 def localized(make: Callable[Arguments, Figure]) -> Callable[Arguments, Figure]:
@@ -84,7 +82,7 @@ def built(make: Callable[Arguments, Figure], *arguments: Arguments.args, **optio
     """localized(make)(*arguments, **options), made once for all viewers who show the same numbers in the same words:
     plotly takes 8 to 20 ms for a figure, and finding one in the cache less than a tenth of one."""
     figure: Any = localized(make)
-    key = named(make.__module__, make.__qualname__, arguments, {**figure.keywords, **options})
+    key = fingerprint(make.__module__, make.__qualname__, arguments, {**figure.keywords, **options})
     return _build(key, lambda: figure(*arguments, **options))
 
 

@@ -10,8 +10,8 @@ from pages.components.comparison import Compared
 from pages.components.descriptions import in_words
 from pages.components.probe_results import results
 from pages.frame.messages import message
-from pages.runtime import background, cache
-from pages.runtime.background import POLL
+from pages.runtime.job import POLL, BackgroundJob, JobQueue
+from pages.runtime.shared import identity, shared
 from pages.runtime.texts import _
 from transformer.inference.pretrained import InputError, Pretrained
 from transformer.interventions.sets import NONE, InterventionError, Interventions
@@ -23,15 +23,15 @@ PATIENCE = 60.0  # seconds without anybody in the lab, after which a measurement
 STAY = 15.0  # seconds between two signs of a person who is in the lab
 
 Key = tuple[str, str, str]
-Desk = background.Desk[ProbeScores]
+Jobs = JobQueue[ProbeScores]
 
 
 def key_of(model: Pretrained, interventions: Interventions) -> Key:
     """What scores belong to."""
-    return model.name, cache.identity(model), str(interventions)
+    return model.name, identity(model), str(interventions)
 
 
-class Measurement(background.Measurement):
+class Measurement(BackgroundJob):
     """One evaluation.
 
     done, total: sentences; now: what they are measured with; switches: what it is all for, in words; scores: by what
@@ -40,20 +40,20 @@ class Measurement(background.Measurement):
 
     known = (InterventionError, InputError)
 
-    def __init__(self, desk: Desk, model: Pretrained, pairs: Sequence[Pair], interventions: Interventions) -> None:
-        super().__init__(desk, "headscope-probe", PATIENCE)
+    def __init__(self, jobs: Jobs, model: Pretrained, pairs: Sequence[Pair], interventions: Interventions) -> None:
+        super().__init__(jobs, "headscope-probe", PATIENCE)
         self.key, self.switches = key_of(model, interventions), in_words(interventions, model.config)
         self.now, self.done, self.total = NONE, 0, len(pairs)
         self.scores: dict[Key, ProbeScores] = {}
         self._model, self._pairs, self._interventions = model, pairs, interventions
         self.start()
 
-    def _measure(self) -> None:
+    def _work(self) -> None:
         """Nothing switched, then the switches; whatever is known already is not measured again."""
         open_ = []
         for one in dict.fromkeys((NONE, self._interventions)):
             key = key_of(self._model, one)
-            known = self._desk.find(key)
+            known = self._jobs.find(key)
             if known is None:
                 open_.append((key, one))
             else:
@@ -62,7 +62,7 @@ class Measurement(background.Measurement):
         for place, (key, one) in enumerate(open_):
             self.now = one
             self.scores[key] = probe(self._model, self._pairs, one, self._watch(place * len(self._pairs)))
-            self._desk.keep(key, self.scores[key])
+            self._jobs.keep(key, self.scores[key])
 
     def _watch(self, before: int) -> Callable[[int, int], bool]:
         def progress(done: int, total: int) -> bool:
@@ -72,26 +72,20 @@ class Measurement(background.Measurement):
         return progress
 
 
-@st.cache_resource(show_spinner=False)
-def _desk() -> Desk:
-    return Desk()
+JOBS: Jobs = Jobs()
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
-def _pairs(_model: Pretrained, name: str, path: str) -> tuple[Pair, ...]:
-    return tuple(probe_pairs(_model) or ())
-
-
+@shared(entries=16)
 def pairs_of(model: Pretrained) -> tuple[Pair, ...]:
     """The probe set of a model, empty where there is none for its languages."""
-    return _pairs(model, model.name, cache.identity(model))
+    return tuple(probe_pairs(model) or ())
 
 
 def _start(compared: Compared, pairs: Sequence[Pair]) -> None:
     old = st.session_state.get(KEY)
     if old is not None:
         old.stop()
-    st.session_state[KEY] = Measurement(_desk(), compared.model, pairs, compared.interventions)
+    st.session_state[KEY] = Measurement(JOBS, compared.model, pairs, compared.interventions)
 
 
 def _progress(measurement: Measurement) -> None:
@@ -157,10 +151,10 @@ def _body(compared: Compared, pairs: Sequence[Pair], polling: bool) -> None:
         st.rerun()
     keys = [key_of(compared.model, one) for one in dict.fromkeys((NONE, compared.interventions))]
     own = measurement.scores if measurement is not None else {}
-    scores = [found for key in keys if (found := own.get(key) or _desk().find(key)) is not None]
+    scores = [found for key in keys if (found := own.get(key) or JOBS.find(key)) is not None]
     mine = measurement is not None and measurement.key == keys[-1]
     ended = mine and not running  # where it left half of the numbers, those are shown
-    kept = own.get(keys[0]) or _desk().find(keys[0])
+    kept = own.get(keys[0]) or JOBS.find(keys[0])
     if len(scores) == len(keys):
         results(compared, scores)
     elif ended and kept is not None:

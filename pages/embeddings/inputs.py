@@ -16,7 +16,7 @@ from pages.components.translation import table
 from pages.frame.frame import PageFrame
 from pages.frame.messages import message
 from pages.frame.options import Options
-from pages.runtime import cache
+from pages.runtime.shared import shared
 from pages.runtime.texts import _, translated
 from transformer.analysis.embedding import Norms, neighbours, norms, plane
 from transformer.analysis.residual import states
@@ -239,14 +239,10 @@ def _chosen(frame: PageFrame, trace: Trace) -> tuple[int, str, str]:
     return ids[token - 1], labels[token - 1], side
 
 
+@shared(entries=8)
 def _single(model: Pretrained, side: str = "target") -> tuple[int, ...]:
     """Pieces of one character; none of a vocabulary that has only those."""
-    return _kept(model, cache.identity(model), side)
-
-
-@st.cache_resource(max_entries=8, show_spinner=False)
-def _kept(_model: Pretrained, identity: str, side: str) -> tuple[int, ...]:
-    tokenizer = _model.tokenizer_of(side)
+    tokenizer = model.tokenizer_of(side)
     pieces = tokenizer.pieces(range(len(tokenizer)))
     sizes = [0 if one in SPECIALS else len(one.removeprefix(PIECE_MARK)) for one in pieces]
     return tuple(number for number, size in enumerate(sizes) if size == 1) if max(sizes, default=0) > 1 else ()

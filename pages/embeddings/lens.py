@@ -16,8 +16,7 @@ from pages.components.sentences import check, deviation, say
 from pages.embeddings.inputs import place_name, shown, thinned
 from pages.frame.frame import PageFrame
 from pages.frame.options import Options
-from pages.runtime import cache
-from pages.runtime.queue import TURNS
+from pages.runtime.shared import shared
 from pages.runtime.texts import _, translated
 from transformer.analysis.lens import Lens, Sharing, candidates, logit_lens, sharing
 from transformer.figures import output
@@ -52,21 +51,15 @@ def projection(config: ModelConfig) -> str:
     return said.format(bias=_(", and a learned bias for every token") if config.output_bias else "")
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
-def _kept(_model: Pretrained, _trace: Trace, trace_id: str, identity: str) -> Lens:
-    with TURNS.turn():
-        return logit_lens(_trace, _model.model)
-
-
-@st.cache_resource(max_entries=256, show_spinner=False)
-def _shared(_model: Pretrained, _trace: Trace, trace_id: str, identity: str, token: int) -> Sharing:
-    with TURNS.turn():
-        return sharing(_trace, _model.model, token)
-
-
+@shared(entries=64, queued=True)
 def lens_of(model: Pretrained, trace: Trace) -> Lens:
     """As `logit_lens`; kept, for with 60,000 words it takes a tenth of a second and more."""
-    return _kept(model, trace, trace.id, cache.identity(model))
+    return logit_lens(trace, model.model)
+
+
+@shared(entries=256, queued=True)
+def _sharing_of(model: Pretrained, trace: Trace, token: int) -> Sharing:
+    return sharing(trace, model.model, token)
 
 
 def _choose_step(trace: Trace, options: Options) -> int:
@@ -327,7 +320,7 @@ def _tables(found: Sharing, config: ModelConfig, parameters: int) -> str:
 
 def _sharing(frame: PageFrame, trace: Trace, token: int, label: Sequence[str]) -> None:
     """The row of a token where it enters and where it leaves."""
-    found = _shared(frame.model, trace, trace.id, cache.identity(frame.model), token)
+    found = _sharing_of(frame.model, trace, token)
     config = frame.model.config
     figure.draw(
         figure.built(

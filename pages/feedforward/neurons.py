@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import threading
 from dataclasses import astuple, dataclass, field
 
 import numpy as np
@@ -15,7 +14,8 @@ from pages.components.sentences import say
 from pages.feedforward.activity import choose_layer, labels, percent, sides
 from pages.frame.frame import PageFrame
 from pages.frame.messages import message
-from pages.runtime import cache
+from pages.runtime.queue import TurnQueue
+from pages.runtime.shared import identity, shared
 from pages.runtime.texts import _, translated
 from transformer.analysis.neuron_outputs import FEW, PIECES, Promotion, most_common, output_norms, promotion, strongest
 from transformer.analysis.tokens import is_special
@@ -33,21 +33,17 @@ STOPPED = "headscope_neurons_stopped"  # the checkpoint whose counting a person 
 
 
 @dataclass
-class Shelf:
-    """What was counted for a checkpoint. turn: held by the viewer who counts, while others wait for the same."""
+class Counts:
+    """What was counted for a checkpoint. queue: one viewer counts, while others wait for the same."""
 
     pairs: tuple[Pair, ...]
-    turn: threading.Lock = field(default_factory=threading.Lock)
+    queue: TurnQueue = field(default_factory=lambda: TurnQueue(1))
     found: NeuronStatistics | None = None
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
-def _shelf(_model: Pretrained, name: str, path: str) -> Shelf:
-    return Shelf(probing.pairs_of(_model))
-
-
-def shelf(model: Pretrained) -> Shelf:
-    return _shelf(model, model.name, cache.identity(model))
+@shared(entries=8)
+def counts_of(model: Pretrained) -> Counts:
+    return Counts(probing.pairs_of(model))
 
 
 # -- the token chosen ---------------------------------------------------------------------------------------------
@@ -74,11 +70,11 @@ def _leader(model: Pretrained, trace: Trace, stack: str, layer: int, token: int)
     """The neuron shown without a choice: of those with TOP_TOKENS examples the strongest at the token, if the probe set
     was counted, else the strongest of all. While a person stays at this token it stays the same one."""
     activation = sides(trace)[stack].activation[layer, token]
-    place = (model.name, cache.identity(model), trace.source_text, trace.target_in, stack, layer, token)
+    place = (model.name, identity(model), trace.source_text, trace.target_in, stack, layer, token)
     before = st.session_state.get(LED)
     if before is not None and before[0] == place:
         return int(before[1])
-    found = shelf(model).found
+    found = counts_of(model).found
     neuron = int(activation.argmax())
     if found is not None:
         side = found.stack(stack)
@@ -204,7 +200,7 @@ def _vocabulary(model: Pretrained, chosen: Chosen) -> Promotion:
             readable(pieces), pieces, scores, deviations, chosen.neuron, chosen.stack, texts=texts
         )
 
-    kept = (cache.identity(model), chosen.stack, chosen.layer, chosen.neuron)
+    kept = (identity(model), chosen.stack, chosen.layer, chosen.neuron)
     figure.draw(drawn, "feedforward_vocabulary", "feedforward-vocabulary", kept=kept)
     say(*_stands_out(model, found), row_caution(model.config, chosen.stack, chosen.layer))
     _chance(model, found)
@@ -241,7 +237,7 @@ def _exciting(model: Pretrained, chosen: Chosen, found: NeuronStatistics, promot
     reads = model.tokenizer_of("source" if chosen.stack == "encoder" else "target")
     for at in kept:
         sentence, place = (int(one[chosen.layer, chosen.neuron, at]) for one in (side.sentences, side.places))
-        read = reading(model, shelf(model).pairs[sentence], chosen.stack)
+        read = reading(model, counts_of(model).pairs[sentence], chosen.stack)
         ids.append(read.ids[place])
         next_ids.append(read.following[place])
         (following,) = readable(reads.pieces([read.following[place]]))
@@ -307,7 +303,7 @@ def _go_on() -> None:
 def _count(model: Pretrained, place: st.delta_generator.DeltaGenerator) -> NeuronStatistics:
     """Count, with a bar and a button to stop. Whatever a person does meanwhile ends this run of the page, and the next
     begins to count anew."""
-    kept = shelf(model)
+    counts = counts_of(model)
     with place.container():
         bar = st.progress(0.0, text=_("Counting over the probe set"))
         st.button(_("Stop"), key="hs-neurons-stop", on_click=_stop, args=(model.name,))
@@ -317,15 +313,14 @@ def _count(model: Pretrained, place: st.delta_generator.DeltaGenerator) -> Neuro
         bar.progress(done / total, text=text)
         return True
 
-    while not kept.turn.acquire(timeout=0.2):
-        bar.progress(0.0, text=_("Another viewer has this probe set counted; its numbers will serve here too."))
-    try:
-        if kept.found is None:
-            kept.found = neuron_statistics(model, kept.pairs, progress)
-    finally:
-        kept.turn.release()
+    def wait() -> None:
+        if counts.queue.waiting:
+            bar.progress(0.0, text=_("Another viewer has this probe set counted; its numbers will serve here too."))
+
+    with counts.queue.turn(wait):
+        found = counts.found = counts.found or neuron_statistics(model, counts.pairs, progress)
     place.empty()
-    return kept.found
+    return found
 
 
 def draw(frame: PageFrame, trace: Trace) -> None:
@@ -346,8 +341,8 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     with right:
         promoted = _vocabulary(model, chosen)
     below = st.container()
-    kept = shelf(model)
-    if not kept.pairs:
+    counts = counts_of(model)
+    if not counts.pairs:
         said = _(
             "There is no probe set from {source} to {target}, so which tokens excite a neuron elsewhere, and which "
             "neurons never fire, is not counted here; transformer.probing.neuron_survey.neuron_statistics counts over "
@@ -356,21 +351,21 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         with below:
             message(said.format(source=model.languages[0], target=model.languages[1]), "note")
         return
-    if kept.found is None and st.session_state.get(STOPPED) == model.name:
+    if counts.found is None and st.session_state.get(STOPPED) == model.name:
         with exciting:
             message(_("Counting was stopped; there are no numbers over the probe set yet."), "note")
-            said = _("Count over {count} sentence pairs").format(count=len(kept.pairs))
+            said = _("Count over {count} sentence pairs").format(count=len(counts.pairs))
             st.button(said, key="hs-neurons-start", on_click=_go_on)
         return
 
     def later() -> None:
-        found = kept.found or _count(model, place)
+        found = counts.found or _count(model, place)
         with exciting:
             _exciting(model, chosen, found, promoted)
         with below:
             _silent(model, found)
 
-    if kept.found is not None:
+    if counts.found is not None:
         later()
     else:
         frame.draw_last(later)

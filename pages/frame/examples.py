@@ -6,9 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-import streamlit as st
-
-from pages.runtime import cache
+from pages.runtime.shared import shared
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import layers_of
 from transformer.tracing.trace import KINDS
@@ -32,18 +30,14 @@ class Example:
     view: View
 
 
+@shared(entries=8)
 def examples(model: Pretrained) -> tuple[Example, ...]:
     """The examples a checkpoint brings along; none if it brings none."""
-    return _examples(model, model.name, cache.identity(model))
-
-
-@st.cache_resource(max_entries=8, show_spinner=False)
-def _examples(_model: Pretrained, name: str, identity: str) -> tuple[Example, ...]:
     try:
-        entries = json.loads((_model.beside(EXAMPLES, LARGEST) or b"[]").decode("utf-8"))
+        entries = json.loads((model.beside(EXAMPLES, LARGEST) or b"[]").decode("utf-8"))
     except (OSError, ValueError, RecursionError):
         return ()
-    config = _model.config
+    config = model.config
     layers = {kind: layers_of(config, kind) for kind in KINDS}
     found = []
     for entry in entries[:MOST] if isinstance(entries, list) else ():

@@ -15,8 +15,8 @@ from pages.components.payloads import payload
 from pages.frame.examples import examples
 from pages.frame.messages import message
 from pages.frame.state import State, change, current, keep, max_tokens
-from pages.runtime import cache
-from pages.runtime.queue import TURNS
+from pages.runtime.queue import MODEL_QUEUE
+from pages.runtime.shared import identity, shared
 from pages.runtime.texts import _
 from transformer.analysis.formation import Forming, formation, recorded
 from transformer.analysis.heads import HeadStatistics, read_word_list
@@ -67,11 +67,11 @@ def toggle() -> None:
         keep(replace(state, view=replace(state.view, training=training)))
 
 
-@st.cache_resource(max_entries=2, show_spinner=False)
-def _formed(_model: Pretrained, name: str, identity: str, limit: int) -> Formed | str:
-    """What the checkpoint brought, or why it cannot be shown. en-de: 0.3 s of passes, 0.1 s of statistics."""
+@shared(entries=2)
+def formed(model: Pretrained, limit: int) -> Formed | str:
+    """How its heads formed, or a reason, without a full stop, why that cannot be shown. Of en-de that takes 0.4 s."""
     try:
-        recording = Recording.from_bytes(_model.beside(RECORDING, LARGEST) or b"", RECORDING)
+        recording = Recording.from_bytes(model.beside(RECORDING, LARGEST) or b"", RECORDING)
     except OSError as error:
         return _("{file} cannot be read: {reason}").format(file=RECORDING, reason=error.strerror)
     except ValueError as error:
@@ -80,8 +80,8 @@ def _formed(_model: Pretrained, name: str, identity: str, limit: int) -> Formed 
     seen = []
     for number, (source, target) in enumerate(recording.sentences):
         try:
-            with TURNS.turn():
-                trace = _model.trace(source, target, limit=limit)
+            with MODEL_QUEUE.turn():
+                trace = model.trace(source, target, limit=limit)
             seen.append(recorded({kind: arrays[number] for kind, arrays in recording.weights.items()}, trace))
         except (InputError, ValueError):  # another tokenizer, another size or a smaller limit than when it was recorded
             tokens.append(None)
@@ -90,14 +90,9 @@ def _formed(_model: Pretrained, name: str, identity: str, limit: int) -> Formed 
     if not seen:
         return _("none of its sentences has the tokens that this model makes of it now")
     words = None
-    if english_to_german(_model):
+    if english_to_german(model):
         words = read_word_list("\n".join((PROBES / file).read_text(encoding="utf-8") for file in WORDS))
     return Formed(recording, tuple(tokens), *formation(seen, words))
-
-
-def formed(model: Pretrained) -> Formed | str:
-    """How its heads formed, or a reason, without a full stop, why that cannot be shown."""
-    return _formed(model, model.name, cache.identity(model), max_tokens())
 
 
 def _reported(view: View, steps: tuple[int, ...], revision: int) -> View:
@@ -143,7 +138,7 @@ def draw(state: State, trace: Trace, model: Pretrained) -> State:
     if not available(model):
         message(_("This checkpoint brought no recording of its training, so how its heads formed cannot be shown."))
         return keep(replace(state, view=replace(state.view, training=None)))
-    found = formed(model)
+    found = formed(model, max_tokens())
     if isinstance(found, str):
         message(_("How its heads formed cannot be shown: {reason}.").format(reason=found))
         return state
@@ -152,7 +147,7 @@ def draw(state: State, trace: Trace, model: Pretrained) -> State:
         state = keep(replace(state, view=view))
     _slider(key=KEY, on_training_change=lambda: None, on_open_change=_open(model, found), on_close_change=_closed)
     here = next((number for number, tokens in enumerate(found.tokens) if tokens == spelt(trace)), None)
-    name = (trace.id, here, cache.identity(model), state.revision, view.big)
+    name = (trace.id, here, identity(model), state.revision, view.big)
     what = (found.recording, found.tokens, found.statistics, found.formings)
     data = payload(KEY, "states", name, lambda: formation_pack(*what, trace, here, view, state.revision))
     with st.container(key="hs-feeds-formation"):

@@ -15,7 +15,7 @@ from pages.components.sentences import badge, say
 from pages.components.translation import cut_off, number, refusal, table
 from pages.frame.frame import message
 from pages.runtime import cache
-from pages.runtime.queue import TURNS
+from pages.runtime.shared import shared
 from pages.runtime.texts import _
 from transformer.analysis.leak import moved, peeking, step_by_step
 from transformer.analysis.translation import perplexity
@@ -216,11 +216,10 @@ def _peeking(compared: Compared, switches: Sequence[Interventions], traces: Sequ
     st.html(f'<p class="hs-leak-verdict">{html.escape(sentence)}</p>')
 
 
-@st.cache_resource(max_entries=256, show_spinner=False)
-def _step_by_step(_model: Pretrained, _trace: Trace, trace_id: str, identity: str) -> float:
+@shared(entries=256, queued=True)
+def _step_by_step(model: Pretrained, trace: Trace) -> float:
     """As `step_by_step`; kept, for it is a pass a token."""
-    with TURNS.turn():
-        return step_by_step(_trace, _model.model)
+    return step_by_step(trace, model.model)
 
 
 def bare_verdict(whole: float, stepwise: float) -> str:
@@ -266,7 +265,7 @@ def _bare(compared: Compared, exchange: Exchange, fed: tuple[tuple[int, int], ..
         text = html.escape(legend.format(switches=in_words(switches, model.config)))
         st.html(f'<p class="hs-tr-legend">{text}</p>')
         written = cache.translate(model, trace.source_text, switches, compared.limit)
-        whole, stepwise = perplexity(plain), _step_by_step(model, plain, plain.id, cache.identity(model))
+        whole, stepwise = perplexity(plain), _step_by_step(model, plain)
         shown = (
             _("{text} … (cut off after {limit} tokens)").format(text=written.text, limit=len(written.tokens))
             if cut_off(written)

@@ -8,6 +8,7 @@ from typing import Any
 import streamlit as st
 from torch import Tensor
 
+from pages.runtime.shared import shared
 from pages.runtime.texts import _
 from transformer.analysis.scaling import LIMIT, RandomExperiment, own_variances, random_experiment
 from transformer.tracing.trace import KINDS, Trace
@@ -27,7 +28,7 @@ _why = _component("why")
 _softmax = _component("softmax")
 
 
-@st.cache_resource(max_entries=4, show_spinner=False)
+@shared(entries=4)
 def _random(seed: int) -> RandomExperiment:
     return random_experiment(seed)
 

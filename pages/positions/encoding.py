@@ -13,6 +13,7 @@ from pages.components import figure
 from pages.components.sentences import say
 from pages.frame.frame import PageFrame
 from pages.frame.messages import message
+from pages.runtime.shared import shared
 from pages.runtime.texts import _, translated
 from transformer.analysis.positions import by_offset, dot_products, shift_map, shifted, wavelengths
 from transformer.figures import positions as figures
@@ -80,7 +81,7 @@ def make_figures(
     }
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@shared(entries=64)
 def _templates(part: str, tokens: tuple[str, ...], theme: str, labels: tuple[tuple[str, str], ...]) -> dict[str, str]:
     """Name -> figure as JSON, made for the smallest table there is: the browser fills in every array."""
     made = make_figures(Values(2, 2, (0,)), tokens, theme, dict(labels))

@@ -16,7 +16,7 @@ from pages.frame.frame import PageFrame
 from pages.frame.messages import message
 from pages.frame.state import current, keep, max_tokens
 from pages.runtime import cache
-from pages.runtime.queue import TURNS
+from pages.runtime.shared import shared
 from pages.runtime.texts import _
 from transformer.analysis.permutation import Equivariance, equivariance, permutation
 from transformer.figures.permutation import permutation_deviations
@@ -136,17 +136,16 @@ def _says(found: dict[str, Equivariance], positions: bool) -> None:
     )
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
-def _found(_model: Pretrained, _trace: Trace, name: str, seed: int, limit: int) -> dict[str, Equivariance]:
-    """With and without positions; name: the trace's id."""
-    order = permutation(len(_trace.source_ids), seed)
+@shared(entries=64, queued=True)
+def _reordered(model: Pretrained, trace: Trace, seed: int, limit: int) -> dict[str, Equivariance]:
+    """With and without positions."""
+    order = permutation(len(trace.source_ids), seed)
     without = Interventions((Reposition("remove", "source"),))
     found = {}
-    with TURNS.turn():
-        for side, switches in (("with", _trace.interventions), ("without", without)):
-            usual = cache.retrace(_model, _trace, switches, limit)
-            moved = _model.retrace(_trace, switches, order=order, limit=limit)
-            found[side] = equivariance(usual, moved, order)
+    for side, switches in (("with", trace.interventions), ("without", without)):
+        usual = cache.retrace(model, trace, switches, limit)
+        moved = model.retrace(trace, switches, order=order, limit=limit)
+        found[side] = equivariance(usual, moved, order)
     return found
 
 
@@ -163,7 +162,7 @@ def draw_equivariance(frame: PageFrame, trace: Trace) -> None:
     left, right = st.columns((1, 4), gap="medium", vertical_alignment="bottom")
     with left:
         seed = frame.options.number("seed", _("Another order (seed)"), 0, 9999, 0)
-    found = _found(frame.model, trace, trace.id, seed, limit)
+    found = _reordered(frame.model, trace, seed, limit)
     order = permutation(len(trace.source_ids), seed)
     words = html.escape(" ".join(trace.source_labels[place] for place in order))
     with right:

@@ -14,7 +14,7 @@ from pages.components.sentences import say
 from pages.frame.frame import PageFrame
 from pages.frame.messages import message
 from pages.runtime import cache
-from pages.runtime.queue import TURNS
+from pages.runtime.shared import shared
 from pages.runtime.texts import _
 from transformer.analysis.positions import neighbour_cosines, row_norms
 from transformer.figures import learned_positions as figures
@@ -93,20 +93,14 @@ def trained_positions(model: Pretrained) -> tuple[int, int] | None:
     return None if lengths is None or lengths[1] >= model.config.max_positions - 1 else (0, lengths[1])
 
 
-@st.cache_resource(max_entries=1024, show_spinner=False)
-def _exact(_model: Pretrained, name: str, path: str, task: str, length: int) -> float | None:
+@shared(entries=1024, queued=True)
+def exact(model: Pretrained, task: str, length: int) -> float | None:
     """Share of exact answers to COUNT seeded inputs of a length; None if they do not fit the model's positions."""
-    if length + 1 > _model.config.max_positions:  # with </s>
+    if length + 1 > model.config.max_positions:  # with </s>
         return None
     pairs = task_pairs(task, COUNT, (length, length), SEED)
-    with TURNS.turn():
-        answers = _model.translate_all([source for source, _answer in pairs])
+    answers = model.translate_all([source for source, _answer in pairs])
     return sum(found == right for found, (_source, right) in zip(answers, pairs, strict=True)) / len(pairs)
-
-
-def exact(model: Pretrained, task: str, length: int) -> float | None:
-    """As `_exact`, measured once for all viewers."""
-    return _exact(model, model.name, cache.identity(model), task, length)
 
 
 def _introduction(model: Pretrained, pair: Pair) -> str:

@@ -1,4 +1,4 @@
-"""What the model computes for viewers, in turn: first come, first served, and nothing for who has left."""
+"""Queues: first come, first served, and nothing for a viewer who has left."""
 
 from __future__ import annotations
 
@@ -9,26 +9,21 @@ from collections import deque
 from collections.abc import Callable, Iterator
 
 import streamlit as st
-from streamlit import runtime
-from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from pages.runtime.streamlit import is_connected, session_id
 
 LOOK = 0.5  # seconds between two looks at whether who waits is still there
 
 
-def stay() -> None:
+def stop_if_gone() -> None:
     """End the run of a viewer who has left, as Streamlit would at the next thing that is drawn."""
-    context = get_script_run_ctx(suppress_warning=True)
-    if context is not None and runtime.exists() and not runtime.get_instance().is_active_session(context.session_id):
+    session = session_id()
+    if session and not is_connected(session):
         st.stop()
 
 
-class Turns:
-    """A queue before the model: `at_once` threads are let in, the others wait in the order in which they came.
-
-    Thirty passes side by side end all at about the same late moment and need thirty times the memory; one after the
-    other the first viewer waits for one, and the cores are left to those who only click. A viewer's script runs in one
-    thread, so nobody stands in the queue twice, however much they ask for.
-    """
+class TurnQueue:
+    """`at_once` threads are let in, the others wait in the order in which they came."""
 
     def __init__(self, at_once: int) -> None:
         self._free = at_once
@@ -41,7 +36,7 @@ class Turns:
         return len(self._waiting)
 
     @contextlib.contextmanager
-    def turn(self, look: Callable[[], None] = stay) -> Iterator[None]:
+    def turn(self, look: Callable[[], None] = stop_if_gone) -> Iterator[None]:
         """Wait for a turn, and have it inside `with`; who has one already goes on.
 
         look: is called every LOOK seconds and right before the turn; what it raises gives up the place.
@@ -86,5 +81,7 @@ class Turns:
                 self._free += 1
 
 
-# One thread a pass (`cache.load`), and half of the cores stay free for clicks, which need Python alone.
-TURNS = Turns(max(1, (os.cpu_count() or 2) // 2))
+# Before passes of a model. Thirty side by side end all at about the same late moment and need thirty times the memory;
+# one after the other the first viewer waits for one. A viewer's script runs in one thread, so nobody stands in the
+# queue twice. One thread a pass (`cache.load`), and half of the cores stay free for clicks, which need Python alone.
+MODEL_QUEUE = TurnQueue(max(1, (os.cpu_count() or 2) // 2))

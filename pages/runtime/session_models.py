@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 import streamlit as st
 
 from pages.runtime import cache
-from pages.runtime.kept import Kept
-from pages.runtime.queue import TURNS
+from pages.runtime.shared import SharedCache, mark
 from pages.runtime.texts import _, readable_text
 from transformer.checkpoints.archive import open_files, read_zip
 from transformer.checkpoints.folder import CheckpointError
@@ -24,8 +23,13 @@ KEY = "headscope_own"
 PREFIX = "mine/"  # before their names in the menu and in links: no folder's name has a slash
 MOST = 8  # models of a session
 ROOM = 48_000_000  # bytes of their zips; what is trained here takes 0.5 MB, a zip that is loaded 16 at most
-MODELS = 256 * 2**20  # bytes of the weights of all sessions' models that are open
 LONGEST = 60  # characters of a name
+
+
+# Weighed by the bytes of the weights of all sessions' models that are open.
+MODELS: SharedCache[Pretrained] = SharedCache(
+    256 * 2**20, lambda model: sum(weight.nbytes for weight in model.model.parameters())
+)
 
 
 @dataclass(frozen=True)
@@ -48,20 +52,13 @@ def names() -> list[str]:
     return [*cache.checkpoints(), *owned()]
 
 
-@st.cache_resource(show_spinner=False)
-def _models() -> Kept[Pretrained]:
-    return Kept(MODELS, lambda model: sum(weight.nbytes for weight in model.model.parameters()))
-
-
 def _opened(one: Own) -> Pretrained:
-    models = _models()
-    found = models.find(one.token)
-    if found is None:
-        with TURNS.turn():
-            device = os.environ.get("HEADSCOPE_DEVICE", "cpu")
-            found = models.keep(one.token, open_files(read_zip(one.data), one.name, device))
-            cache.mark(found, one.token)
-    return found
+    def opened() -> Pretrained:
+        model = open_files(read_zip(one.data), one.name, os.environ.get("HEADSCOPE_DEVICE", "cpu"))
+        mark(model, one.token)
+        return model
+
+    return MODELS.get(one.token, opened, queued=True)
 
 
 def load(name: str) -> Pretrained:

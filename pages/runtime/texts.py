@@ -5,7 +5,7 @@ from __future__ import annotations
 import gettext
 import re
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache
 
 from transformer.paths import app_folder
 
@@ -31,7 +31,7 @@ def plain_markdown(text: str) -> str:
     return _MARKDOWN.sub(lambda sign: "\\" + sign[0], parted)
 
 
-@lru_cache(maxsize=8)
+@cache
 def _catalogue(language: str) -> gettext.NullTranslations:
     return gettext.translation("headscope", app_folder() / "locale", [language], fallback=True)
 

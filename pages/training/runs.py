@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import streamlit as st
-from streamlit import runtime
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from pages.frame.frame import on_every_run, on_open_model
 from pages.frame.state import current, keep
 from pages.runtime import session_models
+from pages.runtime.streamlit import is_connected, session_id
 from pages.runtime.texts import _
 from pages.training import presets as presets
 from pages.training.descriptions import labels, title
@@ -45,17 +43,6 @@ def shop() -> Workshop:
     return workshop.shared()
 
 
-def _here() -> tuple[str, Callable[[], bool]]:
-    """The session, and whether its browser is still there: another page of the app is, a closed tab is not."""
-    context = get_script_run_ctx(suppress_warning=True)
-    session = context.session_id if context is not None else ""
-
-    def here() -> bool:
-        return not runtime.exists() or runtime.get_instance().is_active_session(session)
-
-    return session, here
-
-
 def names() -> list[str]:
     return labels([one.experiment for one in watched()], presets.plain())
 
@@ -70,8 +57,8 @@ def train(experiment: Experiment, first: bool = False) -> list[str]:
         sentence = _("{run} made room, for {most} runs are shown at most; its model stays in the menu of checkpoints.")
         said.append(sentence.format(run=names()[runs.index(ended[0])], most=MOST))
     try:
-        session, here = _here()
-        run = shop().begin(experiment, here, session)
+        session = session_id()
+        run = shop().begin(experiment, lambda: is_connected(session), session)
     except WorkshopError as error:
         text = str(error)
         return [f"{text[:1].upper()}{text[1:]}."]

@@ -123,7 +123,9 @@ def spawn(log: Path, *command: str, **environment: str) -> subprocess.Popen[byte
 def start(log: Path, port: int = 0, script: str = "app.py", **environment: str) -> tuple[subprocess.Popen[bytes], str]:
     """Start the app, on a free port unless one is given, and wait until it answers. Returns process and address."""
     port = port or free_port()
-    command = [sys.executable, "-m", "streamlit", "run", script, f"--server.port={port}", "--server.headless=true"]
+    command = [sys.executable, "-m", "transformer", "app", f"--port={port}"]
+    if script != "app.py":
+        command = [sys.executable, "-m", "streamlit", "run", script, f"--server.port={port}"]
     process = spawn(log, *command, **environment)
     address = f"http://localhost:{port}"
     until = time.monotonic() + START

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from torch import Tensor
 
+from pages.components.descriptions import phrases
 from tests.support.build import D_FF, D_MODEL, HEADS, tiny_model, tiny_tokenizer
 from transformer.analysis import anatomy
 from transformer.inference.pretrained import Pretrained
@@ -75,7 +76,10 @@ def layered(place: str) -> str:
 
 def packs(model: Pretrained, trace: Trace, before: Trace | None, switches: dict[str, str]) -> list[str]:
     state = {"revision": 1, "t": STEP, "head": HEAD}
-    made = [trace_pack(model, trace, before=before, switches=switches, state=state), open_pack(trace, 0, 0)]
+    made = [
+        trace_pack(model, trace, before, switches, state, phrases=phrases(trace.interventions)),
+        open_pack(trace, 0, 0),
+    ]
     made += [place_pack(model, trace, layered(place), STEP, before) for place in STEPS]
     return [base64.b64encode(one).decode("ascii") for one in made]
 
@@ -253,7 +257,7 @@ def test_under_switches_it_says_what_changed(page: Page) -> None:
     said = panel.part("changed").removeprefix("Largest change here: ")
     assert float(said) == pytest.approx(most, rel=0.005)
     assert [text for _, text, _ in panel.lit()] == ["QKT"] and panel.part("title").startswith("Not divided")
-    assert page.get_by_test_id("tell-switched").inner_text() == "no scaling of scores, encoder self-attention layer 1"
+    assert page.get_by_test_id("tell-switched").inner_text() == "scaling off in encoder self-attention, layer 1"
     panel.go(zoom="sub", place="encoder.self", step="dot")
     assert panel.part("changed") == "The switches change nothing here."
     assert not Panel(page.context.new_page(), pretrained()).page.get_by_test_id("tell-off").is_visible()

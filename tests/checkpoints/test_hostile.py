@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import streamlit as st
 from safetensors.torch import save
 from streamlit.testing.v1 import AppTest
 
 import transformer
 from pages.frame import examples, state
 from pages.model import card
+from pages.runtime.shared import clear_caches
 from tests.fuzz import folders, marian, pages
 from transformer.checkpoints.folder import METRICS
 
@@ -25,9 +25,9 @@ GOOD = json.loads(folders.base()[folders.EXAMPLES])[0]
 @pytest.fixture(autouse=True)
 def forgotten() -> Iterator[None]:
     """What one test's folders held is not another's."""
-    st.cache_resource.clear()
+    clear_caches()
     yield
-    st.cache_resource.clear()
+    clear_caches()
 
 
 def page_of(parent: Path, name: str = "model", asked: dict[str, str] | None = None, **files: bytes) -> AppTest:

@@ -108,7 +108,7 @@ def test_evaluate_under_switches(data: Path, tmp_path: Path, capsys: pytest.Capt
     ("switch", "message"),
     [
         ("zero=cross.9", "cross.9 names layer 9; this model has 2 there"),
-        ("heads=off", "there is no switch 'heads'"),
+        ("heads=off", "unknown switch 'heads'; choose scaling"),
         ("scaling", "'scaling' is no switch; write NAME=VALUE"),
         ("scaling=nan", "the factor of scaling is 'nan'"),
     ],

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from pages.registry import pages
+from pages.runtime.shared import clear_caches
 from tests.fuzz import folders, links
 from tests.fuzz.common import anything, kept_folder, text
 from tests.fuzz.folders import CARD
@@ -130,4 +130,4 @@ def damaged_case(seed: int) -> None:
             assert "cannot be opened" not in " ".join(messages(other))
         assert not mark.exists(), "code of a checkpoint was run"
     if seed % 50 == 0:
-        st.cache_resource.clear()
+        clear_caches()

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import random
+import re
 
 from tests.fuzz.common import NUMBERS, mutated, one_sentence, text
 from tests.fuzz.texts import model
 from transformer.inference.pretrained import InputError
-from transformer.interventions.sets import InterventionError, Interventions
+from transformer.interventions.sets import SWITCHES, InterventionError, Interventions
 
 KINDS = ("encoder_self", "decoder_self", "cross", "all", "encoder", "decoder", "source", "target", "Cross", "ｃross")
-STACKS = ("encoder", "decoder")
+WORDS = (*KINDS, "off", "on", "ff", "self", "uniform", "softmax", "remove", "shuffle", "scale")
 
 
 def _place(rng: random.Random) -> str:
@@ -20,24 +21,18 @@ def _place(rng: random.Random) -> str:
 
 def value(rng: random.Random, name: str) -> str:
     """What a switch of this name may be set to, often allowed, often nearly."""
-    values = {
-        "scaling": lambda: rng.choice(("off", "on", rng.choice(NUMBERS), f"{rng.uniform(0, 5)}")),
-        "causal": lambda: rng.choice(("off", "off", "on")),
-        "padding": lambda: rng.choice(("off", "off", "on")),
-        "pad": lambda: rng.choice(NUMBERS),
-        "hide": lambda: f"{rng.choice(('source', 'target', 'x'))}.{rng.choice(NUMBERS)}",
-        "zero": lambda: _place(rng),
-        "weights": lambda: rng.choice(("uniform", "argmax", "softmax")),
-        "positions": lambda: (
-            rng.choice(("remove", "reverse", "shift.5", "shuffle.7", "scale.2", "scale.1e400"))
-            + rng.choice(("", "@source", "@target", "@x"))
-        ),
-        "skip": lambda: f"{rng.choice(STACKS)}.{rng.choice(('1', '2', '9'))}.{rng.choice(('ff', 'cross'))}",
-        "neurons": lambda: f"{rng.choice(STACKS)}.{rng.choice(('1', '2'))}.{rng.choice(NUMBERS)}",
-    }
-    made = values.get(name, lambda: text(rng, 0))()
-    if name not in ("zero", "pad", "positions", "skip", "neurons") and rng.random() < 0.5:
-        made += "@" + _place(rng)
+    sort = next((one for one in SWITCHES if name in one.PARAMS), None)
+    if sort is None:
+        made = text(rng, 0)
+    else:
+        pairs = [example.split("=") for example in sort.EXAMPLES]
+        made = rng.choice([example for param, example in pairs if param == name])
+        if rng.random() < 0.5:
+            made = re.sub(r"\d+", lambda _: rng.choice(("1", "2", "9", f"{rng.uniform(0, 5)}", *NUMBERS)), made)
+        if rng.random() < 0.5:
+            made = re.sub("[a-z_]{2,}", lambda word: rng.choice((word[0], rng.choice(WORDS))), made)
+        if rng.random() < 0.3:
+            made += "@" + _place(rng)
     if rng.random() < 0.2:
         made = ",".join([made] * rng.choice((2, 3, 400, 1_200)))
     return mutated(rng, made) if rng.random() < 0.4 else made

@@ -6,15 +6,15 @@ import dataclasses
 import itertools
 import math
 import pickle
-from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.build import tiny_config
+from tests.support.build import D_FF, tiny_config
 from tests.support.reference import places, switches
-from transformer.interventions.edits import plan
+from tests.support.refusal import refusal
+from tests.support.strategies import properties
 from transformer.interventions.sets import (
     MANY,
     NONE,
@@ -28,6 +28,7 @@ from transformer.interventions.sets import (
     Scale,
     Silence,
     Skip,
+    SubLayer,
     Unmask,
     Where,
 )
@@ -37,21 +38,12 @@ CONFIG = tiny_config(encoder_layers=3)  # 3 encoder layers, 2 decoder layers, 3 
 CROSS, CROSS_2, CROSS_2_3 = Where("cross"), Where("cross", 1), Where("cross", 1, 2)
 
 
-def refusal(make: Callable[[], object], *words: str) -> str:
-    """The one sentence with which a value is refused; every word must be in it."""
-    with pytest.raises(InterventionError) as error:
-        make()
-    message = str(error.value)
-    assert "\n" not in message and len(message) < 400, message
-    for word in words:
-        assert word in message, message
-    return message
-
-
 def effect(value: Interventions) -> list[object]:
-    """What a value switches, in every sub-layer of CONFIG; and how many <pad> it adds."""
+    """Which factor, rule and heads knocked out hold in every sub-layer of CONFIG; and how many <pad> follow."""
     layers = {"encoder_self": 3, "decoder_self": 2, "cross": 2}
-    return [value.pads, *(plan(value, CONFIG, kind, layer) for kind in KINDS for layer in range(layers[kind]))]
+    found = [of(value.switches, SubLayer(kind, layer, CONFIG)) for of in (Scale.factors, Replace.rules, KnockOut.zeros)
+             for kind in KINDS for layer in range(layers[kind])]  # fmt: skip
+    return [value.pads, *found]
 
 
 # -- as text --------------------------------------------------------------------------------------------------------
@@ -97,21 +89,6 @@ def test_many_switches_of_a_sort_stand_in_one_parameter() -> None:
     assert str(NONE) == "none" and NONE.to_params() == {} and Interventions.parse("") == Interventions.parse({}) == NONE
 
 
-@given(st.lists(switches(), max_size=8).map(tuple))
-@settings(max_examples=200, deadline=None)
-def test_what_a_link_holds_is_read_back(many: tuple) -> None:
-    value = Interventions(many)
-    for again in (Interventions.parse(value.to_params()), Interventions.parse(str(value) if value else "")):
-        assert again == value and hash(again) == hash(value) and effect(again) == effect(value)
-    assert set(value.to_params()) <= set(Interventions.PARAMS)
-
-
-def test_two_rules_that_meet_keep_their_order_in_a_link() -> None:
-    value = Interventions((Replace("argmax"), Replace("uniform", CROSS), Replace("argmax", CROSS_2)))
-    assert effect(Interventions.parse(value.to_params())) == effect(value)
-    assert effect(Interventions.parse(str(value))) == effect(value)
-
-
 def test_a_link_holds_every_head_of_the_papers_model() -> None:
     every = itertools.product(KINDS, range(6), range(8))
     value = Interventions(tuple(KnockOut(Where(*place)) for place in every))
@@ -119,7 +96,7 @@ def test_a_link_holds_every_head_of_the_papers_model() -> None:
 
 
 @given(st.lists(switches(), max_size=6).map(tuple))
-@settings(max_examples=100, deadline=None)
+@properties(100)
 def test_a_value_is_what_it_was_made_of(many: tuple) -> None:
     value = Interventions(many)
     assert Interventions(value.switches) == value == Interventions(many)
@@ -129,19 +106,19 @@ def test_a_value_is_what_it_was_made_of(many: tuple) -> None:
     assert value.pads == (pads[-1] if pads else 0)
     for kind, head in itertools.product(KINDS, range(3)):
         reaching = [one for one in many if not isinstance(one, Pad) and one.where.covers(kind, 1, head)]
-        found = plan(value, CONFIG, kind, 1)
+        place = (value.switches, SubLayer(kind, 1, CONFIG))
         factors = [one.factor for one in reaching if isinstance(one, Scale)]
         rules = [one.rule for one in reaching if isinstance(one, Replace)]
-        assert found.factor[head] == (factors[-1] if factors else None)
-        assert ("softmax", "uniform", "argmax")[found.rule[head]] == (rules[-1] if rules else "softmax")
-        assert found.zero[head] == any(isinstance(one, KnockOut) for one in reaching)
+        assert Scale.factors(*place)[head] == (factors[-1] if factors else CONFIG.scale)
+        assert ("softmax", "uniform", "argmax")[Replace.rules(*place)[head]] == (rules[-1] if rules else "softmax")
+        assert KnockOut.zeros(*place)[head] == any(isinstance(one, KnockOut) for one in reaching)
 
 
 @given(
     st.text(max_size=30)
     | st.from_regex(r"(scaling|hide|zero|pad|weights|positions|skip|neurons)=[\w.@*,]{0,20}", fullmatch=True)
 )
-@settings(max_examples=300, deadline=None)
+@properties(300)
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:
         value = Interventions.parse(text)
@@ -259,7 +236,7 @@ def test_places() -> None:
 
 
 @given(places(layers=64, heads=128))
-@settings(max_examples=100, deadline=None)
+@properties(100)
 def test_every_place_is_read_back(where: Where) -> None:
     assert Where.parse(str(where)) == where
 
@@ -268,7 +245,7 @@ def test_every_place_is_read_back(where: Where) -> None:
     "kind", ["", "all", "self", "Cross", 1, ["cross"], "x" * 10_000], ids=lambda kind: repr(kind)[:9]
 )
 def test_kinds_that_are_refused(kind: object) -> None:
-    refusal(lambda: Where(kind), "is no kind of attention", "encoder_self, decoder_self, cross")  # type: ignore[arg-type]
+    refusal(lambda: Where(kind), "unknown attention kind", "choose encoder_self, decoder_self or cross")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("value", [-1, True, 1.0, "1", "x" * 10_000], ids=lambda value: repr(value)[:9])
@@ -278,20 +255,31 @@ def test_layers_and_heads_that_are_refused(name: str, value: object) -> None:
 
 
 BAD = {
-    "mask": (lambda: Unmask("future"), ("'future' is no mask", "causal and padding")),
+    "mask": (lambda: Unmask("future"), ("unknown mask 'future'", "causal or padding")),
     "causal elsewhere": (lambda: Unmask("causal", CROSS), ("belongs to decoder_self", "cross was named")),
     "no pads": (lambda: Pad(0), ("0 pad tokens", "a whole number from 1 to 64")),
     "many pads": (lambda: Pad(65), ("65 pad tokens", "from 1 to 64")),
     "pads in parts": (lambda: Pad(1.0), ("1.0 pad tokens",)),  # type: ignore[arg-type]
     "true pads": (lambda: Pad(True), ("True pad tokens",)),
-    "side": (lambda: Hide("cross", 0), ("'cross' is no side", "source and target")),
+    "side": (lambda: Hide("cross", 0), ("unknown side 'cross'", "source or target")),
     "token": (lambda: Hide("source", -1), ("token -1 cannot be hidden", "its index, from 0")),
     "far token": (lambda: Hide("source", 100_000), ("cannot be hidden",)),
     "token's text": (lambda: Hide("source", "the"), ("token 'the' cannot be hidden",)),  # type: ignore[arg-type]
-    "rule": (lambda: Replace("softmax"), ("'softmax' replaces no weights", "uniform and argmax")),
+    "rule": (lambda: Replace("softmax"), ("unknown rule for weights 'softmax'", "uniform or argmax")),
     "no switch": (lambda: Interventions((CROSS,)), ("is no switch",)),  # type: ignore[arg-type]
     "a text": (lambda: Interventions(("scaling=off",)), ("'scaling=off' is no switch",)),  # type: ignore[arg-type]
     "many": (lambda: Interventions((Scale(1),) * (MANY + 1)), ("1,001 switches arrived", "at most 1,000")),
+    "nothing by 1": (lambda: Reposition("remove", "source", 1), ("given the amount 1; 0 is allowed",)),
+    "shift in parts": (lambda: Reposition("shift", "source", 2.5), ("shifted by 2.5", "a whole number")),
+    "true shift": (lambda: Reposition("shift", "source", True), ("shifted by True",)),
+    "times nan": (lambda: Reposition("scale", "source", math.nan), ("multiplied by nan",)),
+    "times a text": (lambda: Reposition("scale", "source", "2"), ("multiplied by '2'",)),  # type: ignore[arg-type]
+    "rules": (lambda: Reposition(["remove"]), ("unknown change of positions",)),  # type: ignore[arg-type]
+    "both stacks": (lambda: Skip("both", 0, "ff"), ("unknown stack 'both'", "encoder or decoder")),
+    "layer -1": (lambda: Skip("encoder", -1, "ff"), ("layer is -1",)),
+    "neuron -1": (lambda: Silence("encoder", 0, -1), ("neuron -1 cannot be silenced",)),
+    "neuron in parts": (lambda: Silence("encoder", 0, 1.0), ("neuron 1.0",)),  # type: ignore[arg-type]
+    "no layer": (lambda: Silence("encoder", None, 1), ("layer is None",)),  # type: ignore[arg-type]
 }  # fmt: skip
 
 
@@ -311,9 +299,9 @@ def test_a_place_that_is_none_is_refused(where: object) -> None:
 
 LINKS = {
     "scaling": ("'scaling' is no switch", "write NAME=VALUE"),
-    "volume=11": ("there is no switch 'volume'", "scaling, causal, padding, pad, hide, zero, weights"),
-    "Scaling=off": ("there is no switch 'Scaling'",),
-    "=": ("there is no switch ''",),
+    "volume=11": ("unknown switch 'volume'", "choose scaling, causal, padding, pad, hide, zero, weights, positions"),
+    "Scaling=off": ("unknown switch 'Scaling'",),
+    "=": ("unknown switch ''",),
     "scaling=off@": ("'' names no place",),
     "scaling=0.5@cross@cross": ("'cross@cross' names no place",),
     "causal=on": ("causal is 'on'", "only off is allowed"),
@@ -334,10 +322,24 @@ LINKS = {
     "zero=cross.1,": ("'' names no place",),
     "zero=cross.0.1": ("'cross.0.1' names no place",),
     "zero=cross.1@cross": ("names no place",),
-    "weights=off": ("'off' replaces no weights", "uniform and argmax"),
-    "softmax=all": ("there is no switch 'softmax'",),
+    "weights=off": ("unknown rule for weights 'off'", "uniform or argmax"),
+    "positions=remove.3": ("remove", "alone"),
+    "positions=shift": ("shift.N",),
+    "positions=shift.0": ("shifted by 0", "from 1"),
+    "positions=shift.1.5": ("whole number",),
+    "positions=shuffle.99999": ("seed", "9,999"),
+    "positions=scale.-1": ("multiplied by -1", "from 0 to 100"),
+    "positions=scale.nan": ("multiplied by 'nan'",),
+    "positions=turn@source": ("'turn'", "remove, shuffle, reverse, shift or scale"),
+    "positions=remove@middle": ("'middle'", "source or target"),
+    "skip=encoder.2.cross": ("unknown sub-layer of the encoder 'cross'", "self or ff"),
+    "skip=encoder.ff": ("encoder.LAYER.PART",),
+    "skip=encoder.0.ff": ("counted from 1",),
+    "neurons=encoder.1.0": ("names no neuron",),
+    "neurons=cross.1.1": ("names no neuron",),
+    "softmax=all": ("unknown switch 'softmax'",),
     "zero=" + "x" * 40_000: ("zero is 40,000 characters long", "at most 30,000"),
-    "x" * 10_000 + "=1": ("there is no switch 'xxx",),
+    "x" * 10_000 + "=1": ("unknown switch 'xxx",),
 }  # fmt: skip
 
 
@@ -373,6 +375,11 @@ def test_places_the_model_has(switch: object) -> None:
         (Unmask("padding", Where("cross", 98)), ("layer 99",)),
         (Hide("source", 1, Where("cross", 0, 3)), ("cross.1.4 names head 4", "has 3 a layer")),
         (KnockOut(Where(None, None, 3)), ("all.*.4 names head 4", "has 3 a layer")),
+        (Skip("encoder", 3, "ff"), ("encoder.4.ff names layer 4", "has 3")),
+        (Skip("decoder", 2, "self"), ("layer 3", "has 2")),
+        (Silence("encoder", 0, D_FF), (f"neuron {D_FF + 1}", f"has {D_FF}")),
+        (Silence("decoder", 2, 0), ("layer 3", "has 2")),
+        (Reposition("shift", None, CONFIG.max_positions), (f"this model has {CONFIG.max_positions}",)),
     ],
     ids=str,
 )

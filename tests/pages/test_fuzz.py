@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import streamlit as st
 
+from pages.runtime.shared import clear_caches
 from tests.fuzz import folders, pages
 from tests.fuzz.common import PATHS, repeat
 from tests.fuzz.guard import watched
@@ -27,9 +27,9 @@ SENTENCE = {"source": "ka lo mi", "target": "mi nu"}
 @pytest.fixture(autouse=True)
 def forgotten() -> Iterator[None]:
     """What one test's folders held is not another's."""
-    st.cache_resource.clear()
+    clear_caches()
     yield
-    st.cache_resource.clear()
+    clear_caches()
 
 
 @pytest.mark.parametrize("part", range(4))

@@ -17,6 +17,8 @@ from torch import Tensor
 from transformer.checkpoints.folder import CheckpointError, load_checkpoint, save_checkpoint
 from transformer.inference.pretrained import Pretrained
 from transformer.model.config import ModelConfig
+from transformer.model.layers import DecoderLayer, EncoderLayer
+from transformer.model.tap import KINDS
 from transformer.model.transformer import Transformer
 from transformer.text.tokenizer import Tokenizer
 
@@ -150,3 +152,18 @@ def refusal(folder: Path, *words: str) -> str:
     for word in words:
         assert word in message
     return message
+
+
+CLOSE = {"rtol": 1e-5, "atol": 2e-5}  # the same sums in another order
+
+
+def sub_layers(model: Transformer) -> list[tuple[str, int]]:
+    """(kind, layer) of every attention sub-layer."""
+    depth = {"encoder_self": model.config.encoder_layers}
+    return [(kind, layer) for kind in KINDS for layer in range(depth.get(kind, model.config.decoder_layers))]
+
+
+def attention_of(model: Transformer, kind: str, layer: int) -> torch.nn.Module:
+    found = (model.encoder if kind == "encoder_self" else model.decoder)[layer]
+    assert isinstance(found, EncoderLayer | DecoderLayer)
+    return found.cross_attention if kind == "cross" else found.self_attention  # type: ignore[union-attr]

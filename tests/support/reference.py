@@ -20,6 +20,7 @@ from transformer.model.transformer import Transformer
 
 Rows = list[Tensor]  # one vector a token, float64
 Place = tuple[str, int, int]  # kind, layer, head
+KNOWN = (Scale, Unmask, Pad, Hide, KnockOut, Replace)  # switches that the reference has
 KEYS_OF = {"encoder_self": "source", "decoder_self": "target", "cross": "source"}
 
 

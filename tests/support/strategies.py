@@ -11,8 +11,17 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from tests.support.build import SYLLABLES, padded_sources, random_ids, tiny_model
-from tests.support.reference import switches
-from transformer.interventions.sets import SUB_LAYERS, Interventions, Reposition, Silence, Skip, Switch
+from tests.support.reference import KNOWN, switches
+from transformer.interventions.sets import (
+    SUB_LAYERS,
+    SWITCHES,
+    InterventionError,
+    Interventions,
+    Reposition,
+    Silence,
+    Skip,
+    Switch,
+)
 from transformer.model.config import ACTIVATIONS, LAYOUTS, NORMS, POSITIONS
 from transformer.model.transformer import Transformer
 
@@ -93,6 +102,20 @@ def silences(model: Transformer) -> st.SearchStrategy[Silence]:
                      st.integers(0, model.config.d_ff - 1))  # fmt: skip
 
 
+def examples(model: Transformer) -> list[Switch]:
+    """Those switches of which nothing more is known here, as their classes name them."""
+    texts = [text for sort in SWITCHES if sort not in (*KNOWN, Reposition, Skip, Silence) for text in sort.EXAMPLES]
+
+    def fits(value: Interventions) -> bool:
+        try:
+            value.check(model.config)
+        except InterventionError:
+            return False
+        return True
+
+    return [one for value in map(Interventions.parse, texts) if fits(value) for one in value.switches]
+
+
 def any_switches(model: Transformer, tokens: int) -> st.SearchStrategy[Switch]:
     """Any switch that fits the model and a sentence of so many tokens."""
     config = model.config
@@ -105,6 +128,7 @@ def any_switches(model: Transformer, tokens: int) -> st.SearchStrategy[Switch]:
         st.builds(Reposition, st.just("shuffle"), side, st.integers(0, 9999)),
         st.builds(Reposition, st.just("shift"), side, st.integers(1, 9)),
         st.builds(Reposition, st.just("scale"), side, st.floats(0, 4)),
+        *(st.just(one) for one in examples(model)),
     )
 
 

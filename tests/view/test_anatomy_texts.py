@@ -404,30 +404,6 @@ def test_parameters_of_a_step_are_those_it_multiplies_with(run: Run) -> None:
     assert said(place="source", step="plus")[1] == "tell_parameters_fixed"
 
 
-@pytest.mark.parametrize(
-    ("text", "phrases"),
-    [
-        ("scaling=off@encoder_self.1", ["no scaling of scores, encoder self-attention layer 1"]),
-        ("scaling=0.5", ["scores × 0.5, everywhere"]),
-        ("zero=cross.1.3,encoder_self.*.2", ["head knocked out, cross-attention layer 1, head 3",
-                                             "head knocked out, encoder self-attention, head 2 of every layer"]),
-        ("weights=uniform@cross,argmax@decoder_self.2", ["uniform weights, cross-attention",
-                                                        "all weight on the best key, decoder self-attention layer 2"]),
-        ("causal=off padding=off pad=4", ["no causal mask, everywhere", "no padding mask, everywhere",
-                                         "4 <pad> behind the source"]),
-        ("hide=source.3,target.2@decoder_self", ["source token 3 hidden, everywhere",
-                                         "target token 2 hidden, decoder self-attention"]),
-        ("positions=shift.5@source,remove@target", ["positions shifted by 5, source", "no positions, target"]),
-        ("positions=scale.0.5", ["positions × 0.5, everywhere"]),
-        ("skip=decoder.2.ff neurons=encoder.1.17", ["left out: decoder feed-forward layer 2",
-                                                   "neuron 17 silenced, encoder layer 1"]),
-    ],
-)  # fmt: skip
-def test_switches_in_words(run: Run, text: str, phrases: list[str]) -> None:
-    params = Interventions.parse(text).to_params()
-    assert sorted(run(f"switchWords(t, {json.dumps(params)})")) == sorted(phrases)
-
-
 def test_what_is_said_for_a_picture(run: Run) -> None:
     state = "at({step: 'mask', place: 'decoder.self', head: 2})"
     said = run(f"spokenState(t, {state}, made(), scores(true), 'decoder_self', false)")

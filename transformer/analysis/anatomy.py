@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from transformer.interventions.switches import SUB_LAYERS, Silence, Skip
+from transformer.interventions.sets import SUB_LAYERS, Silence, Skip
 from transformer.model.attention import MultiHeadAttention
 from transformer.model.feedforward import FeedForward
 from transformer.model.layers import SubLayer

@@ -11,7 +11,6 @@ import socket
 import sys
 from pathlib import Path
 from reprlib import repr as shown
-from typing import Any
 
 from transformer import startup
 from transformer.cli.common import CommandError, add_checkpoint, add_device, find_device, whole
@@ -123,10 +122,8 @@ def run(options: argparse.Namespace) -> int:
     # Until the server has its own way to end, Ctrl+C ends the process where it stands: there is nothing to put in
     # order yet, and an exception in the midst of an import or of the event loop's first steps would be a traceback.
     startup.at_once()
-    # A websocket from another origin would make Streamlit ask a web service for the machine's public address, and
-    # everybody wait for the answer. With an address known to it, which no origin equals, it asks nobody.
-    net_util: Any = importlib.import_module("streamlit.net_util")
-    net_util._external_ip = ""
+    sys.path.insert(0, str(app_folder()))
+    importlib.import_module("pages.runtime.streamlit").prepare_server()
     # As `python -m streamlit` would, in this process: Ctrl+C and signals arrive where they should on every system.
     # Streamlit finds .streamlit/config.toml beside app.py.
     runpy.run_module("streamlit", run_name="__main__", alter_sys=True)

@@ -16,7 +16,7 @@ from transformer.checkpoints.importers import open_folder
 from transformer.files import Packed, read_own
 from transformer.inference.search import ALPHA, PAPER, BeamRule, Hypothesis, beam, greedy, output_limit
 from transformer.interventions.edits import edits_of
-from transformer.interventions.sets import NONE, Hide, InterventionError, Interventions
+from transformer.interventions.sets import NONE, Interventions
 from transformer.model.config import ModelConfig
 from transformer.model.tap import FUSED, OFF, AnyTap, Edit, EditingTap
 from transformer.model.transformer import Transformer
@@ -117,14 +117,6 @@ class Pretrained:
             )  # fmt: skip
         return source + [self.config.pad_id] * pads
 
-    def _check_hidden(self, interventions: Interventions, **lengths: int) -> None:
-        """Raises InterventionError for a hidden token that a side has not; lengths: side -> tokens."""
-        for one in interventions.switches:
-            if isinstance(one, Hide) and one.token >= lengths.get(one.side, one.token + 1):
-                raise InterventionError(
-                    f"token {one.token + 1} of the {one.side} cannot be hidden; there are {lengths[one.side]}"
-                )
-
     def tap(self, interventions: Interventions) -> AnyTap:
         """What edits the passes of one decoding, and keeps nothing. Raises InterventionError."""
         edits = edits_of(interventions, self.config)
@@ -161,7 +153,7 @@ class Pretrained:
         Raises InputError, InterventionError.
         """
         source = self.encode(text, limit=limit)
-        self._check_hidden(interventions, source=len(source) + interventions.pads)
+        interventions.check_lengths(source=len(source) + interventions.pads)
         found = self._decode(source, beams, alpha, limit, interventions)
         probabilities = tuple(torch.tensor(found.log_probs, dtype=torch.float64).exp().tolist())
         return Translation(self.tokenizer.decode(found.ids), tuple(self.tokenizer.pieces(found.ids)), probabilities)
@@ -248,7 +240,7 @@ class Pretrained:
         fed = [self.config.start_id, *out[:-1]]
         labels = readable([*self.tokenizer_of("source").surfaces(source), "</s>"])
         source_ids = self.pad(source_ids, interventions, limit)
-        self._check_hidden(interventions, source=len(source_ids), **({} if own else {"target": len(fed)}))
+        interventions.check_lengths(source=len(source_ids), **({} if own else {"target": len(fed)}))
         return Trace(
             checkpoint=self.name,
             languages=self.languages,
@@ -319,7 +311,7 @@ class Pretrained:
                 )
             (piece,) = self.tokenizer.pieces([number])
             target_in[place], tokens[place], labels[place] = number, piece, readable([piece])[0]
-        self._check_hidden(interventions, source=len(source_ids), target=len(target_in))
+        interventions.check_lengths(source=len(source_ids), target=len(target_in))
         added = ["<pad>"] * interventions.pads
         return replace(
             trace,

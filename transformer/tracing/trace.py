@@ -10,8 +10,8 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from transformer.interventions.edits import edits_of, plan
-from transformer.interventions.sets import NONE, Interventions, layers_of
+from transformer.interventions.edits import edits_of, joined
+from transformer.interventions.sets import NONE, Interventions, KnockOut, Replace, Scale, SubLayer, layers_of
 from transformer.model.config import ModelConfig
 from transformer.model.tap import KINDS, Edit, Tap, scope
 from transformer.model.transformer import Transformer
@@ -38,7 +38,7 @@ class AttentionTrace:
     sum              [layer, query, d_model]        x + Sublayer(x); with residual=False the update itself
     leaves           [layer, query, d_model]        LayerNorm(sum); with norm="pre" or "none" the sum itself
     scale            [layer, head]                  1 / sqrt(d_k), equation 1; 1 in a model without scaling
-    rule             [layer, head], whole           what made the weights, by number in `interventions.RULES`: 0 softmax
+    rule             [layer, head], whole           what made the weights, by number in `replace.RULES`: 0 is softmax
     zero             [layer, head], bool            True = knocked out: head_outputs are 0
 
     Heads differ in mask, scale, rule and zero only under interventions.
@@ -183,25 +183,13 @@ def _attention(
 ) -> AttentionTrace:
     layers = layers_of(config, kind)
     stack, _, sub = scope(kind, 0).rstrip(".").split(".")
-    plans = [plan(interventions, config, kind, layer) for layer in range(layers)]
+    switches, places = interventions.switches, [SubLayer(kind, layer, config) for layer in range(layers)]
     return AttentionTrace(
-        scale=torch.tensor(
-            [[config.scale if one is None else one for one in each.factor] for each in plans], dtype=torch.float64
-        ),
-        rule=torch.tensor([each.rule for each in plans]),
-        zero=torch.tensor([each.zero for each in plans]),
+        scale=torch.tensor([Scale.factors(switches, place) for place in places], dtype=torch.float64),
+        rule=torch.tensor([Replace.rules(switches, place) for place in places]),
+        zero=torch.tensor([KnockOut.zeros(switches, place) for place in places]),
         **_stack(records, stack, layers, sub, AttentionTrace),
     )
-
-
-def _joined(first: Mapping[str, Edit], second: Mapping[str, Edit]) -> dict[str, Edit]:
-    """Edits of both; where a name is in both, the second's edit gets what the first's returned."""
-
-    def one_after_the_other(before: Edit, after: Edit) -> Edit:
-        return lambda tensor: after(before(tensor))
-
-    both = {name: one_after_the_other(first[name], second[name]) for name in first.keys() & second.keys()}
-    return {**first, **second, **both}
 
 
 @torch.inference_mode()
@@ -218,7 +206,7 @@ def trace_pass(
     they find. Under inference mode the tensors refuse in-place changes from outside, which keeps a cached Trace what it
     was.
     """
-    tap = Tap(_joined(edits or {}, edits_of(interventions, model.config)))
+    tap = Tap(joined(edits or {}, edits_of(interventions, model.config)))
     model(source, target_in, tap)
     records = {name: tensor.cpu() for name, tensor in tap.finish().items()}
     config = model.config

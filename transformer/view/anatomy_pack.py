@@ -13,7 +13,7 @@ top / 254; the one in a thousand beyond it is shown as top.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -22,7 +22,7 @@ from torch import Tensor
 from transformer.analysis.anatomy import AttentionSteps, EmbeddingSteps, OutputSteps, matrices, predictions, steps
 from transformer.cost.parameters import describe
 from transformer.inference.pretrained import Pretrained, readable
-from transformer.interventions.switches import SUB_LAYERS
+from transformer.interventions.sets import SUB_LAYERS, forms
 from transformer.model.tap import KINDS, STACKS, scope
 from transformer.model.transformer import Transformer
 from transformer.tracing.trace import AttentionTrace, Trace
@@ -147,11 +147,13 @@ def trace_pack(
     switches: Mapping[str, str] | None = None,
     state: Mapping[str, Any] | None = None,
     texts: Mapping[str, str] | None = None,
+    phrases: Sequence[str] = (),
 ) -> bytes:
     """The whole model with one sentence in it.
 
     before: the same tokens without the switches of `trace`, if it has any. switches: what is set, as links hold it.
-    state: where a person stands, for the browser to begin with; texts: translations.
+    state: where a person stands, for the browser to begin with; texts: translations; phrases: the switches of
+    `trace` in words.
     """
     writer = Writer()
     before = None if before is trace else before
@@ -182,7 +184,9 @@ def trace_pack(
         "changed": {} if before is None else _changed(trace, before),
         "inside": {} if before is None else _changed_inside(trace, before),
         "switches": dict(switches or {}),
+        "forms": forms(),
         "holding": trace.interventions.to_params(),
+        "phrases": list(phrases),
         "state": dict(state or {}),
         "texts": dict(texts or {}),
     }

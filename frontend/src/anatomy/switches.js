@@ -12,7 +12,8 @@ export class AnatomySwitches {
   /** @type {any} */ state;
   constructor({ t, tooltip, changed }) {
     this.t = t;
-    this.lists = readSwitches({});
+    this.forms = {};
+    this.lists = {};
     this.others = {}; // switches that have no card here: of positions, sub-layers, neurons
     this.cards = new SwitchCards({
       t,
@@ -26,7 +27,7 @@ export class AnatomySwitches {
       knocking: () => this.isOut(),
     });
     const undo = () => {
-      this.take({});
+      this.take({}, this.forms);
       this.redraw();
       changed(0);
     };
@@ -45,14 +46,15 @@ export class AnatomySwitches {
     );
   }
 
-  take(params) {
-    this.lists = readSwitches(params || {});
+  take(params, forms) {
+    this.forms = forms;
+    this.lists = readSwitches(params, forms);
     this.others = Object.fromEntries(Object.entries(params || {}).filter(([name]) => !(name in this.lists)));
     if (Object.keys(params || {}).length) this.element.open = true;
   }
 
   params() {
-    return { ...writeSwitches(this.lists), ...this.others };
+    return { ...writeSwitches(this.lists, this.forms), ...this.others };
   }
 
   subject() {
@@ -69,7 +71,17 @@ export class AnatomySwitches {
     const layer = kind === "encoder_self" ? state.encoder : state.decoder;
     const std = config.d_k ** -0.5;
     const trained = config.scaling ? std : 1;
-    return { lists: this.lists, kinds, kind, layer, head: state.head, header: data.header, std, trained };
+    return {
+      lists: this.lists,
+      forms: this.forms,
+      kinds,
+      kind,
+      layer,
+      head: state.head,
+      header: data.header,
+      std,
+      trained,
+    };
   }
 
   isOut() {

@@ -152,7 +152,7 @@ export class AnatomyView {
       if (header.state.revision !== this.revision) {
         this.revision = header.state.revision;
         this.state = this.fit({ ...START_STATE, ...header.state });
-        this.switches.take(header.switches);
+        this.switches.take(header.switches, header.forms);
       }
       this.state = this.fit(this.state);
     }

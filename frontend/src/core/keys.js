@@ -1,4 +1,4 @@
-const ARROWS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
+const ARROWS = { __proto__: null, ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 
 // An arrow key as a step [rows, columns]; null of any other key, and with Ctrl, Alt or Command, which are the browser's.
 export function arrowStep({ key, ctrlKey, altKey, metaKey }) {

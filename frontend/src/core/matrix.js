@@ -137,7 +137,7 @@ export function checkMatrix(exact, hidden) {
 
 // Not Math.max: a weight that is not a number must fail the check, and NaN > x is false.
 function worse(known, found) {
-  return found <= known ? known : found;
+  return Number.isNaN(known) || found <= known ? known : found;
 }
 
 export function strongestPair(weights, keys, rowPieces, columnPieces) {

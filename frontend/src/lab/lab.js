@@ -30,7 +30,8 @@ export class Lab {
     this.texts = makeTexts(LAB_TEXTS);
     this.t = (name, values) => this.texts(name, values); // a pack may bring others
     this.state = { ...START_VIEW };
-    this.lists = readSwitches({});
+    this.forms = {};
+    this.lists = {};
     this.models = {};
     this.exact = { before: new Map(), after: new Map() };
     this.knocking = false;
@@ -100,7 +101,8 @@ export class Lab {
     if (side === "before" && state && state.revision !== this.revision) {
       this.revision = state.revision;
       this.state = mergeState(START_VIEW, { ...state, kind: state.kind === "all" ? "cross" : state.kind });
-      this.lists = readSwitches(pack.header.switches);
+      this.forms = pack.header.forms;
+      this.lists = readSwitches(pack.header.switches, this.forms);
     }
     const model = new TraceModel(pack);
     this.models[side] = model;
@@ -146,12 +148,12 @@ export class Lab {
 
   resetAll() {
     this.setMode(false);
-    this.switched(readSwitches({}));
+    this.switched(readSwitches({}, this.forms));
   }
 
   tell() {
     const { kind, layer, head } = this.state;
-    this.report({ kind, layer, head, switches: writeSwitches(this.lists), revision: this.revision });
+    this.report({ kind, layer, head, switches: writeSwitches(this.lists, this.forms), revision: this.revision });
   }
 
   setMode(on) {
@@ -251,10 +253,10 @@ export class Lab {
     if (!this.models.after) return;
     const { kinds, header } = this.models.after;
     const { kind } = this.state;
-    const { lists, knocking } = this;
+    const { lists, forms, knocking } = this;
     const [std, trained] = [header.d_k ** -0.5, header.trained_scale];
-    this.cards.draw({ lists, kinds, kind, ...this.chosen(), header, std, trained, knocking });
-    this.reset.disabled = !Object.keys(writeSwitches(this.lists)).length;
+    this.cards.draw({ lists, forms, kinds, kind, ...this.chosen(), header, std, trained, knocking });
+    this.reset.disabled = !Object.keys(writeSwitches(this.lists, this.forms)).length;
     this.cards.element.hidden = this.reset.hidden = header.cards === false; // a page with switches of its own
   }
 

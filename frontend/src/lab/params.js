@@ -1,15 +1,14 @@
 // The switches as links write them (transformer/interventions/sets.py): name -> "value@place,value@place". Here as lists of
-// {value, where}, so that a card can change one and leave what a link brought along.
+// {value, where}, so that a card can change one and leave what a link brought along. forms: how each is written, name ->
+// {kinds, bare}, as Python gives them; bare: a place is the whole value.
 
-export const SWITCH_NAMES = ["scaling", "causal", "padding", "pad", "hide", "zero", "weights"];
-
-export function readSwitches(params) {
+export function readSwitches(params, forms) {
   const lists = {};
-  for (const name of SWITCH_NAMES) {
+  for (const [name, { bare }] of Object.entries(forms)) {
     const text = params && typeof params[name] === "string" ? params[name] : "";
     lists[name] = text
       ? text.split(",").map((part) => {
-          if (name === "zero") return { value: "", where: part };
+          if (bare) return { value: "", where: part };
           const [value, where] = part.split("@");
           return { value, where: where || "all" };
         })
@@ -18,11 +17,11 @@ export function readSwitches(params) {
   return lists;
 }
 
-export function writeSwitches(lists) {
+export function writeSwitches(lists, forms) {
   const params = {};
-  for (const name of SWITCH_NAMES) {
-    const parts = lists[name].map(({ value, where }) => {
-      if (name === "zero") return where;
+  for (const [name, list] of Object.entries(lists)) {
+    const parts = list.map(({ value, where }) => {
+      if (forms[name].bare) return where;
       return where !== "all" ? `${value}@${where}` : value;
     });
     if (parts.length) params[name] = parts.join(",");

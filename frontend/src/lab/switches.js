@@ -1,12 +1,12 @@
 import { el, printable } from "../core/dom.js";
 import { formatFactor } from "../core/format.js";
 import { headsIn, placesOf } from "./params.js";
+import { MOST_PADS, WEIGHT_RULES } from "../state/generated.js";
 import { hint } from "../core/tooltip.js";
 
 const OCTAVES = 5; // the slider runs from 1/32 to 32 times 1/sqrt(d_k)
 const STEP = 0.1;
 const SNAP = 0.16; // octaves around a mark within which the slider takes it
-const MOST_PADS = 64;
 
 // The cards of switches above the pictures. They change lists of {value, where} (params.js) and hand them out.
 export class SwitchCards {
@@ -114,7 +114,7 @@ export class SwitchCards {
       "data-testid": "pads",
       "aria-label": t("lab_pads"),
       change: () => {
-        const count = Math.max(0, Math.min(64, Math.round(Number(input.value)) || 0));
+        const count = Math.max(0, Math.min(MOST_PADS, Math.round(Number(input.value)) || 0));
         this.change("pad", count ? [{ value: String(count), where: "all" }] : []);
       },
     });
@@ -124,8 +124,9 @@ export class SwitchCards {
   }
 
   makeWeights() {
-    const rules = ["softmax", "uniform", "argmax"];
-    const seg = this.segments("weights", rules, (value) => this.put("weights", value === "softmax" ? null : value));
+    const seg = this.segments("weights", WEIGHT_RULES, (value) =>
+      this.put("weights", value === "softmax" ? null : value),
+    );
     const where = this.whereSelect("weights");
     const card = this.card("weights", el("div", { class: "hs-card-line" }, seg), where.element);
     this.weights = { seg, where, card };
@@ -249,7 +250,7 @@ export class SwitchCards {
 
   // -- what is shown -----------------------------------------------------------------------------------------------
 
-  // subject: {lists, kinds, kind, layer, head, header, std: 1/sqrt(d_k), trained: the model's own factor, knocking}
+  // subject: {lists, forms, kinds, kind, layer, head, header, std: 1/sqrt(d_k), trained: the model's own factor, knocking}
   draw(subject) {
     this.subject = subject;
     this.lists = subject.lists;
@@ -319,9 +320,7 @@ export class SwitchCards {
     const { kind, layer, head } = this.subject;
     const label = (of) => t("kind_" + of);
     const options = [["all", t("lab_everywhere")]];
-    // The causal mask is the decoder's; what is padded is the source.
-    const masked = { causal: ["decoder_self"], padding: ["encoder_self", "cross"] };
-    const kinds = masked[name] || Object.keys(this.subject.kinds);
+    const { kinds } = this.subject.forms[name];
     if (kinds.length > 1) for (const of of kinds) options.push([of, t("lab_where_kind", { kind: label(of) })]);
     const near = kinds.includes(kind) ? kind : kinds[kinds.length - 1];
     for (let l = 1; l <= this.subject.kinds[near].layers; l++)

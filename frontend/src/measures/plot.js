@@ -53,8 +53,8 @@ export function axisTicks(name, values) {
     const share = (v) => (v > 0 ? Math.max(0, (Math.log10(v) - from) / (to - from)) : 0);
     return { low: powers[0], high: powers[powers.length - 1], log: true, ticks: powers, share };
   }
-  const [, high] = nice(0, top, 5);
-  return { low: 0, high, log: false, ticks: ticks(0, high, 5), share: (v) => v / high };
+  const [, high] = nice(0, top, 4);
+  return { low: 0, high, log: false, ticks: ticks(0, high, 4), share: (v) => v / high };
 }
 
 // points: [{kind, layer, head, before, after, zero}]; the small picture of a card, without axes.

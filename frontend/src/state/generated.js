@@ -71,6 +71,12 @@ export const START_STAND = /** @type {any} */ ({
   "t": 0,
 });
 
+// <pad> that the lab puts behind the source.
+export const MOST_PADS = /** @type {number} */ (64);
+
+// What makes the weights of a head: the model, or a switch.
+export const WEIGHT_RULES = /** @type {const} */ (["softmax", "uniform", "argmax"]);
+
 // What Python does with a run of the Training page.
 export const RUN_COMMANDS = /** @type {const} */ (["pause", "go", "stop", "again", "remove"]);
 

@@ -15,8 +15,8 @@ const LEAST = 1e-4; // the end of a logarithmic axis of losses, fixed so that no
 // An axis of losses up to `top`: {ticks, share(value)}.
 export function lossAxis(top, log) {
   if (!log) {
-    const [, high] = nice(0, top || 1, 5);
-    return { ticks: ticks(0, high, 5), share: (value) => Math.min(1, value / high) };
+    const [, high] = nice(0, top || 1, 4);
+    return { ticks: ticks(0, high, 4), share: (value) => Math.min(1, value / high) };
   }
   const low = Math.log10(LEAST);
   const high = Math.max(0, Math.ceil(Math.log10(top || 1)));
@@ -61,7 +61,7 @@ export class Curves {
     const last = Math.max(1, ...this.runs.map((run) => run.about.steps));
     const step = (value) => inside.left + (value / last) * (inside.right - inside.left);
     this.places = { ...inside, last, step, width, em };
-    const every = ticks(0, last, width > 22 * em ? 5 : 3);
+    const every = ticks(0, last, width > 22 * em ? 4 : 2);
     this.plots.forEach((plot, i) => {
       const bottom = height - (i === this.plots.length - 1 ? 1.7 : 0.5) * em;
       const axis = this.axis(plot);

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from pages.anatomy import complexity, complexity_texts, layer_timing
 from pages.anatomy.complexity_texts import as_built, by_table, paths, winners
-from pages.anatomy.layer_timing import POINTS, Desk, Measurement, key_of
-from pages.runtime import background
-from tests.pages.anatomy.test_complexity_texts import SIZES, timed
+from pages.anatomy.layer_timing import POINTS, Jobs, Measurement, key_of
+from pages.runtime import job
+from pages.runtime.shared import clear_caches
+from tests.pages.anatomy.test_complexity_texts import SIZES
 from tests.support.app import MODELS, address, content_test, figures, said, written
 from tests.support.build import D_MODEL, HEADS, tiny_model, tiny_pretrained
 from transformer.cancellation import Stopped
@@ -39,13 +39,13 @@ def start(model: str = "tiny", source: str = SENTENCE, **asked: str) -> AppTest:
 @pytest.fixture(autouse=True)
 def fresh() -> Iterator[None]:
     """Models to draw with, and nothing cached before or after."""
-    st.cache_resource.clear()
+    clear_caches()
     tiny = tiny_pretrained()
     MODELS["tiny"] = tiny
     narrow = tiny_model(vocab_size=len(tiny.tokenizer), d_k=13)
     MODELS["narrow"] = dataclasses.replace(tiny, name="narrow", path=Path("narrow"), model=narrow)
     yield
-    st.cache_resource.clear()
+    clear_caches()
 
 
 def cells(text: str) -> list[list[tuple[bool, str]]]:
@@ -276,12 +276,12 @@ def test_a_width_that_does_not_fit_is_said(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_one_measurement_at_a_time(slow: Slow) -> None:
-    desk = Desk()
-    first = Measurement(desk, SIZES)
+    jobs = Jobs()
+    first = Measurement(jobs, SIZES)
     assert slow.there.wait(30)
-    second = Measurement(desk, dataclasses.replace(SIZES, kernel=5))
-    third = Measurement(desk, dataclasses.replace(SIZES, kernel=7))
-    assert [one.stage for one in (first, second, third)] == ["measuring", "waiting", "waiting"]
+    second = Measurement(jobs, dataclasses.replace(SIZES, kernel=5))
+    third = Measurement(jobs, dataclasses.replace(SIZES, kernel=7))
+    assert [one.stage for one in (first, second, third)] == ["running", "waiting", "waiting"]
     third.stop()
     third.thread.join(30)
     assert third.stage == "stopped" and first.running and len(slow.asked) == 1  # who waits can leave
@@ -289,12 +289,12 @@ def test_one_measurement_at_a_time(slow: Slow) -> None:
     for one in (first, second):
         one.thread.join(30)
     assert (first.stage, second.stage) == ("done", "done") and [one.kernel for one in slow.asked] == [3, 5]
-    assert desk.find(first.key) == first.found and len(first.found) == POINTS and first.done == ROUNDS * POINTS
-    assert not desk.find(third.key)
+    assert jobs.find(first.key) == first.found and len(first.found) == POINTS and first.done == ROUNDS * POINTS
+    assert not jobs.find(third.key)
 
 
 def test_who_waits_is_told(slow: Slow) -> None:
-    blocked = Measurement(layer_timing._desk(), SIZES)
+    blocked = Measurement(layer_timing.JOBS, SIZES)
     assert slow.there.wait(30)
     app = start()
     app.button(key="hs-layers-start").click().run()
@@ -307,7 +307,7 @@ def test_who_waits_is_told(slow: Slow) -> None:
 
 def test_who_does_not_look_any_more_is_not_worked_for(slow: Slow, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
-    monkeypatch.setattr(background.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(job.time, "monotonic", lambda: now[0])
     app = start()
     measurement = begun(app, slow)
     for _visit in range(3):
@@ -321,12 +321,5 @@ def test_who_does_not_look_any_more_is_not_worked_for(slow: Slow, monkeypatch: p
     assert "anatomy-timing" in figures(app) and layer_timing.POLL < layer_timing.PATIENCE / 5
 
 
-def test_the_desk_keeps_what_was_used_last() -> None:
-    desk, found = Desk(room=2), tuple(timed(attention={8: 1.0}))
-    one, two, three = (key_of(dataclasses.replace(SIZES, kernel=kernel)) for kernel in (3, 5, 7))
-    desk.keep(one, found)
-    desk.keep(two, found)
-    assert desk.find(one) == found
-    desk.keep(three, found)
-    assert desk.find(two) is None and desk.find(one) == desk.find(three) == found
+def test_times_belong_to_everything_but_n() -> None:
     assert key_of(SIZES) == key_of(dataclasses.replace(SIZES, n=99)) != key_of(dataclasses.replace(SIZES, d_k=3))

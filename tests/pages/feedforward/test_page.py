@@ -176,7 +176,7 @@ def test_once_counted_a_neuron_with_examples_comes_first_but_none_changes_under_
     first, second = activation.topk(2).indices.tolist()
     app = open_page(**params)
     assert f"Neuron {first + 1} of" in says(app)
-    kept = neurons.shelf(cache.load("sort", str(sort)))  # as the page has it, with the state of its folder
+    kept = neurons.counts_of(cache.load("sort", str(sort)))  # as the page has it, with the state of its folder
     assert kept.found is not None
 
     def seldom(*which: int) -> None:
@@ -290,13 +290,21 @@ def test_counting_can_be_stopped_and_taken_up(open_page: Callable[..., AppTest],
 
 
 def test_who_comes_while_another_counts_gets_the_same_numbers(open_page: Callable[..., AppTest], sort: Path) -> None:
-    shelf = neurons.shelf(cache.load("sort", str(sort)))
-    other = neurons.shelf(cache.load("sort", str(sort)))
-    assert shelf is other and shelf.found is None and len(shelf.pairs) == 120
-    shelf.turn.acquire()
-    threading.Timer(0.5, shelf.turn.release).start()
+    counts = neurons.counts_of(cache.load("sort", str(sort)))
+    assert counts is neurons.counts_of(cache.load("sort", str(sort)))
+    assert counts.found is None and len(counts.pairs) == 120
+    release = threading.Event()
+
+    def count() -> None:
+        with counts.queue.turn(lambda: None):
+            release.wait(20)
+
+    other = threading.Thread(target=count)
+    other.start()
+    threading.Timer(0.5, release.set).start()
     app = open_page(checkpoint="sort", source="314", target="", part="neurons")
-    assert not app.exception and not shelf.turn.locked() and "What excites it most" in says(app)
+    other.join(20)
+    assert not app.exception and not counts.queue.waiting and "What excites it most" in says(app)
 
 
 @pytest.mark.parametrize("text", ["<script>alert(1)</script>", "$x^2$ **b**", "a\x00b", "שלום"])

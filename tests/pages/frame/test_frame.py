@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
+from pages.runtime.shared import clear_caches
 from tests.support.app import EXAMPLE, address, app_test, figures, messages, pictures, switch_page
 from tests.support.build import tiny_pretrained
 from transformer.checkpoints.folder import save_checkpoint
@@ -185,7 +185,7 @@ def test_a_toys_curve_leaves_bleu_out_as_its_scores_do(open_app: Callable[..., A
     lines = {}
     for scores in ('{"exact": 0.999, "perplexity": 1.1}', '{"exact": 0.2, "bleu": 12.3}'):
         (folder / "tiny" / "metrics.json").write_text(scores)
-        st.cache_resource.clear()
+        clear_caches()
         app = switch_page(open_app(), "model").run()
         lines[scores] = [line["name"] for line in figures(app)["training"]["data"]]
     toy, translation = lines.values()

@@ -47,6 +47,16 @@ CONFIG = load("en-de").config  # 4 + 4 layers of 8 heads
         ("weights=uniform@cross.*.3", "weights uniform in cross-attention, head 3 of every layer"),
         ("weights=argmax", "weights argmax"),
         ("weights=argmax@all.2,argmax@all.3.1", None),
+        ("positions=shift.5@source,remove@target", "positions of the source shifted by 5; no positions in the target"),
+        ("positions=scale.0.5", "positions of both sides × 0.5"),
+        (
+            "skip=decoder.2.ff,encoder.1.self",
+            "left out: feed-forward, decoder layer 2 and self-attention, encoder layer 1",
+        ),
+        (
+            "neurons=encoder.1.17,decoder.2.3,decoder.2.4",
+            "2 neurons of decoder layer 2 silenced; neuron 17 of encoder layer 1 silenced",
+        ),
         ("weights=uniform@" + ",uniform@".join(f"cross.1.{n}" for n in range(1, 6)), "weights uniform in 5 places"),
     ],
 )

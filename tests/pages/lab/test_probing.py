@@ -18,9 +18,9 @@ from streamlit.testing.v1 import AppTest
 
 from pages.components import probe_results, probing
 from pages.components.probe_results import chance, moved, rows_of
-from pages.components.probing import Desk, Measurement, key_of
+from pages.components.probing import Jobs, Measurement, key_of
 from pages.components.translation import relative
-from pages.runtime import background
+from pages.runtime import job
 from tests.pages.lab.test_sections import cells, plain, prepared, raw, start
 from transformer.cancellation import Stopped
 from transformer.inference.pretrained import Pretrained, load
@@ -190,7 +190,7 @@ def test_what_was_complete_is_kept_and_shown(slow: Slow) -> None:
 def test_a_measurement_goes_on_in_any_part_of_the_lab(slow: Slow, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
     app = start("probing", "scaling=off", "3142", model="sort")
-    monkeypatch.setattr(background, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(job, "time", SimpleNamespace(monotonic=lambda: now[0]))
     app.button(key="hs-probe-start").click().run()
     assert slow.there.wait(30)
     measurement = app.session_state[probing.KEY]
@@ -275,12 +275,12 @@ PAIRS = (("31", "13"), ("210", "012"))
 
 
 def test_one_measurement_at_a_time(slow: Slow) -> None:
-    desk, model = Desk(), load("sort")
-    first = Measurement(desk, model, PAIRS, NONE)
+    jobs, model = Jobs(), load("sort")
+    first = Measurement(jobs, model, PAIRS, NONE)
     assert slow.there.wait(30)
-    second = Measurement(desk, model, PAIRS, Interventions.parse("scaling=off"))
-    assert (first.stage, second.stage) == ("measuring", "waiting") and len(slow.asked) == 1
-    third = Measurement(desk, model, PAIRS, NONE)
+    second = Measurement(jobs, model, PAIRS, Interventions.parse("scaling=off"))
+    assert (first.stage, second.stage) == ("running", "waiting") and len(slow.asked) == 1
+    third = Measurement(jobs, model, PAIRS, NONE)
     third.stop()
     third.thread.join(30)
     assert third.stage == "stopped" and first.running  # who waits can leave
@@ -293,27 +293,6 @@ def test_one_measurement_at_a_time(slow: Slow) -> None:
     assert set(second.scores) == {key_of(model, one) for one in slow.asked} and second.total == len(PAIRS)
 
 
-def test_who_does_not_look_any_more_is_not_worked_for(slow: Slow, monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [0.0]
-    monkeypatch.setattr(background.time, "monotonic", lambda: now[0])
-    one = Measurement(Desk(), load("sort"), PAIRS, NONE)
-    assert slow.there.wait(30)
-    now[0] = probing.PATIENCE - 1
-    one.look()
-    now[0] += probing.PATIENCE - 1
-    assert one.running
-    now[0] += 2
-    one.thread.join(30)
-    assert one.stage == "stopped" and not one.stopping
-
-
-def test_the_desk_keeps_what_was_used_last() -> None:
-    desk = Desk(room=2)
-    one = ProbeScores(1, 1.0, 1.0, 0.0, 0.0, 0.0)
-    other = dataclasses.replace(one, bleu=2.0)
-    desk.keep(("m", "p", "a"), one)
-    desk.keep(("m", "p", "b"), other)
-    assert desk.find(("m", "p", "a")) == one
-    desk.keep(("m", "p", "c"), one)
-    assert desk.find(("m", "p", "b")) is None and desk.find(("m", "p", "a")) == one
+def test_scores_belong_to_a_model_and_its_switches() -> None:
     assert key_of(load("sort"), NONE) != key_of(dataclasses.replace(load("sort"), path=Path("other")), NONE)
+    assert key_of(load("sort"), NONE) != key_of(load("sort"), Interventions.parse("scaling=off"))

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from pages.components import probing, translation
@@ -18,6 +17,7 @@ from pages.components.descriptions import in_words
 from pages.components.translation import number, relative, short, words_row
 from pages.lab import leak
 from pages.lab.leak import checked, runner_up, sides, verdict
+from pages.runtime.shared import clear_caches
 from tests.support.build import tiny_pretrained
 from transformer.analysis.translation import Word, perplexity
 from transformer.inference.pretrained import Pretrained, load
@@ -63,10 +63,10 @@ def start(
 @contextmanager
 def prepared() -> Iterator[None]:
     """Models to draw with, and nothing cached before or after."""
-    st.cache_resource.clear()
+    clear_caches()
     MODELS.update(tiny=tiny_pretrained(), sort=load("sort"))
     yield
-    st.cache_resource.clear()
+    clear_caches()
 
 
 @pytest.fixture(autouse=True)

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import streamlit as st
 import torch
 from streamlit.testing.v1 import AppTest
 
 from pages.positions import encoding, learned
 from pages.positions.learned import FORMULA, LEARNED, exact, pair_of, trained_lengths, trained_positions
+from pages.runtime.shared import clear_caches
 from tests.support.app import MODELS, address, content_test, figures
 from tests.support.build import tiny_model, tiny_pretrained
 from transformer.analysis.positions import neighbour_cosines
@@ -41,18 +41,18 @@ def variant(name: str, **changes: Any) -> Pretrained:
 
 @pytest.fixture(autouse=True)
 def nothing_counted() -> None:
-    learned._exact.clear()
+    clear_caches()
 
 
 @pytest.fixture(scope="module", autouse=True)
 def fresh() -> Iterator[None]:
     """Models to draw with, and nothing cached before or after."""
-    st.cache_resource.clear()
+    clear_caches()
     MODELS.update(tiny=tiny_pretrained(), none=variant("none", positions="none"))
     MODELS.update({"le<b>arned": variant("le<b>arned", positions="learned"), FORMULA: load(FORMULA)})
     MODELS[LEARNED] = load(LEARNED)
     yield
-    st.cache_resource.clear()
+    clear_caches()
 
 
 def said(app: AppTest, sort: str = "") -> str:
@@ -292,7 +292,7 @@ def test_exact_answers_beyond_the_trained_length(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize(
-    ("formula", "learned", "sentence"),
+    ("by_formula", "by_table", "sentence"),
     [
         ([1, 0, 0], [1, 0, 0], "neither reverse nor reverse-learned got a single longer input right."),
         (
@@ -305,10 +305,10 @@ def test_exact_answers_beyond_the_trained_length(monkeypatch: pytest.MonkeyPatch
     ],
 )
 def test_the_conclusion_is_computed(
-    formula: list[float | None], learned: list[float | None], sentence: str, monkeypatch: pytest.MonkeyPatch
+    by_formula: list[float | None], by_table: list[float | None], sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(learned, "LENGTHS", range(16, 19))
-    shares = {FORMULA: formula, LEARNED: learned}
+    shares = {FORMULA: by_formula, LEARNED: by_table}
     text = learned._conclusion((MODELS[FORMULA], MODELS[LEARNED]), shares, 16)
     assert text.startswith("Section 3.5 says sinusoids “may allow the model to extrapolate to") and sentence in text
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pages.runtime.cache import Traces, size
+from pages.runtime.cache import size
+from pages.runtime.shared import SharedCache
 from tests.support.build import tiny_pretrained
 from transformer.tracing.trace import Trace
 
@@ -28,16 +29,16 @@ def test_traces_are_kept_while_there_is_room_and_those_used_last_stay() -> None:
         made.append(text)
         return traced(text)
 
-    kept = Traces(2 * size(traced("ka")))
+    kept = SharedCache[Trace](2 * size(traced("ka")), size)
     for text in ("ka", "lo", "ka", "mi", "ka", "lo"):
         assert kept.get(text, lambda text=text: make(text)).source_text == text  # type: ignore[misc]
-        assert kept.used <= kept.room
+        assert kept.used <= kept.capacity
     assert made == ["ka", "lo", "mi", "lo"]
     assert kept.get("ka", lambda: make("ka")) is kept.get("ka", lambda: make("ka"))
 
 
 def test_a_trace_too_large_for_the_room_is_kept_alone_and_errors_are_not_kept() -> None:
-    kept = Traces(1)
+    kept = SharedCache[Trace](1, size)
     first = kept.get("ka", lambda: traced("ka"))
     assert kept.get("ka", lambda: traced("ka")) is first and kept.used == size(first)
     with pytest.raises(ValueError, match="the source text is empty"):

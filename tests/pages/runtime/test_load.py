@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import asyncio
 import os
 import random
@@ -60,6 +59,7 @@ async def connected(app: App, count: int) -> int:
     return await asyncio.to_thread(sessions, app)
 
 
+@pytest.mark.long
 def test_thirty_viewers_click_on_all_pages_at_once(app: App, model: Pretrained) -> None:
     async def visit(number: int) -> int:
         """Its own sentence, clicks, another sentence: every run ends well, or an error is raised."""
@@ -143,26 +143,6 @@ def test_an_error_on_a_page_is_an_error_of_the_viewer(app: App) -> None:
 
     with pytest.raises(ViewerError, match=f"{LONGEST + 1} tokens"):
         run(ask())
-
-
-def test_every_cache_is_bounded() -> None:
-    """By a number of entries; without one it must take no arguments, so that it keeps a single object."""
-    found = 0
-    for path in sorted((ROOT / "pages").rglob("*.py")):
-        for one in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if not isinstance(one, ast.FunctionDef):
-                continue
-            for mark in one.decorator_list:
-                text = ast.unparse(mark)
-                if text.split("(")[0] not in ("st.cache_resource", "st.cache_data", "lru_cache", "cache"):
-                    continue
-                found += 1
-                alone = not (one.args.args or one.args.kwonlyargs or one.args.vararg or one.args.kwarg)
-                bounds = [word for word in getattr(mark, "keywords", []) if word.arg in ("max_entries", "maxsize")]
-                assert alone or any(isinstance(word.value, ast.Constant) and word.value.value for word in bounds), (
-                    f"{path.name}: {one.name} keeps as many entries as anybody asks for"
-                )
-    assert found > 10
 
 
 def test_growth_by_hand() -> None:

@@ -11,9 +11,9 @@ import pytest
 from streamlit import runtime
 from streamlit.runtime.scriptrunner import StopException
 
-from pages.runtime import cache, queue
-from pages.runtime.cache import Traces
-from pages.runtime.queue import TURNS, Turns, stay
+from pages.runtime import queue, shared
+from pages.runtime.queue import MODEL_QUEUE, TurnQueue, stop_if_gone
+from pages.runtime.shared import SharedCache
 from tests.support.build import tiny_pretrained
 from transformer.tracing.trace import Trace
 
@@ -39,7 +39,9 @@ def until(reached: Callable[[], bool]) -> None:
         time.sleep(0.001)
 
 
-def queue_up(queue: Turns, names: str, work: Callable[[str], None], look: dict[str, Callable[[], None]]) -> list[Any]:
+def queue_up(
+    queue: TurnQueue, names: str, work: Callable[[str], None], look: dict[str, Callable[[], None]]
+) -> list[Any]:
     """A thread a name, each in the queue before the next comes."""
     threads = []
     for place, name in enumerate(names, 1):
@@ -62,7 +64,7 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_turns_come_in_the_order_of_asking_and_none_is_lost() -> None:
-    queue, served, inside, most = Turns(1), [], [], []
+    queue, served, inside, most = TurnQueue(1), [], [], []
 
     def work(name: str) -> None:
         inside.append(name)
@@ -79,7 +81,7 @@ def test_turns_come_in_the_order_of_asking_and_none_is_lost() -> None:
 
 
 def test_as_many_are_let_in_as_there_is_room_for() -> None:
-    queue, together, inside = Turns(3), threading.Barrier(3, timeout=20), []
+    queue, together, inside = TurnQueue(3), threading.Barrier(3, timeout=20), []
 
     def work() -> None:
         with queue.turn(nobody_left):
@@ -92,7 +94,7 @@ def test_as_many_are_let_in_as_there_is_room_for() -> None:
 
 
 def test_who_left_gives_up_the_place_and_is_not_served() -> None:
-    queue, served, left = Turns(1), [], threading.Event()
+    queue, served, left = TurnQueue(1), [], threading.Event()
 
     def look() -> None:
         if left.is_set():
@@ -108,7 +110,7 @@ def test_who_left_gives_up_the_place_and_is_not_served() -> None:
 
 
 def test_who_left_just_before_their_turn_hands_it_on() -> None:
-    queue, served = Turns(1), []
+    queue, served = TurnQueue(1), []
 
     def look() -> None:
         raise Gone
@@ -126,7 +128,7 @@ def test_who_left_just_before_their_turn_hands_it_on() -> None:
 
 
 def test_work_that_fails_hands_the_turn_on_and_a_turn_is_not_waited_for_twice() -> None:
-    queue = Turns(1)
+    queue = TurnQueue(1)
     with pytest.raises(ZeroDivisionError), queue.turn(nobody_left):
         _ = 1 // 0
     with queue.turn(nobody_left), queue.turn(nobody_left):
@@ -134,9 +136,6 @@ def test_work_that_fails_hands_the_turn_on_and_a_turn_is_not_waited_for_twice() 
 
 
 def test_the_runs_of_who_left_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Context:
-        session_id = "one"
-
     class Server:
         here = True
 
@@ -145,25 +144,25 @@ def test_the_runs_of_who_left_end(monkeypatch: pytest.MonkeyPatch) -> None:
             return self.here
 
     server = Server()
-    stay()  # without Streamlit
-    monkeypatch.setattr(queue, "get_script_run_ctx", lambda **_: Context())
-    stay()  # without a server
+    stop_if_gone()  # without Streamlit
+    monkeypatch.setattr(queue, "session_id", lambda: "one")
+    stop_if_gone()  # without a server
     monkeypatch.setattr(runtime, "exists", lambda: True)
     monkeypatch.setattr(runtime, "get_instance", lambda: server)
-    stay()
+    stop_if_gone()
     server.here = False
     ended: list[bool] = []
     monkeypatch.setattr(queue.st, "stop", lambda: (_ for _ in ()).throw(StopException()))
     with pytest.raises(StopException):
-        stay()
-    with pytest.raises(StopException), TURNS.turn():
+        stop_if_gone()
+    with pytest.raises(StopException), MODEL_QUEUE.turn():
         ended.append(True)
-    assert not ended and TURNS.waiting == 0
+    assert not ended and MODEL_QUEUE.waiting == 0
 
 
 def test_what_two_ask_for_at_once_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    queue, kept, made = Turns(1), Traces(2**30), []
-    monkeypatch.setattr(cache, "TURNS", queue)
+    queue, kept, made = TurnQueue(1), SharedCache[Trace](2**30), []
+    monkeypatch.setattr(shared, "MODEL_QUEUE", queue)
     model = tiny_pretrained()
 
     def make() -> Trace:
@@ -172,7 +171,7 @@ def test_what_two_ask_for_at_once_is_made_once(monkeypatch: pytest.MonkeyPatch) 
 
     found: list[Trace] = []
     with queue.turn(nobody_left):
-        threads = [begin(lambda: found.append(kept.get("ka", make))) for _ in range(2)]
+        threads = [begin(lambda: found.append(kept.get("ka", make, queued=True))) for _ in range(2)]
         until(lambda: queue.waiting == 2)
     for thread in threads:
         thread.join(20)

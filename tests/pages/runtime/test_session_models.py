@@ -9,13 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import streamlit as st
 import torch
 from streamlit.testing.v1 import AppTest
 
 from pages.runtime import session_models
-from pages.runtime.cache import identity
-from pages.runtime.kept import Kept
+from pages.runtime.shared import SharedCache, clear_caches, identity
 from tests.fuzz.folders import base
 from tests.support.app import address, app_test, checkpoints, every_part, linked, messages, switch_page
 from tests.support.build import tiny_model, tiny_tokenizer
@@ -40,9 +38,9 @@ def data() -> bytes:
 def quiet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Nothing is trained, and what one test opened is not another's."""
     monkeypatch.setattr(workshop, "_shared", [workshop.Workshop(0, 60)])
-    st.cache_resource.clear()
+    clear_caches()
     yield
-    st.cache_resource.clear()
+    clear_caches()
 
 
 @pytest.fixture
@@ -123,8 +121,8 @@ def test_two_sessions_with_one_name_never_mix(start: Callable[..., AppTest]) -> 
 
 def test_the_same_numbers_stay_kept_when_a_model_made_room(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
     """It is opened from its zip again, and counts as the same."""
-    models: Kept[Any] = Kept(1, lambda model: 1)
-    monkeypatch.setattr(session_models, "_models", lambda: models)
+    models: SharedCache[Any] = SharedCache(1)
+    monkeypatch.setattr(session_models, "MODELS", models)
     kept = {one.name: one for one in (session_models.Own("mine/a", data), session_models.Own("mine/b", other_zip()))}
     monkeypatch.setattr(session_models, "owned", lambda: kept)
     first = session_models.load("mine/a")

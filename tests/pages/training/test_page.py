@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from pages.registry import pages
 from pages.runtime import session_models
+from pages.runtime.shared import clear_caches
 from pages.training import form, presets, runs
 from tests.fuzz.folders import base
 from tests.support.app import address, app_test, checkpoints, messages, switch_page, written
@@ -31,9 +31,9 @@ BASE = PRESETS["reverse"]
 def shop(monkeypatch: pytest.MonkeyPatch) -> Iterator[Shop]:
     found = Shop()
     monkeypatch.setattr(workshop, "_shared", [found])
-    st.cache_resource.clear()
+    clear_caches()
     yield found
-    st.cache_resource.clear()
+    clear_caches()
 
 
 @pytest.fixture

@@ -1,3 +1,4 @@
+import { lettersWidth } from "../stage/measure.js";
 import { tableOf } from "./operands.js";
 
 // What the parts of a number's board are drawn with: items of the stage, in pixels, and how wide a text will be.
@@ -6,23 +7,9 @@ export const LINE_HEIGHT = 1.45; // height of a line of text, in sizes of the te
 export const SMALL_TEXT = 0.86;
 const WRAP = 64; // numbers in a line of a long strip
 
-// Widths of signs in sizes, for a text face of ordinary width with a tenth to spare: a layout measures no fonts.
-/** @type {[RegExp, number][]} */
-const LETTER_WIDTHS = [
-  [/[ijlI.,:;'|!·]/, 0.32],
-  [/[frt()[\]/\-" ]/, 0.4],
-  [/[mwMW@%…—]/, 0.92],
-  [/[<>+=−→√÷×]/, 0.84],
-  [/[A-Z]/, 0.68],
-  [/[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\u{1f300}-\u{1faff}]/u, 1.1],
-];
-
-// The room that a text needs, in pixels.
+// The room that a text needs, in pixels; what stands in an index counts as if it were large.
 export function widthOfText(text, size) {
-  let width = 0;
-  for (const sign of text.replace(/[_^{}]/g, ""))
-    width += LETTER_WIDTHS.find(([like]) => like.test(sign))?.[1] ?? 0.585;
-  return width * size;
+  return lettersWidth(text.replace(/[_^{}]/g, "")) * size;
 }
 
 // Pieces in lines of at most so many pixels; a piece that is wider stands alone.

@@ -210,7 +210,7 @@ export function equationOf(state, config, t, about = {}) {
 }
 
 // The equation as it is read out, a sentence for each of its rows.
-function spokenEquation(sort, { place }, config, near, t, about) {
+export function spokenEquation(sort, { place }, config, near, t, about) {
   if (sort === "embedding")
     return t(config.embedding_scale ? "eq_row" : "eq_row_off", config) + t("eq_plus_" + config.positions);
   if (sort === "output") {

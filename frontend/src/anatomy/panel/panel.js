@@ -7,7 +7,7 @@ import { equationOf, cellEquationOf, richText } from "./equations.js";
 import { placeName } from "../bars.js";
 import { wholeRow, textKeys, textValues, factOf, boxesOf, plainText, isNear } from "./facts.js";
 import { sideOf, switchedText } from "./facts.js";
-import { spokenState, switchWords } from "../words/spoken.js";
+import { spokenState } from "../words/spoken.js";
 import { stackOf } from "../walk.js";
 
 // The panel beside the drawing: what is computed, its equation, its numbers in shape and colour, and why.
@@ -180,8 +180,8 @@ export class ExplanationPanel {
 
   drawSwitches(state, data, matrix) {
     const { t } = this;
-    const { holding: switches } = data.header;
-    const on = switches && Object.keys(switches).length > 0;
+    const words = data.header.phrases;
+    const on = words.length > 0;
     this.off.hidden = !on;
     if (!on) return;
     const found = plainText(state, data, matrix);
@@ -191,7 +191,6 @@ export class ExplanationPanel {
     this.changed.hidden = !found;
     this.changed.textContent = found ? t(key, { value: rampEnd(most), n: formatCount(cells) }) : "";
     this.changed.toggleAttribute("data-none", key === "tell_changed_none");
-    const words = switchWords(t, switches);
     const text = JSON.stringify(words);
     if (text === this.switchesText) return;
     this.switchesText = text;

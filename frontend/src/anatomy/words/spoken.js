@@ -2,7 +2,7 @@ import { formatNumber } from "../format.js";
 import { stepsOf, stopsOf, stopIndex, isAttention, stackOf } from "../walk.js";
 import { labelsOf, maskSuffix, isPredicted, isNear, oneHead } from "../panel/facts.js";
 
-// What is said in place of the picture, and the lab's switches in words.
+// What is said in place of the picture.
 
 export function spokenState(t, state, data, matrix, place, waiting) {
   const { config, outputs, steps } = data;
@@ -76,44 +76,4 @@ function spokenNumber(value) {
   if (!Number.isFinite(value)) return "–";
   const size = Math.abs(value);
   return String(Number(size >= 100 ? value.toFixed(0) : value.toPrecision(2))).replace("-", "−");
-}
-
-// -- switches --------------------------------------------------------------------------------------------------------
-
-// The switches as links write them (transformer/interventions/sets.py), each as a phrase.
-export function switchWords(t, params) {
-  const words = ([name, text]) =>
-    String(text)
-      .split(",")
-      .map((one) => switchWord(t, name, one));
-  return Object.entries(params).flatMap(words);
-}
-
-function switchWord(t, name, text) {
-  const [value, where] = name === "zero" ? ["", text] : text.split("@");
-  const [first, ...rest] = value.split(".");
-  const place = switchPlace(t, where);
-  if (name === "scaling" && value === "off") return t("switch_scaling_off", { place });
-  if (name === "hide") return t("switch_hide_" + first, { value: rest[0], place });
-  if (name === "weights") return t("switch_weights_" + value, { place });
-  if (name === "positions") return t("switch_positions_" + first, { value: rest.join("."), place });
-  if (name === "skip") return t("switch_skip", { place: switchPart(t, first, rest) });
-  if (name === "neurons") return t("switch_neurons", { value: rest[1], place: switchPart(t, first, rest.slice(0, 1)) });
-  const known = ["scaling", "causal", "padding", "pad", "zero"].includes(name);
-  return known ? t("switch_" + name, { value, place }) : t("switch_other", { name, value: text });
-}
-
-// "cross.2.5": a kind of attention, of it a layer and a head, each may be any ("all", "*"); or a side of the sentence.
-function switchPlace(t, where) {
-  if (!where || where === "all") return t("switch_place_all");
-  if (where === "source" || where === "target") return t("switch_place_" + where);
-  const [named, layer = "*", head = "*"] = where.split(".");
-  const kind = t("switch_kind_" + named);
-  if (layer === "*" && head === "*") return t("switch_place_kind", { kind });
-  if (layer === "*") return t("switch_place_heads", { kind, head });
-  return t(head === "*" ? "switch_place_layer" : "switch_place_head", { kind, layer, head });
-}
-
-function switchPart(t, stack, [layer, part]) {
-  return t("switch_place_layer", { kind: t("switch_part_" + stack + (part ? "_" + part : "")), layer });
 }

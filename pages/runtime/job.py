@@ -1,4 +1,4 @@
-"""What is measured on demand: in a thread of its own, one at a time for all viewers, as long as somebody looks."""
+"""Background jobs: measurements on demand, one at a time for all viewers, for as long as somebody looks."""
 
 from __future__ import annotations
 
@@ -7,39 +7,37 @@ import threading
 import time
 from typing import TypeVar
 
-from pages.runtime.kept import Kept
+from pages.runtime.queue import TurnQueue
+from pages.runtime.shared import SharedCache
 from transformer.cancellation import Stopped
 
 Value = TypeVar("Value")
 POLL = 0.5  # seconds between two looks of a page
 
 
-class Desk(Kept[Value]):
-    """What all viewers share: one measurement at a time, and what was measured last.
+class JobQueue(SharedCache[Value]):
+    """What all viewers share of a kind of job: its results, and the queue that lets one in at a time."""
 
-    room: results kept; turn: held by the thread that measures.
-    """
-
-    def __init__(self, room: int = 256) -> None:
-        super().__init__(room, lambda _: 1)
-        self.turn = threading.Lock()
+    def __init__(self, capacity: int = 256) -> None:
+        super().__init__(capacity)
+        self.queue = TurnQueue(1)
 
 
-class Measurement:
+class BackgroundJob:
     """One measurement in a thread of its own, which never calls Streamlit; pages look at these fields.
 
-    stage: "waiting" for others, "measuring", "done", "stopped" or "failed"; error: what went wrong, in the words of the
+    stage: "waiting" for others, "running", "done", "stopped" or "failed"; error: what went wrong, in the words of the
     errors that are a person's to mend (`known`); patience: seconds without a look, after which the viewer has left.
 
-    A kind of measurement says in `_measure` what it does, asks `_wanted` between its parts and raises Stopped where
-    that is False; it calls `start` once its own fields are there.
+    A kind of job says in `_work` what it does, asks `_wanted` between its parts and raises Stopped where that is False;
+    it calls `start` once its own fields are there.
     """
 
     known: tuple[type[Exception], ...] = ()
 
-    def __init__(self, desk: Desk, name: str, patience: float) -> None:
+    def __init__(self, jobs: JobQueue, name: str, patience: float) -> None:
         self.stage, self.error = "waiting", ""
-        self._desk, self._patience = desk, patience
+        self._jobs, self._patience = jobs, patience
         self._stop, self._looked = threading.Event(), time.monotonic()
         self.thread = threading.Thread(target=self._run, name=name, daemon=True)
 
@@ -48,7 +46,7 @@ class Measurement:
 
     @property
     def running(self) -> bool:
-        return self.stage in ("waiting", "measuring")
+        return self.stage in ("waiting", "running")
 
     @property
     def stopping(self) -> bool:
@@ -64,19 +62,18 @@ class Measurement:
     def _wanted(self) -> bool:
         return not self._stop.is_set() and time.monotonic() - self._looked < self._patience
 
-    def _measure(self) -> None:
+    def _check(self) -> None:
+        if not self._wanted():
+            raise Stopped
+
+    def _work(self) -> None:
         raise NotImplementedError
 
     def _run(self) -> None:
         try:
-            while not self._desk.turn.acquire(timeout=0.2):
-                if not self._wanted():
-                    raise Stopped
-            try:
-                self.stage = "measuring"
-                self._measure()
-            finally:
-                self._desk.turn.release()
+            with self._jobs.queue.turn(self._check):
+                self.stage = "running"
+                self._work()
             self.stage = "done"
         except Stopped:
             self.stage = "stopped"

@@ -1,0 +1,453 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { makeTexts } from "../../core/texts.js";
+import { spokenEquation } from "../panel/equations.js";
+import {
+  boxesOf,
+  changeOf,
+  maskSuffix,
+  probabilitiesOf,
+  sideOf,
+  switchedText,
+  textKeys,
+  textValues,
+} from "../panel/facts.js";
+import { PLACES } from "../../state/generated.js";
+import { lastStep, stepsOf, zoomsOf } from "../walk.js";
+import { EXPLANATIONS } from "./explanations.js";
+import { spokenState, switchWords } from "./spoken.js";
+import { ANATOMY_TEXTS } from "./texts.js";
+
+// A model of every kind, far enough for the texts; every state of it; and what the panel says there.
+const t = makeTexts({}, ANATOMY_TEXTS);
+const sizes = {
+  d_model: 256,
+  d_ff: 1024,
+  d_k: 32,
+  d_head: 32,
+  heads: 8,
+  encoder_layers: 2,
+  decoder_layers: 3,
+  vocab_size: 4000,
+  norm: "post",
+  activation: "relu",
+  positions: "sinusoidal",
+  scaling: true,
+  layer_norm_eps: 1e-5,
+  max_positions: 512,
+  parameters: 8396800,
+  output_size: 4000,
+  target_vocab_size: null,
+  layout: "interleaved",
+  embedding_scale: true,
+  tied_output: true,
+  output_bias: false,
+  residual: true,
+  causal: true,
+};
+const tensor = (symbol, ...shape) => ({ symbol, shape, count: shape.reduce((a, b) => a * b, 1) });
+const box = (count, tensors, shared_with = null) => ({ count, share: 0, tensors, shared_with });
+const table = (...others) => box(1024000, [tensor("E", 4000, 256)], others);
+const boxes = {
+  "source.embedding": table("target.embedding", "output"),
+  "target.embedding": table("source.embedding", "output"),
+  output: table("source.embedding", "target.embedding"),
+  "encoder.0.self": box(65792, [tensor("W^O", 256, 256), tensor("b^O", 256)]),
+  "encoder.0.self.norm": box(512, [tensor("γ", 256), tensor("β", 256)]),
+};
+const made = (config = {}, more = {}) => ({
+  id: "x",
+  config: { ...sizes, ...config },
+  steps: 4,
+  about: null,
+  header: { own: true, switches: {}, changed: {}, boxes },
+  plain: () => null,
+  labels: (side) =>
+    side === "source"
+      ? ["The", "cat", "</s>"]
+      : side === "target_in"
+        ? ["<s>", "Die", "Kat", "ze"]
+        : ["Die", "Kat", "ze", "</s>"],
+  outputs: {
+    labels: [
+      ["Die", "Der"],
+      ["Kat", "Hund"],
+      ["ze", "zen"],
+      ["</s>", "."],
+    ],
+    chosen_rank: [0, 0, 1, 0],
+    probability: Float32Array.from([0.9, 0.05, 0.8, 0.1, 0.6, 0.4, 0.7, 0.2]),
+    logit: Float32Array.from([9, 5, 8, 6, 7, 6, 9, 8]),
+    chosen_probability: Float32Array.from([0.9, 0.8, 0.4, 0.7]),
+  },
+  ...more,
+});
+const at = (more) => ({
+  zoom: "sub",
+  place: "encoder.self",
+  encoder: 0,
+  decoder: 0,
+  head: 2,
+  step: "x",
+  row: 0,
+  col: -1,
+  t: 0,
+  ...more,
+});
+const scores = (hidden) => {
+  const data = Float32Array.from([1, 2, hidden ? -Infinity : 3, 4]);
+  const shape = [1, 1, 2, 2];
+  const axes = ["batch", "head", "query", "key"];
+  return { name: "scores", rows: 2, cols: 2, data, shape, axes, masked: hidden, at: (i, j) => data[2 * i + j] };
+};
+const every = [];
+for (const norm of ["post", "pre", "none"])
+  for (const residual of [true, false])
+    for (const causal of [true, false])
+      for (const positions of ["sinusoidal", "none"]) every.push({ norm, residual, causal, positions });
+for (const norm of ["post", "pre"])
+  for (const activation of ["relu", "gelu", "swish"])
+    for (const positions of ["sinusoidal", "learned", "none"])
+      for (const scaling of [true, false])
+        for (const d_k of [32, 16]) every.push({ norm, activation, positions, scaling, d_k });
+for (const embedding_scale of [true, false])
+  for (const tied_output of [true, false])
+    for (const output_bias of [true, false])
+      for (const [target_vocab_size, output_size] of [
+        [null, 4000],
+        [5000, 5000],
+      ])
+        every.push({ embedding_scale, tied_output, output_bias, target_vocab_size, output_size });
+/** @type {any[]} */
+const abouts = [null, { skipped: true }];
+for (const [factor, rule] of [
+  [0.5, 0],
+  [1, 1],
+  [32 ** -0.5, 2],
+]) {
+  const eight = (value) => Array(8).fill(value);
+  abouts.push({ scale: eight(factor), rule: eight(rule), zero: eight(rule > 0) });
+}
+
+test("every state of every model has its texts and none is idle", () => {
+  const [keys, left] = [new Set(), []];
+  const say = (key, values) => {
+    keys.add(key);
+    const text = t(key, values);
+    if (/\{\w+\}/.test(text) || text === key) left.push([key, text]);
+  };
+  for (const config of every)
+    for (const about of abouts)
+      for (const place of PLACES)
+        for (const zoom of zoomsOf(place).filter((one) => one !== "head" && one !== "number"))
+          for (const step of zoom === "sub" ? stepsOf(place, made(config).config) : ["x"])
+            for (const [layer, row, own] of /** @type {[number, number, boolean][]} */ ([
+              [0, 2, true],
+              [1, 3, true],
+              [1, 2, false],
+            ]))
+              for (const matrix of step === "mask" ? [null, scores(true), scores(false)] : [null]) {
+                const data = made(config, { about });
+                data.header = { ...data.header, own, holding: layer ? { causal: "off@decoder_self.2" } : {} };
+                const state = at({ place, step, zoom, encoder: layer, decoder: layer, t: row });
+                const values = textValues(state, data);
+                const found = textKeys(state, data, matrix);
+                for (const name of ["title", "text", "more"]) say(found[name], values);
+              }
+  assert.deepEqual(left, []);
+  const places = Object.keys(ANATOMY_TEXTS).filter((key) => /^place_(?!chip_|at_)\w+$/.test(key));
+  assert.deepEqual([...keys].sort(), [...Object.keys(EXPLANATIONS), ...places].sort());
+});
+
+test("explanations name the paper and are short", () => {
+  const sections = ["3.1", "3.2.1", "3.2.2", "3.2.3", "3.3", "3.4", "3.5", "5.4", "6.1", "6.2"];
+  const numbers = ["0.9", "0.1", "0.6", "2.72"];
+  for (const [key, text] of Object.entries(EXPLANATIONS)) {
+    for (const [found] of text.matchAll(/\b\d\.\d(\.\d)?\b/g))
+      assert.ok([...sections, ...numbers].includes(found), found);
+    if (/^tell_(title|more)_/.test(key)) continue;
+    assert.match(text, /\((?:equation \d, )?sections? \d|section 3|Figure 1|Table 3/, key);
+    assert.ok(text.length < 420 && (text.match(/[.:?”)](?: |$)/g) || []).length <= 8, key);
+  }
+});
+
+test("the words on the steps are short", () => {
+  const chips = Object.entries(ANATOMY_TEXTS).filter(([key]) => /^(step_|place_chip_)/.test(key));
+  assert.ok(chips.length > 30);
+  for (const [key, text] of chips) assert.ok(text.length > 0 && text.length <= 12, key);
+});
+
+test("numbers in the texts are the model's", () => {
+  const found = textValues(at({ place: "decoder.cross", t: 2 }), made());
+  const { root, root_model, ratio, n, m, layers, steps, products, rank, token, share, fed } = found;
+  assert.deepEqual([root, root_model, ratio, n, m, layers, steps], [Math.sqrt(32).toFixed(3), "16", "4", 4, 3, 3, 4]);
+  assert.deepEqual([products, rank, token, share, fed], [String(4 * 3 * 32), "2", "ze", "100.0%", "Kat"]);
+  const two = { about: { scale: [1, 1, 0.5, 1, 1, 1, 1, 1] } };
+  assert.equal(textValues(at({}), made({}, two)).factor, "0.5");
+  assert.equal(textKeys(at({ step: "scale", head: 1 }), made({}, two)).text, "tell_scale_removed");
+  assert.equal(textKeys(at({ step: "scale", head: 1 }), made({ scaling: false }, two)).text, "tell_scale_off");
+  for (const [d_k, d_model, one, other] of [
+    [32, 256, "≈", "="],
+    [16, 250, "=", "≈"],
+  ]) {
+    const { root_is, root_model_is } = textValues(at({}), made({ d_k, d_model }));
+    assert.deepEqual([root_is, root_model_is], [one, other]);
+  }
+});
+
+test("a word is chosen in the model's own sentence and given in another", () => {
+  for (const [own, step, key] of [
+    [true, 0, "own"],
+    [true, 2, "own_rank"],
+    [false, 0, "given"],
+    [false, 2, "given"],
+  ]) {
+    const data = made({}, { header: { own, switches: {} } });
+    assert.equal(textKeys(at({ place: "output", step: "choose", t: step }), data).text, `tell_choose_${key}`);
+  }
+  assert.match(ANATOMY_TEXTS["tell_choose_given"], /teacher forcing/);
+  assert.doesNotMatch(ANATOMY_TEXTS["tell_choose_own_rank"] + ANATOMY_TEXTS["tell_choose_own"], /teacher forcing/);
+});
+
+test("what follows is predicted only where the model prefers it", () => {
+  /** @type {[boolean, number, boolean][]} */
+  const rows = [
+    [true, 0, true],
+    [true, 2, false],
+    [false, 0, false],
+  ];
+  for (const [own, step, predicts] of rows) {
+    const data = made({}, { header: { own, switches: {}, boxes: {} } });
+    const said = spokenState(t, at({ zoom: "model", t: step }), data, null, "encoder_self", false);
+    assert.equal(said.includes("predicts “"), predicts, said);
+    assert.equal(said.includes("next comes “"), !predicts, said);
+  }
+});
+
+test("masked attention is called so only where it is masked", () => {
+  /** @type {any[][]} */
+  const cases = [
+    ["off", true, true],
+    ["off@all", true, true],
+    ["off@decoder_self", true, true],
+    ["off@decoder_self.2", true, true],
+    ["", false, false],
+    ["off@decoder_self.1", false, true],
+    ["off@all.1", false, true],
+    ["off@decoder_self.1,off@decoder_self.2", true, true],
+  ];
+  for (const [causal, here, anywhere] of cases) {
+    const data = made({}, { header: { own: true, holding: causal ? { causal } : {}, switches: {} } });
+    const off = here ? "_off" : "";
+    for (const zoom of ["model", "layer"]) {
+      const { text, title } = textKeys(at({ zoom, place: "decoder.self", decoder: 1 }), data);
+      assert.deepEqual([text, title], [`tell_${zoom}_decoder_self${off}`, `place_decoder_self${off}`], String(causal));
+    }
+    const mask = textKeys(at({ place: "decoder.self", decoder: 1, step: "mask" }), data).text;
+    assert.equal(mask, here ? "tell_mask_off" : "tell_mask_decoder");
+    const back = textKeys(at({ place: "output", step: "back" }), data).more;
+    assert.equal(back, anywhere ? "tell_more_back_off" : "tell_more_back");
+    assert.equal(maskSuffix(at({ place: "encoder.self", decoder: 1 }), data), "");
+  }
+});
+
+test("changes of numbers and of masks are told apart", () => {
+  const change = changeOf({ data: [1, -Infinity, -Infinity, 4] }, { data: [1.5, -Infinity, 2, 4] });
+  assert.deepEqual(change, { most: 0.5, cells: 1 });
+  assert.equal(changeOf({ data: [1] }, { data: [1.0000005] }).most, 0); // rounding
+  assert.deepEqual(changeOf({ data: [1] }, null), { most: 0, cells: 0 });
+});
+
+test("probabilities are the softmax of the logits", () => {
+  const logits = { id: "a", name: "logits", shape: [1, 3], data: Float32Array.from([900, 900 + Math.LN2, -2]) };
+  const found = probabilitiesOf(logits);
+  [1 / 3, 2 / 3, 0].forEach((wanted, i) => assert.ok(Math.abs(found.data[i] - wanted) < 1e-5));
+  assert.deepEqual([found.range, found.top, found.name, found.shape], [[0, 1], 1, "probabilities", [1, 3]]);
+});
+
+test("a switch takes the place of the model's arithmetic", () => {
+  const about = { scale: [1, 1, 0.5], rule: [0, 1, 2], zero: [false, true, false], skipped: true };
+  const of = (head) => switchedText(at({ head }), made({}, { about }));
+  assert.deepEqual(of(1), { factor: 1, rule: 1, zero: true, skipped: true, silenced: [] });
+  assert.deepEqual([of(2).factor, of(2).rule, of(2).zero], [0.5, 2, false]);
+  assert.deepEqual(switchedText(at({ place: "encoder.ff" }), made({}, { about: { silenced: [4] } })).silenced, [4]);
+  // times the root of d_model at the embeddings is no switch
+  assert.ok(!("factor" in switchedText(at({ place: "source" }), made({}, { about: { factor: 16 } }))));
+  assert.ok(!("factor" in switchedText(at({}), made())));
+});
+
+test("the equation that is read out is the model's", () => {
+  /** @type {any[][]} */
+  const cases = [
+    [{}, {}, {}, ["Q, K and V are x times", "divided by the square root of 32", "8 heads"]],
+    [{ norm: "pre" }, {}, {}, ["z is LayerNorm of x. Q, K and V are z times"]],
+    [{ norm: "pre" }, { place: "decoder.cross" }, {}, ["Q is z times W Q, K and V are memory times"]],
+    [{}, {}, { factor: 1 }, ["not divided by the square root of 32"]],
+    [{ scaling: false }, {}, {}, ["not divided by the square root of 32", "Q, K and V are x times"]],
+    [{}, {}, { factor: 0.5 }, ["softmax of 0.5 times Q times K transposed, plus"]],
+    [{}, {}, { rule: 1 }, ["equal weights on all visible keys"]],
+    [{}, {}, { rule: 2 }, ["all weight on the best key"]],
+    [{ norm: "pre" }, { place: "encoder.ff" }, {}, ["FFN of z is the larger of 0 and z times W 1"]],
+    [{}, { place: "output" }, {}, ["softmax of h t times the embedding table transposed."]],
+    [{ output_bias: true }, { place: "output" }, {}, ["times the embedding table transposed, plus a bias."]],
+    [{ tied_output: false }, { place: "output" }, {}, ["softmax of h t times the output matrix transposed."]],
+    [{ activation: "swish" }, { place: "encoder.ff" }, {}, ["FFN of x is swish of x times W 1 plus b 1, times"]],
+    [{}, { place: "source" }, {}, ["row of the embedding table times the square root of 256, plus the"]],
+    [{ embedding_scale: false }, { place: "source" }, {}, ["row of the embedding table, plus the position's"]],
+    [{ norm: "none", residual: false }, {}, {}, ["Q, K and V are x times", "8 heads"]],
+    [{ norm: "pre", residual: false }, { place: "encoder.ff" }, {}, ["z is LayerNorm of x. FFN of z is"]],
+  ];
+  const sorts = { output: "output", "encoder.ff": "ff", source: "embedding" };
+  for (const [config, state, about, phrases] of cases) {
+    const sort = sorts[state.place] ?? "attention";
+    const said = spokenEquation(sort, at(state), made(config).config, true, t, about);
+    for (const phrase of phrases) assert.ok(said.includes(phrase) && !said.includes("{"), said);
+    const divided = sort === "attention" && about.factor !== 0.5 && !about.rule;
+    assert.equal(said.includes("divided by"), divided, said);
+  }
+});
+
+test("what goes around a sub-layer is what the model has", () => {
+  /** @type {any[][]} */
+  const cases = [
+    [{}, ["x", "add", "norm"], "LayerNorm of x plus the sub-layer's result for x."],
+    [{ norm: "pre" }, ["x", "norm", "add"], "x plus the sub-layer's result for LayerNorm of x."],
+    [{ norm: "none" }, ["x", "add"], "x plus the sub-layer's result for x."],
+    [{ residual: false }, ["x", "norm"], "LayerNorm of the sub-layer's result for x."],
+    [{ norm: "pre", residual: false }, ["x", "norm"], "The sub-layer's result for LayerNorm of x."],
+    [{ norm: "none", residual: false }, ["x"], "The sub-layer's result for x."],
+  ];
+  for (const [config, steps, afar] of cases) {
+    const model = made(config);
+    assert.equal(spokenEquation("attention", at({}), model.config, false, t, {}), afar);
+    for (const place of ["encoder.self", "decoder.cross", "decoder.ff"]) {
+      const all = stepsOf(place, model.config);
+      assert.deepEqual(
+        all.filter((one) => ["x", "add", "norm"].includes(one)),
+        steps,
+      );
+      assert.equal(lastStep(place, model.config), all.at(-1));
+    }
+    const alone = config.residual === false;
+    for (const step of ["x", "output", "norm", "add"].filter((one) => one === "output" || steps.includes(one))) {
+      const text = ANATOMY_TEXTS[textKeys(at({ step, encoder: 1 }), model).text];
+      const says = /no residual connection|nothing goes around/.test(text);
+      assert.equal(says || (step === "norm" && text.includes("LayerNorm(Sublayer(x))")), alone, text);
+      if (alone && step !== "norm") assert.doesNotMatch(text, /added/);
+    }
+    const more = ANATOMY_TEXTS[textKeys(at({ zoom: "layer" }), model).more];
+    const total = (alone ? "" : "x + ") + (config.norm === "pre" ? "Sublayer(LayerNorm(x))" : "Sublayer(x)");
+    assert.ok(more.includes(config.norm ? total : `LayerNorm(${total})`), more);
+  }
+});
+
+test("a model without the mask is never said to have one, nor that a switch took it away", () => {
+  for (const holding of [{}, { causal: "off" }]) {
+    const data = made({ causal: false }, { header: { own: true, holding, switches: {}, boxes: {} } });
+    const keys = (state) => textKeys(at(state), data);
+    for (const zoom of ["model", "layer"]) {
+      const { text, title } = keys({ zoom, place: "decoder.self" });
+      assert.deepEqual([text, title], [`tell_${zoom}_decoder_self_bare`, "place_decoder_self_bare"]);
+    }
+    const { text, more } = keys({ place: "decoder.self", step: "mask" });
+    assert.deepEqual([text, more], ["tell_mask_bare", "tell_more_mask_bare"]);
+    assert.equal(keys({ place: "output", step: "back" }).more, "tell_more_back_bare");
+    assert.equal(keys({ place: "output", step: "hidden" }).text, "tell_hidden_bare");
+    // whatever its rank in the pass that is shown, it was chosen in another
+    for (const row of [0, 2])
+      assert.equal(keys({ place: "output", step: "choose", t: row }).text, "tell_choose_own_bare");
+    const state = at({ step: "mask", place: "decoder.self" });
+    const said = spokenState(t, state, data, scores(false), "decoder_self", false);
+    assert.ok(said.includes("self-attention, which has no mask, of decoder layer 1"), said);
+    assert.equal(maskSuffix(at({ place: "encoder.self" }), data), "");
+  }
+  for (const key of ["tell_mask_bare", "tell_model_decoder_self_bare", "tell_layer_decoder_self_bare"]) {
+    assert.match(ANATOMY_TEXTS[key], /made without/);
+    assert.doesNotMatch(ANATOMY_TEXTS[key], /switch/);
+  }
+});
+
+test("a matrix has one side on the board and in the panel", () => {
+  const sides = {
+    "encoder.self": { x: "source", keys: "source", weights: "source", sum: "source" },
+    "decoder.self": { x: "target", keys: "target", weights: "target", update: "target" },
+    "decoder.cross": {
+      ...{ x: "target", memory: "source", queries: "target", keys: "source", values: "source" },
+      ...{ weights: "cross", head_outputs: "cross", update: "cross", sum: "target" },
+    },
+    source: { x: "source" },
+    target: { x: "target" },
+    output: { hidden: "target", logits: "target" },
+  };
+  for (const [place, names] of Object.entries(sides))
+    for (const [name, side] of Object.entries(names)) assert.equal(sideOf(place, name), side, `${place} ${name}`);
+});
+
+test("parameters of a step are those it multiplies with", () => {
+  const said = (state) => {
+    const { count, key, tensors } = boxesOf(at(state), made());
+    return [count, key, tensors.map((one) => one.symbol).join(" ")];
+  };
+  assert.deepEqual(said({ step: "output" }), [256 * 256 + 256, "tell_parameters", "W^O b^O"]);
+  assert.deepEqual(said({ step: "norm" }), [512, "tell_parameters", "γ β"]);
+  assert.deepEqual(said({ step: "softmax" }), [256 * 256 + 768, "tell_parameters_not", "W^O b^O γ β"]);
+  assert.deepEqual(said({ zoom: "layer" }), [256 * 256 + 768, "tell_parameters", "W^O b^O γ β"]);
+  for (const state of [
+    { place: "output", step: "logits" },
+    { place: "target", step: "row" },
+  ])
+    assert.deepEqual(said(state).slice(0, 2), [1_024_000, "tell_parameters_shared"]);
+  assert.deepEqual(said({ place: "source", step: "times" }).slice(0, 2), [0, "tell_parameters_none"]);
+  assert.equal(said({ place: "source", step: "plus" })[1], "tell_parameters_fixed");
+});
+
+test("switches are put into words", () => {
+  /** @type {any[][]} */
+  const cases = [
+    [{ scaling: "off@encoder_self.1" }, ["no scaling of scores, encoder self-attention layer 1"]],
+    [{ scaling: "0.5" }, ["scores × 0.5, everywhere"]],
+    [
+      { zero: "cross.1.3,encoder_self.*.2" },
+      [
+        "head knocked out, cross-attention layer 1, head 3",
+        "head knocked out, encoder self-attention, head 2 of every layer",
+      ],
+    ],
+    [
+      { weights: "uniform@cross,argmax@decoder_self.2" },
+      ["uniform weights, cross-attention", "all weight on the best key, decoder self-attention layer 2"],
+    ],
+    [
+      { causal: "off", padding: "off", pad: "4" },
+      ["no causal mask, everywhere", "no padding mask, everywhere", "4 <pad> behind the source"],
+    ],
+    [
+      { hide: "source.3,target.2@decoder_self" },
+      ["source token 3 hidden, everywhere", "target token 2 hidden, decoder self-attention"],
+    ],
+    [{ positions: "shift.5@source,remove@target" }, ["positions shifted by 5, source", "no positions, target"]],
+    [{ positions: "scale.0.5" }, ["positions × 0.5, everywhere"]],
+    [
+      { skip: "decoder.2.ff", neurons: "encoder.1.17" },
+      ["left out: decoder feed-forward layer 2", "neuron 17 silenced, encoder layer 1"],
+    ],
+  ];
+  for (const [switches, phrases] of cases) assert.deepEqual(switchWords(t, switches).sort(), phrases.sort());
+});
+
+test("a picture is said in one sentence", () => {
+  const state = at({ step: "mask", place: "decoder.self", head: 2 });
+  assert.equal(
+    spokenState(t, state, made(), scores(true), "decoder_self", false),
+    "Step 6 of 12, mask, masked self-attention of decoder layer 1: head 3 of 8, scores of 2 queries by 2 keys, hidden " +
+      "cells: 1, the rest from 1 to 4, largest at row “Die”, column “Die”.",
+  );
+  assert.equal(
+    spokenState(t, at({ place: "output", step: "choose", t: 2 }), made(), null, "output", false),
+    "Step 4 of 5, the token chosen, output. Step 3 of decoding, fed “Kat”: “ze”, probability 0.4000, rank 2 of 4000.",
+  );
+  assert.equal(
+    spokenState(t, at({ step: "dot" }), made(), null, "encoder_self", true),
+    "Step 4 of 12, dot products, self-attention of encoder layer 1: the numbers are on their way.",
+  );
+});

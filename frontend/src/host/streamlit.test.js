@@ -1,0 +1,158 @@
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+
+// As much of a browser as these parts touch: an address with a history, links of the page, and clicks.
+let page, links, listeners, streamlit;
+
+beforeEach(async () => {
+  listeners = {};
+  links = [];
+  page = new URL("http://app.test/base/lab");
+  const go = (kind) => (state, title, address) => {
+    page.entries.push([kind, address]);
+    if (address) page.href = new URL(address, page.href).href;
+  };
+  page.entries = [];
+  const listen = (name, act) => (listeners[name] = act);
+  globalThis.window = /** @type {any} */ ({
+    location: page,
+    history: { pushState: go("push"), replaceState: go("replace") },
+    addEventListener: listen,
+  });
+  globalThis.document = /** @type {any} */ ({
+    get baseURI() {
+      return page.href;
+    },
+    addEventListener: listen,
+    querySelectorAll: () => links,
+    querySelector: () => links[0] ?? null,
+  });
+  streamlit = await import(`./streamlit.js?${Math.random()}`);
+});
+
+const link = (href) => {
+  const made = { getAttribute: () => href, click: () => (made.clicked = true), closest: () => made };
+  links.push(made);
+  return made;
+};
+
+// A component as Streamlit hands it over, with what it was told.
+function component(parentElement = {}) {
+  const sent = [];
+  const send = (how) => (name, value) => sent.push([how, name, value]);
+  return { parentElement, sent, setStateValue: send("state"), setTriggerValue: send("trigger") };
+}
+
+test("a component that is called again is the same one, and only what stays away is taken down", (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  const gone = [];
+  const make = () => ({ destroy: () => gone.push(1) });
+  const parent = {};
+  const first = streamlit.keepMounted(component(parent), make);
+  first.leave();
+  const again = component(parent);
+  const second = streamlit.keepMounted(again, make); // a rerun: cleaned up and called at once
+  assert.equal(second.kept, first.kept);
+  second.kept.component.setStateValue("view", 3);
+  assert.deepEqual(again.sent, [["state", "view", 3]]);
+  context.mock.timers.tick(1000);
+  assert.deepEqual(gone, []);
+  second.leave();
+  context.mock.timers.tick(1000);
+  assert.deepEqual(gone, [1]);
+  second.kept.component.setStateValue("view", 4); // nobody is there
+  assert.equal(again.sent.length, 1);
+  assert.notEqual(streamlit.keepMounted(component(parent), make).kept, first.kept);
+});
+
+test("an address of the same page replaces the last, another page is an entry of its own", () => {
+  streamlit.keepMounted(component(), () => ({}));
+  window.history.pushState(null, "", "?head=2");
+  window.history.pushState(null, "", "/base/anatomy?t=1");
+  window.history.pushState(null, "", undefined);
+  streamlit.keepMounted(component(), () => ({})); // pushState is replaced once, however many components there are
+  window.history.pushState(null, "", "?t=2");
+  assert.deepEqual(page.entries, [
+    ["replace", "?head=2"],
+    ["push", "/base/anatomy?t=1"],
+    ["push", undefined],
+    ["replace", "?t=2"],
+  ]);
+});
+
+test("nothing is sent between a click on another page's link and that page, and then only the last", (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  const [here, other] = [link("lab"), link("anatomy?head=2")];
+  const made = component();
+  const { kept } = streamlit.keepMounted(made, () => ({ destroy() {} }));
+  listeners.click({ target: here });
+  kept.component.setTriggerValue("ask", 1);
+  assert.deepEqual(made.sent, [["trigger", "ask", 1]]);
+  listeners.click({ target: other });
+  kept.component.setTriggerValue("ask", 2);
+  kept.component.setTriggerValue("ask", 3);
+  context.mock.timers.tick(500);
+  assert.equal(made.sent.length, 1);
+  page.pathname = "/base/anatomy"; // arrived: what is still mounted speaks of the new page
+  context.mock.timers.tick(500);
+  assert.deepEqual(made.sent.slice(1), [["trigger", "ask", 3]]);
+});
+
+test("back and forward hold everything until a component of the new page is made", (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  const made = component();
+  const { kept } = streamlit.keepMounted(made, () => ({ destroy() {} }));
+  page.search = "?head=1";
+  listeners.popstate(); // the same page
+  kept.component.setStateValue("view", 1);
+  page.pathname = "/base/anatomy";
+  listeners.popstate();
+  kept.component.setStateValue("view", 2);
+  context.mock.timers.tick(500);
+  assert.deepEqual(made.sent, [["state", "view", 1]]);
+  streamlit.keepMounted(component(), () => ({ destroy() {} }));
+  context.mock.timers.tick(500);
+  assert.deepEqual(made.sent.slice(1), [["state", "view", 2]]);
+});
+
+test("a feed is heard whether the listener or the feed comes first", () => {
+  const heard = [];
+  streamlit.tellFeed("a", 1, true);
+  streamlit.tellFeed("b", 2); // not kept
+  const stop = streamlit.listenToFeeds(["a", "b"], (data, name) => heard.push([name, data]));
+  streamlit.tellFeed("b", 3);
+  streamlit.tellFeed("other", 4);
+  stop();
+  streamlit.tellFeed("a", 5);
+  assert.deepEqual(heard, [
+    ["a", 1],
+    ["b", 3],
+  ]);
+});
+
+test("what was set is remembered over taking down, and a page's own link is followed", () => {
+  streamlit.memoryOf("why", { depth: 3 }).depth = 4;
+  assert.deepEqual(streamlit.memoryOf("why", { depth: 3 }), { depth: 4 });
+  const made = link("model");
+  globalThis.CSS = /** @type {any} */ ({ escape: (text) => text });
+  streamlit.followPageLink("hs-after-a");
+  assert.equal(made.clicked, true);
+});
+
+test("plotly is waited for, and missed after half a minute", async (context) => {
+  window.Plotly = { version: 1 };
+  assert.equal(await streamlit.plotlyReady(), window.Plotly);
+  delete window.Plotly;
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  let now = 0;
+  context.mock.method(performance, "now", () => now);
+  const late = streamlit.plotlyReady();
+  window.Plotly = { version: 2 };
+  context.mock.timers.tick(20);
+  assert.equal((await late).version, 2);
+  delete window.Plotly;
+  const never = streamlit.plotlyReady();
+  now = 31_000;
+  context.mock.timers.tick(20);
+  await assert.rejects(never, /missing/);
+});

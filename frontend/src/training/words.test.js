@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { makeTexts } from "../core/texts.js";
+import { lossAxis } from "./curves.js";
+import { TRAINING_TEXTS } from "./texts.js";
+import { lettersOf, lossText, percentText, stageText } from "./words.js";
+
+const t = makeTexts({}, TRAINING_TEXTS);
+
+test("letters are right, wrong or missing", () => {
+  const states = (written, right) =>
+    lettersOf(written, right)
+      .map((one) => one.state[0])
+      .join("");
+  const cases = [
+    ["abc", "abc", "rrr"],
+    ["abd", "abc", "rrw"],
+    ["ab", "abc", "rrm"],
+    ["abcd", "abc", "rrrw"],
+    ["", "ab", "mm"],
+    ["ba", "ab", "ww"],
+    ["😀b", "😀c", "rw"],
+  ];
+  for (const [written, right, wanted] of cases) assert.equal(states(written, right), wanted, written);
+});
+
+test("shares that are nearly all or nothing are not rounded to it", () => {
+  const shares = [0, 1, 0.996, 0.005, 0.35, null].map((one) => percentText(t, one));
+  assert.deepEqual(shares, ["0 %", "100 %", "99.6 %", "0.5 %", "35 %", "–"]);
+  const losses = [3.3, 0.0042, 0.5, 12, null].map((one) => lossText(t, one));
+  assert.deepEqual(losses, ["3.300", "0.0042", "0.500", "12.0", "–"]);
+});
+
+test("every stage of a run has its words", () => {
+  /** @type {[object, number | null, string][]} */
+  const cases = [
+    [{ stage: "waiting", place: 1 }, 1, "next in the line"],
+    [{ stage: "waiting", place: 2 }, 3, "2nd of 3 waiting"],
+    [{ stage: "waiting", place: 4 }, 9, "4th of 9 waiting"],
+    [{ stage: "waiting", place: 3 }, null, "3rd in the line"],
+    [{ stage: "training" }, 0, "step 120 of 4,000"],
+    [{ stage: "done", reason: "time" }, 0, "ended at step 120 of 4,000 by the limit of 90 s"],
+    [{ stage: "done", reason: "odd" }, 0, "ended at step 120 of 4,000"],
+    [{ stage: "failed", error: "the loss is not finite." }, 0, "failed at step 120: the loss is not finite."],
+  ];
+  const usual = { step: 120, steps: 4000, limit: 90, reason: "", place: 0, error: "", seconds: 2 };
+  for (const [about, waiting, said] of cases)
+    assert.equal(stageText(t, { about: { ...usual, ...about }, frames: [], speed: null }, waiting), said);
+});
+
+test("the axis of a loss holds its top", () => {
+  /** @type {[number, boolean][]} */
+  const axes = [
+    [3.4, false],
+    [0.07, false],
+    [45, false],
+    [0, false],
+    [3.4, true],
+    [0.5, true],
+  ];
+  for (const [top, log] of axes) {
+    const { ticks, share } = lossAxis(top, log);
+    assert.deepEqual(
+      ticks,
+      [...ticks].sort((a, b) => a - b),
+    );
+    assert.ok(ticks.at(-1) >= top && share(top) >= 0 && share(top) <= 1 && ticks.length >= 2 && ticks.length <= 7);
+    assert.ok(Math.abs(ticks[0] - (log ? 1e-4 : 0)) < 1e-12);
+  }
+});

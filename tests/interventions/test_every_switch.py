@@ -1,0 +1,59 @@
+"""What holds for every class of SWITCHES, a new one too: its examples are all that is known here."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+import torch
+
+from pages.components.descriptions import WORDS, in_words, phrases
+from tests.support.build import tiny_pretrained
+from transformer.interventions.edits import edits_of
+from transformer.interventions.sets import SWITCHES, HeadSwitch, Interventions, Pad, Switch
+from transformer.model.tap import KINDS
+
+EXAMPLES = [(sort, text) for sort in SWITCHES for text in sort.EXAMPLES]
+SOURCE, TARGET = "ka lo mi", "re sta"
+every_example = pytest.mark.parametrize(("sort", "text"), EXAMPLES, ids=[text for _, text in EXAMPLES])
+
+
+def test_names_in_links_are_distinct() -> None:
+    assert len(Interventions.PARAMS) == len(set(Interventions.PARAMS)) == sum(len(sort.PARAMS) for sort in SWITCHES)
+    assert {text.split("=")[0] for _, text in EXAMPLES} == set(Interventions.PARAMS)  # an example of each
+
+
+def test_every_switch_and_only_a_switch_has_words() -> None:
+    assert set(WORDS) == set(SWITCHES)
+
+
+@every_example
+def test_an_example_is_read_written_and_said(sort: type[Switch], text: str) -> None:
+    value = Interventions.parse(text)
+    (one,) = value.switches
+    assert type(one) is sort and str(value) == text and f"{one.param}={one.value}" == text
+    assert dataclasses.replace(one) == one  # type: ignore[type-var]
+    if isinstance(one, HeadSwitch):
+        assert set(one.kinds) <= set(KINDS) and one.param in one.PARAMS
+    for words in (in_words(value), in_words(value, tiny_pretrained().config)):
+        assert words and not set("{}=_") & set(words), words
+    others = [in_words(Interventions.parse(other)) for _, other in EXAMPLES if other != text]
+    assert in_words(value) not in others
+
+
+@every_example
+def test_an_example_changes_a_pass_and_only_by_tensors_that_there_are(sort: type[Switch], text: str) -> None:
+    model, value = tiny_pretrained(), Interventions.parse(text)
+    beside = Interventions((Pad(3),)) if text.startswith("padding") else Interventions()
+    plain = model.trace(SOURCE, TARGET, interventions=beside)
+    switched = model.trace(SOURCE, TARGET, interventions=beside + value)  # an edit of no tensor is a TapError
+    if sort is Pad:
+        assert len(switched.source_ids) == len(plain.source_ids) + value.pads and not edits_of(value, model.config)
+    else:
+        assert not torch.equal(switched.logits, plain.logits)
+    assert model.translate(SOURCE, limit=12, interventions=value).tokens
+
+
+def test_all_together_are_said_one_phrase_each() -> None:
+    firsts = Interventions(tuple(Interventions.parse(sort.EXAMPLES[0]).switches[0] for sort in SWITCHES[:8]))
+    assert phrases(firsts) == [in_words(Interventions((one,))) for one in firsts.switches]

@@ -1,0 +1,132 @@
+"""The cache of what all viewers share, and fingerprints of values."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+import torch
+
+from pages.components import figure
+from pages.runtime.shared import SharedCache, clear_caches, fingerprint, shared
+from tests.support.build import tiny_pretrained
+from transformer.figures.style import Figure, label_axis
+from transformer.inference.pretrained import Pretrained
+from transformer.tracing.trace import Trace
+
+
+@dataclass(frozen=True)
+class Pair:
+    one: object
+    two: object
+
+
+DIFFERENT = [
+    (), (None,), ("",), (0,), (0.0,), (False,), ("0",), (b"0",), ("a", "b"), ("ab",), ("a", "b", ""), (["a", "b"],),
+    (["a"], ["b"]), ([["a"], "b"],), ({"a": "b"},), ({"b": "a"},), (Pair("a", "b"),), (Pair("b", "a"),), ("\ud800",),
+    (np.zeros(4, np.float32),), (np.zeros((2, 2), np.float32),), (np.zeros(8, np.float16),), (np.zeros(2),),
+    (np.zeros(4, np.int32),), (np.array([0, 0, 0, 1e-45], np.float32),), (np.array([0, 0, 0, -0.0], np.float32),),
+    (1,), (True,), (1.0,), (float("nan"),), (float("inf"),),
+]  # fmt: skip
+
+
+def test_other_values_have_other_names() -> None:
+    for one, other in itertools.combinations(DIFFERENT, 2):
+        assert fingerprint(*one) != fingerprint(*other), (one, other)
+
+
+def test_the_same_values_have_the_same_name() -> None:
+    for values in DIFFERENT:
+        assert fingerprint(*values) == fingerprint(*values) and len(fingerprint(*values)) == 16
+    numbers = np.arange(6, dtype=np.float32).reshape(2, 3)
+    assert (
+        fingerprint(numbers)
+        == fingerprint(torch.tensor(numbers))
+        == fingerprint(np.asfortranarray(numbers))
+        == fingerprint(numbers.copy())
+    )
+    assert fingerprint(numbers) != fingerprint(numbers.T) and fingerprint(np.float64(0.5)) == fingerprint(0.5)
+    assert fingerprint(("a", "b")) == fingerprint(["a", "b"])  # plotly draws either alike
+
+
+@pytest.mark.parametrize("value", [object(), {1, 2}, np.array(["a", None], object), lambda: None, Pair])
+def test_what_has_no_fingerprint_is_an_error(value: object) -> None:
+    with pytest.raises(TypeError, match="no fingerprint"):
+        fingerprint("a", [value])
+
+
+def test_the_last_used_stay_while_there_is_room() -> None:
+    kept: SharedCache[str] = SharedCache(5, len)
+    assert kept.find("a") is None
+    kept.keep("a", "aa")
+    kept.keep("b", "bb")
+    assert kept.find("a") == "aa" and kept.used == 4
+    assert kept.keep("a", "a") == "a" == kept.find("a") and kept.used == 3  # the newest counts
+    kept.keep("a", "aa")
+    kept.keep("c", "cc")
+    assert kept.find("b") is None and kept.find("a") == "aa" and kept.find("c") == "cc" and kept.used == 4
+    kept.keep("large", "l" * 9)
+    assert kept.find("large") == "l" * 9 and kept.used == 9 and kept.find("a") is None
+
+
+def test_a_function_is_called_once_for_the_same_arguments_by_however_many_at_once() -> None:
+    called, together = [], threading.Barrier(8, timeout=20)
+
+    @shared(entries=2)
+    def double(number: int, add: int = 0) -> int | None:
+        called.append((number, add))
+        time.sleep(0.05)
+        if number < 0:
+            raise ValueError
+        return 2 * number + add or None
+
+    def ask() -> int | None:
+        together.wait()
+        return double(3)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert {one.result() for one in [pool.submit(ask) for _ in range(8)]} == {6}
+    assert called == [(3, 0)]
+    assert double(0) is None is double(0) and double(3, add=1) == 7 == double(3, add=1)
+    assert called == [(3, 0), (0, 0), (3, 1)]
+    assert double(3) == 6 and called[-1] == (3, 0)  # two are kept
+    for _ in range(2):
+        with pytest.raises(ValueError):
+            double(-1)
+    assert called[-2:] == [(-1, 0)] * 2
+    clear_caches()
+    assert double(3) == 6 and called[-1] == (3, 0)
+
+
+def test_models_and_traces_are_told_apart_by_what_they_hold() -> None:
+    @shared(entries=9)
+    def pair(model: Pretrained, trace: Trace) -> tuple[Pretrained, Trace]:
+        return model, trace
+
+    model = tiny_pretrained()
+    first, again, other = model.trace("ka", "lo"), model.trace("ka", "lo"), model.trace("ka", "mi")
+    assert pair(model, first) is pair(model, again) and pair(model, other)[1] is other
+
+
+def test_a_figure_is_made_once_for_the_same_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: SharedCache[figure.Built] = SharedCache(10**6, lambda one: len(one.text))
+    monkeypatch.setattr(figure, "FIGURES", kept)
+    made: list[float] = []
+
+    def make(values: np.ndarray, labels: list[str], title: str = "") -> Figure:
+        made.append(float(values[0]))
+        return label_axis(Figure({"data": [{"type": "scatter", "y": values}]}), "x", labels, most=2)
+
+    first = figure.built(make, np.array([1.0, 2.0]), ["a", "b", "c"])
+    assert figure.built(make, np.array([1.0, 2.0]), ["a", "b", "c"]) is first and made == [1.0]
+    assert first.frames == 0 and first.thinned == ((3, 2),) and '"y"' in first.text
+    second = figure.built(make, np.array([1.0, 2.0]), ["a", "b"])
+    assert second.thinned == () and len(made) == 2
+    figure.built(make, np.array([3.0, 2.0]), ["a", "b"])
+    figure.built(make, np.array([3.0, 2.0]), ["a", "b"], title="another")
+    assert made == [1.0, 1.0, 3.0, 3.0]

@@ -1,0 +1,65 @@
+"""Links that people have from before: each still opens what it asks for."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+
+import transformer
+from pages.frame.state import CHECKPOINT, SOURCE, TARGET, read_switches
+from pages.registry import pages
+from tests.support.app import address, app_test, messages
+from transformer.interventions.sets import Interventions, layers_of
+from transformer.model.config import ModelConfig
+from transformer.tracing.trace import KINDS
+from transformer.view.state import View, view_from_params
+
+PAGES = {page.path: page for page in pages()}
+LINKS = Path(__file__).with_name("links.txt").read_text(encoding="utf-8").splitlines()[1:]
+
+
+@functools.cache
+def config_of(checkpoint: str) -> ModelConfig:
+    return transformer.load(checkpoint).config
+
+
+def parsed(link: str) -> tuple[str, dict[str, str]]:
+    """Path and parameters."""
+    parts = urlsplit(link)
+    return parts.path.removeprefix("/"), dict(parse_qsl(parts.query, strict_parsing=bool(parts.query)))
+
+
+def one_of_each_part() -> list[str]:
+    """The link that asks for most, of every part of every page."""
+    found: dict[tuple[str, str], str] = {}
+    for link in sorted(LINKS, key=lambda link: len(parsed(link)[1])):
+        path, params = parsed(link)
+        found[path, params.get("part", "")] = link
+    return sorted(found.values())
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_every_parameter_of_a_link_is_understood(link: str) -> None:
+    path, params = parsed(link)
+    content = PAGES[path].content
+    config = config_of(params.get(CHECKPOINT, "en-de"))
+    own = {name: params.pop(name) for name in content.names if name in params}
+    assert own.get("part", next(iter(content.parts()), "")) in (*content.parts(), "")
+    view, complaints = view_from_params(params, {kind: layers_of(config, kind) for kind in KINDS}, config.heads)
+    assert not complaints and not read_switches(params, config)[1]
+    known = {CHECKPOINT, SOURCE, TARGET, *Interventions.PARAMS, *View().to_params(), *view.to_params()}
+    assert set(params) <= known
+
+
+@pytest.mark.parametrize("link", one_of_each_part())
+def test_a_link_to_every_part_opens_without_a_complaint(link: str) -> None:
+    path, params = parsed(link)
+    app = app_test(PAGES[path].name, **params).run()
+    assert not app.exception and "The link asks" not in messages(app)
+    shown = address(app)
+    assert {name: shown[name] for name in params if name in shown} == {
+        name: text for name, text in params.items() if name in shown
+    }

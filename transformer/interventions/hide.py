@@ -1,0 +1,91 @@
+"""Tokens out of sight."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from transformer.interventions.switch import (
+    EVERYWHERE,
+    WHOLE,
+    HeadSwitch,
+    InterventionError,
+    SubLayer,
+    Where,
+    brief,
+    unknown,
+)
+from transformer.model.tap import SIDES, Edit
+
+KEYS = {"encoder_self": "source", "decoder_self": "target", "cross": "source"}  # the side a kind's keys are of
+
+
+@dataclass(frozen=True)
+class Hide(HeadSwitch):
+    """A token that no query may attend to: its index from 0 in the source, or in what the decoder is fed."""
+
+    side: str
+    token: int
+    where: Where = EVERYWHERE
+
+    PARAMS = ("hide",)
+    EXAMPLES = ("hide=source.3", "hide=target.2@decoder_self.*.1")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.side not in SIDES:
+            raise unknown("side", self.side, SIDES)
+        if type(self.token) is not int or not 0 <= self.token < 100_000:
+            raise InterventionError(f"token {brief(self.token)} cannot be hidden; give its index, from 0")
+        if self.where.kind is not None and self.where.kind not in self.kinds:
+            raise InterventionError(
+                f"{self.where.kind} looks at the {KEYS[self.where.kind]}, so nothing of the {self.side} can be hidden "
+                "there; name another kind, or none"
+            )
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        return tuple(kind for kind, side in KEYS.items() if side == self.side)
+
+    @property
+    def setting(self) -> str:
+        return f"{self.side}.{self.token + 1}"
+
+    @classmethod
+    def read(cls, setting: str, where: Where, param: str) -> Hide:
+        side, _, number = setting.partition(".")
+        if side not in SIDES or not WHOLE.fullmatch(number) or int(number) == 0:
+            raise InterventionError(f"{brief(setting)} names no token; write source.N or target.N, counted from 1")
+        return cls(side, int(number) - 1, where)
+
+    def check_lengths(self, lengths: Mapping[str, int]) -> None:
+        if self.token >= lengths.get(self.side, self.token + 1):
+            raise InterventionError(
+                f"token {self.token + 1} of the {self.side} cannot be hidden; there are {lengths[self.side]}"
+            )
+
+    @property
+    def sentence_group(self) -> tuple[int, ...]:
+        return (0,)
+
+    @classmethod
+    def edit_heads(cls, heads: Sequence[Sequence[Hide]], at: SubLayer) -> dict[str, Edit]:
+        def mask(tensor: Tensor) -> Tensor:
+            shown = torch.ones(len(heads), 1, tensor.shape[-1], dtype=torch.bool, device=tensor.device)
+            for head, found in enumerate(heads):
+                shown[head, :, [one.token for one in found if one.token < shown.shape[-1]]] = False
+            tensor = tensor & shown
+            blind = (~tensor.any(-1)).nonzero()
+            if len(blind):
+                _, head, query = blind[0].tolist()
+                raise InterventionError(
+                    f"with these tokens hidden, row {query + 1} of {at.kind.replace('_', '-')} attention (layer "
+                    f"{at.layer + 1}, head {head + 1}) has nothing to attend to, and a softmax over nothing has no "
+                    "value; leave it one key at least"
+                )
+            return tensor
+
+        return {"mask": mask}

@@ -1,0 +1,49 @@
+"""Padding behind the source."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from transformer.interventions.switch import WHOLE, InterventionError, Switch, brief
+from transformer.model.config import ModelConfig
+from transformer.model.tap import Edit
+
+PADS = (1, 64)
+
+
+@dataclass(frozen=True)
+class Pad(Switch):
+    """The source followed by this many <pad>, so that there is something for the padding mask to hide."""
+
+    tokens: int
+
+    PARAMS = ("pad",)
+    EXAMPLES = ("pad=4",)
+    ATTENTION = True
+    SINGLE = True
+
+    def __post_init__(self) -> None:
+        low, high = PADS
+        if type(self.tokens) is not int or not low <= self.tokens <= high:
+            raise InterventionError(
+                f"{brief(self.tokens)} pad tokens are asked for; a whole number from {low} to {high} is allowed"
+            )
+
+    @property
+    def value(self) -> str:
+        return str(self.tokens)
+
+    @classmethod
+    def parse(cls, text: str, param: str = "") -> Pad:
+        if not WHOLE.fullmatch(text):
+            raise InterventionError(f"pad is {brief(text)}; a whole number from {PADS[0]} to {PADS[1]} is allowed")
+        return cls(int(text))
+
+    @property
+    def sentence_group(self) -> tuple[int, ...]:
+        return (1,)
+
+    @classmethod
+    def edits(cls, switches: Sequence[Pad], config: ModelConfig) -> dict[str, Edit]:
+        return {}  # the input is longer; see `Interventions.pads`

@@ -1,0 +1,76 @@
+"""Weights exchanged after the softmax."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from transformer.interventions.switch import EVERYWHERE, HeadSwitch, SubLayer, Switch, Where, per_head, unknown
+from transformer.model.tap import Edit
+
+RULES = ("softmax", "uniform", "argmax")  # by number in `AttentionTrace.rule`
+
+
+@dataclass(frozen=True)
+class Replace(HeadSwitch):
+    """Weights exchanged after the softmax: "uniform", 1/n over the n visible keys, or "argmax", 1 on the best one.
+
+    Where two meet in a head, the later one holds.
+    """
+
+    rule: str
+    where: Where = EVERYWHERE
+
+    PARAMS = ("weights",)
+    EXAMPLES = ("weights=uniform@cross.*.1", "weights=argmax")
+    ORDERED = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.rule not in RULES[1:]:
+            raise unknown("rule for weights", self.rule, RULES[1:])
+
+    @property
+    def setting(self) -> str:
+        return self.rule
+
+    @classmethod
+    def read(cls, setting: str, where: Where, param: str) -> Replace:
+        return cls(setting, where)
+
+    @classmethod
+    def rules(cls, switches: Sequence[Switch], at: SubLayer) -> list[int]:
+        """What makes the weights of every head of a sub-layer: an index into RULES."""
+        return cls._rules(cls.by_head(switches, at))
+
+    @staticmethod
+    def _rules(heads: Sequence[Sequence[Replace]]) -> list[int]:
+        return [RULES.index(found[-1].rule) if found else 0 for found in heads]
+
+    @classmethod
+    def edit_heads(cls, heads: Sequence[Sequence[Replace]], at: SubLayer) -> dict[str, Edit]:
+        rules = cls._rules(heads)
+        uniform, argmax = (RULES.index(rule) in rules for rule in RULES[1:])
+        seen: dict[str, Tensor] = {}  # of this pass, as all other switches left it
+
+        def mask(tensor: Tensor) -> Tensor:
+            seen["mask"] = tensor
+            return tensor
+
+        def scores(tensor: Tensor) -> Tensor:
+            seen["best"] = tensor.argmax(-1, keepdim=True)  # weights may tie by rounding where scores do not
+            return tensor
+
+        def weights(tensor: Tensor) -> Tensor:
+            rule = per_head(rules, tensor)
+            if argmax:
+                tensor = torch.where(rule == 2, torch.zeros_like(tensor).scatter_(-1, seen["best"], 1.0), tensor)
+            if uniform:
+                visible = seen["mask"]
+                tensor = torch.where(rule == 1, visible / visible.sum(-1, keepdim=True), tensor)
+            return tensor
+
+        return {**({"mask": mask} if uniform else {}), **({"scores": scores} if argmax else {}), "weights": weights}

@@ -1,0 +1,149 @@
+"""Position encodings exchanged (section 3.5)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from transformer.interventions.switch import WHOLE, InterventionError, Switch, brief, is_number, parse_number, unknown
+from transformer.model.config import LIMITS, ModelConfig
+from transformer.model.tap import SIDES, Edit
+
+RULES = ("remove", "shuffle", "reverse", "shift", "scale")
+SHIFTS = (1, LIMITS["max_positions"][1] - 1)
+SEEDS = (0, 9999)
+FACTORS = (0.0, 100.0)
+
+
+@dataclass(frozen=True)
+class Reposition(Switch):
+    """The position encodings of one side exchanged (section 3.5), or of both where side is None.
+
+    "remove": nothing is added to the embeddings; "scale": the encodings times `amount`; "shift": token p gets the
+    encoding of position p + amount; "reverse": the first token that of the last, and so on; "shuffle": tokens get those
+    of a permutation drawn with the seed `amount`. Reversed and shuffled are the positions of the tokens that are there,
+    <pad> among them; while decoding, of those fed so far. Each changes what the one before left.
+    """
+
+    rule: str
+    side: str | None = None
+    amount: float = 0
+
+    PARAMS = ("positions",)
+    EXAMPLES = (
+        "positions=remove", "positions=reverse@target", "positions=shift.5@source", "positions=shuffle.7",
+        "positions=scale.0.5@source",
+    )  # fmt: skip
+    ORDERED = True
+
+    def __post_init__(self) -> None:
+        if self.rule not in RULES:
+            raise unknown("change of positions", self.rule, RULES)
+        if self.side is not None and self.side not in SIDES:
+            raise unknown("side", self.side, SIDES)
+        number = is_number(self.amount)
+        if self.rule == "scale":
+            low, high = FACTORS
+            if not number or not low <= self.amount <= high:
+                raise InterventionError(
+                    f"positions are to be multiplied by {brief(self.amount)}; a number from {low:.0f} to {high:.0f} is "
+                    "allowed"
+                )
+            return
+        bounds = {"shift": SHIFTS, "shuffle": SEEDS}.get(self.rule, (0, 0))
+        if not number or not bounds[0] <= self.amount <= bounds[1] or self.amount != int(self.amount):
+            what = {"shift": "shifted by", "shuffle": "shuffled with the seed"}.get(self.rule, "given the amount")
+            allowed = f"a whole number from {bounds[0]} to {bounds[1]:,}" if any(bounds) else "0"
+            raise InterventionError(f"positions are to be {what} {brief(self.amount)}; {allowed} is allowed")
+        object.__setattr__(self, "amount", int(self.amount))
+
+    def covers(self, side: str) -> bool:
+        return self.side in (None, side)
+
+    @property
+    def value(self) -> str:
+        amount = {"scale": f".{float(self.amount)!r}", "shift": f".{self.amount}", "shuffle": f".{self.amount}"}
+        return self.rule + amount.get(self.rule, "") + (f"@{self.side}" if self.side else "")
+
+    @classmethod
+    def parse(cls, text: str, param: str = "") -> Reposition:
+        value, at, side = text.partition("@")
+        rule, _, amount = value.partition(".")
+        if rule in ("shift", "shuffle") and not WHOLE.fullmatch(amount):
+            raise InterventionError(f"{brief(text)} names no whole number; write {rule}.N, for example {rule}.5")
+        if rule not in ("shift", "shuffle", "scale") and amount:
+            raise InterventionError(f"{brief(text)} has a number too many; write {brief(rule)} alone")
+        return cls(rule, side if at else None, parse_number(amount) if amount else 0)
+
+    @property
+    def replays(self) -> bool:
+        return self.rule in ("reverse", "shuffle") and self.covers("target")
+
+    @property
+    def sentence_group(self) -> tuple[int, ...]:
+        return (2, (*SIDES, None).index(self.side))
+
+    @classmethod
+    def shift(cls, switches: Sequence[Switch], side: str) -> int:
+        """By how many positions the encodings of a side are shifted."""
+        moves = (one for one in switches if isinstance(one, cls) and one.covers(side))
+        return sum(int(one.amount) for one in moves if one.rule == "shift")
+
+    @classmethod
+    def check_all(cls, switches: Sequence[Reposition], config: ModelConfig) -> None:
+        for side in SIDES:
+            if cls.shift(switches, side) >= config.max_positions:
+                raise InterventionError(
+                    f"the positions of the {side} cannot be shifted by {cls.shift(switches, side):,}; this model has "
+                    f"{config.max_positions:,}"
+                )
+
+    @classmethod
+    def edits(cls, switches: Sequence[Reposition], config: ModelConfig) -> dict[str, Edit]:
+        edits = {}
+        for side in SIDES:
+            moves = [one for one in switches if one.covers(side)]
+            rules = {one.rule for one in moves}
+            if rules & {"reverse", "shuffle", "shift"}:
+                edits[f"{side}.position_ids"] = cls._order(moves, config, side)
+            if rules & {"remove", "scale"}:
+                edits[f"{side}.positions"] = cls._encoding(moves)
+        return edits
+
+    @classmethod
+    def _order(cls, moves: Sequence[Reposition], config: ModelConfig, side: str) -> Edit:
+        def order(tensor: Tensor) -> Tensor:
+            for move in moves:
+                if move.rule == "reverse":
+                    tensor = tensor.flip(0)
+                elif move.rule == "shuffle":
+                    tensor = tensor[_permutation(len(tensor), int(move.amount)).to(tensor.device)]
+                elif move.rule == "shift":
+                    tensor = tensor + int(move.amount)
+            if len(tensor) and int(tensor.max()) >= config.max_positions:
+                raise InterventionError(
+                    f"shifted by {cls.shift(moves, side):,}, the last of {len(tensor):,} tokens of the {side} would be "
+                    f"at position {int(tensor.max()) + 1:,}; this model has {config.max_positions:,}, so shift less or "
+                    "shorten the text"
+                )
+            return tensor
+
+        return order
+
+    @staticmethod
+    def _encoding(moves: Sequence[Reposition]) -> Edit:
+        def encoding(tensor: Tensor) -> Tensor:
+            for move in moves:
+                if move.rule in ("remove", "scale"):
+                    tensor = tensor * float(move.amount if move.rule == "scale" else 0)
+            return tensor
+
+        return encoding
+
+
+def _permutation(length: int, seed: int) -> Tensor:
+    """Positions 0 .. length - 1 in an order drawn with the seed: [length]. The same on every machine."""
+    return torch.randperm(length, generator=torch.Generator().manual_seed(seed))

@@ -1,0 +1,71 @@
+"""The factor of the scores (equation 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from transformer.interventions.switch import (
+    EVERYWHERE,
+    HeadSwitch,
+    InterventionError,
+    SubLayer,
+    Switch,
+    Where,
+    brief,
+    is_number,
+    parse_number,
+    per_head,
+)
+from transformer.model.tap import Edit
+
+FACTORS = (1e-4, 1e3)  # 1 / sqrt(d_k) is 0.011 at the largest d_k a configuration allows
+
+
+@dataclass(frozen=True)
+class Scale(HeadSwitch):
+    """Scores are q.k times factor, in place of 1 / sqrt(d_k) (equation 1). Factor 1: no scaling.
+
+    Where two meet in a head, the later one holds.
+    """
+
+    factor: float
+    where: Where = EVERYWHERE
+
+    PARAMS = ("scaling",)
+    EXAMPLES = ("scaling=off", "scaling=0.5@cross.2")
+    ORDERED = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        low, high = FACTORS
+        if not is_number(self.factor) or not low <= self.factor <= high:  # a comparison with NaN is False
+            raise InterventionError(
+                f"the factor of scaling is {brief(self.factor)}; a number from {low} to {high:,.0f} is allowed, "
+                "and 1 switches scaling off"
+            )
+
+    @property
+    def setting(self) -> str:
+        return "off" if self.factor == 1 else repr(float(self.factor))
+
+    @classmethod
+    def read(cls, setting: str, where: Where, param: str) -> Scale:
+        return cls(1.0 if setting == "off" else parse_number(setting), where)
+
+    @classmethod
+    def factors(cls, switches: Sequence[Switch], at: SubLayer) -> list[float]:
+        """The factor of every head of a sub-layer."""
+        heads = cls.by_head(switches, at)
+        return [found[-1].factor if found else at.config.scale for found in heads]
+
+    @classmethod
+    def edit_heads(cls, heads: Sequence[Sequence[Scale]], at: SubLayer) -> dict[str, Edit]:
+        ratios = [found[-1].factor / at.config.scale if found else 1.0 for found in heads]
+
+        def scores(tensor: Tensor) -> Tensor:
+            return tensor * per_head(ratios, tensor).to(tensor.dtype)
+
+        return {"scores": scores}

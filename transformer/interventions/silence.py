@@ -1,0 +1,66 @@
+"""Zero ablation of neurons."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from transformer.interventions.switch import InterventionError, LayerSwitch, brief
+from transformer.model.config import LIMITS, ModelConfig
+from transformer.model.tap import Edit
+
+
+@dataclass(frozen=True)
+class Silence(LayerSwitch):
+    """A neuron whose activation is 0 for every token (section 3.3): what W_2 makes of it is taken out.
+
+    stack: "encoder" or "decoder"; layer, neuron: indices from 0.
+    """
+
+    stack: str
+    layer: int
+    neuron: int
+
+    PARAMS = ("neurons",)
+    EXAMPLES = ("neurons=decoder.1.17",)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if type(self.neuron) is not int or not 0 <= self.neuron < LIMITS["d_ff"][1]:
+            raise InterventionError(f"neuron {brief(self.neuron)} cannot be silenced; give its index, from 0")
+
+    def check(self, config: ModelConfig) -> None:
+        super().check(config)
+        if self.neuron >= config.d_ff:
+            raise InterventionError(f"{self} names neuron {self.neuron + 1:,}; this model has {config.d_ff:,} a layer")
+
+    @property
+    def value(self) -> str:
+        return f"{self.stack}.{self.layer + 1}.{self.neuron + 1}"
+
+    @classmethod
+    def parse(cls, text: str, param: str = "") -> Silence:
+        found = re.fullmatch(r"(encoder|decoder)\.([1-9]\d{0,2})\.([1-9]\d{0,5})", text, re.ASCII)
+        if not found:
+            raise InterventionError(
+                f"{brief(text)} names no neuron; write encoder.LAYER.NEURON or decoder.LAYER.NEURON, counted from 1"
+            )
+        return cls(found[1], int(found[2]) - 1, int(found[3]) - 1)
+
+    @classmethod
+    def edits(cls, switches: Sequence[Silence], config: ModelConfig) -> dict[str, Edit]:
+        neurons: dict[str, list[int]] = {}
+        for one in switches:
+            neurons.setdefault(f"{one.stack}.{one.layer}.ff.activation", []).append(one.neuron)
+        return {name: cls._silence(found) for name, found in neurons.items()}
+
+    @staticmethod
+    def _silence(neurons: list[int]) -> Edit:
+        def activation(tensor: Tensor) -> Tensor:
+            return tensor.index_fill(-1, torch.tensor(neurons, device=tensor.device), 0.0)
+
+        return activation

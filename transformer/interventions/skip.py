@@ -1,0 +1,53 @@
+"""Zero ablation of sub-layers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from transformer.interventions.switch import InterventionError, LayerSwitch, brief, unknown
+from transformer.model.config import ModelConfig
+from transformer.model.tap import Edit
+
+SUB_LAYERS = {"encoder": ("self", "ff"), "decoder": ("self", "cross", "ff")}
+
+
+@dataclass(frozen=True)
+class Skip(LayerSwitch):
+    """A whole sub-layer that returns nothing: x goes on by the residual connection alone (section 3.1).
+
+    stack: "encoder" or "decoder"; layer: index from 0; part: "self", "cross" (decoder only) or "ff".
+    """
+
+    stack: str
+    layer: int
+    part: str
+
+    PARAMS = ("skip",)
+    EXAMPLES = ("skip=encoder.2.ff", "skip=decoder.1.cross")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.part not in SUB_LAYERS[self.stack]:
+            raise unknown(f"sub-layer of the {self.stack}", self.part, SUB_LAYERS[self.stack])
+
+    @property
+    def value(self) -> str:
+        return f"{self.stack}.{self.layer + 1}.{self.part}"
+
+    @classmethod
+    def parse(cls, text: str, param: str = "") -> Skip:
+        found = re.fullmatch(r"(encoder|decoder)\.([1-9]\d{0,2})\.(self|cross|ff)", text, re.ASCII)
+        if not found:
+            raise InterventionError(
+                f"{brief(text)} names no sub-layer; write encoder.LAYER.PART or decoder.LAYER.PART, counted from 1, "
+                "with PART one of self, cross, ff"
+            )
+        return cls(found[1], int(found[2]) - 1, found[3])
+
+    @classmethod
+    def edits(cls, switches: Sequence[Skip], config: ModelConfig) -> dict[str, Edit]:
+        return {f"{one.stack}.{one.layer}.{one.part}.update": torch.zeros_like for one in switches}

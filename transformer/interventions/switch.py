@@ -1,0 +1,281 @@
+"""What all switches have in common: the base classes, and the places of heads."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from reprlib import repr as shortened
+from typing import Any, ClassVar, NamedTuple, Self
+
+import torch
+from torch import Tensor
+
+from transformer.model.config import ModelConfig
+from transformer.model.tap import KINDS, STACKS, Edit, scope
+
+
+class InterventionError(ValueError):
+    """A switch that cannot be set; the message says what arrived, what is allowed, and what to do."""
+
+
+def brief(value: object) -> str:
+    """A value as a message shows it: never long, and never an error of its own."""
+    try:
+        return shortened(value)
+    except ValueError:  # Python refuses to write out a whole number of thousands of digits
+        return "a whole number of thousands of digits"
+
+
+def choice(names: Sequence[str]) -> str:
+    """Names to choose from: "a, b or c"."""
+    return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def unknown(what: str, value: object, names: Sequence[str]) -> InterventionError:
+    """The error for a value that is none of these names."""
+    return InterventionError(f"unknown {what} {brief(value)}; choose {choice(names)}")
+
+
+_DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+WHOLE = re.compile(r"[0-9]{1,6}")
+
+
+def parse_number(text: str) -> Any:
+    """A number in ASCII; the text itself where it is none, for the message to show."""
+    return float(text) if len(text) <= 40 and _DECIMAL.fullmatch(text) else text
+
+
+def is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def layers_of(config: ModelConfig, kind: str) -> int:
+    """Layers that have this kind of attention, or that this stack has."""
+    return config.encoder_layers if kind in ("encoder_self", "encoder") else config.decoder_layers
+
+
+@dataclass(frozen=True)
+class Where:
+    """Heads by kind of attention, layer and head, each an index from 0 or None for all of them."""
+
+    kind: str | None = None
+    layer: int | None = None
+    head: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind is not None and self.kind not in KINDS:
+            raise unknown("attention kind", self.kind, KINDS)
+        for name in ("layer", "head"):
+            value = getattr(self, name)
+            if value is not None and (type(value) is not int or value < 0):
+                raise InterventionError(f"{name} is {brief(value)}; an index from 0, or None for all, is allowed")
+
+    def covers(self, kind: str, layer: int, head: int) -> bool:
+        return self.kind in (None, kind) and self.layer in (None, layer) and self.head in (None, head)
+
+    def __str__(self) -> str:
+        layer = "*" if self.layer is None else str(self.layer + 1)
+        parts = [self.kind or "all"]
+        if self.head is not None:
+            parts += [layer, str(self.head + 1)]
+        elif self.layer is not None:
+            parts += [layer]
+        return ".".join(parts)
+
+    @classmethod
+    def parse(cls, text: str) -> Where:
+        """The place a text names, e.g. "cross.2.5". Raises InterventionError."""
+        found = re.fullmatch(r"(\w+)(?:\.([1-9]\d{0,2}|\*))?(?:\.([1-9]\d{0,2}|\*))?", text, re.ASCII)
+        if not found or found[1] not in ("all", *KINDS):
+            raise InterventionError(
+                f"{brief(text)} names no place; write KIND, KIND.LAYER or KIND.LAYER.HEAD, counted from 1, "
+                f"with KIND one of all, {', '.join(KINDS)}"
+            )
+        numbers = [None if part in (None, "*") else int(part) - 1 for part in found.group(2, 3)]
+        return cls(None if found[1] == "all" else found[1], *numbers)
+
+
+EVERYWHERE = Where()
+
+
+class Switch(ABC):
+    """One thing that can be exchanged in a trained model.
+
+    A switch is a frozen dataclass that owns its fields with their limits (`__post_init__`), its text form, its check
+    against a model, and its edits of a pass. `transformer.interventions.sets.SWITCHES` lists all of them.
+    """
+
+    PARAMS: ClassVar[tuple[str, ...]]  # its names in links and on the command line
+    EXAMPLES: ClassVar[tuple[str, ...]]  # as text, one of each form; they fit a model of 2 layers with 2 heads
+    ATTENTION: ClassVar[bool] = False  # it is one of those that the lab sets
+    ORDERED: ClassVar[bool] = False  # two of them may do something else in another order
+    SINGLE: ClassVar[bool] = False  # only the last one counts
+    BARE: ClassVar[bool] = False  # a place is its whole value
+
+    # -- as text: PARAM=VALUE, counted from 1 ---------------------------------------------------------------------
+
+    @property
+    def param(self) -> str:
+        return self.PARAMS[0]
+
+    @property
+    @abstractmethod
+    def value(self) -> str:
+        """What `parse` reads back."""
+
+    @classmethod
+    @abstractmethod
+    def parse(cls, text: str, param: str = "") -> Self:
+        """The switch of a value without commas. Raises InterventionError."""
+
+    @classmethod
+    def kinds_of(cls, param: str) -> tuple[str, ...]:
+        """Kinds of attention that can be named with it."""
+        return ()
+
+    # -- what it does -----------------------------------------------------------------------------------------------
+
+    @classmethod
+    @abstractmethod
+    def edits(cls, switches: Sequence[Self], config: ModelConfig) -> dict[str, Edit]:
+        """What all switches of this class together change in one pass, by the names of `transformer.model.tap`."""
+
+    def check(self, config: ModelConfig) -> None:  # noqa: B027  most need none
+        """Raises InterventionError where the model lacks what is named."""
+
+    @classmethod
+    def check_all(cls, switches: Sequence[Self], config: ModelConfig) -> None:
+        """The same for all switches of this class together."""
+        for one in switches:
+            one.check(config)
+
+    def check_lengths(self, lengths: Mapping[str, int]) -> None:  # noqa: B027  most need none
+        """Raises InterventionError for a token that a side lacks. lengths: side -> tokens."""
+
+    @property
+    def sentence_group(self) -> tuple[int, ...] | None:
+        """A switch may not fit every sentence; those of one group are then left out together, the least group first.
+        None: it fits all."""
+        return None
+
+    @property
+    def leaks(self) -> bool:
+        """Whether a head sees the future."""
+        return False
+
+    @property
+    def replays(self) -> bool:
+        """Whether later tokens change what earlier steps computed, so that decoding cannot go on from a cache."""
+        return self.leaks
+
+
+class SubLayer(NamedTuple):
+    """One sub-layer of attention."""
+
+    kind: str
+    layer: int
+    config: ModelConfig
+
+
+class HeadSwitch(Switch):
+    """A switch of attention heads: everywhere, in one kind of attention, one layer, or one head."""
+
+    ATTENTION = True
+
+    @classmethod
+    def kinds_of(cls, param: str) -> tuple[str, ...]:
+        return KINDS
+
+    where: Where
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.where, Where):
+            raise InterventionError(f"{brief(self.where)} is no place; give a Where, e.g. Where('cross', 1, 4)")
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        return self.kinds_of(self.param)
+
+    def reaches(self, kind: str, layer: int, head: int) -> bool:
+        return kind in self.kinds and self.where.covers(kind, layer, head)
+
+    def check(self, config: ModelConfig) -> None:
+        where = self.where
+        layers = max(layers_of(config, kind) for kind in self.kinds if where.kind in (None, kind))
+        if where.layer is not None and where.layer >= layers:
+            raise InterventionError(f"{where} names layer {where.layer + 1}; this model has {layers} there")
+        if where.head is not None and where.head >= config.heads:
+            raise InterventionError(f"{where} names head {where.head + 1}; this model has {config.heads} a layer")
+
+    @property
+    def setting(self) -> str:
+        """The value without the place."""
+        return ""
+
+    @property
+    def value(self) -> str:
+        if self.BARE:
+            return str(self.where)
+        return self.setting if self.where == EVERYWHERE else f"{self.setting}@{self.where}"
+
+    @classmethod
+    def parse(cls, text: str, param: str = "") -> Self:
+        if cls.BARE:
+            return cls.read("", Where.parse(text), param)
+        setting, at, place = text.partition("@")
+        return cls.read(setting, Where.parse(place) if at else EVERYWHERE, param)
+
+    @classmethod
+    @abstractmethod
+    def read(cls, setting: str, where: Where, param: str) -> Self:
+        """The switch of a setting at a place. Raises InterventionError."""
+
+    @classmethod
+    def by_head(cls, switches: Sequence[Switch], at: SubLayer) -> list[list[Self]]:
+        """For every head of a sub-layer the switches of this class that reach it."""
+        found = [one for one in switches if isinstance(one, cls)]
+        return [[one for one in found if one.reaches(at.kind, at.layer, head)] for head in range(at.config.heads)]
+
+    @classmethod
+    def edits(cls, switches: Sequence[Self], config: ModelConfig) -> dict[str, Edit]:
+        edits = {}
+        for kind in KINDS:
+            for layer in range(layers_of(config, kind)):
+                at = SubLayer(kind, layer, config)
+                heads = cls.by_head(switches, at)
+                if any(heads):
+                    edits.update({scope(kind, layer) + name: edit for name, edit in cls.edit_heads(heads, at).items()})
+        return edits
+
+    @classmethod
+    @abstractmethod
+    def edit_heads(cls, heads: Sequence[Sequence[Self]], at: SubLayer) -> dict[str, Edit]:
+        """The edits of one sub-layer by the names of its tensors. heads: for every head the switches that reach it."""
+
+
+def per_head(values: Sequence[object], like: Tensor) -> Tensor:
+    """One value a head -> [head, 1, 1], on the device of `like`."""
+    return torch.tensor(values, device=like.device)[:, None, None]
+
+
+class LayerSwitch(Switch):
+    """A switch of a layer of one stack."""
+
+    stack: str
+    layer: int
+
+    def __post_init__(self) -> None:
+        if self.stack not in STACKS:
+            raise unknown("stack", self.stack, STACKS)
+        if type(self.layer) is not int or self.layer < 0:
+            raise InterventionError(f"layer is {brief(self.layer)}; an index from 0 is allowed")
+
+    def check(self, config: ModelConfig) -> None:
+        layers = layers_of(config, self.stack)
+        if self.layer >= layers:
+            raise InterventionError(f"{self} names layer {self.layer + 1}; this model has {layers} there")
+
+    def __str__(self) -> str:
+        return self.value

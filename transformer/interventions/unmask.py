@@ -1,0 +1,87 @@
+"""The masks of section 3.2.3, taken off."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from transformer.interventions.switch import (
+    EVERYWHERE,
+    HeadSwitch,
+    InterventionError,
+    SubLayer,
+    Where,
+    brief,
+    per_head,
+    unknown,
+)
+from transformer.model.tap import Edit
+
+MASKED = {"causal": ("decoder_self",), "padding": ("encoder_self", "cross")}  # only the source is ever padded
+
+
+@dataclass(frozen=True)
+class Unmask(HeadSwitch):
+    """A mask taken off: "causal" (decoder self-attention sees the future) or "padding" (<pad> is seen)."""
+
+    mask: str
+    where: Where = EVERYWHERE
+
+    PARAMS = tuple(MASKED)
+    EXAMPLES = ("causal=off", "causal=off@decoder_self.1", "padding=off", "padding=off@cross.2.1")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.mask not in self.PARAMS:
+            raise unknown("mask", self.mask, self.PARAMS)
+        if self.where.kind is not None and self.where.kind not in self.kinds:
+            raise InterventionError(
+                f"the {self.mask} mask belongs to {' and '.join(self.kinds)}, and {self.where.kind} was named; "
+                "leave the kind out"
+            )
+
+    @property
+    def param(self) -> str:
+        return self.mask
+
+    @classmethod
+    def kinds_of(cls, param: str) -> tuple[str, ...]:
+        return MASKED[param]
+
+    @property
+    def setting(self) -> str:
+        return "off"
+
+    @classmethod
+    def read(cls, setting: str, where: Where, param: str) -> Unmask:
+        if setting != "off":
+            raise InterventionError(f"{param} is {brief(setting)}; only off is allowed, it is on without being named")
+        return cls(param, where)
+
+    @property
+    def leaks(self) -> bool:
+        return self.mask == "causal"
+
+    def reaches(self, kind: str, layer: int, head: int) -> bool:
+        """A batch pads its shorter targets as well: <pad> is then seen there too, unless a kind is named."""
+        kinds = (*self.kinds, "decoder_self") if self.mask == "padding" else self.kinds
+        return kind in kinds and self.where.covers(kind, layer, head)
+
+    @classmethod
+    def edit_heads(cls, heads: Sequence[Sequence[Unmask]], at: SubLayer) -> dict[str, Edit]:
+        causal, padding = ([any(one.mask == mask for one in found) for found in heads] for mask in cls.PARAMS)
+
+        def mask(tensor: Tensor) -> Tensor:
+            if at.kind != "decoder_self":
+                return tensor | per_head(padding, tensor)
+            queries, keys = tensor.shape[-2:]  # one query, the last, while decoding with a cache
+            past = torch.ones_like(tensor[0, 0])
+            if at.config.causal:
+                past = past.tril(keys - queries)
+            real = tensor[..., -1:, :]  # the last row hides no future
+            return (past | per_head(causal, tensor)) & (real | per_head(padding, tensor))
+
+        return {"mask": mask}
