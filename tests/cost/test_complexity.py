@@ -56,8 +56,7 @@ def test_a_layer_of_each_kind_counted_by_hand() -> None:
     assert multiply_adds("restricted", replace(HAND, n=1, window=9)) == 4 * 16 + 2 * 4  # one key, though r is 9
 
 
-@pytest.mark.parametrize("n", [1, 2, 7, 33])
-@pytest.mark.parametrize("d_k", [None, 5])
+@pytest.mark.parametrize(("n", "d_k"), [(1, None), (2, 5), (7, None), (33, 5)])
 def test_the_counts_have_the_orders_of_the_table_and_their_constants(n: int, d_k: int | None) -> None:
     d, heads, kernel, window = 12, 3, 5, 7
     sizes = Sizes(n, d, heads, kernel, window, d_k)
