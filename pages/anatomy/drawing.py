@@ -26,10 +26,10 @@ from transformer.view.anatomy_state import (
     MATRICES,
     PLACES,
     ZOOMS,
-    Stand,
+    AnatomyState,
+    anatomy_state_from_browser,
     fitting_zoom,
     size_of,
-    stand_from_browser,
     steps_of,
 )
 from transformer.view.bundle import script, style
@@ -47,17 +47,17 @@ _feeds = {
 }
 
 
-def _report(frame: PageFrame, stand: Stand) -> None:
+def _report(frame: PageFrame, stand: AnatomyState) -> None:
     """Keep where a person stands; links count from 1. The head is always named: else it would begin as that of the
     view, which is another for whom the link is sent to."""
-    frame.options.report("place", stand.place, Stand.place)
-    frame.options.report("zoom", stand.zoom, Stand.zoom)
+    frame.options.report("place", stand.place, AnatomyState.place)
+    frame.options.report("zoom", stand.zoom, AnatomyState.zoom)
     frame.options.report("step", stand.step, steps_of(stand.place, frame.model.config)[0])
-    frame.options.report("matrix", stand.matrix, Stand.matrix)
+    frame.options.report("matrix", stand.matrix, AnatomyState.matrix)
     frame.options.report("head", stand.head + 1)
     frame.options.report("t", stand.t + 1)
     for name in ("encoder", "decoder", "row", "col"):
-        frame.options.report(name, getattr(stand, name) + 1, getattr(Stand, name) + 1)
+        frame.options.report(name, getattr(stand, name) + 1, getattr(AnatomyState, name) + 1)
 
 
 def merge_browser(frame: PageFrame) -> State:
@@ -67,7 +67,7 @@ def merge_browser(frame: PageFrame) -> State:
     values = reported.get(KEY) if reported is not None else None
     if not isinstance(values, Mapping) or values.get("revision") != state.revision:
         return state  # older than what Python changed since
-    _report(frame, stand_from_browser(values, config))
+    _report(frame, anatomy_state_from_browser(values, config))
     state, switches, asked = current() or state, state.switches, values.get("switches")
     if isinstance(asked, Mapping) and all(isinstance(text, str) for pair in asked.items() for text in pair):
         try:
@@ -78,28 +78,28 @@ def merge_browser(frame: PageFrame) -> State:
     return keep(replace(state, switches=switches))  # at once: a click elsewhere may end this run
 
 
-def _stand(frame: PageFrame, source: int, target: int) -> Stand:
+def _stand(frame: PageFrame, source: int, target: int) -> AnatomyState:
     """Where to stand, as session or link have it, bounded; what a link asks for and is not there, a sentence says.
 
     source, target: tokens of each side.
     """
     config = frame.model.config
-    place = str(frame.options.choice("place", PLACES, Stand.place))
-    asked = str(frame.options.choice("zoom", ZOOMS, Stand.zoom))
+    place = str(frame.options.choice("place", PLACES, AnatomyState.place))
+    asked = str(frame.options.choice("zoom", ZOOMS, AnatomyState.zoom))
     zoom = fitting_zoom(asked, place)
     if zoom != asked:
         sentence = _("The link asks for zoom {asked!r}, which {place!r} has not; {shown!r} is shown.")
         message(sentence.format(asked=asked, place=place, shown=zoom))
-        frame.options.report("zoom", zoom, Stand.zoom)
+        frame.options.report("zoom", zoom, AnatomyState.zoom)
     steps = steps_of(place, config)
     step = str(frame.options.choice("step", steps, steps[0]))
-    matrix = str(frame.options.choice("matrix", MATRICES, Stand.matrix))
+    matrix = str(frame.options.choice("matrix", MATRICES, AnatomyState.matrix))
     rows, columns = size_of(place, step, matrix, config, source, target)
     if "head" not in frame.state.chosen.get(frame.options.page, {}):
         frame.options.report(
             "head", (frame.state.view.head or 0) + 1
         )  # that of the view, and one of its own from now on
-    return Stand(
+    return AnatomyState(
         zoom=zoom,
         place=place,
         encoder=frame.options.value("encoder", 1, config.encoder_layers, 1) - 1,
@@ -136,7 +136,7 @@ def _long(trace: Trace) -> bool:
     return True
 
 
-def _weights(model: Pretrained, stand: Stand) -> bytes | None:
+def _weights(model: Pretrained, stand: AnatomyState) -> bytes | None:
     """The matrices a step multiplies with: packed anew, in a millisecond, rather than kept for every place.
     None, and a sentence, where they are too many for a browser."""
     count = anatomy_pack.weights_count(model, stand.name, stand.step)
@@ -147,7 +147,7 @@ def _weights(model: Pretrained, stand: Stand) -> bytes | None:
     return None
 
 
-def _packs(compared: Compared, stand: Stand) -> dict[str, bytes]:
+def _packs(compared: Compared, stand: AnatomyState) -> dict[str, bytes]:
     """What the drawing needs where one stands, by sort."""
     model, after = compared.model, compared.after
     before = None if compared.before is after else compared.before

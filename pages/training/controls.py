@@ -18,7 +18,7 @@ from pages.training import runs
 from pages.training.descriptions import summary, title
 from pages.training.form import Chosen
 from transformer.view.bundle import script, style
-from transformer.view.learning_ask import FileError, read_file
+from transformer.view.training_messages import FileError, read_file
 
 FILE = "training_file"
 LOOK = timedelta(seconds=5)  # between two looks at how many train

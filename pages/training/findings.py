@@ -14,7 +14,7 @@ from transformer.live_training.findings import REACHED, Finding, findings
 
 
 def rows(runs: Sequence[Watched], names: Sequence[str]) -> list[dict[str, Any]]:
-    """A row for each run but the first, as `view.learning_pack` describes them. names: of the runs."""
+    """A row for each run but the first, as `view.training_pack` describes them. names: of the runs."""
     seen = [one for one in runs if one.run.opening is not None and one.run.frames]
     if not runs or runs[0] not in seen:
         return []

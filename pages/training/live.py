@@ -15,8 +15,8 @@ from pages.training.runs import Watched
 from transformer.checkpoints.archive import zipped
 from transformer.live_training.recipe import recipe_files
 from transformer.view.bundle import script, style
-from transformer.view.learning_ask import Asked, read_ask
-from transformer.view.learning_pack import learning_pack
+from transformer.view.training_messages import ViewerMessage, read_message
+from transformer.view.training_pack import training_pack
 
 KEY = "training"
 SAYS = "headscope_training_says"  # what came of the last command
@@ -25,7 +25,7 @@ _picture = st.components.v2.component("headscope.training", js=script("training"
 _feed = st.components.v2.component("headscope.training_feed", js=script("feed"))
 
 
-def _obey(asked: Asked) -> None:
+def _obey(asked: ViewerMessage) -> None:
     one = next(one for one in runs.watched() if one.run.id == asked.run)
     said: list[str] = []
     if asked.do == "pause":
@@ -46,7 +46,7 @@ def draw(links: Links) -> None:
     """The picture and its data, again for every answer: nothing else of the page is run for it."""
     found = _picture(key=KEY, on_ask_change=lambda: None, on_command_change=lambda: None)
     watched = runs.watched()
-    asked = read_ask(found.ask, found.command, tuple(one.run.id for one in watched))
+    asked = read_message(found.ask, found.command, tuple(one.run.id for one in watched))
     if asked.do:
         _obey(asked)
     for said in st.session_state.get(SAYS, ()):
@@ -63,7 +63,7 @@ def draw(links: Links) -> None:
     with st.container(key="hs-feeds"):
         _feed(
             key="training_feed",
-            data=learning_pack([one.run for one in watched], asked.have, more, asked.number),
+            data=training_pack([one.run for one in watched], asked.have, more, asked.number),
             height=1,
         )
     for one, name in zip(watched, names, strict=True):

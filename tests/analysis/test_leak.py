@@ -24,9 +24,10 @@ def pair(switches: str, place: int, number: int = 9) -> tuple[Trace, Trace]:
 
 
 @pytest.mark.parametrize(
-    "switches", ["", "scaling=off", "zero=cross", "weights=uniform@decoder_self", "padding=off pad=3"]
-)
-@pytest.mark.parametrize("place", [1, 2, 4])
+    ("switches", "place"),
+    [("", 1), ("", 4), ("scaling=off", 2), ("zero=cross", 4), ("weights=uniform@decoder_self", 1),
+     ("padding=off pad=3", 2)],
+)  # fmt: skip
 def test_the_mask_hides_the_future_exactly(switches: str, place: int) -> None:
     found = moved(*pair(switches, place))
     assert found[:place].max() == 0 and (found[place:] > 0).all()

@@ -143,8 +143,9 @@ def test_the_maps_are_a_group_of_rotations(d_model: int) -> None:
         assert torch.equal(found[0::2, 0::2], found[1::2, 1::2])
 
 
-@pytest.mark.parametrize("d_model", SIZES)
-@pytest.mark.parametrize("k", [0, 1, 5, 100, 511, -1, -64])
+@pytest.mark.parametrize(
+    ("d_model", "k"), [(2, 0), (2, 511), (6, 1), (6, -64), (64, 100), (64, -1), (512, 5), (512, 511)]
+)
 def test_the_map_shifts_every_position(d_model: int, k: int) -> None:
     table = sinusoidal(512, d_model)
     assert shift_error(table, k) < 1e-5  # what the page promises

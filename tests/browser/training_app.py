@@ -1,4 +1,4 @@
-"""A page with nothing but the picture of runs while they train, made-up ones, as learning_pack.py says it is mounted.
+"""A page with nothing but the picture of runs while they train, made-up ones, as training_pack.py says it is mounted.
 
 Options in the address: runs, how many; rate, steps a second (0: done); sizes, layers,heads,letters,steps; line=1: the
 last run waits; gap=1: one answer leaves a gap; big=1; lines above the picture. "Away" takes the picture down.
@@ -13,8 +13,8 @@ import streamlit as st
 
 from tests.browser.training_runs import NAMES, Sizes, a_run
 from transformer.view.bundle import script, style
-from transformer.view.learning_ask import FileError, read_ask, read_file
-from transformer.view.learning_pack import learning_pack
+from transformer.view.training_messages import FileError, read_file, read_message
+from transformer.view.training_pack import training_pack
 
 STYLE = Path(__file__).parents[2] / "pages" / "shared" / "style.css"
 FINDINGS = [
@@ -57,7 +57,7 @@ for _ in range(int(params.get("lines", "0"))):
 def live() -> None:
     found = _picture(key="training", on_ask_change=lambda: None, on_command_change=lambda: None)
     runs = st.session_state["runs"]
-    asked = read_ask(found.ask, found.command, tuple(run.id for run in runs))
+    asked = read_message(found.ask, found.command, tuple(run.id for run in runs))
     st.session_state["asks"] += asked.number > 0
     have = asked.have
     if params.get("gap") == "1" and st.session_state["asks"] == 3:
@@ -73,7 +73,7 @@ def live() -> None:
     findings = [one for one in FINDINGS if one["run"] in shown and len(runs) > 1]
     more = {"labels": labels, "waiting": 3, "big": big, "findings": findings}
     with st.container(key="hs-feeds"):
-        _feed(key="training_feed", data=learning_pack(runs, have, more, asked.number), height=1)
+        _feed(key="training_feed", data=training_pack(runs, have, more, asked.number), height=1)
     st.text(json.dumps({"asks": st.session_state["asks"], "log": st.session_state["log"]}))
 
 

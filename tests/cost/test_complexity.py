@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -34,8 +33,6 @@ from transformer.cost.complexity import (
     sequential_order,
 )
 from transformer.cost.layer_types import layer
-from transformer.figures import complexity as figures
-from transformer.figures.style import BLUE, INK
 
 HAND = Sizes(n=3, d=4, heads=2, kernel=3, window=3)
 LENGTHS = [*range(1, 41), 63, 64, 65, 81, 82, 127, 128, 129]
@@ -59,8 +56,7 @@ def test_a_layer_of_each_kind_counted_by_hand() -> None:
     assert multiply_adds("restricted", replace(HAND, n=1, window=9)) == 4 * 16 + 2 * 4  # one key, though r is 9
 
 
-@pytest.mark.parametrize("n", [1, 2, 7, 33])
-@pytest.mark.parametrize("d_k", [None, 5])
+@pytest.mark.parametrize(("n", "d_k"), [(1, None), (2, 5), (7, None), (33, 5)])
 def test_the_counts_have_the_orders_of_the_table_and_their_constants(n: int, d_k: int | None) -> None:
     d, heads, kernel, window = 12, 3, 5, 7
     sizes = Sizes(n, d, heads, kernel, window, d_k)
@@ -248,46 +244,3 @@ def test_sizes_that_are_no_layer_are_refused(wrong: dict[str, int]) -> None:
         Sizes(**{"n": 3, "d": 4, "heads": 2, **wrong})
     with pytest.raises(ValueError, match="'pooling' is no kind"):
         products("pooling", HAND)
-
-
-# -- figures ----------------------------------------------------------------------------------------------------------
-
-NAMES = {kind: f"<b>{kind}" for kind in figures.STROKES}
-VALUES = {"n": 12, "d": 256, "kernel": 3, "window": 5}
-
-
-def figures_of(theme: str, texts: dict[str, str]) -> Iterator[Any]:
-    lengths = [2, 12, 512]
-    counted = {kind: [order(kind, Sizes(n, 256)) for n in lengths] for kind in KINDS}
-    yield figures.counts(lengths, counted, NAMES, VALUES, False, theme=theme, texts=texts)
-    yield figures.counts(lengths, counted, NAMES, VALUES, True, theme=theme, texts=texts)
-    points = {"attention": [(8, 0.002, 0.001, 0.004), (16, 0.003, 0.003, 0.003)], "recurrent": [(8, 0.5, 0.25, 1.0)]}
-    yield figures.timings(points, [8, 16, 32], NAMES, VALUES, theme=theme, texts=texts)
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_figures_draw_what_went_in(theme: str) -> None:
-    orders, counted, timed = figures_of(theme, figures.LABELS)
-    for found in (orders, counted):
-        assert [list(one.y) for one in found.data] == [
-            [order(kind, Sizes(n, 256)) for n in (2, 12, 512)] for kind in KINDS
-        ]
-        assert [shape.x0 for shape in found.layout.shapes] == [12, 256]
-        assert [note.text for note in found.layout.annotations] == ["n = 12", "n = d = 256"]
-        assert [note.x for note in found.layout.annotations] == pytest.approx([math.log10(12), math.log10(256)])
-    assert "256" in orders.layout.title.subtitle.text and orders.layout.title.text != counted.layout.title.text
-    low, high, middle, *others = timed.data
-    assert (list(low.y), list(high.y), list(middle.y)) == ([1, 3], [4, 3], [2, 3]) and len(others) == 3
-    assert high.fill == "tonexty" and middle.line.color == BLUE[theme] and others[2].line.color == INK[theme]
-    assert [shape.x0 for shape in timed.layout.shapes] == [12]  # n = d lies outside
-    palette = timed.layout.meta["palette"]
-    assert high.fillcolor in palette[theme] and len(palette["light"]) == len(palette["dark"]) == len(
-        set(palette[theme])
-    )
-
-
-def test_every_text_of_the_figures_can_be_replaced_and_names_stay_text() -> None:
-    found = list(figures_of("light", {name: f"[{name}]{text}" for name, text in figures.LABELS.items()}))
-    shown = "".join(one.to_json() for one in found)
-    assert [name for name in figures.LABELS if f"[{name}]" not in shown] == []
-    assert "<b>" not in shown.replace("\\u003c", "<") and all(one.layout.font.size >= 15 for one in found)

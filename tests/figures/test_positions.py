@@ -1,10 +1,9 @@
-"""Figures of positions are read: their data is what went in, every text can be replaced, tokens stay text."""
+"""Figures of positions are read: their data is what went in, and tokens stay text."""
 
 from __future__ import annotations
 
-import json
 import math
-import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,76 +27,9 @@ LENGTHS = [4, 5, 6]
 EXACT: dict[str, list[float | None]] = {"one": [1.0, 0.5, 0.0], "two": [0.25, None, None]}
 
 
-def beside(theme: str = "light", texts: Any = figures.LABELS) -> go.Figure:
-    there, mapped = (one.numpy() for one in shifted(TABLE, 3))
-    return figures.shifted_beside(there, mapped, 3, theme=theme, texts=texts)
-
-
-def by_distance(theme: str = "light", texts: Any = figures.LABELS, **more: Any) -> go.Figure:
+def by_distance(**more: Any) -> go.Figure:
     found = by_offset(PRODUCTS)
-    return figures.products_by_offset(found.offsets.numpy(), found.mean.numpy(), theme=theme, texts=texts, **more)
-
-
-def map_of(theme: str = "light", texts: Any = figures.LABELS) -> go.Figure:
-    return figures.shift_matrix(shift_map(3, D_MODEL).numpy(), 3, theme=theme, texts=texts)
-
-
-FIGURES: dict[str, Any] = {
-    "encoding": lambda theme, texts: figures.encoding_heatmap(TABLE.numpy(), (0, 7), theme=theme, texts=texts),
-    "curves": lambda theme, texts: figures.encoding_curves(
-        TABLE.numpy(), (0, 7), WAVES, TOKENS, theme=theme, texts=texts
-    ),
-    "wavelengths": lambda theme, texts: figures.wavelength_curve(WAVES, (0, 7), LENGTH, theme=theme, texts=texts),
-    "products": lambda theme, texts: figures.product_matrix(PRODUCTS.numpy(), 4, None, theme=theme, texts=texts),
-    "offsets": lambda theme, texts: by_distance(theme, texts, row=PRODUCTS[:, 4].numpy(), q=4, half=17.0),
-    "map": map_of,
-    "shifted": beside,
-    "tables": lambda theme, texts: learned.tables_beside(
-        TABLE.numpy(), 3 * TABLE.numpy(), NAMES, (0, 16), theme=theme, texts=texts
-    ),
-    "norms": lambda theme, texts: learned.row_norms(ROWS, (0, 16), theme=theme, texts=texts),
-    "neighbours": lambda theme, texts: learned.neighbour_cosines(ROWS, (0, 16), theme=theme, texts=texts),
-    "exact": lambda theme, texts: learned.exact_by_length(LENGTHS, EXACT, (1, 5), theme=theme, texts=texts),
-}
-LABELS = {name: learned.LABELS if name in learned.LABELS else figures.LABELS for name in FIGURES}
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("name", FIGURES)
-def test_every_figure_has_title_equation_and_axes(name: str, theme: str) -> None:
-    figure = FIGURES[name](theme, LABELS[name])
-    assert figure.layout.title.text and figure.layout.title.subtitle.text
-    assert "{" not in figure.layout.title.text + figure.layout.title.subtitle.text
-    axes = figure.to_dict()["layout"]
-    named = [axis for axis in ("xaxis", "yaxis") if axes[axis].get("title", {}).get("text")]
-    assert named == ["xaxis", "yaxis"]
-    assert figure.layout.font.size >= 15 and len(figure.data) <= figures.MOST_CURVES + 1
-    assert all(trace.line.width >= 2 for trace in figure.data if trace.type == "scatter" and trace.line.width)
-    for trace in figure.data:
-        arrays = [trace.z] if trace.type == "heatmap" else [trace.x, trace.y]
-        assert all(isinstance(one, np.ndarray) for one in arrays)
-    json.loads(figure.to_json())
-
-
-def words_of(figure: go.Figure) -> list[str]:
-    """Every text that a person reads in a figure, names of models and tokens apart."""
-    drawn = figure.to_dict()
-    layout = drawn["layout"]
-    axes = [layout[name] for name in layout if name[1:5] == "axis"]
-    titled = [layout, *axes, *(trace.get("colorbar", {}) for trace in drawn["data"])]
-    texts = [one["title"]["text"] for one in titled if "text" in one.get("title", {})]
-    texts += [layout["title"]["subtitle"]["text"], *(note["text"] for note in layout.get("annotations", ()))]
-    texts += [trace["name"] for trace in drawn["data"] if "name" in trace]
-    of_models = {*EXACT, NAMES[0], "my&lt;i&gt;model"}
-    return [text for text in texts if re.sub("</?b>", "", text) not in of_models]
-
-
-@pytest.mark.parametrize("name", FIGURES)
-def test_every_text_can_be_replaced(name: str) -> None:
-    holders = {key: " ".join(re.findall(r"\{\w+\}", text)) for key, text in LABELS[name].items()}
-    figure = FIGURES[name]("light", {key: f"¤{key}¤ {holders[key]}" for key in holders})
-    texts = words_of(figure)
-    assert len(texts) >= 4 and all("¤" in text and "{" not in text for text in texts)
+    return figures.products_by_offset(found.offsets.numpy(), found.mean.numpy(), **more)
 
 
 def test_the_heatmap_is_the_table() -> None:
@@ -233,7 +165,7 @@ def test_a_column_lies_on_the_mean() -> None:
 
 
 def test_the_map_shows_its_first_dimensions_and_says_so() -> None:
-    figure = map_of()
+    figure = figures.shift_matrix(shift_map(3, D_MODEL).numpy(), 3)
     (cells,) = figure.data
     assert np.allclose(cells.z, shift_map(3, D_MODEL).numpy()[: figures.SHOWN, : figures.SHOWN])
     assert "for k = 3" in figure.layout.title.text and "dimensions 0 to 31 of 34" in figure.layout.title.text
@@ -242,7 +174,8 @@ def test_the_map_shows_its_first_dimensions_and_says_so() -> None:
 
 
 def test_shifted_and_mapped_side_by_side_are_one() -> None:
-    figure = beside()
+    there, mapped = (one.numpy() for one in shifted(TABLE, 3))
+    figure = figures.shifted_beside(there, mapped, 3)
     left, right = figure.data
     assert np.array_equal(left.z, TABLE.numpy()[3 : 3 + figures.SHOWN, : figures.SHOWN])
     assert np.abs(left.z - right.z).max() < 1e-6 and left.z.shape == right.z.shape == (32, 32)
@@ -255,7 +188,7 @@ def test_shifted_and_mapped_side_by_side_are_one() -> None:
 
 
 def test_two_tables_have_one_scale_and_a_line_where_training_ended() -> None:
-    figure = FIGURES["tables"]("light", learned.LABELS)
+    figure = learned.tables_beside(TABLE.numpy(), 3 * TABLE.numpy(), NAMES, (0, 16))
     left, right = figure.data
     assert np.array_equal(left.z, TABLE.numpy()) and np.array_equal(right.z, 3 * TABLE.numpy())
     assert left.zmax == right.zmax == -left.zmin == pytest.approx(3)
@@ -266,9 +199,9 @@ def test_two_tables_have_one_scale_and_a_line_where_training_ended() -> None:
     assert not learned.tables_beside(TABLE.numpy(), TABLE.numpy(), NAMES).layout.shapes
 
 
-@pytest.mark.parametrize(("name", "last"), [("norms", 16.5), ("neighbours", 15.5)])
-def test_rows_of_tables_and_the_trained_range(name: str, last: float) -> None:
-    figure = FIGURES[name]("dark", learned.LABELS)
+@pytest.mark.parametrize(("make", "last"), [(learned.row_norms, 16.5), (learned.neighbour_cosines, 15.5)])
+def test_rows_of_tables_and_the_trained_range(make: Callable[..., go.Figure], last: float) -> None:
+    figure = make(ROWS, (0, 16), theme="dark")
     for line, (table, values) in zip(figure.data, ROWS.items(), strict=True):
         assert line.name == table.replace("<", "&lt;").replace(">", "&gt;")
         assert list(line.x) == list(range(LENGTH)) and np.allclose(line.y, values)
@@ -276,12 +209,12 @@ def test_rows_of_tables_and_the_trained_range(name: str, last: float) -> None:
     assert len({(line.line.dash, line.marker.symbol) for line in figure.data}) == 2
     (area,) = figure.layout.shapes
     assert (area.x0, area.x1, area.fillcolor) == (-0.5, last, GREY["dark"])
-    bare = getattr(learned, {"norms": "row_norms", "neighbours": "neighbour_cosines"}[name])(ROWS)
+    bare = make(ROWS)
     assert not bare.layout.shapes and not bare.layout.annotations
 
 
 def test_exact_answers_in_per_cent_and_gaps_where_nothing_was_measured() -> None:
-    figure = FIGURES["exact"]("light", learned.LABELS)
+    figure = learned.exact_by_length(LENGTHS, EXACT, (1, 5))
     one, two = figure.data
     assert list(one.x) == LENGTHS and list(one.y) == [100, 50, 0]
     assert two.y[0] == 25 and np.isnan(two.y[1:]).all()

@@ -86,10 +86,10 @@ def check_params(asked: dict[str, str], config: ModelConfig) -> None:
 def check_browser(values: Any, config: ModelConfig) -> None:
     layers = {kind: layers_of(config, kind) for kind in KINDS}
     check_view(view_from_browser(values, layers, config.heads, View()), layers, config.heads)
-    stand = anatomy_state.stand_from_browser(values if isinstance(values, dict) else {}, config)
+    stand = anatomy_state.anatomy_state_from_browser(values if isinstance(values, dict) else {}, config)
     assert stand.zoom in anatomy_state.zooms_of(stand.place)
     assert stand.step in anatomy_state.steps_of(stand.place, config)
-    assert anatomy_state.stand_from_browser(stand.to_browser(), config) == stand
+    assert anatomy_state.anatomy_state_from_browser(stand.to_browser(), config) == stand
     assert 0 <= stand.encoder < config.encoder_layers and 0 <= stand.decoder < config.decoder_layers
     assert 0 <= stand.head < config.heads and stand.col >= -1 and min(stand.row, stand.t) >= 0
 

@@ -19,7 +19,7 @@ from tests.support.payloads import unpack
 from tests.support.strategies import SENTENCES, TEXTS, many_switches, properties
 from transformer.inference.pretrained import InputError, readable
 from transformer.text.tokenizer import PIECE_MARK, UNKNOWN, Tokenizer, clean
-from transformer.view.anatomy_state import PLACES, ZOOMS, Stand, stand_from_browser, steps_of, zooms_of
+from transformer.view.anatomy_state import PLACES, ZOOMS, AnatomyState, anatomy_state_from_browser, steps_of, zooms_of
 from transformer.view.pack import full_pack
 from transformer.view.state import CHOICES, View, view_from_browser, view_from_params
 
@@ -191,9 +191,9 @@ reports = st.fixed_dictionaries(
 def test_where_one_stands_in_the_anatomy_exists(report: dict[str, Any], changes: dict[str, Any]) -> None:
     """Whatever is reported becomes a place of the model, and a place that exists stays where it is."""
     config = tiny_config(**changes)
-    stand = stand_from_browser(report, config)
+    stand = anatomy_state_from_browser(report, config)
     assert stand.step in steps_of(stand.place, config) and stand.zoom in zooms_of(stand.place)
     assert 0 <= stand.head < config.heads
     assert 0 <= stand.encoder < config.encoder_layers and 0 <= stand.decoder < config.decoder_layers
-    assert stand_from_browser(stand.to_browser(), config) == stand
-    assert isinstance(stand, Stand)
+    assert anatomy_state_from_browser(stand.to_browser(), config) == stand
+    assert isinstance(stand, AnatomyState)

@@ -17,7 +17,7 @@ import transformer
 from benchmarks.app import App, running
 from benchmarks.viewer import Viewer, ViewerError
 from transformer.checkpoints.archive import zipped
-from transformer.view.learning_ask import LARGEST_FILE
+from transformer.view.training_messages import LARGEST_FILE
 
 Answer = TypeVar("Answer")
 FILE = "headscope.training_file"

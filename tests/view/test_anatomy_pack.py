@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import struct
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,12 @@ import pytest
 import torch
 
 from tests.support.anatomy import LAYERS, SWITCHES, tiny
-from tests.support.build import D_HEAD, HEADS, tiny_config, tiny_model, tiny_pretrained, tiny_tokenizer
+from tests.support.build import (
+    D_HEAD,
+    HEADS,
+    pretrained_variant,
+    tiny_config,
+)
 from tests.support.payloads import array, unpack
 from transformer.analysis.anatomy import matrices, places, predictions, steps
 from transformer.inference.pretrained import Pretrained
@@ -26,10 +30,10 @@ from transformer.view.anatomy_state import (
     INNER_STEPS,
     MATRICES,
     PLACES,
-    Stand,
+    AnatomyState,
+    anatomy_state_from_browser,
     fitting_zoom,
     size_of,
-    stand_from_browser,
     steps_of,
     zooms_of,
 )
@@ -234,7 +238,7 @@ def test_nothing_switched_leaves_nothing_to_compare(model: Pretrained, before: T
 
 
 def test_a_pre_norm_model_says_what_its_sub_layers_read() -> None:
-    model = replace(tiny_pretrained(), model=tiny_model(vocab_size=len(tiny_tokenizer()), norm="pre"))
+    model = pretrained_variant(norm="pre")
     trace = model.trace("ka lo", "re sta")
     for name in ("encoder.1.self", "decoder.0.cross", "decoder.0.ff"):
         header, data = unpack(place_pack(model, trace, name))
@@ -272,7 +276,7 @@ def test_matrices_stand_as_the_paper_multiplies(model: Pretrained, before: Trace
 
 
 def test_sixteen_bits_where_they_lose_nothing(model: Pretrained) -> None:
-    halved = replace(model, model=tiny_model(vocab_size=len(tiny_tokenizer())))
+    halved = pretrained_variant()
     inside = halved.model.encoder[0].feed_forward
     inside.inner.weight.copy_(inside.inner.weight.half().float())
     header, data = unpack(weights_pack(halved, "encoder.0.ff", "inner"))
@@ -323,7 +327,7 @@ MADE = {
 
 @pytest.mark.parametrize("place", PLACES)
 def test_sizes_are_those_of_the_tensors(model: Pretrained, before: Trace, place: str) -> None:
-    found = steps(before, model.model, Stand(place=place).name)
+    found = steps(before, model.model, AnatomyState(place=place).name)
     source, target = len(before.source_ids), len(before.target_in_ids)
     for step in steps_of(place, model.config):
         size = size_of(place, step, "queries", model.config, source, target)
@@ -347,27 +351,27 @@ def test_zooms_that_a_place_has() -> None:
 
 
 def test_a_report_of_the_browser_is_read(model: Pretrained) -> None:
-    stand = Stand("number", "decoder.cross", 2, 1, 2, "softmax", "keys", 4, 5, 3)
-    assert stand_from_browser(stand.to_browser(), model.config) == stand
-    assert stand.name == "decoder.1.cross" and Stand(place="encoder.ff", encoder=2).name == "encoder.2.ff"
-    assert Stand(place="output").name == "output" and stand.near and not Stand(zoom="layer").near
+    stand = AnatomyState("number", "decoder.cross", 2, 1, 2, "softmax", "keys", 4, 5, 3)
+    assert anatomy_state_from_browser(stand.to_browser(), model.config) == stand
+    assert stand.name == "decoder.1.cross" and AnatomyState(place="encoder.ff", encoder=2).name == "encoder.2.ff"
+    assert AnatomyState(place="output").name == "output" and stand.near and not AnatomyState(zoom="layer").near
 
 
 @pytest.mark.parametrize(
     "values, expected",
     [
-        ({}, Stand()),
+        ({}, AnatomyState()),
         (
             {"place": "nowhere", "zoom": 7, "step": ["x"], "matrix": {}, "head": "two", "row": None, "col": True},
-            Stand(),
+            AnatomyState(),
         ),
-        ({"encoder": 99, "decoder": -3, "head": 1e300, "row": 10**9}, Stand(encoder=2, head=2, row=63)),
-        ({"t": math.nan, "col": -math.inf, "row": math.inf}, Stand(row=63)),
-        ({"encoder": 1.7, "col": -5}, Stand(encoder=1)),
-        ({"place": "output", "step": "softmax", "zoom": "head"}, Stand("sub", "output", step="hidden")),
-        ({"place": "encoder.ff", "step": "outer", "zoom": "head"}, Stand("sub", "encoder.ff", step="outer")),
+        ({"encoder": 99, "decoder": -3, "head": 1e300, "row": 10**9}, AnatomyState(encoder=2, head=2, row=63)),
+        ({"t": math.nan, "col": -math.inf, "row": math.inf}, AnatomyState(row=63)),
+        ({"encoder": 1.7, "col": -5}, AnatomyState(encoder=1)),
+        ({"place": "output", "step": "softmax", "zoom": "head"}, AnatomyState("sub", "output", step="hidden")),
+        ({"place": "encoder.ff", "step": "outer", "zoom": "head"}, AnatomyState("sub", "encoder.ff", step="outer")),
     ],
 )
-def test_nonsense_of_a_browser_becomes_the_nearest(model: Pretrained, values: Any, expected: Stand) -> None:
-    assert stand_from_browser(values, model.config) == expected
+def test_nonsense_of_a_browser_becomes_the_nearest(model: Pretrained, values: Any, expected: AnatomyState) -> None:
+    assert anatomy_state_from_browser(values, model.config) == expected
     assert expected.matrix in MATRICES

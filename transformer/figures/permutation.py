@@ -14,6 +14,7 @@ LABELS = {
     "with": N_("with positions"),
     "without": N_("without positions"),
     "size": N_("typical size of an output"),
+    "equation": N_("max |<i>f</i>(<i>Px</i>) − <i>P f</i>(<i>x</i>)|, <i>P</i>: the tokens in another order"),
     "x": N_("encoder layer"),
     "y": N_("largest deviation"),
 }
@@ -57,5 +58,4 @@ def permutation_deviations(
         xaxis={"title": plain(texts["x"]), "dtick": 1},
         yaxis={"title": plain(texts["y"]), "type": "log", "exponentformat": "power", "dtick": 2},
     )
-    equation = "max |<i>f</i>(<i>Px</i>) − <i>P f</i>(<i>x</i>)|, <i>P</i>: the tokens in another order"
-    return dressed(titled(figure, plain(texts["title"]), equation), theme, 400)
+    return dressed(titled(figure, plain(texts["title"]), texts["equation"]), theme, 400)

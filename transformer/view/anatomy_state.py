@@ -33,7 +33,7 @@ PLACES = tuple(INNER_STEPS)
 
 
 @dataclass(frozen=True)
-class Stand:
+class AnatomyState:
     """A place and how close one looks at it; numbers count from 0.
 
     zoom:    one of ZOOMS
@@ -115,22 +115,22 @@ def size_of(place: str, step: str, matrix: str, config: ModelConfig, source: int
     return keys if step == "x" and matrix == "memory" and place == "decoder.cross" else rows, config.d_model
 
 
-def stand_from_browser(values: Mapping[str, Any], config: ModelConfig) -> Stand:
+def anatomy_state_from_browser(values: Mapping[str, Any], config: ModelConfig) -> AnatomyState:
     """What the browser reports, every value as the model has it: what does not fit becomes the nearest that does, what
     is nothing of its kind the first. row, col and t are bounded by the sentence too, where it is known (`size_of`)."""
 
     def number(name: str, low: int, high: int) -> int:
         value = values.get(name)
         if not isinstance(value, int | float) or isinstance(value, bool) or value != value:
-            value = getattr(Stand, name)
+            value = getattr(AnatomyState, name)
         return int(max(low, min(high, value)))
 
     def choice(name: str, allowed: tuple[str, ...]) -> str:
         value = values.get(name)
         return value if isinstance(value, str) and value in allowed else allowed[0]
 
-    place = choice("place", (Stand.place, *PLACES))
-    return Stand(
+    place = choice("place", (AnatomyState.place, *PLACES))
+    return AnatomyState(
         zoom=fitting_zoom(choice("zoom", ZOOMS), place),
         place=place,
         encoder=number("encoder", 0, config.encoder_layers - 1),

@@ -1,7 +1,7 @@
 """`python -m transformer.view.generate`: write what browser and Python share into frontend/src/state/generated.js.
 
-Choices, defaults and limits are defined in Python only (`state`, `anatomy_state`, `learning_ask`, `interventions`); the
-scripts that travel are built from the file (`make frontend`).
+Choices, defaults and limits are defined in Python only (`state`, `anatomy_state`, `training_messages`, switches);
+the scripts that travel are built from the file (`make frontend`).
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 
 from transformer.interventions.pad import PADS
 from transformer.interventions.replace import RULES
-from transformer.view.anatomy_state import INNER_STEPS, PLACES, ZOOMS, Stand, zooms_of
-from transformer.view.learning_ask import COMMANDS, LARGEST_FILE
+from transformer.view.anatomy_state import INNER_STEPS, PLACES, ZOOMS, AnatomyState, zooms_of
 from transformer.view.state import CHOICES, View
+from transformer.view.training_messages import COMMANDS, LARGEST_FILE
 
 GENERATED = Path(__file__).resolve().parents[2] / "frontend" / "src" / "state" / "generated.js"
 HEADER = "// Written by `python -m transformer.view.generate` from transformer/view/: change it there.\n"
@@ -25,7 +25,7 @@ CONSTANTS: dict[str, tuple[str, str, Any]] = {  # name -> what it is, type, valu
     "PLACES": ("Of the anatomy: parts of the paper's Figure 1.", "const", PLACES),
     "ZOOMS_OF": ("Those that a place has.", "Record<string, string[]>", {place: zooms_of(place) for place in PLACES}),
     "INNER_STEPS": ("Without the input, LayerNorm and residual.", "Record<string, string[]>", INNER_STEPS),
-    "START_STAND": ("The state of the anatomy before any choice.", "any", Stand().to_browser()),
+    "START_ANATOMY": ("The state of the anatomy before any choice.", "any", AnatomyState().to_browser()),
     "MOST_PADS": ("<pad> that the lab puts behind the source.", "number", PADS[1]),
     "WEIGHT_RULES": ("What makes the weights of a head: the model, or a switch.", "const", RULES),
     "RUN_COMMANDS": ("What Python does with a run of the Training page.", "const", COMMANDS),

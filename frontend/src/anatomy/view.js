@@ -6,7 +6,7 @@ import { readPack } from "../core/pack.js";
 import { readTheme } from "../core/colour.js";
 import { makeTexts } from "../core/texts.js";
 import { AnatomyData } from "./data.js";
-import { START_STAND } from "../state/generated.js";
+import { START_ANATOMY } from "../state/generated.js";
 import { Stage } from "./stage/stage.js";
 import { AnatomySwitches } from "./switches.js";
 import { ALL_ANATOMY_TEXTS, hoverLines } from "./words/hover.js";
@@ -25,7 +25,7 @@ const TEMPO = { slow: 5200, normal: 3000, fast: 1400 };
 
 const ONE_CELL = ["dot", "scale", "mask", "softmax"]; // steps that make the same cell what it is, one after the other
 
-const START_STATE = { ...START_STAND, big: false };
+const START_STATE = { ...START_ANATOMY, big: false };
 
 // Where an element lies in the page, whatever has been scrolled around it.
 function topInPage(element) {

@@ -1,4 +1,4 @@
-import { INNER_STEPS, PLACES, START_STAND, ZOOMS, ZOOMS_OF } from "../state/generated.js";
+import { INNER_STEPS, PLACES, START_ANATOMY, ZOOMS, ZOOMS_OF } from "../state/generated.js";
 
 // Where one can stand in the anatomy of a model, and the way through it. Pure functions of a state:
 //   zoom     one of ZOOMS
@@ -78,10 +78,10 @@ export function walk(config, state, delta, steps) {
 // The state with every value as the model has it; what does not fit becomes the nearest that does.
 export function fitState(config, state) {
   const bound = (value, high) => Math.max(0, Math.min(high, Number.isInteger(value) ? value : 0));
-  const place = PLACES.includes(state.place) ? state.place : START_STAND.place;
+  const place = PLACES.includes(state.place) ? state.place : START_ANATOMY.place;
   const steps = stepsOf(place, config);
   const zooms = zoomsOf(place);
-  let zoom = ZOOMS.includes(state.zoom) ? state.zoom : START_STAND.zoom;
+  let zoom = ZOOMS.includes(state.zoom) ? state.zoom : START_ANATOMY.zoom;
   if (!zooms.includes(zoom)) zoom = zoom === "head" ? "sub" : "model";
   return {
     ...state,

@@ -58,7 +58,7 @@ export const INNER_STEPS = /** @type {Record<string, string[]>} */ ({
 });
 
 // The state of the anatomy before any choice.
-export const START_STAND = /** @type {any} */ ({
+export const START_ANATOMY = /** @type {any} */ ({
   "zoom": "model",
   "place": "encoder.self",
   "encoder": 0,

@@ -2,7 +2,7 @@ import { TrainingView } from "./view.js";
 import { listenToFeeds, keepMounted } from "../host/streamlit.js";
 
 // Runs while they train, as a Streamlit component; like the explorer's (explorer/component.js) it has no data of its
-// own. How a page mounts it is told in learning_pack.py.
+// own. How a page mounts it is told in training_pack.py.
 const FEEDS = ["headscope.training_feed"];
 
 export default function (component) {

@@ -21,7 +21,7 @@ from transformer.inference.pretrained import Pretrained, load
 from transformer.interventions.sets import Interventions
 from transformer.tracing.trace import Trace
 from transformer.view.anatomy_pack import MATRICES
-from transformer.view.anatomy_state import PLACES, Stand, steps_of, zooms_of
+from transformer.view.anatomy_state import PLACES, AnatomyState, steps_of, zooms_of
 
 SWITCHES = {
     "scaling": "off@cross", "causal": "off@decoder_self.1", "padding": "off", "pad": "2", "hide": "source.2",
@@ -70,7 +70,7 @@ def test_the_page_opens_with_the_whole_model(open_page: Callable[..., AppTest]) 
     assert not app.exception and not messages(app) and not said(app)
     assert set(feeds(app)) == {"trace", "open"}  # from afar no exact numbers of a place are needed
     assert header(app)["id"] == traced().id == header(app, "open")["id"]
-    assert header(app)["state"] == {**Stand(t=middle()).to_browser(), "big": False, "revision": 0}
+    assert header(app)["state"] == {**AnatomyState(t=middle()).to_browser(), "big": False, "revision": 0}
     assert address(app) == {"checkpoint": "tiny", "source": "ka lo mi", "target": "re sta vu", "head": "1"}
 
 
@@ -88,7 +88,7 @@ def test_a_link_to_every_place_step_and_zoom_opens_cold(
     link = {"place": place, "step": step, "zoom": zoom, "encoder": "2", "decoder": "2", "head": "3", "t": "2"}
     app = open_page("anatomy", row="1", col="1", **link)
     assert not app.exception and not messages(app)
-    stand = Stand(zoom, place, 1, 1, 2, step, row=0, col=0, t=1)
+    stand = AnatomyState(zoom, place, 1, 1, 2, step, row=0, col=0, t=1)
     assert header(app)["state"] == {**stand.to_browser(), "big": False, "revision": 0}
     assert header(app, "open")["encoder"] == header(app, "open")["decoder"] == 1
     near = zoom in ("sub", "head", "number")
@@ -108,22 +108,22 @@ def test_a_link_to_every_place_step_and_zoom_opens_cold(
     assert {name: shown[name] for name in ("encoder", "decoder", "head", "t", "col")} == {
         "encoder": "2", "decoder": "2", "head": "3", "t": "2", "col": "1"
     }  # fmt: skip
-    assert shown.get("place", Stand.place) == place and shown.get("zoom", Stand.zoom) == zoom
+    assert shown.get("place", AnatomyState.place) == place and shown.get("zoom", AnatomyState.zoom) == zoom
     assert not messages(app.run())
 
 
 WRONG = {
-    "place": ("nowhere", "there are source, encoder.self", Stand()),
-    "zoom": ("close", "there are model, layer", Stand()),
-    "step": ("<script>", "there are x, project", Stand()),
-    "matrix": ("x" * 5000, "there are queries, keys", Stand()),
-    "encoder": ("3", "from 1 to 2 is allowed, and 2 is shown", Stand(encoder=1)),
-    "decoder": ("99999999999999999", "from 1 to 2 is allowed, and 2 is shown", Stand(decoder=1)),
-    "head": ("-1", "from 1 to 3 is allowed, and 1 is shown", Stand()),
-    "row": ("²", "a whole number from 1 to", Stand()),
-    "col": ("-7", "a whole number from 0 to 66 is allowed, and 0 is shown", Stand()),
-    "t": ("0", "a whole number from 1 to", Stand()),
-    "part": ("nope", "there are flow, compare, before", Stand()),
+    "place": ("nowhere", "there are source, encoder.self", AnatomyState()),
+    "zoom": ("close", "there are model, layer", AnatomyState()),
+    "step": ("<script>", "there are x, project", AnatomyState()),
+    "matrix": ("x" * 5000, "there are queries, keys", AnatomyState()),
+    "encoder": ("3", "from 1 to 2 is allowed, and 2 is shown", AnatomyState(encoder=1)),
+    "decoder": ("99999999999999999", "from 1 to 2 is allowed, and 2 is shown", AnatomyState(decoder=1)),
+    "head": ("-1", "from 1 to 3 is allowed, and 1 is shown", AnatomyState()),
+    "row": ("²", "a whole number from 1 to", AnatomyState()),
+    "col": ("-7", "a whole number from 0 to 66 is allowed, and 0 is shown", AnatomyState()),
+    "t": ("0", "a whole number from 1 to", AnatomyState()),
+    "part": ("nope", "there are flow, compare, before", AnatomyState()),
 }
 
 
@@ -159,7 +159,7 @@ def test_a_cell_is_bounded_by_its_matrix(open_page: Callable[..., AppTest]) -> N
 def test_where_a_person_went_reaches_the_link_and_the_numbers(open_page: Callable[..., AppTest]) -> None:
     app = open_page("anatomy")
     first = feeds(app)
-    stand = Stand("head", "decoder.cross", 1, 1, 2, "project", "keys", 2, 4, 1)
+    stand = AnatomyState("head", "decoder.cross", 1, 1, 2, "project", "keys", 2, 4, 1)
     app = report(app, **stand.to_browser())
     assert not app.exception and not messages(app)
     shown = address(app)
@@ -172,7 +172,7 @@ def test_where_a_person_went_reaches_the_link_and_the_numbers(open_page: Callabl
     kept = feeds(app)
     app = report(app, **{**stand.to_browser(), "step": "softmax", "col": 3})
     assert "weights" not in feeds(app) and feeds(app)["place"] == kept["place"] and feeds(app)["open"] == kept["open"]
-    app = report(app, **Stand().to_browser())
+    app = report(app, **AnatomyState().to_browser())
     assert set(feeds(app)) == {"trace", "open"} and address(app)["head"] == "1" and "place" not in address(app)
 
 

@@ -17,9 +17,9 @@ import pytest
 from tests.browser.training_runs import MadeUp, Sizes, a_run
 from tests.support.payloads import array, unpack
 from transformer.live_training.experiment import Experiment
-from transformer.view import learning_ask, learning_pack
-from transformer.view.learning_ask import COMMANDS, LARGEST_FILE, Asked, FileError, read_ask, read_file
-from transformer.view.learning_pack import learning_pack as pack
+from transformer.view import training_messages, training_pack
+from transformer.view.training_messages import COMMANDS, LARGEST_FILE, FileError, ViewerMessage, read_file, read_message
+from transformer.view.training_pack import training_pack as pack
 
 SMALL = Sizes(layers=2, heads=3, tokens=4, steps=60)
 IDS = ("a", "b")
@@ -97,7 +97,7 @@ def test_what_the_browser_claims_beyond_the_end_is_nothing_new() -> None:
 def test_an_answer_is_bounded_and_the_next_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     runs = [a_run(number, SMALL) for number in (0, 1, 2)]
     size = runs[0].opening.frame_bytes
-    monkeypatch.setattr(learning_pack, "MOST", 10 * size)
+    monkeypatch.setattr(training_pack, "MOST", 10 * size)
     have = {run.id: 0 for run in runs}
     got: dict[str, list[bytes]] = {run.id: [] for run in runs}
     for _ in range(100):
@@ -114,7 +114,7 @@ def test_an_answer_is_bounded_and_the_next_goes_on(monkeypatch: pytest.MonkeyPat
 
 def test_a_frame_larger_than_an_answer_travels_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     runs = [a_run(number, SMALL) for number in (0, 1)]
-    monkeypatch.setattr(learning_pack, "MOST", 5)
+    monkeypatch.setattr(training_pack, "MOST", 5)
     answer = held(pack(runs, {}, {}))
     assert [len(rows) for _, _, rows in answer.values()] == [1, 0]
 
@@ -169,15 +169,17 @@ def test_an_experiment_has_what_is_packed_of_it() -> None:
 
 
 def test_an_ask_says_what_the_browser_has() -> None:
-    assert read_ask({"have": {"a": 3.0, "b": 0, "gone": 7}, "n": 12}, None, IDS) == Asked({"a": 3, "b": 0}, 12)
-    assert read_ask({"have": {"a": 3}, "n": 12}, None, IDS).have == {"a": 3, "b": 0}
-    assert read_ask(None, None, IDS) == Asked()
+    assert read_message({"have": {"a": 3.0, "b": 0, "gone": 7}, "n": 12}, None, IDS) == ViewerMessage(
+        {"a": 3, "b": 0}, 12
+    )
+    assert read_message({"have": {"a": 3}, "n": 12}, None, IDS).have == {"a": 3, "b": 0}
+    assert read_message(None, None, IDS) == ViewerMessage()
 
 
 @pytest.mark.parametrize("do", COMMANDS)
 def test_a_command_names_a_run_and_goes_before_an_ask(do: str) -> None:
     command = {"run": "b", "do": do, "have": {"a": 1, "b": 2}, "n": 13}
-    assert read_ask({"have": {}, "n": 12}, command, IDS) == Asked({"a": 1, "b": 2}, 13, "b", do)
+    assert read_message({"have": {}, "n": 12}, command, IDS) == ViewerMessage({"a": 1, "b": 2}, 13, "b", do)
 
 
 @pytest.mark.parametrize(
@@ -185,18 +187,18 @@ def test_a_command_names_a_run_and_goes_before_an_ask(do: str) -> None:
     [{"run": "c", "do": "stop"}, {"run": "a", "do": "rm"}, {"run": ["a"], "do": "stop"}, {"run": "a", "do": {}}, {}],
 )
 def test_a_command_that_does_not_fit_is_none(command: Any) -> None:
-    found = read_ask(None, {**command, "n": 5, "have": {}}, IDS)
+    found = read_message(None, {**command, "n": 5, "have": {}}, IDS)
     assert (found.run, found.do, found.number) == ("", "", 5)
 
 
 @pytest.mark.parametrize("bad", ["x", 7, ["ask"], {"have": "all", "n": "1"}, {"have": ["a"]}, {"have": None, "n": -1}])
 def test_an_ask_that_does_not_fit_is_none(bad: Any) -> None:
-    assert read_ask(bad, bad, IDS) == Asked()
+    assert read_message(bad, bad, IDS) == ViewerMessage()
 
 
 @pytest.mark.parametrize("count", ["3", -1, 1.5, float("nan"), float("inf"), 10**400, True, None, [1]])
 def test_a_count_that_is_none_leaves_its_run_out(count: Any) -> None:
-    assert read_ask({"have": {"a": count, "b": 2}, "n": count}, None, IDS) == Asked({"b": 2}, 0)
+    assert read_message({"have": {"a": count, "b": 2}, "n": count}, None, IDS) == ViewerMessage({"b": 2}, 0)
 
 
 def test_a_file_is_read() -> None:
@@ -219,7 +221,7 @@ def test_a_file_is_bounded_before_it_is_decoded(monkeypatch: pytest.MonkeyPatch)
     largest = base64.b64encode(b"\0" * LARGEST_FILE).decode()
     file = read_file({"name": "x", "data": largest})
     assert file is not None and len(file.data) == LARGEST_FILE
-    monkeypatch.setattr(learning_ask.base64, "b64decode", None)
+    monkeypatch.setattr(training_messages.base64, "b64decode", None)
     with pytest.raises(FileError, match="more than 16 MB"):
         read_file({"name": "x", "data": largest + "AAAA"})
 

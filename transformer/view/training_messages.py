@@ -1,6 +1,6 @@
-"""What a browser asks of the page that shows runs while they train, and the files it hands over: nothing is trusted.
+"""What the browser sends to the page that shows runs while they train: requests, commands, files. Nothing is trusted.
 
-Every message of the picture has a number that rises; the pack that answers it carries the same one (`learning_pack`).
+Every message of the picture has a number that rises; the pack that answers it carries the same one (`training_pack`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 COMMANDS = ("pause", "go", "stop", "again", "remove")
-LARGEST_FILE = 16_000_000  # bytes; training_file.js says so before it reads a larger one
+LARGEST_FILE = 16_000_000  # bytes; the browser says so before it reads a larger one
 
 
 class FileError(ValueError):
@@ -20,7 +20,7 @@ class FileError(ValueError):
 
 
 @dataclass(frozen=True)
-class Asked:
+class ViewerMessage:
     """have: run id -> frames the browser holds, or None if it did not say; number: of the message, 0 without one;
     run, do: a command for a run, or two empty texts."""
 
@@ -52,18 +52,18 @@ def _have(value: Any, ids: tuple[str, ...]) -> Mapping[str, int] | None:
     return {run: count for run, count in counts.items() if count is not None}
 
 
-def read_ask(ask: Any, command: Any, ids: tuple[str, ...]) -> Asked:
+def read_message(ask: Any, command: Any, ids: tuple[str, ...]) -> ViewerMessage:
     """What the triggers "ask" and "command" of the picture bring; whatever does not fit is as if it had not come.
 
     ids: of the runs that there are.
     """
     brought = command if isinstance(command, Mapping) else ask
     if not isinstance(brought, Mapping):
-        return Asked()
-    asked = Asked(_have(brought.get("have"), ids), _count(brought.get("n")) or 0)
+        return ViewerMessage()
+    asked = ViewerMessage(_have(brought.get("have"), ids), _count(brought.get("n")) or 0)
     run, do = brought.get("run"), brought.get("do")
     if isinstance(run, str) and run in ids and isinstance(do, str) and do in COMMANDS:
-        return Asked(asked.have, asked.number, run, do)
+        return ViewerMessage(asked.have, asked.number, run, do)
     return asked
 
 

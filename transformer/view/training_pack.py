@@ -11,12 +11,12 @@ run of a few lines:
     def live() -> None:
         found = _picture(key="training", on_ask_change=lambda: None, on_command_change=lambda: None)
         runs = st.session_state[RUNS]  # at most four, in the order in which they are to stand
-        asked = read_ask(found.ask, found.command, tuple(run.id for run in runs))
+        asked = read_message(found.ask, found.command, tuple(run.id for run in runs))
         if asked.do == "stop": ...     # before packing: the answer then says so
         with st.container(key="hs-feeds"):
-            _feed(key="training_feed", data=learning_pack(runs, asked.have, more, asked.number), height=1)
+            _feed(key="training_feed", data=training_pack(runs, asked.have, more, asked.number), height=1)
 
-Triggers of the picture (`learning_ask.read_ask` reads both):
+Triggers of the picture (`training_messages.read_message` reads both):
 
     ask      {"have": {run id: frames}, "n": number}; only while a run is waiting, starting, training or paused, or
              while the picture lacks frames
@@ -38,7 +38,7 @@ widget elsewhere was used) hands over `asked.have`, None: a pack without frames.
 
 A file: a component of script("training_file") and style("training"), mounted with a key,
 `on_file_change=lambda: None` and data {"label": the button's text, "accept": ".zip", "big": bool, "texts": {}};
-`learning_ask.read_file(found.file)` is the file, or None.
+`training_messages.read_file(found.file)` is the file, or None.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def _run(run: Run, label: str, have: int | None, room: int, writer: Writer) -> t
     return found, size * len(new)
 
 
-def learning_pack(
+def training_pack(
     runs: Sequence[Run], have: Mapping[str, int] | None, more: Mapping[str, Any], number: int = 0
 ) -> bytes:
     """What the picture lacks of these runs, at most MOST bytes of attention, and how each of them stands.

@@ -1,0 +1,113 @@
+"""What holds for every figure: title, equation, axes, size of text, both themes, and labels that can be translated."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import partial
+from inspect import signature
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+import pytest
+
+from transformer.figures import (
+    complexity,
+    embedding,
+    feedforward,
+    learned_positions,
+    output,
+    permutation,
+    positions,
+    recurrent,
+    residual,
+    single_neurons,
+)
+from transformer.figures.style import PALETTE
+
+# Names of models, tokens and layers are handed over marked with ¤, as translated labels are below.
+TOKENS = ("¤the", "¤<b>x</b>", "¤the", "¤</s>")
+LAYERS = ("¤self 1", "¤FFN 1", "¤self 2")
+KINDS = {kind: f"¤{kind}" for kind in complexity.STROKES}
+COUNTS = {kind: [1, 2, 3] for kind in complexity.STROKES}
+SIZES = {"n": 12, "d": 256, "kernel": 3, "window": 5}
+BOTH = {"encoder": np.array([1, 0]), "decoder": np.array([2, 3])}
+LITERAL = {"f(z)", "GELU", "swish", "ReLU"}  # the same in every language
+
+
+def ramp(*shape: int) -> np.ndarray:
+    return np.arange(1, 1 + np.prod(shape), dtype=np.float64).reshape(shape) / 7
+
+
+TABLE, WAVES, VALUES = ramp(40, 34), ramp(17), ramp(3)
+CURVES = {name: VALUES for name in ("relu", "gelu", "swish")}
+LENGTHS = {name: ramp(3) for name in residual.QUANTITIES}
+TABLES = {"¤formula": VALUES, "¤<i>mine": VALUES}
+FIGURES: list[partial[go.Figure]] = [
+    partial(complexity.counts, [2, 12, 512], COUNTS, KINDS, SIZES, False),
+    partial(complexity.counts, [2, 12, 512], COUNTS, KINDS, SIZES, True),
+    partial(complexity.timings, {"attention": [(8, 0.2, 0.1, 0.4)]}, [8, 16], KINDS, SIZES),
+    partial(embedding.norm_figure, TOKENS, ramp(4), ramp(4), ramp(4), "source"),
+    partial(embedding.neighbour_bars, "¤a", TOKENS, ramp(4)),
+    partial(embedding.token_map, TOKENS, ramp(2, 4, 2), ("0", "1"), "encoder"),
+    partial(feedforward.activity, {"encoder": ramp(1, 2, 4), "decoder": ramp(1, 3, 4)}, [0.1],
+            {"encoder": TOKENS, "decoder": TOKENS}, published=0.03),
+    partial(feedforward.histogram, np.array([-1.0, 0, 1]), BOTH["encoder"], BOTH["decoder"], "encoder", 0),
+    partial(feedforward.spread, np.array([3, 1]), "encoder", 0, 0.0),
+    partial(feedforward.curves, VALUES, CURVES, CURVES, "gelu", VALUES, 9, "decoder"),
+    partial(learned_positions.tables_beside, TABLE, TABLE, tuple(TABLES), (0, 16)),
+    partial(learned_positions.row_norms, TABLES, (0, 1)),
+    partial(learned_positions.neighbour_cosines, TABLES, (0, 1)),
+    partial(learned_positions.exact_by_length, [4, 5], {"¤one": [1.0, None]}, (1, 4)),
+    partial(output.lens_heatmap, ramp(3, 4), ramp(3, 4), LAYERS, TOKENS),
+    partial(output.step_bars, TOKENS, ramp(4), 2 * ramp(4)),
+    partial(output.candidate_bars, "¤a", TOKENS, ramp(4)),
+    partial(output.row_strip, "¤a", ramp(4), ramp(4)),
+    partial(permutation.permutation_deviations, VALUES, VALUES, VALUES),
+    partial(positions.encoding_heatmap, TABLE, (0, 7)),
+    partial(positions.encoding_curves, TABLE, (0, 7), WAVES, TOKENS),
+    partial(positions.wavelength_curve, WAVES, (0, 7), 40),
+    partial(positions.product_matrix, ramp(40, 40), 4, 17.0),
+    partial(positions.products_by_offset, ramp(79), ramp(79), ramp(40), 4, 17.0),
+    partial(positions.shift_matrix, ramp(34, 34), 3),
+    partial(positions.shifted_beside, TABLE, TABLE, 3),
+    partial(recurrent.additive_map, ramp(3, 4) / 9, LAYERS, TOKENS, [(0, 1)]),
+    partial(recurrent.cross_map, ramp(2, 2, 3, 4) / 9, LAYERS, TOKENS, [], 16, (1, 0)),
+    partial(residual.stream_figure, LENGTHS, LAYERS, "encoder"),
+    partial(residual.stream_heatmap, {"sum": ramp(3, 4)}, TOKENS, LAYERS, "encoder"),
+    partial(residual.share_heatmap, ramp(3, 4), TOKENS, LAYERS, "decoder"),
+    partial(single_neurons.strongest, [1, 2, 3], VALUES, VALUES, "encoder", "¤a"),
+    partial(single_neurons.vocabulary, TOKENS, TOKENS, ramp(4), ramp(4), 0, "decoder"),
+    partial(single_neurons.silent, BOTH, BOTH, 9, 0.0, "¤pairs"),
+]  # fmt: skip
+
+
+def texts_of(figure: go.Figure) -> list[str]:
+    """Every text that a person reads around the numbers."""
+    drawn = figure.to_dict()
+    layout = drawn["layout"]
+    axes = [layout[name] for name in layout if name[1:5] == "axis"]
+    titled = [layout, *axes, *(trace.get("colorbar", {}) for trace in drawn["data"])]
+    texts = [one["title"]["text"] for one in titled if one.get("title", {}).get("text")]
+    texts += [layout["title"]["subtitle"]["text"], *(note["text"] for note in layout.get("annotations", ()))]
+    return texts + [trace["name"] for trace in drawn["data"] if "name" in trace]
+
+
+@pytest.mark.parametrize("make", FIGURES, ids=lambda make: make.func.__name__)
+def test_a_figure_says_what_it_shows_in_both_themes_and_any_language(make: partial[go.Figure]) -> None:
+    labels = signature(make.func).parameters["texts"].default
+    for theme in ("light", "dark"):
+        figure = make(theme=theme)
+        layout: Any = json.loads(figure.to_json())["layout"]
+        assert layout["title"]["text"] and layout["title"]["subtitle"]["text"] and layout["font"]["size"] >= 15
+        assert layout["meta"]["palette"][theme][: len(PALETTE)] == [colour[theme] for colour in PALETTE]
+        assert all("hovertemplate" in trace or trace.hoverinfo == "skip" for trace in figure.data)
+        assert all(
+            trace.line.width in (None, 0) or trace.line.width >= 1.5 for trace in figure.select_traces("scatter")
+        )
+        shown = figure.to_json().replace("\\u003c", "<").split('"meta"')[0]
+        assert not re.search("<b>x|<i>mine", shown)  # a token or a name of a model never becomes markup
+    placeholders = {key: " ".join(re.findall(r"\{\w+\}", text)) for key, text in labels.items()}
+    texts = texts_of(make(texts={key: f"¤{key} {named}" for key, named in placeholders.items()}))
+    assert len(texts) >= 3 and not [text for text in texts if text not in LITERAL and ("¤" not in text or "{" in text)]
