@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-from pages.frame.frame import begin
+from pages.frame.frame import open_frame
 from pages.registry import pages
 
 
@@ -13,6 +13,6 @@ def content() -> None:
 links = {page: st.Page(content, title=page.title, url_path=page.name, default=page.first) for page in pages()}
 shown = st.navigation(list(links.values()), position="hidden")
 page = next(page for page, link in links.items() if link is shown)
-frame = begin(page, links)
+frame = open_frame(page, links)
 shown.run()
 frame.finish(page.content)

@@ -12,7 +12,7 @@ import streamlit as st
 from pages.anatomy import layer_timing
 from pages.anatomy.complexity_texts import as_built, by_table, names, paths, winners
 from pages.components import figure
-from pages.components.sentences import say
+from pages.components.sentences import paragraph
 from pages.frame.frame import PageFrame
 from pages.runtime.texts import _
 from transformer.cost.complexity import (
@@ -219,10 +219,10 @@ def _explain(sizes: Sizes) -> None:
                 "from the first token to the last; a way back needs a second GRU in the other direction."
             )
         )
-        say(paths(sizes), quiet=True)
+        paragraph(paths(sizes), quiet=True)
     with st.expander(_("Counted matrix product by matrix product")):
         st.html(products_html(sizes))
-        say(
+        paragraph(
             _(
                 "One multiply-add is one multiplication and the addition that follows it. Not counted: softmax, "
                 "biases, scaling by 1 / √d_k and the gates' products number by number, which grow less. Cells beyond "
@@ -234,7 +234,7 @@ def _explain(sizes: Sizes) -> None:
 
 def draw(frame: PageFrame, trace: Trace) -> None:
     """The table, what follows from it, both counts against n, and the measured curve on demand."""
-    say(
+    paragraph(
         _(
             "Section 4 compares self-attention with the layers that others were built from (Table 1). Here its "
             "formulas are numbers, for this n and this model's d, beside exact counts of one layer as built here."
@@ -247,8 +247,8 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         n=f"{sizes.n:,}", d=f"{sizes.d:,}", heads=sizes.heads
     )
     st.html(f'<p class="hs-tr-legend">{html.escape(legend)}</p>')
-    say(by_table(sizes), as_built(sizes))
-    say(winners(found), quiet=True)
+    paragraph(by_table(sizes), as_built(sizes))
+    paragraph(winners(found), quiet=True)
     _explain(sizes)
     _curves(sizes)
     layer_timing.draw(sizes)

@@ -11,10 +11,10 @@ from pages.components.compared_heads import explain
 from pages.components.comparison import Compared, compare
 from pages.components.descriptions import in_words, phrases, sub_layer_equation
 from pages.components.payloads import forget, payload, renewed
-from pages.components.sentences import say
+from pages.components.sentences import paragraph
 from pages.frame.frame import PageFrame
 from pages.frame.messages import message
-from pages.frame.state import State, current, keep
+from pages.frame.state import State, current_state, store_state
 from pages.runtime import cache
 from pages.runtime.texts import _
 from transformer.inference.pretrained import Pretrained
@@ -68,14 +68,14 @@ def merge_browser(frame: PageFrame) -> State:
     if not isinstance(values, Mapping) or values.get("revision") != state.revision:
         return state  # older than what Python changed since
     _report(frame, anatomy_state_from_browser(values, config))
-    state, switches, asked = current() or state, state.switches, values.get("switches")
+    state, switches, asked = current_state() or state, state.switches, values.get("switches")
     if isinstance(asked, Mapping) and all(isinstance(text, str) for pair in asked.items() for text in pair):
         try:
             switches = Interventions.parse(asked)
             switches.check(config)
         except InterventionError:
             switches = state.switches
-    return keep(replace(state, switches=switches))  # at once: a click elsewhere may end this run
+    return store_state(replace(state, switches=switches))  # at once: a click elsewhere may end this run
 
 
 def _stand(frame: PageFrame, source: int, target: int) -> AnatomyState:
@@ -151,7 +151,7 @@ def _packs(compared: Compared, stand: AnatomyState) -> dict[str, bytes]:
     """What the drawing needs where one stands, by sort."""
     model, after = compared.model, compared.after
     before = None if compared.before is after else compared.before
-    state = keep(renewed(current() or State(model.name)))
+    state = store_state(renewed(current_state() or State(model.name)))
     asked, revision = state.switches.to_params(), state.revision
     sides = (after.id, before and before.id)
     begins = {**stand.to_browser(), "big": state.view.big, "revision": revision}
@@ -198,7 +198,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     stand = _stand(frame, len(compared.after.source_ids), len(compared.after.target_in_ids))
     packs = _packs(compared, stand)
     if compared.interventions:
-        say(_("Switched: {switches}.").format(switches=in_words(compared.interventions, frame.model.config)))
+        paragraph(_("Switched: {switches}.").format(switches=in_words(compared.interventions, frame.model.config)))
     _picture(key=KEY, on_anatomy_change=lambda: None)
     with st.container(key="hs-feeds"):
         for sort, data in packs.items():

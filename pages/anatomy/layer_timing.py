@@ -9,7 +9,7 @@ import torch
 
 from pages.anatomy.complexity_texts import busy, crossing, growth, left_out, medians, names, nearest, overhead, rates
 from pages.components import figure
-from pages.components.sentences import say
+from pages.components.sentences import paragraph
 from pages.frame.messages import message
 from pages.runtime.job import POLL, BackgroundJob, JobQueue
 from pages.runtime.texts import _
@@ -52,7 +52,7 @@ class Measurement(BackgroundJob):
             points[one.kind, one.n] = one
             self.found = tuple(points.values())
             self.done += 1
-        self._jobs.keep(self.key, self.found)
+        self._jobs.store(self.key, self.found)
 
 
 JOBS: Jobs = Jobs(CAPACITY)
@@ -101,9 +101,9 @@ def _says(found: Sequence[Timing], sizes: Sizes) -> None:
     """What follows from the times."""
     times = medians(found)
     if times:
-        say(nearest(times, sizes.n), crossing(times, sizes))
-        say(rates(times, sizes), growth(times, sizes))
-        say(overhead(times), busy(found), left_out(found), quiet=True)
+        paragraph(nearest(times, sizes.n), crossing(times, sizes))
+        paragraph(rates(times, sizes), growth(times, sizes))
+        paragraph(overhead(times), busy(found), left_out(found), quiet=True)
 
 
 def _ended(measurement: Measurement) -> None:
@@ -165,7 +165,7 @@ def draw(sizes: Sizes) -> None:
             "One pass of one layer of each kind with this d, over n from {low} to {high}: batch 1, inference, PyTorch "
             "with {threads} threads. It takes {least} to {most} seconds."
         )
-    say(
+    paragraph(
         sentence.format(
             low=LENGTHS[0], high=f"{LENGTHS[-1]:,}", threads=threads, least=SHORTEST, most=round(BUDGET) + 5
         )

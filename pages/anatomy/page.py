@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.anatomy import complexity, drawing, rnn
 from pages.components import payloads
-from pages.components.comparison import waiting
+from pages.components.comparison import note_waiting_switches
 from pages.frame.content import Content
 from pages.frame.frame import PageFrame
 from pages.runtime.streamlit import load_plotly
@@ -26,7 +26,7 @@ def draw(frame: PageFrame) -> None:
         with st.expander(_("What am I looking at?")):
             drawing.about(frame.model.config)
         return
-    waiting(frame.state.switches)
+    note_waiting_switches(frame.state.switches)
     load_plotly()
     if frame.part == "before":
         rnn.draw(frame, frame.trace)

@@ -7,7 +7,7 @@ import math
 import streamlit as st
 
 from pages.components import figure
-from pages.components.sentences import say
+from pages.components.sentences import paragraph
 from pages.components.translation import table
 from pages.frame.frame import PageFrame
 from pages.frame.messages import capital, message
@@ -64,7 +64,7 @@ def _letters(frame: PageFrame) -> tuple[str, str]:
     left, right = st.columns(2, gap="medium", vertical_alignment="bottom")
     with left:
         if own:
-            say(_("Both models get the letters of the page's source."), quiet=True)
+            paragraph(_("Both models get the letters of the page's source."), quiet=True)
         else:
             label = _("Letters to write backwards; training had up to {longest}").format(longest=TRAINED)
             typed = frame.options.text("letters", label, longest=2000, placeholder=LETTERS, width=420)
@@ -76,7 +76,7 @@ def _letters(frame: PageFrame) -> tuple[str, str]:
 
 def _whose(frame: PageFrame) -> None:
     """Why the letters are not the page's source."""
-    say(
+    paragraph(
         _(
             "The loaded checkpoint {name} reads {language}; these two models were trained to write letters backwards, "
             "so they get letters of their own, and the bundled checkpoint {other} stands for the Transformer."
@@ -124,7 +124,7 @@ def _maps(chosen: str, model: Pretrained, old: RecurrentTrace, new: Trace) -> tu
         )
         figure.draw(drawn, "before_transformer", "before-cross-attention")
     framed = _("Framed: the letter that is to be written, the last one first.") if rows <= figures.MARKED else ""
-    say(_("Both scales run from 0 to 1."), framed, quiet=True)
+    paragraph(_("Both scales run from 0 to 1."), framed, quiet=True)
     if shown is None:
         return alignment(weights.mean((0, 1))), _("mean of all heads")
     return alignment(weights[shown]), _("layer {layer}, head {head}").format(layer=layer + 1, head=head + 1)
@@ -199,7 +199,7 @@ def _beyond(old: RecurrentTrace, new: Trace) -> None:
 def _says(model: Pretrained, old: RecurrentTrace) -> None:
     """What the numbers mean."""
     tokens, config = len(old.source_ids), _recurrent().config
-    say(
+    paragraph(
         _(
             "The recurrent model reads token by token, in both directions, each state made from the one before: "
             "{tokens} steps, each waiting for the one before it, and a path of length {tokens} from the first to the "
@@ -208,7 +208,7 @@ def _says(model: Pretrained, old: RecurrentTrace) -> None:
             "Transformer's decoder does all of these at once too, the recurrent one cannot."
         ).format(tokens=tokens, layers=model.config.encoder_layers)
     )
-    say(
+    paragraph(
         _(
             "Without attention the decoder would know of the source only s₀: {state} numbers, however long the text. "
             "Bahdanau, Cho and Bengio call this fixed-length vector the bottleneck (section 1) and let every step of "
@@ -222,10 +222,10 @@ def _says(model: Pretrained, old: RecurrentTrace) -> None:
 def _equations(model: Pretrained) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
-        say(_("Additive (Bahdanau et al. 2015, section 3.1, appendix A.1.2)"), quiet=True)
+        paragraph(_("Additive (Bahdanau et al. 2015, section 3.1, appendix A.1.2)"), quiet=True)
         st.latex(r"e_{ij} = v_a^{\top} \tanh\left(W_a s_{i-1} + U_a h_j\right)")
     with right:
-        say(_("Scaled dot-product (Vaswani et al. 2017, section 3.2.1, equation 1)"), quiet=True)
+        paragraph(_("Scaled dot-product (Vaswani et al. 2017, section 3.2.1, equation 1)"), quiet=True)
         st.latex(r"e_{ij} = \frac{q_i \cdot k_j}{\sqrt{d_k}}")
     config = _recurrent().config
     with st.expander(_("The two scores")):
@@ -259,7 +259,7 @@ def _equations(model: Pretrained) -> None:
 
 def draw(frame: PageFrame, trace: Trace | None) -> None:
     """The part "before". trace: of the page's source; None: it cannot be traced, and the page has said why."""
-    say(
+    paragraph(
         _(
             "Attention is older than the Transformer: Bahdanau, Cho and Bengio (2015) gave it to a recurrent "
             "encoder-decoder that translates. Here one of that kind writes letters backwards, beside a Transformer of "

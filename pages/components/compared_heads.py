@@ -13,7 +13,7 @@ from pages.components.comparison import Compared
 from pages.components.descriptions import placed
 from pages.components.payloads import bounded, payload, renewed
 from pages.frame.messages import message
-from pages.frame.state import State, keep
+from pages.frame.state import State, store_state
 from pages.runtime import cache
 from pages.runtime.texts import _
 from transformer.analysis.tokens import is_special
@@ -64,7 +64,7 @@ def merge_browser(state: State, model: Pretrained, sorts: tuple[type, ...] = ATT
             switches.check(config)
         except InterventionError:
             switches = state.switches
-    return keep(replace(state, view=view, switches=switches))  # at once: a click elsewhere may end this run
+    return store_state(replace(state, view=view, switches=switches))  # at once: a click elsewhere may end this run
 
 
 def draw(state: State, compared: Compared, cards: bool = True, pictures: bool = True) -> State:
@@ -72,7 +72,7 @@ def draw(state: State, compared: Compared, cards: bool = True, pictures: bool = 
 
     What is sent again after a switch is the side after it and two heads' exact numbers."""
     before, after = compared.before, compared.after
-    state = keep(bounded(renewed(state), before))
+    state = store_state(bounded(renewed(state), before))
     shown = replace(View(), kind=state.view.kind, layer=state.view.layer, head=state.view.head, rows=state.view.rows,
                     pieces=state.view.pieces, summary=state.view.summary, big=state.view.big)  # fmt: skip
     revision = state.revision
@@ -105,7 +105,7 @@ def draw(state: State, compared: Compared, cards: bool = True, pictures: bool = 
     return state
 
 
-def say(place: st.delta_generator.DeltaGenerator, compared: Compared) -> None:
+def draw_translations(place: st.delta_generator.DeltaGenerator, compared: Compared) -> None:
     """What the model writes by itself, without and with the switches, in one line each: drawn last, shown above."""
     source = compared.before.source_text
     try:

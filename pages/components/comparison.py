@@ -15,13 +15,13 @@ from transformer.interventions.sets import NONE, InterventionError, Intervention
 from transformer.tracing.trace import Trace
 
 
-def waiting(switches: Interventions) -> None:
+def note_waiting_switches(switches: Interventions) -> None:
     """Where no switch reaches: a sentence, if there are any."""
     if switches:
         message(_("Your switches wait: this part shows the model as it was trained."), "note")
 
 
-def of_page(switches: Interventions, sorts: tuple[type, ...], model: Pretrained) -> Interventions:
+def switches_of_page(switches: Interventions, sorts: tuple[type, ...], model: Pretrained) -> Interventions:
     """The switches that a page has; of others that are set, a sentence says that they wait."""
     others = switches.without(*sorts)
     if others:

@@ -11,7 +11,7 @@ from typing import Any, ParamSpec
 import pandas  # noqa: F401 (first of all: plotly fails on one that another viewer's run has half imported)
 import streamlit as st
 
-from pages.frame.state import current
+from pages.frame.state import current_state
 from pages.runtime.shared import SharedCache, fingerprint
 from pages.runtime.texts import _, translated
 from transformer.figures.style import Figure
@@ -103,7 +103,7 @@ def draw(
     than the next move would throw it back. on_pick: told the index of the point or bar a person clicked, of a heatmap
     that of the column, before the page runs again. Returns the frame a person chose in the browser, None before.
     """
-    state = current()
+    state = current_state()
     reported = st.session_state.get(f"figure_{key}")
     if reported is not None and reported.get("frame") is not None:
         start = None

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import streamlit as st
 
-from pages.frame.state import State, current, keep
+from pages.frame.state import State, current_state, store_state
 from transformer.tracing.trace import Trace
 from transformer.view.state import fit_cell
 
@@ -28,14 +28,14 @@ def payload(picture: str, part: str, name: Hashable, make: Callable[[], bytes]) 
 
 def forget(picture: str) -> None:
     """A run without the picture: one that is mounted next knows nothing of what was chosen since it was packed."""
-    state = current()
+    state = current_state()
     if st.session_state.get(KEY, {}).pop(picture, None) is not None and state is not None:
-        keep(replace(state, revision=state.revision + 1))
+        store_state(replace(state, revision=state.revision + 1))
 
 
 def renewed(state: State) -> State:
     """The state with a new revision if Python changed something that the browser is to take over."""
-    return keep(replace(state, renew=False, revision=state.revision + 1)) if state.renew else state
+    return store_state(replace(state, renew=False, revision=state.revision + 1)) if state.renew else state
 
 
 def bounded(state: State, trace: Trace) -> State:

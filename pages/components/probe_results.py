@@ -9,7 +9,7 @@ import streamlit as st
 
 from pages.components.comparison import Compared
 from pages.components.descriptions import in_words, scaling_note
-from pages.components.sentences import say
+from pages.components.sentences import paragraph
 from pages.components.translation import number, relative, table
 from pages.runtime.texts import _
 from transformer.inference.pretrained import Pretrained
@@ -98,7 +98,7 @@ def results(compared: Compared, found: Sequence[ProbeScores]) -> None:
         ]
     st.html(table(head, rows_of(found, toy), "hs-probe-table"))
     for text in sentences:
-        say(text)
+        paragraph(text)
     note = _(
         "Greedy translations against one reference each (sacreBLEU); perplexity with the references fed in; cut off at "
         "input length + 50."

@@ -62,7 +62,7 @@ class Measurement(BackgroundJob):
         for place, (key, one) in enumerate(open_):
             self.now = one
             self.scores[key] = probe(self._model, self._pairs, one, self._watch(place * len(self._pairs)))
-            self._jobs.keep(key, self.scores[key])
+            self._jobs.store(key, self.scores[key])
 
     def _watch(self, before: int) -> Callable[[int, int], bool]:
         def progress(done: int, total: int) -> bool:

@@ -16,7 +16,7 @@ def deviation(value: float) -> str:
     return f"{digits}e{int(power)}".replace("-", "−")
 
 
-def say(*sentences: str, quiet: bool = False) -> None:
+def paragraph(*sentences: str, quiet: bool = False) -> None:
     """Sentences in one paragraph. quiet: of what is shown, not of what was computed. An index ᵢ, which few fonts draw
     well, becomes an i below the line."""
     text = html.escape(" ".join(filter(None, sentences))).replace("ᵢ", "<sub><i>i</i></sub>")

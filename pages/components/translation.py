@@ -10,7 +10,7 @@ import streamlit as st
 
 from pages.components.comparison import Compared
 from pages.components.descriptions import in_words, scaling_note
-from pages.components.sentences import say
+from pages.components.sentences import paragraph
 from pages.frame.messages import capital, message
 from pages.runtime import cache
 from pages.runtime.texts import _
@@ -141,7 +141,7 @@ def _scaling(compared: Compared, marks: Sequence[bool]) -> None:
     moved = relative(perplexity(compared.before), perplexity(compared.after))
     said = _("{changed} of {count} words of this translation differ, and perplexity moved by {perplexity}.")
     text = said.format(changed=sum(marks), count=len(marks), perplexity=moved)
-    say(text, note)
+    paragraph(text, note)
 
 
 def draw(compared: Compared, given: bool) -> None:

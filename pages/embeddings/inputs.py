@@ -11,7 +11,7 @@ import torch
 
 from pages.components import figure
 from pages.components.descriptions import stack_name
-from pages.components.sentences import say
+from pages.components.sentences import paragraph
 from pages.components.translation import table
 from pages.frame.frame import PageFrame
 from pages.frame.messages import message
@@ -78,7 +78,7 @@ def thinned(drawn: figure.Built) -> None:
     """A sentence under a figure whose axis has room for some of its tokens only."""
     for count, step in drawn.thinned:
         text = _("Of {count} tokens the axis names one in {step}; point at the figure to read any other.")
-        say(text.format(count=count, step=step), quiet=True)
+        paragraph(text.format(count=count, step=step), quiet=True)
 
 
 def choose_stack(options: Options) -> str:
@@ -153,7 +153,7 @@ def draw_norms(frame: PageFrame, trace: Trace) -> None:
             "longer, the sum says little of the other. “Times as long” is the median over the tokens."
         )
     )
-    say(said.format(d_model=d_model, factor=f"{math.sqrt(d_model):.4g}"), quiet=True)
+    paragraph(said.format(d_model=d_model, factor=f"{math.sqrt(d_model):.4g}"), quiet=True)
     most = max(float(torch.cat((found.scaled, found.positions)).max()) for found in both)
     for column, side, found in zip(st.columns(2, gap="medium"), SIDES, both, strict=True):
         labels = trace.source_labels if side == "source" else trace.target_in_labels
@@ -269,7 +269,7 @@ def draw_neighbours(frame: PageFrame, trace: Trace) -> None:
         )
     )
     with about:
-        say(said.format(count=f"{len(rows_of):,}", side=side_name(side)), quiet=True)
+        paragraph(said.format(count=f"{len(rows_of):,}", side=side_name(side)), quiet=True)
     if number == config.unk_id:
         message(
             _("“{token}” is not in this model's vocabulary and is read as <unk>, whose row is shown.").format(
@@ -292,7 +292,7 @@ def draw_neighbours(frame: PageFrame, trace: Trace) -> None:
     with right:
         characters = len(set(single) & set(found.ids))
         if characters >= SEVERAL:
-            say(
+            paragraph(
                 _(
                     "{characters} of these {count} are single characters. A piece that text hardly contains is hardly "
                     "trained to a direction of its own, so its row says little. “Words only” leaves single characters "
@@ -301,9 +301,9 @@ def draw_neighbours(frame: PageFrame, trace: Trace) -> None:
             )
         rows = [(one, signed(cosine, 2)) for one, cosine in zip(labels, found.cosines, strict=True)]
         st.html(table((_("token"), _("cosine")), rows, "hs-emb-near"))
-        say(_("Half of the rows compared have a cosine below {median}.").format(median=signed(found.median, 2)))
+        paragraph(_("Half of the rows compared have a cosine below {median}.").format(median=signed(found.median, 2)))
     if any(one.startswith("…") for one in labels):
-        say(_("“…” stands before a token that continues a word."), quiet=True)
+        paragraph(_("“…” stands before a token that continues a word."), quiet=True)
 
 
 def draw_map(frame: PageFrame, trace: Trace) -> None:
@@ -324,7 +324,7 @@ def draw_map(frame: PageFrame, trace: Trace) -> None:
     if moved is not None:
         frame.options.report("layer", moved)
     with right:
-        say(
+        paragraph(
             _(
                 "The vectors of the {stack} (its residual stream, section 3.1) before the first layer and after each, "
                 "seen in the two directions in which the tokens spread most (principal components). One pair of "
@@ -343,11 +343,11 @@ def draw_map(frame: PageFrame, trace: Trace) -> None:
             quiet=True,
         )
         if embedding.HIDDEN in drawn.text:
-            say(_("Labels that have no room are left out; point at a dot to read its token."), quiet=True)
+            paragraph(_("Labels that have no room are left out; point at a dot to read its token."), quiet=True)
         if not several:
-            say(_("One token alone has no spread: its point is the mean."))
+            paragraph(_("One token alone has no spread: its point is the mean."))
             return
-        say(
+        paragraph(
             _(
                 "This plane shows {low} to {high} % of the tokens' variance; the best plane for each layer alone "
                 "would show {best_low} to {best_high} %. What lies in the other {others} dimensions is not seen here."

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from pages.components import figure
 from pages.components.descriptions import lens_limits, with_table
-from pages.components.sentences import check, deviation, say
+from pages.components.sentences import check, deviation, paragraph
 from pages.embeddings.inputs import place_name, shown, thinned
 from pages.frame.frame import PageFrame
 from pages.frame.options import Options
@@ -175,7 +175,7 @@ def draw_lens(frame: PageFrame, trace: Trace) -> None:
     lens = lens_of(model, trace)
     labels = _labels(model, lens.ids)
     pre = model.config.norm == "pre"
-    say(
+    paragraph(
         _(
             "After every layer the residual stream is projected onto the vocabulary as if the decoder ended there "
             "(logit lens, nostalgebraist 2020). {projection} Columns are steps, fed → finally predicted; rows go down "
@@ -192,7 +192,7 @@ def draw_lens(frame: PageFrame, trace: Trace) -> None:
         st.html(step_table(lens, labels, step))
     with place:
         st.html(steps_table(lens, trace, labels, step))
-        say(_story(lens, len(trace.target_out), model.config.tied_output))
+        paragraph(_story(lens, len(trace.target_out), model.config.tied_output))
         check(
             _("Last row = the model's own output: largest deviation of the logits {deviation}").format(
                 deviation=deviation(lens.deviation)
@@ -212,7 +212,7 @@ def draw_lens(frame: PageFrame, trace: Trace) -> None:
             texts=_output_labels(model.config),
         )
         figure.draw(drawn, "emb_lens", "logit-lens", on_pick=_pick(frame.options))
-        say(_("A click on a column chooses its step."), quiet=True)
+        paragraph(_("A click on a column chooses its step."), quiet=True)
         thinned(drawn)
         st.download_button(
             _("Every layer's five likeliest (CSV)"),
@@ -245,7 +245,7 @@ def draw_output(frame: PageFrame, trace: Trace) -> None:
     model, config = frame.model, frame.model.config
     left, right = st.columns((1.3, 1), gap="medium", vertical_alignment="bottom")
     with left:
-        say(
+        paragraph(
             _(
                 "The last vector of each step times the {count} rows of a table gives the logits, and their softmax "
                 "the probability of every token to come next (section 3.4). {projection}"
@@ -277,7 +277,7 @@ def draw_output(frame: PageFrame, trace: Trace) -> None:
         figure.draw(drawn, "emb_steps", "output-steps", on_pick=_pick(frame.options))
         thinned(drawn)
         least = int(trace.probabilities.argmin())
-        say(
+        paragraph(
             _("The least sure step is {number}: {token} with probability {probability}.").format(
                 number=least + 1, token=trace.target_out_labels[least],
                 probability=_probability(float(trace.probabilities[least])),
@@ -329,14 +329,14 @@ def _sharing(frame: PageFrame, trace: Trace, token: int, label: Sequence[str]) -
         "emb_row",
         "output-row",
     )
-    say(_tables(found, config, frame.model.model.parameter_count()))
+    paragraph(_tables(found, config, frame.model.model.parameter_count()))
     difference = _("Input row and output row of this token: largest difference {difference}").format(
         difference=deviation(found.difference)
     )
     if config.tied_output:
         check(difference, found.difference == 0)
     else:
-        say(difference, quiet=True)
+        paragraph(difference, quiet=True)
     product = f"{'E' if config.tied_output else 'W'}ᵀ{' + b' if config.output_bias else ''}"
     check(
         _(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pages.components.comparison import waiting
+from pages.components.comparison import note_waiting_switches
 from pages.embeddings import inputs, lens, residual
 from pages.frame.content import Content
 from pages.frame.frame import PageFrame
@@ -23,7 +23,7 @@ def parts() -> dict[str, str]:
 def draw(frame: PageFrame) -> None:
     if frame.trace is None:
         return
-    waiting(frame.state.switches)
+    note_waiting_switches(frame.state.switches)
     draw_part = {
         "norms": inputs.draw_norms,
         "neighbours": inputs.draw_neighbours,

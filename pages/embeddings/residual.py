@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.components import figure
 from pages.components.descriptions import stack_name, sub_layer_equation
-from pages.components.sentences import check, deviation, say
+from pages.components.sentences import check, deviation, paragraph
 from pages.embeddings.inputs import choose_stack, numbered, stack_labels, thinned
 from pages.frame.frame import PageFrame
 from pages.frame.options import Options
@@ -99,7 +99,7 @@ def _lengths(frame: PageFrame, trace: Trace, stack: str, token: int) -> None:
     with right:
         figure.draw(heatmap, "emb_stream_tokens", f"residual-lengths-tokens-{stack}")
         thinned(heatmap)
-    say(_most(found, names))
+    paragraph(_most(found, names))
 
 
 def _shares(frame: PageFrame, trace: Trace, stack: str) -> None:
@@ -112,7 +112,7 @@ def _shares(frame: PageFrame, trace: Trace, stack: str) -> None:
     drawn = figure.built(residual.share_heatmap, parts.shares.numpy(), labels, names, stack)
     figure.draw(drawn, "emb_shares", f"residual-shares-{stack}")
     thinned(drawn)
-    say(_made(parts, names))
+    paragraph(_made(parts, names))
     check(
         _("The {count} parts add up to the vector the model computed: largest deviation {deviation}").format(
             count=len(names), deviation=deviation(parts.deviation)
@@ -124,7 +124,7 @@ def _shares(frame: PageFrame, trace: Trace, stack: str) -> None:
 def draw(frame: PageFrame, trace: Trace) -> None:
     """Lengths of the residual stream at every sub-layer, and the shares of its parts."""
     config = frame.model.config
-    say(
+    paragraph(
         _(
             "Around every sub-layer lies a residual connection (section 3.1): what enters is carried past it, and the "
             "sub-layer adds its update. This is how long these vectors are, and how much of the result each of them "

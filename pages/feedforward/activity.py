@@ -6,7 +6,7 @@ import streamlit as st
 
 from pages.components import figure
 from pages.components.descriptions import stack_name
-from pages.components.sentences import say
+from pages.components.sentences import paragraph
 from pages.frame.frame import PageFrame
 from pages.frame.options import Options
 from pages.runtime.texts import _, translated
@@ -85,7 +85,7 @@ def _summary(trace: Trace, threshold: float) -> str:
 
 
 def _explain(kind: str, d_ff: int) -> None:
-    say(
+    paragraph(
         _(
             "Section 3.3: after attention every token goes by itself through FFN(x), equation 2. A neuron is one of "
             "the {count} hidden numbers of a layer; it is active at a token where its activation is above a "
@@ -124,7 +124,7 @@ def _distribution(options: Options, trace: Trace, kind: str, threshold: float) -
         negative = float((side.pre_activation[layer] < 0).double().mean())
         said = _("{negative} of the {total} pre-activations are negative; {zero} of the activations are exactly 0.")
         zero = percent(found.zero / found.total)
-        say(said.format(negative=percent(negative), total=f"{found.total:,}", zero=zero))
+        paragraph(said.format(negative=percent(negative), total=f"{found.total:,}", zero=zero))
     with right:
         drawn = figure.built(figures.spread, counts, stack, layer, threshold, kind)
         figure.draw(drawn, "feedforward_spread", "feedforward-spread")
@@ -133,7 +133,7 @@ def _distribution(options: Options, trace: Trace, kind: str, threshold: float) -
             "on all {tokens}."
         )
         numbers = {"none": counts[0], "one": counts[1], "every": counts[-1], "neurons": counts.sum()}
-        say(said.format(**{name: f"{one:,}" for name, one in numbers.items()}, tokens=len(counts) - 1))
+        paragraph(said.format(**{name: f"{one:,}" for name, one in numbers.items()}, tokens=len(counts) - 1))
 
 
 def draw(frame: PageFrame, trace: Trace) -> None:
@@ -151,5 +151,5 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     threshold = steps[start if moved is None else moved]
     if moved is not None:
         frame.options.report("threshold", round(100 * threshold))
-    say(_summary(trace, threshold))
+    paragraph(_summary(trace, threshold))
     _distribution(frame.options, trace, kind, threshold)

@@ -10,12 +10,12 @@ from dataclasses import replace
 import streamlit as st
 
 from pages.components import probing, translation
-from pages.components.comparison import compare, of_page
+from pages.components.comparison import compare, switches_of_page
 from pages.components.descriptions import stack_name, sub_layer
 from pages.frame.frame import PageFrame
 from pages.frame.messages import capital, message
 from pages.frame.options import Options
-from pages.frame.state import current, keep
+from pages.frame.state import current_state, store_state
 from pages.runtime.texts import _
 from transformer.interventions.sets import (
     MANY,
@@ -86,24 +86,24 @@ def write_neurons(neurons: list[int]) -> str:
 
 def _set(sort: type, keeps: Interventions, new: list) -> str:
     """Exchange switches of one sort; keeps: those of this sort that stay. Returns "", or why they cannot be set."""
-    state = current()
+    state = current_state()
     if state is not None:
         rest = state.switches.without(sort).switches
         try:
-            keep(replace(state, switches=Interventions((*rest, *keeps.only(sort).switches, *new))))
+            store_state(replace(state, switches=Interventions((*rest, *keeps.only(sort).switches, *new))))
         except InterventionError as error:
             return _("{reason}; leave out the whole FFN instead.").format(reason=capital(error))
     return ""
 
 
 def _chosen_layers(stack: str) -> None:
-    state = current()
+    state = current_state()
     if state is not None:
         others = [one for one in state.switches.switches if isinstance(one, Skip) and one.stack != stack]
         picked = st.session_state[f"feedforward_skip_{stack}"]
         wrong = _set(Skip, Interventions(tuple(others)), [Skip.parse(text) for text in picked])
         if wrong:
-            keep(replace(state, notices=(*state.notices, wrong)))
+            store_state(replace(state, notices=(*state.notices, wrong)))
 
 
 def _sub_layers(frame: PageFrame, stack: str, switches: Interventions) -> None:
@@ -135,7 +135,7 @@ def _neurons_of(switches: Interventions, stack: str, layer: int) -> list[int]:
 
 def _silence(stack: str, layer: int, neurons: list[int]) -> str:
     """Exchange the silenced neurons of one layer. Returns "", or why they cannot be."""
-    state = current()
+    state = current_state()
     others = [
         one
         for one in (state.switches.switches if state is not None else ())
@@ -168,9 +168,9 @@ def _wrong(key: str) -> str:
 def _put(stack: str, layer: int, neurons: list[int]) -> None:
     """Silence neurons by a button; what cannot be read in the field gives way to them."""
     st.session_state.pop(_field(stack, layer), None)
-    wrong, state = _silence(stack, layer, neurons), current()
+    wrong, state = _silence(stack, layer, neurons), current_state()
     if wrong and state is not None:
-        keep(replace(state, notices=(*state.notices, wrong)))
+        store_state(replace(state, notices=(*state.notices, wrong)))
 
 
 def strongest(trace: Trace, stack: str, layer: int, count: int = STRONGEST) -> list[int]:
@@ -226,11 +226,11 @@ def _says(text: str | None, neurons: list[int], config: ModelConfig) -> bool:
 
 
 def _back() -> None:
-    state = current()
+    state = current_state()
     if state is not None:
         for key in [one for one in st.session_state if str(one).startswith("feedforward_neurons_")]:
             del st.session_state[key]
-        keep(replace(state, switches=state.switches.without(*SORTS)))
+        store_state(replace(state, switches=state.switches.without(*SORTS)))
 
 
 def _try(options: Options, trace: Trace, config: ModelConfig) -> None:
@@ -268,7 +268,7 @@ def _try(options: Options, trace: Trace, config: ModelConfig) -> None:
 
 def draw(frame: PageFrame, trace: Trace) -> None:
     """What is taken out, and translation, perplexity and the probe set before and after."""
-    switches = of_page(frame.state.switches, SORTS, frame.model)
+    switches = switches_of_page(frame.state.switches, SORTS, frame.model)
     if not switches:
         _try(frame.options, trace, frame.model.config)
     for stack in STACKS:

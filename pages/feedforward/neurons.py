@@ -10,7 +10,7 @@ import streamlit as st
 
 from pages.components import figure, probing
 from pages.components.descriptions import row_caution, with_table
-from pages.components.sentences import say
+from pages.components.sentences import paragraph
 from pages.feedforward.activity import choose_layer, labels, percent, sides
 from pages.frame.frame import PageFrame
 from pages.frame.messages import message
@@ -108,7 +108,7 @@ def _bars(frame: PageFrame, trace: Trace, chosen: Chosen) -> None:
     label = labels(trace)[chosen.stack][chosen.token]
     if not active:
         said = _("At “{token}” every activation of this layer is 0: only b₂ is added.")
-        say(said.format(token=label))
+        paragraph(said.format(token=label))
         return
     count = min(FEW, active)
     found, longest = (strongest(activation, norms, by, count) for by in ("activation", "contribution"))
@@ -134,7 +134,7 @@ def _bars(frame: PageFrame, trace: Trace, chosen: Chosen) -> None:
         "Click a bar to choose its neuron. The activation says how strongly a neuron answers, the length how much it "
         "adds: rows wᵢ of W₂ are {low} to {high} long."
     )
-    say(said.format(low=f"{float(norms.min()):.2f}", high=f"{float(norms.max()):.2f}"), more)
+    paragraph(said.format(low=f"{float(norms.min()):.2f}", high=f"{float(norms.max()):.2f}"), more)
 
 
 def _at_token(frame: PageFrame, trace: Trace, chosen: Chosen) -> None:
@@ -147,12 +147,12 @@ def _at_token(frame: PageFrame, trace: Trace, chosen: Chosen) -> None:
     st.html(f'<h2 class="hs-ff-title">{html.escape(title)}</h2>')
     label, value_text = labels(trace)[chosen.stack][chosen.token], f"{float(value):.3f}"
     if value == 0:
-        say(_("At “{token}” it is silent: its activation is 0.").format(token=label))
+        paragraph(_("At “{token}” it is silent: its activation is 0.").format(token=label))
         return
     said = _("At “{token}” its activation is {value}, number {rank} of {count}; it adds a vector of length {length}.")
     rank = int((activation > value).sum()) + 1
     length = f"{float(value.abs() * norms[chosen.neuron]):.3f}"
-    say(said.format(token=label, value=value_text, rank=rank, count=f"{len(activation):,}", length=length))
+    paragraph(said.format(token=label, value=value_text, rank=rank, count=f"{len(activation):,}", length=length))
 
 
 # -- what it writes -----------------------------------------------------------------------------------------------
@@ -202,7 +202,7 @@ def _vocabulary(model: Pretrained, chosen: Chosen) -> Promotion:
 
     kept = (identity(model), chosen.stack, chosen.layer, chosen.neuron)
     figure.draw(drawn, "feedforward_vocabulary", "feedforward-vocabulary", kept=kept)
-    say(*_stands_out(model, found), row_caution(model.config, chosen.stack, chosen.layer))
+    paragraph(*_stands_out(model, found), row_caution(model.config, chosen.stack, chosen.layer))
     _chance(model, found)
     return found
 
@@ -231,7 +231,7 @@ def _exciting(model: Pretrained, chosen: Chosen, found: NeuronStatistics, promot
     st.html(f'<h2 class="hs-ff-title">{html.escape(_("What excites it most in the probe set"))}</h2>')
     if not kept:
         said = _("It fires on none of the {tokens} tokens of {pairs} sentences.")
-        say(said.format(tokens=f"{side.tokens:,}", pairs=found.pairs))
+        paragraph(said.format(tokens=f"{side.tokens:,}", pairs=found.pairs))
         return
     rows, ids, next_ids = [], [], []
     reads = model.tokenizer_of("source" if chosen.stack == "encoder" else "target")
@@ -264,7 +264,7 @@ def _exciting(model: Pretrained, chosen: Chosen, found: NeuronStatistics, promot
         most = len(promoted.top)
         share = percent(most / model.config.output_size)
         sentences.append(said.format(hits=hits, count=len(ids), most=most, share=share))
-    say(*sentences)
+    paragraph(*sentences)
 
 
 def _silent(model: Pretrained, found: NeuronStatistics) -> None:
@@ -289,7 +289,7 @@ def _silent(model: Pretrained, found: NeuronStatistics) -> None:
         "always": sum(int(one.sum()) for one in always.values()),
         "all": total,
     }
-    say(said.format(pairs=found.pairs, **{name: f"{one:,}" for name, one in numbers.items()}))
+    paragraph(said.format(pairs=found.pairs, **{name: f"{one:,}" for name, one in numbers.items()}))
 
 
 def _stop(name: str) -> None:
@@ -325,7 +325,7 @@ def _count(model: Pretrained, place: st.delta_generator.DeltaGenerator) -> Neuro
 
 def draw(frame: PageFrame, trace: Trace) -> None:
     """What the sentence tells, at once; what needs the probe set when the rest of the page stands."""
-    say(
+    paragraph(
         _(
             "Section 3.3, equation 2, read neuron by neuron: FFN(x) = Σᵢ aᵢ wᵢ + b₂. Neuron i compares x with column i "
             "of W₁, which gives its activation aᵢ, and adds aᵢ times row wᵢ of W₂: a memory of keys and values (Geva "

@@ -7,7 +7,7 @@ import streamlit as st
 from torch import Tensor
 
 from pages.components import figure
-from pages.components.sentences import say
+from pages.components.sentences import paragraph
 from pages.feedforward.activity import choose_layer, labels, percent, sides
 from pages.frame.frame import PageFrame
 from pages.runtime.texts import _
@@ -51,7 +51,7 @@ def _says(kind: str, left: float, smallest: float, total: int) -> str:
 
 def draw(frame: PageFrame, trace: Trace) -> None:
     kind = frame.model.config.activation
-    say(
+    paragraph(
         _(
             "Between the two matrices of equation 2 (section 3.3) stands max(0, z), the ReLU; GELU and swish are what "
             "later models put there. Bold is the one this model was trained with; each tick below is a pre-activation "
@@ -88,7 +88,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         outside=f"{outside:,}", low=signed(float(before.min())), high=signed(float(before.max()))
     )
     said = _says(kind, left_of_zero(before), float(after.min()), before.numel())
-    say(said, few if len(own) + outside < before.numel() else "", far if outside else "")
+    paragraph(said, few if len(own) + outside < before.numel() else "", far if outside else "")
     with st.expander(_("The three functions")):
         st.latex(
             r"\mathrm{ReLU}(z) = \max(0, z) \qquad \mathrm{GELU}(z) = z\,\Phi(z), \quad "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pages.components import probing
-from pages.components.comparison import waiting
+from pages.components.comparison import note_waiting_switches
 from pages.feedforward import activity, knockouts, neurons, nonlinearity
 from pages.frame.content import Content
 from pages.frame.frame import PageFrame
@@ -24,7 +24,7 @@ def draw(frame: PageFrame) -> None:
     if frame.trace is None:
         return
     if frame.part != "knock":
-        waiting(frame.state.switches)
+        note_waiting_switches(frame.state.switches)
     draw_part = {
         "activity": activity.draw,
         "neurons": neurons.draw,

@@ -20,7 +20,16 @@ from pages.frame.content import Content, Page
 from pages.frame.examples import examples
 from pages.frame.messages import message
 from pages.frame.options import Options
-from pages.frame.state import CHECKPOINT, State, arrive, change, current, keep, read_switches, write_address
+from pages.frame.state import (
+    CHECKPOINT,
+    State,
+    arrive,
+    change_state,
+    current_state,
+    read_switches,
+    store_state,
+    write_address,
+)
 from pages.runtime import session_models
 from pages.runtime.streamlit import bound_to_page, load_plotly, rerun_after_reconnect
 from pages.runtime.texts import _
@@ -65,7 +74,7 @@ class PageFrame:
     @property
     def state(self) -> State:
         """The state as it is now."""
-        state = current()
+        state = current_state()
         assert state is not None  # a frame is made from one
         return state
 
@@ -112,9 +121,9 @@ def on_open_model(function: Callable[[str], str | None]) -> None:
 
 
 def _toggle_big() -> None:
-    state = current()
+    state = current_state()
     if state is not None:
-        change(view=replace(state.view, big=not state.view.big), renew=True)
+        change_state(view=replace(state.view, big=not state.view.big), renew=True)
 
 
 def switch_checkpoint(name: str) -> None:
@@ -123,7 +132,7 @@ def switch_checkpoint(name: str) -> None:
     Between models of the same two languages the sentence stays, so that they can be compared. A model of others begins
     with what was typed for it last, or with its first example; an English sentence means nothing to one that sorts.
     """
-    old = current()
+    old = current_state()
     if old is None:
         return
     state = replace(old, checkpoint=name, revision=old.revision + 1)
@@ -131,7 +140,7 @@ def switch_checkpoint(name: str) -> None:
     try:
         before, after = session_models.load(old.checkpoint), session_models.load(name)
     except (transformer.CheckpointError, KeyError):
-        keep(state)  # the page says what is wrong with it
+        store_state(state)  # the page says what is wrong with it
         return
     if before.languages != after.languages:
         typed[before.languages] = (state.source, state.target)
@@ -142,7 +151,7 @@ def switch_checkpoint(name: str) -> None:
         elif first:
             view = replace(first[0].view, big=state.view.big)
             state = replace(state, source=first[0].source, target=first[0].target, view=view)
-    keep(state)
+    store_state(state)
 
 
 # -- before the content -----------------------------------------------------------------------------------------------
@@ -176,10 +185,10 @@ def _open_linked_model(state: State) -> State:
     found = next((name for find in _find_model if (name := find(asked)) is not None), None)
     if found:
         switch_checkpoint(found)
-    state = current() or state
+    state = current_state() or state
     if found is None:
         unknown = _("The link leads to the model of a run that is not on your Training page; choose one in the menu.")
-        state = keep(replace(state, notices=(*state.notices, unknown)))
+        state = store_state(replace(state, notices=(*state.notices, unknown)))
     return state
 
 
@@ -236,7 +245,7 @@ def _read_link(state: State, model: Pretrained, page: Page) -> State:
     switches, wrong = read_switches(params, config)
     chosen = {page.name: asked} if asked else {}
     notices = (*state.notices, *misread, *wrong)
-    return keep(replace(state, view=view, switches=switches, chosen=chosen, notices=notices))
+    return store_state(replace(state, view=view, switches=switches, chosen=chosen, notices=notices))
 
 
 def _drop_missing_switches(state: State, model: Pretrained) -> State:
@@ -247,14 +256,14 @@ def _drop_missing_switches(state: State, model: Pretrained) -> State:
     lost = [str(Interventions((switch,))) for switch in state.switches.switches if switch not in switches.switches]
     sentence = _("This model has no such layer, head, neuron or position, so this is switched back: {switches}.")
     notice = sentence.format(switches=" ".join(lost))
-    return keep(replace(state, switches=switches, notices=(*state.notices, notice)))
+    return store_state(replace(state, switches=switches, notices=(*state.notices, notice)))
 
 
-def begin(page: Page, links: Links) -> PageFrame:
+def open_frame(page: Page, links: Links) -> PageFrame:
     """Draw all that comes before the content of a page. Stops the run, with a sentence, if no model can be opened."""
     content = page.content
     st.set_page_config(page_title=f"{page.title} · Headscope", page_icon="🔬", layout="wide")
-    state = current()
+    state = current_state()
     big = state.view.big if state is not None else st.query_params.get("big") == "1"
     st.html(f"<style>{STYLES['frame']}{STYLES[page.name]}{':root{--hs-scale:1.3}' if big else ''}</style>")
     rerun_after_reconnect()
@@ -266,10 +275,10 @@ def begin(page: Page, links: Links) -> PageFrame:
         st.stop()
     fresh = st.session_state.get(UNREAD, True)
     if state is None:
-        state = keep(arrive(session_models.names()))
+        state = store_state(arrive(session_models.names()))
     elif arrived:
         # The picture is mounted anew and knows nothing of what was chosen since its bytes were packed.
-        state = keep(replace(state, revision=state.revision + 1))
+        state = store_state(replace(state, revision=state.revision + 1))
     if arrived:
         state = _open_linked_model(state)
     st.session_state[PAGE] = page.name
@@ -279,12 +288,12 @@ def begin(page: Page, links: Links) -> PageFrame:
         state = _read_link(state, model, page)
         st.session_state[UNREAD] = False
     else:
-        state = keep(replace(state, view=fitting(state.view, model)))
+        state = store_state(replace(state, view=fitting(state.view, model)))
     state = _drop_missing_switches(state, model)
     for notice in state.notices:
         message(notice)
     if state.notices:
-        keep(replace(state, notices=()))
+        store_state(replace(state, notices=()))
     frame = PageFrame(model, Options(page.name, arrived), links, header, arrived)
     if content.figures:
         load_plotly()

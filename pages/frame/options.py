@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from pages.frame.messages import message
-from pages.frame.state import State, current, keep
+from pages.frame.state import State, current_state, store_state
 from pages.runtime.texts import _
 
 Value = int | float | str
@@ -45,12 +45,12 @@ class Options:
         if value == default:
             del chosen[name]
         if chosen != state.chosen.get(self.page, {}):
-            keep(replace(state, chosen={**state.chosen, self.page: chosen}))
+            store_state(replace(state, chosen={**state.chosen, self.page: chosen}))
 
     def forget(self) -> None:
         """Give up all that was chosen on the page."""
         state = _state()
-        keep(replace(state, chosen={**state.chosen, self.page: {}}))
+        store_state(replace(state, chosen={**state.chosen, self.page: {}}))
 
     def _show(self, name: str, value: Value) -> Value:
         """What a page shows of an option. It is stored in place of what a link asked for, but not of what a person
@@ -220,7 +220,7 @@ class Options:
 
 
 def _state() -> State:
-    state = current()
+    state = current_state()
     assert state is not None  # options are those of a page that has begun
     return state
 

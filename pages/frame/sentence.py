@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 from pages.frame.examples import Example, examples
 from pages.frame.menus import open_menu
 from pages.frame.messages import capital, message
-from pages.frame.state import LONGEST, SOURCE, TARGET, State, change, current, keep, max_tokens
+from pages.frame.state import LONGEST, SOURCE, TARGET, State, change_state, current_state, max_tokens, store_state
 from pages.runtime import cache
 from pages.runtime.texts import _, plain_markdown
 from transformer.inference.pretrained import InputError, Pretrained
@@ -19,14 +19,16 @@ from transformer.tracing.trace import Trace
 
 
 def _typed() -> None:
-    change(source=st.session_state[SOURCE], target=st.session_state[TARGET])
+    change_state(source=st.session_state[SOURCE], target=st.session_state[TARGET])
 
 
 def _show(example: Example) -> None:
-    state = current()
+    state = current_state()
     if state is not None:
         view = replace(example.view, big=state.view.big, training=state.view.training)
-        keep(replace(state, source=example.source, target=example.target, view=view, revision=state.revision + 1))
+        store_state(
+            replace(state, source=example.source, target=example.target, view=view, revision=state.revision + 1)
+        )
 
 
 def _label(model: Pretrained, side: str, text: str, limit: int) -> str:
@@ -82,7 +84,7 @@ def fields(model: Pretrained, state: State, arrived: bool, fresh: bool) -> None:
             placeholder=_("type a sentence") if side == SOURCE else _("the model's own output"),
         )
     if fresh and shown != {SOURCE: state.source, TARGET: state.target}:
-        change(source=shown[SOURCE], target=shown[TARGET])
+        change_state(source=shown[SOURCE], target=shown[TARGET])
         st.rerun()
 
 

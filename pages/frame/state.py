@@ -45,21 +45,21 @@ def max_tokens() -> int:
     return int(text) if text.isdigit() and int(text) > 1 else 128
 
 
-def current() -> State | None:
+def current_state() -> State | None:
     """The state of this session, None before the first page has begun."""
     return st.session_state.get(KEY)
 
 
-def keep(state: State) -> State:
+def store_state(state: State) -> State:
     st.session_state[KEY] = state
     return state
 
 
-def change(**changes: object) -> None:
+def change_state(**changes: object) -> None:
     """Change fields of the state from a callback."""
-    state = current()
+    state = current_state()
     if state is not None:
-        keep(replace(state, **changes))  # type: ignore[arg-type]
+        store_state(replace(state, **changes))  # type: ignore[arg-type]
 
 
 def arrive(names: list[str]) -> State:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import streamlit as st
 
 from pages.components.payloads import bounded, payload, renewed
-from pages.frame.state import State, keep
+from pages.frame.state import State, store_state
 from pages.heads import formation
 from transformer.inference.pretrained import Pretrained
 from transformer.tracing.trace import Trace
@@ -36,7 +36,7 @@ def merge_browser(state: State, trace: Trace) -> State:
         return state  # older than what Python changed since
     layers, heads = sizes(trace)
     view = view_from_browser({k: v for k, v in values.items() if k != "revision"}, layers, heads, state.view)
-    return keep(replace(state, view=replace(view, big=state.view.big)))  # big is Python's own
+    return store_state(replace(state, view=replace(view, big=state.view.big)))  # big is Python's own
 
 
 def draw(state: State, trace: Trace, model: Pretrained) -> State:
@@ -46,7 +46,7 @@ def draw(state: State, trace: Trace, model: Pretrained) -> State:
     only the chosen head's exact numbers travel. A component's script and styles (140 KB) are sent again whenever its
     data changed. The picture's component therefore has none, so that Streamlit sends it to a browser once; the data
     comes through two small components."""
-    state = keep(bounded(renewed(merge_browser(state, trace)), trace))
+    state = store_state(bounded(renewed(merge_browser(state, trace)), trace))
     state = formation.draw(state, trace, model)
     more = {"recorded": formation.available(model)}
     data = payload(

@@ -14,7 +14,7 @@ import streamlit as st
 from pages.components.payloads import payload
 from pages.frame.examples import examples
 from pages.frame.messages import message
-from pages.frame.state import State, change, current, keep, max_tokens
+from pages.frame.state import State, change_state, current_state, max_tokens, store_state
 from pages.runtime.queue import MODEL_QUEUE
 from pages.runtime.shared import identity, shared
 from pages.runtime.texts import _
@@ -60,11 +60,11 @@ def available(model: Pretrained) -> bool:
 
 def toggle() -> None:
     """A callback: open the slider at the first state, or go back to the model as it is."""
-    state = current()
+    state = current_state()
     asked = st.session_state[ASKED].get("formation")
     if state is not None and asked in (True, False):
         training = (state.view.training or 0) if asked else None
-        keep(replace(state, view=replace(state.view, training=training)))
+        store_state(replace(state, view=replace(state.view, training=training)))
 
 
 @shared(entries=2)
@@ -113,22 +113,22 @@ def _open(model: Pretrained, found: Formed) -> Any:
     """A callback: take over a recorded sentence; its target is typed in where the model's own would not do."""
 
     def opened() -> None:
-        state, number = current(), st.session_state[KEY].get("open")
+        state, number = current_state(), st.session_state[KEY].get("open")
         if state is None or not isinstance(number, int | float) or not 0 <= number < len(found.tokens):
             return
         source, target = found.recording.sentences[int(number)]
         own = any(one.source == source and not one.target for one in examples(model))
         blank = own and (state.source, state.target) != (source, "")  # it was blank: then its tokens are others
-        change(source=source, target="" if blank else target, revision=state.revision + 1)
+        change_state(source=source, target="" if blank else target, revision=state.revision + 1)
 
     return opened
 
 
 def _closed() -> None:
     """A callback of the slider's own way out."""
-    state = current()
+    state = current_state()
     if state is not None and st.session_state[KEY].get("close") is True:
-        keep(replace(state, view=replace(state.view, training=None)))
+        store_state(replace(state, view=replace(state.view, training=None)))
 
 
 def draw(state: State, trace: Trace, model: Pretrained) -> State:
@@ -137,14 +137,14 @@ def draw(state: State, trace: Trace, model: Pretrained) -> State:
         return state
     if not available(model):
         message(_("This checkpoint brought no recording of its training, so how its heads formed cannot be shown."))
-        return keep(replace(state, view=replace(state.view, training=None)))
+        return store_state(replace(state, view=replace(state.view, training=None)))
     found = formed(model, max_tokens())
     if isinstance(found, str):
         message(_("How its heads formed cannot be shown: {reason}.").format(reason=found))
         return state
     view = _reported(state.view, found.recording.steps, state.revision)
     if view != state.view:
-        state = keep(replace(state, view=view))
+        state = store_state(replace(state, view=view))
     _slider(key=KEY, on_training_change=lambda: None, on_open_change=_open(model, found), on_close_change=_closed)
     here = next((number for number, tokens in enumerate(found.tokens) if tokens == spelt(trace)), None)
     name = (trace.id, here, identity(model), state.revision, view.big)

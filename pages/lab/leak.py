@@ -11,7 +11,7 @@ from torch import Tensor
 
 from pages.components.comparison import Compared
 from pages.components.descriptions import in_words
-from pages.components.sentences import badge, say
+from pages.components.sentences import badge, paragraph
 from pages.components.translation import cut_off, number, refusal, table
 from pages.frame.frame import message
 from pages.runtime import cache
@@ -108,7 +108,7 @@ def _exchange(model: Pretrained, trace: Trace) -> Exchange:
     said = said.format(
         position=position + 1, after=after, before=labels[position], count=len(ids), probability=f"{probability:.2g}"
     )
-    say(said)
+    paragraph(said)
     return Exchange(position, token, labels[position], after)
 
 
@@ -258,7 +258,7 @@ def _bare(compared: Compared, exchange: Exchange, fed: tuple[tuple[int, int], ..
                 if most > 0
                 else _("This model has no causal mask, yet nothing in the past moves.")
             )
-            say(said.format(most=number(most)))
+            paragraph(said.format(most=number(most)))
         rows = _rows(trace, exchange, [distances], (_("moves by"),))
         st.html(f'<div class="hs-leak-scroll" tabindex="0">{rows}</div>')
         legend = _("Numbers: max |difference of logits| over the vocabulary, with: {switches}.")

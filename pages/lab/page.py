@@ -7,10 +7,10 @@ from dataclasses import replace
 import streamlit as st
 
 from pages.components import compared_heads, payloads, probing, translation
-from pages.components.comparison import compare, of_page, waiting
+from pages.components.comparison import compare, note_waiting_switches, switches_of_page
 from pages.frame.content import Content
 from pages.frame.frame import PageFrame
-from pages.frame.state import keep
+from pages.frame.state import store_state
 from pages.lab import leak, measures, scaling
 from pages.runtime.texts import _
 from transformer.interventions.sets import ATTENTION
@@ -33,7 +33,7 @@ def draw(frame: PageFrame) -> None:
         payloads.forget(compared_heads.KEY)
     if frame.trace is not None:
         if frame.part in ("scaling", "softmax"):
-            waiting(frame.state.switches.only(*ATTENTION))
+            note_waiting_switches(frame.state.switches.only(*ATTENTION))
         if frame.part == "scaling":
             scaling.draw_scaling(frame.trace, frame.state.view)
         elif frame.part == "softmax":
@@ -47,10 +47,10 @@ def draw(frame: PageFrame) -> None:
 def _draw_switched(frame: PageFrame, trace: Trace) -> None:
     """The parts that the switches reach."""
     state = compared_heads.merge_browser(frame.state, frame.model)
-    compared = compare(frame.model, trace, of_page(state.switches, ATTENTION, frame.model))
+    compared = compare(frame.model, trace, switches_of_page(state.switches, ATTENTION, frame.model))
     says = st.container(key="hs-says")
     state = compared_heads.draw(state, compared, pictures=frame.part == "compare")
-    compared_heads.say(says, compared)
+    compared_heads.draw_translations(says, compared)
     compared_heads.explain(compared)
     if frame.part == "compare":
         translation.draw(compared, given=not trace.own)
@@ -68,7 +68,7 @@ def pick(frame: PageFrame, chosen: list | None) -> None:
     kind, layer, head = chosen
     frame.options.report("part", "compare")
     view = replace(frame.state.view, kind=kind, layer=layer, head=head, cell=None)
-    keep(replace(frame.state, view=view, revision=frame.state.revision + 1))
+    store_state(replace(frame.state, view=view, revision=frame.state.revision + 1))
     st.rerun()
 
 

@@ -10,7 +10,7 @@ import streamlit as st
 
 from pages.components import figure
 from pages.components.checkpoint_zip import download_button
-from pages.components.sentences import say
+from pages.components.sentences import paragraph
 from pages.frame.messages import message
 from pages.runtime import session_models
 from pages.runtime.streamlit import load_plotly
@@ -97,11 +97,11 @@ def architecture(model: Pretrained) -> None:
 
 def download(name: str) -> None:
     """On the page of a model: its zip, and that it is this session's, if it is."""
-    one = session_models.owned().get(name)
+    one = session_models.own_models().get(name)
     if one is not None:
         with st.container(horizontal=True, vertical_alignment="center", key="hs-own"):
             download_button(name, one.data, "own_zip")
-            say(_("Yours alone: it lives in this session, and goes when the page is reloaded or its tab closed."))
+            paragraph(_("Yours alone: it lives in this session, and goes when the page is reloaded or its tab closed."))
 
 
 def curve(model: Pretrained) -> None:

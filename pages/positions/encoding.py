@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 
 from pages.components import figure
-from pages.components.sentences import say
+from pages.components.sentences import paragraph
 from pages.frame.frame import PageFrame
 from pages.frame.messages import message
 from pages.runtime.shared import shared
@@ -213,7 +213,7 @@ def _draw(frame: PageFrame, trace: Trace, part: str) -> None:
 
 def draw_encoding(frame: PageFrame, trace: Trace) -> None:
     """The table, chosen dimensions with the sentence's tokens on them, wavelengths; sliders for d_model and length."""
-    say(
+    paragraph(
         _(
             "Section 3.5: attention alone does not know the order of its tokens, so every position adds a vector of "
             "its own, a row of the picture. Left columns change at every position, right ones hardly at all, like the "
@@ -226,7 +226,7 @@ def draw_encoding(frame: PageFrame, trace: Trace) -> None:
 
 def draw_distance(frame: PageFrame, trace: Trace) -> None:
     """Dot products of encodings, as a matrix and against p - q, and the linear map M_k; sliders for k and q too."""
-    say(
+    paragraph(
         _(
             "Every diagonal has one colour: the product of two encodings depends on their distance p − q alone. Click "
             "a column to draw it against p − q. Section 3.5 wants PE(p + k) to be “a linear function” of PE(p): the "

@@ -9,12 +9,12 @@ from typing import Any
 import streamlit as st
 
 from pages.components import compared_heads, figure, probing, translation
-from pages.components.comparison import compare, of_page
+from pages.components.comparison import compare, switches_of_page
 from pages.components.descriptions import in_words
-from pages.components.sentences import check, deviation, say
+from pages.components.sentences import check, deviation, paragraph
 from pages.frame.frame import PageFrame
 from pages.frame.messages import message
-from pages.frame.state import current, keep, max_tokens
+from pages.frame.state import current_state, max_tokens, store_state
 from pages.runtime import cache
 from pages.runtime.shared import shared
 from pages.runtime.texts import _
@@ -41,12 +41,12 @@ def _moves(switches: Interventions, side: str) -> list[Reposition]:
 
 def _set(side: str, moves: list[Reposition]) -> None:
     """Exchange the moves of one side and leave the other's."""
-    state = current()
+    state = current_state()
     if state is None:
         return
     other = SIDES[1 - SIDES.index(side)]
     kept = [*state.switches.without(Reposition).switches, *_moves(state.switches, other), *moves]
-    keep(replace(state, switches=Interventions(tuple(kept))))
+    store_state(replace(state, switches=Interventions(tuple(kept))))
 
 
 def _choose(side: str) -> None:
@@ -126,7 +126,7 @@ def _says(found: dict[str, Equivariance], positions: bool) -> None:
         if positions
         else _("This model was trained without positions, so there is nothing to compare with.")
     )
-    say(
+    paragraph(
         text.format(
             without=deviation(largest),
             size=f"{float(without.size[-1]):.2g}",
@@ -197,9 +197,9 @@ def _try() -> None:
 
 
 def _switch(moves: tuple[Reposition, ...]) -> None:
-    state = current()
+    state = current_state()
     if state is not None:
-        keep(replace(state, switches=state.switches.without(Reposition) + Interventions(moves)))
+        store_state(replace(state, switches=state.switches.without(Reposition) + Interventions(moves)))
 
 
 def draw(frame: PageFrame, trace: Trace) -> None:
@@ -207,7 +207,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     state = compared_heads.merge_browser(frame.state, frame.model, ())
     if frame.model.config.positions == "none":
         message(_("This model was trained without positions, so there is nothing to exchange here."), "note")
-    switches = of_page(state.switches, (Reposition,), frame.model)
+    switches = switches_of_page(state.switches, (Reposition,), frame.model)
     if not switches and frame.model.config.positions != "none":
         _try()
     left, right = st.columns(2, gap="medium")
@@ -217,7 +217,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     compared = compare(frame.model, trace, switches)
     says = st.container(key="hs-says")
     compared_heads.draw(frame.state, compared, cards=False)
-    compared_heads.say(says, compared)
+    compared_heads.draw_translations(says, compared)
     translation.draw(compared, given=not trace.own)
     probing.draw(compared)
     with st.expander(_("What do the positions do?")):

@@ -10,7 +10,7 @@ import torch
 
 import transformer
 from pages.components import figure
-from pages.components.sentences import say
+from pages.components.sentences import paragraph
 from pages.frame.frame import PageFrame
 from pages.frame.messages import message
 from pages.runtime import cache
@@ -184,10 +184,10 @@ def _tables(pair: Pair) -> None:
     names = (_("formula"), model.name)
     both = dict(zip(names, (formula[:shown].cpu(), learned[:shown].cpu()), strict=True))
     known = trained_positions(model)
-    say(_says(learned.cpu(), known, model.name))
+    paragraph(_says(learned.cpu(), known, model.name))
     if shown < len(learned):
         text = _("The first {shown} of {total} positions are drawn.")
-        say(text.format(shown=shown, total=len(learned)), quiet=True)
+        paragraph(text.format(shown=shown, total=len(learned)), quiet=True)
     first, second = (table.numpy() for table in both.values())
     figure.draw(
         figure.built(figures.tables_beside, first, second, names, trained),
@@ -196,7 +196,7 @@ def _tables(pair: Pair) -> None:
     )
     if known is not None:
         with st.expander(_("How is it known which rows were trained?")):
-            say(_sources(learned.cpu(), model, known), quiet=True)
+            paragraph(_sources(learned.cpu(), model, known), quiet=True)
     left, right = st.columns(2, gap="medium")
     with left:
         norms = {name: row_norms(table).numpy() for name, table in both.items()}
@@ -285,8 +285,8 @@ def _results(models: tuple[Pretrained, ...], shares: dict[str, list[float | None
             )
             said.append(sentence.format(name=model.name, positions=model.config.max_positions, length=cut[0]))
     if trained is not None and trained[1] + 1 in LENGTHS and trained_lengths(models[0]) == trained:
-        say(_conclusion(models, shares, trained[1]))
-    say(*said, quiet=True)
+        paragraph(_conclusion(models, shares, trained[1]))
+    paragraph(*said, quiet=True)
 
 
 def _beyond(models: tuple[Pretrained, ...], task: str) -> None:
@@ -344,5 +344,5 @@ def draw_learned(frame: PageFrame) -> None:
             "do with longer inputs than it has seen?"
         )
     st.subheader(_("Beyond the trained length"), anchor=False)
-    say(sentence.format(formula=models[0].name, learned=models[1].name))
+    paragraph(sentence.format(formula=models[0].name, learned=models[1].name))
     st.fragment(_beyond)(models, task)

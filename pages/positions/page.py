@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pages.components import probing
-from pages.components.comparison import waiting
+from pages.components.comparison import note_waiting_switches
 from pages.frame.content import Content
 from pages.frame.frame import PageFrame
 from pages.positions import encoding, lab, learned
@@ -25,7 +25,7 @@ def draw(frame: PageFrame) -> None:
     if frame.trace is None:
         return
     if frame.part != "lab":
-        waiting(frame.state.switches)
+        note_waiting_switches(frame.state.switches)
     if frame.part == "encoding":
         encoding.draw_encoding(frame, frame.trace)
     elif frame.part == "distance":

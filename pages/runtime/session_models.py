@@ -33,7 +33,7 @@ MODELS: SharedCache[Pretrained] = SharedCache(
 
 
 @dataclass(frozen=True)
-class Own:
+class SessionModel:
     """name: begins with PREFIX; data: the zip; token: what its numbers are kept under, known to this session alone."""
 
     name: str
@@ -41,31 +41,31 @@ class Own:
     token: str = field(default_factory=lambda: secrets.token_hex(16), repr=False)
 
 
-def owned() -> dict[str, Own]:
+def own_models() -> dict[str, SessionModel]:
     """Name -> what this session has, the oldest first."""
-    found: dict[str, Own] = st.session_state.setdefault(KEY, {})
+    found: dict[str, SessionModel] = st.session_state.setdefault(KEY, {})
     return found
 
 
 def names() -> list[str]:
     """What this session can open: what everybody can, and its own."""
-    return [*cache.checkpoints(), *owned()]
+    return [*cache.checkpoints(), *own_models()]
 
 
-def _opened(one: Own) -> Pretrained:
+def _opened(found: SessionModel) -> Pretrained:
     def opened() -> Pretrained:
-        model = open_files(read_zip(one.data), one.name, os.environ.get("HEADSCOPE_DEVICE", "cpu"))
-        mark(model, one.token)
+        model = open_files(read_zip(found.data), found.name, os.environ.get("HEADSCOPE_DEVICE", "cpu"))
+        mark(model, found.token)
         return model
 
-    return MODELS.get(one.token, opened, queued=True)
+    return MODELS.get(found.token, opened, queued=True)
 
 
 def load(name: str) -> Pretrained:
     """A model this session can open, by its name. Raises CheckpointError."""
-    one = owned().get(name)
-    if one is not None:
-        return _opened(one)
+    found = own_models().get(name)
+    if found is not None:
+        return _opened(found)
     path = cache.checkpoints().get(name)
     if path is None:
         raise CheckpointError(f"there is no checkpoint {name[:LONGEST]!r} any more")
@@ -76,7 +76,7 @@ def _free_name(title: str) -> str:
     """The title as a name that this session does not have yet."""
     plain = " ".join(readable_text(title).split()).replace("/", "-")[:LONGEST].strip() or "model"
     name, number = f"{PREFIX}{plain}", 2
-    while name in owned():
+    while name in own_models():
         name, number = f"{PREFIX}{plain} ({number})", number + 1
     return name
 
@@ -86,20 +86,20 @@ def add(title: str, data: bytes, current: str = "") -> tuple[str, list[str]]:
 
     Returns its name, and a sentence for every older one that had to make room. Raises CheckpointError.
     """
-    for known in owned().values():
+    for known in own_models().values():
         if known.data == data:  # the same file twice is one model
             return known.name, []
-    one = Own(_free_name(title), data)
-    _opened(one)
-    owned()[one.name] = one
+    added = SessionModel(_free_name(title), data)
+    _opened(added)
+    own_models()[added.name] = added
     dropped = []
-    for old in [name for name in owned() if name not in (one.name, current)]:
-        if len(owned()) <= MOST and sum(len(kept.data) for kept in owned().values()) <= ROOM:
+    for old in [name for name in own_models() if name not in (added.name, current)]:
+        if len(own_models()) <= MOST and sum(len(model.data) for model in own_models().values()) <= ROOM:
             break
-        del owned()[old]
+        del own_models()[old]
         sentence = _("{name} made room, for a session keeps {most} models of its own; load its zip again to open it.")
         dropped.append(sentence.format(name=old, most=MOST))
-    return one.name, dropped
+    return added.name, dropped
 
 
 def from_elsewhere(name: str) -> str:

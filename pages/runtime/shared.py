@@ -48,8 +48,8 @@ class SharedCache(Generic[Value]):
         found = self._find(key)
         return None if found is _MISSING else cast(Value, found)
 
-    def keep(self, key: Hashable, value: Value) -> Value:
-        """Keep a value in place of an older one, and make room. Returns it."""
+    def store(self, key: Hashable, value: Value) -> Value:
+        """Store a value in place of an older one, and make room. Returns it."""
         with self._lock:
             if key in self._values:
                 self.used -= self._weigh(self._values.pop(key))
@@ -73,7 +73,7 @@ class SharedCache(Generic[Value]):
             with making:
                 found = self._find(key)
                 try:
-                    return cast(Value, found) if found is not _MISSING else self.keep(key, make())
+                    return cast(Value, found) if found is not _MISSING else self.store(key, make())
                 finally:
                     with self._lock:
                         self._making.pop(key, None)

@@ -7,10 +7,10 @@ from datetime import timedelta
 
 import streamlit as st
 
-from pages.components.sentences import say
+from pages.components.sentences import paragraph
 from pages.frame.frame import switch_checkpoint
 from pages.frame.messages import message
-from pages.frame.state import current, keep
+from pages.frame.state import current_state, store_state
 from pages.runtime import session_models
 from pages.runtime.texts import _, plain_markdown
 from pages.training import presets as presets
@@ -27,14 +27,14 @@ _file = st.components.v2.component("headscope.training_file", js=script("trainin
 
 
 def _notice(*sentences: str) -> None:
-    state = current()
+    state = current_state()
     if state is not None:
-        keep(replace(state, notices=(*state.notices, *sentences)))
+        store_state(replace(state, notices=(*state.notices, *sentences)))
 
 
 def _loaded() -> None:
     """A zip that a person brought: open it, or say why not. A callback, so that the menu of checkpoints has it."""
-    state, found = current(), st.session_state.get(FILE)
+    state, found = current_state(), st.session_state.get(FILE)
     if state is None or found is None:
         return
     try:
@@ -82,7 +82,7 @@ def _outlook(what: str, seconds: float) -> None:
         if shop.running >= shop.most
         else _("{running} of {most} trainings run now: it begins at once.")
     )
-    say(
+    paragraph(
         _("{what}; at most {seconds:g} s.").format(what=what[:1].upper() + what[1:], seconds=seconds),
         line.format(running=shop.running, most=shop.most, waiting=shop.waiting),
         quiet=True,
@@ -91,7 +91,7 @@ def _outlook(what: str, seconds: float) -> None:
 
 def load_file() -> None:
     """The field for a zip."""
-    state = current()
+    state = current_state()
     big = state is not None and state.view.big
     label = _("Load a model (zip, 16 MB at most)")
     _file(key=FILE, data={"label": label, "accept": ".zip", "big": big, "texts": {}}, on_file_change=_loaded)

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from pages.components.sentences import say
+from pages.components.sentences import paragraph
 from pages.frame.messages import capital, message
 from pages.frame.options import Options
 from pages.runtime.texts import _
@@ -58,7 +58,7 @@ def form(options: Options) -> Chosen:
                 message(f"{capital(error)}.", "error")
         found = None
     with look:
-        say(_look_for(name, found))
+        paragraph(_look_for(name, found))
     return Chosen(name, found, place)
 
 

@@ -7,7 +7,7 @@ import streamlit as st
 from pages.components.checkpoint_zip import download_button
 from pages.frame.frame import OPEN, Links
 from pages.frame.messages import message
-from pages.frame.state import current
+from pages.frame.state import current_state
 from pages.runtime.texts import _, plain_markdown
 from pages.training import runs
 from pages.training.findings import rows
@@ -52,7 +52,7 @@ def draw(links: Links) -> None:
     for said in st.session_state.get(SAYS, ()):
         message(said)
     runs.collect()
-    watched, state = runs.watched(), current()
+    watched, state = runs.watched(), current_state()
     names = runs.names()
     more = {
         "labels": {one.run.id: name for one, name in zip(watched, names, strict=True)},

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import streamlit as st
 
 from pages.frame.frame import on_every_run, on_open_model
-from pages.frame.state import current, keep
+from pages.frame.state import current_state, store_state
 from pages.runtime import session_models
 from pages.runtime.streamlit import is_connected, session_id
 from pages.runtime.texts import _
@@ -93,21 +93,21 @@ def collect() -> None:
         data = one.run.result if one.run.ended else None
         if data is None or one.name or one.error:
             continue
-        state = current()
+        state = current_state()
         try:
             one.name, dropped = session_models.add(_titled(one), data, state.checkpoint if state is not None else "")
         except CheckpointError as error:
             one.error = str(error)
             continue
         if dropped and state is not None:
-            keep(replace(state, notices=(*state.notices, *dropped)))
+            store_state(replace(state, notices=(*state.notices, *dropped)))
 
 
 def model_of(run: str) -> str | None:
     """The name of the model of a run of this session: "" if it has none, None for a run that is not here."""
     for one in watched():
         if one.run.id == run:
-            if one.name and one.name not in session_models.owned():  # it made room meanwhile
+            if one.name and one.name not in session_models.own_models():  # it made room meanwhile
                 one.name = ""
                 collect()
             return one.name

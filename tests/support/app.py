@@ -124,13 +124,13 @@ def content(page: str, part: str, model: str, source: str, asked: dict[str, str]
 
     from pages.frame.frame import PageFrame
     from pages.frame.options import Options
-    from pages.frame.state import State, current, keep, write_address
+    from pages.frame.state import State, current_state, store_state, write_address
     from pages.registry import pages
     from pages.runtime import cache
     from tests.support.app import MODELS
 
-    if current() is None:
-        keep(State("tiny", source, chosen={page: asked}))
+    if current_state() is None:
+        store_state(State("tiny", source, chosen={page: asked}))
     found = MODELS[st.session_state.get("model", model)]
     trace = cache.trace(found, found.name, st.session_state.get("sentence", source), "", 128)
     options = Options(page, False)

@@ -13,6 +13,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from pages.runtime import session_models
+from pages.runtime.session_models import SessionModel
 from pages.runtime.shared import SharedCache, clear_caches, identity
 from tests.fuzz.folders import base
 from tests.support.app import address, app_test, checkpoints, every_part, linked, messages, switch_page
@@ -45,7 +46,7 @@ def quiet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def start(folder: Path) -> Callable[..., AppTest]:
-    def opened(page: str = "heads", models: tuple[session_models.Own, ...] = (), **params: str) -> AppTest:
+    def opened(page: str = "heads", models: tuple[SessionModel, ...] = (), **params: str) -> AppTest:
         app = app_test(page, **{"source": "ka lo mi", **params})
         if models:
             app.session_state[session_models.KEY] = {one.name: one for one in models}
@@ -56,14 +57,14 @@ def start(folder: Path) -> Callable[..., AppTest]:
 
 @pytest.mark.parametrize("page, part", every_part())
 def test_it_opens_on_every_page(start: Callable[..., AppTest], data: bytes, page: str, part: str) -> None:
-    app = start(page, (session_models.Own("mine/good", data),), checkpoint="mine/good", **linked(part))
+    app = start(page, (SessionModel("mine/good", data),), checkpoint="mine/good", **linked(part))
     assert not app.exception and not messages(app)
     assert checkpoints(app)[-1] == "mine/good" and app.selectbox(key="checkpoint").value == "mine/good"
     assert address(app)["checkpoint"] == "mine/good"
 
 
 def test_it_is_chosen_in_the_menu_and_brings_its_examples(start: Callable[..., AppTest], data: bytes) -> None:
-    app = start(models=(session_models.Own("mine/good", data),))
+    app = start(models=(SessionModel("mine/good", data),))
     assert app.selectbox(key="checkpoint").value != "mine/good"
     app.selectbox(key="checkpoint").select("mine/good").run()
     assert not app.exception and address(app)["checkpoint"] == "mine/good"
@@ -72,19 +73,19 @@ def test_it_is_chosen_in_the_menu_and_brings_its_examples(start: Callable[..., A
 
 
 def test_the_model_page_shows_what_the_zip_says(start: Callable[..., AppTest], data: bytes) -> None:
-    app = start("model", (session_models.Own("mine/good", data),), checkpoint="mine/good")
+    app = start("model", (SessionModel("mine/good", data),), checkpoint="mine/good")
     shown = " ".join([one.value for one in app.markdown])
     assert "Card" in shown and "data, licence" in shown
     values = {one.label: one.value for one in app.metric}
     assert values["sacreBLEU"] == "12.5" and values["layers"] == "1 + 1"
     assert any("training" in one.proto.json for one in app.get("bidi_component"))  # the curve
     assert len(app.get("download_button")) == 1
-    bundled = start("model", (session_models.Own("mine/good", data),), checkpoint="tiny")
+    bundled = start("model", (SessionModel("mine/good", data),), checkpoint="tiny")
     assert not bundled.get("download_button")
 
 
 def test_a_bare_zip_says_what_it_lacks(start: Callable[..., AppTest]) -> None:
-    app = start("model", (session_models.Own("mine/bare", other_zip()),), checkpoint="mine/bare")
+    app = start("model", (SessionModel("mine/bare", other_zip()),), checkpoint="mine/bare")
     captions = [one.value for one in app.caption]
     assert "This checkpoint brought no training.csv." in captions
     assert "This checkpoint brought no model card (README.md)." in captions
@@ -92,13 +93,13 @@ def test_a_bare_zip_says_what_it_lacks(start: Callable[..., AppTest]) -> None:
 
 def test_the_card_of_a_zip_is_as_harmless_as_any(start: Callable[..., AppTest]) -> None:
     files = {**base(), CARD: b"# x\n<script>alert(1)</script> ![x](//a.b/c)"}
-    app = start("model", (session_models.Own("mine/x", zipped(files, "x")),), checkpoint="mine/x")
+    app = start("model", (SessionModel("mine/x", zipped(files, "x")),), checkpoint="mine/x")
     assert not app.exception and "!\\[x](//a.b/c)" in " ".join(one.value for one in app.markdown)
     assert not any(one.proto.allow_html for one in app.markdown)
 
 
 def test_a_link_to_it_opens_it_for_nobody_else(start: Callable[..., AppTest], data: bytes) -> None:
-    start(models=(session_models.Own("mine/good", data),), checkpoint="mine/good")
+    start(models=(SessionModel("mine/good", data),), checkpoint="mine/good")
     app = start("lab", checkpoint="mine/good")
     assert not app.exception and "mine/good" not in checkpoints(app) and address(app)["checkpoint"] != "mine/good"
     said = messages(app)
@@ -113,7 +114,7 @@ def test_two_sessions_with_one_name_never_mix(start: Callable[..., AppTest]) -> 
     def packed(app: AppTest) -> list[str]:
         return [one.proto.bytes.hex() if one.proto.bytes else one.proto.json for one in app.get("bidi_component")]
 
-    first, second = (session_models.Own("mine/x", other_zip(seed)) for seed in (7, 8))
+    first, second = (SessionModel("mine/x", other_zip(seed)) for seed in (7, 8))
     asked = {"checkpoint": "mine/x", "target": "re sta vu"}
     one, two, again = (start(models=(model,), **asked) for model in (first, second, first))
     assert packed(one) == packed(again) and packed(one) != packed(two)
@@ -123,8 +124,8 @@ def test_the_same_numbers_stay_kept_when_a_model_made_room(monkeypatch: pytest.M
     """It is opened from its zip again, and counts as the same."""
     models: SharedCache[Any] = SharedCache(1)
     monkeypatch.setattr(session_models, "MODELS", models)
-    kept = {one.name: one for one in (session_models.Own("mine/a", data), session_models.Own("mine/b", other_zip()))}
-    monkeypatch.setattr(session_models, "owned", lambda: kept)
+    kept = {one.name: one for one in (SessionModel("mine/a", data), SessionModel("mine/b", other_zip()))}
+    monkeypatch.setattr(session_models, "own_models", lambda: kept)
     first = session_models.load("mine/a")
     assert session_models.load("mine/a") is first
     name = identity(first)
@@ -135,13 +136,13 @@ def test_the_same_numbers_stay_kept_when_a_model_made_room(monkeypatch: pytest.M
 
 
 @pytest.fixture
-def session(monkeypatch: pytest.MonkeyPatch, folder: Path) -> dict[str, session_models.Own]:
-    kept: dict[str, session_models.Own] = {}
-    monkeypatch.setattr(session_models, "owned", lambda: kept)
+def session(monkeypatch: pytest.MonkeyPatch, folder: Path) -> dict[str, SessionModel]:
+    kept: dict[str, SessionModel] = {}
+    monkeypatch.setattr(session_models, "own_models", lambda: kept)
     return kept
 
 
-def test_a_session_keeps_a_bounded_number(session: dict[str, session_models.Own]) -> None:
+def test_a_session_keeps_a_bounded_number(session: dict[str, SessionModel]) -> None:
     """The oldest makes room and is named; what is open now stays."""
     names, said = [], []
     for seed in range(session_models.MOST + 2):
@@ -153,16 +154,14 @@ def test_a_session_keeps_a_bounded_number(session: dict[str, session_models.Own]
     assert [one.split(" made room")[0] for one in said] == ["mine/model (2)", "mine/model (3)"]
 
 
-def test_a_session_keeps_a_bounded_size(
-    session: dict[str, session_models.Own], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_session_keeps_a_bounded_size(session: dict[str, SessionModel], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session_models, "ROOM", 2 * len(other_zip()) + 5_000)
     for seed in range(3):
         session_models.add(f"model {seed}", other_zip(seed))
     assert list(session) == ["mine/model 1", "mine/model 2"]
 
 
-def test_the_same_file_twice_is_one_model(session: dict[str, session_models.Own], data: bytes) -> None:
+def test_the_same_file_twice_is_one_model(session: dict[str, SessionModel], data: bytes) -> None:
     assert session_models.add("a", data) == session_models.add("b", data) == ("mine/a", [])
     assert list(session) == ["mine/a"]
 
@@ -177,17 +176,17 @@ def test_the_same_file_twice_is_one_model(session: dict[str, session_models.Own]
         ("x" * 99, "mine/" + "x" * 60),
     ],
 )
-def test_names_are_text_of_a_line(session: dict[str, session_models.Own], data: bytes, title: str, name: str) -> None:
+def test_names_are_text_of_a_line(session: dict[str, SessionModel], data: bytes, title: str, name: str) -> None:
     assert session_models.add(title, data)[0] == name
 
 
-def test_what_cannot_be_opened_is_not_kept(session: dict[str, session_models.Own]) -> None:
+def test_what_cannot_be_opened_is_not_kept(session: dict[str, SessionModel]) -> None:
     with pytest.raises(CheckpointError, match="the file is no zip"):
         session_models.add("x", b"x")
     assert not session
 
 
-def test_a_round_trip_is_the_same_bit_by_bit(session: dict[str, session_models.Own]) -> None:
+def test_a_round_trip_is_the_same_bit_by_bit(session: dict[str, SessionModel]) -> None:
     data = other_zip()
     name, _said = session_models.add("other", data)
     ours, theirs = session_models.load(name), open_files(read_zip(data), "x")
@@ -203,20 +202,20 @@ def loading(sent: object) -> None:
     """The page after a browser sent a file: as Streamlit does it, the callback first."""
     import streamlit as st
 
-    from pages.frame.frame import begin
-    from pages.frame.state import State, current, keep
+    from pages.frame.frame import open_frame
+    from pages.frame.state import State, current_state, store_state
     from pages.registry import pages
     from pages.training import controls
 
     if "sent" not in st.session_state:
         st.session_state["sent"] = True
-        keep(State("tiny", "ka lo mi"))
+        store_state(State("tiny", "ka lo mi"))
         st.session_state["headscope_unread"] = False
         st.session_state[controls.FILE] = {"file": sent}
         controls._loaded()
         del st.session_state[controls.FILE]
-    begin(pages()[-1], {})
-    st.text(current().checkpoint)  # type: ignore[union-attr]
+    open_frame(pages()[-1], {})
+    st.text(current_state().checkpoint)  # type: ignore[union-attr]
 
 
 def loaded(sent: object) -> AppTest:

@@ -63,14 +63,14 @@ def test_what_has_no_fingerprint_is_an_error(value: object) -> None:
 def test_the_last_used_stay_while_there_is_room() -> None:
     kept: SharedCache[str] = SharedCache(5, len)
     assert kept.find("a") is None
-    kept.keep("a", "aa")
-    kept.keep("b", "bb")
+    kept.store("a", "aa")
+    kept.store("b", "bb")
     assert kept.find("a") == "aa" and kept.used == 4
-    assert kept.keep("a", "a") == "a" == kept.find("a") and kept.used == 3  # the newest counts
-    kept.keep("a", "aa")
-    kept.keep("c", "cc")
+    assert kept.store("a", "a") == "a" == kept.find("a") and kept.used == 3  # the newest counts
+    kept.store("a", "aa")
+    kept.store("c", "cc")
     assert kept.find("b") is None and kept.find("a") == "aa" and kept.find("c") == "cc" and kept.used == 4
-    kept.keep("large", "l" * 9)
+    kept.store("large", "l" * 9)
     assert kept.find("large") == "l" * 9 and kept.used == 9 and kept.find("a") is None
 
 
