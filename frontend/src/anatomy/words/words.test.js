@@ -14,7 +14,7 @@ import {
 } from "../panel/facts.js";
 import { PLACES, lastStep, stepsOf, zoomsOf } from "../walk.js";
 import { EXPLANATIONS } from "./explanations.js";
-import { spokenState, switchWords } from "./spoken.js";
+import { spokenState } from "./spoken.js";
 import { ANATOMY_TEXTS } from "./texts.js";
 
 // A model of every kind, far enough for the texts; every state of it; and what the panel says there.
@@ -398,40 +398,6 @@ test("parameters of a step are those it multiplies with", () => {
     assert.deepEqual(said(state).slice(0, 2), [1_024_000, "tell_parameters_shared"]);
   assert.deepEqual(said({ place: "source", step: "times" }).slice(0, 2), [0, "tell_parameters_none"]);
   assert.equal(said({ place: "source", step: "plus" })[1], "tell_parameters_fixed");
-});
-
-test("switches are put into words", () => {
-  /** @type {any[][]} */
-  const cases = [
-    [{ scaling: "off@encoder_self.1" }, ["no scaling of scores, encoder self-attention layer 1"]],
-    [{ scaling: "0.5" }, ["scores × 0.5, everywhere"]],
-    [
-      { zero: "cross.1.3,encoder_self.*.2" },
-      [
-        "head knocked out, cross-attention layer 1, head 3",
-        "head knocked out, encoder self-attention, head 2 of every layer",
-      ],
-    ],
-    [
-      { weights: "uniform@cross,argmax@decoder_self.2" },
-      ["uniform weights, cross-attention", "all weight on the best key, decoder self-attention layer 2"],
-    ],
-    [
-      { causal: "off", padding: "off", pad: "4" },
-      ["no causal mask, everywhere", "no padding mask, everywhere", "4 <pad> behind the source"],
-    ],
-    [
-      { hide: "source.3,target.2@decoder_self" },
-      ["source token 3 hidden, everywhere", "target token 2 hidden, decoder self-attention"],
-    ],
-    [{ positions: "shift.5@source,remove@target" }, ["positions shifted by 5, source", "no positions, target"]],
-    [{ positions: "scale.0.5" }, ["positions × 0.5, everywhere"]],
-    [
-      { skip: "decoder.2.ff", neurons: "encoder.1.17" },
-      ["left out: decoder feed-forward layer 2", "neuron 17 silenced, encoder layer 1"],
-    ],
-  ];
-  for (const [switches, phrases] of cases) assert.deepEqual(switchWords(t, switches).sort(), phrases.sort());
 });
 
 test("a picture is said in one sentence", () => {
