@@ -24,6 +24,7 @@ class Content:
     options: names in links of what else can be chosen on the page.
     sentence: whether the page shows the sentence pair.
     figures: whether every part draws figures; a page where only some parts do calls `load_plotly` itself.
+    menus: whether the header has the menu with the link and the button for big text.
     """
 
     draw: Callable[[PageFrame], None]
@@ -31,6 +32,7 @@ class Content:
     options: tuple[str, ...] = ()
     sentence: bool = True
     figures: bool = False
+    menus: bool = True
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -84,9 +84,10 @@ class PageFrame:
             sentence.example_menu(self.header, self.model, self.state)
         if self.downloads is not None:
             downloads.download_menu(self.header, self.downloads, self.state)
-        downloads.link_menu(self.header)
-        with self.header:
-            st.button("Aa", key="hs-big", on_click=_toggle_big, help=_("Big text, for a projector"))
+        if content.menus:
+            downloads.link_menu(self.header)
+            with self.header:
+                st.button("Aa", key="hs-big", on_click=_toggle_big, help=_("Big text, for a projector"))
         for draw in self._last:
             draw()
 

@@ -24,4 +24,4 @@ def draw(frame: PageFrame) -> None:
         card.card(frame.model)
 
 
-CONTENT = Content(draw, sentence=False)
+CONTENT = Content(draw, sentence=False, menus=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import replace
 from typing import Any
@@ -11,7 +12,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from tests.support.build import VARIANTS, tiny_model, tiny_pretrained, tiny_tokenizer, variant_name
+from tests.support.anatomy import LAYERS, SWITCHES, tiny, traced
+from tests.support.build import PAIRWISE, variant_name
 from transformer.analysis.anatomy import (
     LIKELIEST,
     AttentionSteps,
@@ -28,40 +30,25 @@ from transformer.analysis.anatomy import (
     steps,
 )
 from transformer.inference.pretrained import Pretrained
-from transformer.interventions.sets import NONE, Interventions
+from transformer.interventions.sets import NONE
 from transformer.model.config import ModelConfig
 from transformer.model.tap import SIDES
 from transformer.tracing.trace import Trace
 
-SWITCHES: dict[str, dict[str, str]] = {
-    "nothing": {},
-    "scale": {"scaling": "off@cross,0.5@encoder_self.2.1"},
-    "unmask": {"causal": "off@decoder_self.1.2", "padding": "off@cross", "pad": "2"},
-    "pad": {"pad": "3"},
-    "hide": {"hide": "source.2,target.2@decoder_self.1"},
-    "knock out": {"zero": "cross.2.3,encoder_self.1"},
-    "replace": {"weights": "uniform@decoder_self.2,argmax@cross.1.2"},
-    "reposition": {"positions": "shift.5@source,scale.2.5@target,reverse@target"},
-    "skip": {"skip": "encoder.1.ff,decoder.2.cross,encoder.3.self"},
-    "silence": {"neurons": "encoder.1.5,decoder.2.7,decoder.2.3"},
-}
-SWITCHES["everything"] = {name: text for one in SWITCHES.values() for name, text in one.items()}
 MARIAN = {"activation": "swish", "layout": "halves", "output_bias": True}
 APART = {**MARIAN, "embedding_scale": False, "tied_output": False, "target_vocab_size": 67}
-every_model = pytest.mark.parametrize("changes", [*VARIANTS, MARIAN, APART], ids=variant_name)
+MODELS = [*PAIRWISE, MARIAN, APART]
+# Every model with everything switched, and with one of the switches alone.
+CASES = [(changes, "everything") for changes in MODELS] + list(zip(MODELS, itertools.cycle(SWITCHES), strict=False))
 ACTIVE = {"relu": lambda x: x.clamp(min=0), "gelu": F.gelu, "swish": lambda x: x / (1 + (-x).exp())}
-every_switch = pytest.mark.parametrize("switched", SWITCHES)
-LAYERS = (3, 2)  # of encoder and decoder, so that neither passes for the other
 
 
-def tiny(**changes: Any) -> Pretrained:
-    sizes = {"encoder_layers": LAYERS[0], "decoder_layers": LAYERS[1], "vocab_size": len(tiny_tokenizer())}
-    return replace(tiny_pretrained(), model=tiny_model(**{**sizes, **changes}))
-
-
-def traced(model: Pretrained, switched: str = "nothing") -> Trace:
-    interventions = Interventions.parse(SWITCHES[switched])
-    return model.trace("ka lo minu", "re sta vu", interventions=interventions)
+@pytest.fixture(scope="module", params=CASES, ids=lambda case: f"{variant_name(case[0])}-{case[1]}")
+def case(request: pytest.FixtureRequest) -> tuple[Pretrained, Trace, str]:
+    """Model, trace, name of the switches."""
+    changes, switched = request.param
+    model = tiny(**changes)
+    return model, traced(model, switched), switched
 
 
 def same(found: Tensor, expected: Tensor) -> None:
@@ -106,11 +93,8 @@ def split(rows: Tensor, heads: int) -> Tensor:
     return torch.stack([rows[:, head * width : (head + 1) * width] for head in range(heads)])
 
 
-@every_switch
-@every_model
-def test_every_step_of_attention_follows_from_the_one_before(changes: dict[str, Any], switched: str) -> None:
-    model = tiny(**changes)
-    trace = traced(model, switched)
+def test_every_step_of_attention_follows_from_the_one_before(case: tuple[Pretrained, Trace, str]) -> None:
+    model, trace, _ = case
     config = model.config
     for name in (name for name in places(LAYERS) if name.endswith(("self", "cross"))):
         one, by = attention_steps(trace, model.model, name), matrices(model.model, name)
@@ -136,11 +120,8 @@ def test_every_step_of_attention_follows_from_the_one_before(changes: dict[str, 
         check_frame(one, config)
 
 
-@every_switch
-@every_model
-def test_every_step_of_feed_forward_follows_from_the_one_before(changes: dict[str, Any], switched: str) -> None:
-    model = tiny(**changes)
-    trace = traced(model, switched)
+def test_every_step_of_feed_forward_follows_from_the_one_before(case: tuple[Pretrained, Trace, str]) -> None:
+    model, trace, _ = case
     for name in (name for name in places(LAYERS) if name.endswith("ff")):
         one, by = feed_forward_steps(trace, model.model, name), matrices(model.model, name)
         read = one.x if one.normed is None else one.normed
@@ -152,11 +133,8 @@ def test_every_step_of_feed_forward_follows_from_the_one_before(changes: dict[st
         check_frame(one, model.config)
 
 
-@every_switch
-@every_model
-def test_tokens_become_vectors(changes: dict[str, Any], switched: str) -> None:
-    model = tiny(**changes)
-    trace = traced(model, switched)
+def test_tokens_become_vectors(case: tuple[Pretrained, Trace, str]) -> None:
+    model, trace, switched = case
     for side in SIDES:
         one = embedding_steps(trace, model.model, side)
         ids = trace.source_ids if side == "source" else trace.target_in_ids
@@ -171,11 +149,9 @@ def test_tokens_become_vectors(changes: dict[str, Any], switched: str) -> None:
         assert torch.equal(one.embedding + one.positions, one.x)
 
 
-@every_model
-def test_places_follow_each_other(changes: dict[str, Any]) -> None:
+def test_places_follow_each_other(case: tuple[Pretrained, Trace, str]) -> None:
     """What leaves a place enters the next, and what leaves the last layer of each stack is its output."""
-    model = tiny(**changes)
-    trace = traced(model, "everything")
+    model, trace, _ = case
     x: Tensor | None = None
     for name in places(LAYERS):
         one = steps(trace, model.model, name)

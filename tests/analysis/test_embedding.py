@@ -4,28 +4,21 @@ from __future__ import annotations
 
 import math
 import statistics
-from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from tests.support.build import D_MODEL, VARIANTS, tiny_model, tiny_pretrained, tiny_tokenizer, variant_name
+from tests.support.build import D_MODEL, pretrained_variant
 from transformer.analysis.embedding import neighbours, norms, plane
 from transformer.analysis.residual import states
-from transformer.inference.pretrained import Pretrained
 
 SOURCE, TARGET = "ka lo minu", "re sta"
 
 
-def tiny(**changes: Any) -> Pretrained:
-    return replace(tiny_pretrained(), model=tiny_model(vocab_size=len(tiny_tokenizer()), **changes))
-
-
-@pytest.mark.parametrize("changes", VARIANTS, ids=variant_name)
-def test_lengths_of_what_is_added_at_the_input(changes: dict[str, Any]) -> None:
-    model = tiny(**changes)
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned", "none"])
+def test_lengths_of_what_is_added_at_the_input(positions: str) -> None:
+    model = pretrained_variant(positions=positions)
     trace = model.trace(SOURCE, TARGET)
     table = model.model.embedding.weight
     for side, ids in (("source", trace.source_ids), ("target", trace.target_in_ids)):
@@ -49,14 +42,14 @@ def test_lengths_of_what_is_added_at_the_input(changes: dict[str, Any]) -> None:
 
 def test_every_sinusoidal_encoding_has_length_sqrt_half_d_model() -> None:
     """Each of the d_model / 2 pairs of sine and cosine has length 1."""
-    found = norms(tiny().trace(SOURCE, TARGET), "source")
+    found = norms(pretrained_variant().trace(SOURCE, TARGET), "source")
     expected = torch.full_like(found.positions, math.sqrt(D_MODEL / 2))
     torch.testing.assert_close(found.positions, expected, rtol=1e-6, atol=0)
 
 
 def test_a_side_that_is_none_is_refused() -> None:
     with pytest.raises(ValueError, match="'middle' is no side; there are source and target"):
-        norms(tiny().trace(SOURCE, TARGET), "middle")
+        norms(pretrained_variant().trace(SOURCE, TARGET), "middle")
 
 
 def test_neighbours_by_hand() -> None:
@@ -74,7 +67,7 @@ def test_neighbours_by_hand() -> None:
 
 
 def test_neighbours_against_a_loop() -> None:
-    table = tiny().model.embedding.weight
+    table = pretrained_variant().model.embedding.weight
     for token in (0, 4, len(table) - 1):
         rows = table.tolist()
         lengths = [math.sqrt(sum(a * a for a in row)) for row in rows]
@@ -99,7 +92,7 @@ def test_an_id_outside_the_table_is_refused() -> None:
 @pytest.mark.parametrize("stack", ["encoder", "decoder"])
 def test_the_plane_against_eigenvectors_of_the_covariance(stack: str) -> None:
     """numpy's, of the covariance summed over the places."""
-    found = states(tiny(encoder_layers=3).trace(SOURCE, TARGET), stack)
+    found = states(pretrained_variant(encoder_layers=3).trace(SOURCE, TARGET), stack)
     result = plane(found)
     places = []
     for place, rows in enumerate(found.double().numpy()):
@@ -142,7 +135,7 @@ def test_the_plane_of_one_token_is_a_point() -> None:
 
 
 def test_the_plane_is_the_same_every_time_and_of_right_angles() -> None:
-    found = states(tiny().trace(SOURCE, TARGET), "decoder")
+    found = states(pretrained_variant().trace(SOURCE, TARGET), "decoder")
     first, second = plane(found), plane(found.clone())
     assert torch.equal(first.points, second.points)
     torch.testing.assert_close(first.basis @ first.basis.T, torch.eye(2, dtype=torch.float64))

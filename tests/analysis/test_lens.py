@@ -8,18 +8,17 @@ from typing import Any
 import pytest
 import torch
 
-from tests.support.build import D_MODEL, VARIANTS, tiny_model, tiny_pretrained, tiny_tokenizer, variant_name
+from tests.support.build import D_MODEL, PAIRWISE, pretrained_variant, tiny_model, tiny_tokenizer, variant_name
 from transformer.analysis.lens import candidates, logit_lens, sharing
 from transformer.analysis.residual import states
 from transformer.inference.pretrained import Pretrained
 
 SOURCE, TARGET = "ka lo minu", "re sta vu"
-every_model = pytest.mark.parametrize("changes", VARIANTS, ids=variant_name)
+every_model = pytest.mark.parametrize("changes", PAIRWISE, ids=variant_name)
 
 
 def tiny(**changes: Any) -> Pretrained:
-    sizes = {"decoder_layers": 3, "vocab_size": len(tiny_tokenizer())}
-    return replace(tiny_pretrained(), model=tiny_model(**{**sizes, **changes}))
+    return pretrained_variant(decoder_layers=3, **changes)
 
 
 @every_model

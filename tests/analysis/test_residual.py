@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from tests.support.build import D_MODEL, VARIANTS, tiny_model, tiny_pretrained, tiny_tokenizer, variant_name
+from tests.support.build import D_MODEL, PAIRWISE, pretrained_variant, variant_name
 from transformer.analysis.residual import Parts, decompose, states, stream, sublayers
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import Interventions
@@ -18,14 +18,13 @@ from transformer.model.tap import STACKS
 from transformer.tracing.trace import Trace
 
 SOURCE, TARGET = "ka lo minu", "re sta vu"
-every_model = pytest.mark.parametrize("changes", VARIANTS, ids=variant_name)
+every_model = pytest.mark.parametrize("changes", PAIRWISE, ids=variant_name)
 every_stack = pytest.mark.parametrize("stack", STACKS)
 
 
 def tiny(**changes: Any) -> Pretrained:
     """Three layers below two, so that neither stack passes for the other."""
-    sizes = {"encoder_layers": 3, "decoder_layers": 2, "vocab_size": len(tiny_tokenizer())}
-    return replace(tiny_pretrained(), model=tiny_model(**{**sizes, **changes}))
+    return pretrained_variant(encoder_layers=3, decoder_layers=2, **changes)
 
 
 def recorded(trace: Trace, stack: str, name: str, field: str, layer: int) -> Tensor:
@@ -140,7 +139,7 @@ def test_every_sum_is_what_entered_and_what_was_added(changes: dict[str, Any], s
 
 @every_stack
 def test_states_are_what_enters_the_first_layer_and_what_leaves_each(stack: str) -> None:
-    for changes in VARIANTS:
+    for changes in PAIRWISE:
         trace = tiny(**changes).trace(SOURCE, TARGET)
         found = states(trace, stack)
         own = trace.encoder_self if stack == "encoder" else trace.decoder_self

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import replace
 
 import pytest
@@ -162,15 +161,3 @@ def test_heads_may_see_different_keys_and_replaced_weights_are_measured(trace: T
     assert found.rows[0].tolist() == [queries - 1, queries, queries - 1]
     assert found.entropy[0, 1].item() == pytest.approx(1) and found.largest[0, 1].item() == pytest.approx(1 / queries)
     assert found.spread[0, 1] > 0  # of the scores, which nothing replaced
-
-
-def test_it_costs_little() -> None:
-    trace = tiny_pretrained().trace("ka lo mi nu re sta ti vu", "re sta ti vu zen pol")
-    saturation(trace.encoder_self)
-    took = []
-    for _ in range(5):
-        start = time.perf_counter()
-        for kind in KINDS:
-            saturation(trace.attention(kind))
-        took.append(time.perf_counter() - start)
-    assert min(took) < 0.05  # 1 ms here; a machine under load may take many times as long

@@ -30,7 +30,10 @@ from tests.browser.test_explorer import click_head, exact, hover, params_of, plo
 
 SET_ASIDE = 6.5  # seconds: nginx tries again when more than fail_timeout, 5 of its whole seconds, have gone
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="nginx.conf names the files of a POSIX system")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(os.name != "posix", reason="nginx.conf names the files of a POSIX system"),
+]
 
 SENTENCE = "The dog sees the cat."
 LINK = {"source": SENTENCE, "kind": "cross", "layer": "2", "head": "3", "cell": "3,2"}

@@ -7,21 +7,19 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
-from tests.cost.test_parameters import USES, model
-from tests.support.build import random_ids, saved_checkpoint, targets_in
+from tests.support.build import PAIRWISE, random_ids, saved_checkpoint, targets_in, tiny_model, variant_name
 from transformer.__main__ import main
 from transformer.cli.describe import axes, plain, record
 from transformer.cost.parameters import describe
 from transformer.inference.pretrained import load
 from transformer.model.config import ModelConfig
 from transformer.model.tap import Tap
-from transformer.model.transformer import Transformer
 
-__all__ = ["model"]  # the fixture
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -42,9 +40,11 @@ def test_the_command_prints_the_table(checkpoint: str, capsys: pytest.CaptureFix
     assert "  encoder.0 to encoder.3: 4 alike, each has" in printed
 
 
-def test_every_axis_has_the_size_its_name_says(model: Transformer) -> None:
+@pytest.mark.parametrize("changes", PAIRWISE, ids=variant_name)
+def test_every_axis_has_the_size_its_name_says(changes: dict[str, Any]) -> None:
     """Of all tensors that a pass records; source and target differ in length, so that a swapped axis is seen."""
-    config, tap = model.config, Tap()
+    model, tap = tiny_model(**changes), Tap()
+    config = model.config
     with torch.no_grad():
         model(random_ids(1, 1, 4), targets_in(2, 1), tap)
     sizes = {
@@ -99,7 +99,9 @@ def test_the_command_as_json(checkpoint: str, tmp_path: Path, capsys: pytest.Cap
     assert sum(one["adds"] for box in found["boxes"] for one in box["tensors"]) == found["parameters"]
     assert ModelConfig.from_dict(found["config"]) == model.config
     assert [layer["key"] for layer in found["layers"]] == ["encoder.0", "encoder.1", "decoder.0", "decoder.1"]
-    assert found["shared"] == [{"boxes": [*USES], "tensors": ["embedding.weight"]}]
+    assert found["shared"] == [
+        {"boxes": ["source.embedding", "target.embedding", "output"], "tensors": ["embedding.weight"]}
+    ]
     assert found["trace"]["source"] == "ka <b>lo</b>" and found["trace"]["source_tokens"] == list(trace.source_tokens)
     shapes = {one["name"]: one["shape"] for one in found["trace"]["tensors"]}
     assert shapes == {name: list(tensor.shape) for name, tensor in record(model, trace).items()}

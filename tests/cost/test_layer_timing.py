@@ -57,10 +57,11 @@ def band(n: int, window: int) -> Tensor:
 # -- layers -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("window", [3, 5, 7, 99])
-@pytest.mark.parametrize("n", [1, 2, 3, 11])
-@pytest.mark.parametrize("scaling", [True, False])
-@pytest.mark.parametrize("d_k", [None, 5])
+@pytest.mark.parametrize(
+    ("n", "window", "scaling", "d_k"),
+    [(1, 3, True, None), (1, 99, False, 5), (2, 5, True, 5), (2, 7, False, None), (3, 3, False, 5), (3, 7, True, None),
+     (11, 3, True, 5), (11, 5, False, None), (11, 7, True, 5), (11, 99, True, None)],
+)  # fmt: skip
 def test_restricted_attention_is_full_attention_with_a_band_mask(
     n: int, window: int, scaling: bool, d_k: int | None
 ) -> None:

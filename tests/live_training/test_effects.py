@@ -15,6 +15,7 @@ from transformer.live_training.presets import PRESETS, partner
 from transformer.live_training.recorder import Recorder
 from transformer.live_training.session import trainer_of
 
+pytestmark = pytest.mark.long
 SEEDS = (1, 2, 3)
 
 

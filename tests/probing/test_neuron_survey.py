@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 
 import pytest
 import torch
 
-from tests.support.build import D_FF, sentences, tiny_model, tiny_pretrained, tiny_tokenizer
+from tests.support.build import D_FF, pretrained_variant, sentences, tiny_pretrained
 from transformer.analysis.activations import ACTIVE
 from transformer.inference.pretrained import InputError, Pretrained
 from transformer.model.tap import STACKS
@@ -18,12 +17,6 @@ from transformer.training.data import Pair
 
 TEXTS = list(dict.fromkeys(sentences()))
 PAIRS: list[Pair] = list(zip(TEXTS[:9], TEXTS[20:29], strict=True))
-
-
-def of(**changes: object) -> Pretrained:
-    tokenizer = tiny_tokenizer()
-    model = tiny_model(vocab_size=len(tokenizer), **changes)
-    return Pretrained("tiny", Path("tiny"), model, tokenizer, ("Invented", "Imagined"), {})
 
 
 def plainly(model: Pretrained, stack: str) -> dict[tuple[int, int], list[tuple[float, int, int]]]:
@@ -39,10 +32,12 @@ def plainly(model: Pretrained, stack: str) -> dict[tuple[int, int], list[tuple[f
     return found
 
 
-@pytest.mark.parametrize("changes", [{}, {"activation": "gelu", "encoder_layers": 1}, {"norm": "pre"}], ids=str)
-@pytest.mark.parametrize("batch_tokens", [1, 40, 9_999])
+@pytest.mark.parametrize(
+    ("changes", "batch_tokens"),
+    [({}, 1), ({}, 9_999), ({"activation": "gelu", "encoder_layers": 1}, 40), ({"norm": "pre"}, 40)],
+)
 def test_the_numbers_are_those_of_a_loop_whatever_the_batches(changes: dict, batch_tokens: int) -> None:
-    model = of(**changes)
+    model = pretrained_variant(**changes)
     statistics = neuron_statistics(model, PAIRS, batch_tokens=batch_tokens)
     above = ACTIVE[model.config.activation]
     assert (statistics.pairs, statistics.threshold) == (9, above)
@@ -68,7 +63,7 @@ def test_the_numbers_are_those_of_a_loop_whatever_the_batches(changes: dict, bat
 
 
 def test_no_token_stands_twice_among_the_strongest() -> None:
-    found = neuron_statistics(of(), PAIRS, batch_tokens=30)
+    found = neuron_statistics(pretrained_variant(), PAIRS, batch_tokens=30)
     for stack in STACKS:
         side = found.stack(stack)
         for layer in range(2):
@@ -80,7 +75,7 @@ def test_no_token_stands_twice_among_the_strongest() -> None:
 
 
 def test_never_and_always() -> None:
-    model = of()
+    model = pretrained_variant()
     with torch.no_grad():
         inner = model.model.encoder[1].feed_forward.inner
         inner.bias[3], inner.bias[5], inner.bias[6] = -1e3, 1e3, 1e3
@@ -92,14 +87,14 @@ def test_never_and_always() -> None:
 
 
 def test_fewer_tokens_than_are_kept() -> None:
-    found = neuron_statistics(of(), [("ka", "lo")])
+    found = neuron_statistics(pretrained_variant(), [("ka", "lo")])
     for stack in STACKS:
         side = found.stack(stack)
         assert side.values.shape == (2, D_FF, side.tokens) and 2 <= side.tokens < TOP_TOKENS
 
 
 def test_another_threshold() -> None:
-    model = of()
+    model = pretrained_variant()
     low, high = (neuron_statistics(model, PAIRS, threshold=one) for one in (0.0, 0.5))
     assert high.threshold == 0.5 and (high.encoder.counts <= low.encoder.counts).all()
     assert high.encoder.counts.sum() < low.encoder.counts.sum() and torch.equal(high.encoder.mean, low.encoder.mean)
@@ -113,23 +108,25 @@ def test_progress_is_told_and_can_stop() -> None:
         return done < 4
 
     with pytest.raises(Stopped):
-        neuron_statistics(of(), PAIRS, progress, batch_tokens=20)
+        neuron_statistics(pretrained_variant(), PAIRS, progress, batch_tokens=20)
     assert told[0] == (0, 9) and told[-1][0] >= 4 and all(done < 4 for done, _ in told[:-1])
     told.clear()
-    neuron_statistics(of(), PAIRS, lambda done, total: told.append((done, total)) or True, batch_tokens=20)
+    neuron_statistics(
+        pretrained_variant(), PAIRS, lambda done, total: told.append((done, total)) or True, batch_tokens=20
+    )
     assert told[-1] == (9, 9) and [done for done, _ in told] == sorted({done for done, _ in told})
 
 
 def test_bad_input() -> None:
     with pytest.raises(ValueError, match="no sentence pair"):
-        neuron_statistics(of(), [])
+        neuron_statistics(pretrained_variant(), [])
     with pytest.raises(InputError, match="target text is empty"):
-        neuron_statistics(of(), [("ka", " ")])
-    found = neuron_statistics(of(), PAIRS[:2])
+        neuron_statistics(pretrained_variant(), [("ka", " ")])
+    found = neuron_statistics(pretrained_variant(), PAIRS[:2])
     with pytest.raises(ValueError, match="'middle'"):
         found.stack("middle")
     with pytest.raises(ValueError, match="'middle'"):
-        reading(of(), PAIRS[0], "middle")
+        reading(pretrained_variant(), PAIRS[0], "middle")
     with pytest.raises(dataclasses.FrozenInstanceError):
         found.pairs = 3  # type: ignore[misc]
     assert isinstance(found, NeuronStatistics)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import functools
 import random
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,19 @@ VARIANTS: list[dict[str, Any]] = [
     {"norm": "pre", "residual": False},
     {"causal": False},
     {"norm": "none", "residual": False, "causal": False, "positions": "none"},
+]
+# Every pair of values of these seven fields, a model each.
+PAIRWISE: list[dict[str, Any]] = [
+    {},
+    {"norm": "pre", "positions": "learned", "activation": "gelu", "scaling": False},
+    {"norm": "pre", "residual": False, "activation": "swish"},
+    {"norm": "pre", "residual": False, "causal": False, "positions": "none", "d_k": 13, "scaling": False},
+    {"norm": "none", "positions": "learned", "d_k": 13},
+    {"norm": "none", "causal": False, "positions": "none", "activation": "swish"},
+    {"norm": "none", "causal": False, "activation": "gelu", "d_k": 13, "scaling": False},
+    {"norm": "none", "residual": False, "positions": "none", "activation": "gelu", "d_k": 13},
+    {"residual": False, "positions": "none", "activation": "gelu", "d_k": 13, "scaling": False},
+    {"residual": False, "causal": False, "positions": "learned", "activation": "swish", "d_k": 13, "scaling": False},
 ]
 
 
@@ -106,6 +120,11 @@ def tiny_pretrained() -> Pretrained:
     tokenizer = tiny_tokenizer()
     model = tiny_model(vocab_size=len(tokenizer))
     return Pretrained("tiny", Path("tiny"), model, tokenizer, ("Invented", "Imagined"), {})
+
+
+def pretrained_variant(**changes: Any) -> Pretrained:
+    """`tiny_pretrained` with another model."""
+    return replace(tiny_pretrained(), model=tiny_model(vocab_size=len(tiny_tokenizer()), **changes))
 
 
 def saved_checkpoint(parent: Path) -> Path:

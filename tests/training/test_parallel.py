@@ -71,6 +71,7 @@ def losses(folder: Path) -> list[float]:
     return [float(row["loss"]) for row in csv.DictReader((folder / "training.csv").read_text().splitlines())]
 
 
+@pytest.mark.long
 def test_two_workers_learn_what_one_learns(options: list[str], tmp_path: Path) -> None:
     alone = run(1, tmp_path / "one", *options, "--dropout", "0")
     assert alone.returncode == 0, alone.stderr
@@ -102,6 +103,7 @@ sys.exit(main())
 """
 
 
+@pytest.mark.long
 def test_workers_stop_together_and_go_on_as_if_they_never_had(options: list[str], tmp_path: Path) -> None:
     whole = run(2, tmp_path / "whole", *options, "--dropout", "0.1")
     assert whole.returncode == 0, whole.stderr

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from tests.analysis.test_anatomy import LAYERS, SWITCHES
+from tests.support.anatomy import LAYERS, SWITCHES, tiny
 from tests.support.build import D_HEAD, HEADS, tiny_config, tiny_model, tiny_pretrained, tiny_tokenizer
 from tests.support.payloads import array, unpack
 from transformer.analysis.anatomy import matrices, places, predictions, steps
@@ -41,8 +41,7 @@ ORDER = places(LAYERS)
 @pytest.fixture(scope="module")
 def model() -> Pretrained:
     """Three layers below two, and d_k is not d_head."""
-    sizes = {"encoder_layers": LAYERS[0], "decoder_layers": LAYERS[1], "d_k": 13, "vocab_size": len(tiny_tokenizer())}
-    return replace(tiny_pretrained(), model=tiny_model(**sizes))
+    return tiny(d_k=13)
 
 
 @pytest.fixture(scope="module")

@@ -3,41 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-import struct
 
 import numpy as np
 import pytest
 import torch
 
 from tests.support.build import tiny_pretrained
+from tests.support.payloads import unpack
+from tests.support.recordings import PAIRS, made_recording
 from transformer.analysis.heads import HeadStatistics, head_statistics
 from transformer.tracing.trace import KINDS, Trace
-from transformer.training.recording import Recording
 from transformer.view.formation_pack import SHOWN, formation_pack
 from transformer.view.page import html_page
 from transformer.view.state import View, view_from_browser, view_from_params
 
 STATISTICS = head_statistics([tiny_pretrained().trace("ka", "nu")], {"ka": frozenset({"nu"})})
 LAYERS = {"encoder_self": 2, "decoder_self": 2, "cross": 2}
-PAIRS = (("ka lo", "nu re"), ("mi", "ta vu"))
-
-
-def made_recording(steps: tuple[int, ...] = (0, 3, 20), pairs: tuple[tuple[str, str], ...] = PAIRS) -> Recording:
-    """A recording of the tiny model, with weights drawn anew for every state."""
-    rng = np.random.default_rng(3)
-    traces = [tiny_pretrained().trace(*pair) for pair in pairs]
-    weights = {}
-    for kind in KINDS:
-        shapes = [(len(steps), *trace.attention(kind).weights.shape) for trace in traces]
-        weights[kind] = tuple(rng.integers(0, 256, shape, dtype=np.uint8) for shape in shapes)
-    texts = tuple(tuple(f"state {step} of {source}" for source, _ in pairs) for step in steps)
-    return Recording(steps, pairs, weights, texts, tuple({"loss": 9.0 - n, "bleu": 2.0 * n} for n in range(len(steps))))
-
-
-def parts(data: bytes) -> tuple[dict, bytes]:
-    length = struct.unpack("<I", data[4:8])[0]
-    return json.loads(data[8 : 8 + length]), data[8 + length :]
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +28,9 @@ def trace() -> Trace:
 
 def test_the_states_of_one_sentence_travel_byte_for_byte(trace: Trace) -> None:
     recording = made_recording()
-    header, data = parts(formation_pack(recording, ["x", "x"], STATISTICS, (), trace, 1, View(training=3, big=True), 7))
+    header, data = unpack(
+        formation_pack(recording, ["x", "x"], STATISTICS, (), trace, 1, View(training=3, big=True), 7)
+    )
     assert header["id"] == trace.id and header["steps"] == [0, 3, 20] and header["revision"] == 7
     assert header["step"] == 3 and header["big"] is True
     assert header["writes"] == ["state 0 of mi", "state 3 of mi", "state 20 of mi"]
@@ -66,7 +49,7 @@ def test_what_heads_did_travels_in_whole_percent(trace: Trace) -> None:
     shares["previous"][1, 0, 2], shares["same"][2, 1, 0] = 0.614, 0.996
     found = {"encoder_self": HeadStatistics("encoder_self", **shares, rows=161, links=0)}
     pack = formation_pack(made_recording(), ["x", "x"], found, (), trace, 1, View(training=3), 0)
-    header, data = parts(pack)
+    header, data = unpack(pack)
     reference = header["habits"]["encoder_self"]
     sent = np.frombuffer(data, np.uint8, 72, reference["offset"]).reshape(reference["shape"])
     wanted = np.full((3, 2, 3, 4), 255)
@@ -76,14 +59,14 @@ def test_what_heads_did_travels_in_whole_percent(trace: Trace) -> None:
 
 def test_of_a_sentence_that_was_not_recorded_no_weights_travel(trace: Trace) -> None:
     pack = formation_pack(made_recording(), [None, "x"], STATISTICS, (), trace, None, View(training=0), 0)
-    header, data = parts(pack)
+    header, data = unpack(pack)
     assert header["kinds"] == {} and header["writes"] == [] and not data
     assert header["sentences"] == [{"number": 1, "source": "mi", "same": True}]  # the other one cannot be opened
 
 
 def test_what_a_random_state_writes_is_cut(trace: Trace) -> None:
     long = dataclasses.replace(made_recording(), translations=(("a" * 999,) * 2,) * 3)
-    header, _ = parts(formation_pack(long, ["x", "x"], STATISTICS, (), trace, 0, View(training=0), 0))
+    header, _ = unpack(formation_pack(long, ["x", "x"], STATISTICS, (), trace, 0, View(training=0), 0))
     assert header["writes"] == ["a" * SHOWN + "…"] * 3
 
 

@@ -36,14 +36,17 @@ def test_a_link_says_everything_and_is_read_back() -> None:
     assert set(View().to_params()) == {"kind", "layer", "head"}
 
 
+BAD = ("", "0", "-1", "1e99", "nan", "²", "9" * 5000, "<script>", "\x00", "../../etc", "٣")
+
+
 @pytest.mark.parametrize("name", [*CHOICES, "layer", "head", "threshold", "cell", "big"])
-@pytest.mark.parametrize("value", ["", "0", "-1", "1e99", "nan", "²", "9" * 5000, "<script>", "\x00", "../../etc", "٣"])
-def test_what_does_not_fit_falls_back_and_is_reported(name: str, value: str) -> None:
-    view, notices = view_from_params({name: value}, LAYERS, 3)
-    if (name, value) not in {("threshold", "0"), ("big", "0")}:
-        assert view == View() and len(notices) == 1
-        assert notices[0].startswith(f"The link asks for {name} ") and "allowed is" in notices[0]
-        assert len(notices[0]) < 200
+def test_what_does_not_fit_falls_back_and_is_reported(name: str) -> None:
+    for value in BAD:
+        if value == "0" and name in ("threshold", "big"):
+            continue
+        view, (notice,) = view_from_params({name: value}, LAYERS, 3)
+        assert view == View() and len(notice) < 200
+        assert notice.startswith(f"The link asks for {name} ") and "allowed is" in notice
 
 
 def test_layer_is_bounded_by_the_kind_it_belongs_to() -> None:

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { STATE_DEFAULTS, changedKeys, mergeState, stateText } from "./state.js";
+import { START_VIEW } from "./generated.js";
+import { changedKeys, mergeState, stateText } from "./state.js";
 
 test("what is valid is taken over and the rest stays", () => {
-  const start = { ...STATE_DEFAULTS, head: 3 };
+  const start = { ...START_VIEW, head: 3 };
   const next = mergeState(start, { kind: "all", layer: "all", threshold: 0.25, cell: [1, 2], view: "lines" });
   assert.deepEqual(next, { ...start, kind: "all", layer: "all", threshold: 0.25, cell: [1, 2], view: "lines" });
-  assert.deepEqual(start, { ...STATE_DEFAULTS, head: 3 }); // not changed itself
+  assert.deepEqual(start, { ...START_VIEW, head: 3 }); // not changed itself
 });
 
 test("what a link may not say changes nothing", () => {
@@ -25,24 +26,24 @@ test("what a link may not say changes nothing", () => {
     null,
     undefined,
   ];
-  for (const partial of wrong) assert.deepEqual(mergeState(STATE_DEFAULTS, partial), STATE_DEFAULTS);
+  for (const partial of wrong) assert.deepEqual(mergeState(START_VIEW, partial), START_VIEW);
 });
 
 test("a cell that is none is no cell", () => {
-  const start = { ...STATE_DEFAULTS, cell: [1, 1] };
+  const start = { ...START_VIEW, cell: [1, 1] };
   for (const cell of [null, [1], [1, -2], [1, "2"], "1,2", [1, 2, 3]])
     assert.equal(mergeState(start, { cell }).cell, null);
   assert.deepEqual(mergeState(start, { layer: 2 }).cell, [1, 1]);
 });
 
 test("numbers in words, and words for yes and no, are read", () => {
-  assert.equal(mergeState(STATE_DEFAULTS, { threshold: "0.5" }).threshold, 0.5);
-  assert.equal(mergeState(STATE_DEFAULTS, { big: 1 }).big, true);
+  assert.equal(mergeState(START_VIEW, { threshold: "0.5" }).threshold, 0.5);
+  assert.equal(mergeState(START_VIEW, { big: 1 }).big, true);
 });
 
 test("two states are told apart by their keys alone", () => {
-  const other = mergeState(STATE_DEFAULTS, { head: 2, cell: [0, 1] });
-  assert.deepEqual(changedKeys(STATE_DEFAULTS, other), ["head", "cell"]);
-  assert.equal(stateText({ extra: 1, ...STATE_DEFAULTS }), stateText(STATE_DEFAULTS));
-  assert.notEqual(stateText(other), stateText(STATE_DEFAULTS));
+  const other = mergeState(START_VIEW, { head: 2, cell: [0, 1] });
+  assert.deepEqual(changedKeys(START_VIEW, other), ["head", "cell"]);
+  assert.equal(stateText({ extra: 1, ...START_VIEW }), stateText(START_VIEW));
+  assert.notEqual(stateText(other), stateText(START_VIEW));
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { STATE_DEFAULTS } from "./state.js";
+import { START_VIEW } from "./generated.js";
 import { TraceModel } from "./trace_model.js";
 
 // One layer of two heads of cross-attention: three steps of the decoder by the keys "ka", "tze" (one word) and "</s>".
@@ -16,7 +16,7 @@ const HEADER = {
 };
 const pack = (header) => ({ header, array: (reference) => reference.data });
 const model = (more = {}) => new TraceModel(pack({ ...HEADER, ...more }));
-const state = (more) => ({ ...STATE_DEFAULTS, pieces: "pieces", ...more });
+const state = (more) => ({ ...START_VIEW, pieces: "pieces", ...more });
 const close = (found, wanted) =>
   assert.deepEqual(
     Array.from(found, (value) => value.toFixed(5)),

@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 from pages.heads import formation
 from tests.support.app import address, app_test, components, messages
 from tests.support.build import saved_checkpoint
-from tests.view.test_formation_pack import PAIRS, made_recording
+from tests.support.recordings import PAIRS, made_recording
 
 EXAMPLES = [{"title": "One", "source": PAIRS[0][0]}, {"title": "Two", "source": PAIRS[1][0], "target": PAIRS[1][1]}]
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
-import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from pages.components import probing, translation
@@ -28,6 +27,7 @@ MODELS: dict[str, Pretrained] = {}  # what the scripts draw with: AppTest runs t
 
 
 def script(section: str, model: str, source: str, target: str, switches: str, limit: int) -> None:
+    import streamlit as st
 
     from pages.components import probing, translation
     from pages.components.comparison import Compared

@@ -292,7 +292,7 @@ def test_exact_answers_beyond_the_trained_length(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize(
-    ("formula", "learned", "sentence"),
+    ("by_formula", "by_table", "sentence"),
     [
         ([1, 0, 0], [1, 0, 0], "neither reverse nor reverse-learned got a single longer input right."),
         (
@@ -305,10 +305,10 @@ def test_exact_answers_beyond_the_trained_length(monkeypatch: pytest.MonkeyPatch
     ],
 )
 def test_the_conclusion_is_computed(
-    formula: list[float | None], learned: list[float | None], sentence: str, monkeypatch: pytest.MonkeyPatch
+    by_formula: list[float | None], by_table: list[float | None], sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(learned, "LENGTHS", range(16, 19))
-    shares = {FORMULA: formula, LEARNED: learned}
+    shares = {FORMULA: by_formula, LEARNED: by_table}
     text = learned._conclusion((MODELS[FORMULA], MODELS[LEARNED]), shares, 16)
     assert text.startswith("Section 3.5 says sinusoids “may allow the model to extrapolate to") and sentence in text
 

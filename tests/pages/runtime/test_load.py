@@ -59,6 +59,7 @@ async def connected(app: App, count: int) -> int:
     return await asyncio.to_thread(sessions, app)
 
 
+@pytest.mark.long
 def test_thirty_viewers_click_on_all_pages_at_once(app: App, model: Pretrained) -> None:
     async def visit(number: int) -> int:
         """Its own sentence, clicks, another sentence: every run ends well, or an error is raised."""

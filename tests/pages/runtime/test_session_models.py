@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import streamlit as st
 import torch
 from streamlit.testing.v1 import AppTest
 
@@ -202,6 +201,7 @@ def test_a_round_trip_is_the_same_bit_by_bit(session: dict[str, session_models.O
 
 def loading(sent: object) -> None:
     """The page after a browser sent a file: as Streamlit does it, the callback first."""
+    import streamlit as st
 
     from pages.frame.frame import begin
     from pages.frame.state import State, current, keep

@@ -12,7 +12,8 @@ import {
   textKeys,
   textValues,
 } from "../panel/facts.js";
-import { PLACES, lastStep, stepsOf, zoomsOf } from "../walk.js";
+import { PLACES } from "../../state/generated.js";
+import { lastStep, stepsOf, zoomsOf } from "../walk.js";
 import { EXPLANATIONS } from "./explanations.js";
 import { spokenState } from "./spoken.js";
 import { ANATOMY_TEXTS } from "./texts.js";

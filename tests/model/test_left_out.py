@@ -25,9 +25,9 @@ from transformer.model.transformer import Transformer
 from transformer.training.loop import Trainer
 from transformer.training.settings import Settings
 
-COMBINATIONS: list[dict[str, Any]] = [
-    {"norm": norm, "residual": residual, "causal": causal}
-    for norm, residual, causal in itertools.product(NORMS, (True, False), (True, False))
+COMBINATIONS: list[dict[str, Any]] = [  # every pair of values
+    {"norm": norm, "residual": residual, "causal": residual == (norm != "pre")}
+    for norm, residual in itertools.product(NORMS, (True, False))
 ]
 every = pytest.mark.parametrize("changes", COMBINATIONS, ids=variant_name)
 OFF = Interventions((Unmask("causal"),))
@@ -122,7 +122,7 @@ def _anew(model: Transformer, source: torch.Tensor, limit: int) -> tuple[list[in
     return fed[1:], scores
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 @every
 def test_greedy_is_the_whole_prefix_from_scratch(changes: dict[str, Any], seed: int) -> None:
     model, lengths = _alive(seed, **changes), (7, 4, 2, 5)
@@ -136,7 +136,7 @@ def test_greedy_is_the_whole_prefix_from_scratch(changes: dict[str, Any], seed: 
 def test_random_models_write_what_these_tests_need() -> None:
     models = [_alive(seed, **changes) for changes in COMBINATIONS for seed in range(5)]
     found = [one.ids for model in models for one in greedy(model, padded_sources(3), 12)]
-    assert len({len(ids) for ids in found}) > 4 and sum(len(set(ids)) > 3 for ids in found) > 30
+    assert len({len(ids) for ids in found}) > 4 and sum(len(set(ids)) > 3 for ids in found) > 15
 
 
 def _best_of_all(model: Transformer, source: torch.Tensor, limit: int) -> float:
@@ -158,8 +158,7 @@ def _best_of_all(model: Transformer, source: torch.Tensor, limit: int) -> float:
     return best
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
-@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize(("norm", "seed"), [(norm, seed) for seed, norm in enumerate(NORMS, 1)])
 def test_a_wide_beam_without_the_mask_is_an_exhaustive_search(norm: str, seed: int) -> None:
     model = tiny_model(seed, 0.25, vocab_size=7, tied_output=False, norm=norm, causal=False)
     source = padded_sources(seed, (4,), 7)
@@ -178,8 +177,10 @@ def _without_mask(model: Pretrained) -> Pretrained:
     return _named(other)
 
 
-@pytest.mark.parametrize("changes", [one for one in COMBINATIONS if one["causal"]], ids=variant_name)
-@pytest.mark.parametrize("more", [(), (Scale(1.0, Where("cross")),)], ids=["", "scaled"])
+@pytest.mark.parametrize(
+    ("changes", "more"), [({}, (Scale(1.0, Where("cross")),)), ({"norm": "pre", "residual": False}, ()),
+                          ({"norm": "none"}, ())], ids=str,
+)  # fmt: skip
 def test_the_switch_and_the_model_without_the_mask_are_one(changes: dict[str, Any], more: tuple[Scale, ...]) -> None:
     """Same traces, to the last bit, and same translations, greedy and by beams; there the switch changes nothing."""
     masked = _named(_alive(2, **changes))
