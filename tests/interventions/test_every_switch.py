@@ -9,6 +9,7 @@ import torch
 
 from pages.components.descriptions import WORDS, in_words, phrases
 from tests.support.build import tiny_pretrained
+from transformer.analysis.attention import check
 from transformer.interventions.edits import edits_of
 from transformer.interventions.sets import SWITCHES, HeadSwitch, Interventions, Pad, Switch
 from transformer.model.tap import KINDS
@@ -51,6 +52,7 @@ def test_an_example_changes_a_pass_and_only_by_tensors_that_there_are(sort: type
         assert len(switched.source_ids) == len(plain.source_ids) + value.pads and not edits_of(value, model.config)
     else:
         assert not torch.equal(switched.logits, plain.logits)
+    assert all(check(switched.attention(kind)).hold for kind in KINDS)  # what the trace says of its heads is true
     assert model.translate(SOURCE, limit=12, interventions=value).tokens
 
 

@@ -41,9 +41,9 @@ CROSS, CROSS_2, CROSS_2_3 = Where("cross"), Where("cross", 1), Where("cross", 1,
 def effect(value: Interventions) -> list[object]:
     """Which factor, rule and heads knocked out hold in every sub-layer of CONFIG; and how many <pad> follow."""
     layers = {"encoder_self": 3, "decoder_self": 2, "cross": 2}
-    found = [of(value.switches, SubLayer(kind, layer, CONFIG)) for of in (Scale.factors, Replace.rules, KnockOut.zeros)
-             for kind in KINDS for layer in range(layers[kind])]  # fmt: skip
-    return [value.pads, *found]
+    places = [SubLayer(kind, layer, CONFIG) for kind in KINDS for layer in range(layers[kind])]
+    found = [[of(value.switches, at) for of in (Replace.rules, KnockOut.zeros)] for at in places]
+    return [value.pads, found, [value.scales(at) for at in places]]
 
 
 # -- as text --------------------------------------------------------------------------------------------------------
@@ -109,7 +109,7 @@ def test_a_value_is_what_it_was_made_of(many: tuple) -> None:
         place = (value.switches, SubLayer(kind, 1, CONFIG))
         factors = [one.factor for one in reaching if isinstance(one, Scale)]
         rules = [one.rule for one in reaching if isinstance(one, Replace)]
-        assert Scale.factors(*place)[head] == (factors[-1] if factors else CONFIG.scale)
+        assert value.scales(place[1])[head] == (factors[-1] if factors else CONFIG.scale)
         assert ("softmax", "uniform", "argmax")[Replace.rules(*place)[head]] == (rules[-1] if rules else "softmax")
         assert KnockOut.zeros(*place)[head] == any(isinstance(one, KnockOut) for one in reaching)
 

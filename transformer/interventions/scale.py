@@ -12,7 +12,6 @@ from transformer.interventions.switch import (
     HeadSwitch,
     InterventionError,
     SubLayer,
-    Switch,
     Where,
     brief,
     is_number,
@@ -56,10 +55,8 @@ class Scale(HeadSwitch):
         return cls(1.0 if setting == "off" else parse_number(setting), where)
 
     @classmethod
-    def factors(cls, switches: Sequence[Switch], at: SubLayer) -> list[float]:
-        """The factor of every head of a sub-layer."""
-        heads = cls.by_head(switches, at)
-        return [found[-1].factor if found else at.config.scale for found in heads]
+    def scales(cls, heads: Sequence[Sequence[Scale]], before: Sequence[float]) -> list[float]:
+        return [found[-1].factor if found else usual for found, usual in zip(heads, before, strict=True)]
 
     @classmethod
     def edit_heads(cls, heads: Sequence[Sequence[Scale]], at: SubLayer) -> dict[str, Edit]:

@@ -134,6 +134,14 @@ class Interventions:
         """By how many positions the encodings of a side are shifted."""
         return Reposition.shift(self.switches, side)
 
+    def scales(self, at: SubLayer) -> list[float]:
+        """What the scores q.k of every head of a sub-layer are multiplied by."""
+        found = [at.config.scale] * at.config.heads
+        for sort, switches in self.by_class():
+            if issubclass(sort, HeadSwitch):
+                found = sort.scales(sort.by_head(switches, at), found)
+        return found
+
     def check(self, config: ModelConfig) -> None:
         """Raises InterventionError for a layer, head, neuron or position that the model has not."""
         for sort, switches in self.by_class():

@@ -239,6 +239,11 @@ class HeadSwitch(Switch):
         return [[one for one in found if one.reaches(at.kind, at.layer, head)] for head in range(at.config.heads)]
 
     @classmethod
+    def scales(cls, heads: Sequence[Sequence[Self]], before: Sequence[float]) -> list[float]:
+        """What the scores q.k of every head are multiplied by, given what they were before these switches."""
+        return list(before)
+
+    @classmethod
     def edits(cls, switches: Sequence[Self], config: ModelConfig) -> dict[str, Edit]:
         edits = {}
         for kind in KINDS:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from transformer.interventions.edits import edits_of, joined
-from transformer.interventions.sets import NONE, Interventions, KnockOut, Replace, Scale, SubLayer, layers_of
+from transformer.interventions.sets import NONE, Interventions, KnockOut, Replace, SubLayer, layers_of
 from transformer.model.config import ModelConfig
 from transformer.model.tap import KINDS, Edit, Tap, scope
 from transformer.model.transformer import Transformer
@@ -185,7 +185,7 @@ def _attention(
     stack, _, sub = scope(kind, 0).rstrip(".").split(".")
     switches, places = interventions.switches, [SubLayer(kind, layer, config) for layer in range(layers)]
     return AttentionTrace(
-        scale=torch.tensor([Scale.factors(switches, place) for place in places], dtype=torch.float64),
+        scale=torch.tensor([interventions.scales(place) for place in places], dtype=torch.float64),
         rule=torch.tensor([Replace.rules(switches, place) for place in places]),
         zero=torch.tensor([KnockOut.zeros(switches, place) for place in places]),
         **_stack(records, stack, layers, sub, AttentionTrace),
