@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pages.frame.content import Page
+from pages.frame.frame import Page
 from pages.runtime.texts import _
 
 

@@ -7,8 +7,7 @@ import streamlit as st
 from pages.anatomy import complexity, drawing, rnn
 from pages.components import payloads
 from pages.components.comparison import note_waiting_switches
-from pages.frame.content import Content
-from pages.frame.frame import PageFrame
+from pages.frame.frame import Content, PageFrame
 from pages.runtime.streamlit import load_plotly
 from pages.runtime.texts import _
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pages.components.comparison import note_waiting_switches
 from pages.embeddings import inputs, lens, residual
-from pages.frame.content import Content
-from pages.frame.frame import PageFrame
+from pages.frame.frame import Content, PageFrame
 from pages.runtime.texts import _
 
 

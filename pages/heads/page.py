@@ -6,8 +6,7 @@ import streamlit as st
 
 from pages.components import payloads
 from pages.frame import sentence
-from pages.frame.content import Content
-from pages.frame.frame import PageFrame
+from pages.frame.frame import Content, PageFrame
 from pages.frame.messages import message
 from pages.heads import explorer, formation
 from pages.runtime.texts import _

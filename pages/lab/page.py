@@ -8,8 +8,7 @@ import streamlit as st
 
 from pages.components import compared_heads, payloads, probing, translation
 from pages.components.comparison import compare, note_waiting_switches, switches_of_page
-from pages.frame.content import Content
-from pages.frame.frame import PageFrame
+from pages.frame.frame import Content, PageFrame
 from pages.frame.state import store_state
 from pages.lab import leak, measures, scaling
 from pages.runtime.texts import _

@@ -6,8 +6,7 @@ import html
 
 import streamlit as st
 
-from pages.frame.content import Content
-from pages.frame.frame import PageFrame
+from pages.frame.frame import Content, PageFrame
 from pages.model import card
 from pages.runtime.texts import _
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pages.components import probing
 from pages.components.comparison import note_waiting_switches
-from pages.frame.content import Content
-from pages.frame.frame import PageFrame
+from pages.frame.frame import Content, PageFrame
 from pages.positions import encoding, lab, learned
 from pages.runtime.texts import _
 

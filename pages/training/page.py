@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
-from pages.frame.content import Content
-from pages.frame.frame import PageFrame
+from pages.frame.frame import Content, PageFrame
 from pages.runtime.texts import _
 from pages.training import controls, form, live
 

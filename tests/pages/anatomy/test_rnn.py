@@ -97,7 +97,8 @@ def test_a_link_opens_cold(open_page: Callable[..., AppTest]) -> None:
 
 def test_a_checkpoint_that_reverses_gives_its_own_source(open_page: Callable[..., AppTest]) -> None:
     app = open_page(checkpoint="reverse-gelu", source="Hello")
-    assert not app.exception and not app.get("text_input") and rows(app)["writes"] == ["olleh ✓", "olleh ✓"]
+    assert not app.exception and rows(app)["writes"] == ["olleh ✓", "olleh ✓"]
+    assert [field.key for field in app.text_input] == ["source", "target"]  # no field for other letters
     assert "Transformer reverse-gelu" in said(app) and "letters of the page's source" in said(app)
     other = transformer.load(BUNDLED / "reverse-gelu").trace("Hello")
     drawn = weights(figures(app)["before-cross-attention"])

@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 
 import transformer
 from pages.registry import pages
-from pages.runtime import cache
+from pages.runtime import cache, shared
 from tests.support.app import address, app_test, messages, pictures, switch_page
 from tests.support.build import tiny_model, tiny_pretrained
 from transformer.checkpoints.folder import save_checkpoint
@@ -128,7 +128,7 @@ def test_its_examples_are_those_of_its_own_folder(open_app: Callable[..., AppTes
         model = cache.load("tiny", str(folder))
         from pages.frame.examples import examples
 
-        return [one.title for one in examples(model, "tiny")]
+        return [one.title for one in examples(model)]
 
     assert (titles("first"), titles("a second")) == (["first"], ["a second"])
 
@@ -202,7 +202,7 @@ def test_a_model_is_let_go_with_all_that_is_kept_under_it(folder: Path) -> None:
     for seed in range(2, 9):
         exchange(folder, seed)
         cache.load("tiny", str(folder))
-    names = [state for model, state in cache._stamps.items() if model.parameter_count() == tiny_size(folder)]
+    names = [state for model, state in shared._stamps.items() if model.parameter_count() == tiny_size(folder)]
     assert len(names) <= 5  # and the one this loop's last call holds
 
 
