@@ -299,7 +299,7 @@ def test_a_place_that_is_none_is_refused(where: object) -> None:
 
 LINKS = {
     "scaling": ("'scaling' is no switch", "write NAME=VALUE"),
-    "volume=11": ("unknown switch 'volume'", "choose scaling, causal, padding, pad, hide, zero, weights, positions"),
+    "volume=11": ("unknown switch 'volume'", f"choose {', '.join(Interventions.PARAMS[:-1])} or "),
     "Scaling=off": ("unknown switch 'Scaling'",),
     "=": ("unknown switch ''",),
     "scaling=off@": ("'' names no place",),
