@@ -57,7 +57,8 @@ lint: .venv/installed-test
 
 NPM = npm --prefix frontend
 
-frontend: frontend/node_modules
+frontend: frontend/node_modules .venv/installed-app
+	$(PYTHON) -m transformer.view.generate
 	$(NPM) run build
 
 frontend-lint: frontend/node_modules
