@@ -17,9 +17,9 @@ from pages.runtime import cache
 from pages.runtime.kept import Kept
 from pages.runtime.queue import TURNS
 from pages.runtime.texts import _
-from transformer.checkpoints.archive import open_files, read_zip, safe_name
+from transformer.checkpoints.archive import read_zip, safe_name
 from transformer.checkpoints.folder import CheckpointError
-from transformer.inference.pretrained import Pretrained
+from transformer.inference.pretrained import Pretrained, open_files
 
 KEY = "headscope_own"
 PREFIX = "mine/"  # before their names in the menu and in links: no folder's name has a slash

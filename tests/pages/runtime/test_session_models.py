@@ -20,8 +20,9 @@ from tests.fuzz.folders import base
 from tests.pages.frame.test_frame import address, folder, sentences
 from tests.support.app import app_test
 from tests.support.build import tiny_model, tiny_tokenizer
-from transformer.checkpoints.archive import open_files, read_zip, zipped
+from transformer.checkpoints.archive import read_zip, zipped
 from transformer.checkpoints.folder import CARD, CheckpointError, checkpoint_files
+from transformer.inference.pretrained import open_files
 from transformer.live_training import workshop
 
 __all__ = ["folder"]  # the fixture
