@@ -13,9 +13,10 @@ from benchmarks.sentences import typed
 from benchmarks.timing import ratio, take_turns
 from transformer.inference.pretrained import Pretrained
 from transformer.inference.search import greedy
+from transformer.inference.speed import prepare_for_decoding
 from transformer.model.tap import OFF, AnyTap
 from transformer.model.transformer import Transformer
-from transformer.training.data import pad
+from transformer.text.batching import pad
 
 TARGET = {1: 2.0}
 SENTENCES, WRITTEN = 200, 16
@@ -34,7 +35,7 @@ def ours(model: Pretrained) -> Endless:
     """A random model of the same sizes."""
     torch.manual_seed(1)
     endless = Endless(model.config).requires_grad_(False).eval()
-    endless.arrange()  # as `load_checkpoint` does
+    prepare_for_decoding(endless)  # as `transformer.load` does
     return endless
 
 

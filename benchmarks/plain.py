@@ -58,7 +58,8 @@ class PlainDecoderLayer(DecoderLayer):
 
 class PlainTransformer(Transformer):
     def embed(self, ids: Tensor) -> Tensor:  # type: ignore[override]
-        return self.embedding(ids) * math.sqrt(self.config.d_model) + self.positions(0, ids.shape[1])
+        positions = torch.arange(ids.shape[1], device=ids.device)
+        return self.embedding(ids) * math.sqrt(self.config.d_model) + self.positions(positions)
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
         mask = padding_mask(source, self.config.pad_id)

@@ -19,7 +19,7 @@ from benchmarks.timing import ratio, take_turns
 from transformer.inference.pretrained import Pretrained
 from transformer.model.config import ModelConfig
 from transformer.model.positions import sinusoidal
-from transformer.training.data import Batch, bucket, make_batch
+from transformer.text.batching import Batch, bucket, make_batch
 from transformer.training.loop import Trainer
 from transformer.training.settings import Settings
 

@@ -15,9 +15,9 @@ import streamlit as st
 from pages.runtime import cache
 from pages.runtime.shared import SharedCache, mark
 from pages.runtime.texts import _, readable_text
-from transformer.checkpoints.archive import open_files, read_zip
+from transformer.checkpoints.archive import read_zip
 from transformer.checkpoints.folder import CheckpointError
-from transformer.inference.pretrained import Pretrained
+from transformer.inference.pretrained import Pretrained, open_files
 
 KEY = "headscope_own"
 PREFIX = "mine/"  # before their names in the menu and in links: no folder's name has a slash

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from pages.registry import pages
-from transformer.checkpoints.archive import open_files, read_zip
+from transformer.checkpoints.archive import read_zip
+from transformer.inference.pretrained import open_files
 
 pytest.importorskip("playwright")
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect

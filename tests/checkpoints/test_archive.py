@@ -22,7 +22,7 @@ from tests.fuzz.common import one_sentence, repeat
 from tests.fuzz.folders import base
 from tests.fuzz.guard import watched
 from tests.support.build import tiny_pretrained
-from transformer.checkpoints.archive import LARGEST, open_files, read_zip, safe_name, zipped
+from transformer.checkpoints.archive import LARGEST, read_zip, safe_name, zipped
 from transformer.checkpoints.folder import (
     CARD,
     CONFIG,
@@ -34,6 +34,7 @@ from transformer.checkpoints.folder import (
     checkpoint_files,
     save_checkpoint,
 )
+from transformer.inference.pretrained import open_files
 
 ROOT = Path(__file__).resolve().parents[2]
 UNPACK = 3 * LARGEST  # bytes that reading a refused zip may take: the zip, what is unpacked of it, and room beside

@@ -48,7 +48,6 @@ def test_round_trip(tmp_path, dtype, changes):
     assert found.tokenizer.encode("ka lo") == tiny_tokenizer().encode("ka lo")
     if dtype == torch.float32:
         ids = torch.tensor([[5, 6, 3]])
-        model.arrange()  # as loading does: the same numbers, added up in the same order
         assert torch.equal(found.model(ids, ids), model(ids, ids))
 
 

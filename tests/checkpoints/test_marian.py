@@ -17,10 +17,11 @@ from torch import Tensor
 import transformer
 from tests.support.build import sentences
 from tests.support.marian import CODE, KINDS, marian_folder, pieces_of, random_marian, splitter, vocabulary
+from transformer.checkpoints.beam_rule import BeamRule
 from transformer.checkpoints.folder import CheckpointError
 from transformer.checkpoints.importers import open_folder
 from transformer.inference.pretrained import Pretrained
-from transformer.inference.search import BeamRule, beam, greedy
+from transformer.inference.search import beam, greedy
 
 CLOSE = dict(atol=1e-5, rtol=1e-5)
 SENTENCES = sentences()[:12]

@@ -14,9 +14,9 @@ from typing import Any
 
 from tests.fuzz.common import PATHS, one_sentence, text
 from tests.fuzz.folders import CHANGES, NEEDED, base
-from transformer.checkpoints.archive import LARGEST, open_files, read_zip, zipped
+from transformer.checkpoints.archive import LARGEST, read_zip, zipped
 from transformer.checkpoints.folder import FILES, CheckpointError
-from transformer.inference.pretrained import InputError
+from transformer.inference.pretrained import InputError, open_files
 
 Entry = tuple[zipfile.ZipInfo, bytes]
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)

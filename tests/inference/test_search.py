@@ -3,9 +3,9 @@ import itertools
 import pytest
 import torch
 
-from tests.support.build import VARIANTS, padded_sources, targets_in, tiny_model, variant_name
-from transformer.inference.incremental import Stepper
-from transformer.inference.search import EXTRA_LENGTH, Hypothesis, beam, greedy, length_penalty, output_limit
+from tests.support.build import VARIANTS, padded_sources, tiny_model, variant_name
+from transformer.checkpoints.beam_rule import length_penalty
+from transformer.inference.search import EXTRA_LENGTH, Hypothesis, beam, greedy, output_limit
 
 SEEDS = (1, 2, 3, 4, 5, 6)
 variants = pytest.mark.parametrize("changes", VARIANTS, ids=variant_name)
@@ -176,41 +176,3 @@ def test_length_penalty_by_hand():
 
 def test_score_is_the_sum():
     assert Hypothesis((5, 3), (-0.5, -0.25)).score == -0.75
-
-
-@pytest.mark.parametrize("changes", [one for one in VARIANTS if one.get("causal", True)], ids=variant_name)
-@pytest.mark.parametrize("arranged", [False, True])
-@torch.inference_mode()
-def test_a_step_is_the_decoder_and_survives_a_choice_of_rows(changes, arranged):
-    model = tiny_model(**changes)
-    if arranged:
-        model.arrange()
-    source, target = padded_sources(3, (7, 4, 5)), targets_in(1, 3, 5)
-    memory = model.encode(source)
-    whole = model.decode(target, memory, source)
-    stepper = Stepper(model, memory, source)
-    for step in range(2):
-        torch.testing.assert_close(stepper(target[:, step : step + 1])[:, 0], whole[:, step], rtol=1e-4, atol=1e-5)
-    rows = torch.tensor([2, 0, 2])
-    stepper.select(rows)
-    for step in range(2, 5):
-        torch.testing.assert_close(
-            stepper(target[rows, step : step + 1])[:, 0], whole[rows, step], rtol=1e-4, atol=1e-5
-        )
-
-
-@torch.inference_mode()
-def test_arranging_changes_where_weights_lie_and_nothing_else():
-    plain, model = tiny_model(), tiny_model()
-    model.arrange()
-    for (name, ours), (_, theirs) in zip(model.named_parameters(), plain.named_parameters(), strict=True):
-        assert torch.equal(ours, theirs) and ours.shape == theirs.shape, name
-    attention = model.decoder[0].self_attention
-    weight, _ = attention.joined()
-    assert weight.data_ptr() == attention.query.weight.data_ptr()  # one memory, no second copy
-    attention.key.weight.mul_(2)
-    assert torch.equal(attention.joined()[0], torch.cat([attention.query.weight, attention.key.weight,
-                                                         attention.value.weight]))  # fmt: skip
-    attention.query.weight.data = attention.query.weight.clone()
-    attention.query.weight.mul_(3)
-    assert torch.equal(attention.joined()[0][: len(attention.query.weight)], attention.query.weight)

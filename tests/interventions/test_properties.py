@@ -219,7 +219,8 @@ def test_the_causal_mask_off_is_a_model_without_it(data: st.DataObject) -> None:
     model = data.draw(models(causal=True))
     batch = data.draw(batches(model, rows=1))
     value, off = data.draw(many_switches(model, min(*batch.sources, *batch.targets))), Unmask("causal")
-    without = Transformer.holding(dataclasses.replace(model.config, causal=False), model.state_dict()).eval()
+    without = Transformer(dataclasses.replace(model.config, causal=False)).eval()
+    without.load_state_dict(model.state_dict())
     wanted = run(model, batch, value + off)
     for found in (run(without, batch, value), run(without, batch, value + off)):
         assert list(found) == list(wanted)

@@ -14,7 +14,8 @@ import torch
 from safetensors.torch import load
 
 from transformer.__main__ import main
-from transformer.checkpoints.archive import open_files, read_zip, zipped
+from transformer.checkpoints.archive import read_zip, zipped
+from transformer.inference.pretrained import open_files
 from transformer.live_training.experiment import Experiment
 from transformer.live_training.frames import Frame
 from transformer.live_training.recipe import recipe_files

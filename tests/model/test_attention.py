@@ -99,7 +99,7 @@ def test_fused_kernel_agrees(masked):
 def test_dropped_weights_are_not_recorded():
     queries, keys, values, _ = _tensors()
     tap = Tap()
-    output = attend(queries, keys, values, drop=0.5, tap=tap)
+    output = attend(queries, keys, values, dropout=0.5, tap=tap)
     torch.testing.assert_close(tap.records["weights"].sum(-1), torch.ones(BATCH, HEAD, QUERY))
     assert not torch.allclose(output, tap.records["weights"] @ values)
 

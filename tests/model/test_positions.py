@@ -42,10 +42,10 @@ def test_an_offset_is_a_rotation(offset):
 
 
 @pytest.mark.parametrize("make", [SinusoidalPositions, LearnedPositions])
-def test_a_slice_from_any_start(make):
+def test_any_positions_in_any_order(make):
     positions = make(LENGTH, D_MODEL)
-    assert torch.equal(positions(11, 7), positions(0, LENGTH)[11:18])
-    assert positions(LENGTH - 1, 1).shape == (1, D_MODEL)
+    wanted = torch.tensor([11, 3, 3, LENGTH - 1])
+    assert torch.equal(positions(wanted), positions.table[[11, 3, 3, LENGTH - 1]])
 
 
 def test_sines_are_no_parameters_and_are_not_saved():

@@ -13,7 +13,7 @@ from torch import Tensor
 from tests.model.test_reference_torch import check, projected
 from tests.support.build import CLOSE, attention_of, sub_layers
 from tests.support.strategies import Batch, batches, models, properties
-from transformer.inference.incremental import Stepper
+from transformer.inference.incremental import IncrementalDecoder
 from transformer.inference.search import beam, greedy, output_limit
 from transformer.model.attention import attend
 from transformer.model.tap import FUSED, OFF, Tap, scope
@@ -136,9 +136,9 @@ def test_teacher_forcing_is_decoding_step_by_step(data: st.DataObject) -> None:
     batch = data.draw(batches(model))
     tap = data.draw(st.sampled_from((FUSED, OFF)))
     wanted = model(batch.source, batch.target)
-    stepper = Stepper(model, model.encode(batch.source, tap), batch.source, tap)
+    decoder = IncrementalDecoder(model, model.encode(batch.source, tap), batch.source, tap)
     for step in range(batch.target.shape[1]):
-        found = model.project(stepper(batch.target[:, step : step + 1]))[:, 0]
+        found = model.project(decoder(batch.target[:, step : step + 1]))[:, 0]
         for row, length in enumerate(batch.targets):  # a step that is fed <pad> is nobody's
             if step < length:
                 torch.testing.assert_close(found[row], wanted[row, step], **CLOSE)

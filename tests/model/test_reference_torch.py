@@ -16,7 +16,7 @@ from torch import Tensor, nn
 import transformer
 from tests.support.build import HEADS, SOURCE, TARGET, padded_sources, targets_in, tiny_model
 from tests.support.reference import position
-from transformer.inference.incremental import Stepper
+from transformer.inference.incremental import IncrementalDecoder
 from transformer.inference.search import greedy
 from transformer.model.attention import MultiHeadAttention
 from transformer.model.config import NORMS
@@ -292,9 +292,9 @@ def test_decoding_writes_what_pytorch_writes(name: str) -> None:
 def test_every_step_of_decoding(norm: str, activation: str) -> None:
     model, source, _ = random_batch(4, norm=norm, activation=activation)
     target, theirs = targets_in(5, len(source)), twin(model)
-    stepper = Stepper(model, model.encode(source), source)
+    decoder = IncrementalDecoder(model, model.encode(source), source)
     for fed in range(TARGET):
-        step = stepper(target[:, fed : fed + 1])
+        step = decoder(target[:, fed : fed + 1])
         with torch.no_grad():
             _, hidden = their_pass(model, theirs, source, target[:, : fed + 1])
         torch.testing.assert_close(step, hidden[:, -1:], **OUTPUTS)

@@ -13,7 +13,7 @@ from tests.support.build import (
     tiny_model,
     variant_name,
 )
-from transformer.inference.incremental import Stepper
+from transformer.inference.incremental import IncrementalDecoder
 from transformer.model.config import NORMS, preset
 from transformer.model.tap import FUSED, OFF, Tap
 from transformer.model.transformer import TooLongError, Transformer
@@ -35,7 +35,7 @@ def test_shapes(changes):
 def test_embeddings_are_multiplied_and_positions_added(changes):
     model, ids = tiny_model(**changes), random_ids(1, 2, 5)
     for b, t in [(0, 0), (1, 4)]:
-        wanted = model.embedding.weight[ids[b, t]] * 66**0.5 + model.positions(0, 5)[t]
+        wanted = model.embedding.weight[ids[b, t]] * 66**0.5 + model.positions(torch.arange(5))[t]
         torch.testing.assert_close(model.embed(ids)[b, t], wanted)
 
 
@@ -111,10 +111,11 @@ def test_teacher_forcing_equals_decoding_step_by_step(changes, seed, tap):
     model, source, target = tiny_model(seed, **changes), padded_sources(seed), targets_in(seed, 3)
     wanted = model(source, target).log_softmax(-1)
     memory = model.encode(source, tap)
-    stepper = Stepper(model, memory, source)
-    memory.zero_()  # its keys and values are computed once, at the start
-    parts = [stepper(target[:, fed : fed + 1]) for fed in range(TARGET)]
-    assert stepper.length == TARGET and stepper.layers[0].keys.shape[2] == TARGET
+    decoder = IncrementalDecoder(model, memory, source, tap)
+    parts = [decoder(target[:, :1])]
+    memory.zero_()  # its keys and values are computed once, at the first step
+    parts += [decoder(target[:, fed : fed + 1]) for fed in range(1, TARGET)]
+    assert decoder.cache.length == TARGET and decoder.cache.layers[0].self_attention.keys.shape[2] == TARGET
     torch.testing.assert_close(model.project(torch.cat(parts, 1)).log_softmax(-1), wanted, rtol=0, atol=1e-5)
 
 
@@ -137,8 +138,8 @@ def test_without_norm_there_is_none_anywhere():
 
 def test_a_model_without_the_mask_is_not_decoded_with_a_cache():
     model, source = tiny_model(causal=False), padded_sources(1)
-    with pytest.raises(ValueError, match=r"^this model has no causal mask, .*; use Replay$"):
-        Stepper(model, model.encode(source), source)
+    with pytest.raises(ValueError, match=r"^this model has no causal mask: .*nothing is cached$"):
+        IncrementalDecoder(model, model.encode(source), source)(targets_in(1, 3, 1))
 
 
 def test_pre_norm_ends_in_a_norm_and_post_norm_does_not():
@@ -168,10 +169,10 @@ def test_too_many_tokens_is_said_with_both_numbers():
     source = padded_sources(1, (3,))
     memory, target = model.encode(source), targets_in(1, 1, 7)
     model.decode(target[:, :6], memory, source)
-    stepper = Stepper(model, memory, source)
+    decoder = IncrementalDecoder(model, memory, source)
     for fed in range(6):
-        stepper(target[:, fed : fed + 1])
-    for too_long in (lambda: model.decode(target, memory, source), lambda: stepper(target[:, 6:])):
+        decoder(target[:, fed : fed + 1])
+    for too_long in (lambda: model.decode(target, memory, source), lambda: decoder(target[:, 6:])):
         with pytest.raises(TooLongError, match=r"^7 tokens"):
             too_long()
 

@@ -21,6 +21,7 @@ from transformer.model.layers import DecoderLayer, EncoderLayer
 from transformer.model.tap import KINDS
 from transformer.model.transformer import Transformer
 from transformer.text.tokenizer import Tokenizer
+from transformer.training.initialisation import shrink_branches
 
 HEADS, D_HEAD, D_MODEL, D_FF, VOCAB = 3, 22, 66, 37, 41
 SOURCE, TARGET = 7, 5
@@ -76,7 +77,7 @@ def tiny_model(seed: int = 1, spread: float = 0.1, **changes: Any) -> Transforme
             for parameter in model.parameters():
                 parameter += spread * torch.randn_like(parameter)
         if model.config.norm == "none":  # nothing else keeps the numbers small, and large ones round coarsely
-            model.shrink_branches(min(1.0, 0.05 / spread if model.config.residual else 0.25 / spread**0.5))
+            shrink_branches(model, min(1.0, 0.05 / spread if model.config.residual else 0.25 / spread**0.5))
     return model.requires_grad_(False).eval()
 
 

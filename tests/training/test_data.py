@@ -5,7 +5,8 @@ import pytest
 import torch
 
 from tests.support.build import tiny_config
-from transformer.training.data import DataError, bucket, group_references, make_batch, pad, read_pairs
+from transformer.text.batching import bucket, make_batch, pad
+from transformer.training.data import DataError, group_references, read_pairs
 
 PAIRS = [("ka lo", "mi"), ("nu", "re sta"), ("\u00fcber", "")]
 TEXT = "ka lo\tmi\nnu\tre sta\n\u00fcber\t\n"

@@ -10,8 +10,6 @@ import torch
 from tests.support.build import padded_sources, sentences, tiny_config, tiny_model, tiny_tokenizer
 from transformer.model.masks import causal_mask, needed
 from transformer.model.tap import FUSED, OFF
-from transformer.rnn import RecurrentConfig
-from transformer.training.architecture import build
 from transformer.training.loop import Trainer
 from transformer.training.settings import Settings, TrainingError
 
@@ -56,9 +54,6 @@ def test_a_mask_that_hides_nothing_is_left_out_and_one_that_does_is_not(causal: 
     assert needed(mask := causal_mask(3), True) is mask
 
 
-def test_a_recurrent_model_has_none() -> None:
-    config = RecurrentConfig(vocab_size=9, d_embedding=4, d_state=4, d_align=4, max_positions=9)
-    with pytest.raises(TrainingError, match="fused is true; it is for a Transformer's attention, leave it out"):
-        build(config, dataclasses.replace(SETTINGS, fused=True))
+def test_fused_is_true_or_false() -> None:
     with pytest.raises(TrainingError, match="fused is 1; true and false are allowed"):
         dataclasses.replace(SETTINGS, fused=1)  # type: ignore[arg-type]

@@ -2,7 +2,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from transformer.training.loss import ROWS, smoothed_cross_entropy
+from transformer.training.fused_loss import ROWS, fused_label_smoothed_loss
+from transformer.training.loss import label_smoothed_loss
 
 D_MODEL, VOCAB = 11, 31
 COUNTS = (1, 7, ROWS - 1, ROWS, ROWS + 1, 2 * ROWS + 13)
@@ -22,12 +23,15 @@ def _close(ours, wanted, relative=1e-6):
 
 @pytest.mark.parametrize("count", COUNTS)
 @pytest.mark.parametrize("smoothing", [0.0, 0.1, 0.5])
-def test_value_and_gradients_against_torch(count, smoothing):
+def test_plain_and_fused_losses_and_gradients_are_pytorchs(count, smoothing):
     hidden, embedding, target = _inputs(count)
     exact_hidden, exact_embedding = (t.detach().double().requires_grad_() for t in (hidden, embedding))
-    wanted = F.cross_entropy(exact_hidden @ exact_embedding.T, target, label_smoothing=smoothing, reduction="sum")
+    logits = exact_hidden @ exact_embedding.T
+    wanted = label_smoothed_loss(logits, target, smoothing)
+    theirs = F.cross_entropy(logits, target, label_smoothing=smoothing, reduction="sum")
+    _close(wanted.detach(), theirs.detach())
     wanted.backward()
-    loss, surprise = smoothed_cross_entropy(hidden, embedding, target, smoothing)
+    loss, surprise = fused_label_smoothed_loss(hidden, embedding, target, smoothing)
     loss.backward()
     _close(loss, wanted.detach())
     _close(hidden.grad, exact_hidden.grad)
@@ -42,7 +46,7 @@ def test_by_hand():
     # piece 1 is (0.1, 0.9).
     hidden = torch.tensor([[1.0]], requires_grad=True)
     embedding = torch.tensor([[0.0], [1.0986123]], requires_grad=True)
-    loss, surprise = smoothed_cross_entropy(hidden, embedding, torch.tensor([1]), 0.2)
+    loss, surprise = fused_label_smoothed_loss(hidden, embedding, torch.tensor([1]), 0.2)
     loss.backward()
     assert surprise.item() == pytest.approx(0.2876821)  # -ln 3/4
     assert loss.item() == pytest.approx(0.1 * 1.3862944 + 0.9 * 0.2876821)
@@ -52,9 +56,9 @@ def test_by_hand():
 
 def test_gradients_scale_with_what_comes_after():
     hidden, embedding, target = _inputs(7)
-    loss, _ = smoothed_cross_entropy(hidden, embedding, target, 0.1)
+    loss, _ = fused_label_smoothed_loss(hidden, embedding, target, 0.1)
     first = torch.autograd.grad(loss, (hidden, embedding))
-    loss, _ = smoothed_cross_entropy(hidden, embedding, target, 0.1)
+    loss, _ = fused_label_smoothed_loss(hidden, embedding, target, 0.1)
     second = torch.autograd.grad(loss / 8, (hidden, embedding))
     for whole, eighth in zip(first, second, strict=True):
         assert torch.equal(whole / 8, eighth)
@@ -64,7 +68,7 @@ def test_embedding_used_twice_gets_both_gradients():
     """Tied embeddings: the table is the decoder's input and its output."""
     _, embedding, target = _inputs(7)
     embedding.data *= 0.3  # else the prediction is certain, and its gradient the small difference of large numbers
-    loss, _ = smoothed_cross_entropy(embedding[target], embedding, target, 0.1)
+    loss, _ = fused_label_smoothed_loss(embedding[target], embedding, target, 0.1)
     loss.backward()
     exact = embedding.detach().double().requires_grad_()
     F.cross_entropy(exact[target] @ exact.T, target, label_smoothing=0.1, reduction="sum").backward()
@@ -75,7 +79,7 @@ def test_bfloat16_products_come_near():
     hidden, embedding, target = _inputs(ROWS + 1)
     wanted = F.cross_entropy(hidden @ embedding.T, target, label_smoothing=0.1, reduction="sum")
     gradient = torch.autograd.grad(wanted, hidden)[0].double()
-    loss, _ = smoothed_cross_entropy(hidden, embedding, target, 0.1, torch.bfloat16)
+    loss, _ = fused_label_smoothed_loss(hidden, embedding, target, 0.1, torch.bfloat16)
     assert loss.dtype == torch.float32
     loss.backward()
     assert loss.item() == pytest.approx(wanted.item(), rel=0.01)
@@ -84,5 +88,5 @@ def test_bfloat16_products_come_near():
 
 def test_large_logits_stay_finite():
     hidden, embedding, target = _inputs(7)
-    loss, surprise = smoothed_cross_entropy(hidden * 1e4, embedding, target, 0.1)
+    loss, surprise = fused_label_smoothed_loss(hidden * 1e4, embedding, target, 0.1)
     assert loss.isfinite() and surprise.isfinite()

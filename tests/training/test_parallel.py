@@ -15,7 +15,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from transformer.training.data import Batch
+from transformer.text.batching import Batch
 from transformer.training.parallel import ALONE, Workers
 
 ROOT = Path(__file__).resolve().parents[2]

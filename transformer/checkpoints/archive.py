@@ -17,11 +17,7 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from reprlib import repr as shown
 
-import torch
-
-from transformer.checkpoints.folder import FILES, NEEDED, WEIGHTS, CheckpointError, open_checkpoint
-from transformer.files import Packed
-from transformer.inference.pretrained import Pretrained
+from transformer.checkpoints.folder import FILES, NEEDED, CheckpointError
 
 LARGEST = 30_000_000  # bytes, packed, and all files together unpacked; the bundled en-de takes 19 million
 LARGEST_DIRECTORY = 65_536  # bytes of a zip's list of entries, some 700 of them; a checkpoint's takes 800
@@ -73,17 +69,6 @@ def _unpack(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
     """The bytes of an entry, as many as its size says: `archive.read` unpacks whatever is there before it counts."""
     with archive.open(entry) as file:
         return file.read(entry.file_size)
-
-
-def open_files(files: Mapping[str, bytes], name: str, device: torch.device | str = "cpu") -> Pretrained:
-    """A checkpoint from the bytes of its files, checked as a folder is. name: what it is called, and its errors begin
-    with. Raises CheckpointError."""
-    found = open_checkpoint(files, name)
-    beside = {file: data for file, data in files.items() if file != WEIGHTS}  # those are in the model now
-    model = found.model.to(device)
-    return Pretrained(
-        name, found.path, model, found.tokenizer, found.languages, found.metrics, packed=Packed(name, beside)
-    )
 
 
 def _check_directory(data: bytes) -> None:

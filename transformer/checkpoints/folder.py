@@ -16,28 +16,26 @@ Reading never runs code from a checkpoint: JSON, safetensors and a SentencePiece
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from reprlib import repr as shown
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import torch
 from safetensors.torch import save
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+from transformer.checkpoints.beam_rule import ALPHA, PAPER, BeamRule
 from transformer.checkpoints.weights import WeightsError, read_header, read_tensor
 from transformer.files import Files, Folder, Packed, write_whole
-from transformer.inference.search import ALPHA, PAPER, BeamRule
 from transformer.model.config import ConfigError, ModelConfig
 from transformer.model.transformer import Transformer
 from transformer.text.tokenizer import LARGEST_TOKENIZER, AnyTokenizer, Tokenizer, TokenizerError, clean
-
-if TYPE_CHECKING:
-    from transformer.rnn.model import RecurrentModel
 
 CONFIG, WEIGHTS, TOKENIZER, METRICS = "config.json", "model.safetensors", "tokenizer.model", "metrics.json"
 RECORDING, LOG, EXAMPLES, CARD, RECIPE = "learning.npz", "training.csv", "examples.json", "README.md", "recipe.toml"
@@ -58,6 +56,15 @@ LARGEST_TRACE = 2**30  # bytes that the trace of TOKENS may take; 42 MB of the b
 
 
 Model = TypeVar("Model", bound=nn.Module)
+
+
+class SavedModel(Protocol):
+    """What `save_checkpoint` needs of a model."""
+
+    @property
+    def config(self) -> Any: ...
+
+    def named_parameters(self) -> Iterator[tuple[str, nn.Parameter]]: ...
 
 
 class CheckpointError(ValueError):
@@ -125,9 +132,16 @@ def shapes_only() -> Iterator[None]:
         yield
 
 
-def _read_weights(files: Files, model: nn.Module) -> dict[str, Tensor]:
-    """The tensors of a safetensors file, float32, checked by name, shape and value against a model on `meta`."""
-    wanted = {name: tuple(parameter.shape) for name, parameter in model.named_parameters()}
+def parameter_shapes(build: Callable[[Any], nn.Module], config: Any) -> dict[str, tuple[int, ...]]:
+    """Name -> shape of the parameters of the model that `build` makes of a configuration, without making it."""
+    if isinstance(config, ModelConfig) and config.positions == "sinusoidal":
+        config = dataclasses.replace(config, positions="none")  # neither has parameters, and sines are arithmetic
+    with shapes_only():
+        return {name: tuple(parameter.shape) for name, parameter in build(config).named_parameters()}
+
+
+def _read_weights(files: Files, wanted: dict[str, tuple[int, ...]]) -> dict[str, Tensor]:
+    """The tensors of a safetensors file, float32, checked by name, shape and value. wanted: name -> shape."""
     try:
         with files.open(WEIGHTS) as file:
             entries = read_header(file)
@@ -189,16 +203,12 @@ def _configure(values: dict[str, Any]) -> ModelConfig:
 
 def load_checkpoint(path: Path) -> Checkpoint[Transformer]:
     """Read a checkpoint directory. Raises CheckpointError with one sentence about the first thing that is wrong."""
-    found = read_checkpoint(path, ARCHITECTURE, _configure, Transformer)
-    found.model.arrange()
-    return found
+    return read_checkpoint(path, ARCHITECTURE, _configure, Transformer)
 
 
 def open_checkpoint(files: Mapping[str, bytes], name: str) -> Checkpoint[Transformer]:
     """As `load_checkpoint`, of a checkpoint whose files are in memory under their names. Raises CheckpointError."""
-    found = _read(Packed(name, files), ARCHITECTURE, _configure, Transformer)
-    found.model.arrange()
-    return found
+    return _read(Packed(name, files), ARCHITECTURE, _configure, Transformer)
 
 
 def read_checkpoint(
@@ -246,9 +256,7 @@ def _read(
     try:
         config = configure(about.get("model", {}))
         tokenizer = _tokenizer(files)
-        with shapes_only():
-            model = build(config)
-        weights = _read_weights(files, model)
+        weights = _read_weights(files, parameter_shapes(build, config))
     except (ConfigError, TokenizerError) as error:
         raise CheckpointError(f"{path}: {error}") from error
     for size in (config.vocab_size, getattr(config, "target_vocab_size", None) or config.vocab_size):
@@ -279,7 +287,7 @@ def language(value: Any, side: str) -> str:
 
 
 def checkpoint_files(
-    model: Transformer | RecurrentModel,
+    model: SavedModel,
     tokenizer: Tokenizer,
     languages: tuple[str, str] = ("source", "target"),
     dtype: torch.dtype = torch.float16,
@@ -300,7 +308,7 @@ def checkpoint_files(
 
 def save_checkpoint(
     path: Path,
-    model: Transformer | RecurrentModel,
+    model: SavedModel,
     tokenizer: Tokenizer,
     languages: tuple[str, str] = ("source", "target"),
     dtype: torch.dtype = torch.float16,

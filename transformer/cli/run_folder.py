@@ -21,16 +21,13 @@ import torch
 
 from transformer.cli.common import CommandError, read
 from transformer.files import write_whole
-from transformer.model.config import preset
-from transformer.rnn import RecurrentConfig
+from transformer.model.config import ModelConfig, preset
 from transformer.text.tokenizer import Tokenizer
-from transformer.training.architecture import AnyConfig, read_config
 from transformer.training.augmentation import Augmentation
 from transformer.training.data import DataError, Pair
 from transformer.training.loop import Trainer
 from transformer.training.parallel import ALONE, Workers
 from transformer.training.preparation import Preparation
-from transformer.training.recipe import KINDS, RECURRENT
 from transformer.training.settings import Progress, Settings, TrainingError
 from transformer.training.tasks import languages as task_languages
 from transformer.training.tasks import training_pairs
@@ -46,7 +43,6 @@ class Plan:
 
     task: instead of data and validation, "name", "count", "lengths" and "seed" of a toy task (`training.tasks`).
     preparation: see `training.preparation`; needs `codes`, two language codes.
-    recurrent: instead of preset and model, the fields of a `RecurrentConfig`, its kind among them.
     """
 
     data: Sequence[Path] | None = None
@@ -59,13 +55,7 @@ class Plan:
     preset: str | None = None
     vocab_size: int | None = None
     model: dict[str, Any] = field(default_factory=dict)
-    recurrent: dict[str, Any] | None = None
     settings: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def kind(self) -> str | None:
-        """What kind of model was asked for, if anything was said of it."""
-        return RECURRENT if self.recurrent is not None else KINDS[0] if self.model or self.preset else None
 
 
 @contextmanager
@@ -123,7 +113,7 @@ def _load(path: Path) -> dict[str, Any]:
     try:
         about = json.loads(path.read_text(encoding="utf-8"))
         Settings.from_dict(about.get("settings", {}))
-        read_config(about["model"])
+        ModelConfig.from_dict(about["model"])
     except OSError as error:
         raise TrainingError(f"{path} cannot be read: {error.strerror or error}") from error
     except (ValueError, AttributeError, KeyError, TypeError) as error:
@@ -161,8 +151,7 @@ def open_run(folder: Path, plan: Plan, device: torch.device | str = "cpu", worke
     if started and not saved:
         raise CommandError(f"{folder} holds a run that was not started by this command (no run.json); choose another")
     if started:
-        _agree(folder, {"kind": KINDS[0], **saved["model"]}, {"kind": plan.kind} if plan.kind else {})
-        _agree(folder, saved["model"], plan.recurrent or plan.model)
+        _agree(folder, saved["model"], plan.model)
         _agree(folder, saved, {"vocab_size": plan.vocab_size} if plan.vocab_size else {})
         # Without a way down at the end, and without snapshots spread over the run, a longer run begins like a shorter.
         longer = not (saved["settings"]["cooldown"] or saved["settings"]["snapshots"])
@@ -196,23 +185,19 @@ def open_run(folder: Path, plan: Plan, device: torch.device | str = "cpu", worke
     if started:
         if digest != saved["fingerprint"]:
             raise CommandError(f"the data are not those {folder} was started with; choose another --output for them")
-        config: AnyConfig = read_config(saved["model"])
+        config = ModelConfig.from_dict(saved["model"])
         tokenizer = Tokenizer.load(folder / "tokenizer.model")
     else:
         # A run.json without a state: nothing was trained yet, so everything may still be changed.
         changes = {**saved.get("changes", {}), **plan.model} if name == saved.get("preset", name) else plan.model
-        recurrent = plan.recurrent if plan.kind else saved.get("recurrent")
         vocab_size = plan.vocab_size or saved.get("vocab_size", VOCAB_SIZE)
         texts = (text for pair in pairs for text in pair if text.strip())
         tokenizer = Tokenizer.train(texts, vocab_size, chosen["tokenizer"])
-        if recurrent is None:
-            config = preset(name, len(tokenizer), **changes)
-        else:
-            config = RecurrentConfig.from_dict({"vocab_size": len(tokenizer), **recurrent})
+        config = preset(name, len(tokenizer), **changes)
         if workers.first:
             folder.mkdir(parents=True, exist_ok=True)
             tokenizer.save(folder / "tokenizer.model")
-        saved = {"changes": changes, "vocab_size": vocab_size, "recurrent": recurrent}
+        saved = {"changes": changes, "vocab_size": vocab_size}
     room = config.max_positions - 1
     if not any(len(tokenizer.encode(s)) <= room and len(tokenizer.encode(t)) <= room for s, t in validation):
         raise DataError(f"no validation pair fits the model's {config.max_positions} positions")

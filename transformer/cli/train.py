@@ -21,7 +21,7 @@ from transformer.training.augmentation import Augmentation
 from transformer.training.loop import Trainer
 from transformer.training.parallel import join, leave
 from transformer.training.preparation import PREPARATIONS
-from transformer.training.recipe import MODEL_FIELDS, RECURRENT, Table, files_of, task_of
+from transformer.training.recipe import MODEL_FIELDS, Table, files_of, task_of
 from transformer.training.settings import Progress, Settings
 
 SHARES = tuple(field.name for field in dataclasses.fields(Augmentation))
@@ -129,10 +129,6 @@ def from_recipe(recipe: Table) -> Plan:
     """What a recipe asks for. Raises DataError."""
     data, tokenizer = recipe.get("data", {}), recipe.get("tokenizer", {})
     model, training = dict(recipe.get("model", {})), recipe.get("training", {})
-    recurrent = model if model.get("kind") == RECURRENT else None
-    if recurrent is None:
-        model.pop("kind", None)
-    chosen = None if recurrent else model.pop("preset", None)
     return Plan(
         data=files_of(recipe, "train"),
         task=task_of(recipe),
@@ -142,9 +138,8 @@ def from_recipe(recipe: Table) -> Plan:
         preparation=data.get("preparation"),
         tokenizer=tokenizer.get("kind"),
         vocab_size=tokenizer.get("vocab_size"),
-        preset=chosen,
-        model={} if recurrent else model,
-        recurrent=recurrent,
+        preset=model.pop("preset", None),
+        model=model,
         settings=dict(training),
     )
 
@@ -160,12 +155,6 @@ def plan(options: argparse.Namespace) -> Plan:
     files = [options.data] if options.data else [options.source, options.target] if options.source else None
     recipe = from_recipe(recipe_of(options))
     sizes = {name: given[name] for name in MODEL_FIELDS if given[name] is not None}
-    if recipe.recurrent is not None and (sizes or options.preset):
-        option = "preset" if options.preset else next(iter(sizes)).replace("_", "-")
-        raise CommandError(
-            f"--{option} is for a Transformer, and the recipe's model is recurrent; change its sizes with --set, e.g. "
-            "model.d_state=64"
-        )
     settings = {name: given[name] for name in SETTINGS_HELP if given[name] is not None}
     if "augmentation" in settings:
         settings["augmentation"] = {**recipe.settings.get("augmentation", {}), **dict(settings["augmentation"])}

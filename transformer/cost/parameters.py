@@ -279,7 +279,7 @@ def describe(model: Transformer) -> Description:
     """Every box of the model with its tensors and counts; what the boxes add sums up to `model.parameter_count()`.
 
     Tensors are one where they are the same object, as `named_parameters()` has it. Their memory would not tell:
-    `Transformer.arrange` lays many matrices into one piece of it.
+    `inference.speed` lays many matrices into one piece of it.
     """
     trained = dict(model.named_parameters())
     tensors: dict[str, Tensor] = {**trained, **dict(model.named_buffers())}

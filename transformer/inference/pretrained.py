@@ -11,10 +11,12 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from transformer.checkpoints.folder import CheckpointError
+from transformer.checkpoints.beam_rule import ALPHA, PAPER, BeamRule
+from transformer.checkpoints.folder import WEIGHTS, Checkpoint, CheckpointError, open_checkpoint
 from transformer.checkpoints.importers import open_folder
 from transformer.files import Packed, read_own
-from transformer.inference.search import ALPHA, PAPER, BeamRule, Hypothesis, beam, greedy, output_limit
+from transformer.inference.search import Hypothesis, beam, greedy, output_limit
+from transformer.inference.speed import prepare_for_decoding
 from transformer.interventions.edits import edits_of
 from transformer.interventions.sets import NONE, Interventions
 from transformer.model.config import ModelConfig
@@ -183,7 +185,7 @@ class Pretrained:
         """
         tap = self.tap(interventions)
         # numpy comes with the batching of the trainer; importing it here keeps `transformer.load` light
-        from transformer.training.data import bucket, pad
+        from transformer.text.batching import bucket, pad
 
         numbered: dict[int, list[int]] = {}
         for index, text in enumerate(texts):
@@ -363,7 +365,7 @@ def load(name: str | Path, device: torch.device | str = "cpu") -> Pretrained:
     """
     known = available()
     path = known.get(str(name), Path(name))
-    recurrent = PACKAGE / "recurrent" / "checkpoints"
+    recurrent = PACKAGE / "rnn" / "checkpoints"
     if not _is_folder(path) and recurrent.is_dir() and str(name) in {other.name for other in recurrent.iterdir()}:
         path = recurrent / name  # `load_checkpoint` says what it is
     if not _is_folder(path):
@@ -375,7 +377,20 @@ def load(name: str | Path, device: torch.device | str = "cpu") -> Pretrained:
         found = open_folder(path)
     except OSError as error:
         raise CheckpointError(f"{path} cannot be read: {error.strerror or error}") from error
+    return _in_use(found, device)
+
+
+def open_files(files: Mapping[str, bytes], name: str, device: torch.device | str = "cpu") -> Pretrained:
+    """A checkpoint from the bytes of its files, checked as a folder is. name: what it is called, and its errors begin
+    with. Raises CheckpointError."""
+    beside = {file: data for file, data in files.items() if file != WEIGHTS}  # those are in the model now
+    return _in_use(open_checkpoint(files, name), device, Packed(name, beside))
+
+
+def _in_use(found: Checkpoint[Transformer], device: torch.device | str, packed: Packed | None = None) -> Pretrained:
+    model = found.model.to(device)
+    prepare_for_decoding(model)
     return Pretrained(
-        found.name, found.path, found.model.to(device), found.tokenizer, found.languages, found.metrics,
-        found.source_tokenizer, found.rule, found.alpha,
+        found.name, found.path, model, found.tokenizer, found.languages, found.metrics, found.source_tokenizer,
+        found.rule, found.alpha, packed,
     )  # fmt: skip

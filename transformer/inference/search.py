@@ -7,39 +7,12 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from transformer.inference.incremental import Replay, Stepper
+from transformer.checkpoints.beam_rule import ALPHA, PAPER, BeamRule
+from transformer.inference.incremental import IncrementalDecoder
 from transformer.model.tap import FUSED, OFF, AnyTap
 from transformer.model.transformer import Transformer
 
-ALPHA = 0.6  # section 6.1: "beam search with a beam size of 4 and length penalty alpha = 0.6"
 EXTRA_LENGTH = 50  # section 6.1: "maximum output length during inference to input length + 50"
-
-
-@dataclass(frozen=True)
-class BeamRule:
-    """How beam search compares hypotheses and when it has found enough.
-
-    penalty: a sum of log-probabilities is divided by "wu", ((5 + length) / 6)^alpha (Wu et al. 2016, equation 14), or
-        by "length", length^alpha.
-    ends: with a sentence once "overtaken", no open hypothesis can still overtake its best finished one; "present", as
-        many hypotheses as beams are finished and the best open one, at its present length, is not above the worst of
-        them; or "full", as many as beams are finished.
-    renormalise: log-probabilities are those among the tokens that may be written, not under the full softmax.
-    cut: a hypothesis that the limit cuts off is compared with finished ones; else it counts only where there is none.
-
-    The defaults are section 6.1's. Hugging Face's `early_stopping` "never", False and True are the three ends.
-    """
-
-    penalty: str = "wu"
-    ends: str = "overtaken"
-    renormalise: bool = False
-    cut: bool = False
-
-    def divisor(self, length: int, alpha: float) -> float:
-        return length**alpha if self.penalty == "length" else length_penalty(length, alpha)
-
-
-PAPER = BeamRule()
 
 
 @dataclass(frozen=True)
@@ -71,14 +44,14 @@ def _limits(model: Transformer, source: Tensor, limit: int | None) -> list[int]:
     return [output_limit(model, length, limit) for length in lengths]
 
 
-def _start(model: Transformer, source: Tensor, cached: bool, tap: AnyTap, repeat: int = 1) -> Stepper | Replay:
+def _start(model: Transformer, source: Tensor, cached: bool, tap: AnyTap, repeat: int = 1) -> IncrementalDecoder:
     """What decodes the sources step by step, each of them `repeat` times."""
-    plain = not (cached and model.config.causal) or tap.replays
-    if tap.off and not plain:
+    cached = cached and model.config.causal and not tap.replays
+    if tap.off and cached:
         tap = FUSED
     memory = model.encode(source, tap).repeat_interleave(repeat, 0)
     source = source.repeat_interleave(repeat, 0)
-    return Replay(model, memory, source, tap) if plain else Stepper(model, memory, source, tap)
+    return IncrementalDecoder(model, memory, source, tap, cached)
 
 
 def _log_probs(model: Transformer, hidden: Tensor) -> Tensor:
@@ -86,11 +59,10 @@ def _log_probs(model: Transformer, hidden: Tensor) -> Tensor:
     return model.project(hidden[:, -1]).float().log_softmax(-1)
 
 
-def _candidates(model: Transformer, log_probs: Tensor) -> Tensor:
-    """The same with <pad> and <s>, which are never targets, out of the running."""
-    blocked = log_probs.clone()
-    blocked[..., model.config.pad_id] = blocked[..., model.config.start_id] = -torch.inf
-    return blocked
+def _block(model: Transformer, log_probs: Tensor) -> Tensor:
+    """The same tensor, with <pad> and <s>, which are never targets, out of the running."""
+    log_probs[..., model.config.pad_id] = log_probs[..., model.config.start_id] = -torch.inf
+    return log_probs
 
 
 @torch.inference_mode()
@@ -106,34 +78,31 @@ def greedy(
     without the causal mask nothing is ever kept.
     """
     config = model.config
-    limits = torch.tensor(_limits(model, source, limit), device=source.device)
-    stepper = _start(model, source, cached, tap)
+    limits = _limits(model, source, limit)
+    decoder = _start(model, source, cached, tap)
     fed = torch.full((len(source), 1), config.start_id, device=source.device)
     written: list[list[int]] = [[] for _ in source]
     scores: list[list[float]] = [[] for _ in source]
-    active = torch.arange(len(source), device=source.device)
-    for step in range(1, int(limits.max()) + 1):
-        log_probs = _log_probs(model, stepper(fed))
-        chosen = _candidates(model, log_probs).argmax(-1)
-        for row, token, score in zip(
-            active.tolist(), chosen.tolist(), log_probs.gather(1, chosen[:, None])[:, 0].tolist(), strict=True
-        ):
+    active = list(range(len(source)))  # rows that are not finished
+    for step in range(1, max(limits) + 1):
+        log_probs = _block(model, _log_probs(model, decoder(fed)))
+        chosen = log_probs.argmax(-1, keepdim=True)
+        tokens, token_scores = chosen[:, 0].tolist(), log_probs.gather(1, chosen)[:, 0].tolist()
+        for row, token, score in zip(active, tokens, token_scores, strict=True):
             written[row].append(token)
             scores[row].append(score)
-        going = (chosen != config.end_id) & (limits[active] > step)
-        if not going.any():
+        going = [
+            index for index, (row, token) in enumerate(zip(active, tokens, strict=True))
+            if token != config.end_id and limits[row] > step
+        ]  # fmt: skip
+        if not going:
             break
-        fed = chosen[:, None]
-        if not going.all():
-            kept = going.nonzero()[:, 0]
-            active, fed = active[kept], fed[kept]
-            stepper.select(kept)
+        fed = chosen
+        if len(going) < len(active):
+            rows = torch.tensor(going, device=source.device)
+            active, fed = [active[index] for index in going], chosen[rows]
+            decoder.select(rows)
     return [Hypothesis(tuple(ids), tuple(probs)) for ids, probs in zip(written, scores, strict=True)]
-
-
-def length_penalty(length: int, alpha: float) -> float:
-    """lp(Y) = ((5 + |Y|) / 6)^alpha of Wu et al. 2016, equation 14, which section 6.1 uses with alpha = 0.6."""
-    return ((5 + length) / 6) ** alpha
 
 
 @torch.inference_mode()
@@ -157,7 +126,7 @@ def beam(
     count = len(source)
     limits = _limits(model, source, limit)
     # Row r of the batch is hypothesis r % beams of sentence owners[r // beams].
-    stepper = _start(model, source, True, tap, beams)
+    decoder = _start(model, source, True, tap, beams)
     owners = list(range(count))
     fed = torch.full((count * beams, 1), config.start_id, device=device)
     totals = torch.full((count, beams), -torch.inf, device=device)
@@ -188,7 +157,7 @@ def beam(
         return best_open / rule.divisor(step, alpha) <= value(found[-1])
 
     for step in range(1, max(limits) + 1):
-        log_probs = _candidates(model, _log_probs(model, stepper(fed)))
+        log_probs = _block(model, _log_probs(model, decoder(fed)))
         if rule.renormalise:
             log_probs = log_probs.log_softmax(-1)
         joint = (totals.view(-1, 1) + log_probs).view(len(owners), beams * vocab)
@@ -236,7 +205,7 @@ def beam(
             break
         owners, history, probs = new_owners, new_history, new_probs
         chosen = torch.tensor(rows, device=device)
-        stepper.select(chosen)
+        decoder.select(chosen)
         fed = torch.tensor(tokens, device=device)[:, None]
         totals = torch.tensor(new_totals, device=device)
     return [found[0] if found else Hypothesis((), ()) for found in finished]

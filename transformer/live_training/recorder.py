@@ -12,8 +12,9 @@ from transformer.inference.pretrained import Pretrained, readable
 from transformer.inference.search import greedy
 from transformer.live_training.frames import Frame, Opening
 from transformer.model.tap import KINDS
+from transformer.text.batching import make_batch
 from transformer.tracing.trace import Trace
-from transformer.training.data import Pair, make_batch
+from transformer.training.data import Pair
 from transformer.training.loop import Trainer
 
 SHOWN = 6  # inputs whose outputs every frame has

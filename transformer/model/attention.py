@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from transformer.model.dropout import dropout
+from transformer.model.cache import AttentionCache
 from transformer.model.tap import OFF, AnyTap
 
 
@@ -19,7 +19,7 @@ def attend(
     mask: Tensor | None = None,
     *,
     scale: float | None = None,
-    drop: float = 0.0,
+    dropout: float = 0.0,
     tap: AnyTap = OFF,
 ) -> Tensor:
     """Attention(Q, K, V) = softmax(Q K^T / sqrt(d_k)) V, equation 1, for every head at once.
@@ -29,23 +29,22 @@ def attend(
     values:  [batch, head, key, d_head]
     mask:    bool, broadcastable to [batch, head, query, key]; True = may attend; None = all may
     scale:   what Q K^T is multiplied by; None = 1 / sqrt(d_k), the paper's
-    drop:    probability with which a weight is dropped (training only)
+    dropout: probability with which a weight is dropped (training only)
 
     Returns the heads' outputs, [batch, head, query, d_head]. Hidden cells get score -inf, hence weight exactly 0.
     A query that may attend to nothing has no softmax; its weights are NaN, not a silent average.
     """
-    if tap.fused:
-        return F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask, dropout_p=drop, scale=scale)
+    if tap.fused:  # PyTorch's kernel: the same up to rounding, and the weights are never built
+        return F.scaled_dot_product_attention(queries, keys, values, attn_mask=mask, dropout_p=dropout, scale=scale)
     scores = queries @ keys.transpose(-2, -1)  # [batch, head, query, key]
     scores = scores / math.sqrt(queries.shape[-1]) if scale is None else scores * scale
     if mask is not None:
-        if not tap.off:
-            mask = tap("mask", mask.expand_as(scores))  # a mask a head, so that an edit can open single ones
+        mask = tap("mask", mask.expand_as(scores))  # a mask a head, so that an edit can open single ones
         scores = torch.where(mask, scores, -math.inf)
     scores = tap("scores", scores)
     weights = tap("weights", scores.softmax(dim=-1))
-    if drop:
-        weights = dropout(weights, drop)
+    if dropout:
+        weights = F.dropout(weights, dropout)
     return tap("head_outputs", weights @ values)
 
 
@@ -57,6 +56,8 @@ class MultiHeadAttention(nn.Module):
     torch.nn.MultiheadAttention.
     """
 
+    attend = staticmethod(attend)  # a trainer may put another that computes the same into its model
+
     def __init__(
         self, d_model: int, heads: int, dropout: float = 0.0, d_k: int | None = None, scaling: bool = True
     ) -> None:
@@ -64,23 +65,27 @@ class MultiHeadAttention(nn.Module):
         self.heads = heads
         self.dropout = dropout
         self.scale = None if scaling else 1.0
-        self.query = nn.Linear(d_model, heads * d_k if d_k else d_model)
-        self.key = nn.Linear(d_model, heads * d_k if d_k else d_model)
-        self.value = nn.Linear(d_model, d_model)
-        self.output = nn.Linear(d_model, d_model)
-        self.shared: Tensor | None = None  # the memory of the three matrices, see `Transformer.arrange`
-
-    def joined(self) -> tuple[Tensor, Tensor]:
-        """W^Q, W^K and W^V over each other, [2 h d_k + d_model, d_model], and their biases, for one product of all."""
-        parts = (self.query, self.key, self.value)
-        weight = self.shared
-        if weight is None or weight.data_ptr() != self.query.weight.data_ptr():  # another matrix was put there since
-            weight = torch.cat([part.weight for part in parts])
-        return weight, torch.cat([part.bias for part in parts])
+        self.query = nn.Linear(d_model, heads * d_k if d_k else d_model)  # W^Q
+        self.key = nn.Linear(d_model, heads * d_k if d_k else d_model)  # W^K
+        self.value = nn.Linear(d_model, d_model)  # W^V
+        self.output = nn.Linear(d_model, d_model)  # W^O
 
     def _split(self, x: Tensor) -> Tensor:
         """[batch, token, head * width] -> [batch, head, token, width]"""
         return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+
+    def project(
+        self, x: Tensor, memory: Tensor, tap: AnyTap = OFF, cache: AttentionCache | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Q = x W^Q, K = memory W^K, V = memory W^V of every head, those of earlier steps included."""
+        queries = tap("queries", self._split(self.query(x)))  # [batch, head, query, d_k]
+        if cache is not None and cache.complete:
+            return queries, cache.keys, cache.values
+        keys = tap("keys", self._split(self.key(memory)))  # [batch, head, key, d_k]
+        values = tap("values", self._split(self.value(memory)))  # [batch, head, key, d_head]
+        if cache is not None:
+            keys, values = cache.append(keys, values)
+        return queries, keys, values
 
     def forward(
         self,
@@ -89,16 +94,14 @@ class MultiHeadAttention(nn.Module):
         mask: Tensor | None = None,
         *,
         tap: AnyTap = OFF,
+        cache: AttentionCache | None = None,
     ) -> Tensor:
         """Let x attend to memory (self-attention: memory is x).
 
-        x: [batch, query, d_model], memory: [batch, key, d_model], mask: as in `attend`.
-        Returns [batch, query, d_model]. The two matrix products of `attend` stay in float32 under autocast: at these
-        sizes a 16-bit backward pass is slower on CPUs.
+        x: [batch, query, d_model], memory: [batch, key, d_model], mask: as in `attend`; cache: keys and values of
+        earlier steps of decoding. Returns [batch, query, d_model].
         """
-        queries = tap("queries", self._split(self.query(x)))
-        keys, values = tap("keys", self._split(self.key(memory))), tap("values", self._split(self.value(memory)))
-        drop = self.dropout if self.training else 0.0
-        with torch.autocast(x.device.type, enabled=False):
-            heads = attend(queries.float(), keys.float(), values.float(), mask, scale=self.scale, drop=drop, tap=tap)
-        return self.output(heads.transpose(1, 2).flatten(-2))
+        queries, keys, values = self.project(x, memory, tap, cache)
+        dropout = self.dropout if self.training else 0.0
+        heads = self.attend(queries, keys, values, mask, scale=self.scale, dropout=dropout, tap=tap)
+        return self.output(heads.transpose(1, 2).flatten(-2))  # Concat(head_1, ..., head_h) W^O

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from torch import Tensor, nn
 
 from transformer.model.attention import MultiHeadAttention
+from transformer.model.cache import LayerCache
 from transformer.model.config import ModelConfig
-from transformer.model.dropout import dropout
 from transformer.model.feedforward import FeedForward
 from transformer.model.tap import OFF, AnyTap
 
@@ -30,14 +30,14 @@ class SubLayer(nn.Module):
         self.norm = layer_norm(config) if config.norm != "none" else nn.Identity()
         self.pre = config.norm == "pre"
         self.residual = config.residual
-        self.dropout = config.dropout
+        self.dropout = nn.Dropout(config.dropout)
 
     def forward(self, x: Tensor, compute: Callable[[Tensor], Tensor], tap: AnyTap = OFF) -> Tensor:
         """x: [batch, token, d_model]; compute: the sub-layer, same shape in and out. Returns the same shape."""
         x = tap("enters", x)
         update = tap("update", compute(self.norm(x) if self.pre else x))
-        kept = dropout(update, self.dropout) if self.training else update
-        total = tap("sum", x + kept if self.residual else kept)
+        update = self.dropout(update) if self.training else update
+        total = tap("sum", x + update if self.residual else update)
         return tap("leaves", total if self.pre else self.norm(total))
 
 
@@ -82,12 +82,17 @@ class DecoderLayer(nn.Module):
         self_mask: Tensor | None,
         cross_mask: Tensor | None,
         tap: AnyTap = OFF,
+        cache: LayerCache | None = None,
     ) -> Tensor:
         """x: [batch, target, d_model]; memory: [batch, source, d_model], the encoder's output.
 
-        self_mask: broadcastable to [batch, head, target, target]; cross_mask: to [batch, head, target, source].
+        self_mask: broadcastable to [batch, head, target, target]; cross_mask: to [batch, head, target, source]; cache:
+        of earlier steps, x then being what follows them.
         """
         at_self, at_cross, at_ff = tap.at("self"), tap.at("cross"), tap.at("ff")
-        x = self.self_residual(x, lambda y: self.self_attention(y, y, self_mask, tap=at_self), at_self)
-        x = self.cross_residual(x, lambda y: self.cross_attention(y, memory, cross_mask, tap=at_cross), at_cross)
+        own, cross = (None, None) if cache is None else (cache.self_attention, cache.cross_attention)
+        x = self.self_residual(x, lambda y: self.self_attention(y, y, self_mask, tap=at_self, cache=own), at_self)
+        x = self.cross_residual(
+            x, lambda y: self.cross_attention(y, memory, cross_mask, tap=at_cross, cache=cross), at_cross
+        )
         return self.feed_forward_residual(x, lambda y: self.feed_forward(y, at_ff), at_ff)

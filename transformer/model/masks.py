@@ -28,9 +28,9 @@ def real_tokens(fed: Tensor, pad_id: int) -> Tensor:
     return (fed != pad_id) | first
 
 
-def causal_mask(length: int, device: torch.device | None = None) -> Tensor:
+def causal_mask(length: int, device: torch.device | None = None, past: int = 0) -> Tensor:
     """Hide the future: position q sees keys 0..q (section 3.2.3, "prevent leftward information flow").
 
-    Returns [1, 1, query, key] = [1, 1, length, length], bool.
+    past: keys before the first query. Returns [1, 1, query, key] = [1, 1, length, past + length], bool.
     """
-    return torch.ones(length, length, dtype=torch.bool, device=device).tril()[None, None]
+    return torch.ones(length, past + length, dtype=torch.bool, device=device).tril(past)[None, None]

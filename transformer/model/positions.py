@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
+
+from transformer.model.config import ModelConfig
 
 
 def sinusoidal(length: int, d_model: int, layout: str = "interleaved") -> Tensor:
@@ -12,8 +15,6 @@ def sinusoidal(length: int, d_model: int, layout: str = "interleaved") -> Tensor
     layout: "interleaved" like this; "halves": PE(p, i) = sin(...), PE(p, d_model/2 + i) = cos(...), as in Marian.
     Returns [position, d_model], float32, computed in float64. d_model must be even.
     """
-    if torch.get_default_device().type == "meta":  # shapes alone are wanted, see `checkpoint.shapes_only`
-        return torch.empty(length, d_model)
     position = torch.arange(length, dtype=torch.float64)[:, None]
     even = torch.arange(0, d_model, 2, dtype=torch.float64)
     angle = position / 10000.0 ** (even / d_model)
@@ -28,13 +29,9 @@ class Positions(nn.Module):
 
     table: Tensor
 
-    def forward(self, start: int, length: int) -> Tensor:
-        """Vectors of positions start .. start + length - 1: [length, d_model]."""
-        return self.table[start : start + length]
-
-    def at(self, positions: Tensor) -> Tensor:
-        """Vectors of any positions, integers [length]: [length, d_model]."""
-        return self.table[positions]
+    def forward(self, positions: Tensor) -> Tensor:
+        """positions: integers, [token]. Returns [token, d_model]."""
+        return F.embedding(positions, self.table)
 
 
 class SinusoidalPositions(Positions):
@@ -60,3 +57,11 @@ class LearnedPositions(Positions):
         super().__init__()
         self.table = nn.Parameter(torch.empty(max_positions, d_model))
         nn.init.normal_(self.table, std=d_model**-0.5)
+
+
+def positions_of(config: ModelConfig) -> Positions:
+    """What a configuration asks for."""
+    if config.positions == "sinusoidal":
+        return SinusoidalPositions(config.max_positions, config.d_model, config.layout)
+    kind = LearnedPositions if config.positions == "learned" else NoPositions
+    return kind(config.max_positions, config.d_model)

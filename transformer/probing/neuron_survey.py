@@ -15,7 +15,8 @@ from transformer.interventions.sets import layers_of
 from transformer.model.masks import real_tokens
 from transformer.model.tap import STACKS, EditingTap, check_stack
 from transformer.probing.probes import Stopped
-from transformer.training.data import Pair, bucket, make_batch
+from transformer.text.batching import bucket, make_batch
+from transformer.training.data import Pair
 
 TOP_TOKENS = 8  # strongest tokens of every neuron
 BATCH_TOKENS = 400  # padded tokens a side in one pass; d_ff 1,024: one layer's activations are 1.6 MB

@@ -9,7 +9,7 @@ trace.weights                                 # alpha, [target, source]
 
 from transformer.rnn.config import RecurrentConfig
 from transformer.rnn.model import RecurrentModel
-from transformer.rnn.pretrained import Recurrent, load, save
+from transformer.rnn.pretrained import Recurrent, load
 from transformer.rnn.trace import RecurrentTrace
 
-__all__ = ["Recurrent", "RecurrentConfig", "RecurrentModel", "RecurrentTrace", "load", "save"]
+__all__ = ["Recurrent", "RecurrentConfig", "RecurrentModel", "RecurrentTrace", "load"]

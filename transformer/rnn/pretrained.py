@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
 
-from transformer.checkpoints.folder import CheckpointError, read_checkpoint, save_checkpoint
-from transformer.inference.pretrained import InputError, Translation, numbered, readable
-from transformer.interventions.sets import NONE, Interventions
+from transformer.checkpoints.folder import CheckpointError, read_checkpoint
+from transformer.inference.pretrained import Translation, numbered, readable
 from transformer.rnn.config import RecurrentConfig
 from transformer.rnn.decoding import greedy
 from transformer.rnn.model import RecurrentModel
 from transformer.rnn.trace import RecurrentTrace, trace_pass
-from transformer.text.tokenizer import AnyTokenizer, Tokenizer
+from transformer.text.tokenizer import AnyTokenizer
 
 ARCHITECTURE = "headscope-recurrent"
 # Not beside the Transformers' folders: whatever lies there can be chosen in the app.
@@ -50,44 +48,12 @@ class Recurrent:
         """Ids of the text, ending in </s>. Raises InputError if it is blank or longer than `token_limit(limit)`."""
         return [*numbered(self.tokenizer, text, side, self.token_limit(limit)), self.config.end_id]
 
-    def hidden(self, source: Tensor, fed: Tensor, interventions: Interventions = NONE) -> Tensor:
-        """Teacher forcing of a batch. source: ids [batch, source], padded; fed: ids [batch, target].
-
-        Returns what `model.project` makes logits of, [batch, target, l]. Raises ValueError for interventions: there
-        are none here.
-        """
-        if interventions:
-            raise ValueError(f"{interventions} arrived; a recurrent model has nothing to switch")
-        return self.model.decode(fed, self.model.encode(source), source)
-
     def translate(self, text: str, limit: int | None = None) -> Translation:
         """What the model writes, greedily. Raises InputError."""
         source = torch.tensor([self.encode(text, limit=limit)], device=self.model.device)
         found = greedy(self.model, source, self.token_limit(limit))[0]
         probabilities = tuple(torch.tensor(found.log_probs, dtype=torch.float64).exp().tolist())
         return Translation(self.tokenizer.decode(found.ids), tuple(self.tokenizer.pieces(found.ids)), probabilities)
-
-    def translate_all(self, texts: Sequence[str], batch_tokens: int = 3000) -> list[str]:
-        """What the model writes for many texts, in batches of like length; for a blank text nothing.
-
-        Raises InputError, naming the text by its number, if one is too long.
-        """
-        # numpy comes with the batching of the trainer; importing it here keeps `load` light
-        from transformer.training.data import bucket, pad
-
-        ids: dict[int, list[int]] = {}
-        for index, text in enumerate(texts):
-            if text.strip():
-                try:
-                    ids[index] = self.encode(text)
-                except InputError as error:
-                    raise InputError(f"text {index + 1}: {error}", error.side, error.tokens, error.limit) from None
-        out, keys = [""] * len(texts), list(ids)
-        for rows in bucket([(len(ids[key]), len(ids[key])) for key in keys], batch_tokens, None):
-            batch = pad([ids[keys[row]] for row in rows], self.config.pad_id).to(self.model.device)
-            for row, hypothesis in zip(rows, greedy(self.model, batch), strict=True):
-                out[keys[row]] = self.tokenizer.decode(hypothesis.ids)
-        return out
 
     def trace(self, source: str, target: str | None = None, *, limit: int | None = None) -> RecurrentTrace:
         """Everything the model computes for a pair of texts.
@@ -140,10 +106,3 @@ def load(name: str | Path, device: torch.device | str = "cpu") -> Recurrent:
         )
     found = read_checkpoint(path, ARCHITECTURE, RecurrentConfig.from_dict, RecurrentModel)
     return Recurrent(found.name, found.path, found.model.to(device), found.tokenizer, found.languages, found.metrics)
-
-
-def save(
-    path: Path, model: RecurrentModel, tokenizer: Tokenizer, languages: tuple[str, str] = ("source", "target")
-) -> None:
-    """Write config, weights (float32) and tokenizer, as `transformer.save_checkpoint` does for a Transformer."""
-    save_checkpoint(path, model, tokenizer, languages, torch.float32, ARCHITECTURE)

@@ -14,8 +14,8 @@ import torch.nn.functional as F
 
 from transformer.inference.pretrained import InputError, Pretrained
 from transformer.interventions.sets import NONE, Interventions
-from transformer.rnn import Recurrent
-from transformer.training.data import DataError, Pair, bucket, group_references, make_batch
+from transformer.text.batching import bucket, make_batch
+from transformer.training.data import DataError, Pair, group_references
 from transformer.training.preparation import Preparation
 
 
@@ -53,11 +53,11 @@ class Evaluation:
         return dataclasses.asdict(self)
 
 
-def fits(model: Pretrained | Recurrent, text: str, side: str, interventions: Interventions = NONE) -> bool:
+def fits(model: Pretrained, text: str, side: str, interventions: Interventions = NONE) -> bool:
     """Whether the model can take the text: neither blank nor too long, a source with the padding asked for."""
     try:
         ids = model.encode(text, side)
-        if side == "source" and isinstance(model, Pretrained):
+        if side == "source":
             model.pad(ids, interventions)
     except InputError:
         return False
@@ -74,7 +74,7 @@ def _alike(rows: Sequence[int], lengths: Sequence[tuple[int, int]]) -> list[list
 
 @torch.inference_mode()
 def surprise(
-    model: Pretrained | Recurrent,
+    model: Pretrained,
     pairs: Sequence[Pair],
     batch_tokens: int = 2000,
     interventions: Interventions = NONE,
@@ -109,7 +109,7 @@ def surprise(
 
 
 def evaluate(
-    model: Pretrained | Recurrent,
+    model: Pretrained,
     pairs: Sequence[Pair],
     beams: int = 1,
     alpha: float | None = None,
@@ -119,16 +119,13 @@ def evaluate(
     """Translate every distinct source and score it against all its references.
 
     preparation: what the model's training text went through; sources are prepared alike. interventions: switches set
-    while translating and measuring. A recurrent model writes greedily and has no switches: beams above 1 and
-    interventions are ValueErrors. Raises DataError, InterventionError.
+    while translating and measuring. Raises DataError, InterventionError.
     """
     from sacrebleu.metrics import BLEU, CHRF  # 0.1 s, for those who measure
 
     if not pairs:
         raise DataError("there is nothing to evaluate: no sentence pair arrived")
-    if isinstance(model, Recurrent) and (beams != 1 or interventions):
-        raise ValueError("a recurrent model writes greedily, with 1 beam, and has no switches")
-    penalty = model.alpha if alpha is None and isinstance(model, Pretrained) else alpha
+    penalty = model.alpha if alpha is None else alpha
     sources, typed = group_references(pairs)
     references = typed
     if preparation:
@@ -137,10 +134,7 @@ def evaluate(
         pairs = preparation.pairs(pairs)
     fitting = [source if fits(model, source, "source", interventions) else "" for source in sources]
     began = time.perf_counter()
-    if isinstance(model, Recurrent):
-        hypotheses = model.translate_all(fitting)
-    else:
-        hypotheses = model.translate_all(fitting, beams, alpha, interventions=interventions)
+    hypotheses = model.translate_all(fitting, beams, alpha, interventions=interventions)
     seconds = time.perf_counter() - began
     total, tokens, measured = surprise(model, pairs, interventions=interventions)
     if not tokens:

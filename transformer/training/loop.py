@@ -14,33 +14,30 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from transformer.checkpoints.folder import save_checkpoint
 from transformer.files import write_whole
-from transformer.model.tap import FUSED
+from transformer.inference.pretrained import Pretrained
+from transformer.model.config import ModelConfig
+from transformer.model.tap import FUSED, OFF
+from transformer.model.transformer import Transformer
+from transformer.text.batching import Batch, bucket, make_batch
 from transformer.text.tokenizer import Tokenizer
 from transformer.training.adam import STATE, Adam
-from transformer.training.architecture import (
-    AnyConfig,
-    AnyModel,
-    AnyPretrained,
-    build,
-    in_use,
-    peak_rate,
-    read_config,
-    save_model,
-)
-from transformer.training.data import Batch, Pair, bucket, group_references, make_batch
+from transformer.training.data import Pair, group_references
 from transformer.training.evaluation import corpus_bleu, fits, surprise
-from transformer.training.loss import smoothed_cross_entropy
+from transformer.training.fused_loss import fused_label_smoothed_loss
+from transformer.training.initialisation import shrink_branches
 from transformer.training.parallel import ALONE, Workers
-from transformer.training.schedule import learning_rate
+from transformer.training.schedule import learning_rate, paper_peak
 from transformer.training.settings import Progress, Settings, TrainingError, snapshot_steps
+from transformer.training.speed import prepare_for_training
 from transformer.training.store import AnyStore, Folder, Memory, damaged
 
 
 class _Losses(nn.Module):
     """The forward pass of training as one module, for `Workers.share` to wrap."""
 
-    def __init__(self, model: AnyModel, settings: Settings) -> None:
+    def __init__(self, model: Transformer, settings: Settings) -> None:
         super().__init__()
         self.model, self.settings = model, settings
 
@@ -48,13 +45,12 @@ class _Losses(nn.Module):
         """Smoothed loss and plain negative log-likelihood, each summed over the batch's real target tokens."""
         bfloat16 = self.settings.precision == "bfloat16"
         device = source.device.type
-        # A recurrent model knows no taps.
-        tap = (FUSED,) if self.settings.fused else ()
+        tap = FUSED if self.settings.fused else OFF
         with torch.autocast(device, torch.bfloat16) if bfloat16 else contextlib.nullcontext():
-            hidden = self.model.decode(target_in, self.model.encode(source, *tap), source, *tap)
+            hidden = self.model.decode(target_in, self.model.encode(source, tap), source, tap)
         real = target_out != self.model.config.pad_id
         with torch.autocast(device, enabled=False):
-            return smoothed_cross_entropy(
+            return fused_label_smoothed_loss(
                 hidden[real].float(),
                 self.model.embedding.weight,
                 target_out[real],
@@ -74,7 +70,7 @@ class Trainer:
     def __init__(
         self,
         folder: Path | None,
-        config: AnyConfig,
+        config: ModelConfig,
         tokenizer: Tokenizer,
         train: Sequence[Pair],
         validation: Sequence[Pair],
@@ -95,11 +91,15 @@ class Trainer:
         self.loss_sum = self.token_sum = 0.0  # since the last entry of the log
         self.latest = (0.0, 0)  # loss a token and tokens of the last step
         torch.manual_seed(settings.seed)
-        self.model = build(config, settings).to(self.device)
+        self.model = Transformer(config)
+        if settings.gain != 1:
+            shrink_branches(self.model, settings.gain)
+        self.model.to(self.device)
+        prepare_for_training(self.model)
         if not workers.first:
             torch.manual_seed(settings.seed + workers.number)  # the same weights, other dropout
         self.losses = workers.share(_Losses(self.model, settings))
-        peak = peak_rate(config, settings)
+        peak = settings.peak_rate or paper_peak(config.d_model, settings.warmup)
         after = (settings.warmup, settings.steps, settings.cooldown, settings.ramp)
         self.rate = lambda step: learning_rate(step, peak, *after)
         self.optimizer = Adam(self.model.parameters())
@@ -190,9 +190,10 @@ class Trainer:
         fitting = [text if fits(model, text, "source") else "" for text in texts]
         return model.translate_all(fitting, batch_tokens=self.settings.batch_tokens)
 
-    def pretrained(self) -> AnyPretrained:
+    def pretrained(self) -> Pretrained:
         """The model as it is now, ready to translate; the next step trains it on."""
-        return in_use(self.model.eval(), self.store.path, self.tokenizer, self.languages)
+        path = self.store.path
+        return Pretrained(path.name, path, self.model.eval(), self.tokenizer, self.languages, {})
 
     # -- state ----------------------------------------------------------------------------------------------------
 
@@ -217,7 +218,7 @@ class Trainer:
     def _restore(self, about: dict[str, Any], tensors: Mapping[str, Tensor]) -> None:
         folder = self.store.path
         try:
-            if read_config(about["model"]) != self.config:
+            if ModelConfig.from_dict(about["model"]) != self.config:
                 raise TrainingError(f"{folder} holds a run of a model of other sizes; choose another folder")
             if about["step"] > self.settings.steps:
                 raise TrainingError(
@@ -316,6 +317,6 @@ class Trainer:
     def export(self, folder: Path) -> None:
         """Write the averaged weights as a checkpoint, and the log beside them."""
         self.average()
-        save_model(folder, self.model, self.tokenizer, self.languages)
+        save_checkpoint(folder, self.model, self.tokenizer, self.languages)
         if log := self.store.log_bytes():
             write_whole(folder / "training.csv", log)

@@ -14,7 +14,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
-from transformer.training.data import Batch
+from transformer.text.batching import Batch
 
 CPU = torch.device("cpu")
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from transformer.files import read_text
-from transformer.rnn.config import KIND as RECURRENT
 from transformer.training.data import DataError
 from transformer.training.settings import Settings
 
@@ -42,8 +41,6 @@ MODEL_FIELDS = (
     "d_model", "d_ff", "heads", "encoder_layers", "decoder_layers", "dropout", "attention_dropout", "activation",
     "norm", "positions", "max_positions", "d_k", "scaling", "causal", "residual",
 )  # fmt: skip
-KINDS = ("transformer", RECURRENT)  # the first unless a recipe says otherwise
-RECURRENT_FIELDS = ("d_embedding", "d_state", "d_align", "max_positions")
 # section: its values, what each may be, and how that is said
 SECTIONS: dict[str, dict[str, tuple[Callable[[Any], bool], str]]] = {
     "data": {
@@ -63,9 +60,8 @@ SECTIONS: dict[str, dict[str, tuple[Callable[[Any], bool], str]]] = {
     },
     "tokenizer": {"kind": TEXT, "vocab_size": WHOLE},
     "model": {
-        "kind": (lambda value: value in KINDS, " or ".join(map(repr, KINDS))),
         "preset": TEXT,
-        **dict.fromkeys((*MODEL_FIELDS, *RECURRENT_FIELDS), CHECKED),
+        **dict.fromkeys(MODEL_FIELDS, CHECKED),
     },
     "training": {
         **{field.name: CHECKED for field in fields(Settings)},

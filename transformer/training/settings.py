@@ -22,7 +22,7 @@ class Settings:
     steps: updates in all; batch_tokens: padded tokens a side in a batch
     peak_rate: largest learning rate; None: equation 3's, d_model^-0.5 warmup^-0.5; warmup, cooldown: steps
     ramp: the rate rises over the warm-up; False: it is at its largest from the first step
-    gain: factor on the initial value, output and feed-forward matrices, see `Transformer.shrink_branches`
+    gain: factor on the initial value, output and feed-forward matrices, see `shrink_branches`
     smoothing: epsilon_ls of section 5.4; clip: largest norm of the gradient, 0: none
     sampling: alpha of subword regularisation, 0: always the best segmentation
     augmentation: shares of the sentence pairs that are varied, anew in every epoch

@@ -18,8 +18,9 @@ from pages.runtime.shared import SharedCache, clear_caches, identity
 from tests.fuzz.folders import base
 from tests.support.app import address, app_test, checkpoints, every_part, linked, messages, switch_page
 from tests.support.build import tiny_model, tiny_tokenizer
-from transformer.checkpoints.archive import open_files, read_zip, zipped
+from transformer.checkpoints.archive import read_zip, zipped
 from transformer.checkpoints.folder import CARD, CheckpointError, checkpoint_files
+from transformer.inference.pretrained import open_files
 from transformer.live_training import workshop
 
 

@@ -13,6 +13,7 @@ and target may have tables of their own. Reading never runs code from the folder
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import zipfile
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -23,6 +24,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from transformer.checkpoints.beam_rule import BeamRule
 from transformer.checkpoints.folder import (
     CONFIG,
     DTYPES,
@@ -32,15 +34,15 @@ from transformer.checkpoints.folder import (
     CheckpointError,
     bounded,
     language,
+    parameter_shapes,
     read_json,
     shapes_only,
 )
 from transformer.checkpoints.importers.vocabulary import VocabularyTokenizer
 from transformer.checkpoints.weights import WeightsError, read_header, read_tensor
 from transformer.files import open_regular
-from transformer.inference.search import BeamRule
 from transformer.model.config import LIMITS, ConfigError, ModelConfig
-from transformer.model.positions import sinusoidal
+from transformer.model.positions import positions_of, sinusoidal
 from transformer.model.transformer import Transformer
 from transformer.text.tokenizer import TokenizerError, read_processor
 
@@ -259,6 +261,15 @@ def _search(folder: Path, about: Mapping[str, Any]) -> tuple[BeamRule, float]:
     return BeamRule("length", known, said.get("renormalize_logits") is True, cut=True), float(alpha)
 
 
+def _holding(config: ModelConfig, weights: Mapping[str, Tensor]) -> Transformer:
+    """A model of these tensors, one a parameter by its name; none is initialised or copied."""
+    with shapes_only():
+        model = Transformer(dataclasses.replace(config, positions="none"))
+    model.load_state_dict(dict(weights), assign=True)
+    model.config, model.positions = config, positions_of(config)
+    return model
+
+
 def load_marian(path: Path) -> Checkpoint[Transformer]:
     """Read a folder of a Marian model. Raises CheckpointError with one sentence about the first thing that is wrong."""
     path = Path(path)
@@ -279,9 +290,7 @@ def load_marian(path: Path) -> Checkpoint[Transformer]:
         config = bounded(configure(about, tables[0]["<unk>"], tensors.names()))
         if tables[1]["<unk>"] != config.unk_id:
             raise ConfigError("<unk> has one id in the source's vocabulary and another in the target's")
-        with shapes_only():
-            shapes = {name: tuple(one.shape) for name, one in Transformer(config).named_parameters()}
-        weights = tensors.read(names(config), shapes)
+        weights = tensors.read(names(config), parameter_shapes(Transformer, config))
         tokenizers = [
             VocabularyTokenizer(
                 read_processor(path / name, LARGEST_SPLITTER), table, size, config.unk_id,
@@ -292,8 +301,7 @@ def load_marian(path: Path) -> Checkpoint[Transformer]:
     except (ConfigError, TokenizerError) as error:
         raise CheckpointError(f"{path}: {error}") from error
     rule, alpha = _search(path, about)
-    model = Transformer.holding(config, weights).requires_grad_(False).eval()
-    model.arrange()
+    model = _holding(config, weights).requires_grad_(False).eval()
     languages = tuple(language(said.get(f"{side}_lang"), side) for side in ("source", "target"))
     return Checkpoint(
         path.name, path, model, tokenizers[1], (languages[0], languages[1]), {},

@@ -1,0 +1,163 @@
+"""Decoding step by step is the decoder itself: with a cache and without, whatever the modules are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from tests.support.build import VARIANTS, padded_sources, targets_in, tiny_model, variant_name
+from transformer.inference.incremental import IncrementalDecoder
+from transformer.inference.search import beam, greedy
+from transformer.inference.speed import JointSelfAttention, prepare_for_decoding
+from transformer.model.attention import MultiHeadAttention
+from transformer.model.tap import FUSED, OFF
+from transformer.model.transformer import Transformer
+
+LENGTH = 5
+CLOSE = {"rtol": 1e-4, "atol": 1e-5}
+
+
+class RMSNorm(nn.Module):
+    """Zhang and Sennrich 2019: without the mean and without beta."""
+
+    def __init__(self, norm: nn.LayerNorm) -> None:
+        super().__init__()
+        self.gamma = norm.weight
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x / x.square().mean(-1, keepdim=True).sqrt() * self.gamma
+
+
+class ScaledQueries(MultiHeadAttention):
+    """Other queries in self-attention and other weights everywhere."""
+
+    def project(self, x: Tensor, memory: Tensor, *arguments: Any) -> tuple[Tensor, Tensor, Tensor]:
+        queries, keys, values = super().project(x, memory, *arguments)
+        return queries * 0.3, keys, values
+
+    def forward(self, x: Tensor, memory: Tensor, *arguments: Any, **named: Any) -> Tensor:
+        return super().forward(1.5 * x, memory, *arguments, **named)
+
+
+class WithoutCache(MultiHeadAttention):
+    def forward(self, x: Tensor, memory: Tensor, mask: Tensor | None = None, *, tap: Any = OFF) -> Tensor:  # type: ignore[override]
+        return super().forward(x, memory, mask, tap=tap)
+
+
+def with_rms_norm(model: Transformer) -> None:
+    for layer in [*model.encoder, *model.decoder]:
+        for around in (layer.self_residual, layer.feed_forward_residual, getattr(layer, "cross_residual", None)):
+            if around is not None:
+                around.norm = RMSNorm(around.norm)
+
+
+def with_scaled_queries(model: Transformer) -> None:
+    for layer in model.decoder:
+        layer.self_attention.__class__ = layer.cross_attention.__class__ = ScaledQueries
+
+
+def with_another_projection(model: Transformer) -> None:
+    for layer in model.decoder:
+        layer.self_attention.key = nn.Sequential(layer.self_attention.key, nn.Tanh())
+
+
+def with_other_weights(model: Transformer) -> None:
+    for layer in model.decoder:
+        value = layer.self_attention.value
+        value.weight.data = value.weight.data.flip(0)
+        layer.feed_forward.inner.weight = nn.Parameter(layer.feed_forward.inner.weight.flip(1), requires_grad=False)
+
+
+def with_a_hook(model: Transformer) -> None:
+    model.decoder[0].self_attention.output.register_forward_hook(lambda module, given, found: 2 * found)
+    model.decoder[0].feed_forward.inner.register_forward_pre_hook(lambda module, given: (0.5 * given[0],))
+
+
+CHANGES = [with_rms_norm, with_scaled_queries, with_another_projection, with_other_weights, with_a_hook]
+
+
+def assert_steps_are_the_decoder(model: Transformer, tap: Any) -> Tensor:
+    """Fed token by token, also after a choice of rows. Returns what the full pass gives."""
+    source, target = padded_sources(3, (7, 4, 5)), targets_in(1, 3, LENGTH)
+    memory = model.encode(source)
+    whole = model.decode(target, memory, source)
+    decoder = IncrementalDecoder(model, memory, source, tap)
+    for step in range(2):
+        torch.testing.assert_close(decoder(target[:, step : step + 1])[:, 0], whole[:, step], **CLOSE)
+    rows = torch.tensor([2, 0, 2])
+    decoder.select(rows)
+    for step in range(2, LENGTH):
+        torch.testing.assert_close(decoder(target[rows, step : step + 1])[:, 0], whole[rows, step], **CLOSE)
+    return whole
+
+
+@pytest.mark.parametrize("changes", [one for one in VARIANTS if one.get("causal", True)], ids=variant_name)
+@pytest.mark.parametrize("prepared", [False, True])
+@pytest.mark.parametrize("tap", [OFF, FUSED], ids=["plain", "fused"])
+@torch.inference_mode()
+def test_cached_steps_equal_the_full_pass(changes: dict[str, Any], prepared: bool, tap: Any) -> None:
+    model = tiny_model(**changes)
+    if prepared:
+        prepare_for_decoding(model)
+    assert_steps_are_the_decoder(model, tap)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("prepared", [False, True])
+@torch.no_grad()
+def test_cached_and_full_decoding_agree_when_modules_are_exchanged(change: Any, prepared: bool) -> None:
+    model = tiny_model()
+    before = assert_steps_are_the_decoder(model, FUSED)
+    if prepared:
+        prepare_for_decoding(model)
+    change(model)
+    after = assert_steps_are_the_decoder(model, FUSED)
+    assert (after - before).abs().max() > 0.1
+    source = padded_sources(3, (7, 4, 5))
+    for cached, full in zip(greedy(model, source, 9), greedy(model, source, 9, cached=False), strict=True):
+        assert cached.ids == full.ids
+        assert cached.log_probs == pytest.approx(full.log_probs, abs=1e-4)
+    assert len(beam(model, source, 3, limit=9)) == 3
+
+
+def test_an_attention_without_a_cache_is_an_error_and_not_another_number() -> None:
+    model = tiny_model()
+    model.decoder[1].cross_attention.__class__ = WithoutCache
+    with pytest.raises(TypeError, match="unexpected keyword argument 'cache'"):
+        greedy(model, padded_sources(1))
+
+
+@torch.inference_mode()
+def test_several_tokens_may_be_fed_at_once() -> None:
+    model, source, target = tiny_model(), padded_sources(3, (7, 4, 5)), targets_in(1, 3, LENGTH)
+    memory = model.encode(source)
+    whole = model.decode(target, memory, source)
+    decoder = IncrementalDecoder(model, memory, source)
+    for start, end in ((0, 2), (2, 4), (4, 5)):
+        torch.testing.assert_close(decoder(target[:, start:end])[:, 0], whole[:, end - 1], **CLOSE)
+
+
+@torch.no_grad()
+def test_preparing_changes_where_weights_lie_and_nothing_else() -> None:
+    plain, model = tiny_model(), tiny_model()
+    prepare_for_decoding(model)
+    assert list(model.state_dict()) == list(plain.state_dict())
+    for (name, ours), (_, theirs) in zip(model.named_parameters(), plain.named_parameters(), strict=True):
+        assert torch.equal(ours, theirs) and ours.shape == theirs.shape, name
+    attention = model.decoder[0].self_attention
+    assert isinstance(attention, JointSelfAttention) and isinstance(attention.query, nn.Linear)
+    weight = attention.joint_weight
+    assert weight.data_ptr() == attention.query.weight.data_ptr()  # one memory, no second copy
+    x = torch.randn(2, 1, 66)
+    attention.key.weight.mul_(2)
+    attention.value.bias.add_(1)
+    joint, alone = (attention.project(x, x, tap) for tap in (FUSED, OFF))
+    for ours, theirs in zip(joint, alone, strict=True):
+        torch.testing.assert_close(ours, theirs, **CLOSE)
+    assert torch.equal(
+        model.decoder[0].feed_forward.inner(x), F.linear(x, *model.decoder[0].feed_forward.inner.parameters())
+    )

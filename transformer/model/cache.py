@@ -1,0 +1,64 @@
+"""Keys and values kept between the steps of decoding, so that a step computes those of its newest tokens only.
+
+With the causal mask (section 3.2.3) a token never changes the keys and values of the tokens before it, and the
+encoder's output is the same at every step.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+class AttentionCache:
+    """Keys and values of one attention sub-layer, [batch, head, key, d_k] and [batch, head, key, d_head].
+
+    grows: every step adds to them, as in self-attention; those of cross-attention are complete after the first.
+    """
+
+    keys: Tensor
+    values: Tensor
+
+    def __init__(self, grows: bool) -> None:
+        self.grows, self.empty = grows, True
+
+    @property
+    def complete(self) -> bool:
+        return not (self.grows or self.empty)
+
+    def append(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+        """Add those of the newest tokens. Returns all."""
+        if not self.empty:
+            keys, values = torch.cat((self.keys, keys), 2), torch.cat((self.values, values), 2)
+        self.keys, self.values, self.empty = keys, values, False
+        return keys, values
+
+    def select(self, rows: Tensor) -> None:
+        if not self.empty:
+            self.keys, self.values = self.keys[rows], self.values[rows]
+
+
+class LayerCache:
+    """The two of one decoder layer."""
+
+    def __init__(self) -> None:
+        self.self_attention, self.cross_attention = AttentionCache(grows=True), AttentionCache(grows=False)
+
+
+class KeyValueCache:
+    """Those of all layers of one decoder, for one batch. length: tokens fed in so far."""
+
+    def __init__(self, layers: int) -> None:
+        self.layers = [LayerCache() for _ in range(layers)]
+        self.length = 0
+
+    def advance(self, tokens: int) -> int:
+        """Count these tokens. Returns how many came before them."""
+        self.length += tokens
+        return self.length - tokens
+
+    def select(self, rows: Tensor) -> None:
+        """Keep these rows of the batch, in this order. rows: integers; one may appear several times."""
+        for layer in self.layers:
+            layer.self_attention.select(rows)
+            layer.cross_attention.select(rows)
