@@ -191,7 +191,7 @@ def test_a_damaged_folder_is_said(saved: Path) -> None:
         rnn.load(saved)
     about["model"]["d_state"] = 10**9
     (saved / "config.json").write_text(json.dumps(about))
-    with pytest.raises(CheckpointError, match="d_state is 1000000000; a whole number from 1 to 8,192 is allowed"):
+    with pytest.raises(CheckpointError, match="d_state is 1000000000; choose a whole number from 1 to 8,192"):
         rnn.load(saved)
 
 

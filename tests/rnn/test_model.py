@@ -265,16 +265,16 @@ def test_the_number_of_parameters() -> None:
     ("values", "message"),
     [
         ({}, "does not say vocab_size"),
-        ({"vocab_size": 31, "heads": 4}, "a recurrent model has no configuration field 'heads'; known are vocab_size,"),
-        ({"vocab_size": 4}, "vocab_size is 4; a whole number from 5 to 1,000,000 is allowed"),
+        ({"vocab_size": 31, "heads": 4}, "a recurrent model has no field 'heads'; choose from vocab_size,"),
+        ({"vocab_size": 4}, "vocab_size is 4; choose a whole number from 5 to 1,000,000"),
         ({"vocab_size": 31, "d_state": 0}, "d_state is 0"),
         ({"vocab_size": 31, "d_align": 8.0}, "d_align is 8.0"),
         ({"vocab_size": 31, "d_embedding": True}, "d_embedding is True"),
         ({"vocab_size": 31, "max_positions": 10**9}, "max_positions is 1000000000"),
-        ({"vocab_size": 31, "kind": "lstm"}, "kind is 'lstm'; 'recurrent' is allowed"),
+        ({"vocab_size": 31, "kind": "lstm"}, "kind is 'lstm'; choose 'recurrent'"),
         ({"vocab_size": 31, "pad_id": 31}, "special ids"),
         ({"vocab_size": 31, "pad_id": 1}, "must differ"),
-        ([], "a table of names and values; list arrived"),
+        ([], "list arrived; a table of names and values is a recurrent model"),
     ],
 )
 def test_a_configuration_is_checked(values: Any, message: str) -> None:
