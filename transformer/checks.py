@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Mapping
 from reprlib import repr as shown  # a file may hold a megabyte where a number belongs; messages stay short
 from typing import Any
@@ -45,11 +46,11 @@ def check_fields(value: object, rules: Mapping[str, Rule], error: type[Exception
             raise error(f"{name} is {shown(arrived)}; choose {says}")
 
 
-def from_table(kind: type, values: Any, error: type[Exception], what: str) -> dict[str, Any]:
+def from_table(kind: Any, values: Any, error: type[Exception], what: str) -> dict[str, Any]:
     """The values of a table, if all its names are fields of a dataclass. what: how that is called in sentences."""
     if not isinstance(values, Mapping):
         raise error(f"{type(values).__name__} arrived; a table of names and values is {what}")
-    known = list(kind.__dataclass_fields__)
+    known = [field.name for field in dataclasses.fields(kind)]
     if unknown := sorted(str(name) for name in set(values) - set(known)):
         raise error(f"{what} has no field {shown(unknown[0])}; choose from {', '.join(known)}")
     return dict(values)

@@ -7,21 +7,20 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
-from tests.cost.test_parameters import USES, model
-from tests.support.build import random_ids, saved_checkpoint, targets_in
+from tests.support.build import VARIANTS, random_ids, saved_checkpoint, targets_in, tiny_model, variant_name
 from transformer.__main__ import main
 from transformer.cli.describe import axes, plain, record
 from transformer.cost.parameters import describe
 from transformer.inference.pretrained import load
 from transformer.model.config import ModelConfig
 from transformer.model.tap import Tap
-from transformer.model.transformer import Transformer
 
-__all__ = ["model"]  # the fixture
+USES = ("source.embedding", "target.embedding", "output")
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -42,8 +41,10 @@ def test_the_command_prints_the_table(checkpoint: str, capsys: pytest.CaptureFix
     assert "  encoder.0 to encoder.3: 4 alike, each has" in printed
 
 
-def test_every_axis_has_the_size_its_name_says(model: Transformer) -> None:
+@pytest.mark.parametrize("changes", VARIANTS, ids=variant_name)
+def test_every_axis_has_the_size_its_name_says(changes: dict[str, Any]) -> None:
     """Of all tensors that a pass records; source and target differ in length, so that a swapped axis is seen."""
+    model = tiny_model(**changes)
     config, tap = model.config, Tap()
     with torch.no_grad():
         model(random_ids(1, 1, 4), targets_in(2, 1), tap)

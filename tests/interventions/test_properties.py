@@ -10,8 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from tests.model.test_properties import CLOSE, attention_of, sub_layers
-from tests.support.build import tiny_pretrained
+from tests.support.build import CLOSE, attention_of, sub_layers, tiny_pretrained
 from tests.support.reference import BlindError, reference
 from tests.support.strategies import (
     SENTENCES,

@@ -10,28 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from tests.model.test_reference_torch import check, projected
+from tests.support.build import CLOSE, attention_of, sub_layers
 from tests.support.strategies import Batch, batches, models, properties
+from tests.support.torch_twin import check, projected
 from transformer.inference.incremental import IncrementalDecoder
 from transformer.inference.search import beam, greedy, output_limit
 from transformer.model.attention import attend
-from transformer.model.layers import DecoderLayer, EncoderLayer
-from transformer.model.tap import FUSED, KINDS, OFF, Tap, scope
+from transformer.model.tap import FUSED, OFF, Tap, scope
 from transformer.model.transformer import Transformer
-
-CLOSE = {"rtol": 1e-5, "atol": 2e-5}  # the same sums in another order
-
-
-def sub_layers(model: Transformer) -> list[tuple[str, int]]:
-    """(kind, layer) of every attention sub-layer."""
-    depth = {"encoder_self": model.config.encoder_layers}
-    return [(kind, layer) for kind in KINDS for layer in range(depth.get(kind, model.config.decoder_layers))]
-
-
-def attention_of(model: Transformer, kind: str, layer: int) -> torch.nn.Module:
-    found = (model.encoder if kind == "encoder_self" else model.decoder)[layer]
-    assert isinstance(found, EncoderLayer | DecoderLayer)
-    return found.cross_attention if kind == "cross" else found.self_attention  # type: ignore[union-attr]
 
 
 def records_of(model: Transformer, batch: Batch) -> dict[str, Tensor]:

@@ -15,8 +15,12 @@ from torch import Tensor
 
 from transformer.checkpoints.folder import CheckpointError, load_checkpoint, save_checkpoint
 from transformer.inference.pretrained import Pretrained
+from transformer.model.attention import MultiHeadAttention
 from transformer.model.config import ModelConfig
+from transformer.model.layers import DecoderLayer, EncoderLayer
+from transformer.model.tap import KINDS
 from transformer.model.transformer import Transformer
+from transformer.rnn import RecurrentConfig, RecurrentModel
 from transformer.text.tokenizer import Tokenizer
 from transformer.training.initialisation import shrink_branches
 
@@ -132,3 +136,30 @@ def refusal(folder: Path, *words: str) -> str:
     for word in words:
         assert word in message
     return message
+
+
+CLOSE = {"rtol": 1e-5, "atol": 2e-5}  # the same sums in another order
+
+
+def sub_layers(model: Transformer) -> list[tuple[str, int]]:
+    """(kind, layer) of every attention sub-layer."""
+    depth = {"encoder_self": model.config.encoder_layers}
+    return [(kind, layer) for kind in KINDS for layer in range(depth.get(kind, model.config.decoder_layers))]
+
+
+def attention_of(model: Transformer, kind: str, layer: int) -> MultiHeadAttention:
+    found = (model.encoder if kind == "encoder_self" else model.decoder)[layer]
+    assert isinstance(found, EncoderLayer | DecoderLayer)
+    return found.cross_attention if kind == "cross" else found.self_attention  # type: ignore[union-attr]
+
+
+def tiny_recurrent_model(seed: int = 1, **changes: Any) -> RecurrentModel:
+    """A random model in eval mode, its biases off 0, its axes all different."""
+    sizes = {"vocab_size": VOCAB, "d_embedding": 7, "d_state": 5, "d_align": 11, **changes}
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        found = RecurrentModel(RecurrentConfig(**sizes))
+        with torch.no_grad():
+            for parameter in found.parameters():
+                parameter += 0.3 * torch.randn_like(parameter)
+    return found.requires_grad_(False).eval()
