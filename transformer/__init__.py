@@ -39,6 +39,16 @@ from transformer.tracing.trace import KINDS, AttentionTrace, FeedForwardTrace, T
 
 __version__ = "0.1.0"
 
+
+def _notebook_cell(trace: Trace) -> str:
+    """The explorer's picture in a notebook cell. The core does not know the view; this is where they meet."""
+    from transformer.view.page import notebook_cell
+
+    return notebook_cell(trace)
+
+
+Trace._repr_html_ = _notebook_cell  # type: ignore[attr-defined]
+
 __all__ = [
     "FUSED",
     "KINDS",

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from tests.tracing.test_bertviz import SENTENCE, as_read, bertviz
+from tests.support.bertviz import SENTENCE, as_read, bertviz
 from transformer.inference.pretrained import Pretrained
 from transformer.tracing.trace import KINDS
 

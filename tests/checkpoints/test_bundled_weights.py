@@ -99,4 +99,4 @@ def test_a_damaged_tokenizer(folder):
     refusal(folder, "not a SentencePiece model")
     with (folder / TOKENIZER).open("wb") as file:
         file.truncate(50_000_001)
-    refusal(folder, "tokenizer.model is larger than 50,000,000 bytes")
+    refusal(folder, "tokenizer.model is larger than 5,000,000 bytes")

@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.conftest import spawn
+from tests.support.serving import APP, answers, ended_cleanly, free, started, until
 from transformer import startup
 from transformer.__main__ import main
 from transformer.cli import serve
@@ -29,12 +29,6 @@ from transformer.cli.common import CommandError
 
 ROOT = Path(__file__).resolve().parents[2]
 POSIX = pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
-APP = [sys.executable, "-m", "transformer", "app"]
-# A test may run where Ctrl+C is ignored (a background job of a shell), and its children would inherit that.
-LISTENING = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
-PATIENCE = 120  # seconds; a cold start imports torch from a cold disk
-
-
 # -- ports ------------------------------------------------------------------------------------------------------------
 
 
@@ -65,12 +59,6 @@ def test_a_free_port_stays_free_after_the_look(listener: Callable[..., int]) -> 
     port = free()
     assert not serve.taken(port) and not serve.taken(port, "127.0.0.1")
     assert listener("", port) == port
-
-
-def free() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def test_who_asked_for_a_port_is_offered_another(listener: Callable[..., int], capsys: Any) -> None:
@@ -119,43 +107,12 @@ def test_the_address_reaches_streamlit(monkeypatch: pytest.MonkeyPatch) -> None:
 # -- a running app ----------------------------------------------------------------------------------------------------
 
 
-def started(log: Path, *options: str, **environment: str) -> subprocess.Popen[bytes]:
-    """The app as a person starts it, in a process group of its own."""
-    return spawn(log, sys.executable, "-c", LISTENING, *APP, *options, **environment)
-
-
-def until(what: Callable[[], bool], process: subprocess.Popen[bytes], log: Path) -> None:
-    end = time.monotonic() + PATIENCE
-    while not what():
-        assert process.poll() is None and time.monotonic() < end, log.read_text()
-        time.sleep(0.02)
-
-
-def answers(port: int) -> bool:
-    try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=5) as answer:
-            return bool(answer.status == 200)
-    except OSError:
-        return False
-
-
 def importing(process: subprocess.Popen[bytes]) -> bool:
     """Whether the package's own code runs: before, Ctrl+C is the interpreter's to answer."""
     try:
         return "torch" in Path(f"/proc/{process.pid}/maps").read_text()
     except OSError:
         return False
-
-
-def ended_cleanly(process: subprocess.Popen[bytes], log: Path) -> None:
-    """The process ends by Ctrl+C, says nothing of it but that, and leaves nobody behind."""
-    status = process.wait(60)
-    text = log.read_text(errors="replace")
-    assert status in (0, 130, -signal.SIGINT), (status, text)
-    for word in ("Traceback", "Exception", "Error", "Warning", "never retrieved", "Aborted"):
-        assert word not in text, text
-    with pytest.raises(ProcessLookupError):
-        os.killpg(process.pid, 0)
 
 
 @pytest.fixture(scope="module")

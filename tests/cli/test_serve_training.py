@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.playground import Trainer
-from tests.cli.test_serve import answers, ended_cleanly, free, started, until
 from tests.support.processes import children, gone
+from tests.support.serving import answers, ended_cleanly, free, started, until
 
 pytestmark = [pytest.mark.long, pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")]
 MOMENTS = {"ahead": 0, "starting": 1, "training": 1, "ended": 0}  # and how many are at work then, besides one ahead

@@ -8,14 +8,15 @@ import tomllib
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.strategies import properties
 from transformer.live_training.experiment import BOUNDS, TASKS, Experiment, ExperimentError, read_pairs
 from transformer.live_training.frames import LARGEST, MOST
 from transformer.live_training.pairs import divide
 from transformer.live_training.presets import PRESETS, partner
-from transformer.live_training.recipe import recipe_files, recipe_table
+from transformer.live_training.recipe import recipe_files, recipe_table, recipe_text
 from transformer.live_training.session import pairs_of
 from transformer.model.config import preset
 from transformer.model.transformer import Transformer
@@ -89,7 +90,7 @@ def test_as_a_table_and_back() -> None:
     for experiment in (*PRESETS.values(), Experiment(task="own", pairs=SQUARES, d_k=5)):
         assert Experiment.from_dict(json.loads(json.dumps(experiment.to_dict()))) == experiment
     assert Experiment.from_dict({}) == Experiment() and hash(Experiment()) == hash(Experiment())
-    with pytest.raises(ExperimentError, match="an experiment has no 'speed'; choose from task, alphabet"):
+    with pytest.raises(ExperimentError, match="an experiment has no field 'speed'; choose from task, alphabet"):
         Experiment.from_dict({"speed": 1})
     with pytest.raises(ExperimentError, match="list arrived"):
         Experiment.from_dict([])  # type: ignore[arg-type]
@@ -144,9 +145,9 @@ def test_frames_of_any_experiment_fit_where_they_are_kept() -> None:
     ids=lambda one: one.task,
 )  # fmt: skip
 def test_the_recipe_says_all_and_can_be_read(experiment: Experiment, tmp_path) -> None:
-    (tmp_path / "recipe.toml").write_text(experiment.recipe(), encoding="utf-8")
+    (tmp_path / "recipe.toml").write_text(recipe_text(experiment), encoding="utf-8")
     found = read_recipe(tmp_path / "recipe.toml")
-    assert found == recipe_table(experiment) == tomllib.loads(experiment.recipe())
+    assert found == recipe_table(experiment) == tomllib.loads(recipe_text(experiment))
     Settings.from_dict(found["training"])
     train, unseen = pairs_of(experiment)
     assert train and unseen and not {source for source, _ in train} & {source for source, _ in unseen}
@@ -202,7 +203,7 @@ def test_lines_that_are_no_pairs(text: str, message: str) -> None:
         read_pairs(text)
 
 
-@settings(max_examples=200, deadline=None)
+@properties(200)
 @given(st.lists(st.tuples(st.text(max_size=70), st.text(max_size=70)), max_size=12), st.sampled_from("\t,;"))
 def test_whatever_is_pasted_is_pairs_or_a_sentence(lines: list, separator: str) -> None:
     """And what is pairs is read back by the tokenizer and by the trainer's reader of files."""

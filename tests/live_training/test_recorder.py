@@ -18,7 +18,7 @@ from transformer.checkpoints.archive import read_zip, zipped
 from transformer.inference.pretrained import open_files
 from transformer.live_training.experiment import Experiment
 from transformer.live_training.frames import Frame
-from transformer.live_training.recipe import recipe_files
+from transformer.live_training.recipe import recipe_files, recipe_text
 from transformer.live_training.recorder import BEYOND
 from transformer.live_training.result import name_of, result_files
 from transformer.live_training.session import Session, trainer_of
@@ -208,7 +208,7 @@ def test_the_result_is_a_checkpoint_that_says_what_it_is(reason: str) -> None:
     card = files["README.md"].decode()
     assert f"{steps} of 25 steps" in card and "toy" in card and "python -m transformer train --recipe" in card
     assert ("To train it again, to the same weights" in card) == (reason == "steps")
-    assert files["recipe.toml"].decode() == session.experiment.recipe()
+    assert files["recipe.toml"].decode() == recipe_text(session.experiment)
     examples = json.loads(files["examples.json"])
     assert examples[0]["source"] == session.opening.source and len(examples) == len(session.opening.shown)
     rows = files["training.csv"].decode().splitlines()

@@ -20,6 +20,7 @@ from transformer.live_training.experiment import Experiment
 from transformer.live_training.frames import Frame, Opening
 from transformer.live_training.messages import Checked, Message, read
 from transformer.live_training.pairs import ExperimentError
+from transformer.live_training.recipe import recipe_text
 from transformer.live_training.session import Session
 from transformer.live_training.worker import sentence
 from transformer.training.settings import TrainingError
@@ -98,7 +99,7 @@ def test_it_trains_what_it_is_told_and_sends_every_frame(worker: Worker, tmp_pat
     for message in heard:
         getattr(checked, message.kind)(message)
     files = read_zip(heard[-1].body)
-    assert files["recipe.toml"].decode() == SMALL.recipe()
+    assert files["recipe.toml"].decode() == recipe_text(SMALL)
     assert worker.process.wait(PATIENCE) == 0 and read(worker.output) is None
     worker.errors.close()
     assert [path.name for path in tmp_path.rglob("*")] == ["stderr"]  # which this test made

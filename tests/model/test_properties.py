@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from tests.model.test_reference_torch import check, projected
 from tests.support.build import CLOSE, attention_of, sub_layers
 from tests.support.strategies import Batch, batches, models, properties
+from tests.support.torch_twin import check, projected
 from transformer.inference.incremental import IncrementalDecoder
 from transformer.inference.search import beam, greedy, output_limit
 from transformer.model.attention import attend

@@ -12,8 +12,7 @@ import pytest
 import torch
 
 import transformer
-from tests.rnn.test_model import model as random_model
-from tests.support.build import refusal, saved_checkpoint, tiny_tokenizer
+from tests.support.build import refusal, saved_checkpoint, tiny_recurrent_model, tiny_tokenizer
 from transformer import CheckpointError, InputError, rnn, save_checkpoint
 from transformer.rnn import Recurrent, RecurrentConfig, RecurrentTrace
 from transformer.rnn.alignment import alignment, best_head, right_places
@@ -36,7 +35,7 @@ def shipped() -> Recurrent:
 def saved(tmp_path: Path) -> Path:
     """A random model with `tiny_tokenizer`, in a folder of its own."""
     tokenizer = tiny_tokenizer()
-    model = random_model(vocab_size=len(tokenizer))
+    model = tiny_recurrent_model(vocab_size=len(tokenizer))
     save_checkpoint(tmp_path / "mine", model, tokenizer, ("Invented", "Imagined"), torch.float32, ARCHITECTURE)
     return tmp_path / "mine"
 
@@ -165,7 +164,7 @@ def test_text_that_cannot_be_read(shipped: Recurrent, text: str, message: str) -
 
 def test_what_is_saved_is_what_is_read(saved: Path) -> None:
     found = rnn.load(saved)
-    wanted = random_model(vocab_size=67)
+    wanted = tiny_recurrent_model(vocab_size=67)
     assert found.name == "mine" and found.languages == ("Invented", "Imagined") and found.metrics == {}
     assert found.config == wanted.config and len(found.tokenizer) == 67
     for name, value in found.model.named_parameters():
@@ -191,7 +190,7 @@ def test_a_damaged_folder_is_said(saved: Path) -> None:
         rnn.load(saved)
     about["model"]["d_state"] = 10**9
     (saved / "config.json").write_text(json.dumps(about))
-    with pytest.raises(CheckpointError, match="d_state is 1000000000; a whole number from 1 to 8,192 is allowed"):
+    with pytest.raises(CheckpointError, match="d_state is 1000000000; choose a whole number from 1 to 8,192"):
         rnn.load(saved)
 
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from tests.support.build import padded_sources, random_ids, targets_in
+from tests.support.build import padded_sources, random_ids, targets_in, tiny_recurrent_model
 from transformer.model.config import ConfigError
 from transformer.rnn import RecurrentConfig, RecurrentModel
 from transformer.rnn.attention import AdditiveAttention
@@ -18,18 +18,6 @@ from transformer.rnn.gru import GatedUnit
 
 M, N, ALIGN, VOCAB = 7, 5, 11, 41
 LENGTHS = (6, 2, 4)
-
-
-def model(seed: int = 1, **changes: Any) -> RecurrentModel:
-    """A random model in eval mode, its biases off 0, its axes all different."""
-    sizes = {"vocab_size": VOCAB, "d_embedding": M, "d_state": N, "d_align": ALIGN, **changes}
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        found = RecurrentModel(RecurrentConfig(**sizes))
-        with torch.no_grad():
-            for parameter in found.parameters():
-                parameter += 0.3 * torch.randn_like(parameter)
-    return found.requires_grad_(False).eval()
 
 
 @pytest.fixture(autouse=True)
@@ -67,7 +55,7 @@ def test_a_step_solved_by_hand() -> None:
 
 
 def test_a_step_is_that_of_grucell() -> None:
-    unit, cell = model().writer, nn.GRUCell(M + 2 * N, N)
+    unit, cell = tiny_recurrent_model().writer, nn.GRUCell(M + 2 * N, N)
     like(unit, cell, "")
     x, state = torch.randn(3, M + 2 * N), torch.randn(3, N)
     torch.testing.assert_close(unit.step(unit.input(x), state)[0], cell(x, state))
@@ -89,7 +77,7 @@ def test_gates_at_their_ends() -> None:
 
 @pytest.mark.parametrize("lengths", [(6, 6, 6), LENGTHS], ids=["full", "padded"])
 def test_the_encoder_is_a_bidirectional_gru(lengths: tuple[int, ...]) -> None:
-    ours, source = model(), padded_sources(3, lengths)
+    ours, source = tiny_recurrent_model(), padded_sources(3, lengths)
     theirs = nn.GRU(M, N, batch_first=True, bidirectional=True)
     like(ours.reader_forward, theirs, "_l0")
     like(ours.reader_backward, theirs, "_l0_reverse")
@@ -105,7 +93,7 @@ def test_the_encoder_is_a_bidirectional_gru(lengths: tuple[int, ...]) -> None:
 
 
 def test_additive_attention_is_its_equations_number_by_number() -> None:
-    attention = model().attention
+    attention = tiny_recurrent_model().attention
     state, annotations = torch.randn(3, N), torch.randn(3, 6, 2 * N)
     real = padded_sources(1, LENGTHS) != 0
     context, scores, weights = attention(state, attention.key(annotations), annotations, real)
@@ -184,12 +172,12 @@ def reference(ours: RecurrentModel, source: Tensor, target: Tensor) -> Tensor:
 
 
 def test_a_pass_is_the_equations_of_the_appendix() -> None:
-    ours, source, target = model(), random_ids(1, 1, 6), targets_in(2, 1, 4)
+    ours, source, target = tiny_recurrent_model(), random_ids(1, 1, 6), targets_in(2, 1, 4)
     torch.testing.assert_close(ours(source, target)[0], reference(ours, source[0], target[0]).detach())
 
 
 def test_texts_of_different_lengths_share_a_batch_and_stay_what_they_are() -> None:
-    ours, source, target = model(), padded_sources(4, LENGTHS), targets_in(5, 3, 4)
+    ours, source, target = tiny_recurrent_model(), padded_sources(4, LENGTHS), targets_in(5, 3, 4)
     together, written = ours(source, target), greedy(ours, source, 9)
     for row, length in enumerate(LENGTHS):
         alone = source[row : row + 1, :length]
@@ -201,7 +189,7 @@ def test_texts_of_different_lengths_share_a_batch_and_stay_what_they_are() -> No
 
 
 def test_a_step_does_not_see_what_comes_after_it() -> None:
-    ours, source, target = model(), random_ids(1, 1, 6), targets_in(2, 1, 5)
+    ours, source, target = tiny_recurrent_model(), random_ids(1, 1, 6), targets_in(2, 1, 5)
     other = target.clone()
     other[0, 3] = 4 + (other[0, 3] - 3) % (VOCAB - 4)
     before, after = ours(source, target)[0], ours(source, other)[0]
@@ -209,7 +197,7 @@ def test_a_step_does_not_see_what_comes_after_it() -> None:
 
 
 def test_every_source_token_reaches_every_annotation() -> None:
-    ours, source = model(), random_ids(1, 1, 6)
+    ours, source = tiny_recurrent_model(), random_ids(1, 1, 6)
     for place in range(6):
         other = source.clone()
         other[0, place] = 4 + (other[0, place] - 3) % (VOCAB - 4)
@@ -219,7 +207,7 @@ def test_every_source_token_reaches_every_annotation() -> None:
 
 
 def test_greedy_takes_the_likeliest_token_of_every_step() -> None:
-    ours, source = model(seed=3), padded_sources(6, LENGTHS)
+    ours, source = tiny_recurrent_model(seed=3), padded_sources(6, LENGTHS)
     for row, found in enumerate(greedy(ours, source, 9)):
         fed = torch.tensor([[2, *found.ids[:-1]]])
         log_probs = ours(source[row : row + 1, : LENGTHS[row]], fed)[0].log_softmax(-1)
@@ -232,14 +220,14 @@ def test_greedy_takes_the_likeliest_token_of_every_step() -> None:
 
 
 def test_writing_ends_at_the_limits() -> None:
-    ours = model()
+    ours = tiny_recurrent_model()
     with torch.no_grad():
         ours.output.weight.zero_()
         ours.output.bias.fill_(1.0)
         ours.embedding.weight[7] = 5.0  # always the likeliest
     assert [len(one.ids) for one in greedy(ours, padded_sources(1, LENGTHS))] == [56, 52, 54]  # input + 50
     assert [len(one.ids) for one in greedy(ours, padded_sources(1, LENGTHS), 3)] == [3, 3, 3]
-    short = model(max_positions=8)
+    short = tiny_recurrent_model(max_positions=8)
     short.load_state_dict(ours.state_dict())
     assert {len(one.ids) for one in greedy(short, padded_sources(1, LENGTHS), 99)} == {8}
 
@@ -257,24 +245,24 @@ def test_initial_weights() -> None:
 def test_the_number_of_parameters() -> None:
     gru = [3 * (inputs * N + N * N + 2 * N) for inputs in (M, M, M + 2 * N)]
     rest = VOCAB * M + ALIGN * (N + 2 * N + 1) + N * N + N + 2 * M * (N + M + 2 * N) + 2 * M
-    assert model().parameter_count() == sum(gru) + rest
-    assert model().device == torch.device("cpu")
+    assert tiny_recurrent_model().parameter_count() == sum(gru) + rest
+    assert tiny_recurrent_model().device == torch.device("cpu")
 
 
 @pytest.mark.parametrize(
     ("values", "message"),
     [
         ({}, "does not say vocab_size"),
-        ({"vocab_size": 31, "heads": 4}, "a recurrent model has no configuration field 'heads'; known are vocab_size,"),
-        ({"vocab_size": 4}, "vocab_size is 4; a whole number from 5 to 1,000,000 is allowed"),
+        ({"vocab_size": 31, "heads": 4}, "a recurrent model has no field 'heads'; choose from vocab_size,"),
+        ({"vocab_size": 4}, "vocab_size is 4; choose a whole number from 5 to 1,000,000"),
         ({"vocab_size": 31, "d_state": 0}, "d_state is 0"),
         ({"vocab_size": 31, "d_align": 8.0}, "d_align is 8.0"),
         ({"vocab_size": 31, "d_embedding": True}, "d_embedding is True"),
         ({"vocab_size": 31, "max_positions": 10**9}, "max_positions is 1000000000"),
-        ({"vocab_size": 31, "kind": "lstm"}, "kind is 'lstm'; 'recurrent' is allowed"),
+        ({"vocab_size": 31, "kind": "lstm"}, "kind is 'lstm'; choose 'recurrent'"),
         ({"vocab_size": 31, "pad_id": 31}, "special ids"),
         ({"vocab_size": 31, "pad_id": 1}, "must differ"),
-        ([], "a table of names and values; list arrived"),
+        ([], "list arrived; a table of names and values is a recurrent model"),
     ],
 )
 def test_a_configuration_is_checked(values: Any, message: str) -> None:

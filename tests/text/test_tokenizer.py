@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 import sentencepiece
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.build import sentences, tiny_tokenizer
+from tests.support.strategies import properties
 from transformer.text.tokenizer import MARKS, PIECE_MARK, SPECIALS, Tokenizer, TokenizerError, clean
 
 MARKUP = ("</s>", "<s>", "<pad>", "<unk>", "<script>alert(1)</script>", "ka </s> lo", "</s></s>")
@@ -80,7 +81,7 @@ def test_any_text_can_be_encoded(text):
     tokenizer.decode(ids).encode()
 
 
-@settings(max_examples=150, deadline=None, derandomize=True, database=None)
+@properties(150)
 @given(st.text(st.characters(exclude_categories=())))
 def test_no_text_breaks_it(text):
     tokenizer = tiny_tokenizer()

@@ -55,5 +55,5 @@ def test_a_mask_that_hides_nothing_is_left_out_and_one_that_does_is_not(causal: 
 
 
 def test_fused_is_true_or_false() -> None:
-    with pytest.raises(TrainingError, match="fused is 1; true and false are allowed"):
+    with pytest.raises(TrainingError, match="fused is 1; choose true or false"):
         dataclasses.replace(SETTINGS, fused=1)  # type: ignore[arg-type]

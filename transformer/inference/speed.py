@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import torch
 import torch.nn.functional as F
@@ -77,10 +77,11 @@ def _lay_out(model: Transformer) -> None:
             one.weight.data = weight
         joint[group[0]] = matrix
     for layer in model.decoder:
+        assert isinstance(layer, DecoderLayer)
         attention = layer.self_attention
         if type(attention) is MultiHeadAttention:
             attention.__class__ = JointSelfAttention
-            attention.join(joint[attention.query])
+            cast(JointSelfAttention, attention).join(joint[attention.query])
 
 
 @functools.cache
@@ -103,5 +104,5 @@ def prepare_for_decoding(model: Transformer) -> None:
     afterwards are called like any."""
     _lay_out(model)
     for module in model.decoder.modules():
-        module.__class__ = _direct(type(module))
+        module.__class__ = _direct(type(module))  # type: ignore[arg-type]  # a class can be hashed
         vars(module).update(module._modules, **module._parameters)  # found before `nn.Module` looks for them

@@ -1,4 +1,4 @@
-"""What is trained in the playground: one frozen, validated value, and the recipe that repeats it."""
+"""What is trained on the training page: one frozen, validated value."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from reprlib import repr as shown
 from typing import Any
 
+from transformer.checks import SHARE, TRUTH, check_fields, from_table, number, one_of, optional, whole
 from transformer.live_training.frames import recorded_steps
 from transformer.live_training.pairs import ExperimentError, check_pairs, divide, read_pairs
-from transformer.live_training.recipe import recipe_text
 from transformer.training.data import Pair
 
 __all__ = ["TASKS", "Experiment", "ExperimentError", "read_pairs"]
@@ -32,6 +32,14 @@ BOUNDS = {
 }  # fmt: skip
 LARGEST_D_K = 512
 LARGEST_RATE = 1.0
+RULES = {
+    **{name: one_of(choices) for name, choices in CHOICES.items()},
+    **{name: whole(*bounds) for name, bounds in BOUNDS.items()},
+    "d_k": optional(whole(1, LARGEST_D_K), "d_model / heads"),
+    **dict.fromkeys(("scaling", "causal", "residual"), TRUTH),
+    "peak_rate": number(lambda value: 0 < value <= LARGEST_RATE, f"above 0, up to {LARGEST_RATE:g}"),
+    **dict.fromkeys(("smoothing", "dropout"), SHARE),
+}
 MOST_PARAMETERS = 7_500_000  # in float16 15 MB; a zip of 16 MB can be loaded again
 DRAWN = (2_000, 25_600)  # inputs drawn for training: the least, that every symbol comes up; the most, in 0.15 s
 UNSEEN = 128  # inputs kept for measuring, where the task has ten times as many
@@ -77,29 +85,9 @@ class Experiment:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        for name, allowed in CHOICES.items():
-            if (value := getattr(self, name)) not in allowed:
-                raise ExperimentError(f"{name} is {shown(value)}; choose {', '.join(allowed[:-1])} or {allowed[-1]}")
-        for name, (low, high) in BOUNDS.items():
-            value = getattr(self, name)
-            if type(value) is not int or not low <= value <= high:
-                raise ExperimentError(f"{name} is {shown(value)}; choose a whole number from {low} to {high:,}")
-        if self.d_k is not None and (type(self.d_k) is not int or not 1 <= self.d_k <= LARGEST_D_K):
-            raise ExperimentError(
-                f"d_k is {shown(self.d_k)}; choose a whole number from 1 to {LARGEST_D_K}, or none for d_model / heads"
-            )
-        for name in ("scaling", "causal", "residual"):
-            if type(value := getattr(self, name)) is not bool:
-                raise ExperimentError(f"{name} is {shown(value)}; choose true or false")
-        for name, fits, says in (
-            ("peak_rate", lambda x: 0 < x <= LARGEST_RATE, f"above 0, up to {LARGEST_RATE:g}"),
-            ("smoothing", lambda x: 0 <= x < 1, "from 0 up to, not including, 1"),
-            ("dropout", lambda x: 0 <= x < 1, "from 0 up to, not including, 1"),
-        ):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not fits(value):
-                raise ExperimentError(f"{name} is {shown(value)}; choose a number {says}")
-            object.__setattr__(self, name, float(value))
+        check_fields(self, RULES, ExperimentError)
+        for name in ("peak_rate", "smoothing", "dropout"):
+            object.__setattr__(self, name, float(getattr(self, name)))
         if self.d_model % 2 or self.d_model % self.heads:
             raise ExperimentError(
                 f"d_model is {self.d_model} with {self.heads} heads; choose an even d_model that the heads divide, "
@@ -143,11 +131,7 @@ class Experiment:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Experiment:
         """What `to_dict` made a table of; what is missing keeps its default. Raises ExperimentError."""
-        if not isinstance(values, Mapping):
-            raise ExperimentError(f"{type(values).__name__} arrived; a table of names and values is an experiment")
-        known = [field.name for field in dataclasses.fields(cls)]
-        if unknown := [name for name in values if name not in known]:
-            raise ExperimentError(f"an experiment has no {shown(unknown[0])}; choose from {', '.join(known)}")
+        values = from_table(cls, values, ExperimentError, "an experiment")
         pairs = values.get("pairs", ())
         if isinstance(pairs, list | tuple):
             pairs = tuple(tuple(pair) if isinstance(pair, list) else pair for pair in pairs)
@@ -233,7 +217,3 @@ class Experiment:
         source, target = (length + 1 for length in self.lengths)
         cells = source * source + target * target + target * source
         return recorded_steps(self.steps, self.layers * self.heads * cells)
-
-    def recipe(self) -> str:
-        """A TOML file that `python -m transformer train --recipe` trains to the very same weights, on one thread."""
-        return recipe_text(self)

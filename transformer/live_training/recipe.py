@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from transformer.live_training.experiment import Experiment
 from transformer.training.data import Pair
-
-if TYPE_CHECKING:
-    from transformer.live_training.experiment import Experiment
 
 RECIPE, PAIRS, UNSEEN = "recipe.toml", "pairs.tsv", "validation.tsv"  # the last two: where it looks for own pairs
 LANGUAGES = {
@@ -85,7 +83,8 @@ def recipe_table(experiment: Experiment) -> dict[str, dict[str, Any]]:
 
 
 def recipe_text(experiment: Experiment) -> str:
-    """The recipe as TOML. Own pairs stand beside it, see `recipe_files`."""
+    """The recipe as TOML: `python -m transformer train --recipe` trains it to the very same weights, on one thread. Own
+    pairs stand beside it, see `recipe_files`."""
     needs = f", in a folder with {PAIRS} and {UNSEEN}" if experiment.task == "own" else ""
     lines = [
         f"# What the playground of Headscope trained. The same weights, to the last bit, on one thread{needs}:",

@@ -28,10 +28,11 @@ class AttentionCache:
 
     def append(self, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
         """Add those of the newest tokens. Returns all."""
-        if not self.empty:
-            keys, values = torch.cat((self.keys, keys), 2), torch.cat((self.values, values), 2)
-        self.keys, self.values, self.empty = keys, values, False
-        return keys, values
+        if self.empty:
+            self.keys, self.values, self.empty = keys.contiguous(), values.contiguous(), False
+        else:
+            self.keys, self.values = torch.cat((self.keys, keys), 2), torch.cat((self.values, values), 2)
+        return self.keys, self.values
 
     def select(self, rows: Tensor) -> None:
         if not self.empty:

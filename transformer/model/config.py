@@ -5,8 +5,10 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from reprlib import repr as shown  # a config.json may hold a megabyte where a number belongs; messages stay short
+from reprlib import repr as shown
 from typing import Any
+
+from transformer.checks import SHARE, TRUTH, check_fields, from_table, number, one_of, optional, whole
 
 ACTIVATIONS = ("relu", "gelu", "swish")
 NORMS = ("post", "pre", "none")
@@ -23,6 +25,18 @@ LIMITS = {
     "encoder_layers": (1, 64),
     "decoder_layers": (1, 64),
     "max_positions": (2, 16_384),
+}
+RULES = {
+    **{name: whole(*bounds) for name, bounds in LIMITS.items()},
+    "d_k": optional(whole(1, LIMITS["d_model"][1]), "d_model / heads"),
+    "target_vocab_size": optional(whole(*LIMITS["vocab_size"]), "one shared vocabulary"),
+    **dict.fromkeys(("scaling", "embedding_scale", "tied_output", "output_bias", "residual", "causal"), TRUTH),
+    **dict.fromkeys(("dropout", "attention_dropout"), SHARE),
+    "layer_norm_eps": number(lambda value: 0 < value < 1, "between 0 and 1"),
+    "activation": one_of(ACTIVATIONS),
+    "norm": one_of(NORMS),
+    "positions": one_of(POSITIONS),
+    "layout": one_of(LAYOUTS),
 }
 
 
@@ -94,23 +108,7 @@ class ModelConfig:
     end_id: int = 3
 
     def __post_init__(self) -> None:
-        for name, (low, high) in LIMITS.items():
-            value = getattr(self, name)
-            if type(value) is not int or not low <= value <= high:
-                raise ConfigError(f"{name} is {shown(value)}; a whole number from {low} to {high:,} is allowed")
-        if self.d_k is not None and (type(self.d_k) is not int or not 1 <= self.d_k <= LIMITS["d_model"][1]):
-            raise ConfigError(
-                f"d_k is {shown(self.d_k)}; nothing, or a whole number from 1 to {LIMITS['d_model'][1]:,} is allowed"
-            )
-        low, high = LIMITS["vocab_size"]
-        own = self.target_vocab_size
-        if own is not None and (type(own) is not int or not low <= own <= high):
-            raise ConfigError(
-                f"target_vocab_size is {shown(own)}; nothing, or a whole number from {low} to {high:,} is allowed"
-            )
-        for name in ("scaling", "embedding_scale", "tied_output", "output_bias", "residual", "causal"):
-            if type(getattr(self, name)) is not bool:
-                raise ConfigError(f"{name} is {shown(getattr(self, name))}; true and false are allowed")
+        check_fields(self, RULES, ConfigError)
         if self.d_model % self.heads:
             raise ConfigError(
                 f"d_model {self.d_model} cannot be split into {self.heads} heads of equal width; "
@@ -118,18 +116,6 @@ class ModelConfig:
             )
         if self.d_model % 2:
             raise ConfigError(f"d_model is {self.d_model}; sines and cosines come in pairs, so it must be even")
-        for name in ("dropout", "attention_dropout"):
-            value = getattr(self, name)
-            if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value < 1:
-                raise ConfigError(f"{name} is {shown(value)}; a number from 0 up to, not including, 1 is allowed")
-        eps = self.layer_norm_eps
-        if not isinstance(eps, int | float) or isinstance(eps, bool) or not 0 < eps < 1:
-            raise ConfigError(f"layer_norm_eps is {shown(eps)}; a number between 0 and 1 is allowed")
-        choices = {"activation": ACTIVATIONS, "norm": NORMS, "positions": POSITIONS, "layout": LAYOUTS}
-        for name, allowed in choices.items():
-            value = getattr(self, name)
-            if value not in allowed:
-                raise ConfigError(f"{name} is {shown(value)}; allowed are {' and '.join(allowed)}")
         specials = (self.pad_id, self.unk_id, self.start_id, self.end_id)
         smaller = min(self.vocab_size, self.output_size)
         if any(type(i) is not int or not 0 <= i < smaller for i in specials):
@@ -164,12 +150,7 @@ class ModelConfig:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> ModelConfig:
         """The config a dictionary describes. Raises ConfigError for unknown or missing fields."""
-        if not isinstance(values, dict):
-            raise ConfigError(f"a model configuration is a table of names and values; {type(values).__name__} arrived")
-        known = {field.name for field in dataclasses.fields(cls)}
-        unknown = sorted(str(name) for name in set(values) - known)
-        if unknown:
-            raise ConfigError(f"unknown configuration field {shown(unknown[0])}; known are {', '.join(sorted(known))}")
+        values = from_table(cls, values, ConfigError, "a model configuration")
         if "vocab_size" not in values:
             raise ConfigError("the configuration does not say vocab_size, the number of pieces")
         return cls(**values)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from reprlib import repr as shown  # a config.json may hold a megabyte where a number belongs; messages stay short
+from reprlib import repr as shown
 from typing import Any
 
+from transformer.checks import check_fields, from_table, whole
 from transformer.model.config import ConfigError
 
 KIND = "recurrent"
-LIMITS = {
-    "vocab_size": (5, 1_000_000),
-    "d_embedding": (1, 8192),
-    "d_state": (1, 8192),
-    "d_align": (1, 8192),
-    "max_positions": (2, 16_384),
+RULES = {
+    "vocab_size": whole(5, 1_000_000),
+    **dict.fromkeys(("d_embedding", "d_state", "d_align"), whole(1, 8192)),
+    "max_positions": whole(2, 16_384),
+    "kind": (lambda value: value == KIND, repr(KIND)),
 }
 
 
@@ -29,7 +29,7 @@ class RecurrentConfig:
     d_state:         n, width of a recurrent state; an annotation h_j, both directions side by side, is 2 n wide (1000)
     d_align:         n', hidden width of the alignment model (1000)
     max_positions:   longest text that is read or written, in tokens; the architecture itself knows no limit
-    kind:            always "recurrent", so that a saved run says what it trains
+    kind:            always "recurrent", as in checkpoints
     pad_id, unk_id, start_id, end_id: ids of the four special tokens <pad>, <unk>, <s>, </s>
 
     Raises ConfigError, naming the field, what arrived and what is allowed.
@@ -47,12 +47,7 @@ class RecurrentConfig:
     end_id: int = 3
 
     def __post_init__(self) -> None:
-        for name, (low, high) in LIMITS.items():
-            value = getattr(self, name)
-            if type(value) is not int or not low <= value <= high:
-                raise ConfigError(f"{name} is {shown(value)}; a whole number from {low} to {high:,} is allowed")
-        if self.kind != KIND:
-            raise ConfigError(f"kind is {shown(self.kind)}; {KIND!r} is allowed")
+        check_fields(self, RULES, ConfigError)
         specials = (self.pad_id, self.unk_id, self.start_id, self.end_id)
         if any(type(i) is not int or not 0 <= i < self.vocab_size for i in specials):
             raise ConfigError(f"special ids {shown(specials)} must be whole numbers below vocab_size {self.vocab_size}")
@@ -65,13 +60,7 @@ class RecurrentConfig:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> RecurrentConfig:
         """The config a dictionary describes. Raises ConfigError for unknown or missing fields."""
-        if not isinstance(values, dict):
-            raise ConfigError(f"a model configuration is a table of names and values; {type(values).__name__} arrived")
-        known = [field.name for field in dataclasses.fields(cls)]
-        if unknown := sorted(str(name) for name in set(values) - set(known)):
-            raise ConfigError(
-                f"a recurrent model has no configuration field {shown(unknown[0])}; known are {', '.join(known)}"
-            )
+        values = from_table(cls, values, ConfigError, "a recurrent model")
         if "vocab_size" not in values:
             raise ConfigError("the configuration does not say vocab_size, the number of pieces")
         return cls(**values)

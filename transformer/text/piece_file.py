@@ -1,102 +1,57 @@
-"""A SentencePiece file, looked over before the library reads it.
+"""A SentencePiece file, looked over before the library makes a model of it.
 
-The library believes what a file says of itself: a megabyte of file can ask for gigabytes of memory, as 25 million empty
-pieces do, or a rule that writes a long text for every letter. The file is a protocol buffer, `ModelProto` of
-sentencepiece_model.proto: pieces (1), how they were learned (2), how text is normalised (3), texts to test itself with
-(4), and how text is normalised backwards (5).
+The library believes what a file says of itself: a piece may be as long as the file, and a rule of normalisation may
+write a long text for every letter. `google.protobuf` reads the file here. SentencePiece ships classes for it too, but
+those refuse every version of protobuf that is older than the one they were made with.
 """
 
 from __future__ import annotations
 
+import functools
 import math
-import struct
-from collections.abc import Iterator
+from typing import Any
 
-PIECES, TRAINER, NORMALIZER, SELF_TEST, DENORMALIZER = 1, 2, 3, 4, 5
-PIECE, SCORE = 1, 2
-CHARSMAP, RULES = 2, 6
 MOST_PIECES = 1_000_000  # as in `config.LIMITS`
-MOST_SETTINGS = 100_000  # the names of languages, and pieces that somebody chose, among them
-LARGEST = {TRAINER: 1_000_000, NORMALIZER: 4_000_000, SELF_TEST: 100_000, DENORMALIZER: 4_000_000}  # bytes together
-LONGEST_PIECE = 1_000  # bytes; SentencePiece learns 16 characters at most unless told otherwise
+LONGEST_PIECE = 1_000  # characters; SentencePiece learns 16 at most unless told otherwise
 LONGEST_RULE = 200  # bytes written for one character; the most in Unicode, of U+FDFA, are 33
-LONGEST_NAME = 10_000  # bytes of one setting, such as what is written for an unknown piece
-VARINT, EIGHT, BYTES, FOUR = 0, 1, 2, 5  # wire types
+LARGEST_SELF_TEST = 100_000  # bytes of the texts with which a model tests itself whenever it is read
+DAMAGED = "this is not a SentencePiece model"
+# The part of sentencepiece_model.proto that is looked at: message -> field -> number and type.
+MESSAGES: dict[str, dict[str, tuple[int, str]]] = {
+    "Model": {
+        "pieces": (1, "Piece"), "trainer": (2, "Trainer"), "normalizer": (3, "Normalizer"), "self_test": (4, "bytes"),
+        "denormalizer": (5, "Normalizer"),
+    },
+    "Piece": {"piece": (1, "bytes"), "score": (2, "float")},
+    "Trainer": {"unk_surface": (44, "bytes")},
+    "Normalizer": {"charsmap": (2, "bytes")},
+}  # fmt: skip
 
 
 class PieceFileError(ValueError):
     """What is no SentencePiece file, or asks for more than any does; the message says which."""
 
 
-DAMAGED = "this is not a SentencePiece model"
+@functools.cache
+def _model_class() -> Any:
+    """The class of messages that a file is read as."""
+    from google.protobuf import descriptor_pb2, descriptor_pool, message_factory  # 30 ms, for those who read one
 
-
-def _varint(data: memoryview, at: int) -> tuple[int, int]:
-    """A whole number and where it ends."""
-    value = data[at]
-    at += 1
-    if value < 128:
-        return value, at
-    value &= 127
-    for shift in range(7, 64, 7):
-        byte = data[at]
-        at += 1
-        value |= (byte & 127) << shift
-        if byte < 128:
-            return value, at
-    raise PieceFileError(DAMAGED)
-
-
-def _fields(data: memoryview) -> Iterator[tuple[int, int, memoryview]]:
-    """(number, wire type, bytes) of every field; the bytes of a whole number are empty. Raises PieceFileError."""
-    at, end = 0, len(data)
-    try:
-        while at < end:
-            tag, at = _varint(data, at)
-            number, wire, length = tag >> 3, tag & 7, 0
-            if wire == BYTES:
-                length, at = _varint(data, at)
-            elif wire == VARINT:
-                _, at = _varint(data, at)
-            elif wire in (FOUR, EIGHT):
-                length = 4 if wire == FOUR else 8
-            else:  # groups are out of use, others do not exist
-                raise PieceFileError(DAMAGED)
-            if not number or length > end - at:
-                raise PieceFileError(DAMAGED)
-            yield number, wire, data[at : at + length]
-            at += length
-    except IndexError as error:
-        raise PieceFileError(DAMAGED) from error
-
-
-def _check_text(data: memoryview | bytes, what: str) -> None:
-    try:
-        str(data, "utf-8")
-    except UnicodeDecodeError as error:
-        raise PieceFileError(f"{what} of the tokenizer is no text in UTF-8") from error
-
-
-def _check_piece(data: memoryview) -> None:
-    for number, wire, value in _fields(data):
-        if number == PIECE:
-            if wire != BYTES or not len(value):
-                raise PieceFileError(DAMAGED)
-            _check_text(value, "a piece")
-        elif number == SCORE and (wire != FOUR or not math.isfinite(struct.unpack("<f", value)[0])):
-            raise PieceFileError("a score of the tokenizer is not a finite number")
-
-
-def _check_settings(data: memoryview, normalizer: bool) -> None:
-    for count, (number, wire, value) in enumerate(_fields(data)):
-        if count > MOST_SETTINGS:
-            raise PieceFileError("the settings of the tokenizer are more than those of any real one")
-        if normalizer and number == CHARSMAP and wire == BYTES:
-            _check_charsmap(bytes(value))
-        elif not (normalizer and number == RULES) and len(value) > LONGEST_NAME:
-            raise PieceFileError(f"a setting of the tokenizer is {len(value):,} bytes long")
-        elif wire == BYTES:
-            _check_text(value, "a setting")
+    file = descriptor_pb2.FileDescriptorProto(name="headscope/pieces.proto", package="headscope")
+    kinds = descriptor_pb2.FieldDescriptorProto
+    for name, fields in MESSAGES.items():
+        message = file.message_type.add(name=name)
+        for field, (number, kind) in fields.items():
+            label = kinds.LABEL_REPEATED if field == "pieces" else kinds.LABEL_OPTIONAL
+            if kind in MESSAGES:
+                message.field.add(
+                    name=field, number=number, label=label, type=kinds.TYPE_MESSAGE, type_name=f".headscope.{kind}"
+                )
+            else:
+                message.field.add(name=field, number=number, label=label, type=kinds.Type.Value(f"TYPE_{kind.upper()}"))
+    pool = descriptor_pool.DescriptorPool()
+    pool.Add(file)
+    return message_factory.GetMessageClass(pool.FindMessageTypeByName("headscope.Model"))
 
 
 def _check_charsmap(data: bytes) -> None:
@@ -106,9 +61,8 @@ def _check_charsmap(data: bytes) -> None:
     tree = int.from_bytes(data[:4], "little")
     if tree % 4 or not 0 < tree < len(data) - 4 or not data.endswith(b"\0"):
         raise PieceFileError(DAMAGED)
-    _check_text(data[4 + tree :], "a rule of normalisation")
-    longest = max(map(len, data[4 + tree :].split(b"\0")))
-    if longest > LONGEST_RULE:
+    data[4 + tree :].decode()
+    if (longest := max(map(len, data[4 + tree :].split(b"\0")))) > LONGEST_RULE:
         raise PieceFileError(
             f"the tokenizer writes {longest:,} bytes for one character; at most {LONGEST_RULE} are allowed"
         )
@@ -116,24 +70,26 @@ def _check_charsmap(data: bytes) -> None:
 
 def check_pieces(data: bytes) -> None:
     """Look over the bytes of a SentencePiece file. Raises PieceFileError if the library should not be given them."""
-    pieces, sizes = 0, dict.fromkeys(LARGEST, 0)
-    for count, (number, wire, value) in enumerate(_fields(memoryview(data))):
-        if count > MOST_PIECES + MOST_SETTINGS:
-            raise PieceFileError(DAMAGED)
-        if wire != BYTES or number not in (PIECES, *LARGEST):
-            raise PieceFileError(DAMAGED)
-        if number == PIECES:
-            pieces += 1
-            if pieces > MOST_PIECES:
-                raise PieceFileError(f"the tokenizer has more than {MOST_PIECES:,} pieces")
-            if len(value) > LONGEST_PIECE:
+    from google.protobuf.message import DecodeError
+
+    try:
+        model = _model_class().FromString(data)
+        if len(model.pieces) > MOST_PIECES:
+            raise PieceFileError(f"the tokenizer has more than {MOST_PIECES:,} pieces")
+        for entry in model.pieces:
+            if not (piece := entry.piece.decode()):
+                raise PieceFileError(DAMAGED)
+            if len(piece) > LONGEST_PIECE:
                 raise PieceFileError(
-                    f"a piece of the tokenizer is {len(value):,} bytes long; at most {LONGEST_PIECE:,} are allowed"
+                    f"a piece of the tokenizer has {len(piece):,} characters; at most {LONGEST_PIECE:,} are allowed"
                 )
-            _check_piece(value)
-            continue
-        sizes[number] += len(value)
-        if sizes[number] > LARGEST[number]:
-            raise PieceFileError("the settings of the tokenizer are larger than those of any real one")
-        if number != SELF_TEST:
-            _check_settings(value, number != TRAINER)
+            if not math.isfinite(entry.score):
+                raise PieceFileError("a score of the tokenizer is not a finite number")
+        if len(model.trainer.unk_surface.decode()) > LONGEST_RULE:
+            raise PieceFileError(f"the tokenizer writes more than {LONGEST_RULE} characters for an unknown piece")
+        if len(model.self_test) > LARGEST_SELF_TEST:
+            raise PieceFileError(f"the tokenizer tests itself with more than {LARGEST_SELF_TEST:,} bytes")
+        for normalizer in (model.normalizer, model.denormalizer):
+            _check_charsmap(normalizer.charsmap)
+    except (DecodeError, UnicodeDecodeError) as error:
+        raise PieceFileError(DAMAGED) from error

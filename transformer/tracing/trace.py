@@ -165,12 +165,6 @@ class Trace:
             digest.update(self.attention(kind).weights.numpy().tobytes())
         return digest.hexdigest()[:16]
 
-    def _repr_html_(self) -> str:
-        """The explorer's picture in a notebook cell; imported here so that the core never sees the view."""
-        from transformer.view.page import notebook_cell
-
-        return notebook_cell(self)
-
 
 def _stack(records: Mapping[str, Tensor], prefix: str, layers: int, sub: str, kind: type) -> dict[str, Tensor]:
     """Field name -> [layer, ...] of one sub-layer, batch dropped."""

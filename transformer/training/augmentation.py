@@ -12,6 +12,7 @@ import string
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from transformer.checks import check_fields, number
 from transformer.training.data import DataError, Pair
 
 # Number words that need no agreement in German ("ein" does), and what they are worth.
@@ -46,6 +47,9 @@ NAMES["Mary", "Maria"] = NAMES["Mary", "Mary"]
 SYLLABLES = "ba be bo da di do ga go ka ke ki ko la le li lo ma mi mo na ne no ra ri ro sa so ta te ti va vi wa zo"
 
 
+SHARES = number(lambda value: 0 <= value <= 1, "from 0 to 1, a share of the pairs")
+
+
 @dataclass(frozen=True)
 class Augmentation:
     """Shares, from 0 to 1, of the sentence pairs that are varied in an epoch; 0: never.
@@ -74,9 +78,7 @@ class Augmentation:
     names: float = 0.0
 
     def __post_init__(self) -> None:
-        for name, share in dataclasses.asdict(self).items():
-            if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
-                raise DataError(f"augmentation {name} is {share!r}; a share from 0 to 1 is allowed")
+        check_fields(self, {field.name: SHARES for field in dataclasses.fields(self)}, DataError)
         if self.lower + self.upper > 1:
             raise DataError(
                 f"augmentation lower and upper are {self.lower + self.upper:g} together; at most 1 is allowed"

@@ -8,11 +8,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from transformer.checks import SHARE, TRUTH, check_fields, number, one_of, optional, whole
 from transformer.training.augmentation import NO_AUGMENTATION, Augmentation
 
 
 class TrainingError(ValueError):
     """Settings or a saved state that training cannot go on with."""
+
+
+RULES = {
+    **dict.fromkeys(("steps", "warmup", "average", "save_every", "validate_every"), whole(1)),
+    **dict.fromkeys(("cooldown", "validation_sentences", "snapshots", "seed"), whole(0)),
+    "batch_tokens": whole(2),
+    **dict.fromkeys(("ramp", "fused"), TRUTH),
+    "smoothing": SHARE,
+    "gain": number(lambda value: 0 < value <= 10, "above 0, up to 10"),
+    **dict.fromkeys(("clip", "sampling"), number(lambda value: 0 <= value < math.inf, "of at least 0")),
+    "peak_rate": optional(number(lambda value: 0 < value < math.inf, "above 0"), "the paper's"),
+    "precision": one_of(("float32", "bfloat16")),
+}
 
 
 @dataclass(frozen=True)
@@ -54,30 +68,7 @@ class Settings:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        for name, low in {
-            "steps": 1, "batch_tokens": 2, "warmup": 1, "cooldown": 0, "average": 1, "save_every": 1,
-            "validate_every": 1, "validation_sentences": 0, "snapshots": 0, "seed": 0,
-        }.items():  # fmt: skip
-            value = getattr(self, name)
-            if type(value) is not int or value < low:
-                raise TrainingError(f"{name} is {value!r}; a whole number of at least {low} is allowed")
-        for name in ("ramp", "fused"):
-            if type(getattr(self, name)) is not bool:
-                raise TrainingError(f"{name} is {getattr(self, name)!r}; true and false are allowed")
-        for name, allowed, says in (
-            ("smoothing", lambda x: 0 <= x < 1, "from 0 up to, not including, 1"),
-            ("gain", lambda x: 0 < x <= 10, "above 0, up to 10,"),
-            ("clip", lambda x: 0 <= x < math.inf, "of at least 0"),
-            ("sampling", lambda x: 0 <= x < math.inf, "of at least 0"),
-            ("peak_rate", lambda x: 0 < x < math.inf, "above 0"),
-        ):
-            value = getattr(self, name)
-            if name == "peak_rate" and value is None:
-                continue
-            if isinstance(value, bool) or not isinstance(value, int | float) or not allowed(value):
-                raise TrainingError(f"{name} is {value!r}; a number {says} is allowed")
-        if self.precision not in ("float32", "bfloat16"):
-            raise TrainingError(f"precision is {self.precision!r}; float32 and bfloat16 are allowed")
+        check_fields(self, RULES, TrainingError)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Settings:

@@ -44,14 +44,13 @@ from transformer.files import open_regular
 from transformer.model.config import LIMITS, ConfigError, ModelConfig
 from transformer.model.positions import positions_of, sinusoidal
 from transformer.model.transformer import Transformer
-from transformer.text.tokenizer import TokenizerError, read_processor
+from transformer.text.tokenizer import LARGEST_TOKENIZER, TokenizerError, read_processor
 
 MODEL_TYPE = "marian"
 PICKLED = "pytorch_model.bin"
 VOCABULARY, TARGET_VOCABULARY = "vocab.json", "target_vocab.json"
 SPLITTERS = ("source.spm", "target.spm")
 LARGEST_VOCABULARY = 50_000_000  # bytes; OPUS-MT's tables of 60,000 pieces take 1.6 million
-LARGEST_SPLITTER = 50_000_000  # bytes; OPUS-MT's take 800,000
 ACTIVATIONS = {"relu": "relu", "gelu": "gelu", "swish": "swish", "silu": "swish"}
 # What Hugging Face's classes do not compute, whatever its config.json says; a model that was trained so differs.
 UNKNOWN_TO_BOTH = ("normalize_before", "normalize_embedding", "add_final_layer_norm")
@@ -293,7 +292,7 @@ def load_marian(path: Path) -> Checkpoint[Transformer]:
         weights = tensors.read(names(config), parameter_shapes(Transformer, config))
         tokenizers = [
             VocabularyTokenizer(
-                read_processor(path / name, LARGEST_SPLITTER), table, size, config.unk_id,
+                read_processor(path / name, LARGEST_TOKENIZER), table, size, config.unk_id,
                 {config.pad_id, config.start_id, config.end_id},
             )
             for name, table, size in zip(SPLITTERS, tables, (config.vocab_size, config.output_size), strict=True)
