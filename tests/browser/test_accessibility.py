@@ -13,11 +13,10 @@ import pytest
 from pages.registry import pages
 
 pytest.importorskip("playwright")
-pytest.importorskip("axe_playwright_python")
-import axe_playwright_python
 from playwright.sync_api import Browser, Locator, Page, expect
 
-AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js").read_text(encoding="utf-8")  # no network, no npm
+from tests.browser.accessibility import HELP, WIDER, findings
+
 SENTENCE, TARGET = "The dog sees the cat.", "Der Hund sieht die Katze."
 RECORDED = "I don't have any money."
 CROSS = {"place": "decoder.cross", "decoder": "3", "head": "5", "t": "5"}
@@ -66,15 +65,8 @@ VIEWS = {page.name: (page.path, {}) for page in pages()} | VIEWS
 TITLES = {page.name: page.title for page in pages()}
 DESK, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}
 ZOOMED = {"width": 720, "height": 450}  # 1440x900 at 200 %
-# What axe finds in Streamlit's own markup and we cannot mend: rule and the start of the element, with the reason.
-EXCEPTIONS: dict[str, tuple[str, ...]] = {}
-# axe leaves this one out unless asked; WCAG 2.2 AA asks for 24 by 24 pixels, or as much room around.
-RULES = "{resultTypes: ['violations'], rules: {'target-size': {enabled: true}}}"
-RUN = f"async () => (await axe.run(document, {RULES})).violations"
 DRAWN = "[data-drawn], [data-testid=anatomy-stage], .hs-cx-table, [data-testid=measures], [data-testid=training]"
-HELP = Path(__file__).with_name("accessibility.js").read_text(encoding="utf-8")
 OPEN = "hsOpenAll()"
-WIDER = "document.querySelector('main, body').scrollWidth - document.querySelector('main, body').clientWidth"
 
 
 @pytest.fixture(scope="module")
@@ -107,21 +99,6 @@ def show(page: Page, server: str, view: str, opened: bool = True) -> Page:
         page.evaluate(OPEN)
         page.wait_for_timeout(150)
     return page
-
-
-def findings(page: Page) -> list[str]:
-    """What axe finds: every serious and critical thing, and moderate ones too, but for the exceptions above."""
-    if not page.evaluate("typeof axe !== 'undefined'"):
-        page.evaluate(AXE)
-    found = []
-    for rule in page.evaluate(RUN):
-        for node in rule["nodes"]:
-            allowed = any(node["html"].startswith(start) for start in EXCEPTIONS.get(rule["id"], ()))
-            if rule["impact"] != "minor" and not allowed:
-                checks: list[dict[str, Any]] = [*node["any"], *node["all"], *node["none"]]
-                why = checks[0]["message"] if checks else rule["help"]
-                found.append(f"{rule['impact']} {rule['id']}: {node['html'][:160]}: {why}")
-    return found
 
 
 @pytest.mark.parametrize("view", VIEWS)

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import itertools
 import re
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import urlencode
 
-import numpy
 import pytest
 import torch
-from PIL import Image
 from torch import Tensor
 
 from transformer.inference.pretrained import Pretrained
@@ -22,7 +19,8 @@ from transformer.tracing.trace import Trace
 pytest.importorskip("playwright")
 from playwright.sync_api import Browser, BrowserContext, expect
 
-SENTENCE, TARGET = "The dog sees the cat.", "Der Hund sieht die Katze."
+from tests.browser.anatomy_page import SENTENCE, TARGET, Anatomy
+
 MARKUP = '<b>dog</b> <img src=x onerror="window.attacked=1"> <i>x</i> &lt;'
 ATTENTION = ("x", "project", "split", "dot", "scale", "mask", "softmax", "values", "concat", "output", "add", "norm")
 PLACES = {
@@ -35,80 +33,6 @@ PLACES = {
     "decoder.ff": ("x", "inner", "activation", "outer", "add", "norm"),
     "output": ("hidden", "logits", "probabilities", "choose", "back"),
 }
-
-
-class Anatomy:
-    """The drawing in a page; `at` is where the browser says that it stands."""
-
-    def __init__(self, context: BrowserContext, server: str, **params: object) -> None:
-        self.page = context.new_page()
-        self.problems: list[str] = []
-        self.page.on("pageerror", lambda error: self.problems.append(str(error)))
-        asked = {"source": SENTENCE, "target": TARGET, **{name: str(value) for name, value in params.items()}}
-        self.page.goto(f"{server}/anatomy?{urlencode(asked)}")
-        self.element = self.page.locator("[data-testid=anatomy][data-drawn]")
-        self.element.wait_for()
-        self.settle()
-
-    def settle(self) -> None:
-        """Until nothing moves, nothing is on its way, and the server has been told."""
-        self.page.wait_for_timeout(100)
-        self.page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
-        self.element.evaluate(
-            """async (one) => {
-              const { anatomy } = one;
-              const still = () => anatomy.stage.progress() >= 1 && !anatomy.data.waiting;
-              for (let i = 0, calm = 0; i < 400 && calm < 4; i++) {
-                await new Promise((done) => setTimeout(done, 25));
-                calm = still() ? calm + 1 : 0;
-              }
-            }"""
-        )
-
-    def told(self) -> None:
-        """The server hears at once of what it would hear of after a rest."""
-        self.element.evaluate("({ anatomy }) => { clearTimeout(anatomy.reporting); anatomy.sendState(); }")
-        self.page.wait_for_timeout(150)
-        self.settle()
-
-    def go(self, **partial: object) -> None:
-        self.element.evaluate("(one, partial) => one.anatomy.go(partial)", partial)
-        self.told()
-
-    def press(self, key: str) -> None:
-        self.page.get_by_test_id("anatomy-stage").focus()
-        self.page.keyboard.press(key)
-        self.told()
-
-    @property
-    def at(self) -> dict[str, Any]:
-        return self.element.evaluate("(one) => one.anatomy.state")
-
-    def numbers(self, name: str) -> dict[str, Tensor]:
-        """Matrices that are drawn now under a name of the place, by their keys: float32 as the browser has them."""
-        found = self.element.evaluate(
-            """(one, name) => one.anatomy.scene
-              .filter((item) => item.kind === "matrix" && item.matrix.name === name && item.matrix.exact)
-              .map(({ key, matrix: { rows, cols, data } }) => [key, rows, cols, Array.from(data, String)])""",
-            name,
-        )
-        return {
-            key: torch.tensor([float(one.replace("Infinity", "inf")) for one in data]).reshape(rows, cols)
-            for key, rows, cols, data in found
-        }
-
-    def picture(self) -> tuple[str, Tensor]:
-        """What is drawn where, exactly; and a screenshot, [row, column, colour]."""
-        items = self.element.evaluate(
-            """(one) => JSON.stringify(one.anatomy.stage.moving.map(({ item: { matrix, plain, ...item }, to }) =>
-                 [item, to, matrix && matrix.id]))"""
-        )
-        shot = self.page.get_by_test_id("anatomy-canvas").screenshot()
-        with Image.open(io.BytesIO(shot)) as image:
-            return items, torch.from_numpy(numpy.array(image.convert("RGB"), dtype=numpy.int16))
-
-    def link(self) -> dict[str, str]:
-        return {name: found[0] for name, found in parse_qs(urlsplit(self.page.url).query).items()}
 
 
 def same(one: tuple[str, Tensor], other: tuple[str, Tensor]) -> bool:

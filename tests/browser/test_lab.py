@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import pytest
 import torch
 
-from tests.browser.test_explorer import params_of, plot, wait_for_params, weight_in
+from tests.browser.explorer_page import params_of, plot, wait_for_params, weight_in
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import Interventions
 from transformer.tracing.trace import Trace

@@ -14,7 +14,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 pytest.importorskip("playwright")
 from playwright.sync_api import BrowserContext, Page, WebSocketRoute, expect
 
-from tests.browser.test_training import header, opened, press, settled, stage, step, train, wait_for_step
+from tests.browser.live_training_page import header, opened, press, settled, stage, step, train, wait_for_step
 
 SLOW = 2_000  # milliseconds in which the picture of a training asks several times
 

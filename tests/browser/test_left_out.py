@@ -9,9 +9,9 @@ from urllib.parse import urlencode
 
 import pytest
 
-from tests.browser.conftest import start, stop
-from tests.browser.test_anatomy import Anatomy
+from tests.browser.anatomy_page import Anatomy
 from tests.support.build import saved_variants
+from tests.support.server import start, stop
 from transformer.inference.pretrained import load
 from transformer.model.config import ModelConfig
 from transformer.view.anatomy_state import PLACES, steps_of

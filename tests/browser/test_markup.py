@@ -15,7 +15,7 @@ import pytest
 import transformer
 from pages.registry import pages
 from tests.browser.attacks import ATTACKS, FOREIGN, FOUND, NAME, RECORD, TYPED, WRITTEN, evil_checkpoint
-from tests.browser.conftest import start, stop
+from tests.support.server import start, stop
 from transformer.inference.pretrained import Pretrained
 
 pytest.importorskip("playwright")

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.conftest import start, stop
 from tests.support.processes import children, gone
+from tests.support.server import start, stop
 
 pytest.importorskip("playwright")
 from playwright.sync_api import Browser, BrowserContext, Page, expect

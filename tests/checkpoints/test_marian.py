@@ -152,7 +152,7 @@ def test_the_folder_says_how_it_searches(pair) -> None:
 
 @pytest.mark.filterwarnings("ignore")  # what the other library warns of is not ours
 @given(text=strategies.text(max_size=40) | strategies.sampled_from([*SENTENCES, f"{CODE} ka lo", f"{CODE}ka", "a  b"]))
-@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@settings(max_examples=60)
 def test_ids_and_texts_are_theirs(pair, text: str) -> None:
     ours, _, folder = pair
     theirs = their_tokenizer(folder)

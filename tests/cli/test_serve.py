@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.conftest import spawn
+from tests.support.server import APP, answers, ended_cleanly, free_port, started, until
 from transformer import startup
 from transformer.__main__ import main
 from transformer.cli import serve
@@ -29,10 +29,6 @@ from transformer.cli.common import CommandError
 
 ROOT = Path(__file__).resolve().parents[2]
 POSIX = pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
-APP = [sys.executable, "-m", "transformer", "app"]
-# A test may run where Ctrl+C is ignored (a background job of a shell), and its children would inherit that.
-LISTENING = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])"
-PATIENCE = 120  # seconds; a cold start imports torch from a cold disk
 
 
 # -- ports ------------------------------------------------------------------------------------------------------------
@@ -62,15 +58,9 @@ def test_a_port_somebody_listens_on_is_taken_whatever_the_address(listener: Call
 
 
 def test_a_free_port_stays_free_after_the_look(listener: Callable[..., int]) -> None:
-    port = free()
+    port = free_port()
     assert not serve.taken(port) and not serve.taken(port, "127.0.0.1")
     assert listener("", port) == port
-
-
-def free() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def test_who_asked_for_a_port_is_offered_another(listener: Callable[..., int], capsys: Any) -> None:
@@ -98,12 +88,12 @@ def test_who_asked_for_none_gets_the_next_that_is_free(monkeypatch: pytest.Monke
 def test_an_address_this_machine_has_not_is_said() -> None:
     for address in ("192.0.2.1", "2001:db8::1", "no such name"):  # of documentation: nobody has them
         with pytest.raises(CommandError, match=f"no address {address!r}; choose another --address"):
-            serve.taken(free(), address)
+            serve.taken(free_port(), address)
 
 
 def test_the_address_reaches_streamlit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADSCOPE_DEVICE", "before")
-    port, flags = free(), lambda: serve.prepare(given)[2:]
+    port, flags = free_port(), lambda: serve.prepare(given)[2:]
     given: Any = SimpleNamespace(
         checkpoint=None, device="cpu", max_tokens=None, port=port, address="127.0.0.1", trainings=None,
         training_seconds=None,
@@ -119,26 +109,6 @@ def test_the_address_reaches_streamlit(monkeypatch: pytest.MonkeyPatch) -> None:
 # -- a running app ----------------------------------------------------------------------------------------------------
 
 
-def started(log: Path, *options: str, **environment: str) -> subprocess.Popen[bytes]:
-    """The app as a person starts it, in a process group of its own."""
-    return spawn(log, sys.executable, "-c", LISTENING, *APP, *options, **environment)
-
-
-def until(what: Callable[[], bool], process: subprocess.Popen[bytes], log: Path) -> None:
-    end = time.monotonic() + PATIENCE
-    while not what():
-        assert process.poll() is None and time.monotonic() < end, log.read_text()
-        time.sleep(0.02)
-
-
-def answers(port: int) -> bool:
-    try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=5) as answer:
-            return bool(answer.status == 200)
-    except OSError:
-        return False
-
-
 def importing(process: subprocess.Popen[bytes]) -> bool:
     """Whether the package's own code runs: before, Ctrl+C is the interpreter's to answer."""
     try:
@@ -147,21 +117,10 @@ def importing(process: subprocess.Popen[bytes]) -> bool:
         return False
 
 
-def ended_cleanly(process: subprocess.Popen[bytes], log: Path) -> None:
-    """The process ends by Ctrl+C, says nothing of it but that, and leaves nobody behind."""
-    status = process.wait(60)
-    text = log.read_text(errors="replace")
-    assert status in (0, 130, -signal.SIGINT), (status, text)
-    for word in ("Traceback", "Exception", "Error", "Warning", "never retrieved", "Aborted"):
-        assert word not in text, text
-    with pytest.raises(ProcessLookupError):
-        os.killpg(process.pid, 0)
-
-
 @pytest.fixture(scope="module")
 def start_time(tmp_path_factory: pytest.TempPathFactory) -> float:
     """Seconds from the first line of the package until the app answers, on this machine, today."""
-    log, port = tmp_path_factory.mktemp("start") / "log.txt", free()
+    log, port = tmp_path_factory.mktemp("start") / "log.txt", free_port()
     process = started(log, "--port", str(port))
     until(lambda: importing(process), process, log)
     begun = time.monotonic()
@@ -179,7 +138,7 @@ def test_ctrl_c_while_it_starts(seed: int, start_time: float, tmp_path: Path) ->
     """Twelve moments, from the first import to just after the first answer; every third time the key is hit twice."""
     rng = random.Random(seed)
     moment = start_time * (seed + rng.random()) / 11
-    log, port = tmp_path / "log.txt", free()
+    log, port = tmp_path / "log.txt", free_port()
     process = started(log, "--port", str(port))
     until(lambda: importing(process), process, log)
     time.sleep(moment)
@@ -199,7 +158,7 @@ def test_ctrl_c_while_somebody_looks(hits: int, tmp_path: Path) -> None:
     from streamlit.proto.BackMsg_pb2 import BackMsg
     from streamlit.proto.ClientState_pb2 import ClientState
 
-    log, port = tmp_path / "log.txt", free()
+    log, port = tmp_path / "log.txt", free_port()
     process = started(log, "--port", str(port))
     until(lambda: answers(port), process, log)
     with websockets.connect(
@@ -217,7 +176,7 @@ def test_ctrl_c_while_somebody_looks(hits: int, tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Path]]:
     """Port and log of a running app."""
-    log, port = tmp_path_factory.mktemp("serving") / "log.txt", free()
+    log, port = tmp_path_factory.mktemp("serving") / "log.txt", free_port()
     process = started(log, "--port", str(port), "--address", "127.0.0.1")
     until(lambda: answers(port), process, log)
     yield port, log

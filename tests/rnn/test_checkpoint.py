@@ -12,8 +12,8 @@ import pytest
 import torch
 
 import transformer
-from tests.rnn.test_model import model as random_model
 from tests.support.build import refusal, saved_checkpoint, tiny_tokenizer
+from tests.support.recurrent import model as random_model
 from transformer import CheckpointError, InputError, rnn, save_checkpoint
 from transformer.rnn import Recurrent, RecurrentConfig, RecurrentTrace
 from transformer.rnn.alignment import alignment, best_head, right_places

@@ -10,26 +10,14 @@ import torch
 from torch import Tensor, nn
 
 from tests.support.build import padded_sources, random_ids, targets_in
+from tests.support.recurrent import ALIGN, VOCAB, M, N, model
 from transformer.model.config import ConfigError
 from transformer.rnn import RecurrentConfig, RecurrentModel
 from transformer.rnn.attention import AdditiveAttention
 from transformer.rnn.decoding import greedy
 from transformer.rnn.gru import GatedUnit
 
-M, N, ALIGN, VOCAB = 7, 5, 11, 41
 LENGTHS = (6, 2, 4)
-
-
-def model(seed: int = 1, **changes: Any) -> RecurrentModel:
-    """A random model in eval mode, its biases off 0, its axes all different."""
-    sizes = {"vocab_size": VOCAB, "d_embedding": M, "d_state": N, "d_align": ALIGN, **changes}
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        found = RecurrentModel(RecurrentConfig(**sizes))
-        with torch.no_grad():
-            for parameter in found.parameters():
-                parameter += 0.3 * torch.randn_like(parameter)
-    return found.requires_grad_(False).eval()
 
 
 @pytest.fixture(autouse=True)
