@@ -33,7 +33,6 @@ class Anatomy:
 
     def settle(self) -> None:
         """Until nothing moves, nothing is on its way, and the server has been told."""
-        self.page.wait_for_timeout(100)
         self.page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
         self.element.evaluate(
             """async (one) => {

@@ -60,9 +60,9 @@ def test_the_whole_way_of_a_class(page: Page, server: str, tmp_path: Path) -> No
     assert "" not in seen and len(seen) > 3, "the heads are not redrawn while it trains"
     press(page, "pause")
     stage(page, "paused")
-    page.wait_for_timeout(1_000)
+    page.wait_for_timeout(600)
     held = step(page)
-    page.wait_for_timeout(1_000)
+    page.wait_for_timeout(600)
     assert step(page) == held
     press(page, "go")
     stage(page, "training")
@@ -149,21 +149,6 @@ def test_the_whole_way_of_a_class(page: Page, server: str, tmp_path: Path) -> No
         other.close()
 
 
-def test_it_goes_on_while_another_page_is_looked_at(page: Page, server: str) -> None:
-    opened(page, server, "?steps=900")
-    train(page, 1)
-    header(page, "Lab").click()
-    page.wait_for_selector("[data-drawn]")
-    page.wait_for_timeout(3_000)
-    header(page, "Training").click()
-    page.wait_for_selector(".st-key-training_train")
-    stage(page, "training")
-    before = step(page)
-    wait_for_step(page, max(1, before) + 5)
-    press(page, "stop")
-    stage(page, "done")
-
-
 def test_own_pairs_stay_typed_and_are_trained(page: Page, server: str) -> None:
     opened(page, server, "?preset=own&steps=40")
     expect(page.get_by_role("button", name="Train", exact=True)).to_be_disabled()
@@ -187,7 +172,7 @@ def test_own_pairs_stay_typed_and_are_trained(page: Page, server: str) -> None:
     expect(field).to_have_value(pairs)
 
 
-@pytest.fixture(params=[("light", 390, 844), ("dark", 390, 844), ("dark", 1280, 800)], ids=["phone", "dark", "narrow"])
+@pytest.fixture(params=[("light", 390, 844), ("dark", 1280, 800)], ids=["phone", "narrow"])
 def small(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
     scheme, width, height = request.param
     context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
@@ -209,7 +194,7 @@ def test_nothing_is_cut_off_while_it_trains(small: Page, server: str) -> None:
     assert not small.evaluate(SCROLLS)
 
 
-@pytest.mark.parametrize("width, link", [(1280, ""), (1280, "training"), (1440, "?big=1"), (1440, "anatomy?big=1")])
+@pytest.mark.parametrize("width, link", [(1280, "training"), (1440, "?big=1")])
 def test_eight_pages_and_the_menus_stand_in_one_line(page: Page, server: str, width: int, link: str) -> None:
     page.set_viewport_size({"width": width, "height": 800})
     page.goto(f"{server}/{link}")

@@ -9,13 +9,9 @@ from contextlib import contextmanager
 
 from streamlit.testing.v1 import AppTest
 
-from pages.components import probing, translation
-from pages.components.comparison import Compared
-from pages.lab import leak
 from pages.runtime.shared import clear_caches
 from tests.support.build import tiny_pretrained
 from transformer.inference.pretrained import Pretrained, load
-from transformer.interventions.sets import Interventions
 
 MODELS: dict[str, Pretrained] = {}  # what the scripts draw with: AppTest runs their text, not this module
 
@@ -23,9 +19,12 @@ MODELS: dict[str, Pretrained] = {}  # what the scripts draw with: AppTest runs t
 def script(section: str, model: str, source: str, target: str, switches: str, limit: int) -> None:
     import streamlit as st
 
+    from pages.components import probing, translation
+    from pages.components.comparison import Compared
+    from pages.lab import leak
     from pages.runtime import cache
     from tests.support.sections import MODELS
-    from transformer.interventions.sets import Pad
+    from transformer.interventions.sets import Interventions, Pad
 
     section = st.session_state.get("section", section)
     found = MODELS[model]
