@@ -10,8 +10,8 @@ from urllib.parse import urlencode
 from playwright.sync_api import Page, sync_playwright
 
 from pages.registry import pages
-from tests.browser.conftest import start, stop
 from tests.browser.find import FLAGS, find_browser
+from tests.support.server import start, stop
 
 SIZES = {"desk": (1440, 900), "phone": (390, 844), "projector": (1280, 720)}
 SENTENCE = "The man who called me yesterday is my brother."

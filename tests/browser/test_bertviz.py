@@ -14,7 +14,7 @@ from transformer.tracing.trace import KINDS
 pytest.importorskip("playwright")
 from playwright.sync_api import BrowserContext, expect
 
-from tests.browser.test_explorer import cell, click_head, exact, hover, opened, wait_for_params, weight_in
+from tests.browser.explorer_page import cell, click_head, exact, hover, opened, wait_for_params, weight_in
 
 HEADS, CELLS = 3, 4  # of each kind; tooltips of 36 cells, and the arithmetic of every second one
 

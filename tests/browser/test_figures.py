@@ -1,4 +1,4 @@
-"""The pages of figures in a real Chromium: cold by link, in both themes, saved, slid through, with markup in texts."""
+"""The pages of figures in a real Chromium: in both themes, saved, and slid through."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ import pytest
 import torch
 
 from pages.positions.lab import ROUNDING
-from pages.registry import pages
 from transformer.analysis.lens import logit_lens
 from transformer.analysis.permutation import equivariance, permutation
-from transformer.figures.style import BLUE, INK, PALETTE, PAPER
+from transformer.figures.style import INK, PALETTE, PAPER
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import Interventions, Reposition
 from transformer.model.positions import sinusoidal
@@ -22,9 +21,9 @@ from transformer.model.positions import sinusoidal
 pytest.importorskip("playwright")
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
+from tests.browser.stillness import still
+
 SENTENCE, TARGET = "The dog sees the cat.", "Der Hund sieht die Katze."
-MARKUP = '<b>dog</b> <img src=x onerror="window.attacked=1"> <i>x</i> &lt;'
-EVERY = [(page.name, part) for page in pages() if page.content.figures for part in page.content.parts()]
 
 
 def opened(context: BrowserContext, server: str, name: str, **params: str) -> Page:
@@ -57,22 +56,6 @@ def rows(content: bytes) -> list[list[str]]:
     text = content.decode("utf-8")
     assert text.startswith("\ufeff")
     return list(csv.reader(text[1:].splitlines()))
-
-
-@pytest.mark.parametrize("name, part", EVERY, ids=[f"{page}-{part}" for page, part in EVERY])
-def test_every_part_opens_cold_by_link_and_markup_stays_text(
-    context: BrowserContext, server: str, name: str, part: str
-) -> None:
-    for text in (SENTENCE, MARKUP):
-        page = opened(context, server, name, part=part, source=text, target=text if text == MARKUP else TARGET)
-        page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
-        page.wait_for_timeout(300)
-        assert not page.problems  # type: ignore[attr-defined]
-        wrong = ".hs-error, .hs-warning, .hs-fig-error:visible, [data-testid=stException]"
-        assert page.locator(wrong).count() == 0
-        assert page.evaluate("document.documentElement.scrollWidth") <= 1440
-        assert page.evaluate("window.attacked === undefined") and page.locator("img[src=x]").count() == 0
-        page.close()
 
 
 def test_a_figure_is_saved_as_it_is(context: BrowserContext, server: str, model: Pretrained) -> None:
@@ -121,26 +104,8 @@ def test_a_click_on_a_bar_chooses_its_neuron(context: BrowserContext, server: st
     page.wait_for_url(re.compile(rf"neuron={chosen.input_value()}"))
 
 
-def test_a_figure_follows_the_theme(context: BrowserContext, server: str) -> None:
-    page = opened(context, server, "positions", part="order")
-    lines = "els => els.map(one => one.style.stroke)"
-
-    def strokes() -> list[str]:
-        return figure(page, "permutation").locator(".scatterlayer .js-line").evaluate_all(lines)
-
-    def rgb(colour: str) -> str:
-        return "rgb({}, {}, {})".format(*(int(colour[at : at + 2], 16) for at in (1, 3, 5)))
-
-    assert strokes()[1:] == [rgb(BLUE["light"]), rgb(INK["light"])]
-    page.emulate_media(color_scheme="dark")
-    page.wait_for_function(
-        f"() => document.querySelectorAll('.hs-fig .scatterlayer .js-line')[1].style.stroke === '{rgb(BLUE['dark'])}'"
-    )
-    assert strokes()[1:] == [rgb(BLUE["dark"]), rgb(INK["dark"])]
-
-
-@pytest.mark.parametrize("name, part", [("embeddings", "lens"), ("positions", "encoding"), ("feedforward", "activity")])
-def test_heatmaps_and_axes_follow_the_theme_both_ways(
+@pytest.mark.parametrize("name, part", [("embeddings", "lens"), ("positions", "order")])
+def test_figures_and_axes_follow_the_theme_both_ways(
     context: BrowserContext, server: str, name: str, part: str
 ) -> None:
     page = opened(context, server, name, part=part)
@@ -188,8 +153,7 @@ def test_a_slider_stays_where_it_was_put_and_the_link_follows(context: BrowserCo
         slider.focus()
         page.keyboard.press(key)
         page.wait_for_url(re.compile(f"layer={value}"))
-        page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
-        page.wait_for_timeout(300)
+        still(page)
         expect(slider).to_have_value(value)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.conftest import start, stop
+from tests.support.server import start, stop
 
 pytest.importorskip("playwright")
 from playwright.sync_api import BrowserContext, expect

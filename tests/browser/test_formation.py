@@ -11,13 +11,13 @@ from urllib.parse import urlencode
 import numpy as np
 import pytest
 
-from tests.browser.conftest import ROOT
+from tests.support.server import ROOT
 from transformer.training.recording import Recording
 
 pytest.importorskip("playwright")
 from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect
 
-from tests.browser.test_explorer import cell, exact, params_of, wait_for_params
+from tests.browser.explorer_page import cell, exact, params_of, wait_for_params
 
 SENTENCE = "The man who called me yesterday is my brother."
 STEPS = (0, 1, 2, 6, 14, 35, 85, 206, 501, 1219, 2739, 6600, 9200)

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 import pytest
 import torch
 
-from tests.browser.test_explorer import params_of, plot, wait_for_params, weight_in
+from tests.browser.explorer_page import params_of, plot, wait_for_params, weight_in
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import Interventions
 from transformer.tracing.trace import Trace
@@ -158,7 +158,7 @@ def test_two_people_with_different_switches_never_see_each_others(
     pages = [opened(one, server, kind="decoder_self", layer="1", head="1") for one in contexts]
     plain = traced(model)
     found = {name: traced(model, f"{name}=off") for name in names}
-    for _ in range(3):
+    for _ in range(2):
         for page, name in zip(pages, names, strict=True):  # both are asked before either has answered
             page.get_by_test_id(f"{name}-off").click()
         for page, name in zip(pages, names, strict=True):

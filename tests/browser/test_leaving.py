@@ -14,7 +14,7 @@ from streamlit.proto.BackMsg_pb2 import BackMsg
 pytest.importorskip("playwright")
 from playwright.sync_api import BrowserContext, Page, WebSocketRoute, expect
 
-from tests.browser.test_training import header, opened, press, settled, stage, step, train, wait_for_step
+from tests.browser.live_training_page import header, opened, press, settled, stage, step, train, wait_for_step
 
 SLOW = 2_000  # milliseconds in which the picture of a training asks several times
 
@@ -92,24 +92,13 @@ def there(page: Page, title: str, drawn: bool = True) -> None:
     settled(page)
 
 
-def test_the_line_hears_the_picture_ask(page: Page, server: str, line: Line) -> None:
-    """Without anyone going anywhere it asks even on a slow line: there is something to hold back."""
+def test_links_and_the_back_button_while_the_picture_asks(page: Page, server: str, line: Line) -> None:
     trains(page, server)
     line.asked = []
-    page.wait_for_timeout(SLOW)
+    page.wait_for_timeout(SLOW)  # without anyone going anywhere it asks: there is something to hold back
     ((picture, times),) = Counter(line.asked).most_common(1)
     assert times >= 2 and all(picture)
 
-
-def test_a_link(page: Page, server: str, line: Line) -> None:
-    trains(page, server)
-    line.slow(page, lambda: header(page, "Lab").click())
-    assert line.leads_away
-    there(page, "Lab")
-
-
-def test_the_back_button(page: Page, server: str, line: Line) -> None:
-    trains(page, server)
     line.slow(page, lambda: page.evaluate("history.back()"))
     assert line.leads_away
     there(page, "Heads")
@@ -118,6 +107,15 @@ def test_the_back_button(page: Page, server: str, line: Line) -> None:
     expect(page.locator("h1")).to_have_text("Training")
     stage(page, "training")
     wait_for_step(page, 1)
+
+    header(page, "Training").click()  # a link that leads nowhere else
+    line.asked = []
+    page.wait_for_timeout(5_000)  # an ask that the rerun took with it is asked again after three
+    assert len([part for _, part in line.asked if part]) >= 2
+
+    line.slow(page, lambda: header(page, "Lab").click())
+    assert line.leads_away
+    there(page, "Lab")
 
 
 def test_the_links_to_a_model_while_another_run_trains(page: Page, server: str, line: Line) -> None:
@@ -155,21 +153,24 @@ def test_a_report_that_waits_for_a_pause(page: Page, server: str, line: Line) ->
     there(page, "Model", drawn=False)
 
 
-def test_a_link_that_leads_nowhere_else(page: Page, server: str, line: Line) -> None:
+def test_a_line_that_breaks_and_nobody_went_after_all(page: Page, server: str, line: Line) -> None:
+    """Streamlit's page connects again by itself; the run has gone on, and so does the picture of it. Then a click that
+    another script swallowed: after ten seconds the picture asks again."""
     trains(page, server)
-    header(page, "Training").click()
+    before = step(page)
+    line.breaks()
+    wait_for_step(page, before + 20)
+    expect(page.get_by_test_id("training-run")).to_have_count(1)
+
     line.asked = []
-    page.wait_for_timeout(5_000)  # an ask that the rerun took with it is asked again after three
-    assert len([part for _, part in line.asked if part]) >= 2
-
-
-def test_nobody_went_after_all(page: Page, server: str, line: Line) -> None:
-    """A click that another script swallowed: after ten seconds the picture asks again."""
-    trains(page, server)
     page.wait_for_timeout(SLOW)
     ((picture, _),) = Counter(line.asked).most_common(1)  # beside it the sentence under Train asks, every five seconds
-    swallow = "(event) => { event.stopPropagation(); event.preventDefault(); }"
-    page.evaluate(f"document.addEventListener('click', {swallow}, true)")
+    page.evaluate(
+        """() => {
+          window.swallow = (event) => { event.stopPropagation(); event.preventDefault(); };
+          document.addEventListener("click", window.swallow, true);
+        }"""
+    )
     header(page, "Lab").click()
     page.wait_for_timeout(1_000)
     line.asked = []
@@ -178,15 +179,7 @@ def test_nobody_went_after_all(page: Page, server: str, line: Line) -> None:
     page.wait_for_timeout(9_000)
     assert line.asked.count(picture) >= 2
 
-
-def test_a_line_that_breaks(page: Page, server: str, line: Line) -> None:
-    """Streamlit's page connects again by itself; the run has gone on, and so does the picture of it."""
-    trains(page, server)
-    before = step(page)
-    line.breaks()
-    page.wait_for_timeout(3_000)
-    wait_for_step(page, before + 20)
-    expect(page.get_by_test_id("training-run")).to_have_count(1)
+    page.evaluate("document.removeEventListener('click', window.swallow, true)")
     press(page, "stop")
     stage(page, "done")
     page.get_by_test_id("training-slider").press("Home")

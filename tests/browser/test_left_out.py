@@ -9,9 +9,9 @@ from urllib.parse import urlencode
 
 import pytest
 
-from tests.browser.conftest import start, stop
-from tests.browser.test_anatomy import Anatomy
+from tests.browser.anatomy_page import Anatomy
 from tests.support.build import saved_variants
+from tests.support.server import start, stop
 from transformer.inference.pretrained import load
 from transformer.model.config import ModelConfig
 from transformer.view.anatomy_state import PLACES, steps_of
@@ -23,6 +23,19 @@ KINDS: dict[str, dict[str, Any]] = {
     "bare": {"residual": False, "norm": "none", "heads": 1, "decoder_layers": 1},
     "unmasked": {"causal": False, "positions": "none", "scaling": False},
 }
+# Press the right arrow so many times; where it stands each time, and how many matrices are drawn there.
+WALK = """async ({ anatomy }, times) => {
+  const walked = [];
+  for (let i = 0; i < times; i++) {
+    const settled = () => anatomy.stage.progress() >= 1 && !anatomy.data.waiting;
+    for (let looks = 0; looks < 1000 && !settled(); looks++) await new Promise((done) => setTimeout(done, 10));
+    const { place, step } = anatomy.state;
+    walked.push([place, step, anatomy.scene.filter((item) => item.kind === "matrix").length]);
+    anatomy.element.querySelector("[data-testid=anatomy-stage]")
+      .dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true, cancelable: true }));
+  }
+  return walked;
+}"""
 TEXTS = {"source": "ka lo minu re", "target": "zen pol vu ti"}
 
 
@@ -57,16 +70,10 @@ def test_the_way_through_the_model_has_the_steps_the_model_has(
     are."""
     config = load(folder / kind).config
     page = Anatomy(context, server, checkpoint=kind, zoom="sub", place="source", **TEXTS)
-    walked = []
-    for _ in stops(config):
-        at = page.at
-        walked.append((at["place"], at["step"]))
-        drawn = page.element.evaluate("(one) => one.anatomy.scene.filter((item) => item.kind === 'matrix').length")
-        assert drawn or at["place"] == "output", walked[-1]
-        page.page.get_by_test_id("anatomy-stage").focus()
-        page.page.keyboard.press("ArrowRight")
-        page.settle()
-    assert walked == stops(config)
+    page.page.emulate_media(reduced_motion="reduce")  # no drawing moves, so nothing is waited for
+    walked = page.element.evaluate(WALK, len(stops(config)))
+    assert [(place, step) for place, step, _ in walked] == stops(config)
+    assert [place for place, _, drawn in walked if not drawn and place != "output"] == []
     page.go(zoom="model", place="decoder.self")
     keys = page.element.evaluate("(one) => one.anatomy.scene.map((item) => item.key)")
     assert bool([key for key in keys if key.startswith("around:")]) == config.residual

@@ -9,14 +9,14 @@ from urllib.parse import urlencode
 import pytest
 
 import transformer
-from tests.browser.conftest import start, stop
 from tests.support.marian import marian_folder
+from tests.support.server import start, stop
 
 pytest.importorskip("playwright")
 from playwright.sync_api import BrowserContext, expect
 
-from tests.browser.test_anatomy import Anatomy
-from tests.browser.test_explorer import hover, weight_in
+from tests.browser.anatomy_page import Anatomy
+from tests.browser.explorer_page import hover, weight_in
 
 SOURCE, TARGET = "ka lo minu", "zen pol"
 

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.conftest import ROOT, START, free_port, stop
+from tests.support.server import ROOT, START, free_port, stop
 
 pytest.importorskip("playwright")
 pytest.importorskip("resource", reason="a system without limits on files")
 from playwright.sync_api import BrowserContext
 
-from tests.browser.test_explorer import opened, saved_pictures
+from tests.browser.explorer_page import opened, saved_pictures
 
 # No file may grow beyond nothing, which is what a full disk does to every writer (as root, permissions would not). The
 # folder for temporary files and the home folder are not there either.

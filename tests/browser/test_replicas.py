@@ -20,13 +20,13 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 
 from pages.registry import pages
-from tests.browser.conftest import START, free_port, start, stop
+from tests.support.server import START, free_port, start, stop
 from transformer.inference.pretrained import Pretrained
 
 pytest.importorskip("playwright")
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tests.browser.test_explorer import click_head, exact, hover, params_of, plot, wait_for_params
+from tests.browser.explorer_page import click_head, exact, hover, params_of, plot, wait_for_params
 
 SET_ASIDE = 6.5  # seconds: nginx tries again when more than fail_timeout, 5 of its whole seconds, have gone
 DEPLOY = Path(__file__).resolve().parents[2] / "deploy"

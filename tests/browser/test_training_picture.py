@@ -8,15 +8,15 @@ import re
 import numpy as np
 import pytest
 
-from tests.browser.conftest import WAIT
 from tests.browser.training_runs import a_run
+from tests.support.server import WAIT
 from transformer.tracing.trace import KINDS
 
 pytest.importorskip("playwright")
 pytest.importorskip("axe_playwright_python")
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tests.browser.test_accessibility import HELP, WIDER, findings
+from tests.browser.accessibility import HELP, WIDER, findings
 from tests.browser.training_page import SMALL, Picture, expected, pixels, tile
 
 DESK, PHONE = {"width": 1440, "height": 900}, {"width": 390, "height": 844}

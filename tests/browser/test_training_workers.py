@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser.conftest import start, stop
 from tests.support.processes import children, gone
+from tests.support.server import start, stop
 
 pytest.importorskip("playwright")
 from playwright.sync_api import Browser, BrowserContext, Page, expect
@@ -61,7 +61,7 @@ def trains(page: Page) -> None:
     says(page, "steps/s")
 
 
-def test_two_train_and_the_third_sees_its_place(
+def test_two_train_and_the_third_sees_its_place_and_no_worker_is_left(
     server: tuple[subprocess.Popen[bytes], str], train: Callable[[], Page]
 ) -> None:
     first, second, third = train(), train(), train()
@@ -70,22 +70,17 @@ def test_two_train_and_the_third_sees_its_place(
     says(third, "next in the line")
     fourth = train()
     says(fourth, "2nd of 2 waiting")
-    assert len(children(server[0].pid)) <= 3  # two that train, and one started ahead
+    at_work = set(children(server[0].pid))
+    assert len(at_work) <= 3  # two that train, and one started ahead
     first.close()  # a tab that is closed, without a word
     trains(third)
     says(fourth, "next in the line")
     third.get_by_role("button", name="Stop").first.click()
     trains(fourth)
     says(third, "stopped at step")
-
-
-def test_no_worker_is_left_of_whoever_closed_the_tab(
-    server: tuple[subprocess.Popen[bytes], str], train: Callable[[], Page]
-) -> None:
-    page = train()
-    trains(page)
-    at_work = {number for number in children(server[0].pid)}
-    page.close()
+    at_work |= set(children(server[0].pid))
+    for page in (second, third, fourth):
+        page.close()
     assert gone(at_work, 60 + AWAY)  # the one started ahead waits a minute for somebody else
     until = time.monotonic() + AWAY
     while children(server[0].pid):  # zombies are listed, and none stays one
@@ -93,7 +88,7 @@ def test_no_worker_is_left_of_whoever_closed_the_tab(
         time.sleep(0.1)
 
 
-def test_a_run_goes_on_while_its_viewer_reads_another_page(
+def test_a_run_goes_on_unseen_and_a_worker_that_is_killed_is_said(
     server: tuple[subprocess.Popen[bytes], str], train: Callable[[], Page]
 ) -> None:
     page = train()
@@ -102,13 +97,6 @@ def test_a_run_goes_on_while_its_viewer_reads_another_page(
     page.wait_for_selector("[data-drawn]")
     time.sleep(12)  # longer than a viewer may be away
     page.get_by_role("link", name="Training").click()
-    trains(page)
-
-
-def test_a_worker_that_is_killed_is_said_and_another_can_be_begun(
-    server: tuple[subprocess.Popen[bytes], str], train: Callable[[], Page]
-) -> None:
-    page = train()
     trains(page)
     for number in children(server[0].pid):
         os.kill(number, signal.SIGKILL)

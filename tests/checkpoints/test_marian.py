@@ -10,14 +10,13 @@ from pathlib import Path
 
 import pytest
 import torch
-from hypothesis import given, strategies
+from hypothesis import given, settings, strategies
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 import transformer
 from tests.support.build import sentences
 from tests.support.marian import CODE, KINDS, marian_folder, pieces_of, random_marian, splitter, vocabulary
-from tests.support.strategies import properties
 from transformer.checkpoints.beam_rule import BeamRule
 from transformer.checkpoints.folder import CheckpointError
 from transformer.checkpoints.importers import open_folder
@@ -153,7 +152,7 @@ def test_the_folder_says_how_it_searches(pair) -> None:
 
 @pytest.mark.filterwarnings("ignore")  # what the other library warns of is not ours
 @given(text=strategies.text(max_size=40) | strategies.sampled_from([*SENTENCES, f"{CODE} ka lo", f"{CODE}ka", "a  b"]))
-@properties(60)
+@settings(max_examples=60)
 def test_ids_and_texts_are_theirs(pair, text: str) -> None:
     ours, _, folder = pair
     theirs = their_tokenizer(folder)

@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.serving import APP, answers, ended_cleanly, free, started, until
+from tests.support.server import APP, answers, ended_cleanly, free_port, started, until
 from transformer import startup
 from transformer.__main__ import main
 from transformer.cli import serve
@@ -29,6 +29,8 @@ from transformer.cli.common import CommandError
 
 ROOT = Path(__file__).resolve().parents[2]
 POSIX = pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")
+
+
 # -- ports ------------------------------------------------------------------------------------------------------------
 
 
@@ -56,7 +58,7 @@ def test_a_port_somebody_listens_on_is_taken_whatever_the_address(listener: Call
 
 
 def test_a_free_port_stays_free_after_the_look(listener: Callable[..., int]) -> None:
-    port = free()
+    port = free_port()
     assert not serve.taken(port) and not serve.taken(port, "127.0.0.1")
     assert listener("", port) == port
 
@@ -86,12 +88,12 @@ def test_who_asked_for_none_gets_the_next_that_is_free(monkeypatch: pytest.Monke
 def test_an_address_this_machine_has_not_is_said() -> None:
     for address in ("192.0.2.1", "2001:db8::1", "no such name"):  # of documentation: nobody has them
         with pytest.raises(CommandError, match=f"no address {address!r}; choose another --address"):
-            serve.taken(free(), address)
+            serve.taken(free_port(), address)
 
 
 def test_the_address_reaches_streamlit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADSCOPE_DEVICE", "before")
-    port, flags = free(), lambda: serve.prepare(given)[2:]
+    port, flags = free_port(), lambda: serve.prepare(given)[2:]
     given: Any = SimpleNamespace(
         checkpoint=None, device="cpu", max_tokens=None, port=port, address="127.0.0.1", trainings=None,
         training_seconds=None,
@@ -118,7 +120,7 @@ def importing(process: subprocess.Popen[bytes]) -> bool:
 @pytest.fixture(scope="module")
 def start_time(tmp_path_factory: pytest.TempPathFactory) -> float:
     """Seconds from the first line of the package until the app answers, on this machine, today."""
-    log, port = tmp_path_factory.mktemp("start") / "log.txt", free()
+    log, port = tmp_path_factory.mktemp("start") / "log.txt", free_port()
     process = started(log, "--port", str(port))
     until(lambda: importing(process), process, log)
     begun = time.monotonic()
@@ -136,7 +138,7 @@ def test_ctrl_c_while_it_starts(seed: int, start_time: float, tmp_path: Path) ->
     """Twelve moments, from the first import to just after the first answer; every third time the key is hit twice."""
     rng = random.Random(seed)
     moment = start_time * (seed + rng.random()) / 11
-    log, port = tmp_path / "log.txt", free()
+    log, port = tmp_path / "log.txt", free_port()
     process = started(log, "--port", str(port))
     until(lambda: importing(process), process, log)
     time.sleep(moment)
@@ -156,7 +158,7 @@ def test_ctrl_c_while_somebody_looks(hits: int, tmp_path: Path) -> None:
     from streamlit.proto.BackMsg_pb2 import BackMsg
     from streamlit.proto.ClientState_pb2 import ClientState
 
-    log, port = tmp_path / "log.txt", free()
+    log, port = tmp_path / "log.txt", free_port()
     process = started(log, "--port", str(port))
     until(lambda: answers(port), process, log)
     with websockets.connect(
@@ -174,7 +176,7 @@ def test_ctrl_c_while_somebody_looks(hits: int, tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def serving(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Path]]:
     """Port and log of a running app."""
-    log, port = tmp_path_factory.mktemp("serving") / "log.txt", free()
+    log, port = tmp_path_factory.mktemp("serving") / "log.txt", free_port()
     process = started(log, "--port", str(port), "--address", "127.0.0.1")
     until(lambda: answers(port), process, log)
     yield port, log

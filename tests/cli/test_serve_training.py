@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks.playground import Trainer
 from tests.support.processes import children, gone
-from tests.support.serving import answers, ended_cleanly, free, started, until
+from tests.support.server import answers, ended_cleanly, free_port, started, until
 
 pytestmark = [pytest.mark.long, pytest.mark.skipif(os.name != "posix", reason="signals as POSIX has them")]
 MOMENTS = {"ahead": 0, "starting": 1, "training": 1, "ended": 0}  # and how many are at work then, besides one ahead
@@ -22,7 +22,7 @@ MOMENTS = {"ahead": 0, "starting": 1, "training": 1, "ended": 0}  # and how many
 @pytest.mark.parametrize("hits", [1, 3])
 @pytest.mark.parametrize("moment", MOMENTS)
 def test_ctrl_c_while_somebody_trains(moment: str, hits: int, tmp_path: Path) -> None:
-    log, port = tmp_path / "log.txt", free()
+    log, port = tmp_path / "log.txt", free_port()
     process = started(log, "--port", str(port), "--trainings", "1")
     until(lambda: answers(port), process, log)
 

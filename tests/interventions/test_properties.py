@@ -7,7 +7,7 @@ import math
 
 import pytest
 import torch
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -20,7 +20,6 @@ from tests.support.strategies import (
     batches,
     many_switches,
     models,
-    properties,
     silences,
     skips,
 )
@@ -108,7 +107,7 @@ def first_touched(switch: Switch, model: Transformer, records: dict[str, Tensor]
 
 
 @given(st.data())
-@properties(100)
+@settings(max_examples=100)
 def test_what_is_written_is_read_back(data: st.DataObject) -> None:
     model = data.draw(models())
     value = data.draw(many_switches(model, 6, most=8))
@@ -122,7 +121,7 @@ def test_what_is_written_is_read_back(data: st.DataObject) -> None:
 
 
 @given(st.data())
-@properties(120)
+@settings(max_examples=120)
 def test_nothing_moves_before_the_switch(data: st.DataObject) -> None:
     """To the last bit: every tensor born before the first one that the switch is about is what it was."""
     model = data.draw(models())
@@ -140,7 +139,7 @@ def test_nothing_moves_before_the_switch(data: st.DataObject) -> None:
 
 
 @given(st.data())
-@properties(50)
+@settings(max_examples=50)
 def test_a_zeroed_head_contributes_exactly_nothing(data: st.DataObject) -> None:
     """Its output is 0 to the last bit, the others' are what they were; and no number of its matrices matters any more,
     as far as the logits."""
@@ -168,7 +167,7 @@ def test_a_zeroed_head_contributes_exactly_nothing(data: st.DataObject) -> None:
 
 
 @given(st.data())
-@properties(50)
+@settings(max_examples=50)
 def test_scaling_off_multiplies_by_the_root_of_d_k(data: st.DataObject) -> None:
     """In the heads named, in the first layer that is reached; in the others nothing moves by a bit."""
     model = data.draw(models(scaling=True))
@@ -187,7 +186,7 @@ def test_scaling_off_multiplies_by_the_root_of_d_k(data: st.DataObject) -> None:
 
 
 @given(st.data())
-@properties(50)
+@settings(max_examples=50)
 def test_the_causal_mask_off_changes_what_it_may(data: st.DataObject) -> None:
     """Of the head that is opened the rows that had no future to see stay, and the past keeps its shares; padding stays
     hidden; the encoder and the other heads never notice."""
@@ -213,7 +212,7 @@ def test_the_causal_mask_off_changes_what_it_may(data: st.DataObject) -> None:
 
 
 @given(st.data())
-@properties(40)
+@settings(max_examples=40)
 def test_the_causal_mask_off_is_a_model_without_it(data: st.DataObject) -> None:
     """To the last bit, with whatever else is switched; and a model without it has nothing to take off."""
     model = data.draw(models(causal=True))
@@ -228,7 +227,7 @@ def test_the_causal_mask_off_is_a_model_without_it(data: st.DataObject) -> None:
 
 
 @given(st.data())
-@properties(40)
+@settings(max_examples=40)
 def test_what_is_skipped_or_silenced_is_not_there(data: st.DataObject) -> None:
     model = data.draw(models())
     batch = data.draw(batches(model))
@@ -254,7 +253,7 @@ def test_what_is_skipped_or_silenced_is_not_there(data: st.DataObject) -> None:
 
 
 @given(st.data())
-@properties(80)
+@settings(max_examples=80)
 def test_weights_stay_weights(data: st.DataObject) -> None:
     """Rows sum to 1, hidden cells are 0, outputs are weights @ values or 0, and the stream adds up, whatever is set."""
     model = data.draw(models())
@@ -280,7 +279,7 @@ def test_weights_stay_weights(data: st.DataObject) -> None:
 
 
 @given(st.data())
-@properties(40)
+@settings(max_examples=40)
 def test_any_switches_against_loops_in_any_model(data: st.DataObject) -> None:
     """The reference, written from the equations in float64, knows every switch of attention."""
     model = data.draw(models())
@@ -302,7 +301,7 @@ def test_any_switches_against_loops_in_any_model(data: st.DataObject) -> None:
 
 
 @given(st.data())
-@properties(40)
+@settings(max_examples=40)
 def test_decoding_with_what_came_before_kept_is_decoding_anew(data: st.DataObject) -> None:
     """Under any switches that let nothing of the future in: key-value cache and whole prefixes write the same."""
     model = data.draw(models(causal=True))
@@ -325,7 +324,7 @@ def test_decoding_with_what_came_before_kept_is_decoding_anew(data: st.DataObjec
 
 
 @given(SENTENCES, st.data())
-@properties(40)
+@settings(max_examples=40)
 def test_a_switched_trace_can_be_switched_back(text: str, data: st.DataObject) -> None:
     """`retrace` under other switches is the pass that `trace` makes, and without any the first one, to the last bit."""
     tiny = tiny_pretrained()

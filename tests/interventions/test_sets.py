@@ -8,13 +8,12 @@ import math
 import pickle
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.build import D_FF, tiny_config
 from tests.support.reference import places, switches
 from tests.support.refusal import refusal
-from tests.support.strategies import properties
 from transformer.interventions.sets import (
     MANY,
     NONE,
@@ -96,7 +95,7 @@ def test_a_link_holds_every_head_of_the_papers_model() -> None:
 
 
 @given(st.lists(switches(), max_size=6).map(tuple))
-@properties(100)
+@settings(max_examples=100)
 def test_a_value_is_what_it_was_made_of(many: tuple) -> None:
     value = Interventions(many)
     assert Interventions(value.switches) == value == Interventions(many)
@@ -118,7 +117,7 @@ def test_a_value_is_what_it_was_made_of(many: tuple) -> None:
     st.text(max_size=30)
     | st.from_regex(r"(scaling|hide|zero|pad|weights|positions|skip|neurons)=[\w.@*,]{0,20}", fullmatch=True)
 )
-@properties(300)
+@settings(max_examples=300)
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:
         value = Interventions.parse(text)
@@ -236,7 +235,7 @@ def test_places() -> None:
 
 
 @given(places(layers=64, heads=128))
-@properties(100)
+@settings(max_examples=100)
 def test_every_place_is_read_back(where: Where) -> None:
     assert Where.parse(str(where)) == where
 

@@ -8,10 +8,9 @@ import tomllib
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.strategies import properties
 from transformer.live_training.experiment import BOUNDS, TASKS, Experiment, ExperimentError, read_pairs
 from transformer.live_training.frames import LARGEST, MOST
 from transformer.live_training.pairs import divide
@@ -203,7 +202,7 @@ def test_lines_that_are_no_pairs(text: str, message: str) -> None:
         read_pairs(text)
 
 
-@properties(200)
+@settings(max_examples=200)
 @given(st.lists(st.tuples(st.text(max_size=70), st.text(max_size=70)), max_size=12), st.sampled_from("\t,;"))
 def test_whatever_is_pasted_is_pairs_or_a_sentence(lines: list, separator: str) -> None:
     """And what is pairs is read back by the tokenizer and by the trainer's reader of files."""

@@ -11,6 +11,8 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -22,7 +24,7 @@ from transformer.live_training.messages import Checked, Message, read
 from transformer.live_training.pairs import ExperimentError
 from transformer.live_training.recipe import recipe_text
 from transformer.live_training.session import Session
-from transformer.live_training.worker import sentence
+from transformer.live_training.worker import sentence, train
 from transformer.training.settings import TrainingError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -109,8 +111,11 @@ def test_it_pauses_goes_on_and_stops(worker: Worker) -> None:
     worker.begin(ENDLESS)
     worker.until("frame")
     worker.say({"do": "pause"})
+    for line in (b"\xff\n", b"[" * 99_999 + b"\n", b"{}\n", b'{"do": "dance"}\n', b"null\n"):
+        worker.input.write(line)  # orders that are none change nothing
+    worker.input.flush()
     steps: list[int] = []
-    while len(steps) < 8 or len(set(steps[-6:])) > 1:  # it still says that it is there, and goes no further
+    while len(steps) < 5 or len(set(steps[-4:])) > 1:  # it still says that it is there, and goes no further
         steps += [one.values["step"] for one in worker.until("pulse") if one.kind == "pulse"]
     worker.say({"do": "go"})
     later = worker.until("frame")[-1]
@@ -124,12 +129,6 @@ def test_it_pauses_goes_on_and_stops(worker: Worker) -> None:
     assert frames[-1].values["step"] == done.values["step"] and frames[-1].values["exact"] is not None
     metrics = json.loads(read_zip(done.body)["metrics.json"])
     assert metrics["step"] == done.values["step"] and metrics["exact"] == frames[-1].values["exact"]
-
-
-def test_it_ends_at_its_time_limit(worker: Worker) -> None:
-    worker.begin(ENDLESS, 0.2)
-    done = worker.until("done", "failed")[-1]
-    assert done.values["reason"] == "time" and 0 < done.values["step"] < 5000 and read_zip(done.body)
 
 
 def test_it_ends_at_once_when_nobody_is_there_even_while_it_computes(worker: Worker) -> None:
@@ -161,36 +160,50 @@ def test_it_ends_when_nobody_reads(worker: Worker) -> None:
     assert worker.process.wait(PATIENCE) == 0
 
 
-@pytest.mark.parametrize(
-    ("first", "error"),
-    [
-        ([], "no experiment arrived; send a table with experiment and seconds first"),
-        ({"experiment": {}}, "no experiment arrived"),
-        ({"experiment": {"heads": 3}, "seconds": 9}, "d_model is 64 with 3 heads; choose"),
-        ({"experiment": 5, "seconds": 9}, "int arrived; a table of names and values is an experiment"),
-        (
-            {
-                "experiment": {"peak_rate": 1.0, "warmup": 0, "norm": "none", "layers": 3, "scaling": False},
-                "seconds": 99,
-            },
-            "the loss is",
-        ),
-    ],
-)
-def test_what_goes_wrong_is_said_in_a_sentence(worker: Worker, first: object, error: str) -> None:
+def test_what_goes_wrong_is_said_in_a_sentence(worker: Worker) -> None:
     worker.hear()
-    worker.say(first)
+    worker.say({"experiment": {"heads": 3}, "seconds": 9})
     failed = worker.until("failed", "done")[-1]
-    assert failed.kind == "failed" and error in failed.values["error"] and "\n" not in failed.values["error"]
+    assert failed.kind == "failed" and "d_model is 64 with 3 heads; choose" in failed.values["error"]
     assert worker.process.wait(PATIENCE) == 0
 
 
-def test_orders_that_are_none_change_nothing(worker: Worker) -> None:
-    worker.begin(SMALL)
-    for line in (b"\xff\n", b"[" * 99_999 + b"\n", b"{}\n", b'{"do": "dance"}\n', b"null\n"):
-        worker.input.write(line)
-    worker.input.flush()
-    assert worker.until("done", "failed")[-1].values == {"reason": "steps", "step": 25}
+# -- the same without a process ---------------------------------------------------------------------------------------
+
+
+class Heard:
+    """Messages, kept instead of sent."""
+
+    def __init__(self) -> None:
+        self.sent: list[tuple[str, Any, bytes]] = []
+
+    def send(self, kind: str, values: Any, body: bytes = b"") -> None:
+        self.sent.append((kind, values, body))
+
+
+NO_ORDERS = SimpleNamespace(stopped=False, hold=lambda: 0.0)
+NO_NUMBER = {"peak_rate": 1.0, "warmup": 0, "norm": "none", "layers": 3, "scaling": False}
+
+
+@pytest.mark.parametrize(
+    ("first", "kind", "error"),
+    [
+        ([], ExperimentError, "no experiment arrived; send a table with experiment and seconds first"),
+        ({"experiment": {}}, ExperimentError, "no experiment arrived"),
+        ({"experiment": 5, "seconds": 9}, ExperimentError, "int arrived; a table of names and values is an experiment"),
+        ({"experiment": {**SMALL.to_dict(), **NO_NUMBER}, "seconds": 99}, TrainingError, "the loss is"),
+    ],
+)
+def test_what_cannot_be_trained_is_an_error(first: Any, kind: type[Exception], error: str) -> None:
+    with pytest.raises(kind, match=error):
+        train(first, NO_ORDERS, Heard())  # type: ignore[arg-type]
+
+
+def test_it_ends_at_its_time_limit() -> None:
+    heard = Heard()
+    train({"experiment": ENDLESS.to_dict(), "seconds": 0.2}, NO_ORDERS, heard)  # type: ignore[arg-type]
+    kind, values, body = heard.sent[-1]
+    assert kind == "done" and values["reason"] == "time" and 0 < values["step"] < 5000 and read_zip(body)
 
 
 @pytest.mark.parametrize(

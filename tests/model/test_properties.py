@@ -6,13 +6,13 @@ import math
 from collections.abc import Sequence
 
 import torch
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
 from tests.support.build import CLOSE, attention_of, sub_layers
-from tests.support.strategies import Batch, batches, models, properties
-from tests.support.torch_twin import check, projected
+from tests.support.reference_torch import check, projected
+from tests.support.strategies import Batch, batches, models
 from transformer.inference.incremental import IncrementalDecoder
 from transformer.inference.search import beam, greedy, output_limit
 from transformer.model.attention import attend
@@ -30,7 +30,7 @@ def records_of(model: Transformer, batch: Batch) -> dict[str, Tensor]:
 
 
 @given(st.data())
-@properties(100)
+@settings(max_examples=100)
 def test_attention_under_any_mask(data: st.DataObject) -> None:
     """Rows sum to 1, hidden cells are 0 and what they hide does not leak; a row without keys is NaN, all of it."""
     batch, head, query, key, d_k, d_head = (data.draw(st.integers(1, most)) for most in (3, 3, 5, 7, 11, 13))
@@ -53,7 +53,7 @@ def test_attention_under_any_mask(data: st.DataObject) -> None:
 
 
 @given(st.data())
-@properties(60)
+@settings(max_examples=60)
 def test_every_head_of_every_sub_layer(data: st.DataObject) -> None:
     model = data.draw(models())
     batch = data.draw(batches(model))
@@ -87,7 +87,7 @@ def test_every_head_of_every_sub_layer(data: st.DataObject) -> None:
 
 
 @given(st.data())
-@properties(60)
+@settings(max_examples=60)
 def test_the_parts_add_up_to_the_whole(data: st.DataObject) -> None:
     model = data.draw(models())
     batch = data.draw(batches(model))
@@ -116,7 +116,7 @@ def test_the_parts_add_up_to_the_whole(data: st.DataObject) -> None:
 
 
 @given(st.data())
-@properties(60)
+@settings(max_examples=60)
 def test_watching_changes_nothing(data: st.DataObject) -> None:
     """Traced and not: equal to the last bit. PyTorch's fused kernel: equal up to rounding."""
     model = data.draw(models())
@@ -130,7 +130,7 @@ def test_watching_changes_nothing(data: st.DataObject) -> None:
 
 
 @given(st.data())
-@properties(50)
+@settings(max_examples=50)
 def test_teacher_forcing_is_decoding_step_by_step(data: st.DataObject) -> None:
     model = data.draw(models(causal=True))
     batch = data.draw(batches(model))
@@ -154,7 +154,7 @@ def written(model: Transformer, source: Tensor, ids: Sequence[int]) -> Tensor:
 
 
 @given(st.data())
-@properties(40)
+@settings(max_examples=40)
 def test_greedy_writes_what_a_traced_pass_thinks_likeliest(data: st.DataObject) -> None:
     model = data.draw(models())
     batch, limit = data.draw(batches(model)), data.draw(st.integers(1, 9))
@@ -172,7 +172,7 @@ def test_greedy_writes_what_a_traced_pass_thinks_likeliest(data: st.DataObject) 
 
 
 @given(st.data())
-@properties(30)
+@settings(max_examples=30)
 def test_a_beam_of_one_is_greedy(data: st.DataObject) -> None:
     """With alpha 0, where the score is the sum of log-probabilities; of any width, these are those of a plain pass."""
     model = data.draw(models())
@@ -190,7 +190,7 @@ def test_a_beam_of_one_is_greedy(data: st.DataObject) -> None:
 
 
 @given(st.data())
-@properties(60)
+@settings(max_examples=60)
 def test_a_sentence_does_not_know_its_batch(data: st.DataObject) -> None:
     """Neither the padding behind it nor the rows beside it."""
     model = data.draw(models())
@@ -204,7 +204,7 @@ def test_a_sentence_does_not_know_its_batch(data: st.DataObject) -> None:
 
 
 @given(st.data())
-@properties(50)
+@settings(max_examples=50)
 def test_the_future_is_out_of_sight(data: st.DataObject) -> None:
     """To the last bit: whatever stands at a place, no row before it moves. Without the mask every row may."""
     model = data.draw(models())
@@ -217,7 +217,7 @@ def test_the_future_is_out_of_sight(data: st.DataObject) -> None:
 
 
 @given(st.data())
-@properties(50)
+@settings(max_examples=50)
 def test_without_positions_order_is_lost_on_the_encoder(data: st.DataObject) -> None:
     """f(P x) = P f(x), and the decoder, which adds up over the source, does not notice."""
     model = data.draw(models(positions="none"))
@@ -229,7 +229,7 @@ def test_without_positions_order_is_lost_on_the_encoder(data: st.DataObject) -> 
 
 
 @given(st.data())
-@properties(40)
+@settings(max_examples=40)
 def test_any_sizes_against_pytorch(data: st.DataObject) -> None:
     """Outputs and the weights of every head, with an nn.Transformer that has the same weights."""
     model = data.draw(models(d_k=None, scaling=True, residual=True))  # it has no d_k of its own, always scales and adds

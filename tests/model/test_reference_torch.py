@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 import transformer
 from tests.support.build import HEADS, SOURCE, TARGET, padded_sources, targets_in, tiny_model
-from tests.support.torch_twin import (
+from tests.support.reference_torch import (
     ACTIVATION,
     OUTPUTS,
     WEIGHTS,

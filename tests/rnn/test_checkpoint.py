@@ -12,7 +12,8 @@ import pytest
 import torch
 
 import transformer
-from tests.support.build import refusal, saved_checkpoint, tiny_recurrent_model, tiny_tokenizer
+from tests.support.build import refusal, saved_checkpoint, tiny_tokenizer
+from tests.support.recurrent import model as random_model
 from transformer import CheckpointError, InputError, rnn, save_checkpoint
 from transformer.rnn import Recurrent, RecurrentConfig, RecurrentTrace
 from transformer.rnn.alignment import alignment, best_head, right_places
@@ -35,7 +36,7 @@ def shipped() -> Recurrent:
 def saved(tmp_path: Path) -> Path:
     """A random model with `tiny_tokenizer`, in a folder of its own."""
     tokenizer = tiny_tokenizer()
-    model = tiny_recurrent_model(vocab_size=len(tokenizer))
+    model = random_model(vocab_size=len(tokenizer))
     save_checkpoint(tmp_path / "mine", model, tokenizer, ("Invented", "Imagined"), torch.float32, ARCHITECTURE)
     return tmp_path / "mine"
 
@@ -164,7 +165,7 @@ def test_text_that_cannot_be_read(shipped: Recurrent, text: str, message: str) -
 
 def test_what_is_saved_is_what_is_read(saved: Path) -> None:
     found = rnn.load(saved)
-    wanted = tiny_recurrent_model(vocab_size=67)
+    wanted = random_model(vocab_size=67)
     assert found.name == "mine" and found.languages == ("Invented", "Imagined") and found.metrics == {}
     assert found.config == wanted.config and len(found.tokenizer) == 67
     for name, value in found.model.named_parameters():

@@ -9,14 +9,15 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from tests.support.build import padded_sources, random_ids, targets_in, tiny_recurrent_model
+from tests.support.build import padded_sources, random_ids, targets_in
+from tests.support.recurrent import ALIGN, VOCAB, M, N
+from tests.support.recurrent import model as random_model
 from transformer.model.config import ConfigError
 from transformer.rnn import RecurrentConfig, RecurrentModel
 from transformer.rnn.attention import AdditiveAttention
 from transformer.rnn.decoding import greedy
 from transformer.rnn.gru import GatedUnit
 
-M, N, ALIGN, VOCAB = 7, 5, 11, 41
 LENGTHS = (6, 2, 4)
 
 
@@ -55,7 +56,7 @@ def test_a_step_solved_by_hand() -> None:
 
 
 def test_a_step_is_that_of_grucell() -> None:
-    unit, cell = tiny_recurrent_model().writer, nn.GRUCell(M + 2 * N, N)
+    unit, cell = random_model().writer, nn.GRUCell(M + 2 * N, N)
     like(unit, cell, "")
     x, state = torch.randn(3, M + 2 * N), torch.randn(3, N)
     torch.testing.assert_close(unit.step(unit.input(x), state)[0], cell(x, state))
@@ -77,7 +78,7 @@ def test_gates_at_their_ends() -> None:
 
 @pytest.mark.parametrize("lengths", [(6, 6, 6), LENGTHS], ids=["full", "padded"])
 def test_the_encoder_is_a_bidirectional_gru(lengths: tuple[int, ...]) -> None:
-    ours, source = tiny_recurrent_model(), padded_sources(3, lengths)
+    ours, source = random_model(), padded_sources(3, lengths)
     theirs = nn.GRU(M, N, batch_first=True, bidirectional=True)
     like(ours.reader_forward, theirs, "_l0")
     like(ours.reader_backward, theirs, "_l0_reverse")
@@ -93,7 +94,7 @@ def test_the_encoder_is_a_bidirectional_gru(lengths: tuple[int, ...]) -> None:
 
 
 def test_additive_attention_is_its_equations_number_by_number() -> None:
-    attention = tiny_recurrent_model().attention
+    attention = random_model().attention
     state, annotations = torch.randn(3, N), torch.randn(3, 6, 2 * N)
     real = padded_sources(1, LENGTHS) != 0
     context, scores, weights = attention(state, attention.key(annotations), annotations, real)
@@ -172,12 +173,12 @@ def reference(ours: RecurrentModel, source: Tensor, target: Tensor) -> Tensor:
 
 
 def test_a_pass_is_the_equations_of_the_appendix() -> None:
-    ours, source, target = tiny_recurrent_model(), random_ids(1, 1, 6), targets_in(2, 1, 4)
+    ours, source, target = random_model(), random_ids(1, 1, 6), targets_in(2, 1, 4)
     torch.testing.assert_close(ours(source, target)[0], reference(ours, source[0], target[0]).detach())
 
 
 def test_texts_of_different_lengths_share_a_batch_and_stay_what_they_are() -> None:
-    ours, source, target = tiny_recurrent_model(), padded_sources(4, LENGTHS), targets_in(5, 3, 4)
+    ours, source, target = random_model(), padded_sources(4, LENGTHS), targets_in(5, 3, 4)
     together, written = ours(source, target), greedy(ours, source, 9)
     for row, length in enumerate(LENGTHS):
         alone = source[row : row + 1, :length]
@@ -189,7 +190,7 @@ def test_texts_of_different_lengths_share_a_batch_and_stay_what_they_are() -> No
 
 
 def test_a_step_does_not_see_what_comes_after_it() -> None:
-    ours, source, target = tiny_recurrent_model(), random_ids(1, 1, 6), targets_in(2, 1, 5)
+    ours, source, target = random_model(), random_ids(1, 1, 6), targets_in(2, 1, 5)
     other = target.clone()
     other[0, 3] = 4 + (other[0, 3] - 3) % (VOCAB - 4)
     before, after = ours(source, target)[0], ours(source, other)[0]
@@ -197,7 +198,7 @@ def test_a_step_does_not_see_what_comes_after_it() -> None:
 
 
 def test_every_source_token_reaches_every_annotation() -> None:
-    ours, source = tiny_recurrent_model(), random_ids(1, 1, 6)
+    ours, source = random_model(), random_ids(1, 1, 6)
     for place in range(6):
         other = source.clone()
         other[0, place] = 4 + (other[0, place] - 3) % (VOCAB - 4)
@@ -207,7 +208,7 @@ def test_every_source_token_reaches_every_annotation() -> None:
 
 
 def test_greedy_takes_the_likeliest_token_of_every_step() -> None:
-    ours, source = tiny_recurrent_model(seed=3), padded_sources(6, LENGTHS)
+    ours, source = random_model(seed=3), padded_sources(6, LENGTHS)
     for row, found in enumerate(greedy(ours, source, 9)):
         fed = torch.tensor([[2, *found.ids[:-1]]])
         log_probs = ours(source[row : row + 1, : LENGTHS[row]], fed)[0].log_softmax(-1)
@@ -220,14 +221,14 @@ def test_greedy_takes_the_likeliest_token_of_every_step() -> None:
 
 
 def test_writing_ends_at_the_limits() -> None:
-    ours = tiny_recurrent_model()
+    ours = random_model()
     with torch.no_grad():
         ours.output.weight.zero_()
         ours.output.bias.fill_(1.0)
         ours.embedding.weight[7] = 5.0  # always the likeliest
     assert [len(one.ids) for one in greedy(ours, padded_sources(1, LENGTHS))] == [56, 52, 54]  # input + 50
     assert [len(one.ids) for one in greedy(ours, padded_sources(1, LENGTHS), 3)] == [3, 3, 3]
-    short = tiny_recurrent_model(max_positions=8)
+    short = random_model(max_positions=8)
     short.load_state_dict(ours.state_dict())
     assert {len(one.ids) for one in greedy(short, padded_sources(1, LENGTHS), 99)} == {8}
 
@@ -245,8 +246,8 @@ def test_initial_weights() -> None:
 def test_the_number_of_parameters() -> None:
     gru = [3 * (inputs * N + N * N + 2 * N) for inputs in (M, M, M + 2 * N)]
     rest = VOCAB * M + ALIGN * (N + 2 * N + 1) + N * N + N + 2 * M * (N + M + 2 * N) + 2 * M
-    assert tiny_recurrent_model().parameter_count() == sum(gru) + rest
-    assert tiny_recurrent_model().device == torch.device("cpu")
+    assert random_model().parameter_count() == sum(gru) + rest
+    assert random_model().device == torch.device("cpu")
 
 
 @pytest.mark.parametrize(

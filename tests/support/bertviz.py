@@ -1,4 +1,4 @@
-"""What BertViz shows of a trace."""
+"""The numbers and labels that BertViz puts into its page."""
 
 from __future__ import annotations
 

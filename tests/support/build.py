@@ -21,7 +21,6 @@ from transformer.model.config import ModelConfig
 from transformer.model.layers import DecoderLayer, EncoderLayer
 from transformer.model.tap import KINDS
 from transformer.model.transformer import Transformer
-from transformer.rnn import RecurrentConfig, RecurrentModel
 from transformer.text.tokenizer import Tokenizer
 from transformer.training.initialisation import shrink_branches
 
@@ -170,15 +169,3 @@ def attention_of(model: Transformer, kind: str, layer: int) -> MultiHeadAttentio
     found = (model.encoder if kind == "encoder_self" else model.decoder)[layer]
     assert isinstance(found, EncoderLayer | DecoderLayer)
     return found.cross_attention if kind == "cross" else found.self_attention  # type: ignore[union-attr]
-
-
-def tiny_recurrent_model(seed: int = 1, **changes: Any) -> RecurrentModel:
-    """A random model in eval mode, its biases off 0, its axes all different."""
-    sizes = {"vocab_size": VOCAB, "d_embedding": 7, "d_state": 5, "d_align": 11, **changes}
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        found = RecurrentModel(RecurrentConfig(**sizes))
-        with torch.no_grad():
-            for parameter in found.parameters():
-                parameter += 0.3 * torch.randn_like(parameter)
-    return found.requires_grad_(False).eval()

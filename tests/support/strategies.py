@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from torch import Tensor
 
@@ -27,11 +25,6 @@ from transformer.model.transformer import Transformer
 
 SHAPES = ((1, 14), (2, 7), (2, 11), (3, 6), (5, 10))  # heads, d_head: d_model is even, and not so small that the
 # LayerNorm of a few numbers that happen to be alike makes much of rounding
-
-
-def properties(examples: int) -> Callable[..., Any]:
-    """So many examples, the same in every run and on every machine; nothing is timed and nothing is written."""
-    return settings(max_examples=examples, derandomize=True, deadline=None, database=None)
 
 
 @st.composite

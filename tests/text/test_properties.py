@@ -9,14 +9,14 @@ from typing import Any
 from urllib.parse import parse_qs, urlencode
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import transformer
 from pages.frame import state as shared
 from tests.support.build import VARIANTS, tiny_config, tiny_model, tiny_pretrained, tiny_tokenizer
 from tests.support.payloads import unpack
-from tests.support.strategies import SENTENCES, TEXTS, many_switches, properties
+from tests.support.strategies import SENTENCES, TEXTS, many_switches
 from transformer.inference.pretrained import InputError, readable
 from transformer.text.tokenizer import PIECE_MARK, UNKNOWN, Tokenizer, clean
 from transformer.view.anatomy_state import PLACES, ZOOMS, AnatomyState, anatomy_state_from_browser, steps_of, zooms_of
@@ -43,7 +43,7 @@ def covered(tokenizer: Tokenizer, text: str) -> str:
 
 @pytest.mark.parametrize("name", ["tiny", "en-de", "reverse"])
 @given(text=TEXTS)
-@properties(150)
+@settings(max_examples=150)
 def test_surfaces_cover_the_text(name: str, text: str) -> None:
     """One a piece, none lost and none twice: side by side they are what SentencePiece makes of the text."""
     tokenizer = tokenizers()[name]
@@ -66,14 +66,14 @@ def ordinary(text: str) -> bool:
 
 @pytest.mark.parametrize("name", ["tiny", "en-de"])
 @given(text=TEXTS.map(clean).filter(ordinary))
-@properties(100)
+@settings(max_examples=100)
 def test_a_text_that_needs_no_normalising_is_covered_letter_by_letter(name: str, text: str) -> None:
     assert covered(tokenizers()[name], text) == text
 
 
 @pytest.mark.parametrize("name", ["tiny", "en-de", "reverse"])
 @given(text=TEXTS)
-@properties(100)
+@settings(max_examples=100)
 def test_what_is_encoded_is_decoded(name: str, text: str) -> None:
     """Without an unknown character: the text as it was normalised, which is encoded to the same ids again."""
     tokenizer = tokenizers()[name]
@@ -87,7 +87,7 @@ def test_what_is_encoded_is_decoded(name: str, text: str) -> None:
 
 
 @given(SENTENCES)
-@properties(100)
+@settings(max_examples=100)
 def test_a_sentence_in_the_models_language_comes_back_as_it_was(text: str) -> None:
     tokenizer = tokenizers()["tiny"]
     assert tokenizer.decode(tokenizer.encode(text)) == text
@@ -97,7 +97,7 @@ def test_a_sentence_in_the_models_language_comes_back_as_it_was(text: str) -> No
 
 
 @given(TEXTS, TEXTS)
-@properties(60)
+@settings(max_examples=60)
 def test_every_text_is_traced_or_refused_in_a_sentence(source: str, target: str) -> None:
     """Axes have a label for every token, none empty; what goes to the browser holds the same."""
     model = tiny_pretrained()
@@ -136,14 +136,14 @@ views = st.builds(
 
 
 @given(views)
-@properties(200)
+@settings(max_examples=200)
 def test_a_view_is_read_back_from_the_link_and_from_the_browser(view: View) -> None:
     assert view_from_params(view.to_params(), LAYERS, HEADS) == (view, [])
     assert view_from_browser(view.to_browser(), LAYERS, HEADS, View(cell=(1, 1))) == view
 
 
 @given(TEXTS, TEXTS, views, st.data())
-@properties(100)
+@settings(max_examples=100)
 def test_a_link_reopens_what_the_sender_saw(source: str, target: str, view: View, data: st.DataObject) -> None:
     """Through the address bar: written by one session, sent as text, read by another."""
     switches = data.draw(many_switches(tiny_model(), 9, most=6))
@@ -187,7 +187,7 @@ reports = st.fixed_dictionaries(
 
 
 @given(reports, st.sampled_from(VARIANTS))
-@properties(200)
+@settings(max_examples=200)
 def test_where_one_stands_in_the_anatomy_exists(report: dict[str, Any], changes: dict[str, Any]) -> None:
     """Whatever is reported becomes a place of the model, and a place that exists stays where it is."""
     config = tiny_config(**changes)

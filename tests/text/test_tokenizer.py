@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 import sentencepiece
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.build import sentences, tiny_tokenizer
-from tests.support.strategies import properties
 from transformer.text.tokenizer import MARKS, PIECE_MARK, SPECIALS, Tokenizer, TokenizerError, clean
 
 MARKUP = ("</s>", "<s>", "<pad>", "<unk>", "<script>alert(1)</script>", "ka </s> lo", "</s></s>")
@@ -81,7 +80,7 @@ def test_any_text_can_be_encoded(text):
     tokenizer.decode(ids).encode()
 
 
-@properties(150)
+@settings(max_examples=150)
 @given(st.text(st.characters(exclude_categories=())))
 def test_no_text_breaks_it(text):
     tokenizer = tiny_tokenizer()

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { FIGURES } from "./fill.js";
 import * as numbers from "./numbers.js";
 
-// Made by Python (tests/test_positions_reference.py).
+// Made by Python (tests/pages/positions/test_reference.py).
 const {
   numbers: sizes,
   templates,

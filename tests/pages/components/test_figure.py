@@ -41,6 +41,6 @@ def test_figures_bring_title_equation_axes_and_both_palettes(
 
 
 def test_what_stands_around_a_figure_is_translated() -> None:
-    script = (Path(__file__).parents[1] / "frontend/src/figure/plot.js").read_text(encoding="utf-8")
+    script = (Path(__file__).parents[3] / "frontend/src/figure/plot.js").read_text(encoding="utf-8")
     named = script[script.index("FIGURE_TEXTS = {") : script.index("};")]
     assert {line.split(":")[0].strip() for line in named.splitlines()[1:] if ":" in line} == set(texts())

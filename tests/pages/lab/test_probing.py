@@ -21,7 +21,7 @@ from pages.components.probe_results import chance, moved, rows_of
 from pages.components.probing import Jobs, Measurement, key_of
 from pages.components.translation import relative
 from pages.runtime import job
-from tests.pages.lab.test_sections import cells, plain, prepared, raw, start
+from tests.support.sections import cells, plain, prepared, raw, start
 from transformer.cancellation import Stopped
 from transformer.inference.pretrained import Pretrained, load
 from transformer.interventions.sets import NONE, Interventions

@@ -6,7 +6,6 @@ import dataclasses
 import html
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 
 import pytest
 from streamlit.testing.v1 import AppTest
@@ -17,56 +16,11 @@ from pages.components.descriptions import in_words
 from pages.components.translation import number, relative, short, words_row
 from pages.lab import leak
 from pages.lab.leak import checked, runner_up, sides, verdict
-from pages.runtime.shared import clear_caches
 from tests.support.build import tiny_pretrained
+from tests.support.sections import cells, plain, prepared, raw, start
 from transformer.analysis.translation import Word, perplexity
-from transformer.inference.pretrained import Pretrained, load
+from transformer.inference.pretrained import load
 from transformer.interventions.sets import NONE, Interventions
-
-MODELS: dict[str, Pretrained] = {}  # what the scripts draw with: AppTest runs their text, not this module
-
-
-def script(section: str, model: str, source: str, target: str, switches: str, limit: int) -> None:
-    import streamlit as st
-
-    from pages.components import probing, translation
-    from pages.components.comparison import Compared
-    from pages.lab import leak
-    from pages.runtime import cache
-    from tests.pages.lab.test_sections import MODELS
-    from transformer.interventions.sets import Interventions, Pad
-
-    section = st.session_state.get("section", section)
-    found = MODELS[model]
-    on = Interventions.parse(st.session_state.get("switches", switches))
-    pads = Interventions(tuple(one for one in on.switches if isinstance(one, Pad)))
-    trace = cache.trace(found, found.name, source, target, limit)
-    before = cache.retrace(found, trace, pads, limit)
-    compared = Compared(found, before, cache.retrace(found, before, on, limit), on, limit)
-    probing.look()
-    if section == "translation":
-        translation.draw(compared, bool(target))
-    elif section == "leak":
-        leak.draw(compared)
-    else:
-        probing.draw(compared)
-
-
-def start(
-    name: str, switches: str = "", source: str = "ka lo mi", target: str = "", model: str = "tiny", limit: int = 40
-) -> AppTest:
-    """A section, drawn; session state may change its "switches" and "section"."""
-    given = {"section": name, "model": model, "source": source, "target": target, "limit": limit}
-    return AppTest.from_function(script, default_timeout=30, kwargs={**given, "switches": switches}).run()
-
-
-@contextmanager
-def prepared() -> Iterator[None]:
-    """Models to draw with, and nothing cached before or after."""
-    clear_caches()
-    MODELS.update(tiny=tiny_pretrained(), sort=load("sort"))
-    yield
-    clear_caches()
 
 
 @pytest.fixture(autouse=True)
@@ -78,24 +32,6 @@ def fresh() -> Iterator[None]:
 @pytest.fixture
 def section() -> Callable[..., AppTest]:
     return start
-
-
-def raw(app: AppTest) -> str:
-    assert not app.exception, app.exception
-    return "\n".join(element.proto.body for element in app.get("html"))
-
-
-def plain(app: AppTest) -> str:
-    """What a person reads."""
-    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", raw(app))).split())
-
-
-def cells(text: str) -> list[list[str]]:
-    """The rows of the HTML's tables."""
-    rows = re.findall(r"<tr.*?</tr>", text)
-    return [
-        [html.unescape(re.sub(r"<[^>]*>", "", cell)) for cell in re.findall(r"<t[hd].*?</t[hd]>", row)] for row in rows
-    ]
 
 
 # -- translation ------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""PyTorch's own Transformer with the weights of ours, and what it computes."""
+"""PyTorch's own nn.Transformer with the weights of one of our models."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """frontend/src/positions/reference.json: Python's numbers and figures of positions, which the JavaScript must have too.
 
-`python -m tests.test_positions_reference` writes it; frontend/src/positions/positions.test.js reads it.
+`python -m tests.pages.positions.test_reference` writes it; frontend/src/positions/positions.test.js reads it.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pages.shared.positions import Values, default_dims, make_figures, read_dims
+from pages.positions.encoding import Values, default_dims, make_figures, read_dims
 from transformer.analysis.positions import by_offset, dot_products, frequencies, shift_error, shift_map, shifted
 from transformer.analysis.positions import wavelengths as wavelengths_of
 from transformer.figures.positions import SHOWN, wavelength_text
 from transformer.figures.style import MOST_LABELS
-from transformer.positional import sinusoidal
+from transformer.model.positions import sinusoidal
 
-REFERENCE = Path(__file__).parents[1] / "frontend" / "src" / "positions" / "reference.json"
+REFERENCE = Path(__file__).parents[3] / "frontend" / "src" / "positions" / "reference.json"
 TOKENS = ("The", "<b>cat</b>", "a very long token of many letters", "</s>")
 SIZES = ((2, 2, 1), (7, 6, 3), (13, 20, 5))  # length, d_model, k
 VALUES = (Values(2, 2, None, 0, 1), Values(20, 7, (0, 7, 19), 4, 2), Values(10, 5, (0, 1, 2, 3, 8, 9), 4, 0))

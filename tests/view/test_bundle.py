@@ -10,7 +10,7 @@ import pytest
 
 from transformer.view import bundle
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 FRONTEND = ROOT / "frontend"
 ENTRIES = sorted(path.stem for path in bundle.FOLDER.glob("*.js"))
 

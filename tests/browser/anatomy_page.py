@@ -1,0 +1,91 @@
+"""The anatomy in a browser: move through it and read what is drawn."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import numpy
+import pytest
+import torch
+from PIL import Image
+from torch import Tensor
+
+pytest.importorskip("playwright")
+from playwright.sync_api import BrowserContext
+
+SENTENCE, TARGET = "The dog sees the cat.", "Der Hund sieht die Katze."
+
+
+class Anatomy:
+    """The drawing in a page; `at` is where the browser says that it stands."""
+
+    def __init__(self, context: BrowserContext, server: str, **params: object) -> None:
+        self.page = context.new_page()
+        self.problems: list[str] = []
+        self.page.on("pageerror", lambda error: self.problems.append(str(error)))
+        asked = {"source": SENTENCE, "target": TARGET, **{name: str(value) for name, value in params.items()}}
+        self.page.goto(f"{server}/anatomy?{urlencode(asked)}")
+        self.element = self.page.locator("[data-testid=anatomy][data-drawn]")
+        self.element.wait_for()
+        self.settle()
+
+    def settle(self) -> None:
+        """Until nothing moves, nothing is on its way, and the server has been told."""
+        self.page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning]")
+        self.element.evaluate(
+            """async (one) => {
+              const { anatomy } = one;
+              const still = () => anatomy.stage.progress() >= 1 && !anatomy.data.waiting;
+              for (let i = 0, calm = 0; i < 400 && calm < 4; i++) {
+                await new Promise((done) => setTimeout(done, 25));
+                calm = still() ? calm + 1 : 0;
+              }
+            }"""
+        )
+
+    def told(self) -> None:
+        """The server hears at once of what it would hear of after a rest."""
+        self.element.evaluate("({ anatomy }) => { clearTimeout(anatomy.reporting); anatomy.sendState(); }")
+        self.page.wait_for_timeout(150)
+        self.settle()
+
+    def go(self, **partial: object) -> None:
+        self.element.evaluate("(one, partial) => one.anatomy.go(partial)", partial)
+        self.told()
+
+    def press(self, key: str) -> None:
+        self.page.get_by_test_id("anatomy-stage").focus()
+        self.page.keyboard.press(key)
+        self.told()
+
+    @property
+    def at(self) -> dict[str, Any]:
+        return self.element.evaluate("(one) => one.anatomy.state")
+
+    def numbers(self, name: str) -> dict[str, Tensor]:
+        """Matrices that are drawn now under a name of the place, by their keys: float32 as the browser has them."""
+        found = self.element.evaluate(
+            """(one, name) => one.anatomy.scene
+              .filter((item) => item.kind === "matrix" && item.matrix.name === name && item.matrix.exact)
+              .map(({ key, matrix: { rows, cols, data } }) => [key, rows, cols, Array.from(data, String)])""",
+            name,
+        )
+        return {
+            key: torch.tensor([float(one.replace("Infinity", "inf")) for one in data]).reshape(rows, cols)
+            for key, rows, cols, data in found
+        }
+
+    def picture(self) -> tuple[str, Tensor]:
+        """What is drawn where, exactly; and a screenshot, [row, column, colour]."""
+        items = self.element.evaluate(
+            """(one) => JSON.stringify(one.anatomy.stage.moving.map(({ item: { matrix, plain, ...item }, to }) =>
+                 [item, to, matrix && matrix.id]))"""
+        )
+        shot = self.page.get_by_test_id("anatomy-canvas").screenshot()
+        with Image.open(io.BytesIO(shot)) as image:
+            return items, torch.from_numpy(numpy.array(image.convert("RGB"), dtype=numpy.int16))
+
+    def link(self) -> dict[str, str]:
+        return {name: found[0] for name, found in parse_qs(urlsplit(self.page.url).query).items()}

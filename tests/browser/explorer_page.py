@@ -1,0 +1,86 @@
+"""The Heads page in a browser: open it, choose heads, read cells."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+
+pytest.importorskip("playwright")
+from playwright.sync_api import BrowserContext, Locator, Page, expect
+
+SENTENCE = "The dog sees the cat."
+
+
+def opened(context: BrowserContext, server: str, **params: str) -> Page:
+    """A page on which the picture is drawn."""
+    page = context.new_page()
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("dialog", lambda dialog: (problems.append(dialog.message), dialog.dismiss()))
+    page.goto(f"{server}/?{urlencode({'source': SENTENCE, **params})}")
+    page.wait_for_selector("[data-drawn]")
+    page.problems = problems  # type: ignore[attr-defined]
+    return page
+
+
+def plot(canvas: Locator) -> Any:
+    return json.loads(canvas.get_attribute("data-plot") or "null")
+
+
+def click_head(page: Page, kind: str, layer: int | str, head: int | str) -> None:
+    grid = page.get_by_test_id(f"grid-{kind}")
+    tile = next(tile for tile in plot(grid) if (tile["layer"], tile["head"]) == (layer, head))
+    grid.click(position={"x": tile["x"] + tile["w"] / 2, "y": tile["y"] + tile["h"] / 2})
+
+
+def cell(page: Page, kind: str, row: int, column: int) -> dict[str, float]:
+    at = plot(page.get_by_test_id(f"head-{kind}"))
+    return {"x": at["left"] + (column + 0.5) * at["cw"], "y": at["top"] + (row + 0.5) * at["ch"]}
+
+
+def hover(page: Page, kind: str, row: int, column: int) -> str:
+    """What the tooltip says over a cell, once the exact numbers are there."""
+    page.wait_for_function("() => true")
+    page.get_by_test_id(f"head-{kind}").hover(position=cell(page, kind, row, column))
+    tooltip = page.get_by_test_id("tooltip")
+    expect(tooltip).to_be_visible()
+    return tooltip.inner_text()
+
+
+def weight_in(text: str) -> float:
+    """The exact weight a tooltip or a cell's line shows: four decimals, "1.2e-6" if smaller, "0" if masked."""
+    return float(re.findall(r"(?<![\w.,-])(?:0\.\d{4}|1\.0000|\d\.\de-\d+|0)(?![\w.])", text)[-1])
+
+
+def params_of(page: Page) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+
+
+def wait_for_params(page: Page, **wanted: str) -> None:
+    page.wait_for_function(
+        "wanted => { const p = new URLSearchParams(location.search);"
+        " return Object.entries(wanted).every(([k, v]) => p.get(k) === v) }",
+        arg=wanted,
+    )
+
+
+def exact(page: Page) -> None:
+    """Until the chosen head's exact numbers have arrived: its badge can be computed then."""
+    expect(page.get_by_test_id("badge-recomputed").first).to_have_attribute("data-ok", "true")
+
+
+def saved_pictures(page: Page) -> dict[str, bytes]:
+    """What the Save menu of the explorer gives: "png", "svg", "csv"."""
+    exact(page)
+    saved = {}
+    for name in ("png", "svg", "csv"):
+        page.get_by_test_id("save").locator("summary").click()
+        with page.expect_download() as download:
+            page.get_by_test_id(f"save-{name}").click()
+        saved[name] = Path(download.value.path()).read_bytes()
+    return saved
