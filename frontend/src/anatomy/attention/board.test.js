@@ -104,7 +104,15 @@ function made(n, m, heads, d, norm, { cross, source, wait, numbers, about }) {
   return { config, labels, matrix, plain: () => null, about: about || null };
 }
 
-function contextOf(place, zoom, step, [w, h, unit, narrow], size, norm = "post", more = /** @type {any} */ ({})) {
+function contextOf(
+  place,
+  zoom,
+  step,
+  /** @type {any[]} */ [w, h, unit, narrow],
+  size,
+  norm = "post",
+  more = /** @type {any} */ ({}),
+) {
   const [n, m, heads, d] = size;
   const source = place === "encoder.self" ? n : m;
   const data = made(n, m, heads, d, norm, { source, cross: place === "decoder.cross", ...more });

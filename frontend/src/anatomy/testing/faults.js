@@ -31,7 +31,11 @@ const meet = (a, b) => Math.min(a.x + a.w - b.x, b.x + b.w - a.x, a.y + a.h - b.
 
 // ctx: of the board; least: the smallest size of a text; cut: whether texts may be longer than their room; apart: whether
 // two items, by their keys, may meet.
-export function faultsOf(items, { area, unit }, { least = 0.85, cut = true, apart = (_one, _other) => false } = {}) {
+export function faultsOf(
+  items,
+  { area, unit },
+  { least = 0.85, cut = true, apart = /** @type {(one: string, other: string) => boolean} */ (() => false) } = {},
+) {
   const found = [];
   const keys = new Set();
   const [texts, pictures] = [[], []];
