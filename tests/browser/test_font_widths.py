@@ -1,4 +1,4 @@
-"""The widths of letters that tests of layouts under Node use (frontend/src/anatomy/testing/widths.json), in Chromium."""
+"""Widths of letters for the layout tests under Node (frontend/src/anatomy/testing/widths.json), in Chromium."""
 
 from __future__ import annotations
 

@@ -80,9 +80,10 @@ export const textsOf =
   (key, values = {}) => {
     if (!(key in texts)) throw new Error(`no text ${key}`);
     used.add(key);
-    return texts[key].replace(/\{(\w+)\}/g, (_, name) => {
-      if (values[name] === undefined) throw new Error(`${key} has no ${name}`);
-      return values[name];
+    // An index such as _{model} is itself, unless it has a value.
+    return texts[key].replace(/([_^]?)\{(\w+)\}/g, (whole, sign, name) => {
+      if (values[name] === undefined && !sign) throw new Error(`${key} has no ${name}`);
+      return values[name] === undefined ? whole : sign + values[name];
     });
   };
 
