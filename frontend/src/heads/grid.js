@@ -1,29 +1,14 @@
-import { el, sizeCanvas } from "../core/dom.js";
+import { el } from "../core/dom.js";
 import { arrowStep, stepIndex } from "../core/keys.js";
 import { makeRamp, pixelTable, packPixel, cssColour } from "../core/colour.js";
+import { HeadCanvas, outline } from "./canvas.js";
 
 // Every head of one kind as small multiples: layers down, heads across, a thin margin of summaries.
-// The pictures are painted once into `this.base`; choosing and hovering only copies it and draws outlines.
-export class Grid {
+export class Grid extends HeadCanvas {
   constructor(kind, hooks) {
-    this.kind = kind;
-    this.hooks = hooks;
-    this.base = document.createElement("canvas");
+    super(kind, hooks, { class: "hs-canvas hs-grid", role: "grid", "data-testid": "grid-" + kind });
     this.mosaic = document.createElement("canvas");
     this.rects = [];
-    this.hover = null;
-    this.canvas = el("canvas", {
-      class: "hs-canvas hs-grid",
-      tabindex: "0",
-      role: "grid",
-      "data-testid": "grid-" + kind,
-      pointermove: (event) => this.pointer(event),
-      pointerleave: () => this.leave(),
-      click: (event) => this.click(event),
-      keydown: (event) => this.key(event),
-      focus: () => this.paint(),
-      blur: () => this.paint(),
-    });
   }
 
   draw(model, state, theme, width, height) {
@@ -88,10 +73,9 @@ export class Grid {
     );
   }
 
-  paintBase() {
+  drawBase(context) {
     const { theme, state, tiles, rects } = this;
     const ratio = Math.min(4, window.devicePixelRatio || 1);
-    const context = sizeCanvas(this.base, this.width, this.height);
     const masked = packPixel(theme.masked);
     const { rows, columns } = tiles;
     context.strokeStyle = cssColour(theme.line);
@@ -172,26 +156,24 @@ export class Grid {
     }
   }
 
-  // What is on the screen: the pictures, labels, and the outlines of the chosen and the hovered head.
-  paint() {
-    if (!this.theme) return;
-    const { canvas, theme } = this;
-    const context = sizeCanvas(canvas, this.width, this.height);
-    context.drawImage(this.base, 0, 0, this.width, this.height);
+  // Labels, and the outlines of the chosen and the hovered head.
+  drawOver(context) {
+    const { theme } = this;
     this.labels(context);
     const chosen = this.rectOf(this.chosen());
-    if (this.hover && this.hover !== chosen) this.outline(context, this.hover, cssColour(theme.dim), 1.5);
-    if (chosen) this.outline(context, chosen, cssColour(theme.ink), 3);
-    canvas.setAttribute("aria-activedescendant", chosen ? this.cellId(chosen) : "");
-    for (const cell of canvas.querySelectorAll("[role=gridcell]")) {
-      cell.setAttribute("aria-selected", String(chosen ? cell.id === this.cellId(chosen) : false));
-    }
+    const around = (r, colour, width) => outline(context, r.x - 0.5, r.y - 0.5, r.w + 1, r.h + 1, colour, width);
+    if (this.hover && this.hover !== chosen) around(this.hover, cssColour(theme.dim), 1.5);
+    if (chosen) around(chosen, cssColour(theme.ink), 3);
   }
 
-  outline(context, r, colour, width) {
-    context.strokeStyle = colour;
-    context.lineWidth = width;
-    context.strokeRect(r.x - 0.5, r.y - 0.5, r.w + 1, r.h + 1);
+  paint() {
+    if (!this.ready) return;
+    super.paint();
+    const chosen = this.rectOf(this.chosen());
+    this.canvas.setAttribute("aria-activedescendant", chosen ? this.cellId(chosen) : "");
+    for (const cell of this.canvas.querySelectorAll("[role=gridcell]")) {
+      cell.setAttribute("aria-selected", String(chosen ? cell.id === this.cellId(chosen) : false));
+    }
   }
 
   // A grid for software that reads the screen: real elements inside the canvas, one a head, with its place on it.
@@ -269,12 +251,6 @@ export class Grid {
     this.canvas.style.cursor = rect ? "pointer" : "default";
     if (found) this.hooks.hover(this.kind, rect.layer, rect.head, found.row, found.column, event);
     else this.hooks.unhover();
-  }
-
-  leave() {
-    this.hover = null;
-    this.paint();
-    this.hooks.unhover();
   }
 
   click(event) {

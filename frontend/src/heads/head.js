@@ -1,32 +1,17 @@
-import { el, sizeCanvas, shorten } from "../core/dom.js";
+import { shorten } from "../core/dom.js";
 import { arrowStep, stepIndex } from "../core/keys.js";
 import { makeRamp, rampIndex, cssColour, packPixel } from "../core/colour.js";
+import { HeadCanvas, outline } from "./canvas.js";
 
-// One head as a heatmap with its tokens on both axes. Cells are painted once into `this.base`; the pointer and the
-// chosen cell only redraw labels and outlines over a copy of it.
-export class HeadPlot {
+// One head as a heatmap with its tokens on both axes.
+export class HeadPlot extends HeadCanvas {
   /** @type {any} */ options;
   /** @type {State} */ state;
   /** @type {Theme} */ theme;
   /** @type {HeadView} */ view;
+  /** @type {number | null} */ lit = null;
   constructor(kind, hooks) {
-    this.kind = kind;
-    this.hooks = hooks;
-    this.base = document.createElement("canvas");
-    this.hover = null;
-    this.lit = null;
-    this.canvas = el("canvas", {
-      class: "hs-canvas hs-head",
-      tabindex: "0",
-      role: "application",
-      "data-testid": "head-" + kind,
-      pointermove: (event) => this.pointer(event),
-      pointerleave: () => this.leave(),
-      click: (event) => this.click(event),
-      keydown: (event) => this.key(event),
-      focus: () => this.paint(),
-      blur: () => this.paint(),
-    });
+    super(kind, hooks, { class: "hs-canvas hs-head", role: "application", "data-testid": "head-" + kind });
   }
 
   // options: {top: weight at the end of the colours, cell: [row, column] of the view or null, width, height, label}
@@ -123,9 +108,8 @@ export class HeadPlot {
   // Something drawn over a cell, for plots that need more than its colour.
   mark(..._cell) {}
 
-  paintBase() {
+  drawBase(context) {
     const { view, theme, plot } = this;
-    const context = sizeCanvas(this.base, this.width, this.height);
     const ramp = this.palette();
     const ratio = Math.min(4, window.devicePixelRatio || 1);
     const snap = (value) => Math.round(value * ratio) / ratio;
@@ -174,11 +158,8 @@ export class HeadPlot {
     context.globalAlpha = 1;
   }
 
-  paint() {
-    if (!this.plot) return;
+  drawOver(context) {
     const { theme } = this;
-    const context = sizeCanvas(this.canvas, this.width, this.height);
-    context.drawImage(this.base, 0, 0, this.width, this.height);
     const cell = this.options.cell;
     const at = this.hover || cell;
     const row = this.hover ? this.hover[0] : this.lit !== null ? this.lit : cell ? cell[0] : null;
@@ -187,9 +168,9 @@ export class HeadPlot {
     this.rowLabels(context, row);
     this.columnLabels(context, column);
     this.axisNames(context);
-    if (cell) this.outline(context, cell, cssColour(theme.ink), 2.5);
+    if (cell) this.around(context, cell, cssColour(theme.ink), 2.5);
     if (this.hover && !(cell && cell[0] === this.hover[0] && cell[1] === this.hover[1])) {
-      this.outline(context, this.hover, cssColour(theme.ink), 1.25);
+      this.around(context, this.hover, cssColour(theme.ink), 1.25);
     }
   }
 
@@ -206,11 +187,9 @@ export class HeadPlot {
     }
   }
 
-  outline(context, /** @type {number[]} */ [row, column], colour, width) {
-    const { plot } = this;
-    context.strokeStyle = colour;
-    context.lineWidth = width;
-    context.strokeRect(plot.left + column * plot.cw - 1, plot.top + row * plot.ch - 1, plot.cw + 1, plot.ch + 1);
+  around(context, /** @type {number[]} */ [row, column], colour, width) {
+    const { left, top, cw, ch } = this.plot;
+    outline(context, left + column * cw - 1, top + row * ch - 1, cw + 1, ch + 1, colour, width);
   }
 
   // The colour of a token list: source blue, target orange.
@@ -299,12 +278,6 @@ export class HeadPlot {
     }
     if (cell) this.hooks.hover(this.view, cell, event);
     else this.hooks.unhover();
-  }
-
-  leave() {
-    this.hover = null;
-    this.paint();
-    this.hooks.unhover();
   }
 
   click(event) {

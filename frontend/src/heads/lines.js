@@ -77,6 +77,13 @@ export class LinesPlot {
     this.build();
   }
 
+  // For a file: without what only a page understands.
+  drawOn(context) {
+    const copy = /** @type {SVGSVGElement} */ (this.svg.cloneNode(true));
+    for (const name of ["class", "data-testid", "data-plot", "style"]) copy.removeAttribute(name);
+    context.add(new XMLSerializer().serializeToString(copy));
+  }
+
   rowY(r) {
     return this.plot.rowsFrom + r * this.plot.step;
   }

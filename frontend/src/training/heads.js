@@ -295,9 +295,8 @@ export class FrameHead extends HeadPlot {
     this.paint();
   }
 
-  paintBase() {
+  drawBase(context) {
     const { view } = this;
-    const context = sizeCanvas(this.base, this.width, this.height);
     const { x, y } = this.edges();
     context.imageSmoothingEnabled = false;
     context.drawImage(this.cells, x[0], y[0], x[view.keys] - x[0], y[view.queries] - y[0]);

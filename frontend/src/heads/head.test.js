@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { runsByColour, SvgContext } from "../core/svg_context.js";
+
+// A page with canvases that draw nothing; letters are 6 wide, and their baseline is 4 below the middle of a line.
+const measure = {
+  textBaseline: "alphabetic",
+  measureText: (text) => ({
+    width: 6 * text.length,
+    fontBoundingBoxAscent: measure.textBaseline === "middle" ? 8 : 12,
+  }),
+};
+const context = new Proxy(measure, { get: (target, name) => target[name] ?? (() => {}) });
+const canvas = () => ({
+  dataset: {},
+  style: {},
+  getContext: () => context,
+  setAttribute() {},
+  addEventListener() {},
+  append() {},
+});
+Object.assign(globalThis, { window: { devicePixelRatio: 1 }, document: { createElement: canvas } });
+const { HeadPlot } = await import("./head.js");
+
+const theme = /** @type {any} */ ({
+  ...{ ink: [0, 0, 0], dim: [90, 90, 90], line: [200, 200, 200], masked: [240, 240, 240], hatch: [220, 220, 220] },
+  ...{ background: [255, 255, 255], dark: false, font: "sans-serif", size: 15 },
+  hues: { cross: [120, 40, 140], encoder_self: [10, 100, 180], decoder_self: [180, 70, 10] },
+});
+const view = {
+  ...{ queries: 2, keys: 3, data: Float32Array.of(0, 0.25, 1, 0.5, 0.75, 0.1), mask: null },
+  ...{ rowLabels: ["<b>", 'a & "b"'], columnLabels: ["x", "y", "z"], sides: { rows: "target", columns: "source" } },
+};
+
+function svgOf(changes = {}) {
+  const head = new HeadPlot("cross", { axis: (side) => side });
+  const options = { top: 1, cell: [1, 2], width: 300, height: 200, label: "" };
+  const svg = new SvgContext(measure);
+  head.draw(/** @type {any} */ ({ ...view, ...changes }), /** @type {any} */ ({ threshold: 0 }), theme, options);
+  head.drawOn(svg);
+  return { head, markup: svg.markup };
+}
+
+const fills = (markup) => [...markup.matchAll(/<rect [^>]*fill="(rgb[^"]+)"/g)].map((match) => match[1]);
+
+test("the SVG of a head has a rectangle of the right colour for every cell, and no bitmap", () => {
+  const { head, markup } = svgOf();
+  const expected = Array.from(view.data, (value) => `rgb(${head.palette()[Math.round(255 * value)].join(",")})`);
+  assert.deepEqual(fills(markup), expected);
+  assert.equal(new Set(expected).size, 6);
+  assert.doesNotMatch(markup, /<image/);
+});
+
+test("labels stand in the SVG as text, escaped", () => {
+  const { markup } = svgOf();
+  const texts = [...markup.matchAll(/<text [^>]*>(.*?)<\/text>/g)].map((match) => match[1]);
+  // The lit row and column are written last, over the others.
+  assert.deepEqual(texts.toSorted(), ["&lt;b&gt;", "a &amp; &quot;b&quot;", "source", "target", "x", "y", "z"]);
+});
+
+test("a masked cell is hatched in the SVG, inside its own rectangle", () => {
+  const { markup } = svgOf({ mask: Uint8Array.of(0, 0, 1, 0, 0, 0) });
+  assert.equal(fills(markup)[2], "rgb(240,240,240)");
+  assert.equal([...markup.matchAll(/<clipPath /g)].length, 1);
+  assert.match(markup, /<g clip-path="url\(#clip1\)"><path d="M[^"]+" fill="none" stroke="rgb\(220,220,220\)"/);
+});
+
+test("a line of text keeps its place whatever its baseline, turned or not", () => {
+  const svg = new SvgContext(measure);
+  Object.assign(svg, {
+    font: "700 12px sans-serif",
+    textBaseline: "middle",
+    textAlign: "right",
+    fillStyle: "rgba(1,2,3,0.5)",
+  });
+  svg.save();
+  svg.translate(10, 20);
+  svg.rotate(-Math.PI / 2);
+  svg.fillText("abc", 0, 0, 9);
+  svg.restore();
+  const inside =
+    '<text x="0" y="4" font-size="12" font-weight="700" text-anchor="end" textLength="9" ' +
+    'lengthAdjust="spacingAndGlyphs" fill="rgb(1,2,3)" fill-opacity="0.5">abc</text>';
+  assert.equal(svg.markup, `<g transform="translate(10 20)rotate(-90)">${inside}</g>`);
+});
+
+test("pixels of a picture become one path for each colour", () => {
+  // red red blue / blue blue blue
+  const [red, blue] = [
+    [200, 0, 10, 255],
+    [0, 20, 255, 255],
+  ];
+  const data = Uint8ClampedArray.from([red, red, blue, blue, blue, blue].flat());
+  assert.deepEqual(
+    [...runsByColour({ data, width: 3, height: 2 })],
+    [
+      ["rgb(200,0,10)", "M0 0h2v1h-2z"],
+      ["rgb(0,20,255)", "M2 0h1v1h-1zM0 1h3v1h-3z"],
+    ],
+  );
+});
