@@ -25,7 +25,7 @@ from transformer.training.tasks import TASKS
 
 TASK, BUNDLED, TRANSFORMER = "reverse", "reverse-recurrent", "reverse"
 LETTERS = "transformer"  # what is reversed until somebody types
-TRAINED = 16  # letters of the longest input that either was trained on (recipes/reverse.toml, reverse-recurrent.toml)
+TRAINED = 16  # letters of the longest input that either was trained on (recipes/reverse.toml)
 
 
 @shared(entries=1)

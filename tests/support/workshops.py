@@ -17,7 +17,7 @@ from transformer.live_training.live_run import LiveRun, Patience
 from transformer.live_training.workshop import Workshop
 
 ROOT = Path(__file__).resolve().parents[2]
-FAKE = [sys.executable, "-S", "-E", str(ROOT / "tests" / "fake_worker.py")]
+FAKE = [sys.executable, "-S", "-E", str(ROOT / "tests" / "support" / "fake_worker.py")]
 QUICK = Patience(gone=0.3, start=60, silence=60, stop=60, pause=60, unused=60, look=0.02)
 
 

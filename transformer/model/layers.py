@@ -90,9 +90,11 @@ class DecoderLayer(nn.Module):
         of earlier steps, x then being what follows them.
         """
         at_self, at_cross, at_ff = tap.at("self"), tap.at("cross"), tap.at("ff")
-        own, cross = (None, None) if cache is None else (cache.self_attention, cache.cross_attention)
-        x = self.self_residual(x, lambda y: self.self_attention(y, y, self_mask, tap=at_self, cache=own), at_self)
+        self_cache, cross_cache = (None, None) if cache is None else (cache.self_attention, cache.cross_attention)
+        x = self.self_residual(
+            x, lambda y: self.self_attention(y, y, self_mask, tap=at_self, cache=self_cache), at_self
+        )
         x = self.cross_residual(
-            x, lambda y: self.cross_attention(y, memory, cross_mask, tap=at_cross, cache=cross), at_cross
+            x, lambda y: self.cross_attention(y, memory, cross_mask, tap=at_cross, cache=cross_cache), at_cross
         )
         return self.feed_forward_residual(x, lambda y: self.feed_forward(y, at_ff), at_ff)
