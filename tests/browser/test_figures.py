@@ -13,7 +13,7 @@ import torch
 from pages.positions.lab import ROUNDING
 from transformer.analysis.lens import logit_lens
 from transformer.analysis.permutation import equivariance, permutation
-from transformer.figures.style import INK, PALETTE, PAPER
+from transformer.figures.style import BLUE, INK, PALETTE, PAPER
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import Interventions, Reposition
 from transformer.model.positions import sinusoidal
