@@ -36,7 +36,8 @@ window.hsLook = (one) => {
 // What a person can use.
 window.HS_USE = "a[href], button, input, select, textarea, summary, [tabindex='0']";
 
-window.hsOpenAll = () => hsEvery("details:not([open]):not(.hs-save)").forEach((one) => { one.open = true; });
+window.HS_CLOSED = "details:not([open]):not(.hs-save):not(.hs-absent)";
+window.hsOpenAll = () => hsEvery(HS_CLOSED).forEach((one) => { one.open = true; });
 
 // Pictures that say nothing of what they show, and are not hidden as mere ornament.
 window.hsBare = () => {

@@ -13,7 +13,7 @@ import torch
 from pages.positions.lab import ROUNDING
 from transformer.analysis.lens import logit_lens
 from transformer.analysis.permutation import equivariance, permutation
-from transformer.figures.style import INK, PALETTE, PAPER
+from transformer.figures.style import BLUE, INK, PALETTE, PAPER
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import Interventions, Reposition
 from transformer.model.positions import sinusoidal
@@ -104,11 +104,26 @@ def test_a_click_on_a_bar_chooses_its_neuron(context: BrowserContext, server: st
     page.wait_for_url(re.compile(rf"neuron={chosen.input_value()}"))
 
 
-@pytest.mark.parametrize("name, part", [("embeddings", "lens"), ("positions", "order")])
-def test_figures_and_axes_follow_the_theme_both_ways(
-    context: BrowserContext, server: str, name: str, part: str
-) -> None:
-    page = opened(context, server, name, part=part)
+def test_a_figure_follows_the_theme(context: BrowserContext, server: str) -> None:
+    page = opened(context, server, "positions", part="order")
+    lines = "els => els.map(one => one.style.stroke)"
+
+    def strokes() -> list[str]:
+        return figure(page, "permutation").locator(".scatterlayer .js-line").evaluate_all(lines)
+
+    def rgb(colour: str) -> str:
+        return "rgb({}, {}, {})".format(*(int(colour[at : at + 2], 16) for at in (1, 3, 5)))
+
+    assert strokes()[1:] == [rgb(BLUE["light"]), rgb(INK["light"])]
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_function(
+        f"() => document.querySelectorAll('.hs-fig .scatterlayer .js-line')[1].style.stroke === '{rgb(BLUE['dark'])}'"
+    )
+    assert strokes()[1:] == [rgb(BLUE["dark"]), rgb(INK["dark"])]
+
+
+def test_heatmaps_and_axes_follow_the_theme_both_ways(context: BrowserContext, server: str) -> None:
+    page = opened(context, server, "embeddings", part="lens")
     read = (
         "() => [...document.querySelectorAll('.hs-fig .js-plotly-plot')].filter(one => one._fullData).flatMap(one => "
         "[one._fullLayout.xaxis.tickfont.color, one._fullLayout.yaxis.gridcolor, "

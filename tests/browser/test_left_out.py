@@ -27,10 +27,11 @@ KINDS: dict[str, dict[str, Any]] = {
 WALK = """async ({ anatomy }, times) => {
   const walked = [];
   for (let i = 0; i < times; i++) {
-    const settled = () => anatomy.stage.progress() >= 1 && !anatomy.data.waiting;
-    for (let looks = 0; looks < 1000 && !settled(); looks++) await new Promise((done) => setTimeout(done, 10));
     const { place, step } = anatomy.state;
-    walked.push([place, step, anatomy.scene.filter((item) => item.kind === "matrix").length]);
+    const matrices = () => anatomy.scene.filter((item) => item.kind === "matrix").length;
+    const there = () => !anatomy.data.waiting && (matrices() || place === "output");
+    for (let looks = 0; looks < 1000 && !there(); looks++) await new Promise((done) => setTimeout(done, 10));
+    walked.push([place, step, matrices()]);
     anatomy.element.querySelector("[data-testid=anatomy-stage]")
       .dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true, cancelable: true }));
   }
