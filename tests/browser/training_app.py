@@ -16,7 +16,7 @@ from transformer.view.bundle import script, style
 from transformer.view.training_messages import FileError, read_file, read_message
 from transformer.view.training_pack import training_pack
 
-STYLE = Path(__file__).parents[2] / "pages" / "shared" / "style.css"
+STYLE = Path(__file__).parents[2] / "pages" / "frame" / "style.css"
 FINDINGS = [
     {"run": "000000000000", "title": "Baseline", "predicts": "The task is learned.", "section": "",
      "happened": "Free-running exact match reached 95 % at step 236.", "verdict": "as predicted"},
