@@ -384,7 +384,7 @@ def open_files(files: Mapping[str, bytes], name: str, device: torch.device | str
     """A checkpoint from the bytes of its files, checked as a folder is. name: what it is called, and its errors begin
     with. Raises CheckpointError."""
     beside = {file: data for file, data in files.items() if file != WEIGHTS}  # those are in the model now
-    return _in_use(open_checkpoint(files, name), device, Packed(name, beside))
+    return _in_use(replace(open_checkpoint(files, name), name=name), device, Packed(name, beside))
 
 
 def _in_use(found: Checkpoint[Transformer], device: torch.device | str, packed: Packed | None = None) -> Pretrained:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import itertools
 import threading
 import time
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 import pytest
@@ -118,7 +120,14 @@ def test_a_figure_is_made_once_for_the_same_numbers(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(figure, "FIGURES", kept)
     made: list[float] = []
 
-    def make(values: np.ndarray, labels: list[str], title: str = "") -> Figure:
+    def make(
+        values: np.ndarray,
+        labels: list[str],
+        title: str = "",
+        *,
+        theme: str = "",
+        texts: Mapping[str, str] = MappingProxyType({}),
+    ) -> Figure:
         made.append(float(values[0]))
         return label_axis(Figure({"data": [{"type": "scatter", "y": values}]}), "x", labels, most=2)
 
