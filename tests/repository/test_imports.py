@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import graphlib
 import importlib
 import re
 import sys
@@ -66,6 +67,16 @@ def test_a_package_imports_only_what_is_below_it(package: str) -> None:
     allowed = {*LAYERS[: LAYERS.index(package) + 1], *BASE}
     above = {path.name: parts(path) - allowed for path in (ROOT / "transformer" / package).rglob("*.py")}
     assert not {name: found for name, found in above.items() if found}
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    modules = {name_of(path).removesuffix(".py").replace("/", ".").removesuffix(".__init__"): path for path in OURS}
+    graph = {}
+    for name, path in modules.items():
+        found = imports(path)  # `from a import b`: b may be a module, or a name in a
+        needed = {one if one in modules else one.rpartition(".")[0] for one in found}
+        graph[name] = (needed & set(modules)) - {name}
+    assert len(tuple(graphlib.TopologicalSorter(graph).static_order())) == len(modules)
 
 
 def test_every_package_has_a_layer() -> None:
