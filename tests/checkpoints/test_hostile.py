@@ -53,7 +53,7 @@ def captions(app: AppTest) -> str:
 )  # fmt: skip
 def test_examples_that_are_none_are_left_out(data: bytes, tmp_path: Path) -> None:
     page_of(tmp_path, "heads", {"source": "ka lo"}, **{folders.EXAMPLES: data})
-    assert examples.examples(transformer.load(tmp_path / "mine"), "mine") == ()
+    assert examples.examples(transformer.load(tmp_path / "mine")) == ()
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_an_example_with_an_odd_view_is_shown(view: Any, tmp_path: Path) -> None
 
 def test_examples_are_bounded(tmp_path: Path) -> None:
     folders.write(tmp_path / "mine", {**folders.base(), folders.EXAMPLES: json.dumps([GOOD] * 500).encode()})
-    assert len(examples.examples(transformer.load(tmp_path / "mine"), "mine")) == examples.MOST
+    assert len(examples.examples(transformer.load(tmp_path / "mine"))) == examples.MOST
 
 
 def test_a_card_is_bounded_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
