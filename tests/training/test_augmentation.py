@@ -137,7 +137,7 @@ def test_copies_are_the_same_on_both_sides() -> None:
 
 @pytest.mark.parametrize("share", [-0.1, 1.1, True, "0.5", float("nan")])
 def test_shares_are_checked(share: object) -> None:
-    with pytest.raises(DataError, match="augmentation lower is .* a share from 0 to 1"):
+    with pytest.raises(DataError, match="lower is .*; choose a number from 0 to 1, a share of the pairs"):
         Augmentation(lower=share)  # type: ignore[arg-type]
 
 
