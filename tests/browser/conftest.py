@@ -51,8 +51,9 @@ def nginx_path() -> str:
 @pytest.fixture(scope="session")
 def browser(browser_path: str) -> Iterator[Browser]:
     """Headless Chromium through Playwright. A test opens a context of its own: `browser.new_context()`."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=WAIT)  # Playwright's own 5 s are short for a machine that runs other tests beside
     with sync_playwright() as playwright:
         found = playwright.chromium.launch(executable_path=browser_path, args=FLAGS)
         yield found

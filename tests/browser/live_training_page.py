@@ -58,6 +58,11 @@ def wait_for_step(page: Page, least: int) -> None:
     pytest.fail(f"the picture is at step {step(page)} and not at {least}")
 
 
+def wait_for_frames(page: Page) -> None:
+    """Until what was asked for is drawn: pictures are drawn in the browser's next frame."""
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
 def train(page: Page, least: int) -> None:
     """Until the picture shows this step of the run."""
     press_train(page)

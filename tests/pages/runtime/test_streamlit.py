@@ -6,6 +6,7 @@ import asyncio
 import gc
 import os
 import socket
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -69,7 +70,8 @@ def test_connections_accepted_later_send_at_once() -> None:
                 writer.close()
                 return await found
 
-        return asyncio.run(connected())
+        with ThreadPoolExecutor(1) as thread:  # this one may hold the event loop of a browser's tests
+            return thread.submit(asyncio.run, connected()).result()
 
     with _bind_socket("127.0.0.1", 0, 5) as server:
         assert delayed(server)
