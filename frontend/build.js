@@ -19,6 +19,7 @@ const ENTRIES = {
   lab: ["lab/component.js", "explorer/explorer.css", "lab/lab.css"],
   measures: ["measures/component.js", "measures/measures.css"],
   page: ["explorer/page.js", "explorer/explorer.css"],
+  page_language: ["host/language.js"],
   positions: ["positions/component.js", "figure/figure.css", "positions/positions.css"],
   softmax: ["softmax/component.js", "softmax/softmax.css"],
   training: ["training/component.js", "training/training.css"],
@@ -37,16 +38,27 @@ const OPTIONS = {
   legalComments: "none",
   banner: { js: BANNER, css: BANNER },
   write: false,
+  metafile: true,
 };
 
 async function bundle(options) {
-  const { outputFiles } = await build({ ...OPTIONS, ...options });
-  return outputFiles[0].contents;
+  const { outputFiles, metafile } = await build({ ...OPTIONS, ...options });
+  return { contents: outputFiles[0].contents, inputs: Object.keys(metafile.inputs) };
 }
 
 function bundleStyles(sheets) {
   const contents = ["core/theme.css", ...sheets].map((sheet) => `@import "./${sheet}";`).join("\n");
   return bundle({ stdin: { contents, loader: "css", resolveDir: SOURCES } });
+}
+
+// Every text of a script, for translators and for Python, which hands over those of the reader's language.
+async function textsOf(inputs) {
+  const found = new Set();
+  for (const path of inputs.filter((path) => path.endsWith("/texts.js") && !path.endsWith("core/texts.js"))) {
+    for (const texts of Object.values(await import(join(FOLDER, path))))
+      for (const text of Object.values(texts)) found.add(text);
+  }
+  return [...found].sort();
 }
 
 // What the built files depend on, so that a test can tell without Node whether they are up to date: SHA-256 over the
@@ -66,10 +78,14 @@ function hashOfSources() {
 }
 
 const built = { "sources.sha256": Buffer.from(hashOfSources()) };
+const texts = {};
 for (const [name, [script, ...sheets]] of Object.entries(ENTRIES)) {
-  built[`${name}.js`] = await bundle({ entryPoints: [join(SOURCES, script)] });
-  if (sheets.length) built[`${name}.css`] = await bundleStyles(sheets);
+  const { contents, inputs } = await bundle({ entryPoints: [join(SOURCES, script)], absWorkingDir: FOLDER });
+  built[`${name}.js`] = contents;
+  texts[name] = await textsOf(inputs);
+  if (sheets.length) built[`${name}.css`] = (await bundleStyles(sheets)).contents;
 }
+built["texts.json"] = Buffer.from(`${JSON.stringify(texts, null, 1)}\n`);
 
 if (process.argv.includes("--check")) {
   const wrong = readdirSync(DIST).filter((name) => !(name in built));

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pages.frame.frame import Page
-from pages.runtime.texts import _
+from transformer.texts import _
 
 
 def pages() -> tuple[Page, ...]:

@@ -10,20 +10,10 @@ from collections.abc import Callable, Sequence
 from typing import TextIO
 
 from transformer import startup
-from transformer.checkpoints.folder import CheckpointError
 from transformer.cli import describe, evaluate, heads, record, serve, train, translate
 from transformer.cli.common import BROKEN_PIPE, CommandError, Parser, one_line
-from transformer.inference.pretrained import InputError
-from transformer.interventions.sets import InterventionError
-from transformer.model.config import ConfigError
-from transformer.text.tokenizer import TokenizerError
-from transformer.training.data import DataError
-from transformer.training.settings import TrainingError
+from transformer.texts import UserError, _, use_language
 
-# What a person can mend: shown as one sentence, without a traceback. Everything else is a defect of ours.
-KNOWN = (
-    CheckpointError, CommandError, ConfigError, DataError, InputError, InterventionError, TokenizerError, TrainingError
-)  # fmt: skip
 FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
 COMMANDS = {
     "train": train,
@@ -62,6 +52,10 @@ def guarded(work: Callable[[], int]) -> int:
     """Do some work of the command line. Returns its exit status: 0 done, 1 done in part, 2 not done and why on stderr,
     130 interrupted, 141 whoever read the output has seen enough."""
     startup.done()
+    if code := os.environ.get("HEADSCOPE_LANGUAGE"):
+        from transformer.view.languages import best_language, load_language  # Babel, which takes 0.1 s to import
+
+        use_language(load_language(best_language([code]) or "en"))
     try:
         status = work()
         _written()
@@ -69,17 +63,17 @@ def guarded(work: Callable[[], int]) -> int:
     except BrokenPipeError:
         _drop(sys.stdout)
         return BROKEN_PIPE
-    except KNOWN as error:
+    except UserError as error:  # everything else is a defect of ours
         message = str(error)
     except OSError as error:
         message = f"{error.filename or ''}: {error.strerror or error}".removeprefix(": ")
         if error.filename is None and error.errno in FULL:  # of files we write the name is known
             _drop(sys.stdout)
-            message = f"standard output: {error.strerror}; make room there, or write elsewhere"
+            message = _("standard output: {reason}; make room there, or write elsewhere", reason=error.strerror)
     except KeyboardInterrupt:
-        print("\ninterrupted", file=sys.stderr)
+        print("\n" + _("interrupted"), file=sys.stderr)
         return 130
-    print(f"error: {one_line(message)}", file=sys.stderr)
+    print(_("error: {message}", message=one_line(message)), file=sys.stderr)
     return 2
 
 

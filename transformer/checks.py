@@ -7,50 +7,54 @@ from collections.abc import Callable, Iterable, Mapping
 from reprlib import repr as shown  # a file may hold a megabyte where a number belongs; messages stay short
 from typing import Any
 
-Rule = tuple[Callable[[Any], bool], str]  # whether a value may be so, and how that is said
+from transformer.texts import Text, UserError, any_of
+
+Rule = tuple[Callable[[Any], bool], Text | str]  # whether a value is allowed; which values are
 
 
 def whole(low: int, high: int | None = None) -> Rule:
     """A whole number, its bounds included."""
-    bounds = f"of at least {low}" if high is None else f"from {low} to {high:,}"
-    return lambda value: type(value) is int and low <= value and (high is None or value <= high), (
-        f"a whole number {bounds}"
-    )
+    text = Text("a whole number of at least {low}", low=low)
+    if high is not None:
+        text = Text("a whole number from {low} to {high:,}", low=low, high=high)
+    return lambda value: type(value) is int and low <= value and (high is None or value <= high), text
 
 
-def number(fits: Callable[[float], bool], bounds: str) -> Rule:
+def number(fits: Callable[[float], bool], allowed: Text | str) -> Rule:
     """A number, whole or not, for which `fits` holds; NaN never does."""
-    return lambda value: type(value) in (int, float) and fits(value), f"a number {bounds}"
+    return lambda value: type(value) in (int, float) and fits(value), allowed
 
 
 def one_of(choices: Iterable[str]) -> Rule:
     """One of two texts or more."""
-    *others, last = choices
-    return lambda value: isinstance(value, str) and value in (*others, last), f"{', '.join(others)} or {last}"
+    names = tuple(choices)
+    return lambda value: isinstance(value, str) and value in names, any_of(names)
 
 
 def optional(rule: Rule, otherwise: str) -> Rule:
-    """None, or what another rule allows. otherwise: what None means."""
-    fits, says = rule
-    return lambda value: value is None or fits(value), f"{says}, or none for {otherwise}"
+    """None, or what another rule allows. otherwise: what None means, with a place for what is {allowed}."""
+    fits, allowed = rule
+    return lambda value: value is None or fits(value), Text(otherwise, allowed=allowed)
 
 
-SHARE = number(lambda value: 0 <= value < 1, "from 0 up to, not including, 1")
-TRUTH: Rule = (lambda value: type(value) is bool, "true or false")
+SHARE = number(lambda value: 0 <= value < 1, Text("a number from 0 up to, not including, 1"))
+TRUTH: Rule = (lambda value: type(value) is bool, Text("true or false"))
 
 
-def check_fields(value: object, rules: Mapping[str, Rule], error: type[Exception]) -> None:
+def check_fields(value: object, rules: Mapping[str, Rule], error: type[UserError]) -> None:
     """Check the fields that have a rule, in the order of the rules. Raises the error for the first that breaks its."""
-    for name, (fits, says) in rules.items():
+    for name, (fits, allowed) in rules.items():
         if not fits(arrived := getattr(value, name)):
-            raise error(f"{name} is {shown(arrived)}; choose {says}")
+            raise error("{name} is {arrived}; choose {allowed}", name=name, arrived=shown(arrived), allowed=allowed)
 
 
-def from_table(kind: Any, values: Any, error: type[Exception], what: str) -> dict[str, Any]:
+def from_table(kind: Any, values: Any, error: type[UserError], what: Text) -> dict[str, Any]:
     """The values of a table, if all its names are fields of a dataclass. what: how that is called in sentences."""
     if not isinstance(values, Mapping):
-        raise error(f"{type(values).__name__} arrived; a table of names and values is {what}")
+        raise error("{type} arrived; a table of names and values is {what}", type=type(values).__name__, what=what)
     known = [field.name for field in dataclasses.fields(kind)]
     if unknown := sorted(str(name) for name in set(values) - set(known)):
-        raise error(f"{what} has no field {shown(unknown[0])}; choose from {', '.join(known)}")
+        raise error(
+            "{what} has no field {name}; choose from {names}", what=what, name=shown(unknown[0]), names=", ".join(known)
+        )
     return dict(values)

@@ -14,7 +14,6 @@ from pages.anatomy.complexity_texts import as_built, by_table, names, paths, win
 from pages.components import figure
 from pages.components.sentences import paragraph
 from pages.frame.frame import PageFrame
-from pages.runtime.texts import _
 from transformer.cost.complexity import (
     COLUMNS,
     KINDS,
@@ -28,6 +27,7 @@ from transformer.cost.complexity import (
     products,
 )
 from transformer.figures import complexity as figures
+from transformer.texts import _
 from transformer.tracing.trace import Trace
 
 KERNELS = (3, 5, 7, 15, 31)  # k

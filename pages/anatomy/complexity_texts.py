@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from pages.runtime.texts import _
 from transformer.cost.complexity import Cost, Sizes, centred_by_kernel, fewest, looking_back, meeting, multiply_adds
 from transformer.cost.layer_timing import SLOWEST, Timing
+from transformer.texts import _
 
 Seconds = Mapping[str, Mapping[int, float]]  # kind -> n -> median
 APART, MANY = 1.5, 0.2  # how far a median may lie above the fastest pass, and at which share of the points

@@ -16,10 +16,10 @@ from pages.frame.frame import PageFrame
 from pages.frame.messages import message
 from pages.frame.state import State, current_state, store_state
 from pages.runtime import cache
-from pages.runtime.texts import _
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import InterventionError, Interventions
 from transformer.model.config import ModelConfig
+from transformer.texts import _
 from transformer.tracing.trace import Trace
 from transformer.view import anatomy_pack
 from transformer.view.anatomy_state import (

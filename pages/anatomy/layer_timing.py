@@ -12,10 +12,10 @@ from pages.components import figure
 from pages.components.sentences import paragraph
 from pages.frame.messages import message
 from pages.runtime.job import POLL, BackgroundJob, JobQueue
-from pages.runtime.texts import _
 from transformer.cost.complexity import Sizes
 from transformer.cost.layer_timing import BUDGET, KINDS, LENGTHS, ROUNDS, Timing, fits, layers, measure
 from transformer.figures import complexity as figures
+from transformer.texts import _
 
 KEY = "headscope_layer_timing"
 PATIENCE = 10.0  # seconds without a look at the page, after which a measurement ends: the viewer has left

@@ -9,7 +9,7 @@ from pages.components import payloads
 from pages.components.comparison import note_waiting_switches
 from pages.frame.frame import Content, PageFrame
 from pages.runtime.streamlit import load_plotly
-from pages.runtime.texts import _
+from transformer.texts import _
 
 
 def parts() -> dict[str, str]:

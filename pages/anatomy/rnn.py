@@ -14,12 +14,12 @@ from pages.frame.messages import capital, message
 from pages.frame.state import max_tokens
 from pages.runtime import cache
 from pages.runtime.shared import shared
-from pages.runtime.texts import _
 from transformer import CheckpointError, rnn
 from transformer.figures import recurrent as figures
 from transformer.inference.pretrained import InputError, Pretrained
 from transformer.rnn import Recurrent, RecurrentTrace
 from transformer.rnn.alignment import Alignment, alignment, best_head, right_places
+from transformer.texts import _
 from transformer.tracing.trace import Trace
 from transformer.training.tasks import TASKS
 
@@ -48,10 +48,10 @@ def _bundled() -> Pretrained:
     """The Transformer to compare with where the one that is loaded does another task. Raises CheckpointError."""
     found = cache.checkpoints()
     if TRANSFORMER not in found:
-        raise CheckpointError(f"there is no checkpoint {TRANSFORMER!r}")
+        raise CheckpointError("there is no checkpoint {transformer!r}", transformer=TRANSFORMER)
     model = cache.load(TRANSFORMER, str(found[TRANSFORMER]))
     if not reverses(model):
-        raise CheckpointError(f"the checkpoint {TRANSFORMER!r} does not reverse letters")
+        raise CheckpointError("the checkpoint {transformer!r} does not reverse letters", transformer=TRANSFORMER)
     return model
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.runtime.session_models import PREFIX
-from pages.runtime.texts import _
 from transformer.checkpoints.archive import safe_name
+from transformer.texts import _
 
 
 def download_button(name: str, data: bytes, key: str) -> None:

@@ -15,7 +15,6 @@ from pages.components.payloads import bounded, payload, renewed
 from pages.frame.messages import message
 from pages.frame.state import State, store_state
 from pages.runtime import cache
-from pages.runtime.texts import _
 from transformer.analysis.tokens import is_special
 from transformer.inference.pretrained import InputError, Pretrained
 from transformer.interventions.sets import (
@@ -29,6 +28,7 @@ from transformer.interventions.sets import (
     silent_layers,
 )
 from transformer.text.tokenizer import PIECE_MARK
+from transformer.texts import _
 from transformer.tracing.trace import KINDS
 from transformer.view.bundle import script, style
 from transformer.view.pack import feed_pack, full_pack
@@ -89,11 +89,11 @@ def draw(state: State, compared: Compared, cards: bool = True, pictures: bool = 
     done = {**about, "switches": compared.interventions.to_params()}
     first = payload(
         KEY, "before", (before.id, pictures, cards, revision),
-        lambda: full_pack(before, shown, revision=revision, more=asked),
+        lambda: full_pack(before, shown, revision=revision, more=asked, entry="lab"),
     )  # fmt: skip
     second = payload(
         KEY, "after", (before.id, after.id, pictures, cards, revision),
-        lambda: full_pack(after, shown, revision=revision, more=done),
+        lambda: full_pack(after, shown, revision=revision, more=done, entry="lab"),
     )  # fmt: skip
     _picture(key=KEY, on_lab_change=lambda: None)
     with st.container(key="hs-feeds"):

@@ -9,9 +9,9 @@ from pages.components.descriptions import in_words
 from pages.frame.messages import capital, message
 from pages.frame.state import max_tokens
 from pages.runtime import cache
-from pages.runtime.texts import _
 from transformer.inference.pretrained import InputError, Pretrained
 from transformer.interventions.sets import NONE, InterventionError, Interventions, Pad, Switch
+from transformer.texts import _
 from transformer.tracing.trace import Trace
 
 

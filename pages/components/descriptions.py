@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Any
 
-from pages.runtime.texts import _
 from transformer.interventions.sets import (
     EVERYWHERE,
     HeadSwitch,
@@ -26,6 +25,7 @@ from transformer.interventions.sets import (
 )
 from transformer.model.config import ModelConfig
 from transformer.model.tap import KINDS
+from transformer.texts import _
 
 NAMED = 3  # places of one switch that are named; more are counted
 LISTED = 8  # hidden tokens that are listed, and phrases of one text

@@ -13,28 +13,16 @@ import streamlit as st
 
 from pages.frame.state import current_state
 from pages.runtime.shared import SharedCache, fingerprint
-from pages.runtime.texts import _, translated
+from pages.runtime.texts import translated
 from transformer.figures.style import Figure
+from transformer.texts import reader_language
 from transformer.view.bundle import script, style
+from transformer.view.languages import browser_texts
 
 Arguments = ParamSpec("Arguments")
 CAPACITY = 48 * 2**20  # bytes of JSON; a figure takes 5 to 300 KB
 
 _figure = st.components.v2.component("headscope.figure", js=script("figure"), css=style("figure"), isolate_styles=False)
-
-
-def texts() -> dict[str, str]:
-    """What stands around a figure in the browser, translated."""
-    return {
-        "save": _("Save"),
-        "save_png": _("Picture (PNG)"),
-        "save_svg": _("Picture (SVG)"),
-        "save_csv": _("Its numbers (CSV)"),
-        "failed": _("This figure cannot be drawn: {reason}"),
-        "missing": _("the plotting library did not arrive; reload the page"),
-        "read": _("{title}: {count} numbers, from {low} to {high}. The arrow keys read them one by one."),
-        "read_none": _("{title}: nothing to read yet"),
-    }
 
 
 def theme() -> str:
@@ -97,11 +85,11 @@ def draw(
 ) -> int | None:
     """Show a figure with its title, equation and Save menu; with a slider if it has frames.
 
-    figure: best as `built`; or how it is made, which is done once for all viewers with the same `kept`: for those whose
-    numbers take long too. key: unique in the app; name: stem of saved files; start: the frame to begin with, or where a
-    person left it. Once a person moved the slider, where it stands is the browser's to say: an answer that is older
-    than the next move would throw it back. on_pick: told the index of the point or bar a person clicked, of a heatmap
-    that of the column, before the page runs again. Returns the frame a person chose in the browser, None before.
+    figure: best as `built`; or how it is made, for those whose numbers take long too: once for all viewers with the
+    same `kept`, theme and language. key: unique in the app; name: stem of saved files; start: the frame to begin with,
+    or where a person left it. Once a person moved the slider, where it stands is the browser's to say: an answer that
+    is older than the next move would throw it back. on_pick: told the index of the point or bar a person clicked, of a
+    heatmap that of the column, before the page runs again. Returns the frame a person chose in the browser, or None.
     """
     state = current_state()
     reported = st.session_state.get(f"figure_{key}")
@@ -110,14 +98,14 @@ def draw(
     if isinstance(figure, Figure):
         figure = Built(figure.to_json(), len(figure.frames), ())
     elif not isinstance(figure, Built):
-        figure = _build((key, kept, theme()), figure)
+        figure = _build((key, kept, theme(), reader_language()), figure)
     data = {
         "figure": figure.text,
         "name": name,
         "big": bool(state and state.view.big),
         "start": start,
         "pick": on_pick is not None,
-        "texts": texts(),
+        "texts": browser_texts("figure"),
     }
 
     def picked() -> None:

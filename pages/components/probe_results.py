@@ -11,9 +11,9 @@ from pages.components.comparison import Compared
 from pages.components.descriptions import in_words, scaling_note
 from pages.components.sentences import paragraph
 from pages.components.translation import number, relative, table
-from pages.runtime.texts import _
 from transformer.inference.pretrained import Pretrained
 from transformer.probing.probes import ProbeScores, bleu_interval, task_of
+from transformer.texts import _
 
 
 def rows_of(scores: Sequence[ProbeScores], toy: bool) -> list[tuple[str, ...]]:

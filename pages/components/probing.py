@@ -12,10 +12,10 @@ from pages.components.probe_results import results
 from pages.frame.messages import message
 from pages.runtime.job import POLL, BackgroundJob, JobQueue
 from pages.runtime.shared import identity, shared
-from pages.runtime.texts import _
 from transformer.inference.pretrained import InputError, Pretrained
 from transformer.interventions.sets import NONE, InterventionError, Interventions
 from transformer.probing.probes import ProbeScores, probe, probe_pairs
+from transformer.texts import _
 from transformer.training.data import Pair
 
 KEY = "headscope_probe"

@@ -13,12 +13,12 @@ from pages.components.descriptions import in_words, scaling_note
 from pages.components.sentences import paragraph
 from pages.frame.messages import capital, message
 from pages.runtime import cache
-from pages.runtime.texts import _
 from transformer.analysis.tokens import is_special
 from transformer.analysis.translation import Word, differing, mean_probability, perplexity, repetition, words
 from transformer.inference.pretrained import InputError, Translation, readable
 from transformer.interventions.sets import NONE, Hide, InterventionError, Interventions
 from transformer.model.config import ModelConfig
+from transformer.texts import _
 
 END = "</s>"
 

@@ -17,7 +17,7 @@ from pages.frame.frame import PageFrame
 from pages.frame.messages import message
 from pages.frame.options import Options
 from pages.runtime.shared import shared
-from pages.runtime.texts import _, translated
+from pages.runtime.texts import translated
 from transformer.analysis.embedding import Norms, neighbours, norms, plane
 from transformer.analysis.residual import states
 from transformer.figures import embedding
@@ -25,6 +25,7 @@ from transformer.figures.embedding import signed
 from transformer.inference.pretrained import Pretrained, readable
 from transformer.model.tap import SIDES, STACKS
 from transformer.text.tokenizer import PIECE_MARK, SPECIALS
+from transformer.texts import _
 from transformer.tracing.trace import Trace
 
 NEAREST = 12

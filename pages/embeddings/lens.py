@@ -17,11 +17,12 @@ from pages.embeddings.inputs import place_name, shown, thinned
 from pages.frame.frame import PageFrame
 from pages.frame.options import Options
 from pages.runtime.shared import shared
-from pages.runtime.texts import _, translated
+from pages.runtime.texts import translated
 from transformer.analysis.lens import Lens, Sharing, candidates, logit_lens, sharing
 from transformer.figures import output
 from transformer.inference.pretrained import Pretrained
 from transformer.model.config import ModelConfig
+from transformer.texts import _
 from transformer.tracing.trace import Trace
 
 CANDIDATES = 8

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pages.components.comparison import note_waiting_switches
 from pages.embeddings import inputs, lens, residual
 from pages.frame.frame import Content, PageFrame
-from pages.runtime.texts import _
+from transformer.texts import _
 
 
 def parts() -> dict[str, str]:

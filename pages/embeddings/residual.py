@@ -10,10 +10,11 @@ from pages.components.sentences import check, deviation, paragraph
 from pages.embeddings.inputs import choose_stack, numbered, stack_labels, thinned
 from pages.frame.frame import PageFrame
 from pages.frame.options import Options
-from pages.runtime.texts import _, translated
+from pages.runtime.texts import translated
 from transformer.analysis.residual import Parts, Stream, decompose, stream
 from transformer.figures import residual
 from transformer.figures.embedding import signed
+from transformer.texts import _
 from transformer.tracing.trace import Trace
 
 

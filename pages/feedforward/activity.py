@@ -9,11 +9,12 @@ from pages.components.descriptions import stack_name
 from pages.components.sentences import paragraph
 from pages.frame.frame import PageFrame
 from pages.frame.options import Options
-from pages.runtime.texts import _, translated
+from pages.runtime.texts import translated
 from transformer.analysis import activations
 from transformer.analysis.activations import ACTIVE, PUBLISHED, active_share, thresholds
 from transformer.figures import feedforward as figures
 from transformer.model.tap import STACKS
+from transformer.texts import _
 from transformer.tracing.trace import FeedForwardTrace, Trace
 
 KEY = "feedforward_active"

@@ -16,7 +16,6 @@ from pages.frame.frame import PageFrame
 from pages.frame.messages import capital, message
 from pages.frame.options import Options
 from pages.frame.state import current_state, store_state
-from pages.runtime.texts import _
 from transformer.interventions.sets import (
     MANY,
     NONE,
@@ -29,6 +28,7 @@ from transformer.interventions.sets import (
 )
 from transformer.model.config import ModelConfig
 from transformer.model.tap import STACKS
+from transformer.texts import UserError, _
 from transformer.tracing.trace import Trace
 
 STRONGEST = 10
@@ -37,7 +37,7 @@ SORTS = (Skip, Silence)
 _RANGE = re.compile(r"\s*([0-9]{1,6})\s*(?:[-–]\s*([0-9]{1,6})\s*)?", re.ASCII)
 
 
-class ListError(ValueError):
+class ListError(UserError):
     """A list of neurons that cannot be read; the message says what arrived and what is allowed."""
 
 

@@ -16,7 +16,7 @@ from pages.frame.frame import PageFrame
 from pages.frame.messages import message
 from pages.runtime.queue import TurnQueue
 from pages.runtime.shared import identity, shared
-from pages.runtime.texts import _, translated
+from pages.runtime.texts import translated
 from transformer.analysis.neuron_outputs import FEW, PIECES, Promotion, most_common, output_norms, promotion, strongest
 from transformer.analysis.tokens import is_special
 from transformer.figures import feedforward as place_figures
@@ -25,6 +25,7 @@ from transformer.inference.pretrained import Pretrained, readable
 from transformer.model.tap import STACKS
 from transformer.probing.neuron_survey import TOP_TOKENS, NeuronStatistics, Reading, neuron_statistics, reading
 from transformer.text.tokenizer import PIECE_MARK
+from transformer.texts import _
 from transformer.tracing.trace import Trace
 from transformer.training.data import Pair
 

@@ -10,9 +10,9 @@ from pages.components import figure
 from pages.components.sentences import paragraph
 from pages.feedforward.activity import choose_layer, labels, percent, sides
 from pages.frame.frame import PageFrame
-from pages.runtime.texts import _
 from transformer.analysis.activations import ACTIVE, left_of_zero, nonlinearity, rug
 from transformer.figures import feedforward as figures
+from transformer.texts import _
 from transformer.tracing.trace import Trace
 
 REACH, POINTS = 4.0, 240  # the curves run at least from -4 to 4

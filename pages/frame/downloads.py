@@ -9,7 +9,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from pages.frame.menus import open_menu
 from pages.frame.state import State
-from pages.runtime.texts import _
+from transformer.texts import _
 from transformer.tracing.export import npz
 from transformer.tracing.trace import Trace
 from transformer.view.page import html_page

@@ -30,11 +30,11 @@ from pages.frame.state import (
     store_state,
     write_address,
 )
-from pages.runtime import session_models
+from pages.runtime import language, session_models
 from pages.runtime.streamlit import bound_to_page, load_plotly, rerun_after_reconnect
-from pages.runtime.texts import _
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import InterventionError, Interventions, Switch, layers_of
+from transformer.texts import _
 from transformer.tracing.trace import KINDS, Trace
 from transformer.view.state import View, view_from_params
 
@@ -267,6 +267,7 @@ def _header(page: Page, links: Links, state: State, arrived: bool) -> st.delta_g
             label_visibility="collapsed",
             width=175,
         )
+        language.menu()
     st.html('<div id="hs-content" tabindex="-1"></div>')
     return header
 

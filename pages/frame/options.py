@@ -11,7 +11,7 @@ import streamlit as st
 
 from pages.frame.messages import message
 from pages.frame.state import State, current_state, store_state
-from pages.runtime.texts import _
+from transformer.texts import _
 
 Value = int | float | str
 NUMBER = re.compile(r"\d{1,12}(\.\d{1,12})?([eE]-?\d{1,2})?", re.ASCII)  # a decimal as links have it

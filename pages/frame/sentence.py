@@ -13,8 +13,9 @@ from pages.frame.menus import open_menu
 from pages.frame.messages import capital, message
 from pages.frame.state import LONGEST, SOURCE, TARGET, State, change_state, current_state, max_tokens, store_state
 from pages.runtime import cache
-from pages.runtime.texts import _, plain_markdown
+from pages.runtime.texts import plain_markdown
 from transformer.inference.pretrained import InputError, Pretrained
+from transformer.texts import _
 from transformer.tracing.trace import Trace
 
 

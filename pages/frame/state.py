@@ -10,9 +10,9 @@ from pathlib import Path
 import streamlit as st
 
 from pages.runtime import session_models
-from pages.runtime.texts import _
 from transformer.interventions.sets import NONE, InterventionError, Interventions
 from transformer.model.config import ModelConfig
+from transformer.texts import _
 from transformer.view.state import View
 
 KEY = "headscope"

@@ -17,12 +17,12 @@ from pages.frame.messages import message
 from pages.frame.state import State, change_state, current_state, max_tokens, store_state
 from pages.runtime.queue import MODEL_QUEUE
 from pages.runtime.shared import identity, shared
-from pages.runtime.texts import _
 from transformer.analysis.formation import Forming, formation, recorded
 from transformer.analysis.heads import HeadStatistics, read_word_list
 from transformer.checkpoints.folder import RECORDING
 from transformer.inference.pretrained import InputError, Pretrained
 from transformer.probing.probes import PROBES, english_to_german
+from transformer.texts import Text, UserError, _
 from transformer.tracing.trace import Trace
 from transformer.training.recording import LARGEST, Recording
 from transformer.view.bundle import script, style
@@ -68,14 +68,14 @@ def toggle() -> None:
 
 
 @shared(entries=2)
-def formed(model: Pretrained, limit: int) -> Formed | str:
+def formed(model: Pretrained, limit: int) -> Formed | Text:
     """How its heads formed, or a reason, without a full stop, why that cannot be shown. Of en-de that takes 0.4 s."""
     try:
         recording = Recording.from_bytes(model.beside(RECORDING, LARGEST) or b"", RECORDING)
     except OSError as error:
-        return _("{file} cannot be read: {reason}").format(file=RECORDING, reason=error.strerror)
+        return Text("{file} cannot be read: {reason}", file=RECORDING, reason=error.strerror)
     except ValueError as error:
-        return str(error)
+        return error.message if isinstance(error, UserError) else Text(str(error))
     tokens: list[tuple[tuple[str, ...], ...] | None] = []
     seen = []
     for number, (source, target) in enumerate(recording.sentences):
@@ -88,7 +88,7 @@ def formed(model: Pretrained, limit: int) -> Formed | str:
         else:
             tokens.append(spelt(trace))
     if not seen:
-        return _("none of its sentences has the tokens that this model makes of it now")
+        return Text("none of its sentences has the tokens that this model makes of it now")
     words = None
     if english_to_german(model):
         words = read_word_list("\n".join((PROBES / file).read_text(encoding="utf-8") for file in WORDS))
@@ -139,7 +139,7 @@ def draw(state: State, trace: Trace, model: Pretrained) -> State:
         message(_("This checkpoint brought no recording of its training, so how its heads formed cannot be shown."))
         return store_state(replace(state, view=replace(state.view, training=None)))
     found = formed(model, max_tokens())
-    if isinstance(found, str):
+    if isinstance(found, Text):
         message(_("How its heads formed cannot be shown: {reason}.").format(reason=found))
         return state
     view = _reported(state.view, found.recording.steps, state.revision)

@@ -9,8 +9,8 @@ from pages.frame import sentence
 from pages.frame.frame import Content, PageFrame
 from pages.frame.messages import message
 from pages.heads import explorer, formation
-from pages.runtime.texts import _
 from transformer.inference.pretrained import Pretrained
+from transformer.texts import _
 
 
 def draw(frame: PageFrame) -> None:

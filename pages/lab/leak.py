@@ -16,12 +16,12 @@ from pages.components.translation import cut_off, number, refusal, table
 from pages.frame.frame import message
 from pages.runtime import cache
 from pages.runtime.shared import shared
-from pages.runtime.texts import _
 from transformer.analysis.leak import moved, peeking, step_by_step
 from transformer.analysis.translation import perplexity
 from transformer.inference.pretrained import InputError, Pretrained, readable
 from transformer.interventions.sets import InterventionError, Interventions, Unmask
 from transformer.text.tokenizer import PIECE_MARK
+from transformer.texts import _
 from transformer.tracing.trace import Trace
 
 KEPT = "headscope_leak"  # (trace id, position, what was typed) of the trace looked at last: widgets forget

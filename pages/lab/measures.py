@@ -12,7 +12,8 @@ from pages.components.comparison import Compared
 from transformer.analysis.saturation import MEASURES, Saturation, saturation
 from transformer.tracing.trace import KINDS, Trace
 from transformer.view.bundle import script, style
-from transformer.view.pack import view_texts
+from transformer.view.languages import browser_texts
+from transformer.view.pack import wording
 from transformer.view.state import View
 
 KEY = "lab_measures"
@@ -63,7 +64,8 @@ def payload(compared: Compared, view: View) -> dict[str, Any]:
         "switched": after is not before,
         "chosen": chosen,
         "big": view.big,
-        "texts": view_texts(before),
+        "wording": wording(before),
+        "texts": browser_texts("measures"),
     }
 
 

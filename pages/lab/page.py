@@ -11,8 +11,8 @@ from pages.components.comparison import compare, note_waiting_switches, switches
 from pages.frame.frame import Content, PageFrame
 from pages.frame.state import store_state
 from pages.lab import leak, measures, scaling
-from pages.runtime.texts import _
 from transformer.interventions.sets import ATTENTION
+from transformer.texts import _
 from transformer.tracing.trace import Trace
 
 

@@ -9,11 +9,12 @@ import streamlit as st
 from torch import Tensor
 
 from pages.runtime.shared import shared
-from pages.runtime.texts import _
 from transformer.analysis.scaling import LIMIT, RandomExperiment, own_variances, random_experiment
+from transformer.texts import _
 from transformer.tracing.trace import KINDS, Trace
 from transformer.view.bundle import script, style
-from transformer.view.pack import view_texts
+from transformer.view.languages import browser_texts
+from transformer.view.pack import wording
 from transformer.view.state import View
 
 SEED = "why_seed"
@@ -80,7 +81,8 @@ def scaling_data(trace: Trace, view: View, seed: int) -> dict[str, Any]:
         "own": [_own_data(trace, name) for name in KINDS],
         "chosen": chosen,
         "big": view.big,
-        "texts": view_texts(trace),
+        "wording": wording(trace),
+        "texts": browser_texts("why"),
     }
 
 
@@ -96,4 +98,4 @@ def draw_scaling(trace: Trace, view: View) -> None:
 
 def draw_softmax(big: bool = False) -> None:
     """Five scores, a temperature, their weights and the Jacobian; it lives in the browser alone."""
-    _softmax(key="softmax", data={"big": big})
+    _softmax(key="softmax", data={"big": big, "texts": browser_texts("softmax")})

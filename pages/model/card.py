@@ -14,11 +14,11 @@ from pages.components.sentences import paragraph
 from pages.frame.messages import message
 from pages.runtime import session_models
 from pages.runtime.streamlit import load_plotly
-from pages.runtime.texts import _
 from transformer.checkpoints.importers.vocabulary import VocabularyTokenizer
 from transformer.figures.training import training_curve
 from transformer.inference.pretrained import Pretrained
 from transformer.model.config import ModelConfig
+from transformer.texts import _
 
 LARGEST = 100_000  # bytes of a card or a log; those of the bundled models take 5,000
 

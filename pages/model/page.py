@@ -8,7 +8,7 @@ import streamlit as st
 
 from pages.frame.frame import Content, PageFrame
 from pages.model import card
-from pages.runtime.texts import _
+from transformer.texts import _
 
 
 def draw(frame: PageFrame) -> None:

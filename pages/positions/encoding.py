@@ -14,12 +14,14 @@ from pages.components.sentences import paragraph
 from pages.frame.frame import PageFrame
 from pages.frame.messages import message
 from pages.runtime.shared import shared
-from pages.runtime.texts import _, translated
+from pages.runtime.texts import translated
 from transformer.analysis.positions import by_offset, dot_products, shift_map, shifted, wavelengths
 from transformer.figures import positions as figures
 from transformer.model.positions import sinusoidal
+from transformer.texts import _
 from transformer.tracing.trace import Trace
 from transformer.view.bundle import script, style
+from transformer.view.languages import browser_texts
 
 D_MODEL, LENGTH = (2, 512), (2, 512)  # the sliders' ends
 START_LENGTH, START_K, START_Q = 64, 5, 10
@@ -187,7 +189,7 @@ def payload(frame: PageFrame, trace: Trace, part: str, values: Values) -> dict[s
         "curves": figures.MOST_CURVES,
         "revision": state.revision,
         "big": state.view.big,
-        "texts": figure.texts(),
+        "texts": browser_texts("positions"),
     }
 
 

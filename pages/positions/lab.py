@@ -17,12 +17,12 @@ from pages.frame.messages import message
 from pages.frame.state import current_state, max_tokens, store_state
 from pages.runtime import cache
 from pages.runtime.shared import shared
-from pages.runtime.texts import _
 from transformer.analysis.permutation import Equivariance, equivariance, permutation
 from transformer.figures.permutation import permutation_deviations
 from transformer.inference.pretrained import Pretrained
 from transformer.interventions.sets import Interventions, Reposition
 from transformer.model.tap import SIDES
+from transformer.texts import _
 from transformer.tracing.trace import Trace
 
 TRAINED = "trained"

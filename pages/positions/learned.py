@@ -15,12 +15,12 @@ from pages.frame.frame import PageFrame
 from pages.frame.messages import message
 from pages.runtime import cache
 from pages.runtime.shared import shared
-from pages.runtime.texts import _
 from transformer.analysis.positions import neighbour_cosines, row_norms
 from transformer.figures import learned_positions as figures
 from transformer.inference.pretrained import Pretrained
 from transformer.model.positions import sinusoidal
 from transformer.probing.probes import task_of
+from transformer.texts import _
 from transformer.training.tasks import task_pairs
 
 LEARNED, FORMULA = "reverse-learned", "reverse"  # bundled; one line of their recipes differs

@@ -6,7 +6,7 @@ from pages.components import probing
 from pages.components.comparison import note_waiting_switches
 from pages.frame.frame import Content, PageFrame
 from pages.positions import encoding, lab, learned
-from pages.runtime.texts import _
+from transformer.texts import _
 
 
 def parts() -> dict[str, str]:

@@ -58,7 +58,9 @@ def _load(name: str, path: str, state: str) -> Pretrained:
     torch.set_num_threads(1)  # many viewers share few cores; one thread each keeps the slowest click short
     model = transformer.load(path, os.environ.get("HEADSCOPE_DEVICE", "cpu"))
     if stamp(path) != state:
-        raise transformer.CheckpointError(f"{name} was changed while it was read; reload the page when it is complete")
+        raise transformer.CheckpointError(
+            "{name} was changed while it was read; reload the page when it is complete", name=name
+        )
     with contextlib.suppress(transformer.InputError):  # a tokenizer may make nothing of it
         model.trace("a")  # first pass pays for lazy set-up; pay it now
     mark(model, state)

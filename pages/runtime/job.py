@@ -10,6 +10,7 @@ from typing import TypeVar
 from pages.runtime.queue import TurnQueue
 from pages.runtime.shared import SharedCache
 from transformer.cancellation import Stopped
+from transformer.texts import reader_language, use_language
 
 Value = TypeVar("Value")
 POLL = 0.5  # seconds between two looks of a page
@@ -37,6 +38,7 @@ class BackgroundJob:
 
     def __init__(self, jobs: JobQueue, name: str, patience: float) -> None:
         self.stage, self.error = "waiting", ""
+        self._language = reader_language()
         self._jobs, self._patience = jobs, patience
         self._stop, self._looked = threading.Event(), time.monotonic()
         self.thread = threading.Thread(target=self._run, name=name, daemon=True)
@@ -70,6 +72,7 @@ class BackgroundJob:
         raise NotImplementedError
 
     def _run(self) -> None:
+        use_language(self._language)
         try:
             with self._jobs.queue.turn(self._check):
                 self.stage = "running"

@@ -14,10 +14,11 @@ import streamlit as st
 
 from pages.runtime import cache
 from pages.runtime.shared import SharedCache, mark
-from pages.runtime.texts import _, readable_text
+from pages.runtime.texts import readable_text
 from transformer.checkpoints.archive import read_zip
 from transformer.checkpoints.folder import CheckpointError
 from transformer.inference.pretrained import Pretrained, open_files
+from transformer.texts import _
 
 KEY = "headscope_own"
 PREFIX = "mine/"  # before their names in the menu and in links: no folder's name has a slash
@@ -68,7 +69,7 @@ def load(name: str) -> Pretrained:
         return _opened(found)
     path = cache.checkpoints().get(name)
     if path is None:
-        raise CheckpointError(f"there is no checkpoint {name[:LONGEST]!r} any more")
+        raise CheckpointError("there is no checkpoint {name!r} any more", name=name[:LONGEST])
     return cache.load(name, str(path))
 
 

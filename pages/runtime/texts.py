@@ -1,13 +1,11 @@
-"""Texts a person reads go through `_`; English is the source, translations lie in `locale/`."""
+"""Texts as Streamlit can show them."""
 
 from __future__ import annotations
 
-import gettext
 import re
 from collections.abc import Mapping
-from functools import cache
 
-from transformer.paths import app_folder
+from transformer.texts import _
 
 # What begins markup in Streamlit's Markdown: emphasis, code, links and images, HTML and entities, formulas, its own
 # directives (:red[...], :material/...:, :smile:), addresses; lists and headings where a line begins. No more than that:
@@ -31,17 +29,6 @@ def plain_markdown(text: str) -> str:
     return _MARKDOWN.sub(lambda sign: "\\" + sign[0], parted)
 
 
-@cache
-def _catalogue(language: str) -> gettext.NullTranslations:
-    return gettext.translation("headscope", app_folder() / "locale", [language], fallback=True)
-
-
-def _(text: str) -> str:
-    """The text in the language of the page."""
-    return _catalogue("en").gettext(text)
-
-
 def translated(labels: Mapping[str, str]) -> dict[str, str]:
-    """The labels of a figure, which its module marks with `N_`, in the language of the page."""
-    catalogue = _catalogue("en")
-    return {name: catalogue.gettext(text) for name, text in labels.items()}
+    """The labels of a figure, which its module marks with `N_`, in the language of the reader."""
+    return {name: _(text) for name, text in labels.items()}

@@ -12,12 +12,14 @@ from pages.frame.frame import switch_checkpoint
 from pages.frame.messages import message
 from pages.frame.state import current_state, store_state
 from pages.runtime import session_models
-from pages.runtime.texts import _, plain_markdown
+from pages.runtime.texts import plain_markdown
 from pages.training import presets as presets
 from pages.training import runs
 from pages.training.descriptions import summary, title
 from pages.training.form import Chosen
+from transformer.texts import _
 from transformer.view.bundle import script, style
+from transformer.view.languages import browser_texts
 from transformer.view.training_messages import FileError, read_file
 
 FILE = "training_file"
@@ -94,7 +96,11 @@ def load_file() -> None:
     state = current_state()
     big = state is not None and state.view.big
     label = _("Load a model (zip, 16 MB at most)")
-    _file(key=FILE, data={"label": label, "accept": ".zip", "big": big, "texts": {}}, on_file_change=_loaded)
+    _file(
+        key=FILE,
+        data={"label": label, "accept": ".zip", "big": big, "texts": browser_texts("training_file")},
+        on_file_change=_loaded,
+    )
 
 
 def about() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pages.runtime.texts import _
 from transformer.live_training.experiment import Experiment
+from transformer.texts import _
 
 TASK = ("task", "shift", "pairs", "alphabet", "shortest", "longest")
 SAID = ("layers", "heads", "d_model", "steps", "batch", "seed")  # in every line that says what will be trained

@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from pages.runtime.texts import _
 from pages.training.descriptions import phrase
 from pages.training.runs import Watched
 from transformer.live_training.experiment import Experiment
 from transformer.live_training.findings import REACHED, Finding, findings
+from transformer.texts import _
 
 
 def rows(runs: Sequence[Watched], names: Sequence[str]) -> list[dict[str, Any]]:

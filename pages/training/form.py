@@ -10,11 +10,11 @@ import streamlit as st
 from pages.components.sentences import paragraph
 from pages.frame.messages import capital, message
 from pages.frame.options import Options
-from pages.runtime.texts import _
 from pages.training import presets as presets
 from pages.training.descriptions import differences_words
 from transformer.live_training.experiment import BOUNDS, CHOICES, LARGEST_D_K, LARGEST_RATE, Experiment, ExperimentError
 from transformer.live_training.pairs import MOST, read_pairs
+from transformer.texts import _
 
 PAIRS = "headscope_pairs"  # what was typed, which no link and no other session holds
 OPTIONS = (

@@ -8,13 +8,15 @@ from pages.components.checkpoint_zip import download_button
 from pages.frame.frame import OPEN, Links
 from pages.frame.messages import message
 from pages.frame.state import current_state
-from pages.runtime.texts import _, plain_markdown
+from pages.runtime.texts import plain_markdown
 from pages.training import runs
 from pages.training.findings import rows
 from pages.training.runs import Watched
 from transformer.checkpoints.archive import zipped
 from transformer.live_training.recipe import recipe_files
+from transformer.texts import _
 from transformer.view.bundle import script, style
+from transformer.view.languages import browser_texts
 from transformer.view.training_messages import ViewerMessage, read_message
 from transformer.view.training_pack import training_pack
 
@@ -59,6 +61,7 @@ def draw(links: Links) -> None:
         "waiting": runs.shop().waiting,
         "big": state is not None and state.view.big,
         "findings": rows(watched, names),
+        "texts": browser_texts("training"),
     }
     with st.container(key="hs-feeds"):
         _feed(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import streamlit as st
 
 from pages.frame.frame import Content, PageFrame
-from pages.runtime.texts import _
 from pages.training import controls, form, live
+from transformer.texts import _
 
 
 def draw(frame: PageFrame) -> None:

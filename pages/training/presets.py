@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pages.runtime.texts import _
 from transformer.live_training.experiment import Experiment, ExperimentError
 from transformer.live_training.presets import PRESETS, partner
+from transformer.texts import _
 
 OWN = "own"  # not among PRESETS: its pairs are yet to come
 FIRST = "reverse"

@@ -10,7 +10,6 @@ from pages.frame.frame import on_every_run, on_open_model
 from pages.frame.state import current_state, store_state
 from pages.runtime import session_models
 from pages.runtime.streamlit import is_connected, session_id
-from pages.runtime.texts import _
 from pages.training import presets as presets
 from pages.training.descriptions import labels, title
 from transformer.checkpoints.folder import CheckpointError
@@ -18,6 +17,7 @@ from transformer.live_training import workshop
 from transformer.live_training.experiment import BOUNDS, Experiment
 from transformer.live_training.live_run import LiveRun
 from transformer.live_training.workshop import Workshop, WorkshopError
+from transformer.texts import _
 
 RUNS = "headscope_runs"
 MOST = 4  # laid over each other

@@ -51,7 +51,9 @@ def read_zip(data: bytes) -> dict[str, bytes]:
     Names that no checkpoint has are left out. Raises CheckpointError with one sentence.
     """
     if len(data) > LARGEST:
-        raise CheckpointError(f"the zip has {len(data):,} bytes; at most {LARGEST:,} are read")
+        raise CheckpointError(
+            "the zip has {count:,} bytes; at most {largest:,} are read", count=len(data), largest=LARGEST
+        )
     _check_directory(data)
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -81,8 +83,10 @@ def _check_directory(data: bytes) -> None:
         raise CheckpointError("the zip has a comment, several parts or 64-bit sizes; pack the checkpoint's folder anew")
     if size > LARGEST_DIRECTORY:
         raise CheckpointError(
-            f"the zip's list of files has {size:,} bytes; at most {LARGEST_DIRECTORY:,} are read, pack only the "
-            "checkpoint's folder"
+            "the zip's list of files has {size:,} bytes; at most {largest_directory:,} are read, "
+            "pack only the checkpoint's folder",
+            size=size,
+            largest_directory=LARGEST_DIRECTORY,
         )
 
 
@@ -95,17 +99,21 @@ def _chosen(entries: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
         if path is None or path.name not in FILES:
             continue
         if len(path.parts) > 2:
-            raise CheckpointError(f"the zip has {shown(entry.filename)} in a folder's folder; pack the folder itself")
+            raise CheckpointError(
+                "the zip has {filename} in a folder's folder; pack the folder itself", filename=shown(entry.filename)
+            )
         if path.name in found:
-            raise CheckpointError(f"the zip has {path.name} twice; pack one checkpoint's folder")
+            raise CheckpointError("the zip has {name} twice; pack one checkpoint's folder", name=path.name)
         folders.add(path.parts[0] if len(path.parts) == 2 else "")
         found[path.name] = entry
     if len(folders) > 1:
         raise CheckpointError("the zip has a checkpoint's files in several folders; pack one checkpoint's folder")
     if missing := [name for name in NEEDED if name not in found]:
-        raise CheckpointError(f"the zip holds no checkpoint: it has no {missing[0]}")
+        raise CheckpointError("the zip holds no checkpoint: it has no {missing}", missing=missing[0])
     if (size := sum(entry.file_size for entry in found.values())) > LARGEST:
-        raise CheckpointError(f"the zip unpacks to {size:,} bytes; at most {LARGEST:,} are read")
+        raise CheckpointError(
+            "the zip unpacks to {size:,} bytes; at most {largest:,} are read", size=size, largest=LARGEST
+        )
     return found
 
 
@@ -114,14 +122,18 @@ def _path(entry: zipfile.ZipInfo) -> PurePosixPath | None:
     name = entry.filename.replace("\\", "/")  # so Windows wrote it for long
     path = PurePosixPath(name)
     if name.startswith("/") or ":" in path.parts[:1] or re.match("[A-Za-z]:", name) or ".." in path.parts:
-        raise CheckpointError(f"the zip names a file outside of its folder, {shown(name)}; pack that folder alone")
+        raise CheckpointError(
+            "the zip names a file outside of its folder, {name}; pack that folder alone", name=shown(name)
+        )
     if entry.flag_bits & 0x1:
         raise CheckpointError("the zip is encrypted; pack the checkpoint's folder without a password")
     kind = stat.S_IFMT(entry.external_attr >> 16) if entry.create_system == 3 else 0
     if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
-        raise CheckpointError(f"the zip has a link or a device, {shown(name)}; pack the files themselves")
+        raise CheckpointError("the zip has a link or a device, {name}; pack the files themselves", name=shown(name))
     if name.endswith("/") or not path.parts or set(LEFT) & set(path.parts):
         return None
     if entry.compress_type not in METHODS:
-        raise CheckpointError(f"the zip packs {shown(name)} in a way that is not read; pack it as an ordinary zip")
+        raise CheckpointError(
+            "the zip packs {name} in a way that is not read; pack it as an ordinary zip", name=shown(name)
+        )
     return path

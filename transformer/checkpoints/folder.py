@@ -36,6 +36,7 @@ from transformer.files import Files, Folder, Packed, write_whole
 from transformer.model.config import ConfigError, ModelConfig
 from transformer.model.transformer import Transformer
 from transformer.text.tokenizer import LARGEST_TOKENIZER, AnyTokenizer, Tokenizer, TokenizerError, clean
+from transformer.texts import UserError
 
 CONFIG, WEIGHTS, TOKENIZER, METRICS = "config.json", "model.safetensors", "tokenizer.model", "metrics.json"
 RECORDING, LOG, EXAMPLES, CARD, RECIPE = "learning.npz", "training.csv", "examples.json", "README.md", "recipe.toml"
@@ -67,7 +68,7 @@ class SavedModel(Protocol):
     def named_parameters(self) -> Iterator[tuple[str, nn.Parameter]]: ...
 
 
-class CheckpointError(ValueError):
+class CheckpointError(UserError):
     """A folder that is no usable checkpoint; the message says which file, what was found and what is needed."""
 
 
@@ -97,18 +98,22 @@ def read_json(path: Path, largest: int = LARGEST_JSON) -> Any:
 def _read_json(files: Files, name: str, largest: int = LARGEST_JSON) -> Any:
     try:
         if (size := files.size(name)) > largest:
-            raise CheckpointError(f"{name} is {size:,} bytes; at most {largest:,} are read")
+            raise CheckpointError(
+                "{name} is {size:,} bytes; at most {largest:,} are read", name=name, size=size, largest=largest
+            )
         text = files.read(name, largest).decode("utf-8")
         value = json.loads(text)
         if "\\u" in text:  # half a character, "\ud800", is JSON and no text: nothing that shows it could be sent
             json.dumps(value, ensure_ascii=False).encode("utf-8")
         return value
     except OSError as error:
-        raise CheckpointError(f"{name} cannot be read: {error.strerror}") from error
+        raise CheckpointError("{name} cannot be read: {reason}", name=name, reason=error.strerror) from error
     except (ValueError, RecursionError) as error:
         if isinstance(error, CheckpointError):
             raise
-        raise CheckpointError(f"{name} is not JSON in UTF-8; the file is damaged or something else") from error
+        raise CheckpointError(
+            "{name} is not JSON in UTF-8; the file is damaged or something else", name=name
+        ) from error
 
 
 class _Unfilled(TorchFunctionMode):
@@ -147,29 +152,55 @@ def _read_weights(files: Files, wanted: dict[str, tuple[int, ...]]) -> dict[str,
             entries = read_header(file)
             found = set(entries)
             if missing := sorted(set(wanted) - found):
-                raise CheckpointError(f"{WEIGHTS} has no tensor {missing[0]}, which config.json asks for")
+                raise CheckpointError(
+                    "{weights} has no tensor {missing}, which config.json asks for", weights=WEIGHTS, missing=missing[0]
+                )
             if extra := sorted(found - set(wanted)):
-                raise CheckpointError(f"{WEIGHTS} has a tensor {shown(extra[0])}, which config.json knows nothing of")
+                raise CheckpointError(
+                    "{weights} has a tensor {extra}, which config.json knows nothing of",
+                    weights=WEIGHTS,
+                    extra=shown(extra[0]),
+                )
             for name, shape in wanted.items():
                 entry = entries[name]
                 if entry.shape != shape:
                     arrived = shown(list(entry.shape))
-                    raise CheckpointError(f"{WEIGHTS}: {name} is {arrived}, config.json asks for {list(shape)}")
+                    raise CheckpointError(
+                        "{weights}: {name} is {arrived}, config.json asks for {shape}",
+                        weights=WEIGHTS,
+                        name=name,
+                        arrived=arrived,
+                        shape=list(shape),
+                    )
                 if entry.dtype not in DTYPES:
-                    raise CheckpointError(f"{WEIGHTS}: {name} is {entry.dtype}; float16, bfloat16 or float32 is needed")
+                    raise CheckpointError(
+                        "{weights}: {name} is {dtype}; float16, bfloat16 or float32 is needed",
+                        weights=WEIGHTS,
+                        name=name,
+                        dtype=entry.dtype,
+                    )
             if (count := sum(map(math.prod, wanted.values()))) > LARGEST_MODEL:
-                raise CheckpointError(f"{WEIGHTS} has {count:,} parameters; at most {LARGEST_MODEL:,} are read")
+                raise CheckpointError(
+                    "{weights} has {count:,} parameters; at most {largest_model:,} are read",
+                    weights=WEIGHTS,
+                    count=count,
+                    largest_model=LARGEST_MODEL,
+                )
             tensors = {}
             for name in wanted:
                 tensor = read_tensor(file, entries[name]).float()
                 if not torch.isfinite(tensor).all():
-                    raise CheckpointError(f"{WEIGHTS}: {name} holds values that are not finite numbers")
+                    raise CheckpointError(
+                        "{weights}: {name} holds values that are not finite numbers", weights=WEIGHTS, name=name
+                    )
                 tensors[name] = tensor
             return tensors
     except OSError as error:
-        raise CheckpointError(f"{WEIGHTS} cannot be read: {error.strerror or error}") from error
+        raise CheckpointError(
+            "{weights} cannot be read: {reason}", weights=WEIGHTS, reason=error.strerror or error
+        ) from error
     except WeightsError as error:
-        raise CheckpointError(f"{WEIGHTS} is no complete safetensors file; copy it again") from error
+        raise CheckpointError("{weights} is no complete safetensors file; copy it again", weights=WEIGHTS) from error
 
 
 def trace_bytes(config: ModelConfig, tokens: int = TOKENS) -> int:
@@ -191,8 +222,14 @@ def bounded(config: ModelConfig) -> ModelConfig:
     """The same, if its traces fit into memory. Raises ConfigError."""
     if (size := trace_bytes(config)) > LARGEST_TRACE:
         raise ConfigError(
-            f"{config.encoder_layers} + {config.decoder_layers} layers of {config.heads} heads and {config.d_ff:,} "
-            f"neurons make traces of {size / 1e9:,.1f} GB; at most {LARGEST_TRACE / 1e9:.1f} GB are allowed"
+            "{encoder_layers} + {decoder_layers} layers of {heads} heads and {d_ff:,} neurons make "
+            "traces of {size:,.1f} GB; at most {largest_trace:.1f} GB are allowed",
+            encoder_layers=config.encoder_layers,
+            decoder_layers=config.decoder_layers,
+            heads=config.heads,
+            d_ff=config.d_ff,
+            size=size / 1e9,
+            largest_trace=LARGEST_TRACE / 1e9,
         )
     return config
 
@@ -221,19 +258,25 @@ def read_checkpoint(
     path = Path(path)
     try:
         if not path.is_dir():
-            raise CheckpointError(f"there is no checkpoint folder {path}")
+            raise CheckpointError("there is no checkpoint folder {path}", path=path)
         return _read(Folder(path), architecture, configure, build)
     except OSError as error:  # a folder nobody may look into, or a name longer than the system has
-        raise CheckpointError(f"{path} cannot be read: {error.strerror or error}") from error
+        raise CheckpointError("{path} cannot be read: {reason}", path=path, reason=error.strerror or error) from error
 
 
 def _tokenizer(files: Files) -> Tokenizer:
     if files.size(TOKENIZER) > LARGEST_TOKENIZER:
-        raise CheckpointError(f"{TOKENIZER} is larger than {LARGEST_TOKENIZER:,} bytes")
+        raise CheckpointError(
+            "{tokenizer} is larger than {largest_tokenizer:,} bytes",
+            tokenizer=TOKENIZER,
+            largest_tokenizer=LARGEST_TOKENIZER,
+        )
     try:
         return Tokenizer(files.read(TOKENIZER, LARGEST_TOKENIZER))
     except OSError as error:
-        raise TokenizerError(f"{TOKENIZER} cannot be read: {error.strerror}") from error
+        raise TokenizerError(
+            "{tokenizer} cannot be read: {reason}", tokenizer=TOKENIZER, reason=error.strerror
+        ) from error
 
 
 def _read(
@@ -242,31 +285,46 @@ def _read(
     path = files.path
     for name in NEEDED:
         if not files.has(name):
-            raise CheckpointError(f"{path} is no checkpoint: it has no {name}")
+            raise CheckpointError("{path} is no checkpoint: it has no {name}", path=path, name=name)
     about = _read_json(files, CONFIG)
     if not isinstance(about, dict) or about.get("architecture") != architecture:
         arrived = str(about.get("architecture", about.get("model_type")) if isinstance(about, dict) else None)
         if arrived in OTHERS:
-            raise CheckpointError(f"{path} holds {OTHERS[arrived]}")
+            raise CheckpointError("{path} holds {others}", path=path, others=OTHERS[arrived])
         raise CheckpointError(
-            f"{path} holds a model of another architecture ({arrived[:60]!r}); {architecture!r} can be opened"
+            "{path} holds a model of another architecture ({arrived!r}); {architecture!r} can be opened",
+            path=path,
+            arrived=arrived[:60],
+            architecture=architecture,
         )
     if about.get("format") != FORMAT:
-        raise CheckpointError(f"{path} has format {shown(about.get('format'))}; this version reads format {FORMAT}")
+        raise CheckpointError(
+            "{path} has format {get}; this version reads format {format}",
+            path=path,
+            get=shown(about.get("format")),
+            format=FORMAT,
+        )
     try:
         config = configure(about.get("model", {}))
         tokenizer = _tokenizer(files)
         weights = _read_weights(files, parameter_shapes(build, config))
     except (ConfigError, TokenizerError) as error:
-        raise CheckpointError(f"{path}: {error}") from error
+        raise CheckpointError("{path}: {error}", path=path, error=error) from error
     for size in (config.vocab_size, getattr(config, "target_vocab_size", None) or config.vocab_size):
         if len(tokenizer) != size:
             raise CheckpointError(
-                f"{path}: the tokenizer knows {len(tokenizer)} pieces and the model {size}; they belong apart"
+                "{path}: the tokenizer knows {count} pieces and the model {size}; they belong apart",
+                path=path,
+                count=len(tokenizer),
+                size=size,
             )
     specials = (config.pad_id, config.unk_id, config.start_id, config.end_id)
     if specials != (0, 1, 2, 3):  # where `Tokenizer` has them
-        raise CheckpointError(f"{path}: the special ids are {shown(specials)} in config.json, 0 to 3 in the tokenizer")
+        raise CheckpointError(
+            "{path}: the special ids are {specials} in config.json, 0 to 3 in the tokenizer",
+            path=path,
+            specials=shown(specials),
+        )
     model = build(config)
     model.load_state_dict(weights)
     model.requires_grad_(False).eval()

@@ -16,6 +16,8 @@ from typing import Any, BinaryIO
 import torch
 from torch import Tensor
 
+from transformer.texts import UserError
+
 LARGEST_HEADER = 2_000_000  # bytes; the 3,000 tensors of the deepest model a configuration allows take 400,000
 DTYPES = {
     "BOOL": torch.bool, "U8": torch.uint8, "I8": torch.int8, "I16": torch.int16, "U16": torch.uint16,
@@ -25,7 +27,7 @@ DTYPES = {
 }  # fmt: skip
 
 
-class WeightsError(ValueError):
+class WeightsError(UserError):
     """A file that is no complete safetensors file."""
 
 
@@ -71,13 +73,13 @@ def read_header(file: BinaryIO) -> dict[str, Entry]:
     found = {}
     for name, about in table.items():
         if not isinstance(about, dict) or about.keys() != {"dtype", "shape", "data_offsets"}:
-            raise WeightsError(f"{name[:60]!r} is not described")
+            raise WeightsError("{name!r} is not described", name=name[:60])
         kind, shape, places = about["dtype"], about["shape"], about["data_offsets"]
         dtype = DTYPES.get(kind) if isinstance(kind, str) else None
         if dtype is None or not _whole(shape) or len(shape) > 8 or not _whole(places) or len(places) != 2:
-            raise WeightsError(f"{name[:60]!r} is not described")
+            raise WeightsError("{name!r} is not described", name=name[:60])
         if math.prod(shape) * dtype.itemsize != places[1] - places[0]:
-            raise WeightsError(f"{name[:60]!r} is not as long as its shape")
+            raise WeightsError("{name!r} is not as long as its shape", name=name[:60])
         found[name] = Entry(dtype, tuple(shape), 8 + length + places[0], 8 + length + places[1])
     end = 8 + length
     for entry in sorted(found.values(), key=lambda entry: (entry.start, entry.end)):

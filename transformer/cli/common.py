@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 import torch
 
 from transformer.interventions.sets import Interventions
+from transformer.texts import UserError, _
 from transformer.training.data import DataError, Pair, read_pairs
 from transformer.training.recipe import Table, read_recipe
 
@@ -19,7 +20,7 @@ DEVICES = ("cpu", "cuda", "mps")
 BROKEN_PIPE = 141  # what a shell reports for a program ended by SIGPIPE
 
 
-class CommandError(ValueError):
+class CommandError(UserError):
     """Options that cannot be carried out; the message says what arrived and what to do."""
 
 
@@ -46,7 +47,14 @@ def whole(low: int, high: int = 2**31 - 1) -> Callable[[str], int]:
         except ValueError:
             value = low - 1
         if not low <= value <= high:
-            raise argparse.ArgumentTypeError(f"{shown(text)} arrived; a whole number from {low} to {high:,} is allowed")
+            raise argparse.ArgumentTypeError(
+                _(
+                    "{text} arrived; a whole number from {low} to {high:,} is allowed",
+                    text=shown(text),
+                    low=low,
+                    high=high,
+                )
+            )
         return value
 
     return convert
@@ -59,7 +67,7 @@ def positive(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{shown(text)} arrived; a number of at least 0 is allowed")
+        raise argparse.ArgumentTypeError(_("{text} arrived; a number of at least 0 is allowed", text=shown(text)))
     return value
 
 
@@ -138,19 +146,27 @@ def find_device(name: str) -> torch.device:
         "mps": torch.backends.mps.is_available,
     }
     if not there[name]():
-        raise CommandError(f"--device {name}: PyTorch finds no such device on this machine; use --device cpu")
+        raise CommandError("--device {name}: PyTorch finds no such device on this machine; use --device cpu", name=name)
     worker, workers = int(os.environ.get("LOCAL_RANK", "0")), int(os.environ.get("WORLD_SIZE", "1"))
     if name == "cuda":
         if worker >= torch.cuda.device_count():
-            raise CommandError(f"worker {worker + 1} has no GPU, there are {torch.cuda.device_count()}; start fewer")
+            raise CommandError(
+                "worker {worker} has no GPU, there are {device_count}; start fewer",
+                worker=worker + 1,
+                device_count=torch.cuda.device_count(),
+            )
         torch.cuda.set_device(worker)
     if name == "mps" and workers > 1:
-        raise CommandError(f"{workers} workers cannot share --device mps; start one, or use --device cpu")
+        raise CommandError(
+            "{workers} workers cannot share --device mps; start one, or use --device cpu", workers=workers
+        )
     return torch.device(name)
 
 
 def read(files: list[Path]) -> list[Pair]:
     """Sentence pairs of one tab-separated file or of two paired files. Raises DataError."""
     if len(files) > 2:
-        raise DataError(f"{len(files)} files arrived; give one tab-separated file, or a source and a target file")
+        raise DataError(
+            "{count} files arrived; give one tab-separated file, or a source and a target file", count=len(files)
+        )
     return read_pairs(*files)

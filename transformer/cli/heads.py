@@ -86,8 +86,11 @@ def run(options: argparse.Namespace) -> int:
     model = load(options.checkpoint, find_device(options.device))
     if options.data is None and not english_to_german(model):
         raise CommandError(
-            f"{model.name} goes from {model.languages[0]} to {model.languages[1]}, and the sentences of ours from "
-            "English to German; name a file of sentence pairs with --data"
+            "{name} goes from {languages} to {languages2}, and the sentences of ours from English to "
+            "German; name a file of sentence pairs with --data",
+            name=model.name,
+            languages=model.languages[0],
+            languages2=model.languages[1],
         )
     words_file = options.words or (PROBES / "en-de.words.tsv" if options.data is None else None)
     words = None
@@ -95,7 +98,9 @@ def run(options: argparse.Namespace) -> int:
         try:
             words = read_word_list(read_text(words_file, LARGEST_WORDS))
         except ValueError as error:
-            raise CommandError(f"{words_file}: {error}; each line is SOURCE WORD<tab>TARGET WORDS") from error
+            raise CommandError(
+                "{words_file}: {error}; each line is SOURCE WORD<tab>TARGET WORDS", words_file=words_file, error=error
+            ) from error
     pairs = read(options.data or [PROBES / "en-de.tsv"])
 
     def traces() -> Iterator[Trace]:  # one at a time: a trace keeps every tensor of its pass
@@ -103,7 +108,7 @@ def run(options: argparse.Namespace) -> int:
             try:
                 yield model.trace(source, target)
             except InputError as error:
-                raise CommandError(f"pair {number}: {error}") from error
+                raise CommandError("pair {number}: {error}", number=number, error=error) from error
 
     found = head_statistics(traces(), words)
     print("\n\n".join(table(one) for one in found.values()))

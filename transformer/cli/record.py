@@ -26,12 +26,14 @@ def run(options: argparse.Namespace) -> int:
     model = load(options.checkpoint, find_device(options.device))
     examples = model.path / "examples.json"
     if not examples.is_file():
-        raise CommandError(f"{model.path} has no examples.json; the sentences to record stand there")
+        raise CommandError("{path} has no examples.json; the sentences to record stand there", path=model.path)
     try:
         entries = json.loads(examples.read_text(encoding="utf-8"))
         sentences = list(dict.fromkeys((str(entry["source"]), str(entry.get("target", ""))) for entry in entries))
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise CommandError(f"{examples} is no list of examples with a source each; mend it or remove it") from error
+        raise CommandError(
+            "{examples} is no list of examples with a source each; mend it or remove it", examples=examples
+        ) from error
     found = record(options.run, model, sentences, read(options.validation))
     output = options.output or model.path / "learning.npz"
     data = found.to_bytes()

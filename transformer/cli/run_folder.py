@@ -115,9 +115,11 @@ def _load(path: Path) -> dict[str, Any]:
         Settings.from_dict(about.get("settings", {}))
         ModelConfig.from_dict(about["model"])
     except OSError as error:
-        raise TrainingError(f"{path} cannot be read: {error.strerror or error}") from error
+        raise TrainingError("{path} cannot be read: {reason}", path=path, reason=error.strerror or error) from error
     except (ValueError, AttributeError, KeyError, TypeError) as error:
-        raise TrainingError(f"{path} is damaged; remove the folder to begin anew, or copy the file again") from error
+        raise TrainingError(
+            "{path} is damaged; remove the folder to begin anew, or copy the file again", path=path
+        ) from error
     return about
 
 
@@ -125,14 +127,20 @@ def _agree(folder: Path, saved: dict[str, Any], given: dict[str, Any], free: Seq
     for name, value in given.items():
         if name not in free and name in saved and saved[name] != value:
             raise CommandError(
-                f"{folder} holds a run with {name} {saved[name]!r}, and {value!r} arrived; leave the option out to "
-                "resume that run, or choose another --output"
+                "{folder} holds a run with {name} {saved!r}, and {value!r} arrived; leave the option out "
+                "to resume that run, or choose another --output",
+                folder=folder,
+                name=name,
+                saved=saved[name],
+                value=value,
             )
 
 
 def _files(files: Sequence[Path] | None, saved: Any, option: str) -> list[Path]:
     if files is None and saved is None:
-        raise CommandError(f"{option} is missing; it is needed the first time, later the folder remembers it")
+        raise CommandError(
+            "{option} is missing; it is needed the first time, later the folder remembers it", option=option
+        )
     return [Path(file).resolve() for file in (saved if files is None else files)]
 
 
@@ -149,7 +157,9 @@ def open_run(folder: Path, plan: Plan, device: torch.device | str = "cpu", worke
         asked["augmentation"] = dataclasses.asdict(Augmentation(**asked["augmentation"]))
     saved = _load(memory) if memory.exists() else {}
     if started and not saved:
-        raise CommandError(f"{folder} holds a run that was not started by this command (no run.json); choose another")
+        raise CommandError(
+            "{folder} holds a run that was not started by this command (no run.json); choose another", folder=folder
+        )
     if started:
         _agree(folder, saved["model"], plan.model)
         _agree(folder, saved, {"vocab_size": plan.vocab_size} if plan.vocab_size else {})
@@ -184,7 +194,9 @@ def open_run(folder: Path, plan: Plan, device: torch.device | str = "cpu", worke
     digest = fingerprint(pairs, validation)
     if started:
         if digest != saved["fingerprint"]:
-            raise CommandError(f"the data are not those {folder} was started with; choose another --output for them")
+            raise CommandError(
+                "the data are not those {folder} was started with; choose another --output for them", folder=folder
+            )
         config = ModelConfig.from_dict(saved["model"])
         tokenizer = Tokenizer.load(folder / "tokenizer.model")
     else:
@@ -200,7 +212,9 @@ def open_run(folder: Path, plan: Plan, device: torch.device | str = "cpu", worke
         saved = {"changes": changes, "vocab_size": vocab_size}
     room = config.max_positions - 1
     if not any(len(tokenizer.encode(s)) <= room and len(tokenizer.encode(t)) <= room for s, t in validation):
-        raise DataError(f"no validation pair fits the model's {config.max_positions} positions")
+        raise DataError(
+            "no validation pair fits the model's {max_positions} positions", max_positions=config.max_positions
+        )
     about = {
         **saved,
         **chosen,

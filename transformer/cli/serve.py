@@ -18,11 +18,22 @@ from transformer.inference.pretrained import available, load
 from transformer.live_training.workshop import SECONDS as TRAINING_SECONDS
 from transformer.live_training.workshop import TRAININGS
 from transformer.paths import app_folder
+from transformer.texts import _, any_of
+from transformer.view.languages import best_language, languages
 
 PORT = 8501
 TRIED = 100  # ports after one that is taken
 ADDRESS = "STREAMLIT_SERVER_ADDRESS"  # how Streamlit itself is told, for whom starts this in a container
 NO_SUCH_ADDRESS = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT, errno.EINVAL)
+
+
+def _language(text: str) -> str:
+    """An argparse type: the code of a language that the app has."""
+    if (code := best_language([text])) is None:
+        raise argparse.ArgumentTypeError(
+            _("{code} arrived; choose {names}", code=shown(text), names=any_of(languages()))
+        )
+    return code
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -37,6 +48,10 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-tokens", type=whole(2, 16_384), metavar="N", help="longest text, in tokens a side (default 128)"
     )
+    parser.add_argument(
+        "--language", type=_language, metavar="CODE",
+        help="of the pages, where a visitor chose none, e.g. en (default: the browser's)",
+    )  # fmt: skip
     parser.add_argument(
         "--trainings", type=whole(0, 256), metavar="N",
         help="models that visitors may train at once, a process each; others wait in a line (default: the number of "
@@ -69,10 +84,14 @@ def taken(port: int, address: str | None = None) -> bool:
                     raise
         _bind(address or "", port)
     except PermissionError as error:
-        raise CommandError(f"port {port} is reserved for the system; choose one above 1023 with --port") from error
+        raise CommandError(
+            "port {port} is reserved for the system; choose one above 1023 with --port", port=port
+        ) from error
     except (OSError, TypeError, UnicodeError) as error:  # the last two: a text that no name of a machine can be
         if not isinstance(error, OSError) or isinstance(error, socket.gaierror) or error.errno in NO_SUCH_ADDRESS:
-            raise CommandError(f"this machine has no address {shown(address)}; choose another --address") from None
+            raise CommandError(
+                "this machine has no address {address}; choose another --address", address=shown(address)
+            ) from None
         return True
     return False
 
@@ -86,7 +105,7 @@ def find_port(asked: int | None, address: str | None) -> int:
     free = next((port for port in range(first + 1, min(first + TRIED, 65_535) + 1) if not taken(port, address)), None)
     if asked is not None or free is None:
         offer = f"use --port {free}, which is free" if free else "choose another with --port"
-        raise CommandError(f"port {first} is taken by another program; end it, or {offer}")
+        raise CommandError("port {first} is taken by another program; end it, or {offer}", first=first, offer=offer)
     print(
         f"Port {first} is taken by another program; starting on {free}, which is free (--port N: one of your choice).",
         file=sys.stderr,
@@ -100,12 +119,16 @@ def prepare(options: argparse.Namespace) -> list[str]:
     environment, and return the arguments of Streamlit."""
     script = app_folder() / "app.py"
     if not script.is_file():
-        raise CommandError(f"{script} is missing; the installation is not complete, install the package again")
+        raise CommandError(
+            "{script} is missing; the installation is not complete, install the package again", script=script
+        )
     if options.checkpoint:
         load(options.checkpoint)
         bundled = options.checkpoint in available()
         os.environ["HEADSCOPE_CHECKPOINT"] = options.checkpoint if bundled else str(Path(options.checkpoint).resolve())
     os.environ["HEADSCOPE_DEVICE"] = find_device(options.device).type
+    if options.language:
+        os.environ["HEADSCOPE_LANGUAGE"] = options.language
     if options.max_tokens:
         os.environ["HEADSCOPE_MAX_TOKENS"] = str(options.max_tokens)
     if options.trainings is not None:

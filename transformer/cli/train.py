@@ -17,6 +17,7 @@ from transformer.cli.common import CommandError, add_device, add_recipe, find_de
 from transformer.cli.run_folder import Plan, open_run
 from transformer.model.config import ACTIVATIONS, NORMS, POSITIONS, PRESETS, ModelConfig
 from transformer.text.tokenizer import TOKENIZER_KINDS
+from transformer.texts import _
 from transformer.training.augmentation import Augmentation
 from transformer.training.loop import Trainer
 from transformer.training.parallel import join, leave
@@ -108,19 +109,23 @@ def _option(group: Any, name: str, default: Any, text: str) -> None:
 def switch(text: str) -> bool:
     """An argparse type: on or off."""
     if text not in ("on", "off"):
-        raise argparse.ArgumentTypeError(f"{shown(text)} arrived; on and off are allowed")
+        raise argparse.ArgumentTypeError(_("{text} arrived; on and off are allowed", text=shown(text)))
     return text == "on"
 
 
 def share(text: str) -> tuple[str, float]:
     """An argparse type: NAME=SHARE of the augmentation."""
-    name, _, value = text.partition("=")
+    name, _equals, value = text.partition("=")
     try:
         number = float(value)
         Augmentation(**{name: number})
     except (ValueError, TypeError):
         raise argparse.ArgumentTypeError(
-            f"{shown(text)} arrived; NAME=SHARE is allowed, with one of {', '.join(SHARES)} and a number from 0 to 1"
+            _(
+                "{text} arrived; NAME=SHARE is allowed, with one of {shares} and a number from 0 to 1",
+                text=shown(text),
+                shares=", ".join(SHARES),
+            )
         ) from None
     return name, number
 
@@ -239,8 +244,10 @@ def run(options: argparse.Namespace) -> int:
     except OSError as error:
         where = error.filename or options.output
         raise CommandError(
-            f"{where} cannot be written: {error.strerror or error}; make room there, or choose another --output (a run "
-            "goes on from its last saved state)"
+            "{where} cannot be written: {reason}; make room there, or choose another --output (a run "
+            "goes on from its last saved state)",
+            where=where,
+            reason=error.strerror or error,
         ) from error
     finally:
         leave()

@@ -13,7 +13,8 @@ from typing import Any
 import plotly.graph_objects as go
 
 from transformer.figures.positions import across, note, say
-from transformer.figures.style import BLUE, GREY, INK, N_, PAPER, PURPLE, Labels, dressed, plain
+from transformer.figures.style import BLUE, GREY, INK, PAPER, PURPLE, Labels, dressed, plain
+from transformer.texts import N_
 
 LABELS = {
     "tokens": N_("tokens n"),

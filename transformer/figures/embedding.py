@@ -12,7 +12,6 @@ from transformer.figures.style import (
     GREY,
     INK,
     LONGEST_LABEL,
-    N_,
     ORANGE,
     PURPLE,
     SIZE,
@@ -24,6 +23,7 @@ from transformer.figures.style import (
     slider,
     titled,
 )
+from transformer.texts import N_
 
 SIDE = {"source": BLUE, "target": ORANGE, "encoder": BLUE, "decoder": ORANGE}
 HIDDEN = "rgba(1,1,1,0)"  # of a label that has no room: it stays in the figure's numbers

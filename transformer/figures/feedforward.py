@@ -13,7 +13,6 @@ from transformer.figures.style import (
     GREY,
     INK,
     LINE,
-    N_,
     ORANGE,
     Labels,
     dressed,
@@ -23,6 +22,7 @@ from transformer.figures.style import (
     slider,
     titled,
 )
+from transformer.texts import N_
 
 COLOURS = {"encoder": BLUE, "decoder": ORANGE}
 ROW, BARS, GAP, ROOM = 25, 130, 94, 900  # pixels: a token's row, the bars above, what is between, and all rows at most

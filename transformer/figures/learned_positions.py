@@ -13,7 +13,8 @@ import plotly.graph_objects as go
 
 from transformer.figures import positions
 from transformer.figures.positions import STROKES, across, note, say, two_tables, whole
-from transformer.figures.style import GREY, INK, N_, PAPER, Labels, dressed, plain
+from transformer.figures.style import GREY, INK, PAPER, Labels, dressed, plain
+from transformer.texts import N_
 
 SYMBOLS = ("circle", "square", "diamond", "cross")
 LABELS = {

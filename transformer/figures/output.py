@@ -8,7 +8,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from transformer.figures.embedding import numbered, signed
-from transformer.figures.style import GREY, INK, N_, ORANGE, Labels, diverging, dressed, label_axis, ramp, short, titled
+from transformer.figures.style import GREY, INK, ORANGE, Labels, diverging, dressed, label_axis, ramp, short, titled
+from transformer.texts import N_
 
 MOST_RANKS = 20  # steps whose ranks can be read in a cell each
 HIGHEST_RANK = 99  # that is written in a cell

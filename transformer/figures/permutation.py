@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import plotly.graph_objects as go
 
-from transformer.figures.style import BLUE, GREY, INK, N_, Labels, dressed, plain, titled
+from transformer.figures.style import BLUE, GREY, INK, Labels, dressed, plain, titled
+from transformer.texts import N_
 
 LABELS = {
     "title": N_("Tokens in another order: does only the order change?"),

@@ -19,7 +19,6 @@ from transformer.figures.style import (
     GREY,
     INK,
     MOST_LABELS,
-    N_,
     PAPER,
     PURPLE,
     Labels,
@@ -30,6 +29,7 @@ from transformer.figures.style import (
     short,
     titled,
 )
+from transformer.texts import N_
 
 SHOWN = 32  # dimensions of M_k and positions beside it: cells that can be told apart from the back row
 # Dash, colour and mark of each curve: no two look alike, in print neither.

@@ -8,7 +8,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from transformer.figures.embedding import SIDE, numbered, signed
-from transformer.figures.style import GREY, INK, N_, Labels, diverging, dressed, label_axis, ramp, slider, titled
+from transformer.figures.style import GREY, INK, Labels, diverging, dressed, label_axis, ramp, slider, titled
+from transformer.texts import N_
 
 QUANTITIES = ("enters", "update", "sum", "normed")
 MOST_NUMBERS = 32  # tokens whose shares are written in the cells

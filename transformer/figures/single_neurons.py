@@ -8,7 +8,8 @@ import numpy as np
 import plotly.graph_objects as go
 
 from transformer.figures.feedforward import COLOURS, function, upright
-from transformer.figures.style import GREY, INK, N_, PAPER, Labels, dressed, label_axis, plain, short, titled
+from transformer.figures.style import GREY, INK, PAPER, Labels, dressed, label_axis, plain, short, titled
+from transformer.texts import N_
 
 LABELS = {
     "encoder": N_("encoder"),

@@ -30,11 +30,6 @@ MOST_LABELS = 40  # tick labels on one axis: more can neither be read nor drawn 
 LONGEST_LABEL = 18
 
 
-def N_(text: str) -> str:
-    """Mark a label for translation, as gettext's N_: `make texts` collects it, pages translate it."""
-    return text
-
-
 def plain(text: str) -> str:
     """Text as plotly shows it letter by letter: markup in it stays text, and what breaks a line of text is a dot."""
     shown = "".join("·" if unicodedata.category(one) in ("Cc", "Cf", "Cs", "Zl", "Zp") else one for one in text)

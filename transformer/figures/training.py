@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import plotly.graph_objects as go
 
-from transformer.figures.style import BLUE, N_, ORANGE, PURPLE, Labels, dressed
+from transformer.figures.style import BLUE, ORANGE, PURPLE, Labels, dressed
+from transformer.texts import N_
 
 LABELS = {
     "loss": N_("training loss"),

@@ -24,18 +24,33 @@ from transformer.model.tap import FUSED, OFF, AnyTap, Edit, EditingTap
 from transformer.model.transformer import Transformer
 from transformer.paths import PACKAGE, checkpoint_folders
 from transformer.text.tokenizer import PIECE_MARK, AnyTokenizer
+from transformer.texts import N_, UserError
 from transformer.tracing.trace import Trace, trace_pass
 
 
-class InputError(ValueError):
+class InputError(UserError):
     """Text that cannot be traced or translated: empty or too long. The message gives what arrived and the limit.
 
     side: "source" or "target"; tokens: how many arrived; limit: how many are allowed (both with </s>).
     """
 
-    def __init__(self, message: str, side: str, tokens: int, limit: int) -> None:
-        super().__init__(message)
+    def __init__(self, text: str, /, *, side: str, tokens: int, limit: int, **values: object) -> None:
+        super().__init__(text, tokens=tokens, limit=limit, **values)
         self.side, self.tokens, self.limit = side, tokens, limit
+
+
+_EMPTY = {
+    "source": N_("the source text is empty; type a sentence of up to {limit} tokens"),
+    "target": N_("the target text is empty; type a sentence of up to {limit} tokens"),
+}
+_UNREADABLE = {
+    "source": N_("the source text has no character that can be read; type a sentence of up to {limit} tokens"),
+    "target": N_("the target text has no character that can be read; type a sentence of up to {limit} tokens"),
+}
+_TOO_LONG = {
+    "source": N_("the source text has {tokens:,} tokens; at most {limit} are allowed, shorten it"),
+    "target": N_("the target text has {tokens:,} tokens; at most {limit} are allowed, shorten it"),
+}
 
 
 @dataclass(frozen=True)
@@ -55,14 +70,12 @@ def readable(pieces: Sequence[str]) -> tuple[str, ...]:
 def numbered(tokenizer: AnyTokenizer, text: str, side: str, allowed: int) -> list[int]:
     """Ids of the text. Raises InputError if there are none, or with </s> more than `allowed`."""
     ids = tokenizer.encode(text)
+    tokens = len(ids) + 1 if ids else 0
     if not ids:
-        what = "has no character that can be read" if text.strip() else "is empty"
-        raise InputError(f"the {side} text {what}; type a sentence of up to {allowed} tokens", side, 0, allowed)
-    if len(ids) + 1 > allowed:
-        raise InputError(
-            f"the {side} text has {len(ids) + 1:,} tokens; at most {allowed} are allowed, shorten it",
-            side, len(ids) + 1, allowed,
-        )  # fmt: skip
+        texts = _UNREADABLE if text.strip() else _EMPTY
+        raise InputError(texts[side], side=side, tokens=tokens, limit=allowed)
+    if tokens > allowed:
+        raise InputError(_TOO_LONG[side], side=side, tokens=tokens, limit=allowed)
     return ids
 
 
@@ -113,9 +126,9 @@ class Pretrained:
         pads, allowed = interventions.pads, self.token_limit(limit)
         if len(source) + pads > allowed:
             raise InputError(
-                f"the source text has {len(source):,} tokens and {pads} of padding; at most {allowed} are allowed "
-                "together, shorten it or pad less",
-                "source", len(source) + pads, allowed,
+                "the source text has {own:,} tokens and {pads} of padding; at most {limit} are allowed together, "
+                "shorten it or pad less",
+                side="source", tokens=len(source) + pads, limit=allowed, own=len(source), pads=pads,
             )  # fmt: skip
         return source + [self.config.pad_id] * pads
 
@@ -193,7 +206,10 @@ class Pretrained:
                 try:
                     numbered[index] = self.pad(self.encode(text), interventions)
                 except InputError as error:
-                    raise InputError(f"text {index + 1}: {error}", error.side, error.tokens, error.limit) from None
+                    raise InputError(
+                        "text {number}: {error}",
+                        side=error.side, tokens=error.tokens, limit=error.limit, number=index + 1, error=error,
+                    ) from None  # fmt: skip
         out = [""] * len(texts)
         keys = list(numbered)
         if not keys:
@@ -371,12 +387,14 @@ def load(name: str | Path, device: torch.device | str = "cpu") -> Pretrained:
     if not _is_folder(path):
         names = ", ".join(known) or "none found"
         raise CheckpointError(
-            f"there is no checkpoint {str(name)[:200]!r}; bundled are {names}, or give a folder's path"
+            "there is no checkpoint {name!r}; bundled are {names}, or give a folder's path",
+            name=str(name)[:200],
+            names=names,
         )
     try:
         found = open_folder(path)
     except OSError as error:
-        raise CheckpointError(f"{path} cannot be read: {error.strerror or error}") from error
+        raise CheckpointError("{path} cannot be read: {reason}", path=path, reason=error.strerror or error) from error
     return _in_use(found, device)
 
 

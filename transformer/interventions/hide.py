@@ -19,6 +19,7 @@ from transformer.interventions.switch import (
     unknown,
 )
 from transformer.model.tap import SIDES, Edit
+from transformer.texts import N_
 
 KEYS = {"encoder_self": "source", "decoder_self": "target", "cross": "source"}  # the side a kind's keys are of
 
@@ -37,13 +38,15 @@ class Hide(HeadSwitch):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.side not in SIDES:
-            raise unknown("side", self.side, SIDES)
+            raise unknown(N_("unknown side {value}; choose {names}"), self.side, SIDES)
         if type(self.token) is not int or not 0 <= self.token < 100_000:
-            raise InterventionError(f"token {brief(self.token)} cannot be hidden; give its index, from 0")
+            raise InterventionError("token {brief} cannot be hidden; give its index, from 0", brief=brief(self.token))
         if self.where.kind is not None and self.where.kind not in self.kinds:
             raise InterventionError(
-                f"{self.where.kind} looks at the {KEYS[self.where.kind]}, so nothing of the {self.side} can be hidden "
-                "there; name another kind, or none"
+                "{kind} looks at the {keys}, so nothing of the {side} can be hidden there; name another kind, or none",
+                kind=self.where.kind,
+                keys=KEYS[self.where.kind],
+                side=self.side,
             )
 
     @property
@@ -58,13 +61,18 @@ class Hide(HeadSwitch):
     def read(cls, setting: str, where: Where, param: str) -> Hide:
         side, _, number = setting.partition(".")
         if side not in SIDES or not WHOLE.fullmatch(number) or int(number) == 0:
-            raise InterventionError(f"{brief(setting)} names no token; write source.N or target.N, counted from 1")
+            raise InterventionError(
+                "{brief} names no token; write source.N or target.N, counted from 1", brief=brief(setting)
+            )
         return cls(side, int(number) - 1, where)
 
     def check_lengths(self, lengths: Mapping[str, int]) -> None:
         if self.token >= lengths.get(self.side, self.token + 1):
             raise InterventionError(
-                f"token {self.token + 1} of the {self.side} cannot be hidden; there are {lengths[self.side]}"
+                "token {token} of the {side} cannot be hidden; there are {lengths}",
+                token=self.token + 1,
+                side=self.side,
+                lengths=lengths[self.side],
             )
 
     @property
@@ -82,9 +90,13 @@ class Hide(HeadSwitch):
             if len(blind):
                 _, head, query = blind[0].tolist()
                 raise InterventionError(
-                    f"with these tokens hidden, row {query + 1} of {at.kind.replace('_', '-')} attention (layer "
-                    f"{at.layer + 1}, head {head + 1}) has nothing to attend to, and a softmax over nothing has no "
-                    "value; leave it one key at least"
+                    "with these tokens hidden, row {query} of {replace} attention (layer {layer}, head "
+                    "{head}) has nothing to attend to, and a softmax over nothing has no value; leave it one "
+                    "key at least",
+                    query=query + 1,
+                    replace=at.kind.replace("_", "-"),
+                    layer=at.layer + 1,
+                    head=head + 1,
                 )
             return tensor
 

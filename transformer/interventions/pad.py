@@ -27,7 +27,10 @@ class Pad(Switch):
         low, high = PADS
         if type(self.tokens) is not int or not low <= self.tokens <= high:
             raise InterventionError(
-                f"{brief(self.tokens)} pad tokens are asked for; a whole number from {low} to {high} is allowed"
+                "{brief} pad tokens are asked for; a whole number from {low} to {high} is allowed",
+                brief=brief(self.tokens),
+                low=low,
+                high=high,
             )
 
     @property
@@ -37,7 +40,12 @@ class Pad(Switch):
     @classmethod
     def parse(cls, text: str, param: str = "") -> Pad:
         if not WHOLE.fullmatch(text):
-            raise InterventionError(f"pad is {brief(text)}; a whole number from {PADS[0]} to {PADS[1]} is allowed")
+            raise InterventionError(
+                "pad is {brief}; a whole number from {pads} to {pads2} is allowed",
+                brief=brief(text),
+                pads=PADS[0],
+                pads2=PADS[1],
+            )
         return cls(int(text))
 
     @property

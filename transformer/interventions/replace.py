@@ -10,6 +10,7 @@ from torch import Tensor
 
 from transformer.interventions.switch import EVERYWHERE, HeadSwitch, SubLayer, Switch, Where, per_head, unknown
 from transformer.model.tap import Edit
+from transformer.texts import N_
 
 RULES = ("softmax", "uniform", "argmax")  # by number in `AttentionTrace.rule`
 
@@ -31,7 +32,7 @@ class Replace(HeadSwitch):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.rule not in RULES[1:]:
-            raise unknown("rule for weights", self.rule, RULES[1:])
+            raise unknown(N_("unknown rule for weights {value}; choose {names}"), self.rule, RULES[1:])
 
     @property
     def setting(self) -> str:

@@ -11,6 +11,7 @@ from torch import Tensor
 from transformer.interventions.switch import WHOLE, InterventionError, Switch, brief, is_number, parse_number, unknown
 from transformer.model.config import LIMITS, ModelConfig
 from transformer.model.tap import SIDES, Edit
+from transformer.texts import N_
 
 RULES = ("remove", "shuffle", "reverse", "shift", "scale")
 SHIFTS = (1, LIMITS["max_positions"][1] - 1)
@@ -41,23 +42,30 @@ class Reposition(Switch):
 
     def __post_init__(self) -> None:
         if self.rule not in RULES:
-            raise unknown("change of positions", self.rule, RULES)
+            raise unknown(N_("unknown change of positions {value}; choose {names}"), self.rule, RULES)
         if self.side is not None and self.side not in SIDES:
-            raise unknown("side", self.side, SIDES)
+            raise unknown(N_("unknown side {value}; choose {names}"), self.side, SIDES)
         number = is_number(self.amount)
         if self.rule == "scale":
             low, high = FACTORS
             if not number or not low <= self.amount <= high:
                 raise InterventionError(
-                    f"positions are to be multiplied by {brief(self.amount)}; a number from {low:.0f} to {high:.0f} is "
-                    "allowed"
+                    "positions are to be multiplied by {brief}; a number from {low:.0f} to {high:.0f} is allowed",
+                    brief=brief(self.amount),
+                    low=low,
+                    high=high,
                 )
             return
         bounds = {"shift": SHIFTS, "shuffle": SEEDS}.get(self.rule, (0, 0))
         if not number or not bounds[0] <= self.amount <= bounds[1] or self.amount != int(self.amount):
             what = {"shift": "shifted by", "shuffle": "shuffled with the seed"}.get(self.rule, "given the amount")
             allowed = f"a whole number from {bounds[0]} to {bounds[1]:,}" if any(bounds) else "0"
-            raise InterventionError(f"positions are to be {what} {brief(self.amount)}; {allowed} is allowed")
+            raise InterventionError(
+                "positions are to be {what} {brief}; {allowed} is allowed",
+                what=what,
+                brief=brief(self.amount),
+                allowed=allowed,
+            )
         object.__setattr__(self, "amount", int(self.amount))
 
     def covers(self, side: str) -> bool:
@@ -73,9 +81,13 @@ class Reposition(Switch):
         value, at, side = text.partition("@")
         rule, _, amount = value.partition(".")
         if rule in ("shift", "shuffle") and not WHOLE.fullmatch(amount):
-            raise InterventionError(f"{brief(text)} names no whole number; write {rule}.N, for example {rule}.5")
+            raise InterventionError(
+                "{brief} names no whole number; write {rule}.N, for example {rule}.5", brief=brief(text), rule=rule
+            )
         if rule not in ("shift", "shuffle", "scale") and amount:
-            raise InterventionError(f"{brief(text)} has a number too many; write {brief(rule)} alone")
+            raise InterventionError(
+                "{brief} has a number too many; write {brief2} alone", brief=brief(text), brief2=brief(rule)
+            )
         return cls(rule, side if at else None, parse_number(amount) if amount else 0)
 
     @property
@@ -97,8 +109,10 @@ class Reposition(Switch):
         for side in SIDES:
             if cls.shift(switches, side) >= config.max_positions:
                 raise InterventionError(
-                    f"the positions of the {side} cannot be shifted by {cls.shift(switches, side):,}; this model has "
-                    f"{config.max_positions:,}"
+                    "the positions of the {side} cannot be shifted by {shift:,}; this model has {max_positions:,}",
+                    side=side,
+                    shift=cls.shift(switches, side),
+                    max_positions=config.max_positions,
                 )
 
     @classmethod
@@ -125,9 +139,13 @@ class Reposition(Switch):
                     tensor = tensor + int(move.amount)
             if len(tensor) and int(tensor.max()) >= config.max_positions:
                 raise InterventionError(
-                    f"shifted by {cls.shift(moves, side):,}, the last of {len(tensor):,} tokens of the {side} would be "
-                    f"at position {int(tensor.max()) + 1:,}; this model has {config.max_positions:,}, so shift less or "
-                    "shorten the text"
+                    "shifted by {shift:,}, the last of {count:,} tokens of the {side} would be at position "
+                    "{max:,}; this model has {max_positions:,}, so shift less or shorten the text",
+                    shift=cls.shift(moves, side),
+                    count=len(tensor),
+                    side=side,
+                    max=int(tensor.max()) + 1,
+                    max_positions=config.max_positions,
                 )
             return tensor
 

@@ -42,8 +42,11 @@ class Scale(HeadSwitch):
         low, high = FACTORS
         if not is_number(self.factor) or not low <= self.factor <= high:  # a comparison with NaN is False
             raise InterventionError(
-                f"the factor of scaling is {brief(self.factor)}; a number from {low} to {high:,.0f} is allowed, "
-                "and 1 switches scaling off"
+                "the factor of scaling is {brief}; a number from {low} to {high:,.0f} is allowed, and 1 "
+                "switches scaling off",
+                brief=brief(self.factor),
+                low=low,
+                high=high,
             )
 
     @property

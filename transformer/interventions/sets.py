@@ -49,6 +49,7 @@ from transformer.interventions.switch import (
 )
 from transformer.interventions.unmask import MASKED, Unmask
 from transformer.model.config import ModelConfig
+from transformer.texts import N_
 
 __all__ = [
     "ATTENTION", "EVERYWHERE", "KEYS", "MANY", "MASKED", "NONE", "PADS", "SUB_LAYERS", "SWITCHES", "HeadSwitch", "Hide",
@@ -86,9 +87,11 @@ class Interventions:
         switches = tuple(self.switches)
         for one in switches:
             if type(one) not in SWITCHES:
-                raise InterventionError(f"{brief(one)} is no switch; see transformer.interventions.sets")
+                raise InterventionError("{brief} is no switch; see transformer.interventions.sets", brief=brief(one))
         if len(switches) > MANY:
-            raise InterventionError(f"{len(switches):,} switches arrived; at most {MANY:,} are allowed")
+            raise InterventionError(
+                "{count:,} switches arrived; at most {many:,} are allowed", count=len(switches), many=MANY
+            )
         last = {one: number for number, one in enumerate(switches)}  # of equal ones the last place counts
         kept = sorted(last, key=last.__getitem__)
         single = {type(one): one for one in kept if one.SINGLE}
@@ -183,7 +186,7 @@ def _pair(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals:
         raise InterventionError(
-            f"{brief(text)} is no switch; write NAME=VALUE, for example scaling=off or zero=cross.2.5"
+            "{brief} is no switch; write NAME=VALUE, for example scaling=off or zero=cross.2.5", brief=brief(text)
         )
     return name, value
 
@@ -191,7 +194,12 @@ def _pair(text: str) -> tuple[str, str]:
 def _read(name: str, text: str) -> list[Switch]:
     """The switches one parameter asks for."""
     if name not in _BY_PARAM:
-        raise unknown("switch", name, Interventions.PARAMS)
+        raise unknown(N_("unknown switch {value}; choose {names}"), name, Interventions.PARAMS)
     if len(text) > LONGEST:
-        raise InterventionError(f"{name} is {len(text):,} characters long; at most {LONGEST:,} are allowed")
+        raise InterventionError(
+            "{name} is {count:,} characters long; at most {longest:,} are allowed",
+            name=name,
+            count=len(text),
+            longest=LONGEST,
+        )
     return [_BY_PARAM[name].parse(part.strip(), name) for part in text.split(",")]

@@ -31,12 +31,19 @@ class Silence(LayerSwitch):
     def __post_init__(self) -> None:
         super().__post_init__()
         if type(self.neuron) is not int or not 0 <= self.neuron < LIMITS["d_ff"][1]:
-            raise InterventionError(f"neuron {brief(self.neuron)} cannot be silenced; give its index, from 0")
+            raise InterventionError(
+                "neuron {brief} cannot be silenced; give its index, from 0", brief=brief(self.neuron)
+            )
 
     def check(self, config: ModelConfig) -> None:
         super().check(config)
         if self.neuron >= config.d_ff:
-            raise InterventionError(f"{self} names neuron {self.neuron + 1:,}; this model has {config.d_ff:,} a layer")
+            raise InterventionError(
+                "{self} names neuron {neuron:,}; this model has {d_ff:,} a layer",
+                self=self,
+                neuron=self.neuron + 1,
+                d_ff=config.d_ff,
+            )
 
     @property
     def value(self) -> str:
@@ -47,7 +54,8 @@ class Silence(LayerSwitch):
         found = re.fullmatch(r"(encoder|decoder)\.([1-9]\d{0,2})\.([1-9]\d{0,5})", text, re.ASCII)
         if not found:
             raise InterventionError(
-                f"{brief(text)} names no neuron; write encoder.LAYER.NEURON or decoder.LAYER.NEURON, counted from 1"
+                "{brief} names no neuron; write encoder.LAYER.NEURON or decoder.LAYER.NEURON, counted from 1",
+                brief=brief(text),
             )
         return cls(found[1], int(found[2]) - 1, int(found[3]) - 1)
 

@@ -11,8 +11,15 @@ import torch
 from transformer.interventions.switch import InterventionError, LayerSwitch, brief, unknown
 from transformer.model.config import ModelConfig
 from transformer.model.tap import Edit
+from transformer.texts import N_
 
 SUB_LAYERS = {"encoder": ("self", "ff"), "decoder": ("self", "cross", "ff")}
+
+
+_PARTS = {
+    "encoder": N_("unknown sub-layer of the encoder {value}; choose {names}"),
+    "decoder": N_("unknown sub-layer of the decoder {value}; choose {names}"),
+}
 
 
 @dataclass(frozen=True)
@@ -32,7 +39,7 @@ class Skip(LayerSwitch):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.part not in SUB_LAYERS[self.stack]:
-            raise unknown(f"sub-layer of the {self.stack}", self.part, SUB_LAYERS[self.stack])
+            raise unknown(_PARTS[self.stack], self.part, SUB_LAYERS[self.stack])
 
     @property
     def value(self) -> str:
@@ -43,8 +50,9 @@ class Skip(LayerSwitch):
         found = re.fullmatch(r"(encoder|decoder)\.([1-9]\d{0,2})\.(self|cross|ff)", text, re.ASCII)
         if not found:
             raise InterventionError(
-                f"{brief(text)} names no sub-layer; write encoder.LAYER.PART or decoder.LAYER.PART, counted from 1, "
-                "with PART one of self, cross, ff"
+                "{brief} names no sub-layer; write encoder.LAYER.PART or decoder.LAYER.PART, counted "
+                "from 1, with PART one of self, cross, ff",
+                brief=brief(text),
             )
         return cls(found[1], int(found[2]) - 1, found[3])
 

@@ -14,9 +14,10 @@ from torch import Tensor
 
 from transformer.model.config import ModelConfig
 from transformer.model.tap import KINDS, STACKS, Edit, scope
+from transformer.texts import N_, UserError, _, any_of
 
 
-class InterventionError(ValueError):
+class InterventionError(UserError):
     """A switch that cannot be set; the message says what arrived, what is allowed, and what to do."""
 
 
@@ -25,17 +26,12 @@ def brief(value: object) -> str:
     try:
         return shortened(value)
     except ValueError:  # Python refuses to write out a whole number of thousands of digits
-        return "a whole number of thousands of digits"
+        return _("a whole number of thousands of digits")
 
 
-def choice(names: Sequence[str]) -> str:
-    """Names to choose from: "a, b or c"."""
-    return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
-
-
-def unknown(what: str, value: object, names: Sequence[str]) -> InterventionError:
-    """The error for a value that is none of these names."""
-    return InterventionError(f"unknown {what} {brief(value)}; choose {choice(names)}")
+def unknown(text: str, value: object, names: Sequence[str]) -> InterventionError:
+    """The error for a value that is not in a list of names. text: has places for {value} and {names}."""
+    return InterventionError(text, value=brief(value), names=any_of(names))
 
 
 _DECIMAL = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
@@ -66,11 +62,13 @@ class Where:
 
     def __post_init__(self) -> None:
         if self.kind is not None and self.kind not in KINDS:
-            raise unknown("attention kind", self.kind, KINDS)
+            raise unknown(N_("unknown attention kind {value}; choose {names}"), self.kind, KINDS)
         for name in ("layer", "head"):
             value = getattr(self, name)
             if value is not None and (type(value) is not int or value < 0):
-                raise InterventionError(f"{name} is {brief(value)}; an index from 0, or None for all, is allowed")
+                raise InterventionError(
+                    "{name} is {brief}; an index from 0, or None for all, is allowed", name=name, brief=brief(value)
+                )
 
     def covers(self, kind: str, layer: int, head: int) -> bool:
         return self.kind in (None, kind) and self.layer in (None, layer) and self.head in (None, head)
@@ -90,8 +88,10 @@ class Where:
         found = re.fullmatch(r"(\w+)(?:\.([1-9]\d{0,2}|\*))?(?:\.([1-9]\d{0,2}|\*))?", text, re.ASCII)
         if not found or found[1] not in ("all", *KINDS):
             raise InterventionError(
-                f"{brief(text)} names no place; write KIND, KIND.LAYER or KIND.LAYER.HEAD, counted from 1, "
-                f"with KIND one of all, {', '.join(KINDS)}"
+                "{brief} names no place; write KIND, KIND.LAYER or KIND.LAYER.HEAD, counted from 1, with "
+                "KIND one of all, {kinds}",
+                brief=brief(text),
+                kinds=", ".join(KINDS),
             )
         numbers = [None if part in (None, "*") else int(part) - 1 for part in found.group(2, 3)]
         return cls(None if found[1] == "all" else found[1], *numbers)
@@ -192,7 +192,9 @@ class HeadSwitch(Switch):
 
     def __post_init__(self) -> None:
         if not isinstance(self.where, Where):
-            raise InterventionError(f"{brief(self.where)} is no place; give a Where, e.g. Where('cross', 1, 4)")
+            raise InterventionError(
+                "{brief} is no place; give a Where, e.g. Where('cross', 1, 4)", brief=brief(self.where)
+            )
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -205,9 +207,19 @@ class HeadSwitch(Switch):
         where = self.where
         layers = max(layers_of(config, kind) for kind in self.kinds if where.kind in (None, kind))
         if where.layer is not None and where.layer >= layers:
-            raise InterventionError(f"{where} names layer {where.layer + 1}; this model has {layers} there")
+            raise InterventionError(
+                "{where} names layer {layer}; this model has {layers} there",
+                where=where,
+                layer=where.layer + 1,
+                layers=layers,
+            )
         if where.head is not None and where.head >= config.heads:
-            raise InterventionError(f"{where} names head {where.head + 1}; this model has {config.heads} a layer")
+            raise InterventionError(
+                "{where} names head {head}; this model has {heads} a layer",
+                where=where,
+                head=where.head + 1,
+                heads=config.heads,
+            )
 
     @property
     def setting(self) -> str:
@@ -273,14 +285,19 @@ class LayerSwitch(Switch):
 
     def __post_init__(self) -> None:
         if self.stack not in STACKS:
-            raise unknown("stack", self.stack, STACKS)
+            raise unknown(N_("unknown stack {value}; choose {names}"), self.stack, STACKS)
         if type(self.layer) is not int or self.layer < 0:
-            raise InterventionError(f"layer is {brief(self.layer)}; an index from 0 is allowed")
+            raise InterventionError("layer is {brief}; an index from 0 is allowed", brief=brief(self.layer))
 
     def check(self, config: ModelConfig) -> None:
         layers = layers_of(config, self.stack)
         if self.layer >= layers:
-            raise InterventionError(f"{self} names layer {self.layer + 1}; this model has {layers} there")
+            raise InterventionError(
+                "{self} names layer {layer}; this model has {layers} there",
+                self=self,
+                layer=self.layer + 1,
+                layers=layers,
+            )
 
     def __str__(self) -> str:
         return self.value

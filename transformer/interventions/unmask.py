@@ -19,6 +19,7 @@ from transformer.interventions.switch import (
     unknown,
 )
 from transformer.model.tap import Edit
+from transformer.texts import N_
 
 MASKED = {"causal": ("decoder_self",), "padding": ("encoder_self", "cross")}  # only the source is ever padded
 
@@ -36,11 +37,13 @@ class Unmask(HeadSwitch):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.mask not in self.PARAMS:
-            raise unknown("mask", self.mask, self.PARAMS)
+            raise unknown(N_("unknown mask {value}; choose {names}"), self.mask, self.PARAMS)
         if self.where.kind is not None and self.where.kind not in self.kinds:
             raise InterventionError(
-                f"the {self.mask} mask belongs to {' and '.join(self.kinds)}, and {self.where.kind} was named; "
-                "leave the kind out"
+                "the {mask} mask belongs to {kinds}, and {kind} was named; leave the kind out",
+                mask=self.mask,
+                kinds=" and ".join(self.kinds),
+                kind=self.where.kind,
             )
 
     @property
@@ -58,7 +61,11 @@ class Unmask(HeadSwitch):
     @classmethod
     def read(cls, setting: str, where: Where, param: str) -> Unmask:
         if setting != "off":
-            raise InterventionError(f"{param} is {brief(setting)}; only off is allowed, it is on without being named")
+            raise InterventionError(
+                "{param} is {brief}; only off is allowed, it is on without being named",
+                param=param,
+                brief=brief(setting),
+            )
         return cls(param, where)
 
     @property

@@ -13,6 +13,7 @@ from typing import Any
 from transformer.checks import SHARE, TRUTH, check_fields, from_table, number, one_of, optional, whole
 from transformer.live_training.frames import recorded_steps
 from transformer.live_training.pairs import ExperimentError, check_pairs, divide, read_pairs
+from transformer.texts import N_, Text
 from transformer.training.data import Pair
 
 __all__ = ["TASKS", "Experiment", "ExperimentError", "read_pairs"]
@@ -35,9 +36,11 @@ LARGEST_RATE = 1.0
 RULES = {
     **{name: one_of(choices) for name, choices in CHOICES.items()},
     **{name: whole(*bounds) for name, bounds in BOUNDS.items()},
-    "d_k": optional(whole(1, LARGEST_D_K), "d_model / heads"),
+    "d_k": optional(whole(1, LARGEST_D_K), N_("{allowed}, or none for d_model / heads")),
     **dict.fromkeys(("scaling", "causal", "residual"), TRUTH),
-    "peak_rate": number(lambda value: 0 < value <= LARGEST_RATE, f"above 0, up to {LARGEST_RATE:g}"),
+    "peak_rate": number(
+        lambda value: 0 < value <= LARGEST_RATE, Text("a number above 0, up to {most:g}", most=LARGEST_RATE)
+    ),
     **dict.fromkeys(("smoothing", "dropout"), SHARE),
 }
 MOST_PARAMETERS = 7_500_000  # in float16 15 MB; a zip of 16 MB can be loaded again
@@ -90,14 +93,19 @@ class Experiment:
             object.__setattr__(self, name, float(getattr(self, name)))
         if self.d_model % 2 or self.d_model % self.heads:
             raise ExperimentError(
-                f"d_model is {self.d_model} with {self.heads} heads; choose an even d_model that the heads divide, "
-                f"{math.lcm(2, self.heads) * max(1, self.d_model // math.lcm(2, self.heads))} for example"
+                "d_model is {d_model} with {heads} heads; choose an even d_model that the heads divide, "
+                "{lcm} for example",
+                d_model=self.d_model,
+                heads=self.heads,
+                lcm=math.lcm(2, self.heads) * max(1, self.d_model // math.lcm(2, self.heads)),
             )
         self._check_task()
         if (count := self.parameters) > MOST_PARAMETERS:
             raise ExperimentError(
-                f"this model has {count:,} parameters; at most {MOST_PARAMETERS:,} are trained here, so choose fewer "
-                "layers or smaller d_model, d_ff or d_k"
+                "this model has {count:,} parameters; at most {most_parameters:,} are trained here, so "
+                "choose fewer layers or smaller d_model, d_ff or d_k",
+                count=count,
+                most_parameters=MOST_PARAMETERS,
             )
 
     def _check_task(self) -> None:
@@ -105,21 +113,33 @@ class Experiment:
             object.__setattr__(self, "pairs", check_pairs(self.pairs))
             return
         if self.pairs:
-            raise ExperimentError(f"{len(self.pairs):,} pairs arrived with the task {self.task}; choose the task own")
+            raise ExperimentError(
+                "{count:,} pairs arrived with the task {task}; choose the task own",
+                count=len(self.pairs),
+                task=self.task,
+            )
         if self.shortest > self.longest:
             raise ExperimentError(
-                f"inputs of {self.shortest} to {self.longest} symbols were asked for; choose a shortest length that "
-                "is not above the longest"
+                "inputs of {shortest} to {longest} symbols were asked for; choose a shortest length that "
+                "is not above the longest",
+                shortest=self.shortest,
+                longest=self.longest,
             )
         if self.task == "shift" and (type(self.shift) is not int or not 1 <= self.shift < self.alphabet):
             raise ExperimentError(
-                f"shift is {shown(self.shift)} with an alphabet of {self.alphabet}; choose a whole number from 1 to "
-                f"{self.alphabet - 1}"
+                "shift is {shift} with an alphabet of {alphabet}; choose a whole number from 1 to {alphabet2}",
+                shift=shown(self.shift),
+                alphabet=self.alphabet,
+                alphabet2=self.alphabet - 1,
             )
         if self.alphabet**self.longest < 10 * FEWEST_UNSEEN:
             raise ExperimentError(
-                f"{self.alphabet} symbols make {self.alphabet**self.longest} different inputs of length "
-                f"{self.longest}; choose more symbols or longer inputs: of {10 * FEWEST_UNSEEN} some can be kept unseen"
+                "{alphabet} symbols make {alphabet2} different inputs of length {longest}; choose more "
+                "symbols or longer inputs: of {value} some can be kept unseen",
+                alphabet=self.alphabet,
+                alphabet2=self.alphabet**self.longest,
+                longest=self.longest,
+                value=10 * FEWEST_UNSEEN,
             )
 
     # -- as a table ---------------------------------------------------------------------------------------------------
@@ -131,7 +151,7 @@ class Experiment:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Experiment:
         """What `to_dict` made a table of; what is missing keeps its default. Raises ExperimentError."""
-        values = from_table(cls, values, ExperimentError, "an experiment")
+        values = from_table(cls, values, ExperimentError, Text("an experiment"))
         pairs = values.get("pairs", ())
         if isinstance(pairs, list | tuple):
             pairs = tuple(tuple(pair) if isinstance(pair, list) else pair for pair in pairs)

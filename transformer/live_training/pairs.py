@@ -10,6 +10,7 @@ from reprlib import repr as shown
 from typing import Any
 
 from transformer.text.tokenizer import clean
+from transformer.texts import UserError
 from transformer.training.data import Pair
 
 FEWEST, MOST = 2, 2000
@@ -21,7 +22,7 @@ SHARE = 10  # one of so many pairs is kept unseen
 MOST_UNSEEN = 200
 
 
-class ExperimentError(ValueError):
+class ExperimentError(UserError):
     """An experiment that cannot be made; one sentence: what arrived, what is allowed, what to do."""
 
 
@@ -39,14 +40,21 @@ def read_pairs(text: str) -> tuple[Pair, ...]:
     if not lines:
         raise ExperimentError("no pair arrived; paste 2 lines or more, each an input, a tab or a comma, and its answer")
     if len(lines) > MOST:
-        raise ExperimentError(f"{len(lines):,} lines arrived; paste at most {MOST:,}, one pair on each")
+        raise ExperimentError(
+            "{count:,} lines arrived; paste at most {most:,}, one pair on each", count=len(lines), most=MOST
+        )
     found: dict[str, tuple[str, int]] = {}
     for number, line in lines:
         source, target = _sides(number, line)
         if (before := found.get(source)) and before[0] != target:
             raise ExperimentError(
-                f"line {number} answers {shown(source)} with {shown(target)}, line {before[1]} with "
-                f"{shown(before[0])}; give every input one answer"
+                "line {number} answers {source} with {target}, line {before} with {before2}; give every "
+                "input one answer",
+                number=number,
+                source=shown(source),
+                target=shown(target),
+                before=before[1],
+                before2=shown(before[0]),
             )
         found.setdefault(source, (target, number))
     return check_pairs([(source, target) for source, (target, _) in found.items()])
@@ -56,17 +64,21 @@ def _sides(number: int, line: str) -> Pair:
     separator = next((one for one in SEPARATORS if one in line), None)
     if separator is None:
         raise ExperimentError(
-            f"line {number}, {shown(line.strip())}, has one side only; put a tab, ->, a semicolon or a comma between "
-            "input and answer"
+            "line {number}, {line}, has one side only; put a tab, ->, a semicolon or a comma between input and answer",
+            number=number,
+            line=shown(line.strip()),
         )
     sides = [readable(side) for side in line.split(separator)]
     if len(sides) > 2:
         raise ExperimentError(
-            f"line {number} has {len(sides) - 1} {SEPARATORS[separator]}; use one, or a tab between input and answer"
+            "line {number} has {count} {separators}; use one, or a tab between input and answer",
+            number=number,
+            count=len(sides) - 1,
+            separators=SEPARATORS[separator],
         )
     for name, side in zip(("input", "answer"), sides, strict=True):
         if problem := _problem(side):
-            raise ExperimentError(f"the {name} of line {number} {problem}")
+            raise ExperimentError("the {name} of line {number} {problem}", name=name, number=number, problem=problem)
     return sides[0], sides[1]
 
 
@@ -84,20 +96,32 @@ def _problem(side: str) -> str:
 def check_pairs(pairs: Any) -> tuple[Pair, ...]:
     """The pairs as they are. Raises ExperimentError for what `read_pairs` would not have made."""
     if not isinstance(pairs, tuple | list):
-        raise ExperimentError(f"pairs is {shown(pairs)}; give a list of pairs of texts")
+        raise ExperimentError("pairs is {pairs}; give a list of pairs of texts", pairs=shown(pairs))
     if not FEWEST <= len(pairs) <= MOST:
         raise ExperimentError(
-            f"{len(pairs):,} {'pair' if len(pairs) == 1 else 'pairs'} arrived; give {FEWEST} to {MOST:,} different ones"
+            "{count:,} {value} arrived; give {fewest} to {most:,} different ones",
+            count=len(pairs),
+            value="pair" if len(pairs) == 1 else "pairs",
+            fewest=FEWEST,
+            most=MOST,
         )
     answers: dict[str, str] = {}
     for number, pair in enumerate(pairs, 1):
         if not isinstance(pair, tuple) or len(pair) != 2 or not all(isinstance(side, str) for side in pair):
-            raise ExperimentError(f"pair {number} is {shown(pair)}; give two texts, an input and its answer")
+            raise ExperimentError(
+                "pair {number} is {pair}; give two texts, an input and its answer", number=number, pair=shown(pair)
+            )
         for name, side in zip(("input", "answer"), pair, strict=True):
             if problem := _problem(side) or ("" if readable(side) == side else "has blanks to be removed"):
-                raise ExperimentError(f"the {name} of pair {number} {problem}")
+                raise ExperimentError(
+                    "the {name} of pair {number} {problem}", name=name, number=number, problem=problem
+                )
         if pair[0] in answers:
-            raise ExperimentError(f"the input of pair {number}, {shown(pair[0])}, stands twice; give every input once")
+            raise ExperimentError(
+                "the input of pair {number}, {pair}, stands twice; give every input once",
+                number=number,
+                pair=shown(pair[0]),
+            )
         answers[pair[0]] = pair[1]
     return tuple(pairs)
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Hashable, Sequence
 
 from transformer.live_training.live_run import LEFT, Ending, LiveRun, Patience, Setting
 from transformer.live_training.worker_process import COMMAND, LOOK, WorkerProcess
+from transformer.texts import UserError
 
 TRAININGS = "HEADSCOPE_TRAININGS"
 SECONDS = "HEADSCOPE_TRAINING_SECONDS"
@@ -24,7 +25,7 @@ END = 5.0  # seconds
 AGAIN = 10.0  # seconds after a worker that was started ahead died, until another is
 
 
-class WorkshopError(RuntimeError):
+class WorkshopError(UserError):
     """Nothing more can be begun here now; one sentence."""
 
 
@@ -74,9 +75,13 @@ class Workshop:
                 raise WorkshopError("the server is about to end; nothing more is begun")
             own = sum(run.viewer == viewer for run in [*self._running, *self._line])
             if viewer is not None and own >= EACH:
-                raise WorkshopError(f"{own} of your runs train or wait, as many as anyone may have; stop one of them")
+                raise WorkshopError(
+                    "{own} of your runs train or wait, as many as anyone may have; stop one of them", own=own
+                )
             if len(self._line) >= LINE:
-                raise WorkshopError(f"{len(self._line)} runs wait already, as many as may; train in a few minutes")
+                raise WorkshopError(
+                    "{count} runs wait already, as many as may; train in a few minutes", count=len(self._line)
+                )
             run = LiveRun(experiment, self.seconds, alive, viewer, self._withdraw, self._patience)
             try:
                 self._keep()
@@ -86,7 +91,7 @@ class Workshop:
                     self._line.append(run)
                     run.place = len(self._line)
             except RuntimeError as error:  # no thread could be started
-                raise WorkshopError(f"the machine is full ({error}); train in a few minutes") from error
+                raise WorkshopError("the machine is full ({error}); train in a few minutes", error=error) from error
         return run
 
     def prepare(self) -> None:

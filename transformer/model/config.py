@@ -9,6 +9,7 @@ from reprlib import repr as shown
 from typing import Any
 
 from transformer.checks import SHARE, TRUTH, check_fields, from_table, number, one_of, optional, whole
+from transformer.texts import N_, Text, UserError
 
 ACTIVATIONS = ("relu", "gelu", "swish")
 NORMS = ("post", "pre", "none")
@@ -28,11 +29,11 @@ LIMITS = {
 }
 RULES = {
     **{name: whole(*bounds) for name, bounds in LIMITS.items()},
-    "d_k": optional(whole(1, LIMITS["d_model"][1]), "d_model / heads"),
-    "target_vocab_size": optional(whole(*LIMITS["vocab_size"]), "one shared vocabulary"),
+    "d_k": optional(whole(1, LIMITS["d_model"][1]), N_("{allowed}, or none for d_model / heads")),
+    "target_vocab_size": optional(whole(*LIMITS["vocab_size"]), N_("{allowed}, or none for one shared vocabulary")),
     **dict.fromkeys(("scaling", "embedding_scale", "tied_output", "output_bias", "residual", "causal"), TRUTH),
     **dict.fromkeys(("dropout", "attention_dropout"), SHARE),
-    "layer_norm_eps": number(lambda value: 0 < value < 1, "between 0 and 1"),
+    "layer_norm_eps": number(lambda value: 0 < value < 1, Text("a number between 0 and 1")),
     "activation": one_of(ACTIVATIONS),
     "norm": one_of(NORMS),
     "positions": one_of(POSITIONS),
@@ -40,7 +41,7 @@ RULES = {
 }
 
 
-class ConfigError(ValueError):
+class ConfigError(UserError):
     """A configuration that describes no model; the message says what arrived and what is allowed."""
 
 
@@ -111,18 +112,27 @@ class ModelConfig:
         check_fields(self, RULES, ConfigError)
         if self.d_model % self.heads:
             raise ConfigError(
-                f"d_model {self.d_model} cannot be split into {self.heads} heads of equal width; "
-                "choose heads that divide d_model"
+                "d_model {d_model} cannot be split into {heads} heads of equal width; choose heads that divide d_model",
+                d_model=self.d_model,
+                heads=self.heads,
             )
         if self.d_model % 2:
-            raise ConfigError(f"d_model is {self.d_model}; sines and cosines come in pairs, so it must be even")
+            raise ConfigError(
+                "d_model is {d_model}; sines and cosines come in pairs, so it must be even", d_model=self.d_model
+            )
         specials = (self.pad_id, self.unk_id, self.start_id, self.end_id)
         smaller = min(self.vocab_size, self.output_size)
         if any(type(i) is not int or not 0 <= i < smaller for i in specials):
-            raise ConfigError(f"special ids {shown(specials)} must be whole numbers below vocab_size {smaller}")
+            raise ConfigError(
+                "special ids {specials} must be whole numbers below vocab_size {smaller}",
+                specials=shown(specials),
+                smaller=smaller,
+            )
         others = (self.pad_id, self.unk_id, self.end_id)
         if len(set(others)) != 3 or self.start_id in (self.unk_id, self.end_id):
-            raise ConfigError(f"special ids {specials} must differ from each other, but for <s>, which may be <pad>")
+            raise ConfigError(
+                "special ids {specials} must differ from each other, but for <s>, which may be <pad>", specials=specials
+            )
 
     @property
     def d_head(self) -> int:
@@ -150,7 +160,7 @@ class ModelConfig:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> ModelConfig:
         """The config a dictionary describes. Raises ConfigError for unknown or missing fields."""
-        values = from_table(cls, values, ConfigError, "a model configuration")
+        values = from_table(cls, values, ConfigError, Text("a model configuration"))
         if "vocab_size" not in values:
             raise ConfigError("the configuration does not say vocab_size, the number of pieces")
         return cls(**values)
@@ -169,5 +179,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 def preset(name: str, vocab_size: int, **changes: Any) -> ModelConfig:
     """The named preset for a vocabulary, with any field changed. Raises ConfigError for an unknown name."""
     if name not in PRESETS:
-        raise ConfigError(f"there is no preset {shown(name)}; there are {', '.join(PRESETS)}")
+        raise ConfigError(
+            "there is no preset {name}; there are {presets}", name=shown(name), presets=", ".join(PRESETS)
+        )
     return ModelConfig.from_dict({"vocab_size": vocab_size, **PRESETS[name], **changes})

@@ -41,6 +41,8 @@ from collections.abc import Callable, Mapping
 
 from torch import Tensor
 
+from transformer.texts import UserError
+
 Edit = Callable[[Tensor], Tensor]
 
 KINDS = ("encoder_self", "decoder_self", "cross")  # the three kinds of attention (section 3.2.3)
@@ -61,7 +63,7 @@ def check_stack(stack: str) -> str:
     return stack
 
 
-class TapError(ValueError):
+class TapError(UserError):
     """A name recorded twice, an edit that changes a shape, or an edit whose name never came up."""
 
 
@@ -119,13 +121,17 @@ class Tap:
     def __call__(self, name: str, tensor: Tensor) -> Tensor:
         name = self._prefix + name
         if name in self.records:
-            raise TapError(f"{name} was recorded twice; a tap serves one pass, make a new one for the next")
+            raise TapError("{name} was recorded twice; a tap serves one pass, make a new one for the next", name=name)
         if self.edits and name in self.edits:
             edited = self.edits[name](tensor)
             if edited.shape != tensor.shape or edited.dtype != tensor.dtype:
                 raise TapError(
-                    f"the edit of {name} returned {list(edited.shape)} {edited.dtype}; "
-                    f"it must keep {list(tensor.shape)} {tensor.dtype}"
+                    "the edit of {name} returned {shape} {dtype}; it must keep {shape2} {dtype2}",
+                    name=name,
+                    shape=list(edited.shape),
+                    dtype=edited.dtype,
+                    shape2=list(tensor.shape),
+                    dtype2=tensor.dtype,
                 )
             tensor = edited
         self.records[name] = tensor
@@ -139,7 +145,11 @@ class Tap:
         """What was recorded. Raises TapError if an edit's name never came up."""
         missed = sorted(set(self.edits) - set(self.records))
         if missed:
-            raise TapError(f"no tensor named {missed[0]} came up in this pass; it has {', '.join(self.records)}")
+            raise TapError(
+                "no tensor named {missed} came up in this pass; it has {records}",
+                missed=missed[0],
+                records=", ".join(self.records),
+            )
         return self.records
 
 

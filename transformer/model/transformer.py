@@ -12,9 +12,10 @@ from transformer.model.layers import DecoderLayer, EncoderLayer, layer_norm
 from transformer.model.masks import causal_mask, needed, padding_mask, real_tokens
 from transformer.model.positions import positions_of
 from transformer.model.tap import OFF, AnyTap
+from transformer.texts import UserError
 
 
-class TooLongError(ValueError):
+class TooLongError(UserError):
     """More tokens than the model has positions; the message gives both numbers."""
 
 
@@ -73,7 +74,11 @@ class Transformer(nn.Module):
         """
         length = ids.shape[1]
         if start + length > self.config.max_positions:
-            raise TooLongError(f"{start + length} tokens arrived; this model has {self.config.max_positions} positions")
+            raise TooLongError(
+                "{start} tokens arrived; this model has {max_positions} positions",
+                start=start + length,
+                max_positions=self.config.max_positions,
+            )
         vectors = tap("embedding", F.embedding(ids, self.table(side)) * self.config.embedding_factor)
         positions = tap("position_ids", torch.arange(start, start + length, device=ids.device))  # [token]
         total = vectors + tap("positions", self.positions(positions))

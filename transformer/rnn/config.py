@@ -9,6 +9,7 @@ from typing import Any
 
 from transformer.checks import check_fields, from_table, whole
 from transformer.model.config import ConfigError
+from transformer.texts import Text
 
 KIND = "recurrent"
 RULES = {
@@ -50,9 +51,13 @@ class RecurrentConfig:
         check_fields(self, RULES, ConfigError)
         specials = (self.pad_id, self.unk_id, self.start_id, self.end_id)
         if any(type(i) is not int or not 0 <= i < self.vocab_size for i in specials):
-            raise ConfigError(f"special ids {shown(specials)} must be whole numbers below vocab_size {self.vocab_size}")
+            raise ConfigError(
+                "special ids {specials} must be whole numbers below vocab_size {vocab_size}",
+                specials=shown(specials),
+                vocab_size=self.vocab_size,
+            )
         if len(set(specials)) != len(specials):
-            raise ConfigError(f"special ids {specials} must differ from each other")
+            raise ConfigError("special ids {specials} must differ from each other", specials=specials)
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
@@ -60,7 +65,7 @@ class RecurrentConfig:
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> RecurrentConfig:
         """The config a dictionary describes. Raises ConfigError for unknown or missing fields."""
-        values = from_table(cls, values, ConfigError, "a recurrent model")
+        values = from_table(cls, values, ConfigError, Text("a recurrent model"))
         if "vocab_size" not in values:
             raise ConfigError("the configuration does not say vocab_size, the number of pieces")
         return cls(**values)

@@ -102,7 +102,9 @@ def load(name: str | Path, device: torch.device | str = "cpu") -> Recurrent:
     path = bundled.get(str(name), Path(name))
     if not path.is_dir():
         raise CheckpointError(
-            f"there is no recurrent checkpoint {str(name)!r}; bundled are {', '.join(bundled)}, or give a folder's path"
+            "there is no recurrent checkpoint {name!r}; bundled are {bundled}, or give a folder's path",
+            name=str(name),
+            bundled=", ".join(bundled),
         )
     found = read_checkpoint(path, ARCHITECTURE, RecurrentConfig.from_dict, RecurrentModel)
     return Recurrent(found.name, found.path, found.model.to(device), found.tokenizer, found.languages, found.metrics)

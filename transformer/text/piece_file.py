@@ -11,6 +11,8 @@ import functools
 import math
 from typing import Any
 
+from transformer.texts import UserError
+
 MOST_PIECES = 1_000_000  # as in `config.LIMITS`
 LONGEST_PIECE = 1_000  # characters; SentencePiece learns 16 at most unless told otherwise
 LONGEST_RULE = 200  # bytes written for one character; the most in Unicode, of U+FDFA, are 33
@@ -28,7 +30,7 @@ MESSAGES: dict[str, dict[str, tuple[int, str]]] = {
 }  # fmt: skip
 
 
-class PieceFileError(ValueError):
+class PieceFileError(UserError):
     """What is no SentencePiece file, or asks for more than any does; the message says which."""
 
 
@@ -64,7 +66,9 @@ def _check_charsmap(data: bytes) -> None:
     data[4 + tree :].decode()
     if (longest := max(map(len, data[4 + tree :].split(b"\0")))) > LONGEST_RULE:
         raise PieceFileError(
-            f"the tokenizer writes {longest:,} bytes for one character; at most {LONGEST_RULE} are allowed"
+            "the tokenizer writes {longest:,} bytes for one character; at most {longest_rule} are allowed",
+            longest=longest,
+            longest_rule=LONGEST_RULE,
         )
 
 
@@ -75,20 +79,28 @@ def check_pieces(data: bytes) -> None:
     try:
         model = _model_class().FromString(data)
         if len(model.pieces) > MOST_PIECES:
-            raise PieceFileError(f"the tokenizer has more than {MOST_PIECES:,} pieces")
+            raise PieceFileError("the tokenizer has more than {most_pieces:,} pieces", most_pieces=MOST_PIECES)
         for entry in model.pieces:
             if not (piece := entry.piece.decode()):
                 raise PieceFileError(DAMAGED)
             if len(piece) > LONGEST_PIECE:
                 raise PieceFileError(
-                    f"a piece of the tokenizer has {len(piece):,} characters; at most {LONGEST_PIECE:,} are allowed"
+                    "a piece of the tokenizer has {count:,} characters; at most {longest_piece:,} are allowed",
+                    count=len(piece),
+                    longest_piece=LONGEST_PIECE,
                 )
             if not math.isfinite(entry.score):
                 raise PieceFileError("a score of the tokenizer is not a finite number")
         if len(model.trainer.unk_surface.decode()) > LONGEST_RULE:
-            raise PieceFileError(f"the tokenizer writes more than {LONGEST_RULE} characters for an unknown piece")
+            raise PieceFileError(
+                "the tokenizer writes more than {longest_rule} characters for an unknown piece",
+                longest_rule=LONGEST_RULE,
+            )
         if len(model.self_test) > LARGEST_SELF_TEST:
-            raise PieceFileError(f"the tokenizer tests itself with more than {LARGEST_SELF_TEST:,} bytes")
+            raise PieceFileError(
+                "the tokenizer tests itself with more than {largest_self_test:,} bytes",
+                largest_self_test=LARGEST_SELF_TEST,
+            )
         for normalizer in (model.normalizer, model.denormalizer):
             _check_charsmap(normalizer.charsmap)
     except (DecodeError, UnicodeDecodeError) as error:

@@ -18,6 +18,7 @@ import sentencepiece
 
 from transformer.files import read_bounded, write_whole
 from transformer.text.piece_file import PieceFileError, check_pieces
+from transformer.texts import UserError
 
 PIECE_MARK = "▁"  # SentencePiece writes the space before a word like this
 TOKENIZER_KINDS = ("unigram", "bpe", "char", "symbol")
@@ -28,7 +29,7 @@ LARGEST_TOKENIZER = 5_000_000  # bytes; en-de takes 310,000, and the largest kno
 MARKS = 30  # combining marks on one letter that are put in order; no language has more (Unicode, annex 15, section 13)
 
 
-class TokenizerError(ValueError):
+class TokenizerError(UserError):
     """A tokenizer file that cannot be read, or text too small to train one from."""
 
 
@@ -77,14 +78,14 @@ def read_processor(path: Path, largest: int) -> sentencepiece.SentencePieceProce
         model = read_bounded(path, largest)
         check_pieces(model)
     except OSError as error:
-        raise TokenizerError(f"{path.name} cannot be read: {error.strerror}") from error
+        raise TokenizerError("{name} cannot be read: {reason}", name=path.name, reason=error.strerror) from error
     except PieceFileError as error:
-        raise TokenizerError(f"{path.name}: {error}") from error
+        raise TokenizerError("{name}: {error}", name=path.name, error=error) from error
     processor = sentencepiece.SentencePieceProcessor()
     try:
         processor.LoadFromSerializedProto(model)
     except (RuntimeError, TypeError, ValueError) as error:
-        raise TokenizerError(f"{path.name} is no SentencePiece model") from error
+        raise TokenizerError("{name} is no SentencePiece model", name=path.name) from error
     return processor
 
 
@@ -107,7 +108,9 @@ class Tokenizer:
             raise TokenizerError("this is not a SentencePiece model") from error
         found = tuple(self._processor.IdToPiece(i) for i in range(min(4, len(self))))
         if found != SPECIALS:
-            raise TokenizerError(f"ids 0 to 3 of the tokenizer are {found}; they must be {SPECIALS}")
+            raise TokenizerError(
+                "ids 0 to 3 of the tokenizer are {found}; they must be {specials}", found=found, specials=SPECIALS
+            )
         processor = self._processor
         ordinary = [i for i in range(4, len(self)) if not (processor.IsControl(i) or processor.IsUnused(i))]
         self._scores = {processor.IdToPiece(i): (i, processor.GetScore(i)) for i in ordinary}
@@ -122,7 +125,7 @@ class Tokenizer:
         try:
             return cls(read_bounded(Path(path), LARGEST_TOKENIZER))
         except OSError as error:
-            raise TokenizerError(f"{path} cannot be read: {error.strerror}") from error
+            raise TokenizerError("{path} cannot be read: {reason}", path=path, reason=error.strerror) from error
 
     @classmethod
     def train(cls, lines: Iterable[str], vocab_size: int, kind: str = "unigram") -> Tokenizer:
@@ -133,7 +136,11 @@ class Tokenizer:
         Raises TokenizerError for an unknown kind, or if the text is too small for vocab_size.
         """
         if kind not in TOKENIZER_KINDS:
-            raise TokenizerError(f"there is no tokenizer {kind!r}; there are {', '.join(TOKENIZER_KINDS)}")
+            raise TokenizerError(
+                "there is no tokenizer {kind!r}; there are {tokenizer_kinds}",
+                kind=kind,
+                tokenizer_kinds=", ".join(TOKENIZER_KINDS),
+            )
         characters = kind in ("char", "symbol")
         rule = {"char": "nmt_nfkc_cf", "symbol": "identity"}.get(kind, "nmt_nfkc")
         seen: set[str] = set()
@@ -173,13 +180,17 @@ class Tokenizer:
                 else "it is too small or too uniform, ask for fewer"
             )  # fmt: skip
             raise TokenizerError(
-                f"a vocabulary of {vocab_size} pieces could not be learned from this text; {advice} (--vocab-size)"
+                "a vocabulary of {vocab_size} pieces could not be learned from this text; {advice} (--vocab-size)",
+                vocab_size=vocab_size,
+                advice=advice,
             ) from error
         tokenizer = cls(written.getvalue())
         if characters and any(UNKNOWN in tokenizer.encode(character) for character in seen):
             raise TokenizerError(
-                f"this text has {len(seen)} different characters, more than a vocabulary of {vocab_size} holds; ask "
-                "for more (--vocab-size)"
+                "this text has {count} different characters, more than a vocabulary of {vocab_size} "
+                "holds; ask for more (--vocab-size)",
+                count=len(seen),
+                vocab_size=vocab_size,
             )
         return tokenizer
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from transformer.checks import check_fields, number
+from transformer.texts import Text
 from transformer.training.data import DataError, Pair
 
 # Number words that need no agreement in German ("ein" does), and what they are worth.
@@ -47,7 +48,7 @@ NAMES["Mary", "Maria"] = NAMES["Mary", "Mary"]
 SYLLABLES = "ba be bo da di do ga go ka ke ki ko la le li lo ma mi mo na ne no ra ri ro sa so ta te ti va vi wa zo"
 
 
-SHARES = number(lambda value: 0 <= value <= 1, "from 0 to 1, a share of the pairs")
+SHARES = number(lambda value: 0 <= value <= 1, Text("a number from 0 to 1, a share of the pairs"))
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,8 @@ class Augmentation:
         check_fields(self, {field.name: SHARES for field in dataclasses.fields(self)}, DataError)
         if self.lower + self.upper > 1:
             raise DataError(
-                f"augmentation lower and upper are {self.lower + self.upper:g} together; at most 1 is allowed"
+                "augmentation lower and upper are {lower:g} together; at most 1 is allowed",
+                lower=self.lower + self.upper,
             )
 
     def __bool__(self) -> bool:

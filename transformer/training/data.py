@@ -7,10 +7,12 @@ import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
+from transformer.texts import UserError
+
 Pair = tuple[str, str]
 
 
-class DataError(ValueError):
+class DataError(UserError):
     """Text that is no parallel text; the message names file and line."""
 
 
@@ -18,18 +20,25 @@ def _lines(path: Path) -> list[str]:
     try:
         data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     except (OSError, EOFError, zlib.error) as error:  # the last two: a .gz that is cut off or damaged
-        raise DataError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+        raise DataError(
+            "{path} cannot be read: {reason}", path=path, reason=getattr(error, "strerror", None) or error
+        ) from error
     data = data.removeprefix(b"\xef\xbb\xbf")  # the byte order mark some editors write
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
-        raise DataError(f"{path}, line {line}: byte {data[error.start]:#x} is not UTF-8; save it as UTF-8") from error
+        raise DataError(
+            "{path}, line {line}: byte {data:#x} is not UTF-8; save it as UTF-8",
+            path=path,
+            line=line,
+            data=data[error.start],
+        ) from error
     lines = text.split("\n")
     if lines and not lines[-1]:
         lines.pop()
     if not lines:
-        raise DataError(f"{path} is empty; one sentence pair a line is needed")
+        raise DataError("{path} is empty; one sentence pair a line is needed", path=path)
     return [line.removesuffix("\r") for line in lines]
 
 
@@ -42,13 +51,19 @@ def read_pairs(path: Path, target: Path | None = None) -> list[Pair]:
     if target is not None:
         sources, targets = _lines(path), _lines(Path(target))
         if len(sources) != len(targets):
-            raise DataError(f"{path} has {len(sources)} lines and {target} has {len(targets)}; they must match")
+            raise DataError(
+                "{path} has {count} lines and {target} has {count2}; they must match",
+                path=path,
+                count=len(sources),
+                target=target,
+                count2=len(targets),
+            )
         return list(zip(sources, targets, strict=True))
     pairs = []
     for number, line in enumerate(_lines(path), 1):
         fields = line.split("\t")
         if len(fields) < 2:
-            raise DataError(f"{path}, line {number}: no tab; each line is SOURCE<tab>TARGET")
+            raise DataError("{path}, line {number}: no tab; each line is SOURCE<tab>TARGET", path=path, number=number)
         pairs.append((fields[0], fields[1]))
     return pairs
 

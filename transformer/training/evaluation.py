@@ -138,7 +138,9 @@ def evaluate(
     seconds = time.perf_counter() - began
     total, tokens, measured = surprise(model, pairs, interventions=interventions)
     if not tokens:
-        raise DataError(f"none of the {len(pairs)} sentence pairs has text on both sides that fits the model")
+        raise DataError(
+            "none of the {count} sentence pairs has text on both sides that fits the model", count=len(pairs)
+        )
     exact = sum(ours in group for ours, group in zip(hypotheses, references, strict=True)) / len(sources)
     bleu, chrf = BLEU(lowercase=bool(preparation)), CHRF(lowercase=bool(preparation))
     tokenized: dict[str, Any] = {}

@@ -162,8 +162,11 @@ class Trainer:
         mean = self.workers.total(surprise.detach()).item() / tokens
         if not math.isfinite(mean) or not torch.isfinite(norm):  # said before it reaches the weights
             raise TrainingError(
-                f"at step {self.step} the loss is {mean} and the gradient's norm {norm.item()}; begin another run with "
-                "a lower peak_rate or a longer warm-up"
+                "at step {step} the loss is {mean} and the gradient's norm {norm}; begin another run "
+                "with a lower peak_rate or a longer warm-up",
+                step=self.step,
+                mean=mean,
+                norm=norm.item(),
             )
         self.optimizer.step(self.rate(self.step))
         self.optimizer.forget_gradients()
@@ -219,16 +222,26 @@ class Trainer:
         folder = self.store.path
         try:
             if ModelConfig.from_dict(about["model"]) != self.config:
-                raise TrainingError(f"{folder} holds a run of a model of other sizes; choose another folder")
+                raise TrainingError(
+                    "{folder} holds a run of a model of other sizes; choose another folder", folder=folder
+                )
             if about["step"] > self.settings.steps:
                 raise TrainingError(
-                    f"{folder} holds a run of {about['step']:,} steps, and {self.settings.steps:,} were asked "
-                    "for; ask for more, or choose another folder"
+                    "{folder} holds a run of {about:,} steps, and {steps:,} were asked for; ask for more, or "
+                    "choose another folder",
+                    folder=folder,
+                    about=about["step"],
+                    steps=self.settings.steps,
                 )
             if about.get("workers", 1) != self.workers.count or about.get("device", "cpu") != self.device.type:
                 raise TrainingError(
-                    f"{folder} holds a run of {about.get('workers', 1)} workers on {about.get('device', 'cpu')}, "
-                    f"this is one of {self.workers.count} on {self.device.type}; resume it as it was started"
+                    "{folder} holds a run of {get} workers on {get2}, this is one of {count} on {type}; "
+                    "resume it as it was started",
+                    folder=folder,
+                    get=about.get("workers", 1),
+                    get2=about.get("device", "cpu"),
+                    count=self.workers.count,
+                    type=self.device.type,
                 )
             for name, parameter in self.model.named_parameters():
                 parameter.data.copy_(tensors[f"model.{name}"])
@@ -310,7 +323,7 @@ class Trainer:
             for name, tensor in weights.items():
                 sums[name] += tensor.to(self.device)
         if not count:
-            raise TrainingError(f"{self.store.path} has no saved states to average; train first")
+            raise TrainingError("{path} has no saved states to average; train first", path=self.store.path)
         for name, parameter in self.model.named_parameters():
             parameter.data.copy_(sums[name] / count)
 

@@ -33,7 +33,11 @@ class Preparation:
 
     def __init__(self, name: str, languages: tuple[str, str]) -> None:
         if name not in PREPARATIONS:
-            raise DataError(f"there is no preparation {name!r}; there are {' and '.join(PREPARATIONS)}")
+            raise DataError(
+                "there is no preparation {name!r}; there are {preparations}",
+                name=name,
+                preparations=" and ".join(PREPARATIONS),
+            )
         self.name = name
         if name == "none":
             self.source = self.target = self.restore = lambda text: text

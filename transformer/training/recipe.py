@@ -78,9 +78,9 @@ def _read(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(read_text(path, LARGEST).replace("\r\n", "\n"))
     except OSError as error:
-        raise DataError(f"the recipe {path} cannot be read: {error.strerror}") from error
+        raise DataError("the recipe {path} cannot be read: {reason}", path=path, reason=error.strerror) from error
     except (ValueError, RecursionError) as error:  # also of numbers of thousands of digits, and of ever deeper lists
-        raise DataError(f"the recipe {path} is not TOML: {error}") from error
+        raise DataError("the recipe {path} is not TOML: {error}", path=path, error=error) from error
 
 
 def read_recipe(path: Path, changes: Sequence[str] = ()) -> Table:
@@ -95,7 +95,7 @@ def read_recipe(path: Path, changes: Sequence[str] = ()) -> Table:
         place, equals, text = change.partition("=")
         *sections, name = place.strip().split(".")
         if not equals or not sections:
-            raise DataError(f"{change!r} arrived; SECTION.NAME=VALUE is allowed, e.g. training.steps=100")
+            raise DataError("{change!r} arrived; SECTION.NAME=VALUE is allowed, e.g. training.steps=100", change=change)
         try:
             value = tomllib.loads(f"value = {text}")["value"]
         except (ValueError, RecursionError):
@@ -126,11 +126,11 @@ def files_of(recipe: Table, name: str) -> list[Path] | None:
 
 def _with_like(path: Path, above: tuple[Path, ...]) -> Table:
     if path.resolve() in above:
-        raise DataError(f"the recipe {path} is like itself; remove a `like`")
+        raise DataError("the recipe {path} is like itself; remove a `like`", path=path)
     values = _read(path)
     like = values.pop("like", None)
     if like is not None and not _text(like):
-        raise DataError(f"{path}: like is {like!r}; the name of another recipe is allowed")
+        raise DataError("{path}: like is {like!r}; the name of another recipe is allowed", path=path, like=like)
     below = _with_like(path.parent / like, (*above, path.resolve())) if like else {}
     return _over(below, _checked(values, str(path)))
 
@@ -139,13 +139,31 @@ def _checked(values: dict[str, Any], where: str) -> Table:
     """The sections as they are, if each of their values may be so. where: file or option, for the message."""
     for name, section in values.items():
         if name not in SECTIONS or not isinstance(section, dict):
-            raise DataError(f"{where}: {name!r} is no section of a recipe; there are {', '.join(SECTIONS)}")
+            raise DataError(
+                "{where}: {name!r} is no section of a recipe; there are {sections}",
+                where=where,
+                name=name,
+                sections=", ".join(SECTIONS),
+            )
         for key, value in section.items():
             if key not in SECTIONS[name]:
-                raise DataError(f"{where}: [{name}] has no {key!r}; there are {', '.join(SECTIONS[name])}")
+                raise DataError(
+                    "{where}: [{name}] has no {key!r}; there are {sections}",
+                    where=where,
+                    name=name,
+                    key=key,
+                    sections=", ".join(SECTIONS[name]),
+                )
             right, says = SECTIONS[name][key]
             if not right(value):
-                raise DataError(f"{where}: {key} in [{name}] is {value!r}; {says} is allowed")
+                raise DataError(
+                    "{where}: {key} in [{name}] is {value!r}; {says} is allowed",
+                    where=where,
+                    key=key,
+                    name=name,
+                    value=value,
+                    says=says,
+                )
     return values
 
 

@@ -113,13 +113,15 @@ def states(run: Path, like: Pretrained) -> Iterator[tuple[int, Pretrained]]:
     """The snapshots of a run as models, first to last, with the tokenizer of `like`. Raises TrainingError."""
     files = sorted((run / "snapshots").glob("*.safetensors"))
     if not files:
-        raise TrainingError(f"{run} has no snapshots; train with --snapshots 12")
+        raise TrainingError("{run} has no snapshots; train with --snapshots 12", run=run)
     for file in files:
         model = Transformer(like.config).to(like.model.device)
         try:
             model.load_state_dict({name: tensor.float() for name, tensor in load_file(file).items()})
         except (OSError, SafetensorError, RuntimeError) as error:
-            raise TrainingError(f"{file} holds no state of {like.name}; record the run it was trained in") from error
+            raise TrainingError(
+                "{file} holds no state of {name}; record the run it was trained in", file=file, name=like.name
+            ) from error
         model.requires_grad_(False).eval()
         yield (
             int(file.stem),
@@ -136,7 +138,9 @@ def record(run: Path, final: Pretrained, sentences: Sequence[Pair], validation: 
     for source, target in filled:
         if not target.strip():
             raise TrainingError(
-                f"{final.name} translates {source!r} as nothing; give that example a target to record it"
+                "{name} translates {source!r} as nothing; give that example a target to record it",
+                name=final.name,
+                source=source,
             )
     steps, texts, scores = [], [], []
     weights: dict[str, list[list[np.ndarray]]] = {kind: [[] for _ in filled] for kind in KINDS}

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from transformer.checks import SHARE, TRUTH, check_fields, number, one_of, optional, whole
+from transformer.texts import N_, Text, UserError
 from transformer.training.augmentation import NO_AUGMENTATION, Augmentation
 
 
-class TrainingError(ValueError):
+class TrainingError(UserError):
     """Settings or a saved state that training cannot go on with."""
 
 
@@ -22,9 +23,11 @@ RULES = {
     "batch_tokens": whole(2),
     **dict.fromkeys(("ramp", "fused"), TRUTH),
     "smoothing": SHARE,
-    "gain": number(lambda value: 0 < value <= 10, "above 0, up to 10"),
-    **dict.fromkeys(("clip", "sampling"), number(lambda value: 0 <= value < math.inf, "of at least 0")),
-    "peak_rate": optional(number(lambda value: 0 < value < math.inf, "above 0"), "the paper's"),
+    "gain": number(lambda value: 0 < value <= 10, Text("a number above 0, up to 10")),
+    **dict.fromkeys(("clip", "sampling"), number(lambda value: 0 <= value < math.inf, Text("a number of at least 0"))),
+    "peak_rate": optional(
+        number(lambda value: 0 < value < math.inf, Text("a number above 0")), N_("{allowed}, or none for the paper's")
+    ),
     "precision": one_of(("float32", "bfloat16")),
 }
 
@@ -76,7 +79,7 @@ class Settings:
         try:
             return cls(**{**values, "augmentation": Augmentation(**values.get("augmentation", {}))})
         except TypeError as error:
-            raise TrainingError(f"these training settings cannot be read: {error}") from error
+            raise TrainingError("these training settings cannot be read: {error}", error=error) from error
 
 
 @dataclass

@@ -62,22 +62,35 @@ def find_task(name: str, alphabet: str | None = None, shift: int | None = None) 
     """The task of a name; with an alphabet of its own, over which inputs are drawn uniformly and which sorts in its
     order; `shift` is for the task of that name. Raises DataError."""
     if name not in TASKS:
-        raise DataError(f"there is no task {name!r}; there are {', '.join(TASKS)}")
+        raise DataError("there is no task {name!r}; there are {tasks}", name=name, tasks=", ".join(TASKS))
     if shift is not None and name != "shift":
-        raise DataError(f"shift is {shift!r} and the task {name!r}; it is for the task 'shift', leave it out")
+        raise DataError(
+            "shift is {shift!r} and the task {name!r}; it is for the task 'shift', leave it out", shift=shift, name=name
+        )
     task = TASKS[name]
     if alphabet is None and shift is None:
         return task
     symbols = string.ascii_lowercase if alphabet is None else alphabet
     if not 2 <= len(symbols) <= LARGEST_ALPHABET:
-        raise DataError(f"the alphabet has {len(symbols):,} symbols; 2 to {LARGEST_ALPHABET:,} are allowed")
+        raise DataError(
+            "the alphabet has {count:,} symbols; 2 to {largest_alphabet:,} are allowed",
+            count=len(symbols),
+            largest_alphabet=LARGEST_ALPHABET,
+        )
     if len(set(symbols)) < len(symbols):
-        raise DataError(f"the alphabet {symbols[:60]!r} has a symbol twice; name each once")
+        raise DataError("the alphabet {symbols!r} has a symbol twice; name each once", symbols=symbols[:60])
     if any(clean(symbol) != symbol for symbol in symbols):  # blanks, control characters, halves of characters
-        raise DataError(f"the alphabet {symbols[:60]!r} has a blank or a character no text can hold; name others")
+        raise DataError(
+            "the alphabet {symbols!r} has a blank or a character no text can hold; name others", symbols=symbols[:60]
+        )
     by = SHIFT if shift is None else shift
     if name == "shift" and (type(by) is not int or not 1 <= by < len(symbols)):
-        raise DataError(f"shift is {by!r}; over {len(symbols)} symbols 1 to {len(symbols) - 1} are allowed")
+        raise DataError(
+            "shift is {by!r}; over {count} symbols 1 to {count2} are allowed",
+            by=by,
+            count=len(symbols),
+            count2=len(symbols) - 1,
+        )
     answers: dict[str, Callable[[str], str]] = {
         "sort": lambda text: "".join(sorted(text, key=symbols.index)),
         "shift": _shifted(symbols, by),
@@ -120,7 +133,12 @@ def task_pairs(
     task, rng = find_task(name, alphabet, shift), random.Random(f"{name} {seed}")
     low, high = lengths
     if count < 1 or not 1 <= low <= high:
-        raise DataError(f"{count} inputs of {low} to {high} symbols were asked for; at least 1 of at least 1 is needed")
+        raise DataError(
+            "{count} inputs of {low} to {high} symbols were asked for; at least 1 of at least 1 is needed",
+            count=count,
+            low=low,
+            high=high,
+        )
     pairs, seen = [], set(without)
     listed: dict[int, list[str] | None] = {}
     for number in range(count):
@@ -173,8 +191,11 @@ def training_pairs(spec: Mapping[str, Any]) -> tuple[list[Pair], list[Pair]]:
     ]
     if not validation:
         raise DataError(
-            f"inputs of {lengths[0]} to {lengths[1]} symbols are too few to keep {count:,} of them for validation; "
-            "allow longer ones"
+            "inputs of {lengths} to {lengths2} symbols are too few to keep {count:,} of them for "
+            "validation; allow longer ones",
+            lengths=lengths[0],
+            lengths2=lengths[1],
+            count=count,
         )
     held_out = frozenset(source for source, _ in validation)
     return task_pairs(spec["name"], spec["count"], lengths, spec["seed"], held_out, **_of(spec)), validation
@@ -189,5 +210,9 @@ def unseen_pairs(spec: Mapping[str, Any], lengths: tuple[int, int], count: int =
     seen = frozenset(source for source, _ in (*train, *validation))
     found = task_pairs(spec["name"], count, lengths, spec["seed"] + 2, seen, **_of(spec))
     if not found:
-        raise DataError(f"training has seen every input of {lengths[0]} to {lengths[1]} symbols; name longer ones")
+        raise DataError(
+            "training has seen every input of {lengths} to {lengths2} symbols; name longer ones",
+            lengths=lengths[0],
+            lengths2=lengths[1],
+        )
     return found

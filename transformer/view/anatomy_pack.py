@@ -26,6 +26,7 @@ from transformer.interventions.sets import SUB_LAYERS, forms
 from transformer.model.tap import KINDS, STACKS, scope
 from transformer.model.transformer import Transformer
 from transformer.tracing.trace import AttentionTrace, Trace
+from transformer.view.languages import browser_texts
 from transformer.view.pack import Writer
 
 QUANTILE = 0.999
@@ -146,13 +147,12 @@ def trace_pack(
     before: Trace | None = None,
     switches: Mapping[str, str] | None = None,
     state: Mapping[str, Any] | None = None,
-    texts: Mapping[str, str] | None = None,
     phrases: Sequence[str] = (),
 ) -> bytes:
     """The whole model with one sentence in it.
 
     before: the same tokens without the switches of `trace`, if it has any. switches: what is set, as links hold it.
-    state: where a person stands, for the browser to begin with; texts: translations; phrases: the switches of
+    state: where a person stands, for the browser to begin with; phrases: the switches of
     `trace` in words.
     """
     writer = Writer()
@@ -188,7 +188,7 @@ def trace_pack(
         "holding": trace.interventions.to_params(),
         "phrases": list(phrases),
         "state": dict(state or {}),
-        "texts": dict(texts or {}),
+        "texts": browser_texts("anatomy"),
     }
     return writer.finish(header)
 

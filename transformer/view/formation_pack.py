@@ -12,6 +12,7 @@ import torch
 from transformer.analysis.formation import Forming
 from transformer.analysis.heads import HeadStatistics
 from transformer.tracing.trace import Trace
+from transformer.view.languages import browser_texts
 from transformer.view.pack import Writer
 from transformer.view.state import View
 
@@ -81,6 +82,7 @@ def formation_pack(
             ],
             "step": view.training,
             "big": view.big,
+            "texts": browser_texts("formation"),
             "revision": revision,
         }
     )

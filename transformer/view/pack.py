@@ -21,7 +21,9 @@ from torch import Tensor
 
 from transformer.analysis.attention import check, summarise
 from transformer.analysis.tokens import is_special, word_labels, word_numbers
+from transformer.texts import _
 from transformer.tracing.trace import KINDS, Trace
+from transformer.view.languages import browser_texts
 from transformer.view.state import View
 
 MAGIC = b"HSP1"
@@ -77,30 +79,30 @@ def _masks(writer: Writer, mask: Tensor) -> dict[str, Any]:
     }
 
 
-def view_texts(trace: Trace) -> dict[str, str]:
-    """Texts of the views that are others for this trace: masked attention is called so only where there is a mask, and
-    without one a token's probability is not the one that it was written with."""
+def wording(trace: Trace) -> dict[str, str]:
+    """Texts of the views that are others for this trace, by key: masked attention is called so only where there is a
+    mask, and without one a token's probability is not the one that it was written with."""
     if trace.causal:
         return {}
     return {
-        "kind_decoder_self": "Decoder self (no mask)",
-        "chip": "{token}: probability {p}, with the whole target in sight",
+        "kind_decoder_self": _("Decoder self (no mask)"),
+        "chip": _("{token}: probability {p}, with the whole target in sight"),
     }
 
 
 def full_pack(
     trace: Trace,
     view: View,
-    texts: Mapping[str, str] | None = None,
     exact: bool = False,
     revision: int = 0,
     more: Mapping[str, Any] | None = None,
+    entry: str = "explorer",
 ) -> bytes:
     """Everything the picture of a trace needs.
 
-    exact: with the exact numbers of every head (for pages without a server). texts: translations of the view's texts.
-    revision: handed back with every state the browser reports, so that an old report is known for one. more: what else
-    the header is to hold.
+    exact: with the exact numbers of every head (for pages without a server). revision: handed back with every state the
+    browser reports, so that an old report is known for one. more: what else the header is to hold; entry: of the
+    frontend, whose texts go along.
     """
     writer = Writer()
     tokens = {"source": trace.source_tokens, "target_in": trace.target_in, "target_out": trace.target_out}
@@ -149,7 +151,8 @@ def full_pack(
         "exact": entries,
         "state": {**view.to_browser(), "revision": revision},
         "causal": trace.causal,
-        "texts": {**(texts or {}), **view_texts(trace)},
+        "wording": wording(trace),
+        "texts": browser_texts(entry),
         **(more or {}),
     }
     return writer.finish(header)

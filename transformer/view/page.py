@@ -5,13 +5,14 @@ from __future__ import annotations
 import base64
 import html
 
+from transformer.texts import _, reader_language
 from transformer.tracing.trace import Trace
 from transformer.view.bundle import script, style
 from transformer.view.pack import full_pack
 from transformer.view.state import View
 
 _PAGE = """<!doctype html>
-<html lang="en">
+<html lang="{language}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -24,7 +25,7 @@ style-src 'unsafe-inline'; img-src data: blob:">
 <body>
 <header><h1>Head<i>scope</i></h1> <span>{heading}</span></header>
 <main id="explorer"></main>
-<noscript>This page draws with JavaScript; allow it to see the attention maps.</noscript>
+<noscript>{noscript}</noscript>
 <script type="application/octet-stream;base64" id="pack">{pack}</script>
 <script type="module">{script}</script>
 </body>
@@ -55,9 +56,11 @@ def html_page(trace: Trace, view: View | None = None) -> str:
     pack = base64.b64encode(full_pack(trace, start, exact=True)).decode("ascii")
     heading = f"{trace.source_text} → {trace.target_text}"
     if trace.interventions:
-        heading += f" · switched: {trace.interventions}"
+        heading = _("{heading} · switched: {switches}", heading=heading, switches=trace.interventions)
     title = f"Headscope: {heading}"[:200]
     return _PAGE.format(
+        language=reader_language().code,
+        noscript=_("This page draws with JavaScript; allow it to see the attention maps."),
         title=html.escape(title.encode("utf-8", "replace").decode()),
         heading=html.escape(heading.encode("utf-8", "replace").decode()),
         page_style=_PAGE_STYLE,

@@ -11,11 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from transformer.texts import UserError
+
 COMMANDS = ("pause", "go", "stop", "again", "remove")
 LARGEST_FILE = 16_000_000  # bytes; the browser says so before it reads a larger one
 
 
-class FileError(ValueError):
+class FileError(UserError):
     """What arrived is no file that can be read: one sentence."""
 
 
@@ -75,7 +77,10 @@ def read_file(value: Any) -> File | None:
     if not isinstance(name, str) or not isinstance(data, str):
         raise FileError("no file arrived; choose it again")
     if len(data) > (LARGEST_FILE + 2) // 3 * 4:
-        raise FileError(f"the file has more than {LARGEST_FILE / 1e6:.0f} MB; choose one of at most that size")
+        raise FileError(
+            "the file has more than {largest_file:.0f} MB; choose one of at most that size",
+            largest_file=LARGEST_FILE / 1e6,
+        )
     try:
         return File(name[:200], base64.b64decode(data, validate=True))
     except (binascii.Error, ValueError) as error:

@@ -3,6 +3,7 @@ import { makeTooltip } from "../core/tooltip.js";
 import { followLook } from "../core/look.js";
 import { readPack } from "../core/pack.js";
 import { makeTexts } from "../core/texts.js";
+import { EXPLORER_TEXTS } from "./texts.js";
 import { readTheme, makeRamp, rampGradient, KINDS } from "../core/colour.js";
 import { strongestPair } from "../core/matrix.js";
 import { formatWeight } from "../core/format.js";
@@ -90,7 +91,11 @@ class Explorer {
       pack = readPack(bytes);
     } catch (error) {
       this.element.replaceChildren(
-        el("p", { class: "hs-empty", role: "alert" }, makeTexts()("unreadable", { reason: error.message })),
+        el(
+          "p",
+          { class: "hs-empty", role: "alert" },
+          makeTexts(null, EXPLORER_TEXTS)("unreadable", { reason: error.message }),
+        ),
       );
       this.model = this.live = this.controls = null;
       return;
@@ -123,13 +128,13 @@ class Explorer {
       if (stateText(this.state) !== before) this.draw();
       return undefined;
     }
-    const texts = JSON.stringify(header.texts || {});
+    const texts = JSON.stringify([header.texts, header.wording]);
     const exact = known ? known.exact : new Map();
     this.live = new TraceModel(pack);
     for (const [key, entry] of exact) if (!this.live.exact.has(key)) this.live.exact.set(key, entry);
     this.states = new WeakMap();
     this.model = shownModel(this);
-    if (!this.controls || texts !== this.textsKey) this.build(header.texts);
+    if (!this.controls || texts !== this.textsKey) this.build(header);
     this.textsKey = texts;
     if (!this.model.kinds[this.state.kind] && this.state.kind !== "all")
       this.state.kind = /** @type {Kind} */ (Object.keys(this.model.kinds)[0]);
@@ -163,8 +168,8 @@ class Explorer {
     this.drawCell();
   }
 
-  build(translations) {
-    this.t = makeTexts(translations);
+  build({ texts, wording }) {
+    this.t = makeTexts(texts, { ...EXPLORER_TEXTS, ...wording });
     this.reader = new Reader(this);
     const hooks = this.hooks();
     this.tooltip = makeTooltip(this.element);

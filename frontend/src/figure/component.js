@@ -3,7 +3,8 @@ import { followLook } from "../core/look.js";
 import { makeTexts } from "../core/texts.js";
 import { el } from "../core/dom.js";
 import { readTheme } from "../core/colour.js";
-import { FigurePlot, FIGURE_TEXTS } from "./plot.js";
+import { FigurePlot } from "./plot.js";
+import { FIGURE_TEXTS } from "./texts.js";
 
 // A plotly figure as a Streamlit component. Streamlit's own chart is made anew with every change of its data, which loses
 // the zoom and flickers, and it saves neither SVG nor CSV. data: {figure (JSON text), name, big, start, texts}.

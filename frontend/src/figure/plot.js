@@ -11,17 +11,6 @@ import { plotlyReady } from "../host/streamlit.js";
 // and can be read by machines; a slider of its own over the frames; a menu that saves what is seen. The library itself is
 // the one that Streamlit brings.
 
-export const FIGURE_TEXTS = {
-  save: "Save",
-  save_png: "Picture (PNG)",
-  save_svg: "Picture (SVG)",
-  save_csv: "Its numbers (CSV)",
-  failed: "This figure cannot be drawn: {reason}",
-  missing: "the plotting library did not arrive; reload the page",
-  read: "{title}: {count} numbers, from {low} to {high}. The arrow keys read them one by one.",
-  read_none: "{title}: nothing to read yet",
-};
-
 const NARROW = 560; // CSS pixels
 const BIG = 1.3; // as the page's own big text
 // Of saved pictures: an SVG that is read elsewhere knows no font of this page, and text measured in one would not fit.

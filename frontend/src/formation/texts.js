@@ -1,4 +1,4 @@
-// The texts of this folder; its data may bring translations.
+// The texts of this picture.
 export const FORMATION_TEXTS = {
   region: "How the heads formed: recorded states of the training",
   slider: "Step of the training",

@@ -6,7 +6,7 @@ import { followLook } from "../core/look.js";
 import { hint } from "../core/tooltip.js";
 import { keepMounted, memoryOf } from "./streamlit.js";
 
-// A view of plain data that Streamlit hands over: {big, texts, ...}. A kind of view says what it is made of in build(),
+// A view of plain data that Streamlit hands over: {big, texts, wording, ...}; wording: texts of its own for this data. A kind of view says what it is made of in build(),
 // once and when its texts change, what it takes over of new data in take(before), and draws in paint().
 export class PlainView {
   /** @type {any} */ component;
@@ -36,8 +36,10 @@ export class PlainView {
     this.data = data;
     this.text = text;
     this.take(before);
-    if (!before || JSON.stringify(before.texts) !== JSON.stringify(data.texts)) {
-      this.t = makeTexts(data.texts, this.ownTexts);
+    const texts = JSON.stringify([data.texts, data.wording]);
+    if (texts !== this.textsKey) {
+      this.textsKey = texts;
+      this.t = makeTexts(data.texts, { ...this.ownTexts, ...data.wording });
       this.tooltip = makeTooltip(this.element);
       this.element.setAttribute("aria-label", this.t("region"));
       this.element.replaceChildren(this.look.sentinel, ...this.build(), this.tooltip.box);

@@ -3,6 +3,7 @@ import { makeTooltip } from "../core/tooltip.js";
 import { followLook } from "../core/look.js";
 import { readPack } from "../core/pack.js";
 import { makeTexts } from "../core/texts.js";
+import { EXPLORER_TEXTS } from "../explorer/texts.js";
 import { LAB_TEXTS } from "./texts.js";
 import { readTheme, KINDS } from "../core/colour.js";
 import { meanEntropy, largestOf } from "../core/matrix.js";
@@ -18,6 +19,7 @@ import { readSwitches, writeSwitches } from "./params.js";
 import { SwitchCards } from "./switches.js";
 import { labLegend, measureLabRoom } from "./room.js";
 
+const ALL_TEXTS = { ...EXPLORER_TEXTS, ...LAB_TEXTS };
 const NARROW = 820;
 const PAUSE = 120; // milliseconds a slider rests before the server hears of it
 const PANES = ["before", "after", "difference"];
@@ -27,7 +29,7 @@ export class Lab {
   constructor(root, report) {
     this.root = root;
     this.report = report;
-    this.texts = makeTexts(LAB_TEXTS);
+    this.texts = makeTexts(null, ALL_TEXTS);
     this.t = (name, values) => this.texts(name, values); // a pack may bring others
     this.state = { ...START_VIEW };
     this.forms = {};
@@ -106,7 +108,7 @@ export class Lab {
     }
     const model = new TraceModel(pack);
     this.models[side] = model;
-    this.texts = makeTexts({ ...LAB_TEXTS, ...pack.header.texts });
+    this.texts = makeTexts(pack.header.texts, { ...ALL_TEXTS, ...pack.header.wording });
     const waiting = this.exact[side].get(model.id);
     if (waiting) model.merge(waiting);
     return this.together();

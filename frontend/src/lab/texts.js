@@ -1,4 +1,4 @@
-// The lab's texts; a pack may bring translations, as for those of the explorer (core/texts.js).
+// The lab's texts.
 export const LAB_TEXTS = {
   lab: "Masking and scaling lab",
   lab_switches: "Switches",

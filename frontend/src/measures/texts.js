@@ -1,4 +1,4 @@
-// Every text of this folder; data.texts may bring others. Whole sentences, each with a key of its own.
+// The texts of the measures: whole sentences, each with a key.
 export const MEASURES_TEXTS = {
   region: "Saturation of every head, before and after",
   title: "How saturated every head is",

@@ -1,5 +1,6 @@
 import { el } from "../core/dom.js";
-import { FigurePlot, FIGURE_TEXTS, figureMarkup } from "../figure/plot.js";
+import { FigurePlot, figureMarkup } from "../figure/plot.js";
+import { FIGURE_TEXTS } from "../figure/texts.js";
 import { PlainView, plainComponent } from "../host/plain_view.js";
 import { encodingTable, rowsOf, wavelengths, dotProducts, byOffset } from "./numbers.js";
 import { sameProducts, defaultDims, readDims } from "./numbers.js";

@@ -1,4 +1,4 @@
-// The texts of this folder; its data may bring translations.
+// The texts of this picture.
 export const POSITION_TEXTS = {
   region: "The encodings of positions, drawn again as you move a slider",
   d_model: "<i>d</i><sub>model</sub>",

@@ -1,4 +1,4 @@
-// The texts of the Training page; the page may bring translations.
+// The texts of the Training page.
 export const TRAINING_TEXTS = {
   region: "Runs while they train",
   nothing: "No run yet: choose a task and press Train.",

@@ -1,4 +1,4 @@
-// The texts of this folder; its data may bring translations.
+// The texts of this picture.
 export const WHY_TEXTS = {
   region: "Why scores are divided by the square root of d_k",
   lead: "Draw q and k at random, component by component from N(0, 1), and let them grow longer.",

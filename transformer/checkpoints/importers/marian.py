@@ -76,7 +76,10 @@ def _equal(about: Mapping[str, Any], name: str, ours: str) -> Any:
     encoder, decoder = about.get(f"encoder_{name}"), about.get(f"decoder_{name}")
     if encoder != decoder:
         raise ConfigError(
-            f"{ours} is {shown(encoder)} in the encoder and {shown(decoder)} in the decoder; both must have the same"
+            "{ours} is {encoder} in the encoder and {decoder} in the decoder; both must have the same",
+            ours=ours,
+            encoder=shown(encoder),
+            decoder=shown(decoder),
         )
     return encoder
 
@@ -87,14 +90,24 @@ def configure(about: Mapping[str, Any], unknown: int, tensors: Collection[str] =
     """
     for name in UNKNOWN_TO_BOTH:
         if about.get(name):
-            raise ConfigError(f"{name} is {shown(about[name])}; only false is allowed, as transformers computes it")
+            raise ConfigError(
+                "{name} is {about}; only false is allowed, as transformers computes it",
+                name=name,
+                about=shown(about[name]),
+            )
     activation = about.get("activation_function", "gelu")
     if not isinstance(activation, str) or activation not in ACTIVATIONS:
-        raise ConfigError(f"activation_function is {shown(activation)}; allowed are {', '.join(ACTIVATIONS)}")
+        raise ConfigError(
+            "activation_function is {activation}; allowed are {activations}",
+            activation=shown(activation),
+            activations=", ".join(ACTIVATIONS),
+        )
     shared, tied = about.get("share_encoder_decoder_embeddings", True), about.get("tie_word_embeddings", True)
     vocab, own = about.get("vocab_size"), about.get("decoder_vocab_size")
     if shared and own not in (None, vocab):
-        raise ConfigError(f"decoder_vocab_size is {shown(own)} and vocab_size {shown(vocab)} of one shared table")
+        raise ConfigError(
+            "decoder_vocab_size is {own} and vocab_size {vocab} of one shared table", own=shown(own), vocab=shown(vocab)
+        )
     end = about.get("eos_token_id", 0)
     return ModelConfig.from_dict({
         "vocab_size": vocab,
@@ -155,7 +168,10 @@ class _Tensors:
                     packed = sum(one.file_size for one in file.infolist())
                 if packed > size:  # torch stores without compressing; what unpacks to more was not made by it
                     raise CheckpointError(
-                        f"{self.path.name} unpacks to {packed:,} bytes from {size:,}; torch's files do not"
+                        "{name} unpacks to {packed:,} bytes from {size:,}; torch's files do not",
+                        name=self.path.name,
+                        packed=packed,
+                        size=size,
                     )
             found = torch.load(self.path, map_location="cpu", weights_only=True)
         except (CheckpointError, OSError) as error:
@@ -165,13 +181,14 @@ class _Tensors:
             raise CheckpointError(str(reason)) from error
         except Exception as error:  # a damaged or hostile file makes torch's reader raise nearly anything
             raise CheckpointError(
-                f"{self.path.name} holds something else than tensors, or is damaged; give a model.safetensors instead"
+                "{name} holds something else than tensors, or is damaged; give a model.safetensors instead",
+                name=self.path.name,
             ) from error
         if not isinstance(found, dict) or not all(
             isinstance(name, str) and isinstance(one, Tensor) and one.layout == torch.strided
             for name, one in found.items()
         ):
-            raise CheckpointError(f"{self.path.name} is no table of names and tensors")
+            raise CheckpointError("{name} is no table of names and tensors", name=self.path.name)
         return found
 
     def names(self) -> Collection[str]:
@@ -191,9 +208,13 @@ class _Tensors:
             with open_regular(self.path) as file:
                 return dict(self._read(wanted, shapes, read_header(file), lambda entry: read_tensor(file, entry)))
         except OSError as error:
-            raise CheckpointError(f"{self.path.name} cannot be read: {error.strerror or error}") from error
+            raise CheckpointError(
+                "{name} cannot be read: {reason}", name=self.path.name, reason=error.strerror or error
+            ) from error
         except WeightsError as error:
-            raise CheckpointError(f"{self.path.name} is no complete safetensors file; copy it again") from error
+            raise CheckpointError(
+                "{name} is no complete safetensors file; copy it again", name=self.path.name
+            ) from error
 
     def _read(
         self,
@@ -205,14 +226,25 @@ class _Tensors:
         known = {SHARED, SOURCE, TARGET, LOGITS, *PLACES, *(one for several in wanted.values() for one in several)}
         if extra := sorted(set(found) - known):
             raise CheckpointError(
-                f"{self.path.name} has a tensor {shown(extra[0])}, which config.json knows nothing of"
+                "{name} has a tensor {extra}, which config.json knows nothing of",
+                name=self.path.name,
+                extra=shown(extra[0]),
             )
         if (count := sum(map(math.prod, shapes.values()))) > LARGEST_MODEL:
-            raise CheckpointError(f"{self.path.name} has {count:,} parameters; at most {LARGEST_MODEL:,} are read")
+            raise CheckpointError(
+                "{name} has {count:,} parameters; at most {largest_model:,} are read",
+                name=self.path.name,
+                count=count,
+                largest_model=LARGEST_MODEL,
+            )
         for ours, several in wanted.items():
             theirs = next((one for one in several if one in found), None)
             if theirs is None:
-                raise CheckpointError(f"{self.path.name} has no tensor {several[0]}, which config.json asks for")
+                raise CheckpointError(
+                    "{name} has no tensor {several}, which config.json asks for",
+                    name=self.path.name,
+                    several=several[0],
+                )
             self._check(found[theirs], theirs, shapes[ours])
             yield ours, self._numbers(fetch(found[theirs]), theirs).reshape(shapes[ours])
         width = shapes["embedding.weight"][1]
@@ -223,28 +255,43 @@ class _Tensors:
                 table = self._numbers(fetch(found[theirs]), theirs)
                 wanted_here = sinusoidal(rows, width, "halves")
                 if not torch.allclose(table, wanted_here, atol=2e-3):  # float16 is off by 5e-4
-                    raise CheckpointError(f"{self.path.name}: {theirs} are not the sinusoidal positions of Marian")
+                    raise CheckpointError(
+                        "{name}: {theirs} are not the sinusoidal positions of Marian",
+                        name=self.path.name,
+                        theirs=theirs,
+                    )
 
     def _check(self, entry: Any, name: str, shape: tuple[int, ...]) -> None:
         arrived = tuple(entry.shape)
         if arrived != shape and not (name == BIAS and arrived == (1, *shape)):
             raise CheckpointError(
-                f"{self.path.name}: {name} is {shown(list(arrived))}, config.json asks for {list(shape)}"
+                "{name}: {name2} is {arrived}, config.json asks for {shape}",
+                name=self.path.name,
+                name2=name,
+                arrived=shown(list(arrived)),
+                shape=list(shape),
             )
         if entry.dtype not in DTYPES:
-            raise CheckpointError(f"{self.path.name}: {name} is {entry.dtype}; float16, bfloat16 or float32 is needed")
+            raise CheckpointError(
+                "{name}: {name2} is {dtype}; float16, bfloat16 or float32 is needed",
+                name=self.path.name,
+                name2=name,
+                dtype=entry.dtype,
+            )
 
     def _numbers(self, tensor: Tensor, name: str) -> Tensor:
         tensor = tensor.detach().float()
         if not torch.isfinite(tensor).all():
-            raise CheckpointError(f"{self.path.name}: {name} holds values that are not finite numbers")
+            raise CheckpointError(
+                "{name}: {name2} holds values that are not finite numbers", name=self.path.name, name2=name
+            )
         return tensor
 
 
 def _vocabulary(path: Path) -> dict[str, int]:
     found = read_json(path, LARGEST_VOCABULARY)
     if not isinstance(found, dict) or "<unk>" not in found:
-        raise CheckpointError(f"{path.name} is no table of pieces and ids with an <unk> in it")
+        raise CheckpointError("{name} is no table of pieces and ids with an <unk> in it", name=path.name)
     return found
 
 
@@ -274,9 +321,14 @@ def load_marian(path: Path) -> Checkpoint[Transformer]:
     path = Path(path)
     for name in (CONFIG, VOCABULARY, *SPLITTERS):
         if not (path / name).is_file():
-            raise CheckpointError(f"{path} is no Marian checkpoint: it has no {name}")
+            raise CheckpointError("{path} is no Marian checkpoint: it has no {name}", path=path, name=name)
     if not any((path / name).is_file() for name in (WEIGHTS, PICKLED)):
-        raise CheckpointError(f"{path} is no Marian checkpoint: it has no {WEIGHTS} and no {PICKLED}")
+        raise CheckpointError(
+            "{path} is no Marian checkpoint: it has no {weights} and no {pickled}",
+            path=path,
+            weights=WEIGHTS,
+            pickled=PICKLED,
+        )
     about = read_json(path / CONFIG)
     try:
         said = read_json(path / "tokenizer_config.json") if (path / "tokenizer_config.json").is_file() else {}
@@ -298,7 +350,7 @@ def load_marian(path: Path) -> Checkpoint[Transformer]:
             for name, table, size in zip(SPLITTERS, tables, (config.vocab_size, config.output_size), strict=True)
         ]  # fmt: skip
     except (ConfigError, TokenizerError) as error:
-        raise CheckpointError(f"{path}: {error}") from error
+        raise CheckpointError("{path}: {error}", path=path, error=error) from error
     rule, alpha = _search(path, about)
     model = _holding(config, weights).requires_grad_(False).eval()
     languages = tuple(language(said.get(f"{side}_lang"), side) for side in ("source", "target"))

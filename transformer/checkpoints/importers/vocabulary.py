@@ -36,14 +36,20 @@ class VocabularyTokenizer:
         for piece, number in self._vocabulary.items():
             if len(piece) > LONGEST_PIECE:
                 raise TokenizerError(
-                    f"a piece of the vocabulary has {len(piece):,} characters; at most {LONGEST_PIECE:,} are allowed"
+                    "a piece of the vocabulary has {count:,} characters; at most {longest_piece:,} are allowed",
+                    count=len(piece),
+                    longest_piece=LONGEST_PIECE,
                 )
             if type(number) is not int or not 0 <= number < size:
                 raise TokenizerError(
-                    f"the vocabulary gives a piece the id {number!r:.40}; 0 to {size - 1:,} are allowed"
+                    "the vocabulary gives a piece the id {number!r:.40}; 0 to {size:,} are allowed",
+                    number=number,
+                    size=size - 1,
                 )
             if self._pieces[number] is not None:
-                raise TokenizerError(f"the vocabulary gives the id {number:,} to two pieces; each may have one")
+                raise TokenizerError(
+                    "the vocabulary gives the id {number:,} to two pieces; each may have one", number=number
+                )
             self._pieces[number] = piece
         self._controls = frozenset(controls)
 

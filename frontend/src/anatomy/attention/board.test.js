@@ -4,7 +4,7 @@ import { sheetScale } from "../stage/measure.js";
 import { byKey, faultsOf, textsOf } from "../testing/faults.js";
 import { stepsOf } from "../walk.js";
 import { attentionBoard, attentionBoardHeight } from "./board.js";
-import { ATTENTION_TEXTS } from "./parts.js";
+import { ATTENTION_TEXTS } from "./texts.js";
 
 const PLACES = ["encoder.self", "decoder.self", "decoder.cross"];
 const ZOOMS = ["sub", "head"];

@@ -15,18 +15,6 @@ const JOINED = {
   head_outputs: ["concat", "dh"],
 };
 
-// The texts of the boards of attention; a pack may bring translations.
-export const ATTENTION_TEXTS = {
-  attention_head: "head {n}",
-  attention_open_head: "Head {n} of {heads}: look inside",
-  attention_query: "query",
-  attention_key: "key",
-  attention_weights: "weights",
-  attention_mask: "+ mask",
-  attention_row_sum: "Σ row = 1",
-  attention_off: "switched off",
-};
-
 // The sheet a board is drawn on: knows the sub-layer of the state, its sizes and its sides, and collects items.
 export class AttentionSheet {
   /** @type {any} */ area;

@@ -1,4 +1,4 @@
-// The texts of the boards of feed-forward, embedding and output; a pack may bring translations.
+// The texts of the boards of feed-forward, embedding and output.
 export const ENDS_TEXTS = {
   ends_kept: "{n} of {total} stay",
   ends_kept_head: "neurons that stay",

@@ -1,4 +1,4 @@
-// The texts of the last zoom, one number and how it was computed; a pack may bring translations.
+// The texts of the last zoom, one number and how it was computed.
 export const NUMBER_TEXTS = {
   number_waiting: "Fetching the exact numbers …",
   number_row: "row",

@@ -1,6 +1,6 @@
 import { EXPLANATIONS } from "./explanations.js";
 
-// The texts around the drawing of the anatomy; a pack may bring translations (header.texts), as for those of core/texts.js.
+// The texts around the drawing of the anatomy.
 // What is explained stands in explanations.js. In both, d_k, W^Q, W_i^Q and the like are set as the paper sets them;
 // {names} are filled in.
 export const ANATOMY_TEXTS = {

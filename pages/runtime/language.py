@@ -1,0 +1,63 @@
+"""The language of a session: chosen in the header or by `?lang=`, else the server's, else the browser's."""
+
+from __future__ import annotations
+
+import os
+
+import streamlit as st
+
+from pages.runtime.streamlit import session_id
+from transformer.texts import ENGLISH, Language, _, find_language_with, use_language
+from transformer.view.bundle import script
+from transformer.view.languages import best_language, languages, load_language
+
+CHOSEN = "headscope_language"  # in the session and as a cookie, which frontend/src/host/language.js writes
+ASKED = "lang"  # in links; taken over once, and never part of a link that the app writes
+VARIABLE = "HEADSCOPE_LANGUAGE"  # `headscope --language`
+MENU = "headscope_language_menu"
+
+_page_language = st.components.v2.component("headscope.page_language", js=script("page_language"))
+
+
+def chosen_language() -> str | None:
+    """What a person of this session chose, if they did: now, by the link, or on an earlier visit."""
+    asked = (st.session_state.get(CHOSEN), st.query_params.get(ASKED), st.context.cookies.get(CHOSEN))
+    return next((code for code in asked if code in languages()), None)
+
+
+def session_language() -> str:
+    """The code of the language that this session reads."""
+    asked = [chosen_language(), os.environ.get(VARIABLE), st.context.locale]
+    return best_language([code for code in asked if code]) or ENGLISH.code
+
+
+def _of_session() -> Language:
+    return load_language(session_language()) if session_id() else ENGLISH
+
+
+def begin() -> str:
+    """Use the session's language in this run, and keep one that the link asks for. Returns its code."""
+    if (asked := st.query_params.get(ASKED)) in languages() and CHOSEN not in st.session_state:
+        st.session_state[CHOSEN] = asked
+    code = session_language()
+    use_language(load_language(code))
+    return code
+
+
+def menu() -> None:
+    """The choice of a language, where there is one; and what the browser has to know of it."""
+    names, code = languages(), session_language()
+    if len(names) > 1:
+        st.session_state[MENU] = code
+        st.selectbox(
+            _("Language"), list(names), key=MENU, format_func=lambda code: names[code], on_change=_choose,
+            label_visibility="collapsed", width=120,
+        )  # fmt: skip
+    _page_language(key="page_language", data={"language": code, "chosen": st.session_state.get(CHOSEN)}, height=1)
+
+
+def _choose() -> None:
+    st.session_state[CHOSEN] = st.session_state[MENU]
+
+
+find_language_with(_of_session)  # callbacks and fragments may run in a new thread, before or without app.py

@@ -1,0 +1,85 @@
+"""The texts that people read, in their language. Standard library only.
+
+English is the source. A text stands once in the code: in a call of `_` where it is shown, of `N_` in a table whose
+texts are shown later, of `Text` with values that are known earlier, or as the message of a `UserError`.
+`locale/<language>.po` holds translations, which `view/languages.py` reads; what it lacks stays English. Values go into
+named places, so that a translation can order them its own way:
+
+    _("Layer {layer}, head {head}", layer=2, head=6)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Language:
+    """code: as in "ko" or "pt-BR"; translations: English -> translated."""
+
+    code: str
+    translations: Mapping[str, str] = field(repr=False, compare=False, default_factory=dict)
+
+
+ENGLISH = Language("en")
+
+_chosen: ContextVar[Language] = ContextVar("language")
+_finder: list[Callable[[], Language]] = [lambda: ENGLISH]
+
+
+def use_language(language: Language) -> None:
+    """The reader's language in this thread from here on."""
+    _chosen.set(language)
+
+
+def find_language_with(find: Callable[[], Language]) -> None:
+    """Ask this function in threads that chose none. Without it their texts are English."""
+    _finder[0] = find
+
+
+def reader_language() -> Language:
+    """The language of whoever reads what this thread makes."""
+    return _chosen.get(None) or _finder[0]()
+
+
+def _(text: str, /, **values: object) -> str:
+    """The text in the language of the reader; with values, filled in as `str.format` does."""
+    translated = reader_language().translations.get(text, text)
+    return translated.format(**values) if values else translated
+
+
+def N_(text: str, /) -> str:
+    """The text as it is, marked for translation: `_` translates it where it is shown."""
+    return text
+
+
+class Text:
+    """A text and its values, translated whenever it is shown: by str(), in an f-string, as a value of another text."""
+
+    def __init__(self, text: str, /, **values: object) -> None:
+        self.text, self.values = text, values
+
+    def __str__(self) -> str:
+        return _(self.text, **self.values)
+
+    def __format__(self, spec: str) -> str:
+        return format(str(self), spec)
+
+
+def any_of(names: Iterable[str]) -> Text | str:
+    """ "a, b or c": the names one can choose from, which are not translated themselves."""
+    *others, last = names
+    return Text("{others} or {last}", others=", ".join(others), last=last) if others else last
+
+
+class UserError(ValueError):
+    """An error that a user can cause. Its message is a Text: what arrived, what is allowed, what to do."""
+
+    def __init__(self, text: str, /, **values: object) -> None:
+        super().__init__(text)
+        self.message = Text(text, **values)
+
+    def __str__(self) -> str:
+        return str(self.message)
