@@ -63,6 +63,17 @@ def wait_for_frames(page: Page) -> None:
     page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
 
+def held_step(page: Page) -> int:
+    """Of a run that is paused: what it sent before may still arrive, until nothing comes for a second."""
+    seen = -1
+    for _ in range(BUSY // 1_000):
+        if step(page) == seen:
+            return seen
+        seen = step(page)
+        page.wait_for_timeout(1_000)
+    pytest.fail(f"the picture goes on: it is at step {seen}")
+
+
 def train(page: Page, least: int) -> None:
     """Until the picture shows this step of the run."""
     press_train(page)

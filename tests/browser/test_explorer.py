@@ -30,6 +30,7 @@ from tests.browser.explorer_page import (
     wait_for_params,
     weight_in,
 )
+from tests.browser.stillness import still
 
 
 def test_type_click_and_read_what_python_computes(context: BrowserContext, server: str, model: Pretrained) -> None:
@@ -228,7 +229,7 @@ def test_nothing_is_cut_off(browser: Browser, server: str, size: tuple[int, int]
     width, height = size
     context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
     page = opened(context, server, kind=kind, cell="2,2")
-    page.wait_for_timeout(500)
+    still(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     explorer = page.get_by_test_id("explorer").bounding_box()
     assert explorer and explorer["x"] >= 0 and explorer["x"] + explorer["width"] <= width

@@ -20,6 +20,7 @@ from tests.browser.live_training_page import (
     BUSY,
     card,
     header,
+    held_step,
     opened,
     press,
     press_train,
@@ -63,9 +64,8 @@ def test_the_whole_way_of_a_class(page: Page, server: str, tmp_path: Path) -> No
     assert "" not in seen and len(seen) > 3, "the heads are not redrawn while it trains"
     press(page, "pause")
     stage(page, "paused")
-    page.wait_for_timeout(600)
-    held = step(page)
-    page.wait_for_timeout(600)
+    held = held_step(page)
+    page.wait_for_timeout(1_000)
     assert step(page) == held
     press(page, "go")
     stage(page, "training")
