@@ -44,14 +44,17 @@ def reader_language() -> Language:
     return _chosen.get(None) or _finder[0]()
 
 
-def _(text: str, /, **values: object) -> str:
-    """The text in the language of the reader; with values, filled in as `str.format` does."""
+def translate(text: str, /, **values: object) -> str:
+    """A text that is marked elsewhere, in the language of the reader; with values, filled in as `str.format` does."""
     translated = reader_language().translations.get(text, text)
     return translated.format(**values) if values else translated
 
 
+_ = translate  # of a text that is written in the call, where `make texts` finds it
+
+
 def N_(text: str, /) -> str:
-    """The text as it is, marked for translation: `_` translates it where it is shown."""
+    """The text as it is, marked for translation: `translate` does that where it is shown."""
     return text
 
 
@@ -62,7 +65,7 @@ class Text:
         self.text, self.values = text, values
 
     def __str__(self) -> str:
-        return _(self.text, **self.values)
+        return translate(self.text, **self.values)
 
     def __format__(self, spec: str) -> str:
         return format(str(self), spec)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from transformer.texts import _
+from transformer.texts import translate
 
 # What begins markup in Streamlit's Markdown: emphasis, code, links and images, HTML and entities, formulas, its own
 # directives (:red[...], :material/...:, :smile:), addresses; lists and headings where a line begins. No more than that:
@@ -31,4 +31,4 @@ def plain_markdown(text: str) -> str:
 
 def translated(labels: Mapping[str, str]) -> dict[str, str]:
     """The labels of a figure, which its module marks with `N_`, in the language of the reader."""
-    return {name: _(text) for name, text in labels.items()}
+    return {name: translate(text) for name, text in labels.items()}

@@ -1,14 +1,19 @@
-"""`make texts`: write locale/headscope.pot, for translators: every text of the app that goes through `_`, and labels of
-figures, which `N_` marks."""
+"""`make texts`: write locale/headscope.pot, for translators: every text that a person reads (transformer/texts.py) and
+those of the scripts, which `make frontend` lists."""
 
 from __future__ import annotations
 
 import ast
+import builtins
 import io
+import json
+from collections.abc import Iterator
 from pathlib import Path
 
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import write_po
+
+from transformer.view.bundle import FOLDER
 
 ROOT = Path(__file__).resolve().parents[2]
 TEMPLATE = ROOT / "locale" / "headscope.pot"
@@ -17,44 +22,53 @@ HEADER = """\
 # Copyright (C) 2026 The Headscope authors
 # This file is distributed under the same license as the Headscope project.
 #"""
+MARKS = ("_", "N_")  # take a text as it stands and nothing else
+UNDATED = (
+    "POT-Creation-Date", "PO-Revision-Date", "Last-Translator", "Language-Team", "Report-Msgid-Bugs-To", "Generated-By",
+)  # fmt: skip
+
+
+def _calls(tree: ast.AST) -> Iterator[tuple[ast.Call, bool]]:
+    """Calls whose first argument is a text for a person, and whether it must stand there."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in (*MARKS, "Text"):
+            yield node, node.func.id in MARKS
+        elif isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and node.exc.args:
+            name = ast.unparse(node.exc.func)
+            if not hasattr(builtins, name) and name != "MessageError":  # a UserError; Python's own are for programmers
+                yield node.exc, False
 
 
 def texts(code: str) -> list[str]:
-    """The texts that go through `_` or `N_`, in order. Babel's own reader sees those inside f-strings from Python 3.12
-    on only, where they are separate tokens."""
-    calls = [
-        node
-        for node in ast.walk(ast.parse(code))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("_", "N_")
-    ]
+    """The texts of a module, in order. Babel's own reader sees those inside f-strings from Python 3.12 on only."""
     found = []
-    for call in sorted(calls, key=lambda node: (node.lineno, node.col_offset)):
-        (text,) = call.args
-        if not isinstance(text, ast.Constant) or not isinstance(text.value, str):
+    for call, strict in sorted(_calls(ast.parse(code)), key=lambda pair: (pair[0].lineno, pair[0].col_offset)):
+        text = call.args[0] if call.args else None
+        if isinstance(text, ast.Constant) and isinstance(text.value, str):
+            found.append(text.value)
+        elif strict:
             raise ValueError(f"line {call.lineno}: {ast.unparse(call)} needs a text as it stands")
-        found.append(text.value)
     return found
 
 
-def template() -> bytes:
-    """The template as it should be; without dates, so that it changes only when a text does."""
-    catalog = Catalog(project="Headscope", version="0.1.0", header_comment=HEADER, fuzzy=True)
-    for path in (ROOT / "app.py", *sorted([*ROOT.glob("pages/**/*.py"), *ROOT.glob("transformer/figures/*.py")])):
-        for message in texts(path.read_text(encoding="utf-8")):
-            catalog.add(message)
+def all_texts() -> list[str]:
+    """Every text of Python and of the scripts, each once."""
+    files = [ROOT / "app.py", *sorted(ROOT.glob("pages/**/*.py")), *sorted(ROOT.glob("transformer/**/*.py"))]
+    found = [text for path in files for text in texts(path.read_text(encoding="utf-8"))]
+    scripts = json.loads((FOLDER / "texts.json").read_text(encoding="utf-8"))
+    return list(dict.fromkeys([*found, *(text for entry in scripts.values() for text in entry)]))
+
+
+def catalogue(translations: dict[str, str] | None = None, language: str | None = None) -> bytes:
+    """A catalogue file, the template by default; without dates, so that it changes only when a text does."""
+    catalog = Catalog(project="Headscope", version="0.1.0", header_comment=HEADER, fuzzy=False, locale=language)
+    for text in all_texts():
+        catalog.add(text, (translations or {}).get(text, ""))
     written = io.BytesIO()
     write_po(written, catalog, width=119, no_location=True, sort_output=True)
-    dated = (
-        "POT-Creation-Date",
-        "PO-Revision-Date",
-        "Last-Translator",
-        "Language-Team",
-        "Report-Msgid-Bugs-To",
-        "Generated-By",
-    )
     rows = written.getvalue().decode("utf-8").split("\n")
-    return "\n".join(row for row in rows if not row.startswith(tuple(f'"{name}' for name in dated))).encode("utf-8")
+    return "\n".join(row for row in rows if not row.startswith(tuple(f'"{name}' for name in UNDATED))).encode("utf-8")
 
 
 if __name__ == "__main__":
-    TEMPLATE.write_bytes(template())
+    TEMPLATE.write_bytes(catalogue())

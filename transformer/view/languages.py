@@ -13,7 +13,7 @@ from babel.core import UnknownLocaleError, negotiate_locale
 from babel.messages.pofile import read_po
 
 from transformer.paths import app_folder
-from transformer.texts import ENGLISH, Language, _
+from transformer.texts import ENGLISH, Language, translate
 from transformer.view.bundle import FOLDER
 
 VARIABLE = "HEADSCOPE_LOCALE"  # another folder of catalogues, for translators
@@ -62,5 +62,5 @@ def _browser_texts() -> Mapping[str, tuple[str, ...]]:
 
 def browser_texts(entry: str) -> dict[str, str]:
     """What the script of an entry needs to speak the reader's language: English -> translated; empty for English."""
-    translated = {text: _(text) for text in _browser_texts().get(entry, ())}
+    translated = {text: translate(text) for text in _browser_texts().get(entry, ())}
     return {text: other for text, other in translated.items() if other != text}
