@@ -78,8 +78,8 @@ def test_a_cell_outside_the_picture_is_forgotten() -> None:
 
 
 def test_pictures_are_the_weights_in_eight_bits(trace: Trace) -> None:
-    header, data = unpack(full_pack(trace, View(), {"kind": "Art"}, revision=4))
-    assert header["id"] == trace.id and header["exact"] == [] and header["texts"] == {"kind": "Art"}
+    header, data = unpack(full_pack(trace, View(), revision=4))
+    assert header["id"] == trace.id and header["exact"] == [] and header["texts"] == {}
     assert header["state"]["revision"] == 4
     for kind in KINDS:
         weights = trace.attention(kind).weights.numpy()
