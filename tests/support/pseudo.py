@@ -25,7 +25,7 @@ SIGNS = {
     "softmax", "Attention", "attention", "MultiHead", "head", "head_i", "concat", "Concat", "LayerNorm", "layer", "FFN",
     "Sublayer", "ReLU", "relu", "GELU", "gelu", "swish", "tanh", "exp", "log", "sin", "cos", "max", "min", "var", "Var",
     "mean", "model", "dmodel", "pos", "source", "logk", "GRU", "PPL", "BLEU", "chrF", "nats", "pad", "unk", "Aa", "png",
-    "svg", "csv", "npz", "html", "json", "transformer",
+    "svg", "csv", "npz", "html", "json", "transformer", "remrofsnart", "αij", "softmaxj",
 }  # fmt: skip
 NOT_TEXT = {
     "id", "key", "element_id", "form_id", "page_script_hash", "url", "icon", "query_string", "component_name", "json",

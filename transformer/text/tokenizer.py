@@ -18,7 +18,7 @@ import sentencepiece
 
 from transformer.files import read_bounded, write_whole
 from transformer.text.piece_file import PieceFileError, check_pieces
-from transformer.texts import UserError
+from transformer.texts import Text, UserError
 
 PIECE_MARK = "▁"  # SentencePiece writes the space before a word like this
 TOKENIZER_KINDS = ("unigram", "bpe", "char", "symbol")
@@ -175,9 +175,9 @@ class Tokenizer:
             # "Vocabulary size is smaller than required_chars. 8 vs 17", "... too high (9000) ... a value <= 31"
             least, most = re.search(r"required_chars\. \d+ vs (\d+)", str(error)), re.search(r"<= (\d+)", str(error))
             advice = (
-                f"its characters alone are {least[1]}, ask for more pieces" if least
-                else f"it has {most[1]} at most, ask for fewer" if most
-                else "it is too small or too uniform, ask for fewer"
+                Text("its characters alone are {count}, ask for more pieces", count=least[1]) if least
+                else Text("it has {count} at most, ask for fewer", count=most[1]) if most
+                else Text("it is too small or too uniform, ask for fewer")
             )  # fmt: skip
             raise TokenizerError(
                 "a vocabulary of {vocab_size} pieces could not be learned from this text; {advice} (--vocab-size)",
