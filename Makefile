@@ -1,7 +1,8 @@
 # make app             start the app on http://localhost:8501, or the next free port (PORT=8600 make app: there)
-# make test            all tests but the long ones (ARGS="-k attention" make test: some)
-# make test-all        make lint, the checks of the JavaScript, and make test: what continuous integration runs
-# make test-long       load, replicas behind nginx, long fuzzing
+# make test            the quick tests, one visit to every page in Chromium included (ARGS="-k attention": some of them)
+# make test-all        everything that protects a release, style and types included: what continuous integration runs
+# make test-long       load, replicas behind nginx, three-seed trainings, long fuzzing
+# make mutants         do the tests find known defects? (ARGS="causal-mask": this one)
 # make lint            style and types of the Python
 # make frontend        build the JavaScript into transformer/view/dist/ (needs Node and npm)
 # make frontend-lint   style and types of the JavaScript, and whether the built scripts are up to date
@@ -15,6 +16,7 @@
 PORT ?=
 ARGS ?=
 PYTHON = .venv/bin/python
+PYTEST = $(PYTHON) -m pytest --numprocesses auto --dist loadfile
 INSTALL = $(PYTHON) -m pip install --disable-pip-version-check --quiet --constraint constraints.txt
 
 # The first Python that runs, is new enough and can make virtual environments. Each is tried by running it: a name on
@@ -25,7 +27,7 @@ FIND = for python in $$PYTHON3 python3.13 python3.12 python3.11 python3 python; 
 	echo "Python 3.11 or newer, with its venv module, was not found. Install it (on Debian: python3 and python3-venv)" \
 	"or name one: PYTHON3=/path/to/python3.12 make" >&2; exit 1
 
-.PHONY: app test test-all test-long lint frontend frontend-lint frontend-test bench screenshots texts clean
+.PHONY: app test test-all test-long mutants lint frontend frontend-lint frontend-test bench screenshots texts clean
 
 app: .venv/installed-app
 	$(PYTHON) -m transformer app $(if $(PORT),--port $(PORT))
@@ -33,13 +35,18 @@ app: .venv/installed-app
 # The programs that tests need (Chromium, nginx) are installed once, before the workers of pytest-xdist start.
 test: .venv/installed-test
 	$(PYTHON) -m tests.browser.find
-	$(PYTHON) -m pytest -m "not long" --numprocesses auto --dist loadfile $(ARGS)
+	$(PYTEST) -m "not slow and not long" $(ARGS)
 
-test-all: lint frontend-lint frontend-test test
+test-all: lint frontend-lint frontend-test
+	$(PYTHON) -m tests.browser.find
+	$(PYTEST) -m "not long" $(ARGS)
 
 test-long: .venv/installed-test
 	$(PYTHON) -m tests.browser.find
 	$(PYTHON) -m pytest -m long $(ARGS)
+
+mutants: .venv/installed-test frontend/node_modules
+	$(PYTHON) -m tests.mutants $(ARGS)
 
 bench: .venv/installed-bench
 	$(PYTHON) -m benchmarks $(ARGS)

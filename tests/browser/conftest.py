@@ -22,6 +22,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.browser)
+            if item.path.name != "test_tour.py":
+                item.add_marker(pytest.mark.slow)
 
 
 def _do_without(what: str) -> NoReturn:

@@ -1,0 +1,77 @@
+"""The main ways through the app, in one sitting: every page once, a sentence, a head, a switch, a training."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from pages.registry import pages
+from tests.browser.explorer_page import SENTENCE, cell, click_head, exact, plot, wait_for_params, weight_in
+from tests.browser.live_training_page import header, press_train, settled, stage
+from transformer.inference.pretrained import Pretrained
+from transformer.interventions.sets import Interventions
+
+pytest.importorskip("playwright")
+from playwright.sync_api import BrowserContext, Page, expect
+
+from tests.browser.stillness import still
+
+
+def visit(page: Page, title: str) -> None:
+    header(page, title).click()
+    expect(page.locator("h1")).to_have_text(title)
+    still(page)
+
+
+def test_a_person_visits_every_page_and_uses_the_main_ones(
+    context: BrowserContext, server: str, model: Pretrained
+) -> None:
+    page = context.new_page()
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    titles = {one.name: one.title for one in pages()}
+
+    # Heads: type a sentence, choose a head, read a weight.
+    page.goto(server)
+    page.wait_for_selector("[data-drawn]")
+    page.get_by_label(re.compile("Source · English")).fill(SENTENCE)
+    page.keyboard.press("Enter")
+    wait_for_params(page, source=SENTENCE)
+    trace = model.trace(SENTENCE)
+    page.wait_for_selector(f'[data-drawn^="{trace.id}"]')
+    page.get_by_test_id("kind-cross").click()
+    click_head(page, "cross", 2, 4)
+    wait_for_params(page, layer="3", head="5")
+    exact(page)
+    page.get_by_test_id("head-cross").hover(position=cell(page, "cross", 1, 0))
+    found = weight_in(page.get_by_test_id("tooltip").inner_text())
+    assert found == pytest.approx(float(trace.cross.weights[2, 4, 1, 0]), abs=0.5001e-4)
+
+    # Lab: the same head knocked out, as Python computes it.
+    visit(page, titles["lab"])
+    page.get_by_test_id("knock").click()
+    grid = page.get_by_test_id("lab-grid-after")
+    tile = next(tile for tile in plot(grid) if (tile["layer"], tile["head"]) == (2, 4))
+    grid.click(position={"x": tile["x"] + tile["w"] / 2, "y": tile["y"] + tile["h"] / 2})
+    wait_for_params(page, zero="cross.3.5")
+    switched = model.trace(SENTENCE, interventions=Interventions.parse("zero=cross.3.5"))
+    assert switched.id != trace.id
+    page.get_by_test_id("knock-clear").click()
+    page.wait_for_function("() => !new URLSearchParams(location.search).has('zero')")
+
+    # Every other page: its heading, its picture, and no error.
+    for name in titles:
+        if name not in ("heads", "lab", "training"):
+            visit(page, titles[name])
+            assert page.locator("[data-testid=stException]").count() == 0
+            assert page.locator(".hs-message.hs-error").count() == 0
+
+    # Training: a short one, to its end.
+    visit(page, titles["training"])
+    page.goto(page.url + "&steps=20")
+    page.wait_for_selector(".st-key-training_train")
+    settled(page)
+    press_train(page)
+    stage(page, "done")
+    assert not problems
