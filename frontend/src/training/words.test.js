@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { makeTexts } from "../core/texts.js";
 import { lossAxis } from "./curves.js";
+import { RUN_COMMANDS } from "../state/generated.js";
+import { commandsFor } from "./status.js";
 import { TRAINING_TEXTS } from "./texts.js";
 import { lettersOf, lossText, percentText, stageText } from "./words.js";
 
@@ -67,4 +69,11 @@ test("the axis of a loss holds its top", () => {
     assert.ok(ticks.at(-1) >= top && share(top) >= 0 && share(top) <= 1 && ticks.length >= 2 && ticks.length <= 7);
     assert.ok(Math.abs(ticks[0] - (log ? 1e-4 : 0)) < 1e-12);
   }
+});
+
+test("every command that Python takes is offered at some stage of a run", () => {
+  const stages = ["training", "paused", "waiting", "starting", "done", "failed"];
+  const offered = stages.flatMap((stage) => [true, false].flatMap((openable) => commandsFor({ stage, openable })));
+  const commands = new Set(offered.filter((name) => name !== "open")); // a link of the page
+  assert.deepEqual([...commands].sort(), [...RUN_COMMANDS].sort());
 });
