@@ -5,7 +5,12 @@ import { test } from "node:test";
 import { parse } from "acorn";
 
 // Folders whose code uses the texts of a folder, besides its own; and keys that are put together from names of the data.
-const USED_IN = { explorer: ["lab", "anatomy", "heads", "state"], lab: ["anatomy"], figure: ["positions"] };
+const USED_IN = {
+  anatomy: ["lab"],
+  explorer: ["lab", "anatomy", "heads", "state"],
+  lab: ["anatomy"],
+  figure: ["positions"],
+};
 const BUILT = {
   explorer: /^(rows|pieces|special|scale|summary|view)_/,
   softmax: /^preset_/,

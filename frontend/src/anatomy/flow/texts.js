@@ -57,7 +57,6 @@ export const FLOW_TEXTS = {
   say_cell: "{row}, {column}",
   say_link: "query {row}, key {column}",
   say_column: "{name} {n} of {total}",
-  say_name: "{name}, row {row} of {rows}, column {column} of {columns}",
   say_norm: "length {value}",
   say_masked: "masked: −∞ here, so its weight is 0",
   say_changed: "changed by the switches, by {value} at most",
