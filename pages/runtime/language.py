@@ -32,7 +32,12 @@ def session_language() -> str:
 
 
 def _of_session() -> Language:
-    return load_language(session_language()) if session_id() else ENGLISH
+    """Found once in a thread: each belongs to one session, and `begin` sets what was chosen since."""
+    if not session_id():
+        return ENGLISH
+    language = load_language(session_language())
+    use_language(language)
+    return language
 
 
 def begin() -> str:

@@ -8,6 +8,7 @@ import builtins
 import io
 import json
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from babel.messages.catalog import Catalog
@@ -51,12 +52,13 @@ def texts(code: str) -> list[str]:
     return found
 
 
-def all_texts() -> list[str]:
+@cache
+def all_texts() -> tuple[str, ...]:
     """Every text of Python and of the scripts, each once."""
     files = [ROOT / "app.py", *sorted(ROOT.glob("pages/**/*.py")), *sorted(ROOT.glob("transformer/**/*.py"))]
     found = [text for path in files for text in texts(path.read_text(encoding="utf-8"))]
     scripts = json.loads((FOLDER / "texts.json").read_text(encoding="utf-8"))
-    return list(dict.fromkeys([*found, *(text for entry in scripts.values() for text in entry)]))
+    return tuple(dict.fromkeys([*found, *(text for entry in scripts.values() for text in entry)]))
 
 
 def catalogue(translations: dict[str, str] | None = None, language: str | None = None) -> bytes:

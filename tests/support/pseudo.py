@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -37,8 +38,13 @@ _DATA = re.compile(f"({'|'.join(SYLLABLES)})+")
 _FORMULA = re.compile(r"\$\$.*?\$\$|\$[^$]*\$|`[^`]*`", re.DOTALL)
 
 
+@cache
+def _catalogue() -> bytes:
+    return catalogue({text: f"{OPENS}{text}{CLOSES}" for text in all_texts()})
+
+
 def write_catalogue(folder: Path) -> None:
-    (folder / f"{CODE}.po").write_bytes(catalogue({text: f"{OPENS}{text}{CLOSES}" for text in all_texts()}))
+    (folder / f"{CODE}.po").write_bytes(_catalogue())
 
 
 def untranslated(text: str) -> str:
