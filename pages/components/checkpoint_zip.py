@@ -18,5 +18,7 @@ def download_button(name: str, data: bytes, key: str) -> None:
         "application/zip",
         key=key,
         on_click="ignore",
-        help=_("A checkpoint's folder: for headscope --checkpoint, for transformer.load, and to be loaded here again."),
+        help=_(
+            "The folder of the checkpoint: for headscope --checkpoint, for transformer.load, or to load here again."
+        ),
     )

@@ -114,7 +114,7 @@ def draw_translations(place: st.delta_generator.DeltaGenerator, compared: Compar
         return  # what can be traced need not be decodable; the section below says why
     words = [translation.words_of(one) for one in found]
     sides = []
-    for name, said, marks in zip((_("It says"), _("Switched")), words, translation.apart(*words), strict=False):
+    for name, said, marks in zip((_("As trained"), _("Switched")), words, translation.apart(*words), strict=False):
         text = ""
         for word, marked in zip(said, marks, strict=True):
             if not is_special(word.pieces)[0]:
@@ -135,7 +135,7 @@ def explain(compared: Compared) -> None:
         message(
             _(
                 "This model was trained without the causal mask: its decoder self-attention sees all tokens that are "
-                "fed, later ones too (section 3.2.3), and the switch of that mask changes nothing."
+                "fed, also later ones (section 3.2.3). The switch for this mask changes nothing here."
             ),
             "note",
         )
@@ -144,13 +144,13 @@ def explain(compared: Compared) -> None:
         places = "; ".join(placed(Where(kind, layer)) for kind, layer in silent)
         sentence = (
             _(
-                "Every head is out in {places}: there the sub-layer returns only the bias of W_O, and the residual "
-                "connection carries x past it (section 3.1)."
+                "Every head is knocked out in {places}. There the sub-layer returns only the bias of W_O, and the "
+                "residual connection carries x past it (section 3.1)."
             )
             if compared.model.config.residual
             else _(
-                "Every head is out in {places}: there the sub-layer returns only the bias of W_O, and no residual "
-                "connection carries x past it in this model (section 3.1 has one), so that nothing of x goes on."
+                "Every head is knocked out in {places}. There the sub-layer returns only the bias of W_O. This model "
+                "has no residual connection to carry x past it (section 3.1 has one), so nothing of x remains."
             )
         )
         message(sentence.format(places=places), "note")

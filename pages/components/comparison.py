@@ -18,14 +18,14 @@ from transformer.tracing.trace import Trace
 def note_waiting_switches(switches: Interventions) -> None:
     """Where no switch reaches: a sentence, if there are any."""
     if switches:
-        message(_("Your switches wait: this part shows the model as it was trained."), "note")
+        message(_("Your switches have no effect here: this part shows the model as it was trained."), "note")
 
 
 def switches_of_page(switches: Interventions, sorts: tuple[type, ...], model: Pretrained) -> Interventions:
     """The switches that a page has; of others that are set, a sentence says that they wait."""
     others = switches.without(*sorts)
     if others:
-        sentence = _("Switches of other pages wait there: {switches}.")
+        sentence = _("Switches of other pages have no effect here: {switches}.")
         message(sentence.format(switches=in_words(others, model.config)), "note")
     return switches.only(*sorts)
 
@@ -77,8 +77,8 @@ def compare(model: Pretrained, trace: Trace, interventions: Interventions) -> Co
 
 def _left_out(reason: str, left: Interventions, holding: Interventions, model: Pretrained) -> None:
     sentence = (
-        _("{reason}. Left out: {switches}; your other switches hold.")
+        _("{reason}. Not applied: {switches}. Your other switches still apply.")
         if holding
-        else _("{reason}. Left out: {switches}; nothing is switched.")
+        else _("{reason}. Not applied: {switches}. No switch is on now.")
     )
     message(sentence.format(reason=reason, switches=in_words(left, model.config)), "error")

@@ -53,17 +53,15 @@ def lens_limits(config: ModelConfig) -> list[str]:
     if not config.residual:
         found.append(
             _(
-                "This model has no residual connections, so there is no stream that layers add to: what leaves a layer "
-                "is replaced by the next, and only the last was ever trained to be read."
+                "This model has no residual connections, so there is no stream that layers add to. Each layer "
+                "replaces the output of the layer before, and only the last output was ever trained to be read."
             )
         )
     if not config.causal:
         found.append(
-            _("It has no causal mask either: here every step sees the whole target, also the token it is to predict.")
+            _("It has no causal mask either: every step sees the whole target, also the token it must predict.")
             if found
-            else _(
-                "This model has no causal mask: here every step sees the whole target, also the token it is to predict."
-            )
+            else _("This model has no causal mask: every step sees the whole target, also the token it must predict.")
         )
     return found
 
@@ -72,8 +70,9 @@ def row_caution(config: ModelConfig, stack: str, layer: int) -> str:
     """One sentence: why the scores of a neuron's row are a direction and no change of the logits, if they are not."""
     if stack == "encoder":
         return _(
-            "An encoder's neuron does not write to the vocabulary: its output reaches it through the rest of the "
-            "encoder and cross-attention, so the scores say only what its row would promote if it were read directly."
+            "A neuron of the encoder does not write to the vocabulary directly. Its output passes through the rest of "
+            "the encoder and cross-attention, so the scores say only what its row would promote if it were read "
+            "directly."
         )
     last, normed = layer + 1 == config.decoder_layers, config.norm != "none"
     if last and normed:
@@ -82,8 +81,8 @@ def row_caution(config: ModelConfig, stack: str, layer: int) -> str:
         )
     if last:
         return _(
-            "No LayerNorm comes between this row and the logits in this model: times the neuron's activation, these "
-            "scores are the exact change of each logit."
+            "No LayerNorm comes between this row and the logits in this model. These scores times the neuron's "
+            "activation are the exact change of each logit."
         )
     if normed:
         return _(
@@ -117,7 +116,7 @@ def placed(where: Where) -> str:
 def _and(texts: Sequence[str]) -> str:
     text = texts[0]
     for other in texts[1:]:
-        text = _("{one} and {other}").format(one=text, other=other)
+        text = _("{first} and {last}").format(first=text, last=other)
     return text
 
 
@@ -168,7 +167,7 @@ def _replaced(switches: Sequence[Replace], config: ModelConfig | None) -> list[s
 
 
 def _padded(switches: Sequence[Pad], config: ModelConfig | None) -> list[str]:
-    return [_("{count} <pad> behind the source").format(count=one.tokens) for one in switches]
+    return [_("{count} <pad> after the source").format(count=one.tokens) for one in switches]
 
 
 def _heads(places: Sequence[Where], config: ModelConfig) -> int:
@@ -310,7 +309,7 @@ def phrases(interventions: Interventions, config: ModelConfig | None = None) -> 
 
 def in_words(interventions: Interventions, config: ModelConfig | None = None) -> str:
     """The same as one text, e.g. "scaling off; 5 heads knocked out"; nothing switched: "nothing switched"."""
-    return "; ".join(phrases(interventions, config)) or _("nothing switched")
+    return "; ".join(phrases(interventions, config)) or _("no switches")
 
 
 def scaling_note(interventions: Interventions, config: ModelConfig, brief: bool = False) -> str:
@@ -322,13 +321,13 @@ def scaling_note(interventions: Interventions, config: ModelConfig, brief: bool 
     if not config.scaling or all(one == config.scale for one in factors):
         return ""
     if all(one == 1 for one in factors):
-        now = _("This model has been trained with scaling, so switching it off now only makes its softmax sharper.")
+        now = _("This model was trained with scaling, so switching it off now only makes its softmax sharper.")
     elif all(one > config.scale for one in factors):
-        now = _("This model has been trained with scaling, so a larger factor now only makes its softmax sharper.")
+        now = _("This model was trained with scaling, so a larger factor now only makes its softmax sharper.")
     elif all(one < config.scale for one in factors):
-        now = _("This model has been trained with scaling, so a smaller factor now only makes its softmax flatter.")
+        now = _("This model was trained with scaling, so a smaller factor now only makes its softmax flatter.")
     else:
-        now = _("This model has been trained with scaling, so other factors now only change how sharp its softmax is.")
+        now = _("This model was trained with scaling, so other factors now only change how sharp its softmax is.")
     if brief:
         more = _(
             "The paper's argument is about training (section 3.2.1): “Why √dₖ” shows the gradient, and docs/table3.md "
@@ -340,8 +339,8 @@ def scaling_note(interventions: Interventions, config: ModelConfig, brief: bool 
         "regions where it has extremely small gradients."
     )
     trained = _(
-        "What happens when a model is trained without it stands in docs/table3.md: after 1,000 updates on the toy task "
-        "reverse, {unscaled} % of the outputs were exact ({least} to {most} over three seeds), against {scaled} % with "
-        "scaling."
+        "docs/table3.md shows what happens when a model is trained without it: after 1,000 updates on the toy task "
+        "reverse, {unscaled} % of the outputs were exact ({least} to {most} over three seeds), against {scaled} % "
+        "with scaling."
     ).format(**EXACT)
     return " ".join((why, now, trained, _("“Why √dₖ” shows the gradient.")))

@@ -26,8 +26,8 @@ def rows_of(scores: Sequence[ProbeScores], toy: bool) -> list[tuple[str, ...]]:
         (_("BLEU"), *(f"{one.bleu:.1f}" for one in scores)),
         (_("Perplexity of the references"), *(number(one.perplexity) for one in scores)),
         (_("Repetition, seq-rep-4"), *(percent(one.repetition) for one in scores)),
-        (_("Exactly the reference"), *(percent(one.exact) for one in scores)),
-        (_("Never ended, cut off"), *(percent(one.cut_off) for one in scores)),
+        (_("Exact matches"), *(percent(one.exact) for one in scores)),
+        (_("Cut off before </s>"), *(percent(one.cut_off) for one in scores)),
     ]
     return rows[1:] if toy else rows
 
@@ -41,11 +41,11 @@ def moved(before: ProbeScores, after: ProbeScores, toy: bool) -> str:
 
     said = (
         _(
-            "Exact translations moved by {exact} percentage points and perplexity by {perplexity}; {changed} of "
-            "{count} translations changed."
+            "Exact matches changed by {exact} percentage points and perplexity by {perplexity}; {changed} of {count} "
+            "translations changed."
         )
         if toy
-        else _("BLEU moved by {bleu} and perplexity by {perplexity}; {changed} of {count} translations changed.")
+        else _("BLEU changed by {bleu} and perplexity by {perplexity}; {changed} of {count} translations changed.")
     )
     one, other = before, after
     return said.format(
@@ -62,11 +62,13 @@ def chance(before: ProbeScores, after: ProbeScores) -> str:
     found = bleu_interval(before.texts, after.texts, before.references)
     said = (
         _(
-            "Drawn from these sentences again and again, BLEU moves by {low} to {high} (95 %, paired bootstrap): that "
-            "includes 0, so in BLEU these sentences do not show whether it gets better or worse."
+            "When these sentences are resampled many times, BLEU changes by {low} to {high} (95 %, paired bootstrap): "
+            "that includes 0, so BLEU on these sentences does not show whether translation gets better or worse."
         )
         if found[0] <= 0 <= found[1]
-        else _("Drawn from these sentences again and again, BLEU moves by {low} to {high} (95 %, paired bootstrap).")
+        else _(
+            "When these sentences are resampled many times, BLEU changes by {low} to {high} (95 %, paired bootstrap)."
+        )
     )
     return said.format(low=f"{found[0]:+.1f}", high=f"{found[1]:+.1f}")
 
@@ -76,19 +78,20 @@ def _easy(model: Pretrained, count: int) -> str:
     card = model.metrics.get("bleu")
     if isinstance(card, int | float):
         said = _(
-            "These {count} sentences are ours, short and easy: BLEU here is not the model card's {card}, which is of "
-            "other sentences."
+            "These {count} sentences are Headscope's own, short and easy: do not compare this BLEU with the model "
+            "card's {card}, which was measured on other sentences."
         )
         return said.format(count=count, card=f"{card:.1f}")
-    return _("These {count} sentences are ours, short and easy: BLEU here is not that of other sentences.").format(
-        count=count
-    )
+    return _(
+        "These {count} sentences are Headscope's own, short and easy: do not compare this BLEU with BLEU on other "
+        "sentences."
+    ).format(count=count)
 
 
 def results(compared: Compared, found: Sequence[ProbeScores]) -> None:
     """The table, nothing switched first, and what it says and does not say."""
     model, toy = compared.model, task_of(compared.model) is not None
-    head = [_("{count} sentences").format(count=found[0].sentences), _("nothing switched")]
+    head = [_("{count} sentences").format(count=found[0].sentences), _("no switches")]
     sentences = []
     if len(found) > 1:
         head.append(in_words(compared.interventions, model.config))
@@ -100,8 +103,8 @@ def results(compared: Compared, found: Sequence[ProbeScores]) -> None:
     for text in sentences:
         paragraph(text)
     note = _(
-        "Greedy translations against one reference each (sacreBLEU); perplexity with the references fed in; cut off at "
-        "input length + 50."
+        "Greedy translations, one reference each (sacreBLEU). Perplexity: teacher-forced on the references. Cut off "
+        "at input length + 50."
     )
     note = note if toy else f"{note} {_easy(model, found[0].sentences)}"
     st.html(f'<p class="hs-tr-legend">{html.escape(note)}</p>')

@@ -93,12 +93,12 @@ def _progress(measurement: Measurement) -> None:
     if measurement.stopping:
         text = _("Stopping …")
     elif measurement.stage == "waiting":
-        text = _("Another evaluation is running; this one begins when it ends.")
+        text = _("Another evaluation is running. This one starts when it ends.")
     else:
         text = (
             _("{done} of {total} sentences, now with: {switches}")
             if measurement.now
-            else _("{done} of {total} sentences, now with nothing switched")
+            else _("{done} of {total} sentences, now without switches")
         )
         text = text.format(done=measurement.done, total=measurement.total, switches=measurement.switches)
     st.progress(min(share, 1.0), text=text)
@@ -111,18 +111,18 @@ def _stopped(measurement: Measurement, kept: bool) -> str:
         ended = (
             _("The evaluation was stopped before its first sentences were done.")
             if measurement.stopping
-            else _("The lab was left for a minute, so the evaluation ended before its first sentences were done.")
+            else _("You left the lab for a minute, so the evaluation ended before its first sentences were done.")
         )
     else:
         ended = (
             _("The evaluation was stopped after {done} of {total} sentences.")
             if measurement.stopping
-            else _("The lab was left for a minute, so the evaluation ended after {done} of {total} sentences.")
+            else _("You left the lab for a minute, so the evaluation ended after {done} of {total} sentences.")
         ).format(done=measurement.done, total=measurement.total)
     left = (
-        _("The numbers with nothing switched are complete and kept; the next evaluation measures only the switches.")
+        _("The numbers without switches are complete and saved. The next evaluation measures only the switches.")
         if kept
-        else _("That is not enough for numbers, so there are none.")
+        else _("That is not enough for a result.")
     )
     return f"{ended} {left}"
 
@@ -137,7 +137,7 @@ def _ended(measurement: Measurement, mine: bool, kept: bool) -> None:
     elif measurement.stage == "stopped" and mine:
         message(_stopped(measurement, kept), "note")
     elif measurement.stage == "done" and not mine:
-        sentence = _("The last evaluation was of these switches: {switches}. Its numbers come back with them.")
+        sentence = _("The last evaluation was for these switches: {switches}. Set them again to see its numbers.")
         message(sentence.format(switches=measurement.switches), "note")
 
 
@@ -192,8 +192,8 @@ def draw(compared: Compared) -> None:
     pairs = pairs_of(model)
     if not pairs:
         sentence = _(
-            "There is no probe set from {source} to {target}; the command evaluate measures any sentence pairs, with "
-            "--switch as here."
+            "There is no probe set from {source} to {target}. The command evaluate measures any sentence pairs, with "
+            "the same switches as --switch."
         )
         message(sentence.format(source=model.languages[0], target=model.languages[1]), "note")
         return

@@ -102,11 +102,11 @@ def _side(title: str, translation: Translation, marks: Sequence[bool]) -> None:
 
 def _metrics(compared: Compared, before: Translation, after: Translation, given: bool) -> str:
     """HTML: the numbers of both sides."""
-    target = _("Perplexity of the given target") if given else _("Perplexity of the translation before")
+    target = _("Perplexity of your target") if given else _("Perplexity of the original translation")
     rows = [
         (target, number(perplexity(compared.before)), number(perplexity(compared.after))),
         (
-            _("Probability per token of its own words"),
+            _("Probability per generated token"),
             f"{mean_probability(before.probabilities):.2f}",
             f"{mean_probability(after.probabilities):.2f}",
         ),
@@ -124,11 +124,11 @@ def refusal(error: InterventionError | InputError, interventions: Interventions,
         return said  # says itself what to do
     more = (
         _(
-            "The first step of writing sees the start token alone, and so does the first row under the causal mask; "
-            "to go on, show again what is hidden: {hidden}."
+            "The first decoding step sees only the start token, and so does the first row under the causal mask. To "
+            "go on, undo this: {hidden}."
         )
         if config.causal
-        else _("The first step of writing sees the start token alone; to go on, show again what is hidden: {hidden}.")
+        else _("The first decoding step sees only the start token. To go on, undo this: {hidden}.")
     )
     return f"{said} {more.format(hidden=in_words(hidden, config))}"
 
@@ -139,7 +139,7 @@ def _scaling(compared: Compared, marks: Sequence[bool]) -> None:
     if not note:
         return
     moved = relative(perplexity(compared.before), perplexity(compared.after))
-    said = _("{changed} of {count} words of this translation differ, and perplexity moved by {perplexity}.")
+    said = _("{changed} of {count} words of this translation differ, and perplexity changed by {perplexity}.")
     text = said.format(changed=sum(marks), count=len(marks), perplexity=moved)
     paragraph(text, note)
 
@@ -158,16 +158,14 @@ def draw(compared: Compared, given: bool) -> None:
         return
     marks = apart(words_of(before), words_of(after))
     if not compared.interventions:
-        _side(_("Nothing is switched"), before, marks[0])
-        legend = _(
-            "Bar and number: the probability of each word. A translation with your switches will stand beside it."
-        )
+        _side(_("No switches"), before, marks[0])
+        legend = _("Bar and number: the probability of each word. Set a switch to see its translation beside this one.")
         st.html(f'<p class="hs-tr-legend">{html.escape(legend)}</p>')
         return
     switches = in_words(compared.interventions, compared.model.config)
     left, right = st.columns(2, gap="medium")
     with left:
-        _side(_("Before: nothing switched"), before, marks[0])
+        _side(_("Before: no switches"), before, marks[0])
     with right:
         _side(_("After: {switches}").format(switches=switches), after, marks[1])
     if any(map(any, marks)):
@@ -176,18 +174,18 @@ def draw(compared: Compared, given: bool) -> None:
         legend = _("No word differs. Bar and number: the probability of each word.")
     st.html(f'<p class="hs-tr-legend">{html.escape(legend)}</p>')
     if cut_off(after):
-        sentence = _("The translation under these switches had not ended after {limit} tokens and was cut off.")
+        sentence = _("With these switches the translation did not end within {limit} tokens and was cut off.")
         message(sentence.format(limit=len(after.tokens)), "note")
     if cut_off(before):
-        sentence = _("The translation with nothing switched had not ended after {limit} tokens and was cut off.")
+        sentence = _("Without switches the translation did not end within {limit} tokens and was cut off.")
         message(sentence.format(limit=len(before.tokens)), "note")
     st.html(_metrics(compared, before, after, given))
     st.html(
         '<p class="hs-tr-legend">'
         + html.escape(
             _(
-                "Perplexity: exp of the mean −ln p per token, </s> included, with the target fed in. Probability per "
-                "token: the geometric mean. seq-rep-4: the share of 4-token sequences that stood there before."
+                "Perplexity: exp of the mean −ln p per token, </s> included, teacher-forced. Probability per token: "
+                "the geometric mean. seq-rep-4: the share of 4-token sequences that appeared before."
             )
         )
         + "</p>"

@@ -242,7 +242,7 @@ def _open_linked_model(state: State) -> State:
         switch_checkpoint(found)
     state = current_state() or state
     if found is None:
-        unknown = _("The link leads to the model of a run that is not on your Training page; choose one in the menu.")
+        unknown = _("The link opens the model of a run that is not on your Training page. Choose a model in the menu.")
         state = store_state(replace(state, notices=(*state.notices, unknown)))
     return state
 
@@ -275,7 +275,10 @@ def _header(page: Page, links: Links, state: State, arrived: bool) -> st.delta_g
 def _open_model(state: State) -> Pretrained:
     """The chosen model. Stops the run, with a sentence, if it cannot be opened."""
     if state.checkpoint not in session_models.names():
-        sentence = _("The checkpoint {name!r} is gone from its folder; put it back and reload, or choose another.")
+        sentence = _(
+            "The checkpoint {name!r} is no longer in its folder. Put it back and reload the page, or choose another "
+            "one."
+        )
         message(sentence.format(name=state.checkpoint), "error")
         st.stop()
     try:
@@ -310,7 +313,7 @@ def _drop_missing_switches(state: State, model: Pretrained) -> State:
     if switches == state.switches:
         return state
     lost = [str(Interventions((switch,))) for switch in state.switches.switches if switch not in switches.switches]
-    sentence = _("This model has no such layer, head, neuron or position, so this is switched back: {switches}.")
+    sentence = _("This model has no such layer, head, neuron or position, so these switches were removed: {switches}.")
     notice = sentence.format(switches=" ".join(lost))
     return store_state(replace(state, switches=switches, notices=(*state.notices, notice)))
 
@@ -327,7 +330,7 @@ def open_frame(page: Page, links: Links) -> PageFrame:
         function()
     arrived = st.session_state.get(PAGE) != page.name
     if not session_models.names():
-        message(_("No checkpoint was found; start with headscope --checkpoint FOLDER, or train one."), "error")
+        message(_("No checkpoint was found. Start with headscope --checkpoint FOLDER, or train one."), "error")
         st.stop()
     fresh = st.session_state.get(UNREAD, True)
     if state is None:

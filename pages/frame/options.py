@@ -65,7 +65,7 @@ class Options:
         asked = self._chosen().get(name, default)
         found = fit(_whole(asked, default))
         if isinstance(asked, str) and str(found) != asked:
-            sentence = _("The link asks for {name} {asked!r}; {allowed} is allowed, and {shown} is shown.")
+            sentence = _("The link asks for {name} {asked!r}. Allowed: {allowed}. Shown: {shown}.")
             message(sentence.format(name=name, asked=asked[:40], allowed=allowed, shown=found))
         self._show(name, found)
         return found
@@ -88,7 +88,7 @@ class Options:
         if found is None:
             found = default
             if isinstance(asked, str):
-                sentence = _("The link asks for {name} {asked!r}; there are {values}, and {shown} is shown.")
+                sentence = _("The link asks for {name} {asked!r}. Allowed: {values}. Shown: {shown}.")
                 there = ", ".join(map(str, values[:12]))
                 message(sentence.format(name=name, asked=asked[:40], values=there, shown=default))
         return self._show(name, found)
@@ -99,8 +99,7 @@ class Options:
         text = str(asked)
         found = max(low, min(high, float(text))) if NUMBER.fullmatch(text) else default
         if isinstance(asked, str) and not (NUMBER.fullmatch(text) and float(text) == found):
-            sentence = _("The link asks for {name} {asked!r}; a number from {low} to {high} is allowed, and {shown} is "
-                         "shown.")  # fmt: skip
+            sentence = _("The link asks for {name} {asked!r}. Allowed: a number from {low} to {high}. Shown: {shown}.")
             message(sentence.format(name=name, asked=text[:40], low=f"{low:g}", high=f"{high:g}", shown=f"{found:g}"))
         if isinstance(asked, str):
             self.report(name, found)

@@ -43,7 +43,7 @@ def _label(model: Pretrained, side: str, text: str, limit: int) -> str:
             language=language, limit=limit
         )
     name = _("Source · {language} · {used} of {limit} tokens") if side == SOURCE else _(
-        "Target · {language} · traced as given · {used} of {limit} tokens"
+        "Target · {language} · your text · {used} of {limit} tokens"
     )  # fmt: skip
     return name.format(language=language, used=used + 1 if used else 0, limit=limit)
 
@@ -98,10 +98,13 @@ def example_line(model: Pretrained, state: State) -> None:
 
 def traced(model: Pretrained, state: State) -> Trace | None:
     """The trace of what was typed, or None and a sentence on the page saying why there is none."""
-    for side, text in ((_("source"), state.source), (_("target"), state.target)):
+    too_long = {
+        state.source: _("The source text has {count:,} characters. At most {limit:,} are allowed; shorten it."),
+        state.target: _("The target text has {count:,} characters. At most {limit:,} are allowed; shorten it."),
+    }
+    for text, sentence in too_long.items():
         if len(text) > LONGEST:
-            sentence = _("The {side} text has {count:,} characters; at most {limit:,} are read, shorten it.")
-            message(sentence.format(side=side, count=len(text), limit=LONGEST), "error")
+            message(sentence.format(count=len(text), limit=LONGEST), "error")
             return None
     try:
         found = cache.trace(model, model.name, state.source, state.target.strip() and state.target, max_tokens())

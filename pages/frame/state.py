@@ -78,7 +78,7 @@ def arrive(names: list[str]) -> State:
         if asked in names:
             name = asked
         else:
-            sentence = _("The link asks for the checkpoint {asked!r}; there are {names}.")
+            sentence = _("The link asks for the checkpoint {asked!r}. Available: {names}.")
             said = sentence.format(asked=asked[:60], names=", ".join(names))
             notices.append(f"{said} {session_models.from_elsewhere(asked)}".strip())
     return State(name, params.get(SOURCE, START), params.get(TARGET, ""), notices=tuple(notices))
@@ -95,7 +95,7 @@ def read_switches(params: Mapping[str, str], config: ModelConfig) -> tuple[Inter
                 found += asked
             except InterventionError as error:
                 notices.append(
-                    _("The link asks for {name} {asked!r}, which is left out: {reason}.").format(
+                    _("The link asks for {name} {asked!r}, which is ignored: {reason}.").format(
                         name=name, asked=params[name][:40], reason=error
                     )
                 )

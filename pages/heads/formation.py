@@ -88,7 +88,7 @@ def formed(model: Pretrained, limit: int) -> Formed | Text:
         else:
             tokens.append(spelt(trace))
     if not seen:
-        return Text("none of its sentences has the tokens that this model makes of it now")
+        return Text("no recorded sentence matches the tokens of this model now")
     words = None
     if english_to_german(model):
         words = read_word_list("\n".join((PROBES / file).read_text(encoding="utf-8") for file in WORDS))
@@ -104,7 +104,7 @@ def _reported(view: View, steps: tuple[int, ...], revision: int) -> View:
     asked = view.training or 0
     shown = min(steps, key=lambda step: abs(step - asked))
     if shown != asked and asked:  # 0 is where it opens, whatever the first state is
-        sentence = _("The link asks for step {asked:,} of the training; the nearest one recorded, {shown:,}, is shown.")
+        sentence = _("The link asks for training step {asked:,}. The nearest recorded step, {shown:,}, is shown.")
         message(sentence.format(asked=asked, shown=shown))
     return replace(view, training=shown)
 
@@ -136,11 +136,11 @@ def draw(state: State, trace: Trace, model: Pretrained) -> State:
     if state.view.training is None:
         return state
     if not available(model):
-        message(_("This checkpoint brought no recording of its training, so how its heads formed cannot be shown."))
+        message(_("This checkpoint has no recording of its training, so the page cannot show how its heads formed."))
         return store_state(replace(state, view=replace(state.view, training=None)))
     found = formed(model, max_tokens())
     if isinstance(found, Text):
-        message(_("How its heads formed cannot be shown: {reason}.").format(reason=found))
+        message(_("The page cannot show how the heads formed: {reason}.").format(reason=found))
         return state
     view = _reported(state.view, found.recording.steps, state.revision)
     if view != state.view:

@@ -74,35 +74,34 @@ def _exchange(model: Pretrained, trace: Trace) -> Exchange:
         if key not in st.session_state:
             st.session_state[key] = value
     position = left.selectbox(
-        _("Position of the target whose token is exchanged"),
+        _("Target position to change"),
         range(1, len(labels)),
         format_func=lambda index: f"{index + 1} · {labels[index]}",
         key=place,
     )
     other, probability = runner_up(trace, position, specials)
     other_label = readable(model.tokenizer.pieces([other]))[0]
-    typed = right.text_input(_("Fed there instead"), key=text, placeholder=other_label, max_chars=100)
+    typed = right.text_input(_("Token to feed there"), key=text, placeholder=other_label, max_chars=100)
     st.session_state[KEPT] = (trace.id, position, typed)
     ids = model.tokenizer.encode(typed)
     ids = [one for one in ids if model.tokenizer.pieces([one]) != [PIECE_MARK]] or ids
     token = ids[0] if ids else other
     after = readable(model.tokenizer.pieces([token]))[0]
     if token == trace.target_in_ids[position]:
-        said = _("At position {position} “{after}” is fed already; type another token.")
+        said = _("“{after}” is already fed at position {position}. Type another token.")
     elif len(ids) > 1:
         said = _(
-            "At position {position} “{after}” is fed in place of “{before}”: the first of the {count} pieces typed."
+            "At position {position}, “{after}” is fed instead of “{before}”: the first of the {count} pieces you typed."
         )
     elif ids:
-        said = _("At position {position} “{after}” is fed in place of “{before}”, as typed.")
+        said = _("At position {position}, “{after}” is fed instead of “{before}”, as you typed.")
     elif typed.strip():
         said = _(
-            "What was typed has no character that can be read, so at position {position} “{after}” is fed in place of "
-            "“{before}”."
+            "Your text has no readable character, so “{after}” is fed instead of “{before}” at position {position}."
         )
     else:
         said = _(
-            "At position {position} “{after}” is fed in place of “{before}”: the likeliest other token of the model "
+            "At position {position}, “{after}” is fed instead of “{before}”. It is the model's likeliest other token "
             "there, p = {probability}."
         )
     said = said.format(
@@ -122,7 +121,7 @@ def _rows(trace: Trace, exchange: Exchange, distances: Sequence[Tensor], sides: 
     titles = (_("fed"), _("predicts"), *sides)
     head = '<th scope="col">#</th>' + "".join(f'<th scope="col">{html.escape(title)}</th>' for title in titles)
     past = _("The past: predicted before position {position} is fed").format(position=position + 1)
-    rest = _("From position {position} on: these may see it and move").format(position=position + 1)
+    rest = _("From position {position} on: these can see the new token").format(position=position + 1)
     rows = []
     for place, label in enumerate(labels):
         if place in (0, position):
@@ -147,7 +146,7 @@ def checked(most: float, count: int) -> str:
     """HTML: the check that was made, by making it. most: the largest move at the `count` positions before."""
     good = most == 0
     if not good:
-        said = _("With the mask, a prediction before the exchanged token moved by {most}; it must be exactly 0.")
+        said = _("With the mask, a prediction before the changed token moved by {most}. It must be exactly 0.")
     elif count == 1:
         said = _("Exactly 0 with the mask, at the one position before it.")
     else:
@@ -161,28 +160,28 @@ def verdict(with_mask: float, without: float, before: Sequence[str], after: Sequ
     same = tuple(before) == tuple(after)
     said = {
         ("helps", True): _(
-            "Peeking helps the model with this target, perplexity {with_mask} with the mask and {without} without, and "
-            "its free-running translation stays the same."
+            "Seeing later tokens helps the model with this target (perplexity {with_mask} with the mask, {without} "
+            "without), and its free-running translation stays the same."
         ),
         ("helps", False): _(
-            "Peeking helps the model with this target, perplexity {with_mask} with the mask and {without} without, yet "
-            "its free-running translation differs from token {place} on."
+            "Seeing later tokens helps the model with this target (perplexity {with_mask} with the mask, {without} "
+            "without), but its free-running translation changes from token {place} on."
         ),
         ("confuses", True): _(
-            "Peeking confuses the model with this target, perplexity {with_mask} with the mask and {without} without "
-            "({times} times as much), yet its free-running translation stays the same."
+            "Seeing later tokens confuses the model with this target (perplexity {with_mask} with the mask, {without} "
+            "without: {times} times as much), but its free-running translation stays the same."
         ),
         ("confuses", False): _(
-            "Peeking confuses the model with this target, perplexity {with_mask} with the mask and {without} without "
-            "({times} times as much), and its free-running translation differs from token {place} on."
+            "Seeing later tokens confuses the model with this target (perplexity {with_mask} with the mask, {without} "
+            "without: {times} times as much), and its free-running translation changes from token {place} on."
         ),
         ("little", True): _(
-            "Peeking hardly matters for this target, perplexity {with_mask} with the mask and {without} without, and "
-            "the free-running translation stays the same."
+            "Seeing later tokens hardly matters for this target (perplexity {with_mask} with the mask, {without} "
+            "without), and the free-running translation stays the same."
         ),
         ("little", False): _(
-            "Peeking hardly matters for this target, perplexity {with_mask} with the mask and {without} without, yet "
-            "the free-running translation differs from token {place} on."
+            "Seeing later tokens hardly matters for this target (perplexity {with_mask} with the mask, {without} "
+            "without), but the free-running translation changes from token {place} on."
         ),
     }[peeking(with_mask, without), same]
     shared = list(zip(before, after, strict=False))
@@ -208,7 +207,7 @@ def _peeking(compared: Compared, switches: Sequence[Interventions], traces: Sequ
     ]
     surprised = [perplexity(one) for one in traces]
     rows = [
-        (_("Perplexity of the target, fed in"), *map(number, surprised)),
+        (_("Perplexity of the target (teacher-forced)"), *map(number, surprised)),
         (_("Free-running translation"), *texts),
     ]
     st.html(table(["", _("with the mask"), _("without")], rows, "hs-leak-peek"))
@@ -226,16 +225,16 @@ def bare_verdict(whole: float, stepwise: float) -> str:
     """One sentence for a model that has no mask: what the answer in sight does, by two perplexities of the target."""
     said = {
         "helps": _(
-            "With the whole target in sight the model predicts it with perplexity {whole}; with nothing after the step "
-            "in sight, as when it writes, with {stepwise}, {times} times as much."
+            "When the model sees the whole target, its perplexity is {whole}. When it sees nothing after the current "
+            "step, as in free running, it is {stepwise}, {times} times as much."
         ),
         "confuses": _(
-            "With the whole target in sight the model predicts it with perplexity {whole}, worse than with nothing "
-            "after the step in sight, as when it writes: {stepwise}."
+            "When the model sees the whole target, its perplexity is {whole}. This is worse than when it sees nothing "
+            "after the current step, as in free running: {stepwise}."
         ),
         "little": _(
-            "The whole target in sight hardly matters: perplexity {whole} with it, and {stepwise} with nothing after "
-            "the step in sight, as when it writes."
+            "Seeing the whole target hardly matters: perplexity is {whole} with it, and {stepwise} when the model "
+            "sees nothing after the current step, as in free running."
         ),
     }[peeking(stepwise, whole)]
     times = stepwise / whole
@@ -254,12 +253,12 @@ def _bare(compared: Compared, exchange: Exchange, fed: tuple[tuple[int, int], ..
         if exchange.token != trace.target_in_ids[exchange.position]:
             most = float(distances[: exchange.position].max())
             said = (
-                _("This model has no causal mask: predictions in the past move by up to {most}.")
+                _("This model has no causal mask: predictions before the changed token move by up to {most}.")
                 if most > 0
-                else _("This model has no causal mask, yet nothing in the past moves.")
+                else _("This model has no causal mask, but no prediction before the changed token moves.")
             )
             paragraph(said.format(most=number(most)))
-        rows = _rows(trace, exchange, [distances], (_("moves by"),))
+        rows = _rows(trace, exchange, [distances], (_("change"),))
         st.html(f'<div class="hs-leak-scroll" tabindex="0">{rows}</div>')
         legend = _("Numbers: max |difference of logits| over the vocabulary, with: {switches}.")
         text = html.escape(legend.format(switches=in_words(switches, model.config)))
@@ -272,10 +271,10 @@ def _bare(compared: Compared, exchange: Exchange, fed: tuple[tuple[int, int], ..
             else written.text
         )
         cells = [
-            (_("Perplexity of the target, fed in"), number(whole), number(stepwise)),
+            (_("Perplexity of the target (teacher-forced)"), number(whole), number(stepwise)),
             (_("Free-running translation"), "", shown),
         ]
-        titles = ["", _("all of it in sight"), _("nothing after the step in sight")]
+        titles = ["", _("sees the whole target"), _("sees nothing after the step")]
         st.html(table(titles, cells, "hs-leak-peek"))
         st.html(f'<p class="hs-leak-verdict">{html.escape(bare_verdict(whole, stepwise))}</p>')
     except (InterventionError, InputError) as error:
@@ -286,9 +285,7 @@ def draw(compared: Compared) -> None:
     """Exchange a token, look at what moved, and at what peeking does to the target and the translation."""
     trace, model = compared.before, compared.model
     if len(trace.target_in) < 2:
-        message(
-            _("Nothing but the start token is fed to the decoder here, so there is no later token to exchange."), "note"
-        )
+        message(_("Only the start token is fed to the decoder here, so there is no later token to change."), "note")
         return
     exchange = _exchange(model, trace)
     fed = ((exchange.position, exchange.token),)
@@ -306,9 +303,9 @@ def draw(compared: Compared) -> None:
         table_of_moves = _rows(trace, exchange, distances, (_("with the mask"), _("without")))
         if exchange.token != trace.target_in_ids[exchange.position]:
             said = (
-                _("Without it, predictions in the past move by up to {most}.")
+                _("Without the mask, predictions before it move by up to {most}.")
                 if past[1] > 0
-                else _("Without it, nothing in the past moves either.")
+                else _("Without the mask, no prediction before it moves either.")
             )
             text = html.escape(said.format(most=number(past[1])))
             st.html(f'<p class="hs-checks">{checked(past[0], exchange.position)} <span>{text}</span></p>')

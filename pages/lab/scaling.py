@@ -92,7 +92,7 @@ def _draw_again() -> None:
 
 def draw_scaling(trace: Trace, view: View) -> None:
     """The random experiment over d_k, and the variances of the model's own q and k in this sentence."""
-    st.button(_("Draw again"), key="why_again", help=_("Draws other random numbers for q and k."), on_click=_draw_again)
+    st.button(_("Draw again"), key="why_again", help=_("Draws new random numbers for q and k."), on_click=_draw_again)
     _why(key="why", data=scaling_data(trace, view, st.session_state.get(SEED, 0)))
 
 

@@ -59,7 +59,7 @@ def _load(name: str, path: str, state: str) -> Pretrained:
     model = transformer.load(path, os.environ.get("HEADSCOPE_DEVICE", "cpu"))
     if stamp(path) != state:
         raise transformer.CheckpointError(
-            "{name} was changed while it was read; reload the page when it is complete", name=name
+            "{name} changed while it was being read; reload the page when the change is complete", name=name
         )
     with contextlib.suppress(transformer.InputError):  # a tokenizer may make nothing of it
         model.trace("a")  # first pass pays for lazy set-up; pay it now

@@ -69,7 +69,7 @@ def load(name: str) -> Pretrained:
         return _opened(found)
     path = cache.checkpoints().get(name)
     if path is None:
-        raise CheckpointError("there is no checkpoint {name!r} any more", name=name[:LONGEST])
+        raise CheckpointError("the checkpoint {name!r} no longer exists", name=name[:LONGEST])
     return cache.load(name, str(path))
 
 
@@ -98,7 +98,9 @@ def add(title: str, data: bytes, current: str = "") -> tuple[str, list[str]]:
         if len(own_models()) <= MOST and sum(len(model.data) for model in own_models().values()) <= ROOM:
             break
         del own_models()[old]
-        sentence = _("{name} made room, for a session keeps {most} models of its own; load its zip again to open it.")
+        sentence = _(
+            "{name} was removed: a session keeps at most {most} models of its own. Load its zip again to open it."
+        )
         dropped.append(sentence.format(name=old, most=MOST))
     return added.name, dropped
 
@@ -108,6 +110,6 @@ def from_elsewhere(name: str) -> str:
     if not name.startswith(PREFIX):
         return ""
     return _(
-        "It was trained or loaded in another session, or in this one before the page was reloaded, and lives there "
-        "only; download it there as a zip, and load that on the Training page."
+        "It was trained or loaded in another session, or in this one before the page was reloaded, and exists only "
+        "there. Download it there as a zip and load the zip on the Training page."
     )

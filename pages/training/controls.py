@@ -48,14 +48,14 @@ def _loaded() -> None:
         _notice(_("The file cannot be loaded: {error}.").format(error=error))
         return
     switch_checkpoint(name)
-    _notice(_("Loaded, and open now on every page, for this session alone: {name}.").format(name=name), *said)
+    _notice(_("Loaded: {name}. It is open now on every page, for this session only.").format(name=name), *said)
 
 
 def begin_buttons(chosen: Chosen) -> None:
     """Train, or train beside its reference; and beforehand what it will take."""
     shop, experiment = runs.shop(), chosen.experiment
     if shop.most < 1:
-        message(_("This server trains no models; who runs it can allow some, with headscope --trainings N."), "note")
+        message(_("This server does not train models. Its operator can allow it with headscope --trainings N."), "note")
     said: list[str] = []
     other = presets.reference(chosen.preset, experiment) if experiment is not None else None
     if any(one.experiment == other for one in runs.watched()):
@@ -65,7 +65,7 @@ def begin_buttons(chosen: Chosen) -> None:
         if st.button(_("Train"), type="primary", disabled=not ready, key="training_train") and experiment is not None:
             said = runs.train(experiment)
         if other is not None and experiment is not None:
-            label = _("Train both: {other}, and this").format(other=title(other, presets.plain()))
+            label = _("Train both: {other} and this one").format(other=title(other, presets.plain()))
             if st.button(plain_markdown(label), disabled=not ready, key="training_both"):
                 said = [*runs.train(other, first=True), *runs.train(experiment)]
         if experiment is not None and shop.most > 0:
@@ -80,9 +80,9 @@ def _outlook(what: str, seconds: float) -> None:
     shop = runs.shop()
     shop.prepare()
     line = (
-        _("{running} of {most} trainings run now, {waiting} wait in the line.")
+        _("{running} of {most} trainings run now, {waiting} wait in the queue.")
         if shop.running >= shop.most
-        else _("{running} of {most} trainings run now: it begins at once.")
+        else _("{running} of {most} trainings run now; yours starts at once.")
     )
     paragraph(
         _("{what}; at most {seconds:g} s.").format(what=what[:1].upper() + what[1:], seconds=seconds),
@@ -107,18 +107,18 @@ def about() -> None:
     """What the page shows, with its equations."""
     st.markdown(
         _(
-            "A Transformer is trained from random weights, here and now. Each step draws a batch of inputs, compares "
-            "what the model predicts for every next token with the right one, and moves all weights a little against "
-            "the gradient of the **loss** (sections 5.3 and 5.4; with label smoothing the right answer's probability "
-            "is shared out a little before):"
+            "Here a Transformer is trained from random weights. Each step draws a batch of inputs, compares the "
+            "model's prediction of every next token with the right one, and moves all weights a little against the "
+            "gradient of the **loss** (sections 5.3 and 5.4; label smoothing first moves a little of the right "
+            "answer's probability to the other tokens):"
         )
     )
     st.latex(r"\mathcal{L} = -\frac{1}{n} \sum_{t=1}^{n} \log p(y_t \mid y_1, \ldots, y_{t-1},\, x)")
     st.markdown(
         _(
-            "While it trains, the decoder is fed the right answer up to each place, whatever it would have written "
-            "itself: **teacher forcing**. Used, it is fed what it wrote: **free-running**. Both are measured on "
-            "inputs that training never sees, as the share of outputs of which every token is right:"
+            "In training the decoder is fed the right answer up to each position, whatever it would have written "
+            "itself: **teacher forcing**. In use it is fed what it wrote: **free-running**. Both are measured on "
+            "inputs that training never sees, as the share of outputs with every token right:"
         )
     )
     st.latex(
@@ -127,17 +127,18 @@ def about() -> None:
     )
     st.markdown(
         _(
-            "The causal mask (section 3.2.3) is what makes the first honest about the second. The **learning rate** "
-            "rises over the warm-up steps and then falls with the square root of the step, as in equation 3 of section "
-            "5.3, here with its largest value chosen, and at the end in a straight line down to 0:"
+            "Only with the causal mask (section 3.2.3) does the first tell you anything about the second. The "
+            "**learning rate** rises during the warm-up steps and then falls with the square root of the step, as in "
+            "equation 3 of section 5.3. Here you choose its largest value, and at the end it falls in a straight line "
+            "to 0:"
         )
     )
     st.latex(r"\eta(t) = \eta_{\max} \min\!\left(\frac{t}{t_w},\, \sqrt{\frac{t_w}{t}}\right)")
     st.markdown(
         _(
-            "The heads shown are those of one fixed input that is never trained on, recorded at about a hundred steps, "
-            "more of them early; the slider goes back through them without the server. A run goes on while you look at "
-            "another page, and ends when its tab is closed. The model of a run that ended is in the menu of "
-            "checkpoints of every page, for you alone; download it as a zip to keep it."
+            "The heads shown are for one fixed input that is never trained on. They are recorded at about a hundred "
+            "steps, more of them early; the slider moves through them without the server. A run goes on while you "
+            "look at another page, and ends when you close its tab. The model of a finished run is in the checkpoint "
+            "menu of every page, for you only; download it as a zip to keep it."
         )
     )

@@ -96,5 +96,5 @@ def _after(one: Watched, name: str, links: Links) -> None:
             "application/toml" if single else "application/zip",
             key=f"training_recipe_{one.run.id}",
             on_click="ignore",
-            help=_("What python -m transformer train --recipe trains to the very same weights."),
+            help=_("For python -m transformer train --recipe, which trains to exactly the same weights."),
         )

@@ -53,8 +53,10 @@ def train(experiment: Experiment, first: bool = False) -> list[str]:
     if len(runs) >= MOST:
         ended = [one for one in runs[1:] + runs[:1] if one.run.ended]  # the first is the last to go
         if not ended:
-            return [_("{most} runs of yours train or wait; stop or remove one of them first.").format(most=MOST)]
-        sentence = _("{run} made room, for {most} runs are shown at most; its model stays in the menu of checkpoints.")
+            return [_("You already have {most} runs that train or wait. Stop or remove one first.").format(most=MOST)]
+        sentence = _(
+            "{run} was removed, because at most {most} runs are shown. Its model stays in the checkpoint menu."
+        )
         said.append(sentence.format(run=names()[runs.index(ended[0])], most=MOST))
     try:
         session = session_id()

@@ -40,7 +40,13 @@ def test_every_part_opens_and_says_what_the_model_is(
     assert not failed_checks(app)
     text = said(app)
     if not LEFT_OUT[kind].get("causal", True):
-        for claim in ("a mask hides the future", "with the mask", "With the mask", "under the causal mask", "(masked)"):
+        for claim in (
+            "a mask hides the later ones",
+            "with the mask",
+            "With the mask",
+            "under the causal mask",
+            "(masked)",
+        ):
             assert claim not in text, claim
         if page == "lab" and part in ("compare", "measures", "leak"):
             assert "This model was trained without the causal mask" in text
@@ -89,7 +95,7 @@ def test_the_leak_of_a_model_without_the_mask_is_measured(
     trace = model.trace(SOURCE, TARGET)
     whole, stepwise = perplexity(trace), step_by_step(trace, model.model)
     text = said(open_variant("alone", "lab", "leak"))
-    assert bare_verdict(whole, stepwise) in text and "predictions in the past move by up to" in text
+    assert bare_verdict(whole, stepwise) in text and "predictions before the changed token move by up to" in text
 
 
 def test_pictures_call_no_attention_masked_that_is_not(variants: Path) -> None:

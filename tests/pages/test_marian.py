@@ -50,7 +50,7 @@ def test_the_text_fields_count_the_tokens_of_their_own_side(
     assert len(trace.source_ids) != len(model.encode(SOURCE, "target"))  # or the test could not tell
     first, second = (one.label for one in open_variant("apart").text_input)
     assert f"Source · en · {len(trace.source_ids)} of 40 tokens" in first
-    assert f"Target · de · traced as given · {len(trace.target_in_ids)} of 40 tokens" in second
+    assert f"Target · de · your text · {len(trace.target_in_ids)} of 40 tokens" in second
 
 
 @pytest.mark.parametrize("side", ["source", "target"])

@@ -354,7 +354,7 @@ def test_other_parts_of_the_page_and_back(open_page: Callable[..., AppTest]) -> 
     for part in ("compare", "before"):
         app.button_group("anatomy_part").set_value(part).run()
         assert not app.exception and not feeds(app) and address(app)["part"] == part
-        assert "Your switches wait" in messages(app, notes=True)
+        assert "Your switches have no effect here" in messages(app, notes=True)
     app.button_group("anatomy_part").set_value("flow").run()
     state = header(app)["state"]
     assert state["revision"] > before and (state["zoom"], state["place"], state["step"]) == ("sub", "source", "plus")

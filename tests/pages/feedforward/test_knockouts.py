@@ -77,7 +77,7 @@ def test_perplexity_without_a_sub_layer_is_that_of_the_given_target(
         logs = [trace.logits[q].log_softmax(-1)[one].item() for q, one in enumerate(trace.target_out_ids)]
         numbers.append(number(math.exp(-sum(logs) / len(logs))))
     assert numbers[0] != numbers[1]
-    assert f"Perplexity of the given target</th><td>{numbers[0]}</td><td>{numbers[1]}</td>" in shown(app)
+    assert f"Perplexity of your target</th><td>{numbers[0]}</td><td>{numbers[1]}</td>" in shown(app)
 
 
 def test_more_neurons_than_can_be_silenced(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,4 +178,4 @@ def test_places_the_model_has_not_are_left_out_with_a_sentence(
     open_page: Callable[..., AppTest], params: dict[str, str]
 ) -> None:
     app = open_page("feedforward", part="knock", **params)
-    assert not app.exception and "which is left out" in messages(app) and not set(params) & set(address(app))
+    assert not app.exception and "which is ignored" in messages(app) and not set(params) & set(address(app))

@@ -136,7 +136,7 @@ def test_what_a_link_cannot_have_is_said_and_the_nearest_is_shown(
     tokens = str(len(tiny_pretrained().encode("re sta vu", "target")))
     shown = tokens if (name, asked) == ("token", "40") else shown
     assert not app.exception and f"The link asks for {name} " in messages(app) and "<script>" not in messages(app)
-    assert f"{shown} is shown" in messages(app) and set(drawn(app)) == PARTS[part]
+    assert f"Shown: {shown}." in messages(app) and set(drawn(app)) == PARTS[part]
     assert address(app)["source"] == "ka lo mi" and address(app).get(name, shown) == shown
     assert not messages(app.run())
 
@@ -323,9 +323,9 @@ def test_unusable_text_gets_one_sentence(open_page: Callable[..., AppTest], text
     assert address(app)["layer"] == "2" or address(app)["layer"] == 2
 
 
-def test_switches_set_elsewhere_wait(open_page: Callable[..., AppTest]) -> None:
+def test_a_note_says_that_switches_have_no_effect_here(open_page: Callable[..., AppTest]) -> None:
     app = open_page(scaling="off")
-    assert "Your switches wait" in messages(app, notes=True) and address(app)["scaling"] == "off"
+    assert "Your switches have no effect here" in messages(app, notes=True) and address(app)["scaling"] == "off"
 
 
 def test_what_was_chosen_stays_while_a_person_looks_elsewhere(open_page: Callable[..., AppTest]) -> None:

@@ -45,7 +45,7 @@ def test_a_number_out_of_range_becomes_the_nearest_and_is_said(
     app = open_page("positions", part="order", seed=seed)
     assert not app.exception and app.number_input("positions_seed").value == shown
     said = messages(app)
-    assert "a whole number from 0 to 9999" in said and f"and {shown} is shown" in said and "<b>" not in said
+    assert "a whole number from 0 to 9999" in said and f"Shown: {shown}." in said and "<b>" not in said
     assert app.text_input("source").value == "ka lo mi"
     app.run()
     assert not messages(app)  # said once
@@ -88,7 +88,7 @@ def test_what_a_smaller_model_cannot_show_comes_back_with_the_larger(
 
 def test_a_threshold_between_two_steps_is_said(open_page: Callable[..., AppTest]) -> None:
     app = open_page("feedforward", threshold="33")
-    assert "'33'" in messages(app).replace("&#x27;", "'") and "35 is shown" in messages(app)
+    assert "'33'" in messages(app).replace("&#x27;", "'") and "Shown: 35." in messages(app)
     assert address(app)["threshold"] == "35"
 
 

@@ -75,7 +75,7 @@ def test_opened_it_has_every_state_of_the_sentence(open_app: Callable[..., AppTe
     assert header["steps"] == [0, 3, 20] and header["step"] == 0 and set(header["kinds"]) == {
         "encoder_self", "decoder_self", "cross"
     }  # fmt: skip
-    assert header["id"] in app.session_state["headscope_payloads"]["explorer"]["pack"][0]
+    assert header["id"] in app.session_state["headscope_payloads"]["explorer"]["pack"][0][0]
     app = press(app, False)
     assert not components(app, "formation") and "training" not in address(app)
 
@@ -97,9 +97,7 @@ def test_a_link_opens_it_and_a_move_is_in_the_link(open_app: Callable[..., AppTe
 
 def test_a_step_that_was_not_recorded_becomes_the_nearest(open_app: Callable[..., AppTest]) -> None:
     app = open_app(training="999999999")
-    assert "The link asks for step 999,999,999 of the training; the nearest one recorded, 20," in messages(
-        app, notes=True
-    )
+    assert "The link asks for training step 999,999,999. The nearest recorded step, 20," in messages(app, notes=True)
     assert address(app)["training"] == "20" and not messages(app.run(), notes=True)
 
 
@@ -123,7 +121,7 @@ def test_another_sentence_is_told_apart_and_a_recorded_one_offered(open_app: Cal
 def test_a_checkpoint_without_a_recording_says_so(open_app: Callable[..., AppTest], folder: Path) -> None:
     (folder / "learning.npz").unlink()
     app = open_app(training="3")
-    assert "brought no recording of its training" in messages(app, notes=True) and not components(app, "formation")
+    assert "has no recording of its training" in messages(app, notes=True) and not components(app, "formation")
     assert "training" not in address(app) and not messages(app.run(), notes=True)
     assert b'"recorded":false' in components(app, "pack")[0].bytes
 
@@ -134,7 +132,7 @@ def test_a_damaged_recording_is_a_sentence(open_app: Callable[..., AppTest], fol
         (folder / "learning.npz").write_bytes(data)
         app = open_app(training="3")
         assert not app.exception and not components(app, "formation")
-        assert "How its heads formed cannot be shown: learning.npz is no recording: " in messages(app, notes=True)
+        assert "The page cannot show how the heads formed: learning.npz is no recording: " in messages(app, notes=True)
         assert len(components(app, "explorer")) == 1  # the rest of the page is as ever
 
 
@@ -143,7 +141,7 @@ def test_a_recording_of_another_model_is_a_sentence(open_app: Callable[..., AppT
     weights = {kind: tuple(array[:, :1] for array in arrays) for kind, arrays in other.weights.items()}
     (folder / "learning.npz").write_bytes(dataclasses.replace(other, weights=weights).to_bytes())
     app = open_app(training="3")
-    assert not app.exception and "none of its sentences has the tokens" in messages(app, notes=True)
+    assert not app.exception and "no recorded sentence matches the tokens" in messages(app, notes=True)
 
 
 def test_an_example_keeps_it_open(open_app: Callable[..., AppTest]) -> None:

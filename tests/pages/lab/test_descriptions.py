@@ -18,7 +18,7 @@ CONFIG = load("en-de").config  # 4 + 4 layers of 8 heads
 @pytest.mark.parametrize(
     ("switches", "expected"),
     [
-        ("none", "nothing switched"),
+        ("none", "no switches"),
         ("scaling=off", "scaling off"),
         ("scaling=off@cross", "scaling off in cross-attention"),
         ("scaling=0.5@cross.2", "scores × 0.5 in cross-attention, layer 2"),
@@ -31,7 +31,7 @@ CONFIG = load("en-de").config  # 4 + 4 layers of 8 heads
         ("causal=off@decoder_self", "causal mask off"),
         ("causal=off@decoder_self.1", "causal mask off in decoder self-attention, layer 1"),
         ("padding=off@encoder_self", "padding mask off in encoder self-attention"),
-        ("padding=off pad=4", "padding mask off; 4 <pad> behind the source"),
+        ("padding=off pad=4", "padding mask off; 4 <pad> after the source"),
         ("hide=source.3", "token 3 of the source hidden"),
         ("hide=target.2", "token 2 of the target hidden"),
         ("hide=source.11,source.3,target.2@decoder_self", None),

@@ -117,7 +117,7 @@ def test_a_mask_that_hides_a_whole_row_is_refused_and_the_switch_can_be_taken_ba
 ) -> None:
     app = switch(open_lab(), switches={"hide": "target.1", "scaling": "off"})
     assert not app.exception and "nothing to attend to" in messages(app)
-    assert "your other switches hold" in messages(app)
+    assert "Your other switches still apply" in messages(app)
     assert address(app)["hide"] == "target.1" and trace_ids(app) == (traced(), traced(scaling="off"))
     assert not messages(switch(app, switches={}))
 
@@ -129,9 +129,9 @@ def test_more_padding_than_fits_is_refused(open_lab: Callable[..., AppTest]) -> 
 
 def test_a_layer_without_heads_is_explained(open_lab: Callable[..., AppTest]) -> None:
     said = messages(open_lab(zero="cross.2,encoder_self"), notes=True)
-    assert "Every head is out in encoder self-attention, layer 1; encoder self-attention, layer 2" in said
-    assert "cross-attention, layer 2: there the sub-layer returns only the bias of W_O" in said
-    assert "Every head is out" not in messages(open_lab(zero="cross.2.1,cross.2.2"), notes=True)
+    assert "Every head is knocked out in encoder self-attention, layer 1; encoder self-attention, layer 2" in said
+    assert "cross-attention, layer 2. There the sub-layer returns only the bias of W_O" in said
+    assert "Every head is knocked out" not in messages(open_lab(zero="cross.2.1,cross.2.2"), notes=True)
 
 
 @pytest.mark.parametrize("part", ["compare", "measures", "leak", "scaling", "softmax"])
@@ -146,7 +146,7 @@ def test_switches_stay_when_the_person_goes_to_another_page_and_back(open_lab: C
     app = app_test()
     app.query_params.update({"source": "ka lo mi", "scaling": "off"})
     app.run()
-    assert "this page shows the model as it was trained" in messages(app, notes=True)
+    assert "Your switches have no effect on this page" in messages(app, notes=True)
     switch_page(app, "lab").run()
     app = switch(app, switches={"scaling": "off", "causal": "off"})
     switch_page(app, "model").run()
@@ -162,7 +162,7 @@ def test_a_model_without_the_heads_switched_begins_unswitched(open_lab: Callable
     save_checkpoint(folder / "small", small, tiny.tokenizer, tiny.languages)
     app = open_lab(zero="cross.2.1", scaling="off", checkpoint="tiny")
     app.selectbox("checkpoint").select("small").run()
-    assert not app.exception and "so this is switched back: zero=cross.2.1." in messages(app)
+    assert not app.exception and "so these switches were removed: zero=cross.2.1." in messages(app)
     assert "zero" not in address(app) and address(app)["scaling"] == "off"
 
 

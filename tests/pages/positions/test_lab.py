@@ -70,11 +70,11 @@ def test_a_shift_that_this_sentence_does_not_allow_is_said(open_page: Callable[.
 def test_of_two_moves_the_one_that_fits_holds(open_page: Callable[..., AppTest]) -> None:
     app = open_page("positions", part="lab", positions="shift.62@source,reverse@target")
     assert not app.exception
-    assert "Left out: positions of the source shifted by 62; your other switches hold." in messages(app)
+    assert "Not applied: positions of the source shifted by 62. Your other switches still apply." in messages(app)
     assert trace_ids(app)[1] == traced("positions=reverse@target")
     assert address(app)["positions"] == "shift.62@source,reverse@target"
     app = open_page("positions", part="lab", positions="shift.62@source,shift.62@target")
-    assert "nothing is switched" in messages(app) and trace_ids(app)[0] == trace_ids(app)[1]
+    assert "No switch is on now" in messages(app) and trace_ids(app)[0] == trace_ids(app)[1]
 
 
 def test_moves_that_a_link_brings_together_stay_together(open_page: Callable[..., AppTest]) -> None:
@@ -96,7 +96,7 @@ def test_perplexity_before_and_after_is_that_of_the_given_target(open_page: Call
         numbers.append(number(math.exp(-sum(logs) / len(logs))))
     shown = " ".join(one.proto.body for one in app.get("html"))
     assert numbers[0] != numbers[1]
-    assert f"Perplexity of the given target</th><td>{numbers[0]}</td><td>{numbers[1]}</td>" in shown
+    assert f"Perplexity of your target</th><td>{numbers[0]}</td><td>{numbers[1]}</td>" in shown
 
 
 def test_a_model_without_positions_has_nothing_to_compare(open_page: Callable[..., AppTest], folder: Path) -> None:
@@ -108,9 +108,9 @@ def test_a_model_without_positions_has_nothing_to_compare(open_page: Callable[..
     assert len(figures(app)["permutation"]["data"]) == 2
 
 
-def test_switches_of_other_pages_wait(open_page: Callable[..., AppTest]) -> None:
+def test_switches_of_other_pages_have_no_effect_here(open_page: Callable[..., AppTest]) -> None:
     app = open_page("positions", part="lab", scaling="off", positions="remove", skip="encoder.1.ff")
-    assert not app.exception and "Switches of other pages wait there" in messages(app, notes=True)
+    assert not app.exception and "Switches of other pages have no effect here" in messages(app, notes=True)
     assert trace_ids(app)[1] == traced("positions=remove")
     switch_page(app, "lab").run()
     assert trace_ids(app)[1] == traced("scaling=off") and "no positions" in messages(app, notes=True)

@@ -129,16 +129,20 @@ def test_a_link_is_shown_and_kept() -> None:
 @pytest.mark.parametrize(
     ("asked", "wanted", "sentence"),
     [
-        ({"d_model": "9999"}, {"d_model": 512}, "The link asks for d_model '9999'; a whole number from 2 to 512"),
+        (
+            {"d_model": "9999"},
+            {"d_model": 512},
+            "The link asks for d_model '9999'. Allowed: a whole number from 2 to 512",
+        ),
         ({"d_model": "0"}, {"d_model": 2}, "d_model '0'"),
         ({"d_model": "-4"}, {"d_model": 2}, "d_model '-4'"),
         ({"d_model": "x<b>"}, {"d_model": 66}, "d_model 'x<b>'"),
         ({"d_model": "7"}, {"d_model": 6}, "d_model is 7, and the encoding needs an even one: 6 is shown."),
         ({"length": "1"}, {"length": 2, "k": 1, "q": 1}, "length '1'"),
         ({"length": "9" * 50}, {"length": 512}, "length"),
-        ({"k": "64"}, {"k": 63}, "k '64'; a whole number from 0 to 63 is allowed, and 63 is shown."),
+        ({"k": "64"}, {"k": 63}, "k '64'. Allowed: a whole number from 0 to 63. Shown: 63."),
         ({"q": "-1"}, {"q": 0}, "q '-1'"),
-        ({"length": "8", "q": "8"}, {"length": 8, "q": 7}, "q '8'; a whole number from 0 to 7"),
+        ({"length": "8", "q": "8"}, {"length": 8, "q": 7}, "q '8'. Allowed: a whole number from 0 to 7"),
     ],
 )
 def test_what_does_not_fit_becomes_the_nearest_with_a_sentence(

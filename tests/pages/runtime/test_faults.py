@@ -22,7 +22,7 @@ from transformer.checkpoints.folder import save_checkpoint
 
 ROOT = Path(__file__).resolve().parents[3]
 FILES = {  # and what the sentence calls it
-    "config.json": "config.json|is gone from its folder",
+    "config.json": "config.json|is no longer in its folder",
     "model.safetensors": "model.safetensors",
     "tokenizer.model": "tokenizer.model|SentencePiece",
 }
@@ -63,7 +63,7 @@ def open_app(folder: Path) -> Callable[..., AppTest]:
 
 def shown(app: AppTest) -> str:
     """The id of the trace that the picture shows; it depends on every attention weight."""
-    return str(app.session_state["headscope_payloads"]["explorer"]["pack"][0][0])
+    return str(app.session_state["headscope_payloads"]["explorer"]["pack"][0][0][0])
 
 
 def expected(folder: Path) -> str:
@@ -82,7 +82,7 @@ def test_a_folder_that_is_taken_away_and_comes_back(open_app: Callable[..., AppT
     folder.rename(folder.with_name(".away"))
     app.run()
     assert messages(app).count("hs-error") == 1 and not app.exception and not pictures(app)
-    assert "The checkpoint &#x27;tiny&#x27; is gone from its folder; put it back and reload" in messages(app)
+    assert "The checkpoint &#x27;tiny&#x27; is no longer in its folder. Put it back and reload" in messages(app)
     assert address(app)["source"] == SOURCE
     folder.with_name(".away").rename(folder)
     assert whole(app.run(), folder)
@@ -166,7 +166,7 @@ def test_a_change_while_it_is_read_is_not_taken_for_either(
 
     monkeypatch.setattr(transformer, "load", late)
     app = open_app()
-    assert "tiny was changed while it was read; reload the page when it is complete" in messages(app)
+    assert "tiny changed while it was being read; reload the page when the change is complete" in messages(app)
     assert whole(app.run(), folder)
 
 

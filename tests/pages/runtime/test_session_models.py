@@ -105,7 +105,7 @@ def test_a_link_to_it_opens_it_for_nobody_else(start: Callable[..., AppTest], da
     assert not app.exception and "mine/good" not in checkpoints(app) and address(app)["checkpoint"] != "mine/good"
     said = messages(app)
     assert "The link asks for the checkpoint" in said and "mine/good" in said
-    assert "in another session" in said and "load that on the Training page" in said
+    assert "in another session" in said and "load the zip on the Training page" in said
     assert "in another session" not in messages(start(checkpoint="nothing"))
 
 
@@ -152,7 +152,7 @@ def test_a_session_keeps_a_bounded_number(session: dict[str, SessionModel]) -> N
         said += dropped
     assert names[:3] == ["mine/model", "mine/model (2)", "mine/model (3)"]
     assert list(session) == ["mine/model", *names[3:]] and len(session) == session_models.MOST
-    assert [one.split(" made room")[0] for one in said] == ["mine/model (2)", "mine/model (3)"]
+    assert [one.split(" was removed")[0] for one in said] == ["mine/model (2)", "mine/model (3)"]
 
 
 def test_a_session_keeps_a_bounded_size(session: dict[str, SessionModel], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,7 +229,7 @@ def test_a_zip_that_a_browser_sends_is_open_at_once(data: bytes) -> None:
     app = loaded(sent)
     assert not app.exception and app.text[0].value == "mine/good <b>"
     said = messages(app)
-    assert "Loaded, and open now on every page, for this session alone: mine/good &lt;b&gt;." in said
+    assert "Loaded: mine/good &lt;b&gt;. It is open now on every page, for this session only." in said
 
 
 @pytest.mark.parametrize(

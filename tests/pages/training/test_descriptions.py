@@ -88,54 +88,60 @@ def test_as_the_paper_predicts() -> None:
     found = row(made(PRESETS["no-mask"], 0.0, 1.0, 0.002, 1))
     assert found["run"] == f"{1:012x}" and found["title"] == "no causal mask"
     assert found["section"] == "3.2.3" and found["verdict"] == "as predicted"
-    assert found["predicts"].startswith("Without the mask every place sees the token it is to predict")
+    assert found["predicts"].startswith("Without the mask every position sees the token it must predict")
     assert found["happened"] == (
-        "Free-running 0 % right, reverse: 100 %. Teacher-forced 100 %, against 100 %. Loss on unseen inputs 0.0020, "
-        "against 0.0100. reverse has 95 % right from step 200 on, this one never had."
+        "Free-running exact match is 0 %, against 100 % for reverse. "
+        "Teacher-forced exact match is 100 %, against 100 %. "
+        "Loss on unseen inputs is 0.0020, against 0.0100. "
+        "reverse has 95 % exact match from step 200 on; this run never reached it."
     )
 
 
 def test_where_it_differs_the_page_says_so() -> None:
     found = row(made(PRESETS["no-positions"], 0.992, 1.0, 0.05, 1))
     assert found["verdict"] == "differs" and found["section"] == "3.5"
-    assert "Free-running 99.2 % right" in found["happened"]
-    assert "95 % right from step 200 on, against 200." in found["happened"]
+    assert "Free-running exact match is 99.2 %" in found["happened"]
+    assert "95 % exact match from step 200 on, against step 200." in found["happened"]
 
 
-def test_while_it_trains_and_what_ended_early_is_open() -> None:
+def test_a_run_that_trains_or_ended_early_has_no_verdict() -> None:
     found = row(made(PRESETS["no-mask"], 0.0, 1.0, 0.002, 1, ""))
-    assert found["verdict"] == "open" and found["happened"].startswith("So far, at step 400: free-running 0 % right")
+    assert found["verdict"] == "open" and found["happened"].startswith(
+        "The run is at step 400. Free-running exact match is 0 %"
+    )
     found = row(made(PRESETS["no-mask"], 0.0, 1.0, 0.002, 1, "stopped"))
-    assert found["verdict"] == "open" and found["happened"].startswith("It ended early, at step 400: ")
+    assert found["verdict"] == "open" and found["happened"].startswith("It ended early, at step 400. ")
 
 
-def test_what_lies_in_between_is_open() -> None:
+def test_a_result_in_between_has_no_verdict() -> None:
     found = row(made(PRESETS["no-positions"], 0.0, 0.0, 0.5, 1), made(BASE, 0.7, 0.7, 0.1))
-    assert found["verdict"] == "open" and found["happened"].endswith("Too little was learned to tell.")
+    assert found["verdict"] == "open" and found["happened"].endswith("Too little was learned to decide.")
 
 
 def test_several_things_at_once_cannot_be_told_apart() -> None:
     found = row(made(replace(BASE, causal=False, positions="none"), 0.0, 1.0, 0.5, 1))
     assert found["verdict"] == "open" and not found["section"]
     assert found["predicts"] == (
-        "2 things differ at once (no causal mask, no positions): which of them did what cannot be told apart."
+        "2 things differ at once (no causal mask, no positions), so their effects cannot be told apart."
     )
 
 
-def test_of_what_the_paper_does_not_speak() -> None:
+def test_no_prediction_where_the_paper_says_nothing() -> None:
     found = row(made(replace(BASE, batch=8), 1.0, 1.0, 0.01, 1))
     assert found["verdict"] == "open" and found["predicts"] == (
-        "Nothing: the paper does not speak of this (8 inputs a step)."
+        "Nothing: the paper says nothing about this (8 inputs per step)."
     )
     found = row(made(replace(BASE, seed=2), 1.0, 1.0, 0.01, 1))
-    assert found["predicts"] == "Nothing: the same experiment from other random numbers. What differs is chance."
+    assert (
+        found["predicts"] == "Nothing: this is the same experiment with other random numbers. Any difference is chance."
+    )
 
 
 def test_scaling_tells_how_sharp_attention_begins() -> None:
     first = made(PRESETS["wide"], 1.0, 1.0, 0.01)
     found = row(made(PRESETS["wide-unscaled"], 0.2, 0.2, 1.0, 1), first)
     assert found["section"] == "3.2.1" and found["verdict"] == "as predicted"
-    assert "Before the first step the largest weight of a row was 0." in found["happened"]
+    assert "Before the first step, the largest weight of a row was 0." in found["happened"]
 
 
 def test_every_prediction_has_its_words() -> None:

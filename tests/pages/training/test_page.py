@@ -95,13 +95,13 @@ def test_every_preset_has_words_and_trains_what_it_says(start: Callable[..., App
         assert [one.experiment for one in shop.runs[-2:]] == [PRESETS[other], PRESETS[name]]
 
 
-def test_it_is_said_beforehand_what_it_takes(start: Callable[..., AppTest], shop: Shop) -> None:
+def test_the_page_says_beforehand_what_a_run_takes(start: Callable[..., AppTest], shop: Shop) -> None:
     shop.running = 1
     app = start()
     assert f"{BASE.steps} steps" in written(app) and "at most 60 s" in written(app)
-    assert "1 of 2 trainings run now: it begins at once." in written(app) and shop.prepared == 1
+    assert "1 of 2 trainings run now; yours starts at once." in written(app) and shop.prepared == 1
     shop.running, shop.waiting = 2, 3
-    assert "2 of 2 trainings run now, 3 wait in the line." in written(app.run())
+    assert "2 of 2 trainings run now, 3 wait in the queue." in written(app.run())
 
 
 def test_what_is_changed_of_a_preset_is_said(start: Callable[..., AppTest], shop: Shop) -> None:
@@ -240,13 +240,13 @@ def test_own_pairs_stay_in_the_session(start: Callable[..., AppTest], shop: Shop
 def test_a_server_that_trains_nothing_says_so(start: Callable[..., AppTest], shop: Shop) -> None:
     shop.most = 0
     app = start()
-    assert "This server trains no models" in written(app) and app.button("training_train").disabled
+    assert "This server does not train models" in written(app) and app.button("training_train").disabled
 
 
 # -- runs -----------------------------------------------------------------------------------------------------------
 
 
-def test_four_runs_are_kept_and_the_oldest_that_ended_makes_room(start: Callable[..., AppTest], shop: Shop) -> None:
+def test_a_fifth_run_replaces_the_oldest_one_that_ended(start: Callable[..., AppTest], shop: Shop) -> None:
     """But for the first, which the others are compared with."""
     app = start()
     for seed in range(1, 5):
@@ -255,13 +255,13 @@ def test_four_runs_are_kept_and_the_oldest_that_ended_makes_room(start: Callable
     app.number_input("training_seed").set_value(5).run()
     press(app)
     assert len(shop.runs) == 4
-    assert "4 runs of yours train or wait; stop or remove one of them first." in messages(app)
+    assert "You already have 4 runs that train or wait. Stop or remove one first." in messages(app)
     shop.runs[0].end()
     shop.runs[2].end()
     press(app)
     kept = [one.run for one in app.session_state[runs.RUNS]]
     assert kept == [shop.runs[0], shop.runs[1], shop.runs[3], shop.runs[4]]
-    assert "seed 3 made room, for 4 runs are shown at most" in messages(app)
+    assert "seed 3 was removed, because at most 4 runs are shown" in messages(app)
 
 
 def test_what_the_workshop_refuses_is_a_sentence(start: Callable[..., AppTest], shop: Shop) -> None:
@@ -338,9 +338,9 @@ def test_a_link_to_a_run_of_another_session_is_a_sentence(start: Callable[..., A
     before = app.session_state["headscope"].checkpoint
     app.query_params["open"] = "<b>x</b>"
     switch_page(app, "lab").run()
-    assert "The link leads to the model of a run that is not on your Training page" in messages(app)
+    assert "The link opens the model of a run that is not on your Training page" in messages(app)
     assert not app.exception and app.session_state["headscope"].checkpoint == before
-    assert "The link leads" not in messages(app.run()) and "open" not in app.query_params
+    assert "The link opens" not in messages(app.run()) and "open" not in app.query_params
 
 
 def test_a_model_that_cannot_be_opened_is_a_sentence(start: Callable[..., AppTest], shop: Shop) -> None:
