@@ -176,7 +176,7 @@ def _shape(one: Product) -> str:
 
 def products_html(sizes: Sizes) -> str:
     """Every matrix product of every layer."""
-    head = (_("matrix product"), _("how often, shapes"), _("multiply-adds"), _("between positions"))
+    head = (_("matrix product"), _("count and shapes"), _("multiply-adds"), _("between positions"))
     called, words, parts = names(), _product_names(), []
     for kind in KINDS:
         whole = f"{multiply_adds(kind, sizes):,}"
@@ -202,21 +202,22 @@ def _explain(sizes: Sizes) -> None:
     with st.expander(_("What do the three columns mean?")):
         st.markdown(
             _(
-                "Section 4 asks three things of a layer that maps n vectors of width d to n others: how many "
-                "operations it takes, how many of them must wait for one another, and how long the path is that a "
-                "signal travels between two positions, for “the shorter these paths between any combination of "
-                "positions in the input and output sequences, the easier it is to learn long-range dependencies”. "
-                "Of the first it says: “{quote}”. Separable convolutions are in its text, not in its table: O(k·n·d + "
-                "n·d²), which for k = n is as much as self-attention and a point-wise feed-forward layer together."
+                "Section 4 asks three things about a layer that maps n vectors of width d to n others: how many "
+                "operations it takes, how many of them must wait for one another, and how long the path of a signal "
+                "between two positions is, because “the shorter these paths between any combination of positions in "
+                "the input and output sequences, the easier it is to learn long-range dependencies”. About the first "
+                "it says: “{quote}”. Separable convolutions are in its text, not in its table: O(k·n·d + n·d²), which "
+                "for k = n is as much as self-attention and a point-wise feed-forward layer together."
             ).format(quote=QUOTE)
         )
         st.markdown(
             _(
-                "*Sequential operations as built* are matrix products on the longest chain: self-attention has four, "
-                "whatever n is (Q, K and V side by side, scores, weights times V, the heads joined), a GRU one for all "
-                "inputs and then one a token. *Paths* are found by a breadth-first search from one end of the "
-                "sentence, layer upon layer, until every position is reached. A GRU reads one way only: its path leads "
-                "from the first token to the last; a way back needs a second GRU in the other direction."
+                "*Sequential operations as built* are the matrix products on the longest chain. Self-attention has "
+                "four, whatever n is (Q, K and V side by side, scores, weights times V, the heads joined). A GRU has "
+                "one for all inputs and then one per token. *Paths* are found by a breadth-first search from one end "
+                "of the sentence, layer by layer, until every position is reached. A GRU reads in one direction only: "
+                "its path leads from the first token to the last; a way back needs a second GRU in the other "
+                "direction."
             )
         )
         paragraph(paths(sizes), quiet=True)
@@ -225,8 +226,8 @@ def _explain(sizes: Sizes) -> None:
         paragraph(
             _(
                 "One multiply-add is one multiplication and the addition that follows it. Not counted: softmax, "
-                "biases, scaling by 1 / √d_k and the gates' products number by number, which grow less. Cells beyond "
-                "the ends of the sentence, zeros or hidden, are counted where a layer computes them."
+                "biases, scaling by 1 / √d_k and the gates' elementwise products, which grow more slowly. Cells "
+                "beyond the ends of the sentence, zeros or hidden, are counted where a layer computes them."
             ),
             quiet=True,
         )
@@ -236,14 +237,14 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     """The table, what follows from it, both counts against n, and the measured curve on demand."""
     paragraph(
         _(
-            "Section 4 compares self-attention with the layers that others were built from (Table 1). Here its "
-            "formulas are numbers, for this n and this model's d, beside exact counts of one layer as built here."
+            "Section 4 compares self-attention with the layers of earlier models (Table 1). Here its formulas are "
+            "numbers, for this n and this model's d, next to exact counts of one layer as built here."
         )
     )
     sizes = _choose(frame, min(max(len(trace.source_ids), SHORTEST), LONGEST))
     found = costs(sizes)
     st.html(table_html(found, sizes))
-    legend = _("n = {n} tokens, d = {d}, h = {heads} heads; framed: the fewest of a column").format(
+    legend = _("n = {n} tokens, d = {d}, h = {heads} heads; framed: the lowest of each column").format(
         n=f"{sizes.n:,}", d=f"{sizes.d:,}", heads=sizes.heads
     )
     st.html(f'<p class="hs-tr-legend">{html.escape(legend)}</p>')

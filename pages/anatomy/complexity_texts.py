@@ -46,18 +46,18 @@ def by_table(sizes: Sizes) -> str:
     n, d = sizes.n, sizes.d
     if n == d:
         sentence = _(
-            "n = d = {d}: here, by Table 1, self-attention and a recurrent layer need equally many operations; with "
-            "fewer tokens self-attention needs fewer, with more it needs more."
+            "n = d = {d}: by Table 1, self-attention and a recurrent layer need equally many operations here. With "
+            "fewer tokens self-attention needs fewer, with more tokens it needs more."
         )
     elif n < d:
         sentence = _(
-            "n = {n} is smaller than d = {d}: by Table 1 a recurrent layer needs {times} times as many operations as "
-            "self-attention, and only above n = d = {d} tokens it is the other way round."
+            "n = {n} is smaller than d = {d}: by Table 1, a recurrent layer needs {times} times as many operations as "
+            "self-attention. Only above n = d = {d} tokens is it the other way round."
         )
     else:
         sentence = _(
-            "n = {n} is larger than d = {d}: by Table 1 self-attention needs {times} times as many operations as a "
-            "recurrent layer; below n = d = {d} tokens it is the other way round."
+            "n = {n} is larger than d = {d}: by Table 1, self-attention needs {times} times as many operations as a "
+            "recurrent layer. Below n = d = {d} tokens it is the other way round."
         )
     return sentence.format(n=f"{n:,}", d=f"{d:,}", times=factor(max(n, d) / min(n, d)))
 
@@ -68,18 +68,20 @@ def as_built(sizes: Sizes) -> str:
     meet = meeting("attention", "recurrent", sizes)
     if meet is None or meet == 1:
         sentence = _(
-            "Table 1 leaves out the four projections, to Q, K and V and behind the heads, which are {share} of what "
-            "self-attention multiplies here; with them, and with a GRU's three gates, it needs more at any n."
+            "Table 1 leaves out the four projections, to Q, K and V and after the heads. They are {share} of what "
+            "self-attention multiplies here. With them, and with a GRU's three gates, self-attention needs more at "
+            "any n."
         )
     elif meet == sizes.d:
         sentence = _(
-            "Table 1 leaves out the four projections, to Q, K and V and behind the heads, which are {share} of what "
-            "self-attention multiplies here; with them, and with a GRU's three gates, the two meet at n = {meet} again."
+            "Table 1 leaves out the four projections, to Q, K and V and after the heads. They are {share} of what "
+            "self-attention multiplies here. With them, and with a GRU's three gates, the two meet again at n = "
+            "{meet}."
         )
     else:
         sentence = _(
-            "Table 1 leaves out the four projections, to Q, K and V and behind the heads, which are {share} of what "
-            "self-attention multiplies here; with them, and with a GRU's three gates, the two meet at n = {meet}."
+            "Table 1 leaves out the four projections, to Q, K and V and after the heads. They are {share} of what "
+            "self-attention multiplies here. With them, and with a GRU's three gates, the two meet at n = {meet}."
         )
     return sentence.format(share=f"{100 * (1 - mixing / whole):.0f} %", meet=f"{meet or 0:,}")
 
@@ -92,7 +94,7 @@ def winners(found: Sequence[Cost]) -> str:
 
     sentence = _(
         "Fewest operations by Table 1: {order}; as built: {built}. Shortest path between any two positions: {path}. "
-        "Only the recurrent layer takes a step per token."
+        "Only the recurrent layer takes one step per token."
     )
     return sentence.format(order=named("order"), built=named("multiply_adds"), path=named("path"))
 
@@ -103,14 +105,14 @@ def paths(sizes: Sizes) -> str:
     sentence = (
         _(
             "The paper's log_k(n) is for dilations 1, k, k², …: a kernel that looks back only reaches every earlier "
-            "position in {back} such layers here, but a centred one leaves some pair near the ends unconnected, "
-            "however many follow. So ours dilates by 1, b, b², … with b = (k + 1) / 2 = {base}."
+            "position in {back} such layers here, but a centred kernel leaves some pair near the ends unconnected, "
+            "however many layers follow. So Headscope dilates by 1, b, b², … with b = (k + 1) / 2 = {base}."
         )
         if centred is None
         else _(
             "The paper's log_k(n) is for dilations 1, k, k², …: a kernel that looks back only reaches every earlier "
-            "position in {back} such layers here, a centred one every position in {centred}. Ours dilates by 1, b, "
-            "b², … with b = (k + 1) / 2 = {base}, which leaves no gap near the ends at any n."
+            "position in {back} such layers here, a centred kernel every position in {centred}. Headscope dilates by "
+            "1, b, b², … with b = (k + 1) / 2 = {base}, which leaves no gap near the ends at any n."
         )
     )
     return sentence.format(back=back, centred=centred, base=base)
@@ -187,9 +189,9 @@ def rates(found: Seconds, sizes: Sizes) -> str:
     if fast <= slow:
         return ""
     sentence = _(
-        "At n = {n} the GRU did {slow} billion multiply-adds a second and self-attention {fast}: {steps} small "
-        "products in turn keep a processor less busy than a few large ones. That is what the column of sequential "
-        "operations is about."
+        "At n = {n} the GRU did {slow} billion multiply-adds per second and self-attention {fast}: {steps} small "
+        "products one after another keep a processor less busy than a few large ones. That is what the column of "
+        "sequential operations is about."
     )
     return sentence.format(n=f"{at:,}", slow=factor(slow), fast=factor(fast), steps=f"{at:,}")
 
@@ -202,7 +204,7 @@ def growth(found: Seconds, sizes: Sizes) -> str:
     before, last = sorted(ours)[-2:]
     counts = [multiply_adds("attention", replace(sizes, n=n)) for n in (before, last)]
     sentence = _(
-        "From n = {before} to {last} self-attention took {times} times as long for {counts} times the multiply-adds."
+        "From n = {before} to {last}, self-attention took {times} times as long for {counts} times the multiply-adds."
     )
     said = sentence.format(
         before=f"{before:,}",
@@ -214,7 +216,7 @@ def growth(found: Seconds, sizes: Sizes) -> str:
     if fused is None or fused >= ours[last]:
         return said
     sentence = _(
-        "Fused, which computes the same without ever storing the n × n weights, it took {fused} instead of {plain}."
+        "Fused attention, which computes the same without storing the n × n weights, took {fused} instead of {plain}."
     )
     return f"{said} {sentence.format(fused=milliseconds(fused), plain=milliseconds(ours[last]))}"
 
@@ -222,8 +224,8 @@ def growth(found: Seconds, sizes: Sizes) -> str:
 def overhead(found: Seconds) -> str:
     """What is measured besides operations, by the first doubling of n."""
     said = _(
-        "This is time, not operations: Python's and PyTorch's overhead for each call, the way of the numbers through "
-        "memory, and whatever else this machine does meanwhile are in it."
+        "This is time, not operations. It includes Python's and PyTorch's overhead for each call, memory traffic, and "
+        "whatever else this machine is doing."
     )
     ours = found.get("attention", {})
     if len(ours) < 2:
@@ -233,7 +235,8 @@ def overhead(found: Seconds) -> str:
     if ratio >= FLAT:
         return said
     sentence = _(
-        "So at the left end twice as many tokens, {second} for {first}, took self-attention {times} times as long."
+        "So at the left end self-attention took {times} times as long for twice as many tokens, {second} instead of "
+        "{first}."
     )
     return f"{said} {sentence.format(first=first, second=second, times=f'{ratio:.2f}')}"
 
@@ -246,7 +249,7 @@ def busy(found: Sequence[Timing]) -> str:
         return ""
     sentence = _(
         "The machine was busy: at {count} of {total} points the median is more than {times} times the fastest pass. "
-        "The lower edges of the bands say more then; or measure again."
+        "The lower edges of the bands are more reliable then; or measure again."
     )
     return sentence.format(count=len(apart), total=len(measured), times=APART)
 
@@ -256,7 +259,7 @@ def left_out(found: Sequence[Timing]) -> str:
     reasons = {
         "slow": _("{name} from n = {n} on (one pass would take longer than {seconds} s)"),
         "memory": _("{name} from n = {n} on (it would take too much memory)"),
-        "budget": _("{name} from n = {n} on (the time for all was used up)"),
+        "budget": _("{name} from n = {n} on (the total time was used up)"),
     }
     first: dict[str, Timing] = {}
     for one in found:

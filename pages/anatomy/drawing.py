@@ -88,7 +88,7 @@ def _stand(frame: PageFrame, source: int, target: int) -> AnatomyState:
     asked = str(frame.options.choice("zoom", ZOOMS, AnatomyState.zoom))
     zoom = fitting_zoom(asked, place)
     if zoom != asked:
-        sentence = _("The link asks for zoom {asked!r}, which {place!r} has not; {shown!r} is shown.")
+        sentence = _("The link asks for zoom {asked!r}, which {place!r} does not have; {shown!r} is shown.")
         message(sentence.format(asked=asked, place=place, shown=zoom))
         frame.options.report("zoom", zoom, AnatomyState.zoom)
     steps = steps_of(place, config)
@@ -117,7 +117,7 @@ def _begun(frame: PageFrame, trace: Trace) -> Trace:
     """The trace, or, where the model itself wrote more than can be drawn, that of the beginning of what it wrote."""
     if not trace.own or len(trace.source_ids) > LONGEST or len(trace.target_in_ids) <= LONGEST:
         return trace
-    sentence = _("The translation has {target} tokens; this drawing shows the first {limit}.")
+    sentence = _("The translation has {target} tokens. This drawing shows the first {limit}.")
     message(sentence.format(target=len(trace.target_in_ids), limit=LONGEST), "note")
     return cache.trace(frame.model, frame.model.name, trace.source_text, "", LONGEST)
 
@@ -129,8 +129,8 @@ def _long(trace: Trace) -> bool:
         return False
     message(
         _(
-            "The source has {source} tokens and the target {target}; this drawing shows up to {limit} a side. Shorten "
-            "the text, or look at it on the page Heads, which shows longer ones."
+            "The source has {source} tokens and the target {target}. This drawing shows up to {limit} per side. "
+            "Shorten the text, or use the page Heads, which shows longer texts."
         ).format(source=source, target=target, limit=LONGEST)
     )
     return True
@@ -142,7 +142,7 @@ def _weights(model: Pretrained, stand: AnatomyState) -> bytes | None:
     count = anatomy_pack.weights_count(model, stand.name, stand.step)
     if count <= MOST_WEIGHTS:
         return anatomy_pack.weights_pack(model, stand.name, stand.step)
-    sentence = _("The matrices of this step have {count} numbers, too many to be shown here (at most {most}).")
+    sentence = _("The matrices of this step have {count} numbers, which is too many to show (at most {most}).")
     message(sentence.format(count=f"{count:,}", most=f"{MOST_WEIGHTS:,}"), "note")
     return None
 
@@ -225,27 +225,27 @@ def about(config: ModelConfig) -> None:
     """What the page shows, in short, and the equations."""
     st.markdown(
         _(
-            "One sentence on its way through the whole model. It goes in at the bottom left: every token becomes a "
+            "The path of one sentence through the whole model. It enters at the bottom left: every token becomes a "
             "row of d_model numbers, and every sub-layer of the **encoder** reads these rows and adds to them. The "
-            "**decoder** does the same with what has been written so far, looks at the encoder's output through "
+            "**decoder** does the same with the tokens written so far, attends to the encoder's output through "
             "**cross-attention**, and predicts the next token at the top right. Every number is the one this model "
-            "computed for this sentence; strips at the zooms *model* and *layer* are rounded to 8 bits for the eye."
+            "computed for this sentence; strips at the zooms *model* and *layer* are rounded to 8 bits for display."
         )
         if config.residual
         else _(
-            "One sentence on its way through the whole model. It goes in at the bottom left: every token becomes a "
-            "row of d_model numbers, and every sub-layer of the **encoder** puts others in their place: this model has "
-            "no residual connections. The **decoder** does the same with what has been written so far, looks at the "
+            "The path of one sentence through the whole model. It enters at the bottom left: every token becomes a "
+            "row of d_model numbers, and every sub-layer of the **encoder** replaces these rows: this model has no "
+            "residual connections. The **decoder** does the same with the tokens written so far, attends to the "
             "encoder's output through **cross-attention**, and predicts the next token at the top right. Every number "
             "is the one this model computed for this sentence; strips at the zooms *model* and *layer* are rounded to "
-            "8 bits for the eye."
+            "8 bits for display."
         )
     )
     for equation in equations(config):
         st.latex(equation)
     st.markdown(
         _(
-            "Click a box to come closer, and use the arrow keys for the next step. **Switches** below the drawing are "
+            "Click a box to zoom in, and use the arrow keys for the next step. **Switches** below the drawing are "
             "those of the lab; what they change is marked. Attention Is All You Need, sections 3.1 to 3.5."
         )
     )

@@ -70,7 +70,7 @@ def _progress(measurement: Measurement) -> None:
     if measurement.stopping:
         text = _("Stopping …")
     elif measurement.stage == "waiting":
-        text = _("Somebody else is measuring; this begins when they are done.")
+        text = _("Another measurement is running. This one starts when it ends.")
     else:
         done, sizes = min(measurement.done, ROUNDS * POINTS - 1), measurement.sizes
         text = _("Round {round} of {rounds}, n = {n}; d = {d}, k = {kernel}, r = {window}").format(
@@ -112,9 +112,9 @@ def _ended(measurement: Measurement) -> None:
         message(_("The measurement failed: {error}.").format(error=measurement.error), "error")
     elif measurement.stage == "stopped":
         sentence = (
-            _("Stopped after {done} % of the passes; what was measured stays.")
+            _("Stopped after {done} % of the passes. The results so far are kept.")
             if measurement.stopping
-            else _("This part of the page was left, so the measurement ended after {done} % of the passes.")
+            else _("You left this part of the page, so the measurement ended after {done} % of the passes.")
         )
         message(sentence.format(done=100 * measurement.done // (ROUNDS * POINTS)), "note")
 
@@ -148,10 +148,10 @@ def _body(sizes: Sizes, polling: bool) -> None:
 
 def draw(sizes: Sizes) -> None:
     """What will be measured, a button, and what it leads to. Times are shown under the d, h, k and r they belong to."""
-    st.subheader(_("And measured"), anchor=False)
+    st.subheader(_("Measured time"), anchor=False)
     if not fits(sizes):
         message(
-            _("One layer of each kind with d = {d} needs more memory than this page takes.").format(d=f"{sizes.d:,}"),
+            _("One layer of each kind with d = {d} needs more memory than this page allows.").format(d=f"{sizes.d:,}"),
             "note",
         )
         return

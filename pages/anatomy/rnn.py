@@ -66,7 +66,7 @@ def _letters(frame: PageFrame) -> tuple[str, str]:
         if own:
             paragraph(_("Both models get the letters of the page's source."), quiet=True)
         else:
-            label = _("Letters to write backwards; training had up to {longest}").format(longest=TRAINED)
+            label = _("Letters to write backwards; trained on up to {longest}").format(longest=TRAINED)
             typed = frame.options.text("letters", label, longest=2000, placeholder=LETTERS, width=420)
     with right:
         names = {"best": _("the head nearest the diagonal"), "mean": _("mean of all heads")}
@@ -78,8 +78,8 @@ def _whose(frame: PageFrame) -> None:
     """Why the letters are not the page's source."""
     paragraph(
         _(
-            "The loaded checkpoint {name} reads {language}; these two models were trained to write letters backwards, "
-            "so they get letters of their own, and the bundled checkpoint {other} stands for the Transformer."
+            "The loaded checkpoint {name} reads {language}. These two models were trained to write letters backwards, "
+            "so they get their own letters, and the bundled checkpoint {other} is the Transformer here."
         ).format(name=frame.model.name, language=frame.model.languages[0], other=TRANSFORMER),
         quiet=True,
     )
@@ -123,7 +123,7 @@ def _maps(chosen: str, model: Pretrained, old: RecurrentTrace, new: Trace) -> tu
             rows,
         )
         figure.draw(drawn, "before_transformer", "before-cross-attention")
-    framed = _("Framed: the letter that is to be written, the last one first.") if rows <= figures.MARKED else ""
+    framed = _("Framed: the letter that must be written, starting with the last one.") if rows <= figures.MARKED else ""
     paragraph(_("Both scales run from 0 to 1."), framed, quiet=True)
     if shown is None:
         return alignment(weights.mean((0, 1))), _("mean of all heads")
@@ -146,7 +146,7 @@ def _table(model: Pretrained, old: RecurrentTrace, new: Trace, of: str, found: t
     rows = [
         (_("writes"), *(f"{trace.target_text} {'✓' if is_right(trace) else '✗'}" for trace in both)),
         (
-            _("probability of all it wrote"),
+            _("probability of everything it wrote"),
             *(_number(math.exp(float(trace.probabilities.double().log().sum()))) for trace in both),
         ),
         (_("probability of its least certain letter"), *(_number(float(trace.probabilities.min())) for trace in both)),
@@ -160,8 +160,8 @@ def _table(model: Pretrained, old: RecurrentTrace, new: Trace, of: str, found: t
             *(_("{hits} of {rows} letters").format(hits=one.hits, rows=one.rows) for one in found),
         ),
         (
-            _("steps to read, one after the other"),
-            _("{steps}, a token each").format(steps=len(old.source_ids)),
+            _("sequential steps to read"),
+            _("{steps}, one per token").format(steps=len(old.source_ids)),
             _("{layers} layers, all tokens at once").format(layers=layers),
         ),
         (
@@ -190,8 +190,8 @@ def _beyond(old: RecurrentTrace, new: Trace) -> None:
         (True, True): _("Here both are still right."),
     }[is_right(old), is_right(new)]
     long = _(
-        "These are {letters} letters, and neither model saw more than {trained} in training; what either learned ends "
-        "soon beyond that."
+        "These are {letters} letters, and neither model saw more than {trained} in training. Beyond that, what they "
+        "learned soon stops working."
     )
     message(f"{long.format(letters=letters, trained=TRAINED)} {both}", "note")
 
@@ -201,18 +201,18 @@ def _says(model: Pretrained, old: RecurrentTrace) -> None:
     tokens, config = len(old.source_ids), _recurrent().config
     paragraph(
         _(
-            "The recurrent model reads token by token, in both directions, each state made from the one before: "
+            "The recurrent model reads token by token, in both directions, and makes each state from the one before: "
             "{tokens} steps, each waiting for the one before it, and a path of length {tokens} from the first to the "
-            "last, as Table 1 counts. The Transformer's encoder looks at all {tokens} tokens at once, in {layers} "
-            "layers, and any two letters meet within one (section 4). Both write one letter a step; in training the "
-            "Transformer's decoder does all of these at once too, the recurrent one cannot."
+            "last, as Table 1 counts. The Transformer's encoder reads all {tokens} tokens at once, in {layers} "
+            "layers, and any two letters meet within one layer (section 4). Both write one letter per step. In "
+            "training the Transformer's decoder does all these steps at once too; the recurrent decoder cannot."
         ).format(tokens=tokens, layers=model.config.encoder_layers)
     )
     paragraph(
         _(
-            "Without attention the decoder would know of the source only s₀: {state} numbers, however long the text. "
-            "Bahdanau, Cho and Bengio call this fixed-length vector the bottleneck (section 1) and let every step of "
-            "the decoder look back at all annotations instead, here {tokens} × {width} = {numbers} numbers."
+            "Without attention the decoder would know only s₀ of the source: {state} numbers, however long the text "
+            "is. Bahdanau, Cho and Bengio call this fixed-length vector the bottleneck (section 1) and let every step "
+            "of the decoder look back at all annotations instead, here {tokens} × {width} = {numbers} numbers."
         ).format(
             state=config.d_state, tokens=tokens, width=2 * config.d_state, numbers=f"{tokens * 2 * config.d_state:,}"
         )
@@ -231,23 +231,22 @@ def _equations(model: Pretrained) -> None:
     with st.expander(_("The two scores")):
         st.markdown(
             _(
-                "Both ask how well what is about to be written, row *i*, matches what was read, column *j*; a softmax "
-                "over *j* makes weights of the scores, and the weights average what was read.\n\n"
-                "**Additive.** $s_{{i-1}}$ is the state of the recurrent decoder before step *i*, and $h_j$ the "
-                "annotation of token *j*: the states of a GRU that reads forwards and of one that reads backwards, "
-                "side by side (section 3.2). A small network of {align} hidden units, the alignment model, compares "
-                "the two; $U_a h_j$ does not depend on *i* and is computed once (appendix A.1.2). Every pair of *i* "
-                "and *j* costs {align} tanh and a product with $v_a$.\n\n"
-                "**Dot-product.** Query and key are compared by a product of {d_k} pairs of numbers, for all *i* and "
-                "*j* as one matrix product $Q K^\\top$. Vaswani et al. write in section 3.2.1 that the two are similar "
-                "in theoretical complexity, and that dot-product attention is much faster and needs less memory in "
-                "practice, since matrix multiplication is highly optimised; and that additive attention did better for "
-                "large $d_k$ as long as the product was not scaled, which is why it is divided by "
-                "$\\sqrt{{d_k}}$.\n\n"
-                "**What else differs.** The recurrent model has one attention map, from decoder to encoder; the "
-                "Transformer has {heads} heads of that kind in each of {layers} layers, and attends within source and "
-                "target as well, where the other has recurrence. Both were trained with label smoothing 0.1 (section "
-                "5.4), under which a letter that is certain gets a probability of about 0.9."
+                "Both ask how well the next output, row *i*, matches what was read, column *j*. A softmax over *j* "
+                "turns the scores into weights, and the weights average what was read.\n\n**Additive.** $s_{{i-1}}$ "
+                "is the state of the recurrent decoder before step *i*, and $h_j$ the annotation of token *j*: the "
+                "states of a GRU that reads forwards and of one that reads backwards, side by side (section 3.2). A "
+                "small network of {align} hidden units, the alignment model, compares the two; $U_a h_j$ does not "
+                "depend on *i* and is computed once (appendix A.1.2). Every pair of *i* and *j* costs {align} tanh "
+                "and a product with $v_a$.\n\n**Dot-product.** Query and key are compared by a product of {d_k} pairs "
+                "of numbers, for all *i* and *j* as one matrix product $Q K^\\top$. Vaswani et al. write in section "
+                "3.2.1 that the two are similar in theoretical complexity, but that dot-product attention is much "
+                "faster and needs less memory in practice, because matrix multiplication is highly optimised. They "
+                "also write that additive attention did better for large $d_k$ as long as the product was not scaled, "
+                "which is why it is divided by $\\sqrt{{d_k}}$.\n\n**What else differs.** The recurrent model has one "
+                "attention map, from decoder to encoder. The Transformer has {heads} heads of that kind in each of "
+                "{layers} layers, and also attends within source and target, where the other model uses recurrence. "
+                "Both were trained with label smoothing 0.1 (section 5.4), so a letter that is certain gets a "
+                "probability of about 0.9."
             ).format(
                 align=config.d_align,
                 d_k=model.config.d_k or model.config.d_head,
@@ -261,9 +260,9 @@ def draw(frame: PageFrame, trace: Trace | None) -> None:
     """The part "before". trace: of the page's source; None: it cannot be traced, and the page has said why."""
     paragraph(
         _(
-            "Attention is older than the Transformer: Bahdanau, Cho and Bengio (2015) gave it to a recurrent "
-            "encoder-decoder that translates. Here one of that kind writes letters backwards, beside a Transformer of "
-            "about its size that does the same: to write a letter, both have to look at the right place."
+            "Attention is older than the Transformer: Bahdanau, Cho and Bengio (2015) added it to a recurrent "
+            "encoder-decoder for translation. Here such a model writes letters backwards, next to a Transformer of "
+            "about its size that does the same. To write a letter, both have to look at the right place."
         )
     )
     letters, heads = _letters(frame)
@@ -272,7 +271,7 @@ def draw(frame: PageFrame, trace: Trace | None) -> None:
     try:
         model = frame.model if reverses(frame.model) else _bundled()
         if strange := [*_strange(_recurrent(), letters), *_strange(model, letters)]:
-            sentence = _("These models know the letters a to z and the blank; leave out: {letters}")
+            sentence = _("These models know the letters a to z and the space; leave out: {letters}")
             message(sentence.format(letters=" ".join(dict.fromkeys(strange))[:200]), "error")
             return
         old, new = _read(letters, max_tokens()), cache.trace(model, model.name, letters, "", max_tokens())

@@ -78,7 +78,7 @@ def place_name(layer: int) -> str:
 def thinned(drawn: figure.Built) -> None:
     """A sentence under a figure whose axis has room for some of its tokens only."""
     for count, step in drawn.thinned:
-        text = _("Of {count} tokens the axis names one in {step}; point at the figure to read any other.")
+        text = _("The axis labels one in {step} of the {count} tokens; point at the figure to read any other.")
         paragraph(text.format(count=count, step=step), quiet=True)
 
 
@@ -103,27 +103,29 @@ def _who(found: Sequence[Norms], scaled: bool = True) -> str:
     source, target = found
     if not scaled:
         sentence = _(
-            "This model adds its embeddings as they are: the words are {off} times as long as the positions in the "
-            "source, {off_target} times in the target. With the paper's factor they would be {ratio} and "
+            "This model adds its embeddings without the factor. The words are {off} times as long as the positions in "
+            "the source and {off_target} times in the target. With the paper's factor they would be {ratio} and "
             "{ratio_target} times as long."
         )
         off = [one.ratio_off for one in found]
     elif all(one.ratio_off >= 1 for one in found):
         sentence = _(
-            "The words are longer than the positions, with and without the factor: without it {off} times as long in "
-            "the source and {off_target} in the target, with it {ratio} and {ratio_target} times."
+            "The words are longer than the positions with and without the factor: {off} times as long in the source "
+            "and {off_target} times in the target without it, {ratio} and {ratio_target} times with it."
         )
         off = [one.ratio_off for one in found]
     elif all(one.drowned >= DROWNS and one.ratio >= 1 for one in found):
         sentence = _(
-            "Without the factor the positions would drown the words: {off} times as long in the source, {off_target} "
-            "in the target. With it the words are {ratio} and {ratio_target} times as long as the positions."
+            "Without the factor the positions would outweigh the words: they would be {off} times as long in the "
+            "source and {off_target} times in the target. With it the words are {ratio} and {ratio_target} times as "
+            "long as the positions."
         )
         off = [one.drowned for one in found]
     else:
         sentence = _(
-            "Without the factor the positions would be {off} times as long as the words in the source, {off_target} "
-            "times in the target. With it the words are {ratio} and {ratio_target} times as long as the positions."
+            "Without the factor the positions would be {off} times as long as the words in the source and "
+            "{off_target} times in the target. With it the words are {ratio} and {ratio_target} times as long as the "
+            "positions."
         )
         off = [one.drowned for one in found]
     numbers = {"off": off[0], "off_target": off[1], "ratio": source.ratio, "ratio_target": target.ratio}
@@ -144,14 +146,14 @@ def draw_norms(frame: PageFrame, trace: Trace) -> None:
     said = (
         _(
             "Section 3.4 multiplies every embedding by √{d_model} = {factor}, the root of its {d_model} dimensions, "
-            "before the position encoding of section 3.5 is added. Where one of the two is much longer, the sum says "
-            "little of the other. “Times as long” is the median over the tokens."
+            "before section 3.5 adds the position encoding. If one of the two is much longer, the sum says little "
+            "about the other. “Times as long” is the median over the tokens."
         )
         if is_scaled
         else _(
-            "Section 3.4 multiplies every embedding by √d_model, here √{d_model} = {factor}, before the position "
-            "encoding of section 3.5 is added; this model was made without that factor. Where one of the two is much "
-            "longer, the sum says little of the other. “Times as long” is the median over the tokens."
+            "Section 3.4 multiplies every embedding by √d_model, here √{d_model} = {factor}, before section 3.5 adds "
+            "the position encoding. This model was made without that factor. If one of the two is much longer, the "
+            "sum says little about the other. “Times as long” is the median over the tokens."
         )
     )
     paragraph(said.format(d_model=d_model, factor=f"{math.sqrt(d_model):.4g}"), quiet=True)
@@ -171,23 +173,24 @@ def draw_norms(frame: PageFrame, trace: Trace) -> None:
         with column:
             figure.draw(drawn, f"emb_norms_{side}", f"embedding-norms-{side}")
             thinned(drawn)
-    with st.expander(_("Why is there a factor at all?")):
+    with st.expander(_("Why is there a factor?")):
         st.markdown(
             _(
-                "The paper gives no reason. One table serves as input and as output projection, and as an output its "
-                "rows must be short, or the logits would be too large: Headscope's training begins with variance "
+                "The paper gives no reason. One table serves as input and as output projection. As an output its rows "
+                "must be short, or the logits would be too large: Headscope's training starts with variance "
                 "1/d_model, which is length 1. A sinusoidal encoding has length √(d_model / 2) at every position, "
-                "since each pair of sine and cosine has length 1: beside it a row of length 1 would hardly be seen."
+                "because each pair of sine and cosine has length 1. Next to it a row of length 1 would hardly be "
+                "visible."
             )
         )
         st.markdown(
             _(
-                "**Factor off** only leaves the multiplication out of these numbers. The model was trained with it; "
-                "one trained without could have learned longer rows."
+                "**Factor off** only leaves the multiplication out of these numbers. The model was trained with the "
+                "factor; a model trained without it could have learned longer rows."
             )
             if is_scaled
             else _(
-                "**With the paper's factor** only puts the multiplication into these numbers. The model was trained "
+                "**With the paper's factor** only adds the multiplication to these numbers. The model was trained "
                 "without it, and could learn rows as long as it needed."
             )
         )
@@ -197,7 +200,7 @@ def _word(frame: PageFrame, word: str, side: str) -> tuple[int, ...]:
     """Ids of a typed word, or none and a sentence saying why."""
     ids = tuple(frame.model.tokenizer_of(side).encode(word))
     if not ids:
-        text = _("What was typed as a word has no character that can be read; the tokens of the sentence are shown.")
+        text = _("Your word has no readable character, so the tokens of the sentence are shown.")
         message(text)
     return ids
 
@@ -258,22 +261,22 @@ def draw_neighbours(frame: PageFrame, trace: Trace) -> None:
     said = (
         _(
             "Every token of the vocabulary is one row of the embedding table (section 3.4). The cosine compares the "
-            "directions of two rows, 1 the same and 0 at right angles. Of the {count} rows those of special tokens are "
-            "left out."
+            "directions of two rows: 1 is the same direction, 0 a right angle. Of the {count} rows, those of special "
+            "tokens are left out."
         )
         if config.target_vocab_size is None
         else _(
             "Every token of a vocabulary is one row of its embedding table (section 3.4). In this model source and "
-            "target have a table each, and words of one are not compared with words of the other: this is the table "
-            "of the {side}. The cosine compares the directions of two rows, 1 the same and 0 at right angles. Of the "
-            "{count} rows those of special tokens are left out."
+            "target have separate tables, and words of one are not compared with words of the other; this is the "
+            "table of the {side}. The cosine compares the directions of two rows: 1 is the same direction, 0 a right "
+            "angle. Of the {count} rows, those of special tokens are left out."
         )
     )
     with about:
         paragraph(said.format(count=f"{len(rows_of):,}", side=side_name(side)), quiet=True)
     if number == config.unk_id:
         message(
-            _("“{token}” is not in this model's vocabulary and is read as <unk>, whose row is shown.").format(
+            _("“{token}” is not in this model's vocabulary. It is read as <unk>, whose row is shown.").format(
                 token=label
             ),
             "note",
@@ -295,9 +298,8 @@ def draw_neighbours(frame: PageFrame, trace: Trace) -> None:
         if characters >= SEVERAL:
             paragraph(
                 _(
-                    "{characters} of these {count} are single characters. A piece that text hardly contains is hardly "
-                    "trained to a direction of its own, so its row says little. “Words only” leaves single characters "
-                    "out."
+                    "{characters} of these {count} are single characters. A piece that is rare in text gets hardly "
+                    "any training, so its row says little. “Words only” leaves single characters out."
                 ).format(characters=characters, count=len(found.ids))
             )
         rows = [(one, signed(cosine, 2)) for one, cosine in zip(labels, found.cosines, strict=True)]
@@ -327,31 +329,31 @@ def draw_map(frame: PageFrame, trace: Trace) -> None:
     with right:
         paragraph(
             _(
-                "The vectors of the {stack} (its residual stream, section 3.1) before the first layer and after each, "
-                "seen in the two directions in which the tokens spread most (principal components). One pair of "
-                "directions serves all layers, so a token that moves here has moved in the model; dotted is the way it "
-                "came. At every place the mean of the tokens is taken away and the rest divided by s, the root mean "
-                "square distance from it, for each place has a length of its own."
+                "The vectors of the {stack} (its residual stream, section 3.1) before the first layer and after each "
+                "layer, seen in the two directions in which the tokens spread most (principal components). All layers "
+                "share these two directions, so a token that moves here has moved in the model; its path is dotted. "
+                "At every layer the mean of the tokens is subtracted and the rest divided by s, the root mean square "
+                "distance from the mean, because lengths differ from layer to layer."
             ).format(stack=stack_name(stack))
             if frame.model.config.residual
             else _(
-                "The vectors of the {stack} before the first layer and after each, seen in the two directions in which "
-                "the tokens spread most (principal components); no residual connection carries one into the next "
-                "(section 3.1 has them). One pair of directions serves all layers; dotted is the way a token came. At "
-                "every place the mean of the tokens is taken away and the rest divided by s, the root mean square "
-                "distance from it, for each place has a length of its own."
+                "The vectors of the {stack} before the first layer and after each layer, seen in the two directions "
+                "in which the tokens spread most (principal components). No residual connection carries one into the "
+                "next (section 3.1 has them). All layers share these two directions; the path of a token is dotted. "
+                "At every layer the mean of the tokens is subtracted and the rest divided by s, the root mean square "
+                "distance from the mean, because lengths differ from layer to layer."
             ).format(stack=stack_name(stack)),
             quiet=True,
         )
         if embedding.HIDDEN in drawn.text:
-            paragraph(_("Labels that have no room are left out; point at a dot to read its token."), quiet=True)
+            paragraph(_("Labels without space are left out; point at a dot to read its token."), quiet=True)
         if not several:
             paragraph(_("One token alone has no spread: its point is the mean."))
             return
         paragraph(
             _(
-                "This plane shows {low} to {high} % of the tokens' variance; the best plane for each layer alone "
-                "would show {best_low} to {best_high} %. What lies in the other {others} dimensions is not seen here."
+                "This plane shows {low} to {high} % of the tokens' variance; the best plane for each single layer "
+                "would show {best_low} to {best_high} %. The other {others} dimensions are not visible here."
             ).format(
                 low=f"{min(shares):.0f}", high=f"{max(shares):.0f}", best_low=f"{min(best):.0f}",
                 best_high=f"{max(best):.0f}", others=f"{frame.model.config.d_model - 2:,}",

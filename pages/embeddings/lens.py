@@ -45,11 +45,19 @@ def projection(config: ModelConfig) -> str:
             "The projection is the shared table of section 3.4, and a learned bias for every token, which the paper "
             "does not have."
         )
+    if config.tied_output and config.output_bias:
+        return _(
+            "The projection is the table of the target's embeddings, which the source does not share, and a learned "
+            "bias for every token."
+        )
     if config.tied_output:
-        said = _("The projection is the table of the target's embeddings, which the source does not share{bias}.")
-    else:
-        said = _("The projection is a matrix W of its own, where the paper shares the table (section 3.4){bias}.")
-    return said.format(bias=_(", and a learned bias for every token") if config.output_bias else "")
+        return _("The projection is the table of the target's embeddings, which the source does not share.")
+    if config.output_bias:
+        return _(
+            "The projection is a separate matrix W, where the paper shares the table (section 3.4), and a learned bias "
+            "for every token."
+        )
+    return _("The projection is a separate matrix W, where the paper shares the table (section 3.4).")
 
 
 @shared(entries=64, queued=True)
@@ -137,14 +145,14 @@ def _story(lens: Lens, steps: int, tied: bool = True) -> str:
     """What the table shows, counted. tied: it is read with the rows that it was written with."""
     said = (
         _(
-            "Right after the embedding, the likeliest token is the one just fed in {echoes} of {steps} steps: the "
-            "table is read with the same rows it was written with. In {early} of {steps} steps the final token leads "
-            "already before the last layer."
+            "Right after the embedding, the likeliest token is the one just fed in {echoes} of {steps} steps: input "
+            "and output use the same rows of one table. In {early} of {steps} steps the final token already leads "
+            "before the last layer."
         )
         if tied
         else _(
             "Right after the embedding, the likeliest token is the one just fed in {echoes} of {steps} steps. In "
-            "{early} of {steps} steps the final token leads already before the last layer."
+            "{early} of {steps} steps the final token already leads before the last layer."
         )
     )
     return said.format(
@@ -178,10 +186,11 @@ def draw_lens(frame: PageFrame, trace: Trace) -> None:
     pre = model.config.norm == "pre"
     paragraph(
         _(
-            "After every layer the residual stream is projected onto the vocabulary as if the decoder ended there "
+            "After every layer the residual stream is projected onto the vocabulary, as if the decoder ended there "
             "(logit lens, nostalgebraist 2020). {projection} Columns are steps, fed → finally predicted; rows go down "
-            "through the layers. A cell names the likeliest token; the number is its probability, and so is the "
-            "shading, from 0 to 1 in full orange. Framed: the final token, which the last layer finds likeliest."
+            "through the layers. A cell names the likeliest token. The number is its probability, and so is the "
+            "shading, from 0 to 1 in full orange. Framed: the final token, which is the likeliest after the last "
+            "layer."
         ).format(projection=projection(model.config)),
         *lens_limits(model.config),
         quiet=True,
@@ -213,30 +222,31 @@ def draw_lens(frame: PageFrame, trace: Trace) -> None:
             texts=_output_labels(model.config),
         )
         figure.draw(drawn, "emb_lens", "logit-lens", on_pick=_pick(frame.options))
-        paragraph(_("A click on a column chooses its step."), quiet=True)
+        paragraph(_("Click a column to choose its step."), quiet=True)
         thinned(drawn)
         st.download_button(
-            _("Every layer's five likeliest (CSV)"),
+            _("Five likeliest tokens of every layer (CSV)"),
             lambda: lens_csv(lens, trace, labels),
             "headscope-logit-lens-tokens.csv",
             "text/csv",
             on_click="ignore",
             key="emb_lens_csv",
         )
-    with st.expander(_("How far can the lens be trusted?")):
+    with st.expander(_("How far can you trust the lens?")):
         st.markdown(
             _(
-                "The projection was trained to read the last layer, no other: an early layer may hold the answer in "
-                "directions it cannot read, and a token it names early need not be what the model “thinks”. In a model "
-                "with LayerNorm after each sub-layer (section 3.1) or with none x is read as it leaves the layer; with "
-                "LayerNorm before it, x passes the final LayerNorm first, as the last layer's does."
+                "The projection was trained to read only the last layer. An early layer may hold the answer in "
+                "directions that the projection cannot read, and a token it names early need not be what the model "
+                "“thinks”. With LayerNorm after each sub-layer (section 3.1), or with no LayerNorm, x is read as it "
+                "leaves the layer. With LayerNorm before each sub-layer, x first passes the final LayerNorm, as the "
+                "output of the last layer does."
             )
         )
         if model.config.tied_output:
             st.markdown(
                 _(
-                    "Right after the embedding the token just fed often leads for no better reason than that its row "
-                    "is multiplied with itself."
+                    "Right after the embedding, the token just fed often leads only because its row is multiplied "
+                    "with itself."
                 )
             )
 
@@ -249,7 +259,7 @@ def draw_output(frame: PageFrame, trace: Trace) -> None:
         paragraph(
             _(
                 "The last vector of each step times the {count} rows of a table gives the logits, and their softmax "
-                "the probability of every token to come next (section 3.4). {projection}"
+                "gives the probability of every token to come next (section 3.4). {projection}"
             ).format(count=f"{config.output_size:,}", projection=projection(config)),
             quiet=True,
         )
@@ -279,11 +289,11 @@ def draw_output(frame: PageFrame, trace: Trace) -> None:
         thinned(drawn)
         least = int(trace.probabilities.argmin())
         paragraph(
-            _("The least sure step is {number}: {token} with probability {probability}.").format(
+            _("The least certain step is {number}: {token} with probability {probability}.").format(
                 number=least + 1, token=trace.target_out_labels[least],
                 probability=_probability(float(trace.probabilities[least])),
             ),
-            _("A click on a bar chooses its step."),
+            _("Click a bar to choose its step."),
         )  # fmt: skip
     _sharing(frame, trace, own, shown(model, (own,)))
 
@@ -292,22 +302,23 @@ def _tables(found: Sharing, config: ModelConfig, parameters: int) -> str:
     """Which tables serve source, target and output, and what a table each would cost."""
     one = _(
         "One table of {vocabulary} × {d_model} numbers is the input of the encoder, the input of the decoder and the "
-        "output projection (section 3.4). Three tables would cost {saved} parameters more; the whole model has {all}."
+        "output projection (section 3.4). Three tables would need {saved} more parameters; the whole model has {all}."
     )
     inputs = _(
-        "One table of {vocabulary} × {d_model} numbers is the input of the encoder and the input of the decoder; the "
-        "output projection has another of its own, where the paper shares one among all three (section 3.4). Three "
-        "tables would cost {saved} parameters more; the whole model has {all}."
+        "One table of {vocabulary} × {d_model} numbers is the input of the encoder and the input of the decoder. The "
+        "output projection has its own table; the paper shares one among all three (section 3.4). Three tables would "
+        "need {saved} more parameters; the whole model has {all}."
     )
     target = _(
-        "The source has a table of {vocabulary} × {d_model} numbers; another, of {output} × {d_model}, is the input of "
-        "the decoder and the output projection. The paper shares one among all three (section 3.4), which needs one "
-        "vocabulary for both languages. Three tables would cost {saved} parameters more; the whole model has {all}."
+        "The source has a table of {vocabulary} × {d_model} numbers. Another one, of {output} × {d_model}, is the "
+        "input of the decoder and the output projection. The paper shares one among all three (section 3.4), which "
+        "needs one vocabulary for both languages. Three tables would need {saved} more parameters; the whole model "
+        "has {all}."
     )
     three = _(
         "The source has a table of {vocabulary} × {d_model} numbers, the target one of {output} × {d_model}, and the "
-        "output projection another of that size. The paper shares one among all three (section 3.4); the whole model "
-        "has {all} parameters."
+        "output projection another one of that size. The paper shares one among all three (section 3.4). The whole "
+        "model has {all} parameters."
     )
     said = {1: one, 2: target if config.tied_output else inputs, 3: three}[found.tables]
     return said.format(

@@ -30,13 +30,13 @@ def _most(found: Stream, names: tuple[str, ...]) -> str:
     high, low = int(ratios.argmax()), int(ratios.argmin())
     sentence = (
         _(
-            "Beside what enters it, {most} adds most: its update is {high} times as long as x, median over the "
-            "tokens; {least} adds least, {low} times."
+            "Compared with its input, {most} adds most: its update is {high} times as long as x, median over the "
+            "tokens. {least} adds least: {low} times."
         )
         if found.sum is not None
         else _(
-            "Beside what enters it, {most} returns most: what takes the place of x is {high} times as long, median "
-            "over the tokens; {least} returns least, {low} times."
+            "Compared with its input, {most} returns most: what replaces x is {high} times as long, median over the "
+            "tokens. {least} returns least: {low} times."
         )
     )
     return sentence.format(
@@ -49,7 +49,7 @@ def _made(parts: Parts, names: tuple[str, ...]) -> str:
     mean = 100 * parts.shares.mean(1)
     most = int(mean.argmax())
     sentence = _(
-        "Mean over the tokens: {most} has the largest share, {share} %; of what entered the stack, embedding and "
+        "Mean over the tokens: {most} has the largest share, {share} %. Of the input of the stack, embedding and "
         "position together, {left} % is left."
     )
     return sentence.format(most=names[most], share=signed(float(mean[most]), 1), left=signed(float(mean[:2].sum()), 1))
@@ -74,7 +74,7 @@ def _through(frame: PageFrame, stack: str) -> int | None:
     def name(layer: int) -> str:
         if layer < layers:
             return _("layer {layer}").format(layer=layer)
-        return _("layer {layer}, what leaves the {stack}").format(layer=layer, stack=stack_name(stack))
+        return _("layer {layer}, output of the {stack}").format(layer=layer, stack=stack_name(stack))
 
     with st.columns((1, 2.8), gap="small")[0]:
         layer = int(frame.options.choose("layer", _("Vector after"), range(1, layers + 1), layers, name))
@@ -127,15 +127,15 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     config = frame.model.config
     paragraph(
         _(
-            "Around every sub-layer lies a residual connection (section 3.1): what enters is carried past it, and the "
-            "sub-layer adds its update. This is how long these vectors are, and how much of the result each of them "
-            "made."
+            "Around every sub-layer there is a residual connection (section 3.1): the input is carried past the "
+            "sub-layer, which adds its update. The figures show how long these vectors are, and how much of the "
+            "result each of them made."
         )
         if config.residual
         else _(
-            "This model has no residual connections (section 3.1 has one around every sub-layer): what a sub-layer "
-            "returns takes the place of what entered. This is how long these vectors are; of all that went before, "
-            "only the last update is a part of the result."
+            "This model has no residual connections (section 3.1 has one around every sub-layer): the output of a "
+            "sub-layer replaces its input. The figures show how long these vectors are. Of everything before, only "
+            "the last update is a part of the result."
         ),
         quiet=True,
     )
@@ -144,7 +144,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     _shares(frame, trace, stack)
     if config.norm == "none":
         return
-    with st.expander(_("How can a vector be taken apart exactly, through LayerNorm?")):
+    with st.expander(_("How can a vector be split exactly, through LayerNorm?")):
         st.latex(
             r"\mathrm{LayerNorm}(x) = \gamma \odot \frac{x - \mathrm{mean}(x)}{\sigma(x)} + \beta"
             r" = \sum_p \gamma \odot \frac{p - \mathrm{mean}(p)}{\sigma(x)} + \beta \qquad x = \sum_p p"
@@ -153,9 +153,9 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             _(
                 "The mean is linear, and once σ is the number it was in this pass, so is the rest: every part goes "
                 "through each LayerNorm by itself, and each β joins as one more part. A share is the length of the "
-                "part's shadow on the vector, as a part of the vector's length: the shares of a token add up to 100 %. "
-                "A **negative** share belongs to a part that points away from the result: the other parts had to "
-                "outweigh it. The shares say what the result is made of, not what it would be without a part: then σ "
-                "and every later update would be others."
+                "part's projection onto the vector, as a fraction of the vector's length; the shares of a token add "
+                "up to 100 %. A **negative** share belongs to a part that points away from the result: the other "
+                "parts had to outweigh it. The shares say what the result is made of, not what it would be without a "
+                "part: then σ and every later update would be different."
             )
         )

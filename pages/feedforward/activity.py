@@ -71,8 +71,8 @@ def _summary(trace: Trace, threshold: float) -> str:
     least, most = min(found, key=found.__getitem__), max(found, key=found.__getitem__)
     names = translated(figures.LABELS)
     said = _(
-        "Above the threshold {threshold} lie {encoder} of the encoder's activations in this sentence and {decoder} of "
-        "the decoder's: fewest in {least} ({low}), most in {most} ({high})."
+        "In this sentence, {encoder} of the encoder's activations and {decoder} of the decoder's are above the "
+        "threshold {threshold}: fewest in {least} ({low}), most in {most} ({high})."
     )
     return said.format(
         threshold=f"{threshold:.2f}",
@@ -88,26 +88,25 @@ def _summary(trace: Trace, threshold: float) -> str:
 def _explain(kind: str, d_ff: int) -> None:
     paragraph(
         _(
-            "Section 3.3: after attention every token goes by itself through FFN(x), equation 2. A neuron is one of "
-            "the {count} hidden numbers of a layer; it is active at a token where its activation is above a "
-            "threshold."
+            "Section 3.3: after attention, every token goes by itself through FFN(x), equation 2. A neuron is one of "
+            "the {count} hidden numbers of a layer. It is active at a token where its activation is above a threshold."
         ).format(count=f"{d_ff:,}")
     )
-    with st.expander(_("Why so few, and what the dashed line is")):
+    with st.expander(_("Why so few, and what is the dashed line?")):
         st.markdown(
             _(
-                "max(0, ·) sets every negative number to exactly 0, so a neuron without a positive pre-activation adds "
-                "nothing to the output: activation sparsity. Li et al., *The Lazy Neuron Phenomenon* (ICLR 2023), "
-                "report {share} non-zero activations for T5-Base. That is another and larger model on other data; the "
-                "line gives a size to compare with, not a target."
+                "max(0, ·) sets every negative number to exactly 0, so a neuron without a positive pre-activation "
+                "adds nothing to the output: activation sparsity. Li et al., *The Lazy Neuron Phenomenon* (ICLR "
+                "2023), report {share} non-zero activations for T5-Base. That is another, larger model on other data: "
+                "the line is a size to compare with, not a target."
             ).format(share=percent(PUBLISHED))
         )
         if kind != "relu":
             st.markdown(
                 _(
-                    "This model has {name} in place of max(0, ·). Its activations are small rather than 0, so a "
-                    "threshold above 0, here {threshold} at first, says which of them count as active. The published "
-                    "share is of a ReLU and compares with care."
+                    "This model has {name} instead of max(0, ·). Its activations are small rather than 0, so a "
+                    "threshold above 0, here {threshold} at first, decides which of them count as active. The "
+                    "published share is for a ReLU; compare it with care."
                 ).format(name=figures.NAMES[kind], threshold=f"{ACTIVE[kind]:.2f}")
             )
 
@@ -130,11 +129,11 @@ def _distribution(options: Options, trace: Trace, kind: str, threshold: float) -
         drawn = figure.built(figures.spread, counts, stack, layer, threshold, kind)
         figure.draw(drawn, "feedforward_spread", "feedforward-spread")
         said = _(
-            "Of {neurons} neurons {none} are active on no token of this sentence, {one} on one token alone and {every} "
-            "on all {tokens}."
+            "Of {neurons} neurons, {never} are active on no token of this sentence, {once} on exactly one token and "
+            "{always} on all {tokens}."
         )
-        numbers = {"none": counts[0], "one": counts[1], "every": counts[-1], "neurons": counts.sum()}
-        paragraph(said.format(**{name: f"{one:,}" for name, one in numbers.items()}, tokens=len(counts) - 1))
+        numbers = {"never": counts[0], "once": counts[1], "always": counts[-1], "neurons": counts.sum()}
+        paragraph(said.format(**{name: f"{count:,}" for name, count in numbers.items()}, tokens=len(counts) - 1))
 
 
 def draw(frame: PageFrame, trace: Trace) -> None:

@@ -48,27 +48,22 @@ def read_neurons(text: str, count: int) -> list[int]:
         match = _RANGE.fullmatch(part)
         if not match:
             raise ListError(
-                _(
-                    "“{part}” is no neuron; write numbers and ranges with commas between them, for example 17, 30-45"
-                ).format(part=part.strip()[:40])
+                "“{part}” is not a neuron; write numbers and ranges with commas between them, for example 17, 30-45",
+                part=part.strip()[:40],
             )
         low, high = int(match[1]), int(match[2] or match[1])
         if min(low, high) < 1 or max(low, high) > count:
             raise ListError(
-                _("{part} lies outside this layer; its neurons are 1 to {count}").format(
-                    part=part.strip(), count=f"{count:,}"
-                )
+                "{part} is outside this layer; its neurons are 1 to {count:,}", part=part.strip(), count=count
             )
         if low > high:
-            raise ListError(
-                _("{part} runs backwards; write {low}-{high}").format(part=part.strip(), low=high, high=low)
-            )
+            raise ListError("{part} runs backwards; write {low}-{high}", part=part.strip(), low=high, high=low)
         found.extend(range(low - 1, high))
     if len(set(found)) > MANY:
         raise ListError(
-            _("these are {count} neurons, and at most {most} can be silenced; leave out the whole FFN instead").format(
-                count=f"{len(set(found)):,}", most=f"{MANY:,}"
-            )
+            "at most {most:,} neurons can be silenced, and these are {count:,}; leave out the whole FFN instead",
+            most=MANY,
+            count=len(set(found)),
         )
     return sorted(set(found))
 
@@ -117,7 +112,7 @@ def _sub_layers(frame: PageFrame, stack: str, switches: Interventions) -> None:
     if frame.arrived or st.session_state.get(key) != out:
         st.session_state[key] = out
     st.pills(
-        _("Leave out: sub-layers of the encoder") if stack == "encoder" else _("Leave out: sub-layers of the decoder"),
+        _("Leave out sub-layers of the encoder") if stack == "encoder" else _("Leave out sub-layers of the decoder"),
         list(labels),
         selection_mode="multi",
         format_func=labels.__getitem__,
@@ -184,7 +179,7 @@ def _neurons(frame: PageFrame, switches: Interventions, trace: Trace) -> None:
     config = frame.model.config
     first, second, third = st.columns([2, 1, 4], gap="medium")
     with first:
-        stack = str(frame.options.segment("stack", _("Neurons of the"), STACKS, STACKS[0], stack_name))
+        stack = str(frame.options.segment("stack", _("Stack"), STACKS, STACKS[0], stack_name))
     with second:
         layer = frame.options.number("layer", _("Layer"), 1, layers_of(config, stack), 1) - 1
     silent, key = _neurons_of(switches, stack, layer), _field(stack, layer)
@@ -193,7 +188,7 @@ def _neurons(frame: PageFrame, switches: Interventions, trace: Trace) -> None:
         st.session_state[key] = written
     with third:
         st.text_input(
-            _("Silence neurons, of {count}: numbers and ranges").format(count=f"{config.d_ff:,}"),
+            _("Silence neurons, 1 to {count}: numbers and ranges").format(count=f"{config.d_ff:,}"),
             key=key,
             placeholder=_("for example 17, 30-45"),
             on_change=_typed,
@@ -253,7 +248,7 @@ def _try(options: Options, trace: Trace, config: ModelConfig) -> None:
             _("one sub-layer of many"),
             lambda: skip(ffn),
         ),
-        (_("All cross-attention"), _("the source out of sight"), lambda: skip(*cross)),
+        (_("All cross-attention"), _("the decoder does not see the source"), lambda: skip(*cross)),
         (
             _("The {count} most active neurons of decoder layer 1").format(count=len(leaders)),
             _("of {count} in the layer").format(count=f"{config.d_ff:,}"),
@@ -280,25 +275,25 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     config = frame.model.config
     if not config.residual:
         left_out = _(
-            "A sub-layer that is left out returns 0, and no residual connection carries x past it in this model "
-            "(section 3.1 has one): nothing of x goes on."
+            "A sub-layer that is left out returns 0. In this model no residual connection carries x past it (section "
+            "3.1 has one), so nothing of x remains."
         )
     elif config.norm == "post":
         left_out = _(
-            "A sub-layer that is left out returns 0, so that x goes on by the residual connection alone, to the "
-            "LayerNorm as ever (section 3.1)."
+            "A sub-layer that is left out returns 0, so only the residual connection carries x on, to the LayerNorm "
+            "as usual (section 3.1)."
         )
     else:
         left_out = _(
-            "A sub-layer that is left out returns 0, so that x goes on by the residual connection alone (section 3.1)."
+            "A sub-layer that is left out returns 0, so only the residual connection carries x on (section 3.1)."
         )
-    with st.expander(_("What is taken out?")):
+    with st.expander(_("What is left out?")):
         st.markdown(
             left_out
             + " "
             + _(
-                "A silenced neuron has the activation 0 for every token, so that its row of W₂ adds nothing (section "
-                "3.3, equation 2). The model was not trained for either; that a translation survives does not show "
-                "that a part does nothing, only that others make up for it here."
+                "A silenced neuron has the activation 0 for every token, so its row of W₂ adds nothing (section 3.3, "
+                "equation 2). The model was not trained for either. A translation that survives does not show that a "
+                "part does nothing, only that other parts make up for it here."
             )
         )

@@ -130,9 +130,9 @@ def _bars(frame: PageFrame, trace: Trace, chosen: Chosen) -> None:
         for one, length in zip(longest.neurons, longest.contribution, strict=True)
         if one not in found.neurons
     ]
-    more = _("By length these lead as well: {neurons}.").format(neurons=", ".join(missed)) if missed else ""
+    more = _("These also lead by length: {neurons}.").format(neurons=", ".join(missed)) if missed else ""
     said = _(
-        "Click a bar to choose its neuron. The activation says how strongly a neuron answers, the length how much it "
+        "Click a bar to choose its neuron. The activation says how strongly a neuron responds, the length how much it "
         "adds: rows wᵢ of W₂ are {low} to {high} long."
     )
     paragraph(said.format(low=f"{float(norms.min()):.2f}", high=f"{float(norms.max()):.2f}"), more)
@@ -150,7 +150,7 @@ def _at_token(frame: PageFrame, trace: Trace, chosen: Chosen) -> None:
     if value == 0:
         paragraph(_("At “{token}” it is silent: its activation is 0.").format(token=label))
         return
-    said = _("At “{token}” its activation is {value}, number {rank} of {count}; it adds a vector of length {length}.")
+    said = _("At “{token}” its activation is {value}, rank {rank} of {count}; it adds a vector of length {length}.")
     rank = int((activation > value).sum()) + 1
     length = f"{float(value.abs() * norms[chosen.neuron]):.3f}"
     paragraph(said.format(token=label, value=value_text, rank=rank, count=f"{len(activation):,}", length=length))
@@ -163,7 +163,8 @@ def _stands_out(model: Pretrained, found: Promotion) -> tuple[str, str]:
     """Two sentences: how far the first and the last piece lie from the rest, and whether chance alone reaches it."""
     first, last = readable(model.tokenizer.pieces([found.top[0], found.bottom[0]]))
     said = _(
-        "“{piece}” lies {above} standard deviations above the mean of all {count} pieces and “{last}” {below} below it."
+        "“{piece}” is {above} standard deviations above the mean of all {count} pieces, and “{last}” is {below} below "
+        "it."
     )
     numbers = {"above": f"{found.above:.2f}", "below": f"{found.below:.2f}", "count": f"{model.config.output_size:,}"}
     text = said.format(piece=first, last=last, **numbers)
@@ -180,8 +181,8 @@ def _chance(model: Pretrained, found: Promotion) -> None:
     with st.expander(_("What chance would reach")):
         st.markdown(
             _(
-                "Of {count} independent normal numbers, as many as there are pieces, the largest lies {expected} "
-                "standard deviations above their mean on average (Blom 1958). A row whose ends lie no farther out is "
+                "Of {count} independent normal numbers, as many as there are pieces, the largest is {expected} "
+                "standard deviations above their mean on average (Blom 1958). A row whose ends are no farther out is "
                 "no more selective than such numbers."
             ).format(count=f"{model.config.output_size:,}", expected=f"{found.expected:.2f}")
         )
@@ -229,7 +230,7 @@ def _exciting(model: Pretrained, chosen: Chosen, found: NeuronStatistics, promot
     count = int(side.counts[chosen.layer, chosen.neuron])
     values = side.values[chosen.layer, chosen.neuron].tolist()
     kept = [at for at, value in enumerate(values) if value > found.threshold]
-    st.html(f'<h2 class="hs-ff-title">{html.escape(_("What excites it most in the probe set"))}</h2>')
+    st.html(f'<h2 class="hs-ff-title">{html.escape(_("Its strongest activations in the probe set"))}</h2>')
     if not kept:
         said = _("It fires on none of the {tokens} tokens of {pairs} sentences.")
         paragraph(said.format(tokens=f"{side.tokens:,}", pairs=found.pairs))
@@ -242,7 +243,7 @@ def _exciting(model: Pretrained, chosen: Chosen, found: NeuronStatistics, promot
         ids.append(read.ids[place])
         next_ids.append(read.following[place])
         (following,) = readable(reads.pieces([read.following[place]]))
-        after = _("then comes “{piece}”").format(piece=following) if chosen.stack == "decoder" else ""
+        after = _("next comes “{piece}”").format(piece=following) if chosen.stack == "decoder" else ""
         small = f"<small>{html.escape(after)}</small>" if after else ""
         text = in_context(read, place)
         rows.append(f'<li><b>{values[at]:.2f}</b><span><span dir="auto">{text}</span>{small}</span></li>')
@@ -259,8 +260,8 @@ def _exciting(model: Pretrained, chosen: Chosen, found: NeuronStatistics, promot
     if chosen.stack == "decoder":
         hits = sum(one in promoted.top for one in next_ids)
         said = _(
-            "At {hits} of these {count} the reference goes on with one of the {most} pieces it promotes most, which "
-            "are {share} of the vocabulary."
+            "At {hits} of these {count}, the reference continues with one of the {most} pieces that the neuron "
+            "promotes most, which are {share} of the vocabulary."
         )
         most = len(promoted.top)
         share = percent(most / model.config.output_size)
@@ -316,7 +317,7 @@ def _count(model: Pretrained, place: st.delta_generator.DeltaGenerator) -> Neuro
 
     def wait() -> None:
         if counts.queue.waiting:
-            bar.progress(0.0, text=_("Another viewer has this probe set counted; its numbers will serve here too."))
+            bar.progress(0.0, text=_("Another viewer has already started this count; you will see its numbers too."))
 
     with counts.queue.turn(wait):
         found = counts.found = counts.found or neuron_statistics(model, counts.pairs, progress)
@@ -328,9 +329,9 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     """What the sentence tells, at once; what needs the probe set when the rest of the page stands."""
     paragraph(
         _(
-            "Section 3.3, equation 2, read neuron by neuron: FFN(x) = Σᵢ aᵢ wᵢ + b₂. Neuron i compares x with column i "
-            "of W₁, which gives its activation aᵢ, and adds aᵢ times row wᵢ of W₂: a memory of keys and values (Geva "
-            "et al. 2021)."
+            "Section 3.3, equation 2, read neuron by neuron: FFN(x) = Σᵢ aᵢ wᵢ + b₂. Neuron i compares x with column "
+            "i of W₁, which gives its activation aᵢ, and adds aᵢ times row wᵢ of W₂: a key-value memory (Geva et al. "
+            "2021)."
         )
     )
     model, chosen = frame.model, _choose(frame, trace)
@@ -345,16 +346,16 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     counts = counts_of(model)
     if not counts.pairs:
         said = _(
-            "There is no probe set from {source} to {target}, so which tokens excite a neuron elsewhere, and which "
-            "neurons never fire, is not counted here; transformer.probing.neuron_survey.neuron_statistics counts over "
-            "any sentence pairs."
+            "There is no probe set from {source} to {target}, so this page cannot count which tokens activate a "
+            "neuron and which neurons never fire. transformer.probing.neuron_survey.neuron_statistics counts over any "
+            "sentence pairs."
         )
         with below:
             message(said.format(source=model.languages[0], target=model.languages[1]), "note")
         return
     if counts.found is None and st.session_state.get(STOPPED) == model.name:
         with exciting:
-            message(_("Counting was stopped; there are no numbers over the probe set yet."), "note")
+            message(_("Counting was stopped, so there are no numbers over the probe set yet."), "note")
             said = _("Count over {count} sentence pairs").format(count=len(counts.pairs))
             st.button(said, key="hs-neurons-start", on_click=_go_on)
         return

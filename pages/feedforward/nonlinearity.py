@@ -34,16 +34,16 @@ def _grid(values: Tensor) -> np.ndarray:
 def _says(kind: str, left: float, smallest: float, total: int) -> str:
     said = {
         "relu": _(
-            "{left} of these {total} pre-activations lie left of 0: there ReLU gives exactly 0 and its derivative is "
-            "0, so that no gradient passes; right of 0 the derivative is 1."
+            "{left} of these {total} pre-activations are left of 0. There ReLU gives exactly 0 and its derivative is "
+            "0, so no gradient passes; right of 0 the derivative is 1."
         ),
         "gelu": _(
-            "{left} of these {total} pre-activations lie left of 0: there GELU gives numbers from −0.170 to 0, the "
-            "smallest here {smallest}, and its derivative is 0 at −0.752 alone, so that some gradient passes."
+            "{left} of these {total} pre-activations are left of 0. There GELU gives numbers from −0.170 to 0, the "
+            "smallest here is {smallest}, and its derivative is 0 only at −0.752, so some gradient passes."
         ),
         "swish": _(
-            "{left} of these {total} pre-activations lie left of 0: there swish gives numbers from −0.278 to 0, the "
-            "smallest here {smallest}, and its derivative is 0 at −1.278 alone, so that some gradient passes."
+            "{left} of these {total} pre-activations are left of 0. There swish gives numbers from −0.278 to 0, the "
+            "smallest here is {smallest}, and its derivative is 0 only at −1.278, so some gradient passes."
         ),
     }[kind]
     return said.format(left=percent(left), total=f"{total:,}", smallest=f"{smallest:.3f}".replace("-", "−"))
@@ -53,9 +53,9 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     kind = frame.model.config.activation
     paragraph(
         _(
-            "Between the two matrices of equation 2 (section 3.3) stands max(0, z), the ReLU; GELU and swish are what "
-            "later models put there. Bold is the one this model was trained with; each tick below is a pre-activation "
-            "z = xW₁ + b₁ of this sentence."
+            "Between the two matrices of equation 2 (section 3.3) stands max(0, z), the ReLU. Later models put GELU "
+            "or swish there. Bold is the function this model was trained with. Each tick below is a pre-activation z "
+            "= xW₁ + b₁ of this sentence."
         )
     )
     with st.container(key="hs-ff-choose-nonlinearity"):
@@ -83,8 +83,8 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     )
     figure.draw(drawn, "feedforward_curves", "feedforward-nonlinearity")
     outside = int(((before < z[0]) | (before > z[-1])).sum())
-    few = _("A tick each for {drawn} of them, evenly spaced by rank.").format(drawn=f"{len(own):,}")
-    far = _("Outside the picture: {outside}; all of them run from {low} to {high}.").format(
+    few = _("There is a tick for {drawn} of them, evenly spaced by rank.").format(drawn=f"{len(own):,}")
+    far = _("Outside the picture: {outside}. All of them run from {low} to {high}.").format(
         outside=f"{outside:,}", low=signed(float(before.min())), high=signed(float(before.max()))
     )
     said = _says(kind, left_of_zero(before), float(after.min()), before.numel())
@@ -102,8 +102,8 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             _(
                 "Φ is the distribution function of the standard normal distribution and φ its density (Hendrycks and "
                 "Gimpel 2016, *Gaussian Error Linear Units*). At 0 the ReLU has a corner and no derivative; PyTorch "
-                "takes 0 there. GELU is smooth, slightly negative left of 0 and lowest at z = −0.752. Swish "
+                "uses 0 there. GELU is smooth, slightly negative left of 0 and lowest at z = −0.752. Swish "
                 "(Ramachandran et al. 2017, *Searching for Activation Functions*), also called SiLU, has the logistic "
-                "function σ in the place of Φ and is lowest at z = −1.278."
+                "function σ instead of Φ and is lowest at z = −1.278."
             )
         )

@@ -34,7 +34,7 @@ def sizes(model: Pretrained) -> None:
     numbers = [
         (_("parameters"), f"{model.model.parameter_count():,}"),
         (_("layers"), f"{config.encoder_layers} + {config.decoder_layers}"),
-        (_("heads a layer"), f"{config.heads} × {config.d_head}"),
+        (_("heads per layer"), f"{config.heads} × {config.d_head}"),
         ("d_model · d_ff", f"{config.d_model} · {config.d_ff}"),
         (_("vocabulary"), f"{config.vocab_size:,}"),
     ]
@@ -57,8 +57,8 @@ def differences(config: ModelConfig) -> list[str]:
     """What this architecture has differently from the paper's, each in a few words."""
     found = [
         (True, _("a bias in every projection of attention")),  # whose formulas in section 3.2.2 have none
-        (config.activation == "gelu", _("GELU in place of max(0, ·)")),
-        (config.activation == "swish", _("swish in place of max(0, ·)")),
+        (config.activation == "gelu", _("GELU instead of max(0, ·)")),
+        (config.activation == "swish", _("swish instead of max(0, ·)")),
         (config.norm == "pre", _("LayerNorm before each sub-layer")),
         (config.norm == "none", _("no LayerNorm")),
         (not config.residual, _("no residual connections")),
@@ -82,14 +82,16 @@ def differences(config: ModelConfig) -> list[str]:
 def architecture(model: Pretrained) -> None:
     """Its languages and what it has differently from the paper; of a Marian folder, what that says and what not."""
     languages = _("From {source} to {target}.").format(source=model.languages[0], target=model.languages[1])
-    paper = _("Built as in the paper but for: {differences}.").format(differences="; ".join(differences(model.config)))
+    paper = _("Built as in the paper, except for: {differences}.").format(
+        differences="; ".join(differences(model.config))
+    )
     message(f"{languages} {paper}", "note")
     if isinstance(model.tokenizer, VocabularyTokenizer):
         message(
             _(
-                "A folder of Marian's, opened as it is: configuration, weights, vocabulary and SentencePiece models. "
-                "Who trained it on what, how well it translates and under which licence it may be used is not part of "
-                "those files and not known here, unless its README.md says so; Headscope's licence does not cover it."
+                "A Marian folder, opened as it is: configuration, weights, vocabulary and SentencePiece models. These "
+                "files do not say who trained the model on what, how well it translates and under which licence it "
+                "may be used; its README.md may say so. Headscope's licence does not cover it."
             ),
             "note",
         )
@@ -101,7 +103,12 @@ def download(name: str) -> None:
     if one is not None:
         with st.container(horizontal=True, vertical_alignment="center", key="hs-own"):
             download_button(name, one.data, "own_zip")
-            paragraph(_("Yours alone: it lives in this session, and goes when the page is reloaded or its tab closed."))
+            paragraph(
+                _(
+                    "Only you can see it: it lives in this session, and disappears when you reload the page or close "
+                    "its tab."
+                )
+            )
 
 
 def curve(model: Pretrained) -> None:
@@ -109,7 +116,7 @@ def curve(model: Pretrained) -> None:
     try:
         text = model.beside("training.csv", LARGEST)
         if text is None:
-            st.caption(_("This checkpoint brought no training.csv."))
+            st.caption(_("This checkpoint has no training.csv."))
             return
         rows = list(csv.DictReader(io.StringIO(text.decode("utf-8"), newline="")))
         if _is_toy(model):
@@ -145,6 +152,6 @@ def card(model: Pretrained) -> None:
         st.caption(_("The model card (README.md) cannot be read: {reason}.").format(reason=error.strerror))
         return
     if text is None:
-        st.caption(_("This checkpoint brought no model card (README.md)."))
+        st.caption(_("This checkpoint has no model card (README.md)."))
         return
     st.markdown(tamed(text.decode("utf-8", "replace")))

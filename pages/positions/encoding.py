@@ -141,8 +141,7 @@ def _dims(frame: PageFrame, d_model: int) -> tuple[int, ...] | None:
     found, wrong = read_dims(text, d_model)
     if wrong:
         sentence = _(
-            "Of the dimensions the link asks for, these are left out: {wrong}; up to {most} from 0 to {last} can be "
-            "drawn."
+            "The link asks for dimensions that are left out: {wrong}. Up to {most} from 0 to {last} can be drawn."
         )
         message(sentence.format(wrong=", ".join(wrong)[:60], most=figures.MOST_CURVES, last=d_model - 1))
     frame.options.report("dims", ",".join(map(str, found)), "")
@@ -162,7 +161,7 @@ def chosen(frame: PageFrame, trace: Trace, part: str) -> Values:
     _merge_browser(frame, own)
     d_model = frame.options.value("d_model", *D_MODEL, own.d_model)
     if d_model % 2:
-        sentence = _("d_model is {asked}, and the encoding needs an even one: {shown} is shown.")
+        sentence = _("d_model is {asked}, but the encoding needs an even number: {shown} is shown.")
         message(sentence.format(asked=d_model, shown=d_model - 1))
         d_model -= 1
         frame.options.report("d_model", d_model, own.d_model)
@@ -198,10 +197,11 @@ def _order(frame: PageFrame) -> None:
     if frame.model.config.positions == "sinusoidal" and frame.model.config.layout == "halves":
         message(
             _(
-                "{name} has these numbers in another order, as Marian's models do: all sines stand before all cosines, "
-                "PE(p, i) = sin(p / 10000^(2i/d_model)) and PE(p, {half} + i) the cosine of the same angle. Here they "
-                "are drawn in the paper's order; wavelengths, lengths and dot products are the same in both, and so "
-                "are the map’s blocks, for dimensions i and {half} + i in place of 2i and 2i + 1."
+                "{name} stores these numbers in another order, as Marian's models do: all sines come before all "
+                "cosines, PE(p, i) = sin(p / 10000^(2i/d_model)), and PE(p, {half} + i) is the cosine of the same "
+                "angle. Here they are drawn in the paper's order. Wavelengths, lengths and dot products are the same "
+                "in both orders, and so are the map’s blocks, for dimensions i and {half} + i instead of 2i and 2i + "
+                "1."
             ).format(name=frame.model.name, half=frame.model.config.d_model // 2),
             "note",
         )
@@ -217,9 +217,9 @@ def draw_encoding(frame: PageFrame, trace: Trace) -> None:
     """The table, chosen dimensions with the sentence's tokens on them, wavelengths; sliders for d_model and length."""
     paragraph(
         _(
-            "Section 3.5: attention alone does not know the order of its tokens, so every position adds a vector of "
-            "its own, a row of the picture. Left columns change at every position, right ones hardly at all, like the "
-            "digits of a counter. Click a column to draw it below."
+            "Section 3.5: attention alone does not know the order of its tokens, so each position adds its own "
+            "vector, a row of the picture. Left columns change at every position, right columns hardly at all, like "
+            "the digits of a counter. Click a column to draw it below."
         ),
         quiet=True,
     )
@@ -230,9 +230,9 @@ def draw_distance(frame: PageFrame, trace: Trace) -> None:
     """Dot products of encodings, as a matrix and against p - q, and the linear map M_k; sliders for k and q too."""
     paragraph(
         _(
-            "Every diagonal has one colour: the product of two encodings depends on their distance p − q alone. Click "
+            "Every diagonal has one colour: the product of two encodings depends only on their distance p − q. Click "
             "a column to draw it against p − q. Section 3.5 wants PE(p + k) to be “a linear function” of PE(p): the "
-            "map below turns every pair of dimensions by an angle that depends on k alone."
+            "map below turns every pair of dimensions by an angle that depends only on k."
         ),
         quiet=True,
     )

@@ -84,7 +84,7 @@ def _control(frame: PageFrame, side: str, switches: Interventions, tokens: int) 
         required=True,
     )
     if len(moves) > 1:
-        said = _("Together, in this order: {moves}. Another choice here takes the place of them all.")
+        said = _("These changes apply together, in this order: {moves}. A new choice here replaces all of them.")
         message(said.format(moves="; ".join(in_words(Interventions((one,))) for one in moves)), "note")
     if rule not in DEFAULTS:
         return
@@ -95,14 +95,18 @@ def _control(frame: PageFrame, side: str, switches: Interventions, tokens: int) 
         if frame.arrived or st.session_state.get(key) != float(amount):
             st.session_state[key] = float(amount)
         st.segmented_control(
-            _("Encodings times"), factors, format_func=lambda one: f"{one:g}", required=True, **{**about, "width": 340}
+            _("Multiply encodings by"),
+            factors,
+            format_func=lambda one: f"{one:g}",
+            required=True,
+            **{**about, "width": 340},
         )
         return
     if frame.arrived or st.session_state.get(key) != int(amount):
         st.session_state[key] = int(amount)
     if rule == "shift":
         most = max(int(amount), frame.model.config.max_positions - tokens)
-        st.number_input(_("Shifted by"), 1, most, step=1, **about)
+        st.number_input(_("Shift by"), 1, most, step=1, **about)
     else:
         st.number_input(_("Seed of the shuffle"), 0, 9999, step=1, **about)
 
@@ -117,12 +121,12 @@ def _says(found: dict[str, Equivariance], positions: bool) -> None:
     )  # fmt: skip
     check(name.format(deviation=deviation(largest)), holds)
     text = _(
-        "Without positions the encoder gives every token the same vector in whatever order the tokens come: the "
-        "largest deviation over all layers is {without}, rounding of 32-bit numbers beside outputs of size {size}, and "
-        "no probability of the decoder moves by more than {predicted}."
+        "Without positions the encoder gives every token the same vector in any order of the tokens. The largest "
+        "deviation over all layers is {without}: rounding of 32-bit numbers, next to outputs of size {size}. No "
+        "probability of the decoder changes by more than {predicted}."
     )
     more = (
-        _("With positions outputs differ by up to {with_}, and probabilities by up to {moved}.")
+        _("With positions, outputs differ by up to {with_} and probabilities by up to {moved}.")
         if positions
         else _("This model was trained without positions, so there is nothing to compare with.")
     )
@@ -154,9 +158,9 @@ def draw_equivariance(frame: PageFrame, trace: Trace) -> None:
     limit = frame.model.token_limit(max_tokens())
     st.markdown(
         _(
-            "Attention and feed-forward networks treat their input as a set: put the tokens in another order *P*, and "
-            "the outputs come in that order and are otherwise the same, *f*(*Px*) = *P f*(*x*). Only the encodings of "
-            "section 3.5 tell the encoder who stands where."
+            "Attention and feed-forward networks treat their input as a set. Put the tokens in another order *P*, and "
+            "the outputs come in that order and are otherwise the same: *f*(*Px*) = *P f*(*x*). Only the encodings of "
+            "section 3.5 tell the encoder which token stands where."
         )
     )
     left, right = st.columns((1, 4), gap="medium", vertical_alignment="bottom")
@@ -206,7 +210,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     """Controls, the pictures of attention before and after, translations and the probe set."""
     state = compared_heads.merge_browser(frame.state, frame.model, ())
     if frame.model.config.positions == "none":
-        message(_("This model was trained without positions, so there is nothing to exchange here."), "note")
+        message(_("This model was trained without positions, so there is nothing to change here."), "note")
     switches = switches_of_page(state.switches, (Reposition,), frame.model)
     if not switches and frame.model.config.positions != "none":
         _try()
@@ -223,11 +227,10 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     with st.expander(_("What do the positions do?")):
         st.markdown(
             _(
-                "Attention itself sees a set: it compares every query with every key, wherever they stand. Section 3.5 "
-                "therefore adds to each embedding a vector that belongs to its position. **None** adds nothing; "
-                "**shuffled** and **reversed** give tokens the vectors of other tokens of the sentence; **shifted** "
-                "gives token p the vector of position p + k, which leaves all distances as they are; **scaled** "
-                "multiplies them. Reversed and shuffled targets are so at every step of writing, among the tokens "
-                "written so far."
+                "Attention by itself sees a set: it compares every query with every key, wherever they stand. So "
+                "section 3.5 adds to each embedding a vector for its position. **None** adds nothing. **Shuffled** "
+                "and **reversed** give tokens the vectors of other tokens of the sentence. **Shifted** gives token p "
+                "the vector of position p + k, so all distances stay the same. **Scaled** multiplies the vectors. A "
+                "target is reversed or shuffled again at every decoding step, among the tokens written so far."
             )
         )

@@ -110,13 +110,13 @@ def _introduction(model: Pretrained, pair: Pair) -> str:
         return sentence.format(name=model.name)
     if model.config.positions == "none":
         sentence = _(
-            "{name} adds no positions at all, so there is nothing of its own to show; {learned} is a bundled model "
-            "whose positions are learned."
+            "{name} adds no positions, so it has no position vectors to show. {learned} is a bundled model with "
+            "learned positions."
         )
     else:
         sentence = _(
-            "{name} adds the encoding of the formula, which is computed and not learned; {learned} is a bundled model "
-            "whose positions are learned."
+            "{name} adds the encoding of the formula, which is computed and not learned. {learned} is a bundled model "
+            "with learned positions."
         )
     return sentence.format(name=model.name, learned=pair.learned.name)
 
@@ -130,21 +130,21 @@ def _says(table: torch.Tensor, trained: tuple[int, int] | None, name: str) -> st
     """What the rows that training has seen have over the others, in numbers."""
     norms, cosines = row_norms(table), neighbour_cosines(table)
     if trained is None:
-        sentence = _("Its rows have norms from {low} to {high}; {name} does not say which positions it was trained on.")
+        sentence = _("Its rows have norms from {low} to {high}. {name} does not say which positions it was trained on.")
         return sentence.format(low=f"{norms.min():.2f}", high=f"{norms.max():.2f}", name=name)
     last = trained[1]
     near = cosines[:last].mean().item()
     if near >= ALIKE:
         sentence = _(
-            "{name} saw at most {last} symbols and </s>: only positions 0 to {last} were ever trained. Above the "
-            "dashed line neighbouring rows resemble each other (mean cosine {near}); below it they are still the "
-            "random numbers they began as (mean cosine {far})."
+            "{name} saw at most {last} symbols and </s>, so only positions 0 to {last} were trained. Above the dashed "
+            "line neighbouring rows are similar (mean cosine {near}); below it they are still the random numbers they "
+            "started as (mean cosine {far})."
         )
     else:
         sentence = _(
-            "{name} saw at most {last} symbols and </s>: only positions 0 to {last} were ever trained. Above the "
-            "dashed line neighbouring rows have a mean cosine of {near}; below it they are still the random numbers "
-            "they began as (mean cosine {far})."
+            "{name} saw at most {last} symbols and </s>, so only positions 0 to {last} were trained. Above the dashed "
+            "line neighbouring rows have a mean cosine of {near}; below it they are still the random numbers they "
+            "started as (mean cosine {far})."
         )
     far = _signed(cosines[last + 1 :].mean().item()) if len(cosines) > last + 1 else "–"
     return sentence.format(name=name, last=last, near=_signed(near), far=far)
@@ -155,10 +155,10 @@ def _sources(table: torch.Tensor, model: Pretrained, trained: tuple[int, int]) -
     norms, last = row_norms(table), trained[1]
     inside, outside = norms[: last + 1], norms[last + 1 :]
     sentence = _(
-        "{name}'s metrics.json names its data: “{data}”. Its longest input has {last} symbols, which take up positions "
-        "0 to {before}; </s> stands at {last}. All rows began as random numbers with variance 1 / d_model, which is a "
-        "norm of about 1. Norms of the trained rows now: {low} to {high}; of the others, which no gradient reached: "
-        "{low_out} to {high_out}."
+        "{name}'s metrics.json names its data: “{data}”. Its longest input has {last} symbols, at positions 0 to "
+        "{before}; </s> stands at {last}. All rows started as random numbers with variance 1 / d_model, which is a "
+        "norm of about 1. Norms of the trained rows now: {low} to {high}. Norms of the other rows, which no gradient "
+        "reached: {low_out} to {high_out}."
     )
     return sentence.format(
         name=model.name,
@@ -195,7 +195,7 @@ def _tables(pair: Pair) -> None:
         "positions_tables",
     )
     if known is not None:
-        with st.expander(_("How is it known which rows were trained?")):
+        with st.expander(_("How do we know which rows were trained?")):
             paragraph(_sources(learned.cpu(), model, known), quiet=True)
     left, right = st.columns(2, gap="medium")
     with left:
@@ -225,19 +225,19 @@ def _conclusion(models: tuple[Pretrained, ...], shares: dict[str, list[float | N
     reach = [max(lengths, default=0) for lengths in right]
     if max(reach) <= last:
         sentence = _(
-            "Section 3.5 says sinusoids “{quote}”: here, trained on at most {last} symbols, neither {formula} nor "
+            "Section 3.5 says sinusoids “{quote}”. Here, trained on at most {last} symbols, neither {formula} nor "
             "{learned} got a single longer input right."
         )
     elif reach[1] <= last:
         sentence = _(
-            "Section 3.5 says sinusoids “{quote}”: here, trained on at most {last} symbols, {formula} got inputs of up "
-            "to {reach} symbols right ({share} of those with {next}), {learned} none beyond {last}."
+            "Section 3.5 says sinusoids “{quote}”. Here, trained on at most {last} symbols, {formula} got inputs of "
+            "up to {reach} symbols right ({share} of those with {next}), and {learned} none beyond {last}."
         )
     else:
         sentence = _(
-            "Section 3.5 says sinusoids “{quote}”: here, trained on at most {last} symbols, {formula} got inputs of up "
-            "to {reach} symbols right ({share} of those with {next}), {learned} of up to {other} ({other_share} of "
-            "those with {next})."
+            "Section 3.5 says sinusoids “{quote}”. Here, trained on at most {last} symbols, {formula} got inputs of "
+            "up to {reach} symbols right ({share} of those with {next}), and {learned} of up to {other} "
+            "({other_share} of those with {next})."
         )
     at_next = [_percent(shares[name][LENGTHS.index(last + 1)]) for name in names]
     return sentence.format(
@@ -281,7 +281,7 @@ def _results(models: tuple[Pretrained, ...], shares: dict[str, list[float | None
         cut = [length for length, share in found.items() if share is None]
         if cut:
             sentence = _(
-                "{name} has {positions} positions: inputs of {length} symbols and more do not fit, </s> included."
+                "{name} has {positions} positions, </s> included: inputs of {length} symbols or more do not fit."
             )
             said.append(sentence.format(name=model.name, positions=model.config.max_positions, length=cut[0]))
     if trained is not None and trained[1] + 1 in LENGTHS and trained_lengths(models[0]) == trained:
@@ -319,7 +319,7 @@ def draw_learned(frame: PageFrame) -> None:
     pair = pair_of(frame.model)
     if pair is None:
         message(
-            _("No checkpoint with learned positions was found beside this one; {name} is bundled.").format(name=LEARNED)
+            _("No checkpoint with learned positions was found to compare with; {name} is bundled.").format(name=LEARNED)
         )
         return
     message(_introduction(frame.model, pair), "note")
@@ -335,13 +335,13 @@ def draw_learned(frame: PageFrame) -> None:
         return
     if (models[0].name, models[1].name) == (FORMULA, LEARNED):
         sentence = _(
-            "{formula} and {learned} were trained on the same data with the same settings; one line of their recipes "
-            "differs, the positions. What does either do with longer inputs than it has seen?"
+            "{formula} and {learned} were trained on the same data with the same settings; their recipes differ in "
+            "one line, the positions. What does each do with inputs longer than it has seen?"
         )
     else:
         sentence = _(
-            "{formula} was trained for the same task as {learned}, with the encoding of the formula. What does either "
-            "do with longer inputs than it has seen?"
+            "{formula} was trained for the same task as {learned}, with the encoding of the formula. What does each "
+            "do with inputs longer than it has seen?"
         )
     st.subheader(_("Beyond the trained length"), anchor=False)
     paragraph(sentence.format(formula=models[0].name, learned=models[1].name))

@@ -203,7 +203,7 @@ def test_a_row_with_nothing_to_see_is_refused(value: tuple, place: str) -> None:
     with pytest.raises(InterventionError) as error:
         run(model_of(0), Interventions(value))
     assert place in str(error.value) and "nothing to attend to" in str(error.value)
-    assert "leave it one key at least" in str(error.value)
+    assert "leave it at least one key" in str(error.value)
 
 
 def test_hiding_the_first_token_is_allowed_where_the_future_is_in_sight() -> None:
@@ -307,7 +307,7 @@ def test_only_what_is_switched_is_edited() -> None:
     assert set(edits_of(Interventions((KnockOut(Where("encoder_self", 0)),)), config)) == {
         "encoder.0.self.head_outputs"
     }
-    with pytest.raises(InterventionError, match="names layer 3"):
+    with pytest.raises(InterventionError, match="asks for layer 3"):
         edits_of(Interventions((KnockOut(Where("cross", 2)),)), config)
 
 

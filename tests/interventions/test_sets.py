@@ -190,7 +190,7 @@ def test_pads_and_leaks() -> None:
     ids=lambda value: repr(value)[:12],
 )  # fmt: skip
 def test_factors_that_are_refused(factor: object) -> None:
-    message = refusal(lambda: Scale(factor), "the factor of scaling is", "a number from 0.0001 to 1,000")  # type: ignore[arg-type]
+    message = refusal(lambda: Scale(factor), "scaling cannot have the factor", "a number from 0.0001 to 1,000")  # type: ignore[arg-type]
     assert "1 switches scaling off" in message
 
 
@@ -206,7 +206,7 @@ def test_factors_that_are_allowed(factor: float) -> None:
     ids=lambda text: text[:10] or "blank",
 )  # fmt: skip
 def test_factors_in_a_link_that_are_refused(text: str) -> None:
-    refusal(lambda: Interventions.parse({"scaling": text}), "the factor of scaling is", "is allowed")
+    refusal(lambda: Interventions.parse({"scaling": text}), "scaling cannot have the factor", "give a number from")
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,9 @@ def test_factors_in_a_link_that_are_refused(text: str) -> None:
     ids=lambda text: repr(text)[:14],
 )  # fmt: skip
 def test_places_that_are_refused(text: str) -> None:
-    refusal(lambda: Where.parse(text), "names no place", "counted from 1", "all, encoder_self, decoder_self, cross")
+    refusal(
+        lambda: Where.parse(text), "does not name heads", "counted from 1", "all, encoder_self, decoder_self or cross"
+    )
 
 
 def test_places() -> None:
@@ -250,12 +252,12 @@ def test_kinds_that_are_refused(kind: object) -> None:
 @pytest.mark.parametrize("value", [-1, True, 1.0, "1", "x" * 10_000], ids=lambda value: repr(value)[:9])
 @pytest.mark.parametrize("name", ["layer", "head"])
 def test_layers_and_heads_that_are_refused(name: str, value: object) -> None:
-    refusal(lambda: Where("cross", **{name: value}), f"{name} is ", "an index from 0, or None for all, is allowed")  # type: ignore[arg-type]
+    refusal(lambda: Where("cross", **{name: value}), f"{name} cannot be ", "give an index from 0, or None for all")  # type: ignore[arg-type]
 
 
 BAD = {
     "mask": (lambda: Unmask("future"), ("unknown mask 'future'", "causal or padding")),
-    "causal elsewhere": (lambda: Unmask("causal", CROSS), ("belongs to decoder_self", "cross was named")),
+    "causal elsewhere": (lambda: Unmask("causal", CROSS), ("belongs to decoder_self", "not to cross")),
     "no pads": (lambda: Pad(0), ("0 pad tokens", "a whole number from 1 to 64")),
     "many pads": (lambda: Pad(65), ("65 pad tokens", "from 1 to 64")),
     "pads in parts": (lambda: Pad(1.0), ("1.0 pad tokens",)),  # type: ignore[arg-type]
@@ -265,20 +267,20 @@ BAD = {
     "far token": (lambda: Hide("source", 100_000), ("cannot be hidden",)),
     "token's text": (lambda: Hide("source", "the"), ("token 'the' cannot be hidden",)),  # type: ignore[arg-type]
     "rule": (lambda: Replace("softmax"), ("unknown rule for weights 'softmax'", "uniform or argmax")),
-    "no switch": (lambda: Interventions((CROSS,)), ("is no switch",)),  # type: ignore[arg-type]
-    "a text": (lambda: Interventions(("scaling=off",)), ("'scaling=off' is no switch",)),  # type: ignore[arg-type]
-    "many": (lambda: Interventions((Scale(1),) * (MANY + 1)), ("1,001 switches arrived", "at most 1,000")),
-    "nothing by 1": (lambda: Reposition("remove", "source", 1), ("given the amount 1; 0 is allowed",)),
+    "no switch": (lambda: Interventions((CROSS,)), ("is not a switch",)),  # type: ignore[arg-type]
+    "a text": (lambda: Interventions(("scaling=off",)), ("'scaling=off' is not a switch",)),  # type: ignore[arg-type]
+    "many": (lambda: Interventions((Scale(1),) * (MANY + 1)), ("these are 1,001 switches", "at most 1,000")),
+    "nothing by 1": (lambda: Reposition("remove", "source", 1), ("remove takes no number; leave out 1",)),
     "shift in parts": (lambda: Reposition("shift", "source", 2.5), ("shifted by 2.5", "a whole number")),
     "true shift": (lambda: Reposition("shift", "source", True), ("shifted by True",)),
     "times nan": (lambda: Reposition("scale", "source", math.nan), ("multiplied by nan",)),
     "times a text": (lambda: Reposition("scale", "source", "2"), ("multiplied by '2'",)),  # type: ignore[arg-type]
     "rules": (lambda: Reposition(["remove"]), ("unknown change of positions",)),  # type: ignore[arg-type]
     "both stacks": (lambda: Skip("both", 0, "ff"), ("unknown stack 'both'", "encoder or decoder")),
-    "layer -1": (lambda: Skip("encoder", -1, "ff"), ("layer is -1",)),
+    "layer -1": (lambda: Skip("encoder", -1, "ff"), ("layer cannot be -1",)),
     "neuron -1": (lambda: Silence("encoder", 0, -1), ("neuron -1 cannot be silenced",)),
     "neuron in parts": (lambda: Silence("encoder", 0, 1.0), ("neuron 1.0",)),  # type: ignore[arg-type]
-    "no layer": (lambda: Silence("encoder", None, 1), ("layer is None",)),  # type: ignore[arg-type]
+    "no layer": (lambda: Silence("encoder", None, 1), ("layer cannot be None",)),  # type: ignore[arg-type]
 }  # fmt: skip
 
 
@@ -297,32 +299,32 @@ def test_a_place_that_is_none_is_refused(where: object) -> None:
 
 
 LINKS = {
-    "scaling": ("'scaling' is no switch", "write NAME=VALUE"),
+    "scaling": ("'scaling' is not a switch", "write NAME=VALUE"),
     "volume=11": ("unknown switch 'volume'", f"choose {', '.join(Interventions.PARAMS[:-1])} or "),
     "Scaling=off": ("unknown switch 'Scaling'",),
     "=": ("unknown switch ''",),
-    "scaling=off@": ("'' names no place",),
-    "scaling=0.5@cross@cross": ("'cross@cross' names no place",),
-    "causal=on": ("causal is 'on'", "only off is allowed"),
+    "scaling=off@": ("'' does not name heads",),
+    "scaling=0.5@cross@cross": ("'cross@cross' does not name heads",),
+    "causal=on": ("causal cannot be 'on'", "only off is allowed"),
     "causal=off@encoder_self": ("belongs to decoder_self",),
-    "padding=": ("padding is ''",),
-    "pad=-1": ("pad is '-1'", "from 1 to 64"),
-    "pad=٣": ("pad is '٣'",),
-    "pad=4@cross": ("pad is '4@cross'",),
-    "pad=" + "9" * 1_900: ("pad is '999", "from 1 to 64"),
-    "hide=3": ("'3' names no token", "source.N or target.N"),
-    "hide=source": ("'source' names no token",),
-    "hide=source.0": ("'source.0' names no token",),
-    "hide=source.1.2": ("'source.1.2' names no token",),
-    "hide=source.²": ("'source.²' names no token",),
-    "hide=source.2@decoder_self": ("decoder_self looks at the target", "name another kind"),
-    "hide=target.2@cross.1": ("cross looks at the source",),
-    "zero=": ("'' names no place",),
-    "zero=cross.1,": ("'' names no place",),
-    "zero=cross.0.1": ("'cross.0.1' names no place",),
-    "zero=cross.1@cross": ("names no place",),
+    "padding=": ("padding cannot be ''",),
+    "pad=-1": ("pad cannot be '-1'", "from 1 to 64"),
+    "pad=٣": ("pad cannot be '٣'",),
+    "pad=4@cross": ("pad cannot be '4@cross'",),
+    "pad=" + "9" * 1_900: ("pad cannot be '999", "from 1 to 64"),
+    "hide=3": ("'3' is not a token", "source.N or target.N"),
+    "hide=source": ("'source' is not a token",),
+    "hide=source.0": ("'source.0' is not a token",),
+    "hide=source.1.2": ("'source.1.2' is not a token",),
+    "hide=source.²": ("'source.²' is not a token",),
+    "hide=source.2@decoder_self": ("decoder_self attends to the target", "name another kind"),
+    "hide=target.2@cross.1": ("cross attends to the source",),
+    "zero=": ("'' does not name heads",),
+    "zero=cross.1,": ("'' does not name heads",),
+    "zero=cross.0.1": ("'cross.0.1' does not name heads",),
+    "zero=cross.1@cross": ("does not name heads",),
     "weights=off": ("unknown rule for weights 'off'", "uniform or argmax"),
-    "positions=remove.3": ("remove", "alone"),
+    "positions=remove.3": ("remove", "takes no number"),
     "positions=shift": ("shift.N",),
     "positions=shift.0": ("shifted by 0", "from 1"),
     "positions=shift.1.5": ("whole number",),
@@ -334,10 +336,10 @@ LINKS = {
     "skip=encoder.2.cross": ("unknown sub-layer of the encoder 'cross'", "self or ff"),
     "skip=encoder.ff": ("encoder.LAYER.PART",),
     "skip=encoder.0.ff": ("counted from 1",),
-    "neurons=encoder.1.0": ("names no neuron",),
-    "neurons=cross.1.1": ("names no neuron",),
+    "neurons=encoder.1.0": ("is not a neuron",),
+    "neurons=cross.1.1": ("is not a neuron",),
     "softmax=all": ("unknown switch 'softmax'",),
-    "zero=" + "x" * 40_000: ("zero is 40,000 characters long", "at most 30,000"),
+    "zero=" + "x" * 40_000: ("the value of zero has 40,000 characters", "at most 30,000"),
     "x" * 10_000 + "=1": ("unknown switch 'xxx",),
 }  # fmt: skip
 
@@ -366,15 +368,15 @@ def test_places_the_model_has(switch: object) -> None:
 @pytest.mark.parametrize(
     ("switch", "words"),
     [
-        (KnockOut(Where("encoder_self", 3)), ("encoder_self.4 names layer 4", "has 3 there")),
-        (KnockOut(Where("decoder_self", 2)), ("decoder_self.3 names layer 3", "has 2 there")),
-        (Scale(1, Where("cross", 2, 0)), ("cross.3.1 names layer 3", "has 2 there")),
-        (Replace("argmax", Where(None, 3)), ("all.4 names layer 4", "has 3 there")),
-        (Unmask("causal", Where(None, 2)), ("all.3 names layer 3", "has 2 there")),
+        (KnockOut(Where("encoder_self", 3)), ("encoder_self.4 asks for layer 4", "has 3 there")),
+        (KnockOut(Where("decoder_self", 2)), ("decoder_self.3 asks for layer 3", "has 2 there")),
+        (Scale(1, Where("cross", 2, 0)), ("cross.3.1 asks for layer 3", "has 2 there")),
+        (Replace("argmax", Where(None, 3)), ("all.4 asks for layer 4", "has 3 there")),
+        (Unmask("causal", Where(None, 2)), ("all.3 asks for layer 3", "has 2 there")),
         (Unmask("padding", Where("cross", 98)), ("layer 99",)),
-        (Hide("source", 1, Where("cross", 0, 3)), ("cross.1.4 names head 4", "has 3 a layer")),
-        (KnockOut(Where(None, None, 3)), ("all.*.4 names head 4", "has 3 a layer")),
-        (Skip("encoder", 3, "ff"), ("encoder.4.ff names layer 4", "has 3")),
+        (Hide("source", 1, Where("cross", 0, 3)), ("cross.1.4 asks for head 4", "has 3 per layer")),
+        (KnockOut(Where(None, None, 3)), ("all.*.4 asks for head 4", "has 3 per layer")),
+        (Skip("encoder", 3, "ff"), ("encoder.4.ff asks for layer 4", "has 3")),
         (Skip("decoder", 2, "self"), ("layer 3", "has 2")),
         (Silence("encoder", 0, D_FF), (f"neuron {D_FF + 1}", f"has {D_FF}")),
         (Silence("decoder", 2, 0), ("layer 3", "has 2")),

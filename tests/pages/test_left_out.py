@@ -51,13 +51,13 @@ def test_every_part_opens_and_says_what_the_model_is(
         if page == "lab" and part in ("compare", "measures", "leak"):
             assert "This model was trained without the causal mask" in text
     if not LEFT_OUT[kind].get("residual", True):
-        for claim in ("goes on by the residual connection", "adds most", "reads these rows and adds to them",
-                      "Around every sub-layer lies"):  # fmt: skip
+        for claim in ("the residual connection carries x on", "adds most", "reads these rows and adds to them",
+                      "Around every sub-layer there is"):  # fmt: skip
             assert claim not in text, claim
         if page == "embeddings" and part in ("residual", "lens"):
             assert "no residual connections" in text
     if LEFT_OUT[kind].get("norm") == "none":
-        assert "LayerNorm as ever" not in text and not re.search("(?<!No )LayerNorm (comes|and the)", text)
+        assert "LayerNorm as usual" not in text and not re.search("(?<!No )LayerNorm (comes|and the)", text)
         assert page != "embeddings" or part != "residual" or "LayerNorm" not in text
 
 

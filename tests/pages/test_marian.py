@@ -83,9 +83,14 @@ def test_a_decoder_s_first_token_is_never_a_special_word_to_start_with(
     ("kind", "tables", "projection", "product"),
     [
         ("swish", "One table of 102 × 40 numbers", "the shared table of section 3.4, and a learned bias", "Eᵀ + b"),
-        ("apart", "another, of 71 × 44, is the input of the decoder", "the table of the target's embeddings", "Eᵀ + b"),
-        ("untied", "the output projection another of that size", "a matrix W of its own", "Wᵀ + b"),
-        ("apart-untied", "the output projection another of that size", "a matrix W of its own", "Wᵀ + b"),
+        (
+            "apart",
+            "Another one, of 71 × 44, is the input of the decoder",
+            "the table of the target's embeddings",
+            "Eᵀ + b",
+        ),
+        ("untied", "the output projection another one of that size", "a separate matrix W", "Wᵀ + b"),
+        ("apart-untied", "the output projection another one of that size", "a separate matrix W", "Wᵀ + b"),
     ],
 )
 def test_the_output_says_which_tables_there_are(
@@ -99,7 +104,7 @@ def test_the_output_says_which_tables_there_are(
         f"{letter}<sup>⊤</sup> + <i>b</i>" in figures(app)["output-candidates"]["layout"]["title"]["subtitle"]["text"]
     )
     lens = open_variant(kind, "embeddings", "lens")
-    assert projection in said(lens) and ("written with" in said(lens)) == (letter == "E")
+    assert projection in said(lens) and ("same rows of one table" in said(lens)) == (letter == "E")
     assert f"{letter}<sup>⊤</sup> + <i>b</i>" in figures(lens)["logit-lens"]["layout"]["title"]["subtitle"]["text"]
 
 
@@ -109,17 +114,17 @@ def test_figures_of_the_papers_model_keep_its_equation() -> None:
     assert with_table(text, paper) == text
 
 
-def test_embeddings_that_are_not_multiplied_are_said_to_be_so(open_variant: Callable[..., AppTest]) -> None:
+def test_the_page_says_that_embeddings_are_not_multiplied(open_variant: Callable[..., AppTest]) -> None:
     text = said(open_variant("relu", "embeddings", "norms"))
-    assert "This model adds its embeddings as they are" in text and "made without that factor" in text
+    assert "This model adds its embeddings without the factor" in text and "made without that factor" in text
     assert "Without the factor" not in text
     text = said(open_variant("swish", "embeddings", "norms"))
     assert "made without" not in text and "√40 = 6.325" in text
 
 
-def test_the_order_of_the_positions_is_said(open_variant: Callable[..., AppTest]) -> None:
+def test_the_page_says_that_marian_orders_positions_otherwise(open_variant: Callable[..., AppTest]) -> None:
     for part in ("encoding", "distance"):
-        assert "PE(p, 20 + i) the cosine of the same angle" in said(open_variant("swish", "positions", part))
+        assert "PE(p, 20 + i) is the cosine of the same angle" in said(open_variant("swish", "positions", part))
     assert "another order" not in said(open_variant("reverse", "positions", "encoding", source="abc", target=""))
 
 
@@ -132,7 +137,7 @@ def test_swish_is_drawn_and_named(open_variant: Callable[..., AppTest]) -> None:
     assert len({one["line"]["dash"] for one in curves}) == 3
     assert "swish gives numbers from −0.278 to 0" in said(app)
     text = said(open_variant("swish", "feedforward", "activity"))
-    assert "This model has swish in place of max(0, ·)" in text and "here 0.30 at first" in text
+    assert "This model has swish instead of max(0, ·)" in text and "here 0.30 at first" in text
 
 
 def test_the_model_page_says_what_differs_and_what_is_not_known(
@@ -145,7 +150,9 @@ def test_the_model_page_says_what_differs_and_what_is_not_known(
         assert words in text
     assert ("vocabulary of the source", "71") in [(one.label, one.value) for one in app.metric]
     text = said(open_variant("reverse", "model", source="abc", target=""))
-    assert "Built as in the paper but for: a bias in every projection of attention." in text and "Marian" not in text
+    assert (
+        "Built as in the paper, except for: a bias in every projection of attention." in text and "Marian" not in text
+    )
 
 
 def test_the_front_matter_of_a_card_stays_readable() -> None:

@@ -44,8 +44,8 @@ LABELS = {
     "map": N_("The tokens in two dimensions"),
     "map_equation": f"(<i>v</i><sub>1</sub>·{_CENTRED}, <i>v</i><sub>2</sub>·{_CENTRED}) / <i>s</i>",
     "first": N_("along v₁"),
-    "second": N_("along v₂"),
-    "place": N_("where"),
+    "second": N_("layer"),
+    "place": N_("path from the layer before"),
     "trail": N_("from the place before"),
 }  # fmt: skip
 

@@ -32,8 +32,8 @@ NUMBERED = 26  # bars up to which each says its number
 
 LABELS = {
     "equation": N_("{formula}, equation 2"),
-    "equation_gelu": N_("{formula}, equation 2 with GELU for max(0, ·)"),
-    "equation_swish": N_("{formula}, equation 2 with swish for max(0, ·)"),
+    "equation_gelu": N_("{formula}, equation 2 with GELU instead of max(0, ·)"),
+    "equation_swish": N_("{formula}, equation 2 with swish instead of max(0, ·)"),
     "active": N_("Active neurons per layer and token"),
     "active_equation": N_("{equation}; active: activation &gt; threshold; numbers: %"),
     "active_axis": N_("mean, %"),

@@ -19,8 +19,8 @@ from transformer.texts import N_
 SYMBOLS = ("circle", "square", "diamond", "cross")
 LABELS = {
     **{name: positions.LABELS[name] for name in ("position", "dimension", "value")},
-    "tables": N_("Sinusoidal beside learned"),
-    "tables_equation": N_("left section 3.5, right Table 3, row E: one learned vector a position"),
+    "tables": N_("Sinusoidal and learned"),
+    "tables_equation": N_("left section 3.5, right Table 3, row E: one learned vector per position"),
     "trained": N_("trained"),
     "norms": N_("Norm of every row"),
     "norms_equation": N_("‖PE(<i>p</i>)‖; of the formula √(<i>d</i><sub>model</sub> / 2)"),

@@ -34,7 +34,7 @@ LABELS = {
         "softmax(LayerNorm(<i>x</i>) E<sup>⊤</sup>) of the final token, from 0 to 1 in full orange<br>number: rank of "
         "the final token (1 = likeliest), up to 99"
     ),
-    "steps": N_("How sure every step is"),
+    "steps": N_("How certain each step is"),
     "steps_equation": "<i>p</i>(<i>y</i><sub>t</sub> | <i>y</i><sub>&lt;t</sub>, source)",
     "shown": N_("the token of the target"),
     "likeliest": N_("the likeliest, where it is another"),

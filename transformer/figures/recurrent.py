@@ -14,7 +14,7 @@ ROW, LEAST, MOST = 34, 150, 560  # pixels: a row of few, and all rows at least a
 MARKED = 26  # rows up to which the right letter is framed
 
 LABELS = {
-    "additive": N_("Recurrent: its one attention map"),
+    "additive": N_("Recurrent: its only attention map"),
     "additive_equation": (
         "α<sub>ij</sub> = softmax<sub>j</sub> v<sub>a</sub><sup>⊤</sup> tanh(W<sub>a</sub> s<sub>i−1</sub> + "
         "U<sub>a</sub> h<sub>j</sub>)"
@@ -22,7 +22,7 @@ LABELS = {
     "head": N_("Transformer: cross-attention, layer {layer}, head {head}"),
     "head_equation": "softmax(Q K<sup>⊤</sup> / √d<sub>k</sub>), d<sub>k</sub> = {d_k}",
     "mean": N_("Transformer: cross-attention, mean of all {heads} heads"),
-    "mean_equation": N_("mean over layers and heads of softmax(Q K<sup>⊤</sup> / √d<sub>k</sub>)"),
+    "mean_equation": N_("the likeliest, where it is another token"),
     "written": N_("letter written"),
     "read": N_("letter read"),
     "weight": N_("weight"),

@@ -23,14 +23,14 @@ LABELS = {
     "update": "Sublayer(x)",
     "sum": "x + Sublayer(x)",
     "normed": N_("after LayerNorm"),
-    "stream": N_("Lengths on the way through"),
+    "stream": N_("Lengths along the stack"),
     "stream_equation": "LayerNorm(<i>x</i> + Sublayer(<i>x</i>))",
     "stream_equation_pre": "<i>x</i> + Sublayer(LayerNorm(<i>x</i>))",
     "tokens": N_("Lengths, token by token"),
     "tokens_equation": "‖<i>v</i>‖ = √(Σ<sub>i</sub> <i>v</i><sub>i</sub><sup>2</sup>)",
     "quantity": N_("vector"),
     "share": N_("share"),
-    "shares": N_("Who made the vector"),
+    "shares": N_("What made the vector"),
     "shares_equation_encoder": N_(
         "share of part <i>p</i> = ⟨<i>p</i>, <i>x</i>⟩ / ⟨<i>x</i>, <i>x</i>⟩, in %; blue above 0, grey below"
     ),

@@ -40,10 +40,10 @@ class Hide(HeadSwitch):
         if self.side not in SIDES:
             raise unknown(N_("unknown side {value}; choose {names}"), self.side, SIDES)
         if type(self.token) is not int or not 0 <= self.token < 100_000:
-            raise InterventionError("token {brief} cannot be hidden; give its index, from 0", brief=brief(self.token))
+            raise InterventionError("token {value} cannot be hidden; give its index, from 0", value=brief(self.token))
         if self.where.kind is not None and self.where.kind not in self.kinds:
             raise InterventionError(
-                "{kind} looks at the {keys}, so nothing of the {side} can be hidden there; name another kind, or none",
+                "{kind} attends to the {keys}, so it has no {side} token to hide; name another kind, or none",
                 kind=self.where.kind,
                 keys=KEYS[self.where.kind],
                 side=self.side,
@@ -62,17 +62,17 @@ class Hide(HeadSwitch):
         side, _, number = setting.partition(".")
         if side not in SIDES or not WHOLE.fullmatch(number) or int(number) == 0:
             raise InterventionError(
-                "{brief} names no token; write source.N or target.N, counted from 1", brief=brief(setting)
+                "{value} is not a token; write source.N or target.N, counted from 1", value=brief(setting)
             )
         return cls(side, int(number) - 1, where)
 
     def check_lengths(self, lengths: Mapping[str, int]) -> None:
         if self.token >= lengths.get(self.side, self.token + 1):
             raise InterventionError(
-                "token {token} of the {side} cannot be hidden; there are {lengths}",
+                "token {token} of the {side} cannot be hidden; it has {count}",
                 token=self.token + 1,
                 side=self.side,
-                lengths=lengths[self.side],
+                count=lengths[self.side],
             )
 
     @property
@@ -90,11 +90,10 @@ class Hide(HeadSwitch):
             if len(blind):
                 _, head, query = blind[0].tolist()
                 raise InterventionError(
-                    "with these tokens hidden, row {query} of {replace} attention (layer {layer}, head "
-                    "{head}) has nothing to attend to, and a softmax over nothing has no value; leave it one "
-                    "key at least",
+                    "with these tokens hidden, row {query} of {kind} attention (layer {layer}, head {head}) has "
+                    "nothing to attend to, so its softmax is undefined; leave it at least one key",
                     query=query + 1,
-                    replace=at.kind.replace("_", "-"),
+                    kind=at.kind.replace("_", "-"),
                     layer=at.layer + 1,
                     head=head + 1,
                 )

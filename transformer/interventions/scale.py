@@ -42,9 +42,9 @@ class Scale(HeadSwitch):
         low, high = FACTORS
         if not is_number(self.factor) or not low <= self.factor <= high:  # a comparison with NaN is False
             raise InterventionError(
-                "the factor of scaling is {brief}; a number from {low} to {high:,.0f} is allowed, and 1 "
-                "switches scaling off",
-                brief=brief(self.factor),
+                "scaling cannot have the factor {value}; give a number from {low} to {high:,.0f}, where 1 switches "
+                "scaling off",
+                value=brief(self.factor),
                 low=low,
                 high=high,
             )

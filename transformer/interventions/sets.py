@@ -87,10 +87,10 @@ class Interventions:
         switches = tuple(self.switches)
         for one in switches:
             if type(one) not in SWITCHES:
-                raise InterventionError("{brief} is no switch; see transformer.interventions.sets", brief=brief(one))
+                raise InterventionError("{value} is not a switch; see transformer.interventions.sets", value=brief(one))
         if len(switches) > MANY:
             raise InterventionError(
-                "{count:,} switches arrived; at most {many:,} are allowed", count=len(switches), many=MANY
+                "these are {count:,} switches; at most {most:,} are allowed", count=len(switches), most=MANY
             )
         last = {one: number for number, one in enumerate(switches)}  # of equal ones the last place counts
         kept = sorted(last, key=last.__getitem__)
@@ -186,7 +186,7 @@ def _pair(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals:
         raise InterventionError(
-            "{brief} is no switch; write NAME=VALUE, for example scaling=off or zero=cross.2.5", brief=brief(text)
+            "{value} is not a switch; write NAME=VALUE, for example scaling=off or zero=cross.2.5", value=brief(text)
         )
     return name, value
 
@@ -197,7 +197,7 @@ def _read(name: str, text: str) -> list[Switch]:
         raise unknown(N_("unknown switch {value}; choose {names}"), name, Interventions.PARAMS)
     if len(text) > LONGEST:
         raise InterventionError(
-            "{name} is {count:,} characters long; at most {longest:,} are allowed",
+            "the value of {name} has {count:,} characters; at most {longest:,} are allowed",
             name=name,
             count=len(text),
             longest=LONGEST,

@@ -32,15 +32,15 @@ class Silence(LayerSwitch):
         super().__post_init__()
         if type(self.neuron) is not int or not 0 <= self.neuron < LIMITS["d_ff"][1]:
             raise InterventionError(
-                "neuron {brief} cannot be silenced; give its index, from 0", brief=brief(self.neuron)
+                "neuron {value} cannot be silenced; give its index, from 0", value=brief(self.neuron)
             )
 
     def check(self, config: ModelConfig) -> None:
         super().check(config)
         if self.neuron >= config.d_ff:
             raise InterventionError(
-                "{self} names neuron {neuron:,}; this model has {d_ff:,} a layer",
-                self=self,
+                "{switch} asks for neuron {neuron:,}, but this model has {d_ff:,} per layer",
+                switch=self,
                 neuron=self.neuron + 1,
                 d_ff=config.d_ff,
             )
@@ -54,8 +54,8 @@ class Silence(LayerSwitch):
         found = re.fullmatch(r"(encoder|decoder)\.([1-9]\d{0,2})\.([1-9]\d{0,5})", text, re.ASCII)
         if not found:
             raise InterventionError(
-                "{brief} names no neuron; write encoder.LAYER.NEURON or decoder.LAYER.NEURON, counted from 1",
-                brief=brief(text),
+                "{value} is not a neuron; write encoder.LAYER.NEURON or decoder.LAYER.NEURON, counted from 1",
+                value=brief(text),
             )
         return cls(found[1], int(found[2]) - 1, int(found[3]) - 1)
 

@@ -50,9 +50,9 @@ class Skip(LayerSwitch):
         found = re.fullmatch(r"(encoder|decoder)\.([1-9]\d{0,2})\.(self|cross|ff)", text, re.ASCII)
         if not found:
             raise InterventionError(
-                "{brief} names no sub-layer; write encoder.LAYER.PART or decoder.LAYER.PART, counted "
-                "from 1, with PART one of self, cross, ff",
-                brief=brief(text),
+                "{value} is not a sub-layer; write encoder.LAYER.PART or decoder.LAYER.PART, counted from 1; PART is "
+                "self, cross or ff",
+                value=brief(text),
             )
         return cls(found[1], int(found[2]) - 1, found[3])
 

@@ -67,7 +67,7 @@ class Where:
             value = getattr(self, name)
             if value is not None and (type(value) is not int or value < 0):
                 raise InterventionError(
-                    "{name} is {brief}; an index from 0, or None for all, is allowed", name=name, brief=brief(value)
+                    "{name} cannot be {value}; give an index from 0, or None for all", name=name, value=brief(value)
                 )
 
     def covers(self, kind: str, layer: int, head: int) -> bool:
@@ -88,10 +88,10 @@ class Where:
         found = re.fullmatch(r"(\w+)(?:\.([1-9]\d{0,2}|\*))?(?:\.([1-9]\d{0,2}|\*))?", text, re.ASCII)
         if not found or found[1] not in ("all", *KINDS):
             raise InterventionError(
-                "{brief} names no place; write KIND, KIND.LAYER or KIND.LAYER.HEAD, counted from 1, with "
-                "KIND one of all, {kinds}",
-                brief=brief(text),
-                kinds=", ".join(KINDS),
+                "{value} does not name heads; write KIND, KIND.LAYER or KIND.LAYER.HEAD, counted from 1; KIND is "
+                "{kinds}",
+                value=brief(text),
+                kinds=any_of(("all", *KINDS)),
             )
         numbers = [None if part in (None, "*") else int(part) - 1 for part in found.group(2, 3)]
         return cls(None if found[1] == "all" else found[1], *numbers)
@@ -193,7 +193,7 @@ class HeadSwitch(Switch):
     def __post_init__(self) -> None:
         if not isinstance(self.where, Where):
             raise InterventionError(
-                "{brief} is no place; give a Where, e.g. Where('cross', 1, 4)", brief=brief(self.where)
+                "{value} does not name heads; give a Where, for example Where('cross', 1, 4)", value=brief(self.where)
             )
 
     @property
@@ -208,14 +208,14 @@ class HeadSwitch(Switch):
         layers = max(layers_of(config, kind) for kind in self.kinds if where.kind in (None, kind))
         if where.layer is not None and where.layer >= layers:
             raise InterventionError(
-                "{where} names layer {layer}; this model has {layers} there",
+                "{where} asks for layer {layer}, but this model has {layers} there",
                 where=where,
                 layer=where.layer + 1,
                 layers=layers,
             )
         if where.head is not None and where.head >= config.heads:
             raise InterventionError(
-                "{where} names head {head}; this model has {heads} a layer",
+                "{where} asks for head {head}, but this model has {heads} per layer",
                 where=where,
                 head=where.head + 1,
                 heads=config.heads,
@@ -287,14 +287,14 @@ class LayerSwitch(Switch):
         if self.stack not in STACKS:
             raise unknown(N_("unknown stack {value}; choose {names}"), self.stack, STACKS)
         if type(self.layer) is not int or self.layer < 0:
-            raise InterventionError("layer is {brief}; an index from 0 is allowed", brief=brief(self.layer))
+            raise InterventionError("layer cannot be {value}; give an index from 0", value=brief(self.layer))
 
     def check(self, config: ModelConfig) -> None:
         layers = layers_of(config, self.stack)
         if self.layer >= layers:
             raise InterventionError(
-                "{self} names layer {layer}; this model has {layers} there",
-                self=self,
+                "{switch} asks for layer {layer}, but this model has {layers} there",
+                switch=self,
                 layer=self.layer + 1,
                 layers=layers,
             )

@@ -40,7 +40,7 @@ class Unmask(HeadSwitch):
             raise unknown(N_("unknown mask {value}; choose {names}"), self.mask, self.PARAMS)
         if self.where.kind is not None and self.where.kind not in self.kinds:
             raise InterventionError(
-                "the {mask} mask belongs to {kinds}, and {kind} was named; leave the kind out",
+                "the {mask} mask belongs to {kinds}, not to {kind}; leave the kind out",
                 mask=self.mask,
                 kinds=" and ".join(self.kinds),
                 kind=self.where.kind,
@@ -62,9 +62,9 @@ class Unmask(HeadSwitch):
     def read(cls, setting: str, where: Where, param: str) -> Unmask:
         if setting != "off":
             raise InterventionError(
-                "{param} is {brief}; only off is allowed, it is on without being named",
+                "{param} cannot be {value}; only off is allowed, and without this switch the mask is on",
                 param=param,
-                brief=brief(setting),
+                value=brief(setting),
             )
         return cls(param, where)
 

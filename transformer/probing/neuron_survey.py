@@ -129,7 +129,7 @@ def neuron_statistics(
     Raises Stopped; ValueError for no pairs; InputError for a pair that does not fit the model.
     """
     if not pairs:
-        raise ValueError("there is nothing to count: no sentence pair arrived")
+        raise ValueError("there is nothing to count: no sentence pairs were given")
     config, device = model.config, model.model.device
     above = ACTIVE[config.activation] if threshold is None else threshold
     numbered = [(model.encode(source)[:-1], model.encode(target, "target")[:-1]) for source, target in pairs]

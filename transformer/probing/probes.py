@@ -99,7 +99,7 @@ def probe(
     from sacrebleu.metrics import BLEU  # 0.1 s, for those who measure
 
     if not pairs:
-        raise ValueError("there is nothing to probe: no sentence pair arrived")
+        raise ValueError("there is nothing to probe: no sentence pairs were given")
     end, longest = model.config.end_id, model.output_limit(interventions)
     tap = model.tap(interventions)
     for _, target in pairs:

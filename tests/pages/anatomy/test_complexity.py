@@ -225,7 +225,7 @@ def test_progress_stop_and_what_was_measured_stays(slow: Slow) -> None:
     app.button(key="hs-layers-stop").click().run()
     finished(app)
     assert labels(app) == ["Measure on this machine"] and not app.get("progress")
-    assert "Stopped after 8 % of the passes; what was measured stays." in said(app)
+    assert "Stopped after 8 % of the passes. The results so far are kept." in said(app)
     assert figures(app)["anatomy-timing"]["data"] == shown and "This is time, not operations" in said(app)
     # Stopped is not forbidden.
     slow.go.set()
@@ -275,7 +275,7 @@ def test_an_error_in_the_thread_is_one_sentence(
 def test_a_width_that_does_not_fit_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(layer_timing, "fits", lambda sizes: False)
     app = start()
-    assert f"with d = {D_MODEL} needs more memory than this page takes." in said(app) and not labels(app)
+    assert f"with d = {D_MODEL} needs more memory than this page allows." in said(app) and not labels(app)
 
 
 def test_one_measurement_at_a_time(slow: Slow) -> None:
@@ -302,7 +302,7 @@ def test_who_waits_is_told(slow: Slow) -> None:
     app = start()
     app.button(key="hs-layers-start").click().run()
     (bar,) = app.get("progress")
-    assert bar.proto.text == "Somebody else is measuring; this begins when they are done." and bar.proto.value == 0
+    assert bar.proto.text == "Another measurement is running. This one starts when it ends." and bar.proto.value == 0
     slow.go.set()
     blocked.thread.join(30)
     assert labels(finished(app)) == ["Measure again"]
@@ -320,7 +320,7 @@ def test_who_does_not_look_any_more_is_not_worked_for(slow: Slow, monkeypatch: p
     now[0] += layer_timing.PATIENCE + 1
     measurement.thread.join(30)
     assert measurement.stage == "stopped" and not measurement.stopping
-    assert "This part of the page was left, so the measurement ended after 8 % of the passes." in said(app.run())
+    assert "You left this part of the page, so the measurement ended after 8 % of the passes." in said(app.run())
     assert "anatomy-timing" in figures(app) and layer_timing.POLL < layer_timing.PATIENCE / 5
 
 

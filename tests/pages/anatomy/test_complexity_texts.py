@@ -37,17 +37,17 @@ SIZES = Sizes(12, 64, 4)
 
 
 def test_what_follows_from_the_table() -> None:
-    assert "n = 12 is smaller than d = 256: by Table 1 a recurrent layer needs 21 times" in by_table(Sizes(12, 256))
-    assert "n = 512 is larger than d = 256: by Table 1 self-attention needs 2.0 times" in by_table(Sizes(512, 256))
-    assert by_table(Sizes(256, 256)).startswith("n = d = 256: here, by Table 1")
-    assert "98 % of what" in as_built(Sizes(12, 256, 8)) and "meet at n = 256 again." in as_built(Sizes(12, 256, 8))
+    assert "n = 12 is smaller than d = 256: by Table 1, a recurrent layer needs 21 times" in by_table(Sizes(12, 256))
+    assert "n = 512 is larger than d = 256: by Table 1, self-attention needs 2.0 times" in by_table(Sizes(512, 256))
+    assert by_table(Sizes(256, 256)).startswith("n = d = 256: by Table 1")
+    assert "98 % of what" in as_built(Sizes(12, 256, 8)) and "meet again at n = 256." in as_built(Sizes(12, 256, 8))
     meet = math.ceil((4 * 256**2 - 2 * 256 * 88) / (88 + 256))  # 2 n d 88 + 2 n d^2 + n^2 (88 + d) = 6 n d^2
     assert as_built(Sizes(12, 256, 8, d_k=11)).endswith(f"the two meet at n = {meet}.")
-    assert as_built(Sizes(12, 256, 8, d_k=512)).endswith("it needs more at any n.")
+    assert as_built(Sizes(12, 256, 8, d_k=512)).endswith("self-attention needs more at any n.")
     found = costs(Sizes(12, 256, 8, 3, 5))
     assert "by Table 1: Self-attention (restricted); as built: Separable convolutional." in winners(found)
-    assert "in 3 such layers here, but a centred one leaves" in paths(Sizes(12, 256))
-    assert "in 1 such layers here, a centred one every position in 1." in paths(Sizes(2, 256))
+    assert "in 3 such layers here, but a centred kernel leaves" in paths(Sizes(12, 256))
+    assert "in 1 such layers here, a centred kernel every position in 1." in paths(Sizes(2, 256))
 
 
 def test_numbers_as_people_read_them() -> None:
@@ -78,12 +78,14 @@ def test_what_the_times_say() -> None:
     at = dataclasses.replace(SIZES, n=64)
     fast, slow = multiply_adds("attention", at) / 5e-4 / 1e9, multiply_adds("recurrent", at) / 1e-3 / 1e9
     assert (
-        f"At n = 64 the GRU did {slow:.1f} billion multiply-adds a second and self-attention {fast:.1f}: 64 small"
+        f"At n = 64 the GRU did {slow:.1f} billion multiply-adds per second and self-attention {fast:.1f}: 64 small"
         in (rates(times, SIZES))
     )
-    assert growth(times, SIZES).startswith("From n = 64 to 128 self-attention took 20 times as long for 2.7 times the ")
-    assert growth(times, SIZES).endswith("it took 2.00 ms instead of 10.0 ms.")
-    assert overhead(times).endswith("twice as many tokens, 16 for 8, took self-attention 1.10 times as long.")
+    assert growth(times, SIZES).startswith(
+        "From n = 64 to 128, self-attention took 20 times as long for 2.7 times the "
+    )
+    assert growth(times, SIZES).endswith("took 2.00 ms instead of 10.0 ms.")
+    assert overhead(times).endswith("self-attention took 1.10 times as long for twice as many tokens, 16 instead of 8.")
 
 
 def test_what_the_times_do_not_say() -> None:
@@ -102,7 +104,7 @@ def test_what_the_times_do_not_say() -> None:
     left += [Timing("attention", 2048, left="memory"), Timing("fused", 2048, left="budget")]
     assert left_out(left) == (
         "Not measured: Recurrent from n = 512 on (one pass would take longer than 0.5 s); Self-attention from n = "
-        "2,048 on (it would take too much memory); Self-attention (fused) from n = 2,048 on (the time for all was used "
+        "2,048 on (it would take too much memory); Self-attention (fused) from n = 2,048 on (the total time was used "
         "up)."
     )
     assert left_out(timed(attention={8: 1.0})) == ""

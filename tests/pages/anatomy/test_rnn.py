@@ -67,9 +67,9 @@ def test_both_maps_are_those_of_the_models(open_page: Callable[..., AppTest], he
     assert table["weight on the right letter, mean"][0] == f"{found.weight:.3f}"
     assert table["weight on the right letter, mean"][1].startswith(f"{alignment(wanted).weight:.3f} (")
     assert table["probability of its least certain letter"][1] == f"{float(new.probabilities.min()):.3f}"
-    assert table["probability of all it wrote"][0] == f"{float(old.probabilities.double().prod()):.3f}"
+    assert table["probability of everything it wrote"][0] == f"{float(old.probabilities.double().prod()):.3f}"
     assert table["largest weight on the right letter"][0] == "11 of 11 letters"
-    assert table["steps to read, one after the other"] == ["12, a token each", "2 layers, all tokens at once"]
+    assert table["sequential steps to read"] == ["12, one per token", "2 layers, all tokens at once"]
     assert table["longest path between two letters"] == ["10", "1, in each layer"]
     assert table["parameters"] == ["150,848", "169,408"]
     assert "12 × 128 = 1,536 numbers" in said(app) and "64 numbers, however long" in said(app)
@@ -135,7 +135,7 @@ def test_beyond_the_trained_length_it_is_said_who_is_wrong(
     [
         ("a" * 1000, "The source text has 1,001 tokens; at most 40 are allowed, shorten it."),
         ("   ", "The source text is empty; type a sentence of up to 40 tokens."),
-        ("straße 5!", "These models know the letters a to z and the blank; leave out: ß 5!"),
+        ("straße 5!", "These models know the letters a to z and the space; leave out: ß 5!"),
         ("<b>", "leave out: < >"),
     ],
 )

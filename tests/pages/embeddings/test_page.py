@@ -183,7 +183,7 @@ def test_the_shading_of_the_lens_is_the_probability_it_says(open_page: Callable[
         assert float(shade) / 100 == pytest.approx(float(said.replace("&lt;", "")), abs=0.0011)
     lens = shown(app)["logit-lens"]
     assert (lens["figure"]["data"][0]["zmin"], lens["figure"]["data"][0]["zmax"]) == (0, 1)
-    said = re.search(r"In (\d+) of (\d+) steps the final token leads already before the last layer", written(app))
+    said = re.search(r"In (\d+) of (\d+) steps the final token already leads before the last layer", written(app))
     assert said and 0 <= int(said[1]) <= int(said[2]) == len(
         tiny_pretrained().trace("ka lo mi", "re sta vu").target_out
     )
@@ -219,17 +219,17 @@ def _norms(off: float, factor: float = 16.0) -> Norms:
 @pytest.mark.parametrize(
     ("source", "target", "expected"),
     [
-        (0.1, 0.125, "the positions would drown the words: 10.0 times as long in the source, 8.0 in the target. "
-         "With it the words are 1.6 and 2.0 times"),
-        (0.75, 0.8, "would be 1.3 times as long as the words in the source, 1.2 times in the target. "
+        (0.1, 0.125, "would outweigh the words: they would be 10.0 times as long in the source and 8.0 times in the "
+         "target. With it the words are 1.6 and 2.0 times"),
+        (0.75, 0.8, "would be 1.3 times as long as the words in the source and 1.2 times in the target. "
          "With it the words are 12.0 and 12.8 times"),
-        (0.01, 0.125, "would be 100.0 times as long as the words in the source, 8.0 times in the target. "
+        (0.01, 0.125, "would be 100.0 times as long as the words in the source and 8.0 times in the target. "
          "With it the words are 0.16 and 2.0 times"),
-        (2.0, 1.0, "with and without the factor: without it 2.0 times as long in the source and 1.0 in the target, "
-         "with it 32.0 and 16.0"),
+        (2.0, 1.0, "with and without the factor: 2.0 times as long in the source and 1.0 times in the target without "
+         "it, 32.0 and 16.0 times with it"),
     ],
 )  # fmt: skip
-def test_the_headline_says_who_drowns_whom(source: float, target: float, expected: str) -> None:
+def test_the_headline_compares_the_lengths_of_words_and_positions(source: float, target: float, expected: str) -> None:
     assert expected in inputs._who([_norms(source), _norms(target)])
 
 
@@ -262,8 +262,8 @@ def test_thinned_axes_say_so(open_page: Callable[..., AppTest]) -> None:
     count = len(tiny_pretrained().trace(source, "re sta vu").source_labels)
     assert 18 < count <= 36
     app = open_page(source=source, part="residual")
-    assert not app.exception and f"Of {count} tokens the axis names one in 2; point at" in written(app)
-    assert "the axis names" not in written(open_page(part="residual"))
+    assert not app.exception and f"The axis labels one in 2 of the {count} tokens; point at" in written(app)
+    assert "The axis labels" not in written(open_page(part="residual"))
 
 
 def test_a_target_given_need_not_be_what_the_model_would_say(open_page: Callable[..., AppTest]) -> None:

@@ -111,9 +111,9 @@ def test_neurons_are_typed_and_put_back(open_page: Callable[..., AppTest]) -> No
 
 @pytest.mark.parametrize(
     ("typed", "said"),
-    [("17, 9-3", "9-3 runs backwards; write 3-9."), ("38", "38 lies outside this layer; its neurons are 1 to 37.")],
+    [("17, 9-3", "9-3 runs backwards; write 3-9."), ("38", "38 is outside this layer; its neurons are 1 to 37.")],
 )
-def test_what_is_wrong_with_a_list_stands_under_it_until_it_is_mended(
+def test_an_error_stands_under_a_list_until_it_is_corrected(
     open_page: Callable[..., AppTest], typed: str, said: str
 ) -> None:
     app = open_page("feedforward", part="knock")

@@ -231,7 +231,7 @@ def test_the_bars_are_the_activations_and_their_lengths(open_page: Callable[...,
     assert _numbers(bars["y"]) == pytest.approx(activation[order].tolist())
     assert _numbers(marks["y"]) == pytest.approx(lengths[order].tolist())
     missed = [one for one in lengths.argsort(descending=True)[:count].tolist() if one not in order]
-    found = re.search(r"By length these lead as well: ([^.]*(?:\.\d[^.]*)*)\.", says(app))
+    found = re.search(r"These also lead by length: ([^.]*(?:\.\d[^.]*)*)\.", says(app))
     assert (found is not None) == bool(missed) and all(f"{one + 1} (" in found[1] for one in missed if found)
 
 
@@ -243,7 +243,7 @@ def _numbers(packed: Any) -> list[float]:
 def test_a_language_pair_without_a_probe_set_says_so(open_page: Callable[..., AppTest]) -> None:
     app = open_page(part="neurons")
     assert "There is no probe set from Invented to Imagined" in messages(app, notes=True)
-    assert "What excites it most" not in says(app) and "feedforward-silent" not in drawn(app)
+    assert "Its strongest activations" not in says(app) and "feedforward-silent" not in drawn(app)
 
 
 def test_the_probe_set_is_counted_once(
@@ -263,9 +263,10 @@ def test_the_probe_set_is_counted_once(
     app = open_page(**params)
     assert not app.exception and len(calls) == 1
     found = says(app)
-    assert "What excites it most in the probe set" in found and "120 sentence pairs" in found
+    assert "Its strongest activations in the probe set" in found and "120 sentence pairs" in found
     assert re.search(
-        r"At \d of these \d the reference goes on with one of the \d+ pieces it promotes most, which are \d+\.\d\s% of",
+        r"At \d of these \d, the reference continues with one of the \d+ pieces that the neuron promotes most, "
+        r"which are \d+\.\d\s% of",
         found,
     )
     (tokens,) = [one.proto.body for one in app.get("html") if "<ol" in one.proto.body]
@@ -273,23 +274,27 @@ def test_the_probe_set_is_counted_once(
     assert open_page(**params).exception == [] and len(calls) == 1
     app = open_page(**{**params, "stack": "encoder"})
     assert (
-        len(calls) == 1 and "does not write to the vocabulary" in says(app) and "the reference goes on" not in says(app)
+        len(calls) == 1
+        and "does not write to the vocabulary" in says(app)
+        and "the reference continues" not in says(app)
     )
 
 
-def test_counting_can_be_stopped_and_taken_up(open_page: Callable[..., AppTest], sort: Path) -> None:
+def test_counting_can_be_stopped_and_started_again(open_page: Callable[..., AppTest], sort: Path) -> None:
     app = app_test("feedforward")
     app.query_params.update({"checkpoint": "sort", "source": "314", "part": "neurons"})
     app.session_state[neurons.STOPPED] = "sort"
     app.run()
     assert not app.exception and "Counting was stopped" in messages(app, notes=True)
-    assert "What excites it most" not in says(app) and "feedforward-vocabulary" in drawn(app)
+    assert "Its strongest activations" not in says(app) and "feedforward-vocabulary" in drawn(app)
     app.button("hs-neurons-start").click().run()
-    assert not app.exception and "What excites it most" in says(app)
+    assert not app.exception and "Its strongest activations" in says(app)
     assert "Counting was stopped" not in messages(app, notes=True) and neurons.STOPPED not in app.session_state
 
 
-def test_who_comes_while_another_counts_gets_the_same_numbers(open_page: Callable[..., AppTest], sort: Path) -> None:
+def test_a_second_viewer_gets_the_numbers_of_a_count_that_is_running(
+    open_page: Callable[..., AppTest], sort: Path
+) -> None:
     counts = neurons.counts_of(cache.load("sort", str(sort)))
     assert counts is neurons.counts_of(cache.load("sort", str(sort)))
     assert counts.found is None and len(counts.pairs) == 120
@@ -304,7 +309,7 @@ def test_who_comes_while_another_counts_gets_the_same_numbers(open_page: Callabl
     threading.Timer(0.5, release.set).start()
     app = open_page(checkpoint="sort", source="314", target="", part="neurons")
     other.join(20)
-    assert not app.exception and not counts.queue.waiting and "What excites it most" in says(app)
+    assert not app.exception and not counts.queue.waiting and "Its strongest activations" in says(app)
 
 
 @pytest.mark.parametrize("text", ["<script>alert(1)</script>", "$x^2$ **b**", "a\x00b", "שלום"])

@@ -175,7 +175,7 @@ def test_the_model_page_says_what_the_checkpoint_says(open_app: Callable[..., Ap
     assert not app.exception
     values = {metric.label: metric.value for metric in app.metric}
     assert values["parameters"] == f"{tiny_pretrained().model.parameter_count():,}" and values["sacreBLEU"] == "12.3"
-    assert "chrF" not in values and values["heads a layer"] == "3 × 22"
+    assert "chrF" not in values and values["heads per layer"] == "3 × 22"
     assert list(figures(app)) == ["training"] and any("Made for tests." in text.value for text in app.markdown)
     assert address(app)["kind"] == "encoder_self" and address(app)["source"] == "ka lo mi"
 

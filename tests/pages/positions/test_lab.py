@@ -79,7 +79,7 @@ def test_of_two_moves_the_one_that_fits_holds(open_page: Callable[..., AppTest])
 
 def test_moves_that_a_link_brings_together_stay_together(open_page: Callable[..., AppTest]) -> None:
     app = open_page("positions", part="lab", positions="reverse@source,shift.5@source")
-    assert "Together, in this order" in messages(app, notes=True)
+    assert "These changes apply together, in this order" in messages(app, notes=True)
     app.number_input("positions_amount_source_shift").set_value(6).run()
     assert address(app)["positions"] == "reverse@source,shift.6@source"
     choose(app, "positions_rule_source", "remove")

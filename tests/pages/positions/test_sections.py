@@ -104,7 +104,7 @@ def test_the_sliders_begin_at_the_loaded_model() -> None:
     assert not chosen(app) and not said(app, "hs-message")
     assert "like the digits of a counter. Click a column to draw it below." in said(app, "hs-said-quiet")
     app = start("distance")
-    assert "depends on their distance p − q alone" in said(app, "hs-said-quiet")
+    assert "depends only on their distance p − q" in said(app, "hs-said-quiet")
     data = handed(app)
     assert data["values"] == {"d_model": 66, "length": 64, "k": 5, "q": 10}
     assert list(data["figures"]) == ["products", "offsets", "map", "shifted"]
@@ -137,7 +137,7 @@ def test_a_link_is_shown_and_kept() -> None:
         ({"d_model": "0"}, {"d_model": 2}, "d_model '0'"),
         ({"d_model": "-4"}, {"d_model": 2}, "d_model '-4'"),
         ({"d_model": "x<b>"}, {"d_model": 66}, "d_model 'x<b>'"),
-        ({"d_model": "7"}, {"d_model": 6}, "d_model is 7, and the encoding needs an even one: 6 is shown."),
+        ({"d_model": "7"}, {"d_model": 6}, "d_model is 7, but the encoding needs an even number: 6 is shown."),
         ({"length": "1"}, {"length": 2, "k": 1, "q": 1}, "length '1'"),
         ({"length": "9" * 50}, {"length": 512}, "length"),
         ({"k": "64"}, {"k": 63}, "k '64'. Allowed: a whole number from 0 to 63. Shown: 63."),
@@ -169,7 +169,7 @@ def test_what_does_not_fit_becomes_the_nearest_with_a_sentence(
 def test_dimensions_of_a_link_are_bounded(dims: str, wanted: list[int] | None, left: str) -> None:
     app = start("encoding", dims=dims)
     assert handed(app)["values"]["dims"] == wanted
-    assert (f"left out: {left};" in said(app, "hs-message")) == bool(left)
+    assert (f"left out: {left}." in said(app, "hs-message")) == bool(left)
     assert not said(app.run(), "hs-message") and handed(app)["values"]["dims"] == wanted
 
 
@@ -231,8 +231,8 @@ def test_the_learned_table_of_the_loaded_model() -> None:
     cosines = neighbour_cosines(table)
     near, far = (f"{one.mean():.2f}".replace("-", "−") for one in (cosines[:16], cosines[17:]))
     assert (near, far) == ("0.68", "−0.01")
-    assert f"{LEARNED} saw at most 16 symbols and </s>: only positions 0 to 16 were ever trained." in text
-    assert f"resemble each other (mean cosine {near}); below it they are still the random numbers" in text
+    assert f"{LEARNED} saw at most 16 symbols and </s>, so only positions 0 to 16 were trained." in text
+    assert f"are similar (mean cosine {near}); below it they are still the random numbers" in text
     assert f"(mean cosine {far})" in text
     (more,) = app.expander
     source = html.unescape(" ".join(one.proto.body for one in more.get("html")))
@@ -245,13 +245,13 @@ def test_the_learned_table_of_the_loaded_model() -> None:
     [
         ("tiny", "tiny adds the encoding of the formula, which is computed and not learned"),
         (FORMULA, "reverse adds the encoding of the formula"),
-        ("none", "none adds no positions at all"),
+        ("none", "none adds no positions, so it has no position vectors to show"),
     ],
 )
 def test_other_models_show_the_bundled_one(model: str, sentence: str) -> None:
     app = start("learned", model, "abc" if model == FORMULA else SENTENCE)
     assert sentence in said(app) and len(figures(app)) == 3 and app.button(key="hs-exact-start")
-    assert "one line of their recipes differs" in said(app)
+    assert "their recipes differ in one line" in said(app)
 
 
 def test_a_learned_model_without_a_task_shows_its_own_table() -> None:
@@ -288,8 +288,8 @@ def test_exact_answers_beyond_the_trained_length(monkeypatch: pytest.MonkeyPatch
     assert [exact(load(LEARNED), "reverse", length) for length in (15, 16, 17, 18)] == [1, 1, 0, 0]
     text = said(app, "hs-said")
     share = f"{100 * exact(load(FORMULA), 'reverse', 17):.0f} %"
-    conclusion = "here, trained on at most 16 symbols, reverse got inputs of up to 17 symbols right "
-    assert f"{conclusion}({share} of those with 17), reverse-learned none beyond 16." in text
+    conclusion = "Here, trained on at most 16 symbols, reverse got inputs of up to 17 symbols right "
+    assert f"{conclusion}({share} of those with 17), and reverse-learned none beyond 16." in text
     assert f"{LEARNED}: 100 % exact at 16 symbols, the longest it was trained on; 0 % at 17, 0 % at 18." in text
     assert not app.get("progress") and not counting(app)
     assert "positions_exact" in figures(app.run())  # kept
@@ -302,7 +302,7 @@ def test_exact_answers_beyond_the_trained_length(monkeypatch: pytest.MonkeyPatch
         (
             [1, 0.5, 0.1],
             [1, 0, None],
-            "up to 18 symbols right (50 % of those with 17), reverse-learned none beyond 16.",
+            "up to 18 symbols right (50 % of those with 17), and reverse-learned none beyond 16.",
         ),
         ([1, 0, 0], [1, 0.2, 0], "right (0 % of those with 17), reverse-learned of up to 17 (20 % of those with 17)."),
         ([0, 0, 0], [0, 0, 0], "neither reverse nor reverse-learned got a single longer input right."),
@@ -351,7 +351,7 @@ def test_lengths_beyond_the_positions_are_said_and_not_tried(monkeypatch: pytest
     app = start("learned", LEARNED, "abc")
     app.button(key="hs-exact-start").click().run()
     assert len(figures(app)["positions_exact"]["data"]) == 2
-    assert f"{LEARNED} has 64 positions: inputs of 64 symbols and more do not fit, </s> included." in said(app)
+    assert f"{LEARNED} has 64 positions, </s> included: inputs of 64 symbols or more do not fit." in said(app)
 
 
 @pytest.mark.parametrize(

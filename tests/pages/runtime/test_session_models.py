@@ -88,8 +88,8 @@ def test_the_model_page_shows_what_the_zip_says(start: Callable[..., AppTest], d
 def test_a_bare_zip_says_what_it_lacks(start: Callable[..., AppTest]) -> None:
     app = start("model", (SessionModel("mine/bare", other_zip()),), checkpoint="mine/bare")
     captions = [one.value for one in app.caption]
-    assert "This checkpoint brought no training.csv." in captions
-    assert "This checkpoint brought no model card (README.md)." in captions
+    assert "This checkpoint has no training.csv." in captions
+    assert "This checkpoint has no model card (README.md)." in captions
 
 
 def test_the_card_of_a_zip_is_as_harmless_as_any(start: Callable[..., AppTest]) -> None:
