@@ -89,38 +89,40 @@ def _decimal(value: float) -> str:
     return f"{value:,.0f}" if math.isclose(value, round(value)) else f"{value:,.1f}"
 
 
-def _cell(label: str, number: str, below: str, best: bool) -> str:
+def _cell(label: str, count: str, below: str, best: bool) -> str:
     """below: HTML. best: the smallest of its column."""
     mark = f'<span class="hs-cx-hidden">{html.escape(_("fewest"))}: </span>' if best else ""
-    sort = ' class="hs-cx-best"' if best else ""
-    return f'<td data-label="{html.escape(label)}"{sort}>{mark}<b>{html.escape(number)}</b><small>{below}</small></td>'
+    highlight = ' class="hs-cx-best"' if best else ""
+    return (
+        f'<td data-label="{html.escape(label)}"{highlight}>{mark}<b>{html.escape(count)}</b><small>{below}</small></td>'
+    )
 
 
-def table_html(found: Sequence[Cost], sizes: Sizes) -> str:
+def table_html(layer_costs: Sequence[Cost], sizes: Sizes) -> str:
     """The table: Table 1's numbers and those of the layers as built, side by side in each column."""
     titles = (_("Complexity per layer"), _("Sequential operations"), _("Maximum path length"))
     sides = (_("Table 1"), _("as built"))
     short = (_("Complexity"), _("Sequential"), _("Path"))
-    labels = [_("{column} · {side}").format(column=one, side=side) for one in short for side in sides]
-    best = [fewest(found, column) for column in COLUMNS]
+    labels = [_("{column} · {side}").format(column=column, side=side) for column in short for side in sides]
+    best = [fewest(layer_costs, column) for column in COLUMNS]
     called, details = names(), _details(sizes)
     between, dilated = _("{count} between positions"), _("dilated; {contiguous} contiguous")
     rows = []
-    for one in found:
-        paths = "" if one.contiguous is None else dilated.format(contiguous=f"{one.contiguous:,}")
+    for cost in layer_costs:
+        paths = "" if cost.contiguous is None else dilated.format(contiguous=f"{cost.contiguous:,}")
         cells = (
-            (f"{one.order:,}", _ORDERS[one.kind]),
-            (f"{one.multiply_adds:,}", html.escape(between.format(count=f"{one.mixing:,}"))),
-            (f"{one.sequential_order:,}", _STEPS.get(one.kind, "")),
-            (f"{one.sequential:,}", f"{_STEPS[one.kind]} + 1" if one.kind in _STEPS else ""),
-            (_decimal(one.path_order), _PATHS.get(one.kind, "")),
-            (f"{one.path:,}", html.escape(paths)),
+            (f"{cost.order:,}", _ORDERS[cost.kind]),
+            (f"{cost.multiply_adds:,}", html.escape(between.format(count=f"{cost.mixing:,}"))),
+            (f"{cost.sequential_order:,}", _STEPS.get(cost.kind, "")),
+            (f"{cost.sequential:,}", f"{_STEPS[cost.kind]} + 1" if cost.kind in _STEPS else ""),
+            (_decimal(cost.path_order), _PATHS.get(cost.kind, "")),
+            (f"{cost.path:,}", html.escape(paths)),
         )
         body = "".join(
-            _cell(label, number, below, one.kind in winners)
-            for label, (number, below), winners in zip(labels, cells, best, strict=True)
+            _cell(label, count, below, cost.kind in winners)
+            for label, (count, below), winners in zip(labels, cells, best, strict=True)
         )
-        head = f"{html.escape(called[one.kind])}<small>{html.escape(details[one.kind])}</small>"
+        head = f"{html.escape(called[cost.kind])}<small>{html.escape(details[cost.kind])}</small>"
         rows.append(f'<tr><th scope="row">{head}</th>{body}</tr>')
     over = "".join(f'<th scope="colgroup" colspan="2">{html.escape(title)}</th>' for title in titles)
     under = "".join(f'<th scope="col">{html.escape(side)}</th>' for _title in titles for side in sides)
@@ -131,16 +133,20 @@ def table_html(found: Sequence[Cost], sizes: Sizes) -> str:
     )
 
 
-def _choose(frame: PageFrame, own: int) -> Sizes:
+def _choose(frame: PageFrame, sentence_tokens: int) -> Sizes:
     """n, k and r."""
     config = frame.model.config
     with st.container(key="hs-cx-choose"):
         first, second, third = st.columns([2, 2, 3], gap="medium")
     with first:
-        n = frame.options.number("n", _("Tokens n; this sentence has {own}").format(own=own), SHORTEST, LONGEST, own)
-        if n != own:
-            label = _("Back to the sentence's {own}").format(own=own)
-            st.button(label, key="anatomy_n_own", on_click=frame.options.report, args=("n", own, own))
+        n = frame.options.number(
+            "n", _("Tokens n; this sentence has {own}").format(own=sentence_tokens), SHORTEST, LONGEST, sentence_tokens
+        )
+        if n != sentence_tokens:
+            label = _("Back to the sentence's {own}").format(own=sentence_tokens)
+            st.button(
+                label, key="anatomy_n_own", on_click=frame.options.report, args=("n", sentence_tokens, sentence_tokens)
+            )
     with second:
         kernel = int(frame.options.segment("kernel", _("Kernel width k"), KERNELS, KERNEL))
     with third:
@@ -162,16 +168,16 @@ def _curves(sizes: Sizes) -> None:
     values = {"n": sizes.n, "d": sizes.d, "kernel": sizes.kernel, "window": sizes.window}
     for column, exact in zip(st.columns(2, gap="medium"), (False, True), strict=True):
         count = multiply_adds if exact else order
-        found = {kind: [count(kind, replace(sizes, n=n)) for n in lengths] for kind in KINDS}
+        counts = {kind: [count(kind, replace(sizes, n=n)) for n in lengths] for kind in KINDS}
         name = "anatomy-multiply-adds" if exact else "anatomy-orders"
         with column:
-            figure.draw(figure.built(figures.counts, lengths, found, names(), values, exact), name, name)
+            figure.draw(figure.built(figures.counts, lengths, counts, names(), values, exact), name, name)
 
 
-def _shape(one: Product) -> str:
+def _shape(product: Product) -> str:
     """How often, and of which matrices: "8 × [12, 32]·[32, 12]"."""
-    shapes = f"[{one.rows:,}, {one.inner:,}] · [{one.inner:,}, {one.columns:,}]"
-    return shapes if one.times == 1 else f"{one.times:,} × {shapes}"
+    shapes = f"[{product.rows:,}, {product.inner:,}] · [{product.inner:,}, {product.columns:,}]"
+    return shapes if product.times == 1 else f"{product.times:,} × {shapes}"
 
 
 def products_html(sizes: Sizes) -> str:
@@ -183,12 +189,12 @@ def products_html(sizes: Sizes) -> str:
         mixing = f"{multiply_adds(kind, sizes, mixing=True):,}"
         title = f'<th scope="rowgroup" colspan="2">{html.escape(called[kind])}</th>'
         rows = [f'<tr class="hs-cx-group">{title}<td>{whole}</td><td>{mixing}</td></tr>']
-        for one in products(kind, sizes):
-            count = f"{one.multiply_adds:,}"
-            said, written = words[one.name]
+        for product in products(kind, sizes):
+            count = f"{product.multiply_adds:,}"
+            label, written = words[product.name]
             rows.append(
-                f'<tr><th scope="row">{html.escape(said)} {written}</th><td>{_shape(one)}</td>'
-                f"<td>{count}</td><td>{count if one.mixes else '–'}</td></tr>"
+                f'<tr><th scope="row">{html.escape(label)} {written}</th><td>{_shape(product)}</td>'
+                f"<td>{count}</td><td>{count if product.mixes else '–'}</td></tr>"
             )
         parts.append(f"<tbody>{''.join(rows)}</tbody>")
     titles = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in head)
@@ -242,14 +248,14 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         )
     )
     sizes = _choose(frame, min(max(len(trace.source_ids), SHORTEST), LONGEST))
-    found = costs(sizes)
-    st.html(table_html(found, sizes))
+    layer_costs = costs(sizes)
+    st.html(table_html(layer_costs, sizes))
     legend = _("n = {n} tokens, d = {d}, h = {heads} heads; framed: the lowest of each column").format(
         n=f"{sizes.n:,}", d=f"{sizes.d:,}", heads=sizes.heads
     )
     st.html(f'<p class="hs-tr-legend">{html.escape(legend)}</p>')
     paragraph(by_table(sizes), as_built(sizes))
-    paragraph(winners(found), quiet=True)
+    paragraph(winners(layer_costs), quiet=True)
     _explain(sizes)
     _curves(sizes)
     layer_timing.draw(sizes)

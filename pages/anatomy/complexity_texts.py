@@ -34,8 +34,8 @@ def factor(value: float) -> str:
 def milliseconds(seconds: float) -> str:
     """Three figures: "0.081 ms", "4.22 ms", "278 ms"."""
     value = 1000 * seconds
-    places = 3 if value < 0.9995 else 2 if value < 9.995 else 1 if value < 99.95 else 0
-    return f"{value:.{places}f} ms"
+    digits = 3 if value < 0.9995 else 2 if value < 9.995 else 1 if value < 99.95 else 0
+    return f"{value:.{digits}f} ms"
 
 
 # -- counted ----------------------------------------------------------------------------------------------------------
@@ -86,11 +86,11 @@ def as_built(sizes: Sizes) -> str:
     return sentence.format(share=f"{100 * (1 - mixing / whole):.0f} %", meet=f"{meet or 0:,}")
 
 
-def winners(found: Sequence[Cost]) -> str:
+def winners(layer_costs: Sequence[Cost]) -> str:
     """Who has the fewest of each column."""
 
     def named(column: str) -> str:
-        return ", ".join(names()[kind] for kind in fewest(found, column))
+        return ", ".join(names()[kind] for kind in fewest(layer_costs, column))
 
     sentence = _(
         "Fewest operations by Table 1: {order}; as built: {built}. Shortest path between any two positions: {path}. "
@@ -121,38 +121,40 @@ def paths(sizes: Sizes) -> str:
 # -- measured ---------------------------------------------------------------------------------------------------------
 
 
-def medians(found: Sequence[Timing]) -> dict[str, dict[int, float]]:
+def medians(timings: Sequence[Timing]) -> dict[str, dict[int, float]]:
     """Seconds, of what was measured."""
     kinds: dict[str, dict[int, float]] = {}
-    for one in found:
-        if not one.left:
-            kinds.setdefault(one.kind, {})[one.n] = one.median
+    for timing in timings:
+        if not timing.left:
+            kinds.setdefault(timing.kind, {})[timing.n] = timing.median
     return kinds
 
 
-def _both(found: Seconds) -> tuple[Mapping[int, float], Mapping[int, float], list[int]]:
+def _both(seconds: Seconds) -> tuple[Mapping[int, float], Mapping[int, float], list[int]]:
     """Self-attention, the recurrent layer, and the lengths at which both were measured."""
-    ours, theirs = found.get("attention", {}), found.get("recurrent", {})
-    return ours, theirs, sorted(ours.keys() & theirs.keys())
+    attention, recurrent = seconds.get("attention", {}), seconds.get("recurrent", {})
+    return attention, recurrent, sorted(attention.keys() & recurrent.keys())
 
 
-def nearest(found: Seconds, n: int) -> str:
+def nearest(seconds: Seconds, n: int) -> str:
     """The times at the measured length nearest to n, fastest first."""
-    lengths = sorted({length for times in found.values() for length in times})
-    at = min(lengths, key=lambda one: (abs(one - n), one))
-    here = sorted((times[at], names()[kind]) for kind, times in found.items() if at in times)
+    lengths = sorted({length for times in seconds.values() for length in times})
+    nearest_n = min(lengths, key=lambda length: (abs(length - n), length))
+    here = sorted((times[nearest_n], names()[kind]) for kind, times in seconds.items() if nearest_n in times)
     listed = ", ".join(f"{name} {milliseconds(seconds)}" for seconds, name in here)
-    sentence = _("At n = {at}: {times}.") if at == n else _("At n = {at}, the measured length nearest to {n}: {times}.")
-    return sentence.format(at=f"{at:,}", n=f"{n:,}", times=listed)
+    sentence = (
+        _("At n = {at}: {times}.") if nearest_n == n else _("At n = {at}, the measured length nearest to {n}: {times}.")
+    )
+    return sentence.format(at=f"{nearest_n:,}", n=f"{n:,}", times=listed)
 
 
-def crossing(found: Seconds, sizes: Sizes) -> str:
+def crossing(seconds: Seconds, sizes: Sizes) -> str:
     """Where self-attention is faster than the recurrent layer, beside where it has fewer multiply-adds."""
-    ours, theirs, both = _both(found)
+    attention, recurrent, both = _both(seconds)
     meet = meeting("attention", "recurrent", sizes)
     if not both or meet is None:
         return ""
-    faster = [n for n in both if ours[n] < theirs[n]]
+    faster = [n for n in both if attention[n] < recurrent[n]]
     if len(faster) == len(both):
         sentence = _(
             "Self-attention was faster than the GRU at every n up to {last}; in multiply-adds the two meet at {meet}."
@@ -177,15 +179,15 @@ def crossing(found: Seconds, sizes: Sizes) -> str:
     )
 
 
-def rates(found: Seconds, sizes: Sizes) -> str:
+def rates(seconds: Seconds, sizes: Sizes) -> str:
     """Multiply-adds a second of both at the measured length nearest to d: what steps in turn cost."""
-    ours, theirs, both = _both(found)
+    attention, recurrent, both = _both(seconds)
     if not both:
         return ""
-    at = min(both, key=lambda n: (abs(n - sizes.d), n))
-    here = replace(sizes, n=at)
-    fast = multiply_adds("attention", here) / ours[at] / 1e9
-    slow = multiply_adds("recurrent", here) / theirs[at] / 1e9
+    nearest_n = min(both, key=lambda n: (abs(n - sizes.d), n))
+    here = replace(sizes, n=nearest_n)
+    fast = multiply_adds("attention", here) / attention[nearest_n] / 1e9
+    slow = multiply_adds("recurrent", here) / recurrent[nearest_n] / 1e9
     if fast <= slow:
         return ""
     sentence = _(
@@ -193,58 +195,58 @@ def rates(found: Seconds, sizes: Sizes) -> str:
         "products one after another keep a processor less busy than a few large ones. That is what the column of "
         "sequential operations is about."
     )
-    return sentence.format(n=f"{at:,}", slow=factor(slow), fast=factor(fast), steps=f"{at:,}")
+    return sentence.format(n=f"{nearest_n:,}", slow=factor(slow), fast=factor(fast), steps=f"{nearest_n:,}")
 
 
-def growth(found: Seconds, sizes: Sizes) -> str:
+def growth(seconds: Seconds, sizes: Sizes) -> str:
     """What the last doubling of n did to self-attention, and to it where its n x n weights are never stored."""
-    ours = found.get("attention", {})
-    if len(ours) < 2:
+    attention = seconds.get("attention", {})
+    if len(attention) < 2:
         return ""
-    before, last = sorted(ours)[-2:]
+    before, last = sorted(attention)[-2:]
     counts = [multiply_adds("attention", replace(sizes, n=n)) for n in (before, last)]
     sentence = _(
         "From n = {before} to {last}, self-attention took {times} times as long for {counts} times the multiply-adds."
     )
-    said = sentence.format(
+    text = sentence.format(
         before=f"{before:,}",
         last=f"{last:,}",
-        times=factor(ours[last] / ours[before]),
+        times=factor(attention[last] / attention[before]),
         counts=factor(counts[1] / counts[0]),
     )
-    fused = found.get("fused", {}).get(last)
-    if fused is None or fused >= ours[last]:
-        return said
+    fused = seconds.get("fused", {}).get(last)
+    if fused is None or fused >= attention[last]:
+        return text
     sentence = _(
         "Fused attention, which computes the same without storing the n × n weights, took {fused} instead of {plain}."
     )
-    return f"{said} {sentence.format(fused=milliseconds(fused), plain=milliseconds(ours[last]))}"
+    return f"{text} {sentence.format(fused=milliseconds(fused), plain=milliseconds(attention[last]))}"
 
 
-def overhead(found: Seconds) -> str:
+def overhead(seconds: Seconds) -> str:
     """What is measured besides operations, by the first doubling of n."""
-    said = _(
+    text = _(
         "This is time, not operations. It includes Python's and PyTorch's overhead for each call, memory traffic, and "
         "whatever else this machine is doing."
     )
-    ours = found.get("attention", {})
-    if len(ours) < 2:
-        return said
-    first, second = sorted(ours)[:2]
-    ratio = ours[second] / ours[first]
+    attention = seconds.get("attention", {})
+    if len(attention) < 2:
+        return text
+    first, second = sorted(attention)[:2]
+    ratio = attention[second] / attention[first]
     if ratio >= FLAT:
-        return said
+        return text
     sentence = _(
         "So at the left end self-attention took {times} times as long for twice as many tokens, {second} instead of "
         "{first}."
     )
-    return f"{said} {sentence.format(first=first, second=second, times=f'{ratio:.2f}')}"
+    return f"{text} {sentence.format(first=first, second=second, times=f'{ratio:.2f}')}"
 
 
-def busy(found: Sequence[Timing]) -> str:
+def busy(timings: Sequence[Timing]) -> str:
     """Whether the machine did much else meanwhile: then medians lie far above the fastest passes."""
-    measured = [one for one in found if not one.left]
-    apart = [one for one in measured if one.median > APART * one.fastest]
+    measured = [timing for timing in timings if not timing.left]
+    apart = [timing for timing in measured if timing.median > APART * timing.fastest]
     if len(apart) < MANY * len(measured):
         return ""
     sentence = _(
@@ -254,7 +256,7 @@ def busy(found: Sequence[Timing]) -> str:
     return sentence.format(count=len(apart), total=len(measured), times=APART)
 
 
-def left_out(found: Sequence[Timing]) -> str:
+def left_out(timings: Sequence[Timing]) -> str:
     """Which kinds ended before the last length, and why."""
     reasons = {
         "slow": _("{name} from n = {n} on (one pass would take longer than {seconds} s)"),
@@ -262,12 +264,13 @@ def left_out(found: Sequence[Timing]) -> str:
         "budget": _("{name} from n = {n} on (the total time was used up)"),
     }
     first: dict[str, Timing] = {}
-    for one in found:
-        if one.left:
-            first.setdefault(one.kind, one)
+    for timing in timings:
+        if timing.left:
+            first.setdefault(timing.kind, timing)
     if not first:
         return ""
     listed = "; ".join(
-        reasons[one.left].format(name=names()[one.kind], n=f"{one.n:,}", seconds=SLOWEST) for one in first.values()
+        reasons[timing.left].format(name=names()[timing.kind], n=f"{timing.n:,}", seconds=SLOWEST)
+        for timing in first.values()
     )
     return _("Not measured: {listed}.").format(listed=listed)

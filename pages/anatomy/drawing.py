@@ -42,8 +42,8 @@ LONGEST = 64  # tokens a side: of more, rows get too thin to see
 
 _picture = st.components.v2.component("headscope.anatomy", js=script("anatomy"), css=style("anatomy"))
 _feeds = {
-    sort: st.components.v2.component(f"headscope.anatomy_{sort}", js=script("feed"))
-    for sort in ("trace", "open", "place", "weights")
+    part: st.components.v2.component(f"headscope.anatomy_{part}", js=script("feed"))
+    for part in ("trace", "open", "place", "weights")
 }
 
 
@@ -155,7 +155,7 @@ def _packs(compared: Compared, stand: AnatomyState) -> dict[str, bytes]:
     asked, revision = state.switches.to_params(), state.revision
     sides = (after.id, before and before.id)
     begins = {**stand.to_browser(), "big": state.view.big, "revision": revision}
-    found = {
+    packs = {
         "trace": payload(
             KEY,
             "trace",
@@ -173,14 +173,14 @@ def _packs(compared: Compared, stand: AnatomyState) -> dict[str, bytes]:
     }
     if stand.near:
         t = stand.t if stand.place == "output" else 0
-        found["place"] = payload(
+        packs["place"] = payload(
             KEY, "place", (*sides, stand.name, t), lambda: anatomy_pack.place_pack(model, after, stand.name, t, before)
         )
         if "." in stand.place and stand.step in anatomy_pack.MATRICES:
             weights = _weights(model, stand)
             if weights is not None:
-                found["weights"] = weights
-    return found
+                packs["weights"] = weights
+    return packs
 
 
 def draw(frame: PageFrame, trace: Trace) -> None:
@@ -201,8 +201,8 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         paragraph(_("Switched: {switches}.").format(switches=in_words(compared.interventions, frame.model.config)))
     _picture(key=KEY, on_anatomy_change=lambda: None)
     with st.container(key="hs-feeds"):
-        for sort, data in packs.items():
-            _feeds[sort](key=f"anatomy_{sort}", data=data, height=1)
+        for part, data in packs.items():
+            _feeds[part](key=f"anatomy_{part}", data=data, height=1)
     explain(compared)
 
 

@@ -48,8 +48,8 @@ class Measurement(BackgroundJob):
 
     def _work(self) -> None:
         points: dict[tuple[str, int], Timing] = {}
-        for one in measure(layers(self.sizes), self.sizes, wanted=self._wanted):
-            points[one.kind, one.n] = one
+        for timing in measure(layers(self.sizes), self.sizes, wanted=self._wanted):
+            points[timing.kind, timing.n] = timing
             self.found = tuple(points.values())
             self.done += 1
         self._jobs.store(self.key, self.found)
@@ -85,25 +85,25 @@ def _progress(measurement: Measurement) -> None:
     st.button(_("Stop"), key="hs-layers-stop", on_click=measurement.stop, disabled=measurement.stopping)
 
 
-def _picture(found: Sequence[Timing], sizes: Sizes) -> None:
+def _picture(timings: Sequence[Timing], sizes: Sizes) -> None:
     """What was measured so far."""
     points: dict[str, list[tuple[int, float, float, float]]] = {}
-    for one in found:
-        if not one.left:
-            points.setdefault(one.kind, []).append((one.n, one.median, one.fastest, one.high))
+    for timing in timings:
+        if not timing.left:
+            points.setdefault(timing.kind, []).append((timing.n, timing.median, timing.fastest, timing.high))
     if points:
         values = {"n": sizes.n, "d": sizes.d}
         drawn = figure.localized(figures.timings)(points, LENGTHS, names(), values)
         figure.draw(drawn, "anatomy-timing", "anatomy-timing")
 
 
-def _says(found: Sequence[Timing], sizes: Sizes) -> None:
+def _says(timings: Sequence[Timing], sizes: Sizes) -> None:
     """What follows from the times."""
-    times = medians(found)
+    times = medians(timings)
     if times:
         paragraph(nearest(times, sizes.n), crossing(times, sizes))
         paragraph(rates(times, sizes), growth(times, sizes))
-        paragraph(overhead(times), busy(found), left_out(found), quiet=True)
+        paragraph(overhead(times), busy(timings), left_out(timings), quiet=True)
 
 
 def _ended(measurement: Measurement) -> None:
@@ -128,22 +128,22 @@ def _body(sizes: Sizes, polling: bool) -> None:
     if running != polling:
         st.rerun()
     mine = measurement if measurement is not None and measurement.key == key_of(sizes) else None
-    kept = JOBS.find(key_of(sizes)) or ()
-    found = mine.found if mine is not None and (mine.running or not kept) else kept
+    finished = JOBS.find(key_of(sizes)) or ()
+    timings = mine.found if mine is not None and (mine.running or not finished) else finished
     if measurement is not None and running:
         _progress(measurement)
     else:
         st.button(
-            _("Measure again") if kept else _("Measure on this machine"),
+            _("Measure again") if finished else _("Measure on this machine"),
             key="hs-layers-start",
             on_click=_start,
             args=(sizes,),
         )
         if mine is not None:
             _ended(mine)
-    _picture(found, sizes)
+    _picture(timings, sizes)
     if mine is None or not mine.running:
-        _says(found, sizes)
+        _says(timings, sizes)
 
 
 def draw(sizes: Sizes) -> None:

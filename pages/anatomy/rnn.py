@@ -46,10 +46,10 @@ def reverses(model: Pretrained | Recurrent) -> bool:
 
 def _bundled() -> Pretrained:
     """The Transformer to compare with where the one that is loaded does another task. Raises CheckpointError."""
-    found = cache.checkpoints()
-    if TRANSFORMER not in found:
+    checkpoints = cache.checkpoints()
+    if TRANSFORMER not in checkpoints:
         raise CheckpointError("there is no checkpoint {transformer!r}", transformer=TRANSFORMER)
-    model = cache.load(TRANSFORMER, str(found[TRANSFORMER]))
+    model = cache.load(TRANSFORMER, str(checkpoints[TRANSFORMER]))
     if not reverses(model):
         raise CheckpointError("the checkpoint {transformer!r} does not reverse letters", transformer=TRANSFORMER)
     return model
@@ -58,12 +58,12 @@ def _bundled() -> Pretrained:
 def _letters(frame: PageFrame) -> tuple[str, str]:
     """The letters both models get: the page's source where that is letters to reverse, else what is typed here; and
     which of the Transformer's heads are shown, "best" or "mean"."""
-    own = reverses(frame.model)
-    if not own:
+    from_source = reverses(frame.model)
+    if not from_source:
         _whose(frame)
     left, right = st.columns(2, gap="medium", vertical_alignment="bottom")
     with left:
-        if own:
+        if from_source:
             paragraph(_("Both models get the letters of the page's source."), quiet=True)
         else:
             label = _("Letters to write backwards; trained on up to {longest}").format(longest=TRAINED)
@@ -71,7 +71,7 @@ def _letters(frame: PageFrame) -> tuple[str, str]:
     with right:
         names = {"best": _("the head nearest the diagonal"), "mean": _("mean of all heads")}
         chosen = frame.options.segment("heads", _("Transformer's weights"), list(names), "best", names.__getitem__)
-    return frame.state.source if own else typed or LETTERS, str(chosen)
+    return frame.state.source if from_source else typed or LETTERS, str(chosen)
 
 
 def _whose(frame: PageFrame) -> None:
@@ -87,8 +87,8 @@ def _whose(frame: PageFrame) -> None:
 
 def _strange(model: Pretrained | Recurrent, letters: str) -> list[str]:
     """What was typed and is no letter of the model's alphabet, in order."""
-    found = zip(model.tokenizer.encode(letters), model.tokenizer.surfaces(letters), strict=True)
-    return [piece for number, piece in found if number == model.config.unk_id]
+    pieces = zip(model.tokenizer.encode(letters), model.tokenizer.surfaces(letters), strict=True)
+    return [piece for token_id, piece in pieces if token_id == model.config.unk_id]
 
 
 def _maps(chosen: str, model: Pretrained, old: RecurrentTrace, new: Trace) -> tuple[Alignment, str]:
@@ -99,25 +99,25 @@ def _maps(chosen: str, model: Pretrained, old: RecurrentTrace, new: Trace) -> tu
     rows = max(len(old.target_out_labels), len(new.target_out_labels))  # both figures are as high as the longer
     left, right = st.columns(2, gap="medium")
     with left:
-        places = right_places(len(old.source_labels), len(old.target_out_labels))
+        expected = right_places(len(old.source_labels), len(old.target_out_labels))
         drawn = figure.built(
             figures.additive_map,
             old.weights.numpy(),
             old.target_out_labels,
             old.source_labels,
-            places,
+            expected,
             rows,
         )
         figure.draw(drawn, "before_recurrent", "before-additive-attention")
     with right:
-        places = right_places(len(new.source_labels), len(new.target_out_labels))
+        expected = right_places(len(new.source_labels), len(new.target_out_labels))
         d_k = model.config.d_k or model.config.d_head
         drawn = figure.built(
             figures.cross_map,
             weights.numpy(),
             new.target_out_labels,
             new.source_labels,
-            places,
+            expected,
             d_k,
             shown,
             rows,
@@ -139,7 +139,9 @@ def _number(value: float) -> str:
     return "< 0.001" if 0 < value < 0.0005 else f"{value:.3f}"
 
 
-def _table(model: Pretrained, old: RecurrentTrace, new: Trace, of: str, found: tuple[Alignment, Alignment]) -> None:
+def _table(
+    model: Pretrained, old: RecurrentTrace, new: Trace, of: str, alignments: tuple[Alignment, Alignment]
+) -> None:
     """What both wrote, and what it took."""
     letters, both = len(old.source_ids) - 1, (old, new)
     layers = model.config.encoder_layers
@@ -152,12 +154,15 @@ def _table(model: Pretrained, old: RecurrentTrace, new: Trace, of: str, found: t
         (_("probability of its least certain letter"), *(_number(float(trace.probabilities.min())) for trace in both)),
         (
             _("weight on the right letter, mean"),
-            _number(found[0].weight),
-            _("{weight} ({of})").format(weight=_number(found[1].weight), of=of),
+            _number(alignments[0].weight),
+            _("{weight} ({of})").format(weight=_number(alignments[1].weight), of=of),
         ),
         (
             _("largest weight on the right letter"),
-            *(_("{hits} of {rows} letters").format(hits=one.hits, rows=one.rows) for one in found),
+            *(
+                _("{hits} of {rows} letters").format(hits=alignment.hits, rows=alignment.rows)
+                for alignment in alignments
+            ),
         ),
         (
             _("sequential steps to read"),
@@ -278,8 +283,8 @@ def draw(frame: PageFrame, trace: Trace | None) -> None:
     except (CheckpointError, InputError) as error:
         message(capital(error) + ".", "error")
         return
-    found, of = _maps(heads, model, old, new)
+    cross_alignment, of = _maps(heads, model, old, new)
     _beyond(old, new)
-    _table(model, old, new, of, (alignment(old.weights), found))
+    _table(model, old, new, of, (alignment(old.weights), cross_alignment))
     _says(model, old)
     _equations(model)

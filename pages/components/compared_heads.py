@@ -99,33 +99,38 @@ def draw(state: State, compared: Compared, cards: bool = True, pictures: bool = 
     with st.container(key="hs-feeds"):
         _before(key="lab_before", data=first, height=1)
         _after(key="lab_after", data=second, height=1)
-        number = shown if shown.kind != "all" else replace(shown, kind="cross")
-        _feed_before(key="lab_feed_before", data=feed_pack(before, number), height=1)
-        _feed_after(key="lab_feed_after", data=feed_pack(after, number), height=1)
+        cell_view = shown if shown.kind != "all" else replace(shown, kind="cross")
+        _feed_before(key="lab_feed_before", data=feed_pack(before, cell_view), height=1)
+        _feed_after(key="lab_feed_after", data=feed_pack(after, cell_view), height=1)
     return state
 
 
-def draw_translations(place: st.delta_generator.DeltaGenerator, compared: Compared) -> None:
+def draw_translations(container: st.delta_generator.DeltaGenerator, compared: Compared) -> None:
     """What the model writes by itself, without and with the switches, in one line each: drawn last, shown above."""
     source = compared.before.source_text
     try:
-        found = [cache.translate(compared.model, source, one, compared.limit) for one in (NONE, compared.interventions)]
+        translations = [
+            cache.translate(compared.model, source, switches, compared.limit)
+            for switches in (NONE, compared.interventions)
+        ]
     except (InterventionError, InputError):
         return  # what can be traced need not be decodable; the section below says why
-    words = [translation.words_of(one) for one in found]
+    words = [translation.words_of(translated) for translated in translations]
     sides = []
-    for name, said, marks in zip((_("As trained"), _("Switched")), words, translation.apart(*words), strict=False):
+    for name, side_words, marks in zip(
+        (_("As trained"), _("Switched")), words, translation.apart(*words), strict=False
+    ):
         text = ""
-        for word, marked in zip(said, marks, strict=True):
+        for word, marked in zip(side_words, marks, strict=True):
             if not is_special(word.pieces)[0]:
                 shown = html.escape(word.text)
                 text += " " * word.pieces[0].startswith(PIECE_MARK) + (f"<b>{shown}</b>" if marked else shown)
         name = html.escape(name)
-        whole = html.escape(" ".join(word.text for word in said))
+        whole = html.escape(" ".join(word.text for word in side_words))
         sides.append(
             f'<p class="hs-says" title="{whole}"><small>{name}</small> <span dir="auto">{text.strip()}</span></p>'
         )
-    place.html("".join(sides))
+    container.html("".join(sides))
 
 
 def explain(compared: Compared) -> None:
@@ -141,7 +146,7 @@ def explain(compared: Compared) -> None:
         )
     silent = silent_layers(compared.interventions.switches, compared.model.config)
     if silent:
-        places = "; ".join(placed(Where(kind, layer)) for kind, layer in silent)
+        layers = "; ".join(placed(Where(kind, layer)) for kind, layer in silent)
         sentence = (
             _(
                 "Every head is knocked out in {places}. There the sub-layer returns only the bias of W_O, and the "
@@ -153,4 +158,4 @@ def explain(compared: Compared) -> None:
                 "has no residual connection to carry x past it (section 3.1 has one), so nothing of x remains."
             )
         )
-        message(sentence.format(places=places), "note")
+        message(sentence.format(places=layers), "note")

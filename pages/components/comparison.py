@@ -47,9 +47,9 @@ class Compared:
 def _groups(interventions: Interventions) -> list[Interventions]:
     """What may not fit a sentence, and is left out together, in the order in which that is tried."""
     groups: dict[tuple[int, ...], list[Switch]] = {}
-    for one in interventions.switches:
-        if one.sentence_group is not None:
-            groups.setdefault(one.sentence_group, []).append(one)
+    for switch in interventions.switches:
+        if switch.sentence_group is not None:
+            groups.setdefault(switch.sentence_group, []).append(switch)
     return [Interventions(tuple(groups[key])) for key in sorted(groups)]
 
 
@@ -61,8 +61,8 @@ def compare(model: Pretrained, trace: Trace, interventions: Interventions) -> Co
     reason = ""
     for count in range(len(groups) + 1):
         for out in itertools.combinations(groups, count):
-            left = {one for group in out for one in group.switches}
-            switches = Interventions(tuple(one for one in interventions.switches if one not in left))
+            left = {switch for group in out for switch in group.switches}
+            switches = Interventions(tuple(switch for switch in interventions.switches if switch not in left))
             try:
                 before = cache.retrace(model, trace, switches.only(Pad), limit)
                 after = cache.retrace(model, before, switches, limit)

@@ -49,21 +49,21 @@ def sub_layer_equation(config: ModelConfig, add: str = "+", norm: str = "LayerNo
 
 def lens_limits(config: ModelConfig) -> list[str]:
     """What the lens shows in a model that leaves out what it relies on, a sentence each."""
-    found = []
+    sentences = []
     if not config.residual:
-        found.append(
+        sentences.append(
             _(
                 "This model has no residual connections, so there is no stream that layers add to. Each layer "
                 "replaces the output of the layer before, and only the last output was ever trained to be read."
             )
         )
     if not config.causal:
-        found.append(
+        sentences.append(
             _("It has no causal mask either: every step sees the whole target, also the token it must predict.")
-            if found
+            if sentences
             else _("This model has no causal mask: every step sees the whole target, also the token it must predict.")
         )
-    return found
+    return sentences
 
 
 def row_caution(config: ModelConfig, stack: str, layer: int) -> str:
@@ -115,35 +115,35 @@ def placed(where: Where) -> str:
 
 def _and(texts: Sequence[str]) -> str:
     text = texts[0]
-    for other in texts[1:]:
-        text = _("{first} and {last}").format(first=text, last=other)
+    for more in texts[1:]:
+        text = _("{first} and {last}").format(first=text, last=more)
     return text
 
 
-def _at(places: Sequence[Where], everywhere: str, somewhere: str) -> str:
+def _at(wheres: Sequence[Where], everywhere: str, somewhere: str) -> str:
     """One of the two texts; the second one names the places, or counts them where they are many."""
-    if EVERYWHERE in places:
+    if EVERYWHERE in wheres:
         return everywhere
-    many = len(places) > NAMED
-    place = _("{count} places").format(count=len(places)) if many else _and([placed(one) for one in places])
-    return somewhere.format(place=place)
+    many = len(wheres) > NAMED
+    named = _("{count} places").format(count=len(wheres)) if many else _and([placed(where) for where in wheres])
+    return somewhere.format(place=named)
 
 
 def _in_places(switches: Sequence[HeadSwitch], texts: Callable[[Any], tuple[str, str]]) -> list[str]:
     """A phrase for neighbours of which the same is said. texts: of a switch everywhere, and in a {place}."""
 
-    def place(one: HeadSwitch) -> Where:
+    def where_of(switch: HeadSwitch) -> Where:
         """The only kind it can be in need not be named."""
-        return EVERYWHERE if len(one.kinds) == 1 and one.where == Where(one.kinds[0]) else one.where
+        return EVERYWHERE if len(switch.kinds) == 1 and switch.where == Where(switch.kinds[0]) else switch.where
 
-    return [_at([place(one) for one in alike], *both) for both, alike in groupby(switches, texts)]
+    return [_at([where_of(switch) for switch in alike], *both) for both, alike in groupby(switches, texts)]
 
 
 def _scaled(switches: Sequence[Scale], config: ModelConfig | None) -> list[str]:
-    def texts(one: Scale) -> tuple[str, str]:
-        if one.factor == 1:
+    def texts(switch: Scale) -> tuple[str, str]:
+        if switch.factor == 1:
             return _("scaling off"), _("scaling off in {place}")
-        factor = f"{one.factor:g}"
+        factor = f"{switch.factor:g}"
         somewhere = _("scores × {factor} in {place}").format(factor=factor, place="{place}")
         return _("scores × {factor}").format(factor=factor), somewhere
 
@@ -155,7 +155,7 @@ def _unmasked(switches: Sequence[Unmask], config: ModelConfig | None) -> list[st
         "causal": (_("causal mask off"), _("causal mask off in {place}")),
         "padding": (_("padding mask off"), _("padding mask off in {place}")),
     }
-    return _in_places(switches, lambda one: texts[one.mask])
+    return _in_places(switches, lambda switch: texts[switch.mask])
 
 
 def _replaced(switches: Sequence[Replace], config: ModelConfig | None) -> list[str]:
@@ -163,17 +163,17 @@ def _replaced(switches: Sequence[Replace], config: ModelConfig | None) -> list[s
         "uniform": (_("weights uniform"), _("weights uniform in {place}")),
         "argmax": (_("weights argmax"), _("weights argmax in {place}")),
     }
-    return _in_places(switches, lambda one: texts[one.rule])
+    return _in_places(switches, lambda switch: texts[switch.rule])
 
 
 def _padded(switches: Sequence[Pad], config: ModelConfig | None) -> list[str]:
-    return [_("{count} <pad> after the source").format(count=one.tokens) for one in switches]
+    return [_("{count} <pad> after the source").format(count=switch.tokens) for switch in switches]
 
 
-def _heads(places: Sequence[Where], config: ModelConfig) -> int:
+def _heads(wheres: Sequence[Where], config: ModelConfig) -> int:
     """How many heads of the model the places cover."""
     return sum(
-        any(place.covers(kind, layer, head) for place in places)
+        any(where.covers(kind, layer, head) for where in wheres)
         for kind in KINDS
         for layer in range(layers_of(config, kind))
         for head in range(config.heads)
@@ -181,24 +181,24 @@ def _heads(places: Sequence[Where], config: ModelConfig) -> int:
 
 
 def _knocked_out(switches: Sequence[KnockOut], config: ModelConfig | None) -> list[str]:
-    places = [one.where for one in switches]
-    if config is None or EVERYWHERE in places:
-        return [_at(places, _("every head knocked out"), _("heads knocked out in {place}"))]
-    count = _heads(places, config)
-    if len(places) > 1:
+    wheres = [switch.where for switch in switches]
+    if config is None or EVERYWHERE in wheres:
+        return [_at(wheres, _("every head knocked out"), _("heads knocked out in {place}"))]
+    count = _heads(wheres, config)
+    if len(wheres) > 1:
         return [(_("1 head knocked out") if count == 1 else _("{count} heads knocked out")).format(count=count)]
-    if places[0].head is None:
+    if wheres[0].head is None:
         text = _("{count} heads knocked out in {place}")
     else:
         text = _("1 head knocked out: {place}") if count == 1 else _("{count} heads knocked out: {place}")
-    return [text.format(count=count, place=placed(places[0]))]
+    return [text.format(count=count, place=placed(wheres[0]))]
 
 
 def _hidden(switches: Sequence[Hide], config: ModelConfig | None) -> list[str]:
     """A phrase for each side and place."""
     sides: dict[tuple[str, Where], list[int]] = {}
-    for one in switches:
-        sides.setdefault((one.side, one.where), []).append(one.token + 1)
+    for switch in switches:
+        sides.setdefault((switch.side, switch.where), []).append(switch.token + 1)
     texts = {
         "source": (
             _("token {tokens} of the source hidden"),
@@ -211,14 +211,14 @@ def _hidden(switches: Sequence[Hide], config: ModelConfig | None) -> list[str]:
             _("{count} tokens of the target hidden"),
         ),
     }
-    found = []
+    hidden_texts = []
     for (side, where), tokens in sides.items():
         text = texts[side][0 if len(tokens) == 1 else 1 if len(tokens) <= LISTED else 2]
         hidden = text.format(tokens=", ".join(map(str, sorted(tokens))), count=len(tokens))
         if where != EVERYWHERE:
             hidden = _("{hidden} in {place}").format(hidden=hidden, place=placed(where))
-        found.append(hidden)
-    return found
+        hidden_texts.append(hidden)
+    return hidden_texts
 
 
 def stack_name(stack: str) -> str:
@@ -244,10 +244,10 @@ def _moved(switches: Sequence[Reposition], config: ModelConfig | None) -> list[s
         ("scale", "target"): _("positions of the target × {amount}"),
         ("scale", None): _("positions of both sides × {amount}"),
     }
-    return [texts[one.rule, one.side].format(amount=f"{one.amount:g}") for one in switches]
+    return [texts[switch.rule, switch.side].format(amount=f"{switch.amount:g}") for switch in switches]
 
 
-def sub_layer(one: Skip) -> str:
+def sub_layer(switch: Skip) -> str:
     """A sub-layer by name, e.g. "feed-forward, encoder layer 2"."""
     texts = {
         ("encoder", "self"): _("self-attention, encoder layer {layer}"),
@@ -256,13 +256,13 @@ def sub_layer(one: Skip) -> str:
         ("decoder", "cross"): _("cross-attention, decoder layer {layer}"),
         ("decoder", "ff"): _("feed-forward, decoder layer {layer}"),
     }
-    return texts[one.stack, one.part].format(layer=one.layer + 1)
+    return texts[switch.stack, switch.part].format(layer=switch.layer + 1)
 
 
 def _left_out(switches: Sequence[Skip], config: ModelConfig | None) -> list[str]:
     if len(switches) > NAMED:
         return [_("{count} sub-layers left out").format(count=len(switches))]
-    return [_("left out: {places}").format(places=_and([sub_layer(one) for one in switches]))]
+    return [_("left out: {places}").format(places=_and([sub_layer(switch) for switch in switches]))]
 
 
 def _silenced(switches: Sequence[Silence], config: ModelConfig | None) -> list[str]:
@@ -274,11 +274,11 @@ def _silenced(switches: Sequence[Silence], config: ModelConfig | None) -> list[s
         ("decoder", False): _("{count} neurons of decoder layer {layer} silenced"),
     }
     layers: dict[tuple[str, int], list[int]] = {}
-    for one in switches:
-        layers.setdefault((one.stack, one.layer), []).append(one.neuron + 1)
+    for switch in switches:
+        layers.setdefault((switch.stack, switch.layer), []).append(switch.neuron + 1)
     return [
-        texts[stack, len(found) == 1].format(neurons=found[0], count=f"{len(found):,}", layer=layer + 1)
-        for (stack, layer), found in sorted(layers.items())
+        texts[stack, len(neurons) == 1].format(neurons=neurons[0], count=f"{len(neurons):,}", layer=layer + 1)
+        for (stack, layer), neurons in sorted(layers.items())
     ]
 
 
@@ -301,10 +301,10 @@ def phrases(interventions: Interventions, config: ModelConfig | None = None) -> 
 
     config: of the model, so that its heads can be counted; without it places are named.
     """
-    found = [text for sort, alike in interventions.by_class() for text in WORDS[sort](alike, config)]
-    if len(found) > LISTED:
-        found[LISTED - 1 :] = [_("{count} more switches").format(count=len(found) - LISTED + 1)]
-    return found
+    texts = [text for switch_class, alike in interventions.by_class() for text in WORDS[switch_class](alike, config)]
+    if len(texts) > LISTED:
+        texts[LISTED - 1 :] = [_("{count} more switches").format(count=len(texts) - LISTED + 1)]
+    return texts
 
 
 def in_words(interventions: Interventions, config: ModelConfig | None = None) -> str:
@@ -317,14 +317,14 @@ def scaling_note(interventions: Interventions, config: ModelConfig, brief: bool 
 
     Section 3.2.1 of the paper; docs/table3.md.
     """
-    factors = [one.factor for one in interventions.switches if isinstance(one, Scale)]
-    if not config.scaling or all(one == config.scale for one in factors):
+    factors = [switch.factor for switch in interventions.switches if isinstance(switch, Scale)]
+    if not config.scaling or all(factor == config.scale for factor in factors):
         return ""
-    if all(one == 1 for one in factors):
+    if all(factor == 1 for factor in factors):
         now = _("This model was trained with scaling, so switching it off now only makes its softmax sharper.")
-    elif all(one > config.scale for one in factors):
+    elif all(factor > config.scale for factor in factors):
         now = _("This model was trained with scaling, so a larger factor now only makes its softmax sharper.")
-    elif all(one < config.scale for one in factors):
+    elif all(factor < config.scale for factor in factors):
         now = _("This model was trained with scaling, so a smaller factor now only makes its softmax flatter.")
     else:
         now = _("This model was trained with scaling, so other factors now only change how sharp its softmax is.")

@@ -41,12 +41,12 @@ class Built:
 
 
 def _thinned(made: Figure) -> tuple[tuple[int, int], ...]:
-    found = []
+    thinned = []
     for axis, labels in ((made.layout.meta or {}).get("labels") or {}).items():
         ticks = made.layout[f"{axis[0]}axis{axis[1:]}"].tickvals
         if len(ticks) < len(labels):
-            found.append((len(labels), ticks[1] - ticks[0]))
-    return tuple(found)
+            thinned.append((len(labels), ticks[1] - ticks[0]))
+    return tuple(thinned)
 
 
 FIGURES: SharedCache[Built] = SharedCache(CAPACITY, lambda figure: len(figure.text))
@@ -81,15 +81,17 @@ def draw(
     *,
     start: int | None = None,
     on_pick: Callable[[int], None] | None = None,
-    kept: Hashable = None,
+    version: Hashable = None,
 ) -> int | None:
     """Show a figure with its title, equation and Save menu; with a slider if it has frames.
 
-    figure: best as `built`; or how it is made, for those whose numbers take long too: once for all viewers with the
-    same `kept`, theme and language. key: unique in the app; name: stem of saved files; start: the frame to begin with,
-    or where a person left it. Once a person moved the slider, where it stands is the browser's to say: an answer that
-    is older than the next move would throw it back. on_pick: told the index of the point or bar a person clicked, of a
-    heatmap that of the column, before the page runs again. Returns the frame a person chose in the browser, or None.
+    figure: best as `built`; or a function that makes it, where the numbers take long too. It is then called once for
+    all viewers with the same `version`, theme and language.
+    key: unique in the app; name: stem of saved files.
+    start: the first frame to show. After a person has moved the slider, only the browser sets it: an answer that is
+    older than the next move would throw it back.
+    on_pick: called with the index of the clicked point, bar or heatmap column, before the page runs again.
+    Returns the frame a person chose in the browser, or None.
     """
     state = current_state()
     reported = st.session_state.get(f"figure_{key}")
@@ -98,7 +100,7 @@ def draw(
     if isinstance(figure, Figure):
         figure = Built(figure.to_json(), len(figure.frames), ())
     elif not isinstance(figure, Built):
-        figure = _build((key, kept, theme(), reader_language()), figure)
+        figure = _build((key, version, theme(), reader_language()), figure)
     data = {
         "figure": figure.text,
         "name": name,
@@ -109,10 +111,10 @@ def draw(
     }
 
     def picked() -> None:
-        at = st.session_state[f"figure_{key}"].get("pick")
-        if on_pick is not None and isinstance(at, int | float) and 0 <= at < 1e9:
-            on_pick(int(at))
+        index = st.session_state[f"figure_{key}"].get("pick")
+        if on_pick is not None and isinstance(index, int | float) and 0 <= index < 1e9:
+            on_pick(int(index))
 
-    found = _figure(key=f"figure_{key}", data=data, on_frame_change=lambda: None, on_pick_change=picked)
-    at = getattr(found, "frame", None)
-    return int(at) if isinstance(at, int | float) and 0 <= at < figure.frames else None
+    reported_now = _figure(key=f"figure_{key}", data=data, on_frame_change=lambda: None, on_pick_change=picked)
+    frame = getattr(reported_now, "frame", None)
+    return int(frame) if isinstance(frame, int | float) and 0 <= frame < figure.frames else None

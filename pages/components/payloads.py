@@ -22,10 +22,10 @@ KEY = "headscope_payloads"
 def payload(picture: str, part: str, name: Hashable, make: Callable[[], bytes]) -> bytes:
     """A part of a picture's data: the bytes sent last if they have this name and language, or new ones."""
     name = (name, reader_language())
-    found: dict[str, tuple[Hashable, bytes]] = st.session_state.setdefault(KEY, {}).setdefault(picture, {})
-    if part not in found or found[part][0] != name:
-        found[part] = (name, make())
-    return found[part][1]
+    parts: dict[str, tuple[Hashable, bytes]] = st.session_state.setdefault(KEY, {}).setdefault(picture, {})
+    if part not in parts or parts[part][0] != name:
+        parts[part] = (name, make())
+    return parts[part][1]
 
 
 def forget(picture: str) -> None:

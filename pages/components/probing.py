@@ -51,17 +51,17 @@ class Measurement(BackgroundJob):
     def _work(self) -> None:
         """Nothing switched, then the switches; whatever is known already is not measured again."""
         open_ = []
-        for one in dict.fromkeys((NONE, self._interventions)):
-            key = key_of(self._model, one)
-            known = self._jobs.find(key)
-            if known is None:
-                open_.append((key, one))
+        for switches in dict.fromkeys((NONE, self._interventions)):
+            key = key_of(self._model, switches)
+            scores = self._jobs.find(key)
+            if scores is None:
+                open_.append((key, switches))
             else:
-                self.scores[key] = known
+                self.scores[key] = scores
         self.total = len(open_) * len(self._pairs)
-        for place, (key, one) in enumerate(open_):
-            self.now = one
-            self.scores[key] = probe(self._model, self._pairs, one, self._watch(place * len(self._pairs)))
+        for index, (key, switches) in enumerate(open_):
+            self.now = switches
+            self.scores[key] = probe(self._model, self._pairs, switches, self._watch(index * len(self._pairs)))
             self._jobs.store(key, self.scores[key])
 
     def _watch(self, before: int) -> Callable[[int, int], bool]:
@@ -105,7 +105,7 @@ def _progress(measurement: Measurement) -> None:
     st.button(_("Stop"), key="hs-probe-stop", on_click=measurement.stop, disabled=measurement.stopping)
 
 
-def _stopped(measurement: Measurement, kept: bool) -> str:
+def _stopped(measurement: Measurement, has_baseline: bool) -> str:
     """How far a measurement came that was stopped, and what is left of it."""
     if not measurement.done:
         ended = (
@@ -121,13 +121,13 @@ def _stopped(measurement: Measurement, kept: bool) -> str:
         ).format(done=measurement.done, total=measurement.total)
     left = (
         _("The numbers without switches are complete and saved. The next evaluation measures only the switches.")
-        if kept
+        if has_baseline
         else _("That is not enough for a result.")
     )
     return f"{ended} {left}"
 
 
-def _ended(measurement: Measurement, mine: bool, kept: bool) -> None:
+def _ended(measurement: Measurement, mine: bool, has_baseline: bool) -> None:
     """What became of the last measurement, where it left no scores for what is switched now.
 
     kept: whether there are scores of nothing switched.
@@ -135,7 +135,7 @@ def _ended(measurement: Measurement, mine: bool, kept: bool) -> None:
     if measurement.stage == "failed" and mine:
         message(_("The evaluation failed: {error}.").format(error=measurement.error), "error")
     elif measurement.stage == "stopped" and mine:
-        message(_stopped(measurement, kept), "note")
+        message(_stopped(measurement, has_baseline), "note")
     elif measurement.stage == "done" and not mine:
         sentence = _("The last evaluation was for these switches: {switches}. Set them again to see its numbers.")
         message(sentence.format(switches=measurement.switches), "note")
@@ -149,16 +149,16 @@ def _body(compared: Compared, pairs: Sequence[Pair], polling: bool) -> None:
         measurement.look()
     if running != polling:
         st.rerun()
-    keys = [key_of(compared.model, one) for one in dict.fromkeys((NONE, compared.interventions))]
-    own = measurement.scores if measurement is not None else {}
-    scores = [found for key in keys if (found := own.get(key) or JOBS.find(key)) is not None]
+    keys = [key_of(compared.model, switches) for switches in dict.fromkeys((NONE, compared.interventions))]
+    measured = measurement.scores if measurement is not None else {}
+    scores = [score for key in keys if (score := measured.get(key) or JOBS.find(key)) is not None]
     mine = measurement is not None and measurement.key == keys[-1]
     ended = mine and not running  # where it left half of the numbers, those are shown
-    kept = own.get(keys[0]) or JOBS.find(keys[0])
+    baseline = measured.get(keys[0]) or JOBS.find(keys[0])
     if len(scores) == len(keys):
         results(compared, scores)
-    elif ended and kept is not None:
-        results(compared, [kept])
+    elif ended and baseline is not None:
+        results(compared, [baseline])
     if measurement is not None and running:
         _progress(measurement)
     elif len(scores) < len(keys):
@@ -169,7 +169,7 @@ def _body(compared: Compared, pairs: Sequence[Pair], polling: bool) -> None:
             args=(compared, pairs),
         )
         if measurement is not None:
-            _ended(measurement, mine, kept is not None)
+            _ended(measurement, mine, baseline is not None)
 
 
 def _stay() -> None:

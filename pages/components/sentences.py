@@ -26,8 +26,8 @@ def paragraph(*sentences: str, quiet: bool = False) -> None:
 
 def badge(text: str, holds: bool) -> str:
     """HTML: something that was computed to hold, green and with a tick, or not."""
-    mark, sort = ("✓", "hs-good") if holds else ("✗", "hs-bad")
-    return f'<span class="hs-check {sort}" role="status">{mark} {html.escape(text)}</span>'
+    mark, css_class = ("✓", "hs-good") if holds else ("✗", "hs-bad")
+    return f'<span class="hs-check {css_class}" role="status">{mark} {html.escape(text)}</span>'
 
 
 def check(text: str, holds: bool) -> None:

@@ -64,22 +64,22 @@ def short(probability: float) -> str:
     return "<.01" if 0 < probability < 0.005 else f"{probability:.2f}"
 
 
-def words_row(found: Sequence[Word], marks: Sequence[bool]) -> str:
+def words_row(word_list: Sequence[Word], marks: Sequence[bool]) -> str:
     """HTML: every word over its probability, a bar as long as that; marked ones framed and bold."""
     parts = []
-    for word, marked in zip(found, marks, strict=True):
-        sort = "hs-tr-word"
-        sort += " hs-tr-differs" if marked else ""
-        sort += " hs-tr-special" if is_special(word.pieces)[0] else ""
+    for word, marked in zip(word_list, marks, strict=True):
+        css_class = "hs-tr-word"
+        css_class += " hs-tr-differs" if marked else ""
+        css_class += " hs-tr-special" if is_special(word.pieces)[0] else ""
         pieces = " · ".join(f"{piece} {p:.4g}" for piece, p in zip(word.pieces, word.probabilities, strict=True))
         parts.append(
-            f'<span class="{sort}" style="--p:{100 * word.probability:.1f}%" title="{html.escape(pieces)}">'
+            f'<span class="{css_class}" style="--p:{100 * word.probability:.1f}%" title="{html.escape(pieces)}">'
             f"<span>{html.escape(word.text)}</span><small>{html.escape(short(word.probability))}</small></span>"
         )
     return f'<p class="hs-tr-words">{" ".join(parts)}</p>'
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]], sort: str = "") -> str:
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], css_class: str = "") -> str:
     """HTML: a table of plain texts, the first column naming each row."""
     titles = "".join(f'<th scope="col">{html.escape(text)}</th>' if text else "<td></td>" for text in head)
     body = "".join(
@@ -88,7 +88,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], sort: str = "") ->
         + "</tr>"
         for row in rows
     )
-    return f'<table class="hs-tr-table {sort}"><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>'
+    return f'<table class="hs-tr-table {css_class}"><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>'
 
 
 def apart(before: Sequence[Word], after: Sequence[Word]) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
@@ -117,11 +117,11 @@ def _metrics(compared: Compared, before: Translation, after: Translation, given:
 
 def refusal(error: InterventionError | InputError, interventions: Interventions, config: ModelConfig) -> str:
     """Why the model cannot write under these switches, and what to do."""
-    said = capital(error) + "."
-    hides = [one for one in interventions.switches if isinstance(one, Hide)]
-    hidden = Interventions(tuple(one for one in hides if one.side == "target") or tuple(hides))
+    reason = capital(error) + "."
+    hides = [switch for switch in interventions.switches if isinstance(switch, Hide)]
+    hidden = Interventions(tuple(hide for hide in hides if hide.side == "target") or tuple(hides))
     if isinstance(error, InputError) or not hidden:
-        return said  # says itself what to do
+        return reason  # says itself what to do
     more = (
         _(
             "The first decoding step sees only the start token, and so does the first row under the causal mask. To "
@@ -130,7 +130,7 @@ def refusal(error: InterventionError | InputError, interventions: Interventions,
         if config.causal
         else _("The first decoding step sees only the start token. To go on, undo this: {hidden}.")
     )
-    return f"{said} {more.format(hidden=in_words(hidden, config))}"
+    return f"{reason} {more.format(hidden=in_words(hidden, config))}"
 
 
 def _scaling(compared: Compared, marks: Sequence[bool]) -> None:
@@ -139,8 +139,8 @@ def _scaling(compared: Compared, marks: Sequence[bool]) -> None:
     if not note:
         return
     moved = relative(perplexity(compared.before), perplexity(compared.after))
-    said = _("{changed} of {count} words of this translation differ, and perplexity changed by {perplexity}.")
-    text = said.format(changed=sum(marks), count=len(marks), perplexity=moved)
+    sentence = _("{changed} of {count} words of this translation differ, and perplexity changed by {perplexity}.")
+    text = sentence.format(changed=sum(marks), count=len(marks), perplexity=moved)
     paragraph(text, note)
 
 

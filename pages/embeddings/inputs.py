@@ -59,7 +59,7 @@ def tokens(trace: Trace, side: str) -> tuple[tuple[int, ...], tuple[str, ...]]:
 
 def numbered(labels: Sequence[str]) -> list[str]:
     """Labels with their number, counted from 1: tokens repeat."""
-    return [f"{number} · {label}" for number, label in enumerate(labels, 1)]
+    return [f"{position} · {label}" for position, label in enumerate(labels, 1)]
 
 
 def side_name(side: str) -> str:
@@ -96,38 +96,38 @@ def _norm_labels(scaled: bool) -> dict[str, str]:
     return {**translated(embedding.LABELS), **({} if scaled else unscaled)}
 
 
-def _who(found: Sequence[Norms], scaled: bool = True) -> str:
+def _headline(norms: Sequence[Norms], scaled: bool = True) -> str:
     """Who drowns whom, in numbers: of the source and of the target. scaled: as in `_norm_labels`."""
-    if not all(math.isfinite(one.ratio) for one in found):
+    if not all(math.isfinite(side.ratio) for side in norms):
         return _("This model adds no positions: the embedding stands alone.")
-    source, target = found
+    source, target = norms
     if not scaled:
         sentence = _(
             "This model adds its embeddings without the factor. The words are {off} times as long as the positions in "
             "the source and {off_target} times in the target. With the paper's factor they would be {ratio} and "
             "{ratio_target} times as long."
         )
-        off = [one.ratio_off for one in found]
-    elif all(one.ratio_off >= 1 for one in found):
+        off = [side.ratio_off for side in norms]
+    elif all(side.ratio_off >= 1 for side in norms):
         sentence = _(
             "The words are longer than the positions with and without the factor: {off} times as long in the source "
             "and {off_target} times in the target without it, {ratio} and {ratio_target} times with it."
         )
-        off = [one.ratio_off for one in found]
-    elif all(one.drowned >= DROWNS and one.ratio >= 1 for one in found):
+        off = [side.ratio_off for side in norms]
+    elif all(side.drowned >= DROWNS and side.ratio >= 1 for side in norms):
         sentence = _(
             "Without the factor the positions would outweigh the words: they would be {off} times as long in the "
             "source and {off_target} times in the target. With it the words are {ratio} and {ratio_target} times as "
             "long as the positions."
         )
-        off = [one.drowned for one in found]
+        off = [side.drowned for side in norms]
     else:
         sentence = _(
             "Without the factor the positions would be {off} times as long as the words in the source and "
             "{off_target} times in the target. With it the words are {ratio} and {ratio_target} times as long as the "
             "positions."
         )
-        off = [one.drowned for one in found]
+        off = [side.drowned for side in norms]
     numbers = {"off": off[0], "off_target": off[1], "ratio": source.ratio, "ratio_target": target.ratio}
     return sentence.format(**{name: _times(value) for name, value in numbers.items()})
 
@@ -142,8 +142,8 @@ def draw_norms(frame: PageFrame, trace: Trace) -> None:
     config = frame.model.config
     d_model, is_scaled = config.d_model, config.embedding_scale
     both = [norms(trace, side, config.embedding_factor) for side in SIDES]
-    st.html(f'<p class="hs-emb-headline">{html.escape(_who(both, is_scaled))}</p>')
-    said = (
+    st.html(f'<p class="hs-emb-headline">{html.escape(_headline(both, is_scaled))}</p>')
+    text = (
         _(
             "Section 3.4 multiplies every embedding by √{d_model} = {factor}, the root of its {d_model} dimensions, "
             "before section 3.5 adds the position encoding. If one of the two is much longer, the sum says little "
@@ -156,16 +156,16 @@ def draw_norms(frame: PageFrame, trace: Trace) -> None:
             "sum says little about the other. “Times as long” is the median over the tokens."
         )
     )
-    paragraph(said.format(d_model=d_model, factor=f"{math.sqrt(d_model):.4g}"), quiet=True)
-    most = max(float(torch.cat((found.scaled, found.positions)).max()) for found in both)
-    for column, side, found in zip(st.columns(2, gap="medium"), SIDES, both, strict=True):
+    paragraph(text.format(d_model=d_model, factor=f"{math.sqrt(d_model):.4g}"), quiet=True)
+    most = max(float(torch.cat((side_norms.scaled, side_norms.positions)).max()) for side_norms in both)
+    for column, side, side_norms in zip(st.columns(2, gap="medium"), SIDES, both, strict=True):
         labels = trace.source_labels if side == "source" else trace.target_in_labels
         drawn = figure.built(
             embedding.norm_figure,
             labels,
-            found.row.numpy(),
-            found.scaled.numpy(),
-            found.positions.numpy(),
+            side_norms.row.numpy(),
+            side_norms.scaled.numpy(),
+            side_norms.positions.numpy(),
             side,
             most,
             texts=_norm_labels(is_scaled),
@@ -207,9 +207,9 @@ def _word(frame: PageFrame, word: str, side: str) -> tuple[int, ...]:
 
 def _typed(model: Pretrained, word: str, ids: Sequence[int], side: str) -> tuple[str, ...]:
     """Labels of a typed word's pieces; one that the vocabulary has not is shown as it was typed."""
-    covered = (one.removeprefix(PIECE_MARK) for one in model.tokenizer_of(side).surfaces(word))
+    covered = (piece.removeprefix(PIECE_MARK) for piece in model.tokenizer_of(side).surfaces(word))
     pairs = zip(shown(model, ids, side), ids, covered, strict=True)
-    return tuple(text or label if one == model.config.unk_id else label for label, one, text in pairs)
+    return tuple(text or label if token_id == model.config.unk_id else label for label, token_id, text in pairs)
 
 
 def _specials(model: Pretrained) -> tuple[int, ...]:
@@ -228,17 +228,19 @@ def _chosen(frame: PageFrame, trace: Trace) -> tuple[int, str, str]:
     unknown = frame.model.config.unk_id
     if ids:
         labels, name = _typed(frame.model, word, ids, side), _("Piece of the word")
-        start = max(range(len(ids)), key=lambda place: (ids[place] == unknown, len(labels[place])))
+        start = max(range(len(ids)), key=lambda index: (ids[index] == unknown, len(labels[index])))
     else:
         ids, labels = tokens(trace, side)
         name = _("Token of the sentence")
         # The longest word of the sentence: a word of content, as a rule.
         none = _specials(frame.model)
-        start = max(range(len(ids)), key=lambda place: (ids[place] not in none) * len(labels[place]))
+        start = max(range(len(ids)), key=lambda index: (ids[index] not in none) * len(labels[index]))
     choices = numbered(labels)
     with middle:
         token = int(
-            frame.options.choose("token", name, range(1, len(ids) + 1), start + 1, lambda one: choices[one - 1])
+            frame.options.choose(
+                "token", name, range(1, len(ids) + 1), start + 1, lambda position: choices[position - 1]
+            )
         )
     return ids[token - 1], labels[token - 1], side
 
@@ -248,17 +250,17 @@ def _single(model: Pretrained, side: str = "target") -> tuple[int, ...]:
     """Pieces of one character; none of a vocabulary that has only those."""
     tokenizer = model.tokenizer_of(side)
     pieces = tokenizer.pieces(range(len(tokenizer)))
-    sizes = [0 if one in SPECIALS else len(one.removeprefix(PIECE_MARK)) for one in pieces]
-    return tuple(number for number, size in enumerate(sizes) if size == 1) if max(sizes, default=0) > 1 else ()
+    sizes = [0 if piece in SPECIALS else len(piece.removeprefix(PIECE_MARK)) for piece in pieces]
+    return tuple(token_id for token_id, size in enumerate(sizes) if size == 1) if max(sizes, default=0) > 1 else ()
 
 
 def draw_neighbours(frame: PageFrame, trace: Trace) -> None:
     """The tokens nearest to one token by the cosine of their rows."""
     model, config = frame.model, frame.model.config
     about = st.container()
-    number, label, side = _chosen(frame, trace)
+    token_id, label, side = _chosen(frame, trace)
     rows_of = model.model.table(side)
-    said = (
+    text = (
         _(
             "Every token of the vocabulary is one row of the embedding table (section 3.4). The cosine compares the "
             "directions of two rows: 1 is the same direction, 0 a right angle. Of the {count} rows, those of special "
@@ -273,39 +275,39 @@ def draw_neighbours(frame: PageFrame, trace: Trace) -> None:
         )
     )
     with about:
-        paragraph(said.format(count=f"{len(rows_of):,}", side=side_name(side)), quiet=True)
-    if number == config.unk_id:
+        paragraph(text.format(count=f"{len(rows_of):,}", side=side_name(side)), quiet=True)
+    if token_id == config.unk_id:
         message(
             _("“{token}” is not in this model's vocabulary. It is read as <unk>, whose row is shown.").format(
                 token=label
             ),
             "note",
         )
-        (label,) = model.tokenizer_of(side).pieces([number])
+        (label,) = model.tokenizer_of(side).pieces([token_id])
     left, right = st.columns((1.7, 1), gap="medium")
     single = _single(model, side)
     with right:
         words = bool(single) and st.toggle(
             _("Words only"), key="embeddings_words", help=_("leaves out the pieces that are a single character")
         )
-    found = neighbours(rows_of, number, NEAREST, (*_specials(model), *(single if words else ())))
-    labels = shown(model, found.ids, side)
-    drawn = figure.built(embedding.neighbour_bars, label, labels, found.cosines)
+    nearest = neighbours(rows_of, token_id, NEAREST, (*_specials(model), *(single if words else ())))
+    labels = shown(model, nearest.ids, side)
+    drawn = figure.built(embedding.neighbour_bars, label, labels, nearest.cosines)
     with left:
         figure.draw(drawn, "emb_neighbours", "embedding-neighbours")
     with right:
-        characters = len(set(single) & set(found.ids))
+        characters = len(set(single) & set(nearest.ids))
         if characters >= SEVERAL:
             paragraph(
                 _(
                     "{characters} of these {count} are single characters. A piece that is rare in text gets hardly "
                     "any training, so its row says little. “Words only” leaves single characters out."
-                ).format(characters=characters, count=len(found.ids))
+                ).format(characters=characters, count=len(nearest.ids))
             )
-        rows = [(one, signed(cosine, 2)) for one, cosine in zip(labels, found.cosines, strict=True)]
+        rows = [(neighbour, signed(cosine, 2)) for neighbour, cosine in zip(labels, nearest.cosines, strict=True)]
         st.html(table((_("token"), _("cosine")), rows, "hs-emb-near"))
-        paragraph(_("Half of the rows compared have a cosine below {median}.").format(median=signed(found.median, 2)))
-    if any(one.startswith("…") for one in labels):
+        paragraph(_("Half of the rows compared have a cosine below {median}.").format(median=signed(nearest.median, 2)))
+    if any(neighbour.startswith("…") for neighbour in labels):
         paragraph(_("“…” stands before a token that continues a word."), quiet=True)
 
 
@@ -314,16 +316,16 @@ def draw_map(frame: PageFrame, trace: Trace) -> None:
     left, right = st.columns(2, gap="medium")
     with right:
         stack = choose_stack(frame.options)
-    found = plane(states(trace, stack))
-    shares, best = (100 * found.share).tolist(), (100 * found.best).tolist()
-    place = frame.options.value("layer", 0, len(shares) - 1, 0)
+    projected = plane(states(trace, stack))
+    shares, best = (100 * projected.share).tolist(), (100 * projected.best).tolist()
+    frame_index = frame.options.value("layer", 0, len(shares) - 1, 0)
     several = all(map(math.isfinite, shares))
     names = [_where(layer, share if several else None) for layer, share in enumerate(shares)]
     labels = stack_labels(trace, stack)
     grow = BIG if frame.state.view.big else 1.0
-    drawn = figure.built(embedding.token_map, labels, found.points.numpy(), names, stack, grow)
+    drawn = figure.built(embedding.token_map, labels, projected.points.numpy(), names, stack, grow)
     with left:
-        moved = figure.draw(drawn, "emb_map", f"embedding-map-{stack}", start=place)
+        moved = figure.draw(drawn, "emb_map", f"embedding-map-{stack}", start=frame_index)
     if moved is not None:
         frame.options.report("layer", moved)
     with right:

@@ -74,9 +74,9 @@ def _sharing_of(model: Pretrained, trace: Trace, token: int) -> Sharing:
 def _choose_step(trace: Trace, options: Options) -> int:
     """The step chosen, counted from 0."""
     pairs = zip(trace.target_in_labels, trace.target_out_labels, strict=True)
-    names = [f"{number} · {fed} → {out}" for number, (fed, out) in enumerate(pairs, 1)]
+    names = [f"{position} · {fed} → {out}" for position, (fed, out) in enumerate(pairs, 1)]
     label = _("Step: fed → predicted") if trace.own else _("Step: fed → given target")
-    return int(options.choose("step", label, range(1, len(names) + 1), 1, lambda one: names[one - 1])) - 1
+    return int(options.choose("step", label, range(1, len(names) + 1), 1, lambda step: names[step - 1])) - 1
 
 
 def _pick(options: Options) -> Callable[[int], None]:
@@ -92,10 +92,10 @@ def _cell(label: str, probability: float, final: bool, title: str = "") -> str:
     names = (
         ["hs-emb-final"] * final + ["hs-emb-strong"] * (probability > STRONG) + ["hs-emb-full"] * (probability > FULL)
     )
-    sort = f' class="{" ".join(names)}"' if names else ""
+    css_class = f' class="{" ".join(names)}"' if names else ""
     more = f' title="{html.escape(title)}"' if title else ""
     inside = f"<span>{html.escape(label)}</span><small>{html.escape(_probability(probability))}</small>"
-    return f'<td{sort}{more} style="--p:{100 * probability:.1f}%">{inside}</td>'
+    return f'<td{css_class}{more} style="--p:{100 * probability:.1f}%">{inside}</td>'
 
 
 def _labels(model: Pretrained, ids: Tensor) -> dict[int, str]:
@@ -108,17 +108,17 @@ def steps_table(lens: Lens, trace: Trace, labels: dict[int, str], step: int) -> 
     """HTML: the likeliest token of every step (columns) at every place (rows, the input on top)."""
     final, ids, probabilities = lens.final.tolist(), lens.ids.tolist(), lens.probabilities.tolist()
     heads = "".join(
-        f'<th scope="col"{" class=hs-emb-here" if number == step else ""}><small>{html.escape(fed)} →</small>'
+        f'<th scope="col"{" class=hs-emb-here" if position == step else ""}><small>{html.escape(fed)} →</small>'
         f"<b>{html.escape(labels[out])}</b></th>"
-        for number, (fed, out) in enumerate(zip(trace.target_in_labels, final, strict=True))
+        for position, (fed, out) in enumerate(zip(trace.target_in_labels, final, strict=True))
     )
     rows = ""
-    for place, (tokens, values) in enumerate(zip(ids, probabilities, strict=True)):
+    for index, (tokens, values) in enumerate(zip(ids, probabilities, strict=True)):
         cells = ""
-        for best, own, last in zip(tokens, values, final, strict=True):
-            title = "  ".join(f"{labels[one]} {_probability(p)}" for one, p in zip(best, own, strict=True))
-            cells += _cell(labels[best[0]], own[0], best[0] == last, title)
-        rows += f'<tr><th scope="row">{html.escape(place_name(place))}</th>{cells}</tr>'
+        for best, likely, last in zip(tokens, values, final, strict=True):
+            title = "  ".join(f"{labels[token_id]} {_probability(p)}" for token_id, p in zip(best, likely, strict=True))
+            cells += _cell(labels[best[0]], likely[0], best[0] == last, title)
+        rows += f'<tr><th scope="row">{html.escape(place_name(index))}</th>{cells}</tr>'
     corner = html.escape(_("after"))
     return _scrolled(f"<tr><th>{corner}</th>{heads}</tr>", rows)
 
@@ -127,12 +127,14 @@ def step_table(lens: Lens, labels: dict[int, str], step: int) -> str:
     """HTML: the likeliest tokens of one step at every place, likeliest on the left."""
     last = int(lens.final[step])
     rows = ""
-    for place, (tokens, values) in enumerate(
+    for index, (tokens, values) in enumerate(
         zip(lens.ids[:, step].tolist(), lens.probabilities[:, step].tolist(), strict=True)
     ):
-        cells = "".join(_cell(labels[one], p, one == last) for one, p in zip(tokens, values, strict=True))
-        rows += f'<tr><th scope="row">{html.escape(place_name(place))}</th>{cells}</tr>'
-    heads = "".join(f'<th scope="col">{number}.</th>' for number in range(1, lens.ids.shape[-1] + 1))
+        cells = "".join(
+            _cell(labels[token_id], p, token_id == last) for token_id, p in zip(tokens, values, strict=True)
+        )
+        rows += f'<tr><th scope="row">{html.escape(place_name(index))}</th>{cells}</tr>'
+    heads = "".join(f'<th scope="col">{rank}.</th>' for rank in range(1, lens.ids.shape[-1] + 1))
     return _scrolled(f"<tr><th>{html.escape(_('after'))}</th>{heads}</tr>", rows)
 
 
@@ -143,7 +145,7 @@ def _scrolled(head: str, body: str) -> str:
 
 def _story(lens: Lens, steps: int, tied: bool = True) -> str:
     """What the table shows, counted. tied: it is read with the rows that it was written with."""
-    said = (
+    text = (
         _(
             "Right after the embedding, the likeliest token is the one just fed in {echoes} of {steps} steps: input "
             "and output use the same rows of one table. In {early} of {steps} steps the final token already leads "
@@ -155,7 +157,7 @@ def _story(lens: Lens, steps: int, tied: bool = True) -> str:
             "{early} of {steps} steps the final token already leads before the last layer."
         )
     )
-    return said.format(
+    return text.format(
         echoes=int(lens.echoes[0].sum()), steps=steps, early=int((lens.settled < len(lens.rank) - 1).sum())
     )
 
@@ -173,8 +175,8 @@ def lens_csv(lens: Lens, trace: Trace, labels: Mapping[int, str]) -> str:
     for step, fed in enumerate(trace.target_in_labels):
         for layer, ids in enumerate(lens.ids[:, step].tolist()):
             values = lens.probabilities[layer, step].tolist()
-            for place, (one, value) in enumerate(zip(ids, values, strict=True), 1):
-                rows.writerow((step + 1, plain(fed), layer, place, plain(labels[one]), f"{value:.9g}"))
+            for rank, (token_id, value) in enumerate(zip(ids, values, strict=True), 1):
+                rows.writerow((step + 1, plain(fed), layer, rank, plain(labels[token_id]), f"{value:.9g}"))
     return "\ufeff" + written.getvalue()
 
 
@@ -195,12 +197,12 @@ def draw_lens(frame: PageFrame, trace: Trace) -> None:
         *lens_limits(model.config),
         quiet=True,
     )
-    place = st.container()
+    container = st.container()
     left, right = st.columns(2, gap="medium")
     with left:
         step = _choose_step(trace, frame.options)
         st.html(step_table(lens, labels, step))
-    with place:
+    with container:
         st.html(steps_table(lens, trace, labels, step))
         paragraph(_story(lens, len(trace.target_out), model.config.tied_output))
         check(
@@ -210,13 +212,13 @@ def draw_lens(frame: PageFrame, trace: Trace) -> None:
             lens.deviation < 1e-3,
         )
     with right:
-        places = [place_name(place) for place in range(len(lens.rank))]
-        steps = [labels[one] for one in lens.final.tolist()]
+        layers = [place_name(index) for index in range(len(lens.rank))]
+        steps = [labels[token_id] for token_id in lens.final.tolist()]
         drawn = figure.built(
             output.lens_heatmap,
             lens.probability.numpy(),
             lens.rank.numpy(),
-            places,
+            layers,
             steps,
             pre,
             texts=_output_labels(model.config),
@@ -269,11 +271,11 @@ def draw_output(frame: PageFrame, trace: Trace) -> None:
     with right:
         ids, values = candidates(trace, step, CANDIDATES)
         numbers = ids.tolist()
-        own = trace.target_out_ids[step]
+        target_id = trace.target_out_ids[step]
         drawn = figure.built(
             output.candidate_bars,
             trace.target_in_labels[step], shown(model, numbers), values.numpy(),
-            numbers.index(own) if own in numbers else None, texts=_output_labels(config),
+            numbers.index(target_id) if target_id in numbers else None, texts=_output_labels(config),
         )  # fmt: skip
         figure.draw(drawn, "emb_candidates", "output-candidates")
     with left:
@@ -295,12 +297,12 @@ def draw_output(frame: PageFrame, trace: Trace) -> None:
             ),
             _("Click a bar to choose its step."),
         )  # fmt: skip
-    _sharing(frame, trace, own, shown(model, (own,)))
+    _sharing(frame, trace, target_id, shown(model, (target_id,)))
 
 
-def _tables(found: Sharing, config: ModelConfig, parameters: int) -> str:
+def _tables(sharing: Sharing, config: ModelConfig, parameters: int) -> str:
     """Which tables serve source, target and output, and what a table each would cost."""
-    one = _(
+    shared_table = _(
         "One table of {vocabulary} × {d_model} numbers is the input of the encoder, the input of the decoder and the "
         "output projection (section 3.4). Three tables would need {saved} more parameters; the whole model has {all}."
     )
@@ -320,39 +322,39 @@ def _tables(found: Sharing, config: ModelConfig, parameters: int) -> str:
         "output projection another one of that size. The paper shares one among all three (section 3.4). The whole "
         "model has {all} parameters."
     )
-    said = {1: one, 2: target if config.tied_output else inputs, 3: three}[found.tables]
-    return said.format(
+    text = {1: shared_table, 2: target if config.tied_output else inputs, 3: three}[sharing.tables]
+    return text.format(
         vocabulary=f"{config.vocab_size:,}",
         output=f"{config.output_size:,}",
         d_model=config.d_model,
-        saved=f"{found.saved:,}",
+        saved=f"{sharing.saved:,}",
         all=f"{parameters:,}",
     )
 
 
 def _sharing(frame: PageFrame, trace: Trace, token: int, label: Sequence[str]) -> None:
     """The row of a token where it enters and where it leaves."""
-    found = _sharing_of(frame.model, trace, token)
+    sharing = _sharing_of(frame.model, trace, token)
     config = frame.model.config
     figure.draw(
         figure.built(
-            output.row_strip, label[0], found.entering.numpy(), found.leaving.numpy(), texts=_output_labels(config)
+            output.row_strip, label[0], sharing.entering.numpy(), sharing.leaving.numpy(), texts=_output_labels(config)
         ),
         "emb_row",
         "output-row",
     )
-    paragraph(_tables(found, config, frame.model.model.parameter_count()))
+    paragraph(_tables(sharing, config, frame.model.model.parameter_count()))
     difference = _("Input row and output row of this token: largest difference {difference}").format(
-        difference=deviation(found.difference)
+        difference=deviation(sharing.difference)
     )
     if config.tied_output:
-        check(difference, found.difference == 0)
+        check(difference, sharing.difference == 0)
     else:
         paragraph(difference, quiet=True)
     product = f"{'E' if config.tied_output else 'W'}ᵀ{' + b' if config.output_bias else ''}"
     check(
         _(
             "decoder output × {product} in 64-bit arithmetic against the model's logits: largest deviation {deviation}"
-        ).format(product=product, deviation=deviation(found.deviation)),
-        found.deviation < 1e-4 * max(1.0, float(trace.logits.abs().max())),
+        ).format(product=product, deviation=deviation(sharing.deviation)),
+        sharing.deviation < 1e-4 * max(1.0, float(trace.logits.abs().max())),
     )

@@ -18,22 +18,22 @@ from transformer.texts import _
 from transformer.tracing.trace import Trace
 
 
-def sublayer_names(places: tuple[tuple[int, str], ...]) -> tuple[str, ...]:
+def sublayer_names(sub_layers: tuple[tuple[int, str], ...]) -> tuple[str, ...]:
     """ "self 1", "FFN 1", ... for an axis."""
     names = {"self": _("self {layer}"), "cross": _("cross {layer}"), "ff": _("FFN {layer}")}
-    return tuple(names[name].format(layer=layer + 1) for layer, name in places)
+    return tuple(names[name].format(layer=layer + 1) for layer, name in sub_layers)
 
 
-def _most(found: Stream, names: tuple[str, ...]) -> str:
+def _most(states: Stream, names: tuple[str, ...]) -> str:
     """Which sub-layer adds most beside what enters it, and which least."""
-    ratios = (found.update / found.enters).quantile(0.5, dim=1)
+    ratios = (states.update / states.enters).quantile(0.5, dim=1)
     high, low = int(ratios.argmax()), int(ratios.argmin())
     sentence = (
         _(
             "Compared with its input, {most} adds most: its update is {high} times as long as x, median over the "
             "tokens. {least} adds least: {low} times."
         )
-        if found.sum is not None
+        if states.sum is not None
         else _(
             "Compared with its input, {most} returns most: what replaces x is {high} times as long, median over the "
             "tokens. {least} returns least: {low} times."
@@ -62,7 +62,7 @@ def _choices(trace: Trace, options: Options) -> tuple[str, int]:
         stack = choose_stack(options)
     names = [_("all tokens: the median"), *numbered(stack_labels(trace, stack))]
     with second:
-        token = int(options.choose("token", _("Lines show"), range(len(names)), 0, lambda one: names[one]))
+        token = int(options.choose("token", _("Lines show"), range(len(names)), 0, lambda index: names[index]))
     return stack, token
 
 
@@ -83,16 +83,16 @@ def _through(frame: PageFrame, stack: str) -> int | None:
 
 def _lengths(frame: PageFrame, trace: Trace, stack: str, token: int) -> None:
     labels = stack_labels(trace, stack)
-    found = stream(trace, frame.model.model, stack)
-    names = sublayer_names(found.sublayers)
+    states = stream(trace, frame.model.model, stack)
+    names = sublayer_names(states.sublayers)
     lines = {
         name: (values[:, token - 1] if token else values.quantile(0.5, dim=1)).numpy()
-        for name, values in found.lengths.items()
+        for name, values in states.lengths.items()
     }
     equation = sub_layer_equation(frame.model.config).replace("x", "<i>x</i>")
     stream_labels = {**translated(residual.LABELS), "stream_equation": equation}
     drawn = figure.built(residual.stream_figure, lines, names, stack, texts=stream_labels)
-    cells = {name: values.numpy() for name, values in found.lengths.items()}
+    cells = {name: values.numpy() for name, values in states.lengths.items()}
     heatmap = figure.built(residual.stream_heatmap, cells, labels, names, stack)
     left, right = st.columns(2, gap="medium")
     with left:
@@ -100,7 +100,7 @@ def _lengths(frame: PageFrame, trace: Trace, stack: str, token: int) -> None:
     with right:
         figure.draw(heatmap, "emb_stream_tokens", f"residual-lengths-tokens-{stack}")
         thinned(heatmap)
-    paragraph(_most(found, names))
+    paragraph(_most(states, names))
 
 
 def _shares(frame: PageFrame, trace: Trace, stack: str) -> None:

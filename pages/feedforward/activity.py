@@ -24,14 +24,14 @@ Column = st.delta_generator.DeltaGenerator
 def percent(share: float) -> str:
     """A share as a person reads it; only 0 is "0 %" and only 1 "100 %"."""
     if share in (0, 1):
-        number = f"{100 * share:.0f}"
+        text = f"{100 * share:.0f}"
     elif share < 5e-5:
-        number = "<\N{NO-BREAK SPACE}0.01"
+        text = "<\N{NO-BREAK SPACE}0.01"
     elif share > 0.9995:
-        number = ">\N{NO-BREAK SPACE}99.9"
+        text = ">\N{NO-BREAK SPACE}99.9"
     else:
-        number = f"{100 * share:.2f}" if share < 0.001 else f"{100 * share:.1f}"
-    return f"{number}\N{NO-BREAK SPACE}%"
+        text = f"{100 * share:.2f}" if share < 0.001 else f"{100 * share:.1f}"
+    return f"{text}\N{NO-BREAK SPACE}%"
 
 
 def sides(trace: Trace) -> dict[str, FeedForwardTrace]:
@@ -63,25 +63,25 @@ def _threshold(options: Options, kind: str) -> int:
 
 def _summary(trace: Trace, threshold: float) -> str:
     """One sentence: the shares of both stacks, and the layers where they are least and most."""
-    found, whole = {}, {}
+    shares, whole = {}, {}
     for stack, side in sides(trace).items():
         share = active_share(side.activation, [threshold])[0].double()
         whole[stack] = float(share.mean())
-        found.update({(stack, layer): one for layer, one in enumerate(share.mean(-1).tolist())})
-    least, most = min(found, key=found.__getitem__), max(found, key=found.__getitem__)
+        shares.update({(stack, layer): mean for layer, mean in enumerate(share.mean(-1).tolist())})
+    least, most = min(shares, key=shares.__getitem__), max(shares, key=shares.__getitem__)
     names = translated(figures.LABELS)
-    said = _(
+    text = _(
         "In this sentence, {encoder} of the encoder's activations and {decoder} of the decoder's are above the "
         "threshold {threshold}: fewest in {least} ({low}), most in {most} ({high})."
     )
-    return said.format(
+    return text.format(
         threshold=f"{threshold:.2f}",
         encoder=percent(whole["encoder"]),
         decoder=percent(whole["decoder"]),
         least=figures.place(*least, texts=names),
         most=figures.place(*most, texts=names),
-        low=percent(found[least]),
-        high=percent(found[most]),
+        low=percent(shares[least]),
+        high=percent(shares[most]),
     )
 
 
@@ -115,25 +115,27 @@ def _distribution(options: Options, trace: Trace, kind: str, threshold: float) -
     with st.container(key="hs-ff-choose-activity"):
         stack, layer = choose_layer(options, trace, *st.columns(4)[:2])
     side = sides(trace)[stack]
-    found = activations.histogram(side.pre_activation[layer], side.activation[layer])
+    counts_of_layer = activations.histogram(side.pre_activation[layer], side.activation[layer])
     counts = activations.spread(side.activation[layer : layer + 1], threshold)[0].numpy()
     left, right = st.columns(2, gap="medium")
     with left:
-        drawn = figure.built(figures.histogram, found.edges, found.before, found.after, stack, layer, kind)
+        drawn = figure.built(
+            figures.histogram, counts_of_layer.edges, counts_of_layer.before, counts_of_layer.after, stack, layer, kind
+        )
         figure.draw(drawn, "feedforward_histogram", "feedforward-histogram")
         negative = float((side.pre_activation[layer] < 0).double().mean())
-        said = _("{negative} of the {total} pre-activations are negative; {zero} of the activations are exactly 0.")
-        zero = percent(found.zero / found.total)
-        paragraph(said.format(negative=percent(negative), total=f"{found.total:,}", zero=zero))
+        text = _("{negative} of the {total} pre-activations are negative; {zero} of the activations are exactly 0.")
+        zero = percent(counts_of_layer.zero / counts_of_layer.total)
+        paragraph(text.format(negative=percent(negative), total=f"{counts_of_layer.total:,}", zero=zero))
     with right:
         drawn = figure.built(figures.spread, counts, stack, layer, threshold, kind)
         figure.draw(drawn, "feedforward_spread", "feedforward-spread")
-        said = _(
+        text = _(
             "Of {neurons} neurons, {never} are active on no token of this sentence, {once} on exactly one token and "
             "{always} on all {tokens}."
         )
         numbers = {"never": counts[0], "once": counts[1], "always": counts[-1], "neurons": counts.sum()}
-        paragraph(said.format(**{name: f"{count:,}" for name, count in numbers.items()}, tokens=len(counts) - 1))
+        paragraph(text.format(**{name: f"{count:,}" for name, count in numbers.items()}, tokens=len(counts) - 1))
 
 
 def draw(frame: PageFrame, trace: Trace) -> None:
@@ -147,7 +149,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         first = steps.index(ACTIVE[kind])
         return figure.localized(figures.activity)(shares, steps, labels(trace), first, kind, PUBLISHED)
 
-    moved = figure.draw(drawn, f"{KEY}_{kind}", "feedforward-active", start=start, kept=trace.id)
+    moved = figure.draw(drawn, f"{KEY}_{kind}", "feedforward-active", start=start, version=trace.id)
     threshold = steps[start if moved is None else moved]
     if moved is not None:
         frame.options.report("threshold", round(100 * threshold))

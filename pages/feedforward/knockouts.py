@@ -43,7 +43,7 @@ class ListError(UserError):
 
 def read_neurons(text: str, count: int) -> list[int]:
     """Indices from 0 of a list as people write it, counted from 1: "17, 30-45". Raises ListError."""
-    found: list[int] = []
+    indices: list[int] = []
     for part in filter(str.strip, text.split(",")):
         match = _RANGE.fullmatch(part)
         if not match:
@@ -58,34 +58,34 @@ def read_neurons(text: str, count: int) -> list[int]:
             )
         if low > high:
             raise ListError("{part} runs backwards; write {low}-{high}", part=part.strip(), low=high, high=low)
-        found.extend(range(low - 1, high))
-    if len(set(found)) > MANY:
+        indices.extend(range(low - 1, high))
+    if len(set(indices)) > MANY:
         raise ListError(
             "at most {most:,} neurons can be silenced, and these are {count:,}; leave out the whole FFN instead",
             most=MANY,
-            count=len(set(found)),
+            count=len(set(indices)),
         )
-    return sorted(set(found))
+    return sorted(set(indices))
 
 
 def write_neurons(neurons: list[int]) -> str:
     """The same as text, neighbours as ranges."""
     parts: list[tuple[int, int]] = []
-    for one in sorted(neurons):
-        if parts and parts[-1][1] == one - 1:
-            parts[-1] = (parts[-1][0], one)
+    for neuron in sorted(neurons):
+        if parts and parts[-1][1] == neuron - 1:
+            parts[-1] = (parts[-1][0], neuron)
         else:
-            parts.append((one, one))
+            parts.append((neuron, neuron))
     return ", ".join(str(low + 1) if low == high else f"{low + 1}-{high + 1}" for low, high in parts)
 
 
-def _set(sort: type, keeps: Interventions, new: list) -> str:
+def _set(switch_class: type, keeps: Interventions, new: list) -> str:
     """Exchange switches of one sort; keeps: those of this sort that stay. Returns "", or why they cannot be set."""
     state = current_state()
     if state is not None:
-        rest = state.switches.without(sort).switches
+        rest = state.switches.without(switch_class).switches
         try:
-            store_state(replace(state, switches=Interventions((*rest, *keeps.only(sort).switches, *new))))
+            store_state(replace(state, switches=Interventions((*rest, *keeps.only(switch_class).switches, *new))))
         except InterventionError as error:
             return _("{reason}; leave out the whole FFN instead.").format(reason=capital(error))
     return ""
@@ -94,7 +94,7 @@ def _set(sort: type, keeps: Interventions, new: list) -> str:
 def _chosen_layers(stack: str) -> None:
     state = current_state()
     if state is not None:
-        others = [one for one in state.switches.switches if isinstance(one, Skip) and one.stack != stack]
+        others = [switch for switch in state.switches.switches if isinstance(switch, Skip) and switch.stack != stack]
         picked = st.session_state[f"feedforward_skip_{stack}"]
         wrong = _set(Skip, Interventions(tuple(others)), [Skip.parse(text) for text in picked])
         if wrong:
@@ -104,10 +104,10 @@ def _chosen_layers(stack: str) -> None:
 def _sub_layers(frame: PageFrame, stack: str, switches: Interventions) -> None:
     """Every sub-layer of a stack to take out."""
     config = frame.model.config
-    places = [Skip(stack, layer, part) for layer in range(layers_of(config, stack)) for part in SUB_LAYERS[stack]]
+    skips = [Skip(stack, layer, part) for layer in range(layers_of(config, stack)) for part in SUB_LAYERS[stack]]
     names = {"self": _("self {layer}"), "cross": _("cross {layer}"), "ff": _("FFN {layer}")}
-    labels = {str(one): names[one.part].format(layer=one.layer + 1) for one in places}
-    out = [str(one) for one in places if one in switches.switches]
+    labels = {str(skip): names[skip.part].format(layer=skip.layer + 1) for skip in skips}
+    out = [str(skip) for skip in skips if skip in switches.switches]
     key = f"feedforward_skip_{stack}"
     if frame.arrived or st.session_state.get(key) != out:
         st.session_state[key] = out
@@ -119,24 +119,24 @@ def _sub_layers(frame: PageFrame, stack: str, switches: Interventions) -> None:
         key=key,
         on_change=_chosen_layers,
         args=(stack,),
-        help="; ".join(sub_layer(one) for one in places[: len(SUB_LAYERS[stack])]),
+        help="; ".join(sub_layer(skip) for skip in skips[: len(SUB_LAYERS[stack])]),
     )
 
 
 def _neurons_of(switches: Interventions, stack: str, layer: int) -> list[int]:
-    found = [one for one in switches.switches if isinstance(one, Silence)]
-    return [one.neuron for one in found if (one.stack, one.layer) == (stack, layer)]
+    silences = [switch for switch in switches.switches if isinstance(switch, Silence)]
+    return [switch.neuron for switch in silences if (switch.stack, switch.layer) == (stack, layer)]
 
 
 def _silence(stack: str, layer: int, neurons: list[int]) -> str:
     """Exchange the silenced neurons of one layer. Returns "", or why they cannot be."""
     state = current_state()
     others = [
-        one
-        for one in (state.switches.switches if state is not None else ())
-        if isinstance(one, Silence) and (one.stack, one.layer) != (stack, layer)
+        switch
+        for switch in (state.switches.switches if state is not None else ())
+        if isinstance(switch, Silence) and (switch.stack, switch.layer) != (stack, layer)
     ]
-    return _set(Silence, Interventions(tuple(others)), [Silence(stack, layer, one) for one in neurons])
+    return _set(Silence, Interventions(tuple(others)), [Silence(stack, layer, neuron) for neuron in neurons])
 
 
 def _field(stack: str, layer: int) -> str:
@@ -156,8 +156,8 @@ def _typed(stack: str, layer: int, config: ModelConfig) -> None:
 
 def _wrong(key: str) -> str:
     """What is wrong with the list a field holds, "" for nothing."""
-    found = st.session_state.get(WRONG)
-    return found[2] if found and found[:2] == (key, st.session_state.get(key)) else ""
+    error = st.session_state.get(WRONG)
+    return error[2] if error and error[:2] == (key, st.session_state.get(key)) else ""
 
 
 def _put(stack: str, layer: int, neurons: list[int]) -> None:
@@ -223,7 +223,7 @@ def _says(text: str | None, neurons: list[int], config: ModelConfig) -> bool:
 def _back() -> None:
     state = current_state()
     if state is not None:
-        for key in [one for one in st.session_state if str(one).startswith("feedforward_neurons_")]:
+        for key in [state_key for state_key in st.session_state if str(state_key).startswith("feedforward_neurons_")]:
             del st.session_state[key]
         store_state(replace(state, switches=state.switches.without(*SORTS)))
 
@@ -242,7 +242,7 @@ def _try(options: Options, trace: Trace, config: ModelConfig) -> None:
     def skip(*left_out: Skip) -> None:
         _set(Skip, NONE, list(left_out))
 
-    found: list[tuple[str, str, Callable[[], None]]] = [
+    suggestions: list[tuple[str, str, Callable[[], None]]] = [
         (
             _("FFN {layer} of the encoder").format(layer=ffn.layer + 1),
             _("one sub-layer of many"),
@@ -257,8 +257,8 @@ def _try(options: Options, trace: Trace, config: ModelConfig) -> None:
     ]
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="hs-ff-try"):
         st.html(f'<p class="hs-said">{html.escape(_("Try:"))}</p>', width="content")
-        for number, (label, words, act) in enumerate(found):
-            st.button(f"**{label}** {words}", key=f"feedforward_try_{number}", on_click=act)
+        for index, (label, words, act) in enumerate(suggestions):
+            st.button(f"**{label}** {words}", key=f"feedforward_try_{index}", on_click=act)
 
 
 def draw(frame: PageFrame, trace: Trace) -> None:

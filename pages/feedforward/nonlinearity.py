@@ -32,7 +32,7 @@ def _grid(values: Tensor) -> np.ndarray:
 
 
 def _says(kind: str, left: float, smallest: float, total: int) -> str:
-    said = {
+    sentences = {
         "relu": _(
             "{left} of these {total} pre-activations are left of 0. There ReLU gives exactly 0 and its derivative is "
             "0, so no gradient passes; right of 0 the derivative is 1."
@@ -46,7 +46,7 @@ def _says(kind: str, left: float, smallest: float, total: int) -> str:
             "smallest here is {smallest}, and its derivative is 0 only at −1.278, so some gradient passes."
         ),
     }[kind]
-    return said.format(left=percent(left), total=f"{total:,}", smallest=f"{smallest:.3f}".replace("-", "−"))
+    return sentences.format(left=percent(left), total=f"{total:,}", smallest=f"{smallest:.3f}".replace("-", "−"))
 
 
 def draw(frame: PageFrame, trace: Trace) -> None:
@@ -61,34 +61,37 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     with st.container(key="hs-ff-choose-nonlinearity"):
         left, middle, right = st.columns(4)[:3]
         stack, layer = choose_layer(frame.options, trace, left, middle)
-        names = {0: _("all tokens"), **{at: f"{at} · {one}" for at, one in enumerate(labels(trace)[stack], 1)}}
+        names = {
+            0: _("all tokens"),
+            **{position: f"{position} · {token}" for position, token in enumerate(labels(trace)[stack], 1)},
+        }
         with right:
             token = int(frame.options.choose("token", _("Token"), list(names), 0, names.__getitem__))
     side = sides(trace)[stack]
     whole = slice(None) if not token else slice(token - 1, token)
     before, after = side.pre_activation[layer, whole], side.activation[layer, whole]
     z = _grid(before)
-    found = {name: nonlinearity(name, z) for name in ACTIVE}
-    own = rug(before)
-    own = own[(own >= z[0]) & (own <= z[-1])]
+    curves = {name: nonlinearity(name, z) for name in ACTIVE}
+    ticks = rug(before)
+    ticks = ticks[(ticks >= z[0]) & (ticks <= z[-1])]
     drawn = figure.built(
         figures.curves,
         z,
-        {name: one.value for name, one in found.items()},
-        {name: one.slope for name, one in found.items()},
+        {name: curve.value for name, curve in curves.items()},
+        {name: curve.slope for name, curve in curves.items()},
         kind,
-        own,
+        ticks,
         before.numel(),
         stack,
     )
     figure.draw(drawn, "feedforward_curves", "feedforward-nonlinearity")
     outside = int(((before < z[0]) | (before > z[-1])).sum())
-    few = _("There is a tick for {drawn} of them, evenly spaced by rank.").format(drawn=f"{len(own):,}")
+    few = _("There is a tick for {drawn} of them, evenly spaced by rank.").format(drawn=f"{len(ticks):,}")
     far = _("Outside the picture: {outside}. All of them run from {low} to {high}.").format(
         outside=f"{outside:,}", low=signed(float(before.min())), high=signed(float(before.max()))
     )
-    said = _says(kind, left_of_zero(before), float(after.min()), before.numel())
-    paragraph(said, few if len(own) + outside < before.numel() else "", far if outside else "")
+    sentence = _says(kind, left_of_zero(before), float(after.min()), before.numel())
+    paragraph(sentence, few if len(ticks) + outside < before.numel() else "", far if outside else "")
     with st.expander(_("The three functions")):
         st.latex(
             r"\mathrm{ReLU}(z) = \max(0, z) \qquad \mathrm{GELU}(z) = z\,\Phi(z), \quad "

@@ -39,7 +39,7 @@ def examples(model: Pretrained) -> tuple[Example, ...]:
         return ()
     config = model.config
     layers = {kind: layers_of(config, kind) for kind in KINDS}
-    found = []
+    loaded = []
     for entry in entries[:MOST] if isinstance(entries, list) else ():
         if not isinstance(entry, dict) or not all(_text(entry.get(name, "")) for name in TEXTS):
             continue
@@ -47,8 +47,8 @@ def examples(model: Pretrained) -> tuple[Example, ...]:
         asked = entry.get("view")
         params = {name: str(value) for name, value in asked.items()} if isinstance(asked, dict) else {}
         if title and source:
-            found.append(Example(title, look, source, target, view_from_params(params, layers, config.heads)[0]))
-    return tuple(found)
+            loaded.append(Example(title, look, source, target, view_from_params(params, layers, config.heads)[0]))
+    return tuple(loaded)
 
 
 def _text(value: Any) -> bool:

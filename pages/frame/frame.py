@@ -237,11 +237,11 @@ def _open_linked_model(state: State) -> State:
     asked = st.query_params.get(OPEN)
     if asked is None:
         return state
-    found = next((name for find in _find_model if (name := find(asked)) is not None), None)
-    if found:
-        switch_checkpoint(found)
+    model_name = next((name for find in _find_model if (name := find(asked)) is not None), None)
+    if model_name:
+        switch_checkpoint(model_name)
     state = current_state() or state
-    if found is None:
+    if model_name is None:
         unknown = _("The link opens the model of a run that is not on your Training page. Choose a model in the menu.")
         state = store_state(replace(state, notices=(*state.notices, unknown)))
     return state
@@ -254,8 +254,8 @@ def _header(page: Page, links: Links, state: State, arrived: bool) -> st.delta_g
         skip = f'<a class="hs-skip" href="#hs-content">{html.escape(_("Skip to the content"))}</a>'
         h1 = f'<h1 class="hs-spoken">{html.escape(page.title)}</h1>'
         st.html(f'{skip}{h1}<div class="hs-brand">Head<span>scope</span></div>', width="content")
-        for other, link in links.items():
-            st.page_link(link, label=other.title)
+        for linked_page, link in links.items():
+            st.page_link(link, label=linked_page.title)
         st.html('<div class="hs-spring"></div>', width="stretch")
         if arrived or st.session_state.get(CHECKPOINT) != state.checkpoint:
             st.session_state[CHECKPOINT] = state.checkpoint

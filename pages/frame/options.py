@@ -63,48 +63,50 @@ class Options:
     def _number(self, name: str, default: int, fit: Callable[[int], int], allowed: str) -> int:
         """A whole number as it fits; of a link that asked for another a sentence says what is allowed."""
         asked = self._chosen().get(name, default)
-        found = fit(_whole(asked, default))
-        if isinstance(asked, str) and str(found) != asked:
+        fitted = fit(_whole(asked, default))
+        if isinstance(asked, str) and str(fitted) != asked:
             sentence = _("The link asks for {name} {asked!r}. Allowed: {allowed}. Shown: {shown}.")
-            message(sentence.format(name=name, asked=asked[:40], allowed=allowed, shown=found))
-        self._show(name, found)
-        return found
+            message(sentence.format(name=name, asked=asked[:40], allowed=allowed, shown=fitted))
+        self._show(name, fitted)
+        return fitted
 
     def value(self, name: str, low: int, high: int, default: int) -> int:
         """A whole number from low to high, without a widget."""
         allowed = _("a whole number from {low} to {high}").format(low=low, high=high)
-        return self._number(name, default, lambda number: max(low, min(high, number)), allowed)
+        return self._number(name, default, lambda value: max(low, min(high, value)), allowed)
 
     def nearest(self, name: str, values: Sequence[int], default: int) -> int:
         """One of some whole numbers, without a widget; a link's number becomes the nearest of them."""
         steps = _("a whole number from {low} to {high} in steps of {step}")
         allowed = steps.format(low=values[0], high=values[-1], step=values[1] - values[0])
-        return self._number(name, default, lambda number: min(values, key=lambda one: abs(one - number)), allowed)
+        return self._number(
+            name, default, lambda value: min(values, key=lambda allowed_value: abs(allowed_value - value)), allowed
+        )
 
     def choice(self, name: str, values: Sequence[Value], default: Value) -> Value:
         """One of the values, without a widget."""
         asked = self._chosen().get(name, default)
-        found = next((one for one in values if one == asked or str(one) == asked), None)
-        if found is None:
-            found = default
+        match = next((value for value in values if value == asked or str(value) == asked), None)
+        if match is None:
+            match = default
             if isinstance(asked, str):
                 sentence = _("The link asks for {name} {asked!r}. Allowed: {values}. Shown: {shown}.")
                 there = ", ".join(map(str, values[:12]))
                 message(sentence.format(name=name, asked=asked[:40], values=there, shown=default))
-        return self._show(name, found)
+        return self._show(name, match)
 
     def decimal(self, name: str, low: float, high: float, default: float) -> float:
         """A number from low to high, without a widget."""
         asked = self._chosen().get(name, default)
         text = str(asked)
-        found = max(low, min(high, float(text))) if NUMBER.fullmatch(text) else default
-        if isinstance(asked, str) and not (NUMBER.fullmatch(text) and float(text) == found):
+        value = max(low, min(high, float(text))) if NUMBER.fullmatch(text) else default
+        if isinstance(asked, str) and not (NUMBER.fullmatch(text) and float(text) == value):
             sentence = _("The link asks for {name} {asked!r}. Allowed: a number from {low} to {high}. Shown: {shown}.")
-            message(sentence.format(name=name, asked=text[:40], low=f"{low:g}", high=f"{high:g}", shown=f"{found:g}"))
+            message(sentence.format(name=name, asked=text[:40], low=f"{low:g}", high=f"{high:g}", shown=f"{value:g}"))
         if isinstance(asked, str):
-            self.report(name, found)
-        self.shown[name] = found
-        return found
+            self.report(name, value)
+        self.shown[name] = value
+        return value
 
     # -- widgets ------------------------------------------------------------------------------------------------
 
@@ -141,8 +143,8 @@ class Options:
     ) -> Value:
         """A choice of few, all in sight. hidden: without its label; alone: whoever chooses it gives up whatever else
         was chosen on the page."""
-        found = self.choice(name, values, default)
-        widget = self._widget(name, found)
+        value = self.choice(name, values, default)
+        widget = self._widget(name, value)
         if alone:
             report = widget["on_change"]
 
@@ -159,18 +161,18 @@ class Options:
             label_visibility="collapsed" if hidden else "visible",
             **widget,
         )
-        return found
+        return value
 
     def toggle(self, name: str, label: str, default: bool, **more: Any) -> bool:
         """On or off, as links have it too."""
-        found = self.choice(name, ("on", "off"), "on" if default else "off") == "on"
-        key = self._widget(name, found)["key"]
+        value = self.choice(name, ("on", "off"), "on" if default else "off") == "on"
+        key = self._widget(name, value)["key"]
 
         def changed() -> None:
             self.report(name, "on" if st.session_state.get(key) else "off")
 
         st.toggle(label, key=key, on_change=changed, **more)
-        return found
+        return value
 
     def choose(
         self,
@@ -182,35 +184,35 @@ class Options:
         **more: Any,
     ) -> Value:
         """A choice of many, in a menu. Values that are whole numbers in one piece are bounded like `value`."""
-        numbers = [one for one in values if isinstance(one, int)]
+        numbers = [value for value in values if isinstance(value, int)]
         if numbers and len(numbers) == len(values) and numbers == list(range(numbers[0], numbers[-1] + 1)):
-            found: Value = self.value(name, numbers[0], numbers[-1], int(default))
+            value: Value = self.value(name, numbers[0], numbers[-1], int(default))
         else:
-            found = self.choice(name, values, default)
+            value = self.choice(name, values, default)
         labels = tuple(map(format_func, values))
-        st.selectbox(label, values, format_func=format_func, **more, **self._widget(name, found, labels))
-        return found
+        st.selectbox(label, values, format_func=format_func, **more, **self._widget(name, value, labels))
+        return value
 
     def number(self, name: str, label: str, low: int, high: int, default: int, **more: Any) -> int:
         """A whole number from low to high, typed or stepped."""
-        found = self.value(name, low, high, default)
-        st.number_input(label, low, high, step=1, **more, **self._widget(name, found))
-        return found
+        value = self.value(name, low, high, default)
+        st.number_input(label, low, high, step=1, **more, **self._widget(name, value))
+        return value
 
     def fraction(
         self, name: str, label: str, low: float, high: float, default: float, step: float, shown: str, **more: Any
     ) -> float:
         """A number from low to high, typed or stepped. shown: how it is written, "%.2f"."""
-        found = self.decimal(name, low, high, default)
-        st.number_input(label, low, high, step=step, format=shown, **more, **self._widget(name, found))
-        return found
+        value = self.decimal(name, low, high, default)
+        st.number_input(label, low, high, step=step, format=shown, **more, **self._widget(name, value))
+        return value
 
     def text(self, name: str, label: str, longest: int = 200, **more: Any) -> str:
         """A short text, "" unless typed or linked."""
-        found = str(self._chosen().get(name, ""))[:longest]
-        self.shown[name] = found
-        st.text_input(label, max_chars=longest, **more, **self._widget(name, found))
-        return found
+        text = str(self._chosen().get(name, ""))[:longest]
+        self.shown[name] = text
+        st.text_input(label, max_chars=longest, **more, **self._widget(name, text))
+        return text
 
     def for_address(self) -> dict[str, Value]:
         """What was chosen on the page, as it is shown; the first part goes without saying."""
@@ -228,7 +230,7 @@ def _whole(asked: Value, default: int) -> int:
     """A whole number in ASCII; the default for what is none. Numbers too long to be meant stay short."""
     if not isinstance(asked, str):
         return int(asked)
-    found = re.fullmatch(r"([+-]?)[0-9]+", asked, re.ASCII)
-    if not found:
+    match = re.fullmatch(r"([+-]?)[0-9]+", asked, re.ASCII)
+    if not match:
         return default
-    return int(asked) if len(asked) < 12 else (-(10**9) if found[1] == "-" else 10**9)
+    return int(asked) if len(asked) < 12 else (-(10**9) if match[1] == "-" else 10**9)

@@ -49,15 +49,15 @@ def _label(model: Pretrained, side: str, text: str, limit: int) -> str:
 
 
 def example_menu(header: DeltaGenerator, model: Pretrained, state: State) -> None:
-    found = examples(model)
+    loaded = examples(model)
     # A new key is a new menu, and that is closed: choosing an example uncovers its picture.
-    menu = open_menu(header, _("Examples"), f"hs-examples-{state.revision}") if found else None
+    menu = open_menu(header, _("Examples"), f"hs-examples-{state.revision}") if loaded else None
     if menu is not None:
         with menu:
-            for number, example in enumerate(found):
+            for index, example in enumerate(loaded):
                 st.button(
                     plain_markdown(example.title),
-                    key=f"example-{number}",
+                    key=f"example-{index}",
                     on_click=_show,
                     args=(example,),
                     width="stretch",
@@ -107,20 +107,20 @@ def traced(model: Pretrained, state: State) -> Trace | None:
             message(sentence.format(count=len(text), limit=LONGEST), "error")
             return None
     try:
-        found = cache.trace(model, model.name, state.source, state.target.strip() and state.target, max_tokens())
+        trace = cache.trace(model, model.name, state.source, state.target.strip() and state.target, max_tokens())
     except InputError as error:
         message(capital(error) + ".", "error")
         return None
     unknown = [
         label
-        for ids, labels in ((found.source_ids, found.source_labels), (found.target_out_ids, found.target_out_labels))
-        for number, label in zip(ids, labels, strict=True)
-        if number == model.config.unk_id
+        for ids, labels in ((trace.source_ids, trace.source_labels), (trace.target_out_ids, trace.target_out_labels))
+        for token_id, label in zip(ids, labels, strict=True)
+        if token_id == model.config.unk_id
     ]
     if unknown:
         message(
             _("Not in this model's vocabulary, read as <unk>: {tokens}").format(tokens=" ".join(unknown)[:200]), "note"
         )
-    if not found.complete:
-        message(_("The translation was cut off at {limit} tokens.").format(limit=len(found.target_out)), "note")
-    return found
+    if not trace.complete:
+        message(_("The translation was cut off at {limit} tokens.").format(limit=len(trace.target_out)), "note")
+    return trace

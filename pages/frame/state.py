@@ -79,27 +79,27 @@ def arrive(names: list[str]) -> State:
             name = asked
         else:
             sentence = _("The link asks for the checkpoint {asked!r}. Available: {names}.")
-            said = sentence.format(asked=asked[:60], names=", ".join(names))
-            notices.append(f"{said} {session_models.from_elsewhere(asked)}".strip())
+            sentence_text = sentence.format(asked=asked[:60], names=", ".join(names))
+            notices.append(f"{sentence_text} {session_models.from_elsewhere(asked)}".strip())
     return State(name, params.get(SOURCE, START), params.get(TARGET, ""), notices=tuple(notices))
 
 
 def read_switches(params: Mapping[str, str], config: ModelConfig) -> tuple[Interventions, list[str]]:
     """The switches a link asks for; what cannot be set is left out, with one sentence for each parameter."""
-    found, notices = NONE, []
+    switches, notices = NONE, []
     for name in Interventions.PARAMS:
         if name in params:
             try:
                 asked = Interventions.parse({name: params[name]})
                 asked.check(config)
-                found += asked
+                switches += asked
             except InterventionError as error:
                 notices.append(
                     _("The link asks for {name} {asked!r}, which is ignored: {reason}.").format(
                         name=name, asked=params[name][:40], reason=error
                     )
                 )
-    return found, notices
+    return switches, notices
 
 
 def write_address(state: State, chosen: Mapping[str, int | float | str], names: Collection[str]) -> None:

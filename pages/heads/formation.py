@@ -77,28 +77,28 @@ def formed(model: Pretrained, limit: int) -> Formed | Text:
     except ValueError as error:
         return error.message if isinstance(error, UserError) else Text(str(error))
     tokens: list[tuple[tuple[str, ...], ...] | None] = []
-    seen = []
-    for number, (source, target) in enumerate(recording.sentences):
+    traces = []
+    for index, (source, target) in enumerate(recording.sentences):
         try:
             with MODEL_QUEUE.turn():
                 trace = model.trace(source, target, limit=limit)
-            seen.append(recorded({kind: arrays[number] for kind, arrays in recording.weights.items()}, trace))
+            traces.append(recorded({kind: arrays[index] for kind, arrays in recording.weights.items()}, trace))
         except (InputError, ValueError):  # another tokenizer, another size or a smaller limit than when it was recorded
             tokens.append(None)
         else:
             tokens.append(spelt(trace))
-    if not seen:
+    if not traces:
         return Text("no recorded sentence matches the tokens of this model now")
     words = None
     if english_to_german(model):
         words = read_word_list("\n".join((PROBES / file).read_text(encoding="utf-8") for file in WORDS))
-    return Formed(recording, tuple(tokens), *formation(seen, words))
+    return Formed(recording, tuple(tokens), *formation(traces, words))
 
 
 def _reported(view: View, steps: tuple[int, ...], revision: int) -> View:
     """The view after what the slider says; a step that was not recorded, as links have it, becomes the nearest."""
-    found = st.session_state.get(KEY)
-    values = found.get("training") if found is not None else None
+    reported = st.session_state.get(KEY)
+    values = reported.get("training") if reported is not None else None
     if isinstance(values, dict) and values.get("revision") == revision and values.get("step") in steps:
         view = replace(view, training=int(values["step"]))
     asked = view.training or 0
@@ -109,16 +109,19 @@ def _reported(view: View, steps: tuple[int, ...], revision: int) -> View:
     return replace(view, training=shown)
 
 
-def _open(model: Pretrained, found: Formed) -> Any:
+def _open(model: Pretrained, formed_heads: Formed) -> Any:
     """A callback: take over a recorded sentence; its target is typed in where the model's own would not do."""
 
     def opened() -> None:
-        state, number = current_state(), st.session_state[KEY].get("open")
-        if state is None or not isinstance(number, int | float) or not 0 <= number < len(found.tokens):
+        state, index = current_state(), st.session_state[KEY].get("open")
+        if state is None or not isinstance(index, int | float) or not 0 <= index < len(formed_heads.tokens):
             return
-        source, target = found.recording.sentences[int(number)]
-        own = any(one.source == source and not one.target for one in examples(model))
-        blank = own and (state.source, state.target) != (source, "")  # it was blank: then its tokens are others
+        source, target = formed_heads.recording.sentences[int(index)]
+        written_by_model = any(example.source == source and not example.target for example in examples(model))
+        blank = written_by_model and (state.source, state.target) != (
+            source,
+            "",
+        )  # it was blank: then its tokens are others
         change_state(source=source, target="" if blank else target, revision=state.revision + 1)
 
     return opened
@@ -138,17 +141,19 @@ def draw(state: State, trace: Trace, model: Pretrained) -> State:
     if not available(model):
         message(_("This checkpoint has no recording of its training, so the page cannot show how its heads formed."))
         return store_state(replace(state, view=replace(state.view, training=None)))
-    found = formed(model, max_tokens())
-    if isinstance(found, Text):
-        message(_("The page cannot show how the heads formed: {reason}.").format(reason=found))
+    formed_heads = formed(model, max_tokens())
+    if isinstance(formed_heads, Text):
+        message(_("The page cannot show how the heads formed: {reason}.").format(reason=formed_heads))
         return state
-    view = _reported(state.view, found.recording.steps, state.revision)
+    view = _reported(state.view, formed_heads.recording.steps, state.revision)
     if view != state.view:
         state = store_state(replace(state, view=view))
-    _slider(key=KEY, on_training_change=lambda: None, on_open_change=_open(model, found), on_close_change=_closed)
-    here = next((number for number, tokens in enumerate(found.tokens) if tokens == spelt(trace)), None)
+    _slider(
+        key=KEY, on_training_change=lambda: None, on_open_change=_open(model, formed_heads), on_close_change=_closed
+    )
+    here = next((index for index, tokens in enumerate(formed_heads.tokens) if tokens == spelt(trace)), None)
     name = (trace.id, here, identity(model), state.revision, view.big)
-    what = (found.recording, found.tokens, found.statistics, found.formings)
+    what = (formed_heads.recording, formed_heads.tokens, formed_heads.statistics, formed_heads.formings)
     data = payload(KEY, "states", name, lambda: formation_pack(*what, trace, here, view, state.revision))
     with st.container(key="hs-feeds-formation"):
         _states(key="formation_states", data=data, height=1)

@@ -29,8 +29,8 @@ KEPT = "headscope_leak"  # (trace id, position, what was typed) of the trace loo
 
 def sides(interventions: Interventions) -> tuple[Interventions, Interventions]:
     """The switches with the causal mask everywhere; and with it off where they have it off, or everywhere."""
-    opened = [one for one in interventions.switches if isinstance(one, Unmask) and one.mask == "causal"]
-    rest = Interventions(tuple(one for one in interventions.switches if one not in opened))
+    opened = [switch for switch in interventions.switches if isinstance(switch, Unmask) and switch.mask == "causal"]
+    rest = Interventions(tuple(switch for switch in interventions.switches if switch not in opened))
     return rest, rest + Interventions(tuple(opened or [Unmask("causal")]))
 
 
@@ -57,8 +57,8 @@ class Exchange:
 def _start(trace: Trace, specials: Sequence[int]) -> int:
     """The position to begin with: in the later half, so that there is much before it, where the model came closest to
     another token."""
-    places = range(max(1, len(trace.target_in) // 2), len(trace.target_in))
-    return max(places, key=lambda place: runner_up(trace, place, specials)[1])
+    positions = range(max(1, len(trace.target_in) // 2), len(trace.target_in))
+    return max(positions, key=lambda position: runner_up(trace, position, specials)[1])
 
 
 def _exchange(model: Pretrained, trace: Trace) -> Exchange:
@@ -66,48 +66,48 @@ def _exchange(model: Pretrained, trace: Trace) -> Exchange:
     labels, config = trace.target_in_labels, model.config
     specials = (config.pad_id, config.unk_id, config.start_id, config.end_id)
     left, right = st.columns(2, gap="small")
-    place, text = f"hs-leak-position-{trace.id}", f"hs-leak-fed-{trace.id}"
-    kept = st.session_state.get(KEPT)
-    if kept is None or kept[0] != trace.id:
-        kept = (trace.id, _start(trace, specials), "")
-    for key, value in zip((place, text), kept[1:], strict=True):
+    position_key, text = f"hs-leak-position-{trace.id}", f"hs-leak-fed-{trace.id}"
+    stored = st.session_state.get(KEPT)
+    if stored is None or stored[0] != trace.id:
+        stored = (trace.id, _start(trace, specials), "")
+    for key, value in zip((position_key, text), stored[1:], strict=True):
         if key not in st.session_state:
             st.session_state[key] = value
     position = left.selectbox(
         _("Target position to change"),
         range(1, len(labels)),
         format_func=lambda index: f"{index + 1} · {labels[index]}",
-        key=place,
+        key=position_key,
     )
-    other, probability = runner_up(trace, position, specials)
-    other_label = readable(model.tokenizer.pieces([other]))[0]
+    alternative, probability = runner_up(trace, position, specials)
+    other_label = readable(model.tokenizer.pieces([alternative]))[0]
     typed = right.text_input(_("Token to feed there"), key=text, placeholder=other_label, max_chars=100)
     st.session_state[KEPT] = (trace.id, position, typed)
     ids = model.tokenizer.encode(typed)
-    ids = [one for one in ids if model.tokenizer.pieces([one]) != [PIECE_MARK]] or ids
-    token = ids[0] if ids else other
+    ids = [token_id for token_id in ids if model.tokenizer.pieces([token_id]) != [PIECE_MARK]] or ids
+    token = ids[0] if ids else alternative
     after = readable(model.tokenizer.pieces([token]))[0]
     if token == trace.target_in_ids[position]:
-        said = _("“{after}” is already fed at position {position}. Type another token.")
+        sentence = _("“{after}” is already fed at position {position}. Type another token.")
     elif len(ids) > 1:
-        said = _(
+        sentence = _(
             "At position {position}, “{after}” is fed instead of “{before}”: the first of the {count} pieces you typed."
         )
     elif ids:
-        said = _("At position {position}, “{after}” is fed instead of “{before}”, as you typed.")
+        sentence = _("At position {position}, “{after}” is fed instead of “{before}”, as you typed.")
     elif typed.strip():
-        said = _(
+        sentence = _(
             "Your text has no readable character, so “{after}” is fed instead of “{before}” at position {position}."
         )
     else:
-        said = _(
+        sentence = _(
             "At position {position}, “{after}” is fed instead of “{before}”. It is the model's likeliest other token "
             "there, p = {probability}."
         )
-    said = said.format(
+    sentence = sentence.format(
         position=position + 1, after=after, before=labels[position], count=len(ids), probability=f"{probability:.2g}"
     )
-    paragraph(said)
+    paragraph(sentence)
     return Exchange(position, token, labels[position], after)
 
 
@@ -117,27 +117,27 @@ def _rows(trace: Trace, exchange: Exchange, distances: Sequence[Tensor], sides: 
     Bars are drawn in the past only: what comes after the exchange may move, and moves most.
     """
     position, labels = exchange.position, trace.target_in_labels
-    most = max(float(one[:position].max()) for one in distances) or 1.0
+    most = max(float(moves[:position].max()) for moves in distances) or 1.0
     titles = (_("fed"), _("predicts"), *sides)
     head = '<th scope="col">#</th>' + "".join(f'<th scope="col">{html.escape(title)}</th>' for title in titles)
     past = _("The past: predicted before position {position} is fed").format(position=position + 1)
     rest = _("From position {position} on: these can see the new token").format(position=position + 1)
     rows = []
-    for place, label in enumerate(labels):
-        if place in (0, position):
-            title = rest if place else past
+    for index, label in enumerate(labels):
+        if index in (0, position):
+            title = rest if index else past
             rows.append(f'<tr class="hs-leak-group"><th colspan="{3 + len(sides)}">{html.escape(title)}</th></tr>')
         fed = html.escape(label)
-        if place == position:
+        if index == position:
             fed = f"<s>{fed}</s> → <b>{html.escape(exchange.after)}</b>"
         cells = "".join(
             f'<td class="hs-leak-far" style="--w:{min(100.0, 100 * far / most):.1f}%">{number(far)}</td>'
-            for far in (float(one[place]) for one in distances)
+            for far in (float(moves[index]) for moves in distances)
         )
-        sort = "hs-leak-past" if place < position else "hs-leak-changed" if place == position else ""
+        css_class = "hs-leak-past" if index < position else "hs-leak-changed" if index == position else ""
         rows.append(
-            f'<tr class="{sort}"><td>{place + 1}</td><td>{fed}</td>'
-            f"<td>{html.escape(trace.target_out_labels[place])}</td>{cells}</tr>"
+            f'<tr class="{css_class}"><td>{index + 1}</td><td>{fed}</td>'
+            f"<td>{html.escape(trace.target_out_labels[index])}</td>{cells}</tr>"
         )
     return f'<table class="hs-leak-table"><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
 
@@ -146,19 +146,19 @@ def checked(most: float, count: int) -> str:
     """HTML: the check that was made, by making it. most: the largest move at the `count` positions before."""
     good = most == 0
     if not good:
-        said = _("With the mask, a prediction before the changed token moved by {most}. It must be exactly 0.")
+        text = _("With the mask, a prediction before the changed token moved by {most}. It must be exactly 0.")
     elif count == 1:
-        said = _("Exactly 0 with the mask, at the one position before it.")
+        text = _("Exactly 0 with the mask, at the one position before it.")
     else:
-        said = _("Exactly 0 with the mask, at all {count} positions before it.")
-    return badge(said.format(most=f"{most:.3g}", count=count), good)
+        text = _("Exactly 0 with the mask, at all {count} positions before it.")
+    return badge(text.format(most=f"{most:.3g}", count=count), good)
 
 
 def verdict(with_mask: float, without: float, before: Sequence[str], after: Sequence[str]) -> str:
     """One sentence: what peeking does to the target, by two perplexities, and to the free-running translation, by the
     tokens of both."""
     same = tuple(before) == tuple(after)
-    said = {
+    sentences = {
         ("helps", True): _(
             "Seeing later tokens helps the model with this target (perplexity {with_mask} with the mask, {without} "
             "without), and its free-running translation stays the same."
@@ -185,33 +185,33 @@ def verdict(with_mask: float, without: float, before: Sequence[str], after: Sequ
         ),
     }[peeking(with_mask, without), same]
     shared = list(zip(before, after, strict=False))
-    place = next((place for place, (one, other) in enumerate(shared) if one != other), len(shared))
+    first_difference = next((index for index, (old, new) in enumerate(shared) if old != new), len(shared))
     times = without / with_mask
-    return said.format(
+    return sentences.format(
         with_mask=number(with_mask),
         without=number(without),
         times=f"{times:.1f}" if times < 100 else f"{times:,.0f}",
-        place=place + 1,
+        place=first_difference + 1,
     )
 
 
 def _peeking(compared: Compared, switches: Sequence[Interventions], traces: Sequence[Trace]) -> None:
     """Both numbers and both translations, and what they mean for this input."""
     source = compared.before.source_text
-    found = [cache.translate(compared.model, source, one, compared.limit) for one in switches]
+    translations = [cache.translate(compared.model, source, switch_set, compared.limit) for switch_set in switches]
     texts = [
-        _("{text} … (cut off after {limit} tokens)").format(text=one.text, limit=len(one.tokens))
-        if cut_off(one)
-        else one.text
-        for one in found
+        _("{text} … (cut off after {limit} tokens)").format(text=translated.text, limit=len(translated.tokens))
+        if cut_off(translated)
+        else translated.text
+        for translated in translations
     ]
-    surprised = [perplexity(one) for one in traces]
+    surprised = [perplexity(trace) for trace in traces]
     rows = [
         (_("Perplexity of the target (teacher-forced)"), *map(number, surprised)),
         (_("Free-running translation"), *texts),
     ]
     st.html(table(["", _("with the mask"), _("without")], rows, "hs-leak-peek"))
-    sentence = verdict(surprised[0], surprised[1], found[0].tokens, found[1].tokens)
+    sentence = verdict(surprised[0], surprised[1], translations[0].tokens, translations[1].tokens)
     st.html(f'<p class="hs-leak-verdict">{html.escape(sentence)}</p>')
 
 
@@ -223,7 +223,7 @@ def _step_by_step(model: Pretrained, trace: Trace) -> float:
 
 def bare_verdict(whole: float, stepwise: float) -> str:
     """One sentence for a model that has no mask: what the answer in sight does, by two perplexities of the target."""
-    said = {
+    sentences = {
         "helps": _(
             "When the model sees the whole target, its perplexity is {whole}. When it sees nothing after the current "
             "step, as in free running, it is {stepwise}, {times} times as much."
@@ -238,7 +238,7 @@ def bare_verdict(whole: float, stepwise: float) -> str:
         ),
     }[peeking(stepwise, whole)]
     times = stepwise / whole
-    return said.format(
+    return sentences.format(
         whole=number(whole), stepwise=number(stepwise), times=f"{times:.1f}" if times < 100 else f"{times:,.0f}"
     )
 
@@ -252,12 +252,12 @@ def _bare(compared: Compared, exchange: Exchange, fed: tuple[tuple[int, int], ..
         distances = moved(plain, cache.retrace(model, trace, switches, compared.limit, fed))
         if exchange.token != trace.target_in_ids[exchange.position]:
             most = float(distances[: exchange.position].max())
-            said = (
+            sentence = (
                 _("This model has no causal mask: predictions before the changed token move by up to {most}.")
                 if most > 0
                 else _("This model has no causal mask, but no prediction before the changed token moves.")
             )
-            paragraph(said.format(most=number(most)))
+            paragraph(sentence.format(most=number(most)))
         rows = _rows(trace, exchange, [distances], (_("change"),))
         st.html(f'<div class="hs-leak-scroll" tabindex="0">{rows}</div>')
         legend = _("Numbers: max |difference of logits| over the vocabulary, with: {switches}.")
@@ -294,26 +294,26 @@ def draw(compared: Compared) -> None:
         return
     switches = sides(compared.interventions)
     try:
-        plain = [cache.retrace(model, trace, one, compared.limit) for one in switches]
+        plain = [cache.retrace(model, trace, switch_set, compared.limit) for switch_set in switches]
         distances = [
             moved(one, cache.retrace(model, trace, on, compared.limit, fed))
             for one, on in zip(plain, switches, strict=True)
         ]
-        past = [float(one[: exchange.position].max()) for one in distances]
+        past = [float(moves[: exchange.position].max()) for moves in distances]
         table_of_moves = _rows(trace, exchange, distances, (_("with the mask"), _("without")))
         if exchange.token != trace.target_in_ids[exchange.position]:
-            said = (
+            sentence = (
                 _("Without the mask, predictions before it move by up to {most}.")
                 if past[1] > 0
                 else _("Without the mask, no prediction before it moves either.")
             )
-            text = html.escape(said.format(most=number(past[1])))
+            text = html.escape(sentence.format(most=number(past[1])))
             st.html(f'<p class="hs-checks">{checked(past[0], exchange.position)} <span>{text}</span></p>')
         st.html(f'<div class="hs-leak-scroll" tabindex="0">{table_of_moves}</div>')
         legend = _(
             "Numbers: max |difference of logits| over the vocabulary. With the mask: {with_mask}. Without: {without}."
         )
-        on, off = (in_words(one, model.config) for one in switches)
+        on, off = (in_words(switch_set, model.config) for switch_set in switches)
         text = html.escape(legend.format(with_mask=on, without=off))
         st.html(f'<p class="hs-tr-legend">{text}</p>')
         _peeking(compared, switches, plain)

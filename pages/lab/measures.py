@@ -35,16 +35,16 @@ def measured(trace: Trace, kind: str) -> Saturation:
 
 def _numbers(tensor: Tensor) -> list[list[float | None]]:
     """[layer][head], rounded; None for what is no number, which JSON has no word for."""
-    return [[round(one, 6) if math.isfinite(one) else None for one in row] for row in tensor.tolist()]
+    return [[round(value, 6) if math.isfinite(value) else None for value in row] for row in tensor.tolist()]
 
 
 def _side(trace: Trace) -> dict[str, Any]:
     """kind -> measure -> [layer][head], and how many rows were counted."""
     sides = {}
     for kind in KINDS:
-        found = measured(trace, kind)
-        numbers = {name: _numbers(getattr(found, name)) for name in MEASURES}
-        sides[kind] = {**numbers, "rows": found.rows.tolist()}
+        measures = measured(trace, kind)
+        numbers = {name: _numbers(getattr(measures, name)) for name in MEASURES}
+        sides[kind] = {**numbers, "rows": measures.rows.tolist()}
     return sides
 
 
@@ -75,7 +75,7 @@ def _checked(pick: Any, trace: Trace) -> list | None:
         return None
     kind, layer, head = pick
     part = trace.attention(kind)
-    whole = all(type(one) is int or (type(one) is float and one.is_integer()) for one in (layer, head))
+    whole = all(type(index) is int or (type(index) is float and index.is_integer()) for index in (layer, head))
     if not whole or not (0 <= layer < part.layers and 0 <= head < part.heads):
         return None
     return [kind, int(layer), int(head)]
@@ -84,5 +84,5 @@ def _checked(pick: Any, trace: Trace) -> list | None:
 def draw(compared: Compared, view: View) -> list | None:
     """The tables and the plot. Returns the head a person chose in them since the last run, [kind, layer, head] with
     indices from 0, or None."""
-    found = _measures(key=KEY, data=payload(compared, view), on_pick_change=lambda: None)
-    return _checked(found.pick, compared.after)
+    reported = _measures(key=KEY, data=payload(compared, view), on_pick_change=lambda: None)
+    return _checked(reported.pick, compared.after)

@@ -42,30 +42,34 @@ def _numbers(tensor: Tensor, digits: int) -> Any:
     return round(value, digits) if math.isfinite(value) else None
 
 
-def _experiment_data(found: RandomExperiment) -> dict[str, Any]:
+def _experiment_data(experiment: RandomExperiment) -> dict[str, Any]:
     """What why.js draws of the random experiment: lists by way, depth and key or bin."""
     return {
-        "seed": found.seed,
-        "rows": found.rows,
-        "keys": found.keys,
-        "depths": list(found.depths),
+        "seed": experiment.seed,
+        "rows": experiment.rows,
+        "keys": experiment.keys,
+        "depths": list(experiment.depths),
         "limit": LIMIT,
-        "variance": _numbers(found.variance, 3),
-        "scaled": _numbers(found.scaled_variance, 4),
-        "histogram": _numbers(found.histogram, 4),
-        "scores": _numbers(found.scores, 2),
-        "weights": _numbers(found.weights, 4),
-        "entropy": _numbers(found.entropy, 4),
-        "largest": _numbers(found.largest, 4),
-        "room": _numbers(found.room, 4),
+        "variance": _numbers(experiment.variance, 3),
+        "scaled": _numbers(experiment.scaled_variance, 4),
+        "histogram": _numbers(experiment.histogram, 4),
+        "scores": _numbers(experiment.scores, 2),
+        "weights": _numbers(experiment.weights, 4),
+        "entropy": _numbers(experiment.entropy, 4),
+        "largest": _numbers(experiment.largest, 4),
+        "room": _numbers(experiment.room, 4),
     }
 
 
 def _own_data(trace: Trace, kind: str) -> dict[str, Any]:
     """What why.js draws of one kind of attention: lists by layer and head."""
-    own = own_variances(trace.attention(kind))
+    variances = own_variances(trace.attention(kind))
     names = ("query", "key", "product", "mean", "limit", "histogram")
-    return {"kind": kind, "unit": int(own.unit().sum()), **{name: _numbers(getattr(own, name), 4) for name in names}}
+    return {
+        "kind": kind,
+        "unit": int(variances.unit().sum()),
+        **{name: _numbers(getattr(variances, name), 4) for name in names},
+    }
 
 
 def scaling_data(trace: Trace, view: View, seed: int) -> dict[str, Any]:

@@ -55,7 +55,7 @@ def sizes(model: Pretrained) -> None:
 
 def differences(config: ModelConfig) -> list[str]:
     """What this architecture has differently from the paper's, each in a few words."""
-    found = [
+    texts = [
         (True, _("a bias in every projection of attention")),  # whose formulas in section 3.2.2 have none
         (config.activation == "gelu", _("GELU instead of max(0, ·)")),
         (config.activation == "swish", _("swish instead of max(0, ·)")),
@@ -76,7 +76,7 @@ def differences(config: ModelConfig) -> list[str]:
         (config.output_bias, _("a bias on every logit")),
         (config.start_id == config.pad_id, _("decoding that starts with the padding token")),
     ]
-    return [text for holds, text in found if holds]
+    return [text for holds, text in texts if holds]
 
 
 def architecture(model: Pretrained) -> None:
@@ -99,10 +99,10 @@ def architecture(model: Pretrained) -> None:
 
 def download(name: str) -> None:
     """On the page of a model: its zip, and that it is this session's, if it is."""
-    one = session_models.own_models().get(name)
-    if one is not None:
+    model = session_models.own_models().get(name)
+    if model is not None:
         with st.container(horizontal=True, vertical_alignment="center", key="hs-own"):
-            download_button(name, one.data, "own_zip")
+            download_button(name, model.data, "own_zip")
             paragraph(
                 _(
                     "Only you can see it: it lives in this session, and disappears when you reload the page or close "
@@ -138,8 +138,8 @@ def tamed(markdown: str) -> str:
     if front and "```" not in front[1]:
         markdown = f"```yaml\n{front[1]}\n```\n\n{markdown[front.end() :]}"
     parts = code.split(markdown)
-    for at in range(0, len(parts), 2):  # between them: code
-        parts[at] = re.sub(r"^( {0,3}#{1,5})(?=[ \t])", r"\1#", parts[at], flags=re.MULTILINE)
+    for index in range(0, len(parts), 2):  # between them: code
+        parts[index] = re.sub(r"^( {0,3}#{1,5})(?=[ \t])", r"\1#", parts[index], flags=re.MULTILINE)
     return "".join(parts).replace("![", "!\\[")
 
 

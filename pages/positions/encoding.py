@@ -51,7 +51,7 @@ class Values:
 
 def default_dims(d_model: int) -> tuple[int, ...]:
     """Four sines that are told apart at a glance; `posDefaultDims` of the browser gives the same."""
-    return tuple(dict.fromkeys(2 * (number * d_model // 16) for number in range(4)))
+    return tuple(dict.fromkeys(2 * (index * d_model // 16) for index in range(4)))
 
 
 def make_figures(
@@ -67,7 +67,7 @@ def make_figures(
     gathered = by_offset(products)
 
     def beside() -> figure.Figure:
-        there, mapped = (one.float().numpy() for one in shifted(table, k))
+        there, mapped = (table_part.float().numpy() for table_part in shifted(table, k))
         return figures.shifted_beside(there, mapped, k, **drawn)
 
     return {
@@ -97,55 +97,55 @@ def _whole(value: Any, low: int, high: int) -> int | None:
     return value if type(value) is int and low <= value <= high else None
 
 
-def _merge_browser(frame: PageFrame, own: Values) -> None:
+def _merge_browser(frame: PageFrame, values: Values) -> None:
     """Keep what a person did with the sliders since the last run. own: the defaults."""
-    found = st.session_state.get(KEY)
-    told = found.get("values") if isinstance(found, Mapping) else getattr(found, "values", None)
+    reported = st.session_state.get(KEY)
+    told_values = reported.get("values") if isinstance(reported, Mapping) else getattr(reported, "values", None)
     state = frame.state
-    if not isinstance(told, Mapping) or told.get("revision") != state.revision:
+    if not isinstance(told_values, Mapping) or told_values.get("revision") != state.revision:
         return  # older than what Python changed since
-    d_model = _whole(told.get("d_model"), *D_MODEL)
-    length = _whole(told.get("length"), *LENGTH)
+    d_model = _whole(told_values.get("d_model"), *D_MODEL)
+    length = _whole(told_values.get("length"), *LENGTH)
     if d_model is None or d_model % 2 or length is None:
         return
-    frame.options.report("d_model", d_model, own.d_model)
-    frame.options.report("length", length, own.length)
-    for name, start in (("k", own.k), ("q", own.q)):
-        value = _whole(told.get(name), 0, length - 1)
+    frame.options.report("d_model", d_model, values.d_model)
+    frame.options.report("length", length, values.length)
+    for name, start in (("k", values.k), ("q", values.q)):
+        value = _whole(told_values.get(name), 0, length - 1)
         if value is not None:
             frame.options.report(name, value, min(start, length - 1))
-    dims = told.get("dims", ())
+    dims = told_values.get("dims", ())
     if dims is None:
         frame.options.report("dims", "", "")
     elif isinstance(dims, list | tuple) and 0 < len(dims) <= figures.MOST_CURVES:
-        there = [_whole(one, 0, d_model - 1) for one in dims]
+        there = [_whole(dimension, 0, d_model - 1) for dimension in dims]
         if None not in there:
             frame.options.report("dims", ",".join(map(str, there)), "")
 
 
 def read_dims(text: str, d_model: int) -> tuple[tuple[int, ...], list[str]]:
     """Dimensions of a link, "0,32,64": those that can be drawn, each once, and what is none or too many."""
-    found: list[int] = []
+    dimensions: list[int] = []
     wrong = []
     for part in filter(None, re.split(r"[\s,;]+", text[:LONGEST_DIMS])):
-        number = int(part) if re.fullmatch(r"[0-9]{1,4}", part) else d_model
-        if number < d_model and (number in found or len(found) < figures.MOST_CURVES):
-            found.append(number)
+        dimension = int(part) if re.fullmatch(r"[0-9]{1,4}", part) else d_model
+        if dimension < d_model and (dimension in dimensions or len(dimensions) < figures.MOST_CURVES):
+            dimensions.append(dimension)
         else:
             wrong.append(part)
-    return tuple(dict.fromkeys(found)), wrong
+    return tuple(dict.fromkeys(dimensions)), wrong
 
 
 def _dims(frame: PageFrame, d_model: int) -> tuple[int, ...] | None:
     text = str(frame.state.chosen.get(PAGE, {}).get("dims", ""))
-    found, wrong = read_dims(text, d_model)
+    dimensions, wrong = read_dims(text, d_model)
     if wrong:
         sentence = _(
             "The link asks for dimensions that are left out: {wrong}. Up to {most} from 0 to {last} can be drawn."
         )
         message(sentence.format(wrong=", ".join(wrong)[:60], most=figures.MOST_CURVES, last=d_model - 1))
-    frame.options.report("dims", ",".join(map(str, found)), "")
-    return found or None
+    frame.options.report("dims", ",".join(map(str, dimensions)), "")
+    return dimensions or None
 
 
 def own_values(frame: PageFrame, trace: Trace) -> Values:
@@ -157,18 +157,18 @@ def own_values(frame: PageFrame, trace: Trace) -> Values:
 
 def chosen(frame: PageFrame, trace: Trace, part: str) -> Values:
     """What the sliders of a part show: from the browser, the session or the link, and bounded."""
-    own = own_values(frame, trace)
-    _merge_browser(frame, own)
-    d_model = frame.options.value("d_model", *D_MODEL, own.d_model)
+    values = own_values(frame, trace)
+    _merge_browser(frame, values)
+    d_model = frame.options.value("d_model", *D_MODEL, values.d_model)
     if d_model % 2:
         sentence = _("d_model is {asked}, but the encoding needs an even number: {shown} is shown.")
         message(sentence.format(asked=d_model, shown=d_model - 1))
         d_model -= 1
-        frame.options.report("d_model", d_model, own.d_model)
-    length = frame.options.value("length", *LENGTH, own.length)
+        frame.options.report("d_model", d_model, values.d_model)
+    length = frame.options.value("length", *LENGTH, values.length)
     if part == "encoding":
         return Values(d_model, length, _dims(frame, d_model))
-    k, q = (frame.options.value(name, 0, length - 1, start) for name, start in (("k", own.k), ("q", own.q)))
+    k, q = (frame.options.value(name, 0, length - 1, start) for name, start in (("k", values.k), ("q", values.q)))
     return Values(d_model, length, None, k, q)
 
 

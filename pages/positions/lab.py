@@ -35,8 +35,8 @@ DEFAULTS = {"shift": 5, "scale": 0.5, "shuffle": 1}
 
 def _moves(switches: Interventions, side: str) -> list[Reposition]:
     """What is done to one side, a move of both sides being one of each."""
-    found = [one for one in switches.switches if isinstance(one, Reposition) and one.covers(side)]
-    return [replace(one, side=side) for one in found]
+    moves = [switch for switch in switches.switches if isinstance(switch, Reposition) and switch.covers(side)]
+    return [replace(move, side=side) for move in moves]
 
 
 def _set(side: str, moves: list[Reposition]) -> None:
@@ -44,9 +44,9 @@ def _set(side: str, moves: list[Reposition]) -> None:
     state = current_state()
     if state is None:
         return
-    other = SIDES[1 - SIDES.index(side)]
-    kept = [*state.switches.without(Reposition).switches, *_moves(state.switches, other), *moves]
-    store_state(replace(state, switches=Interventions(tuple(kept))))
+    other_side = SIDES[1 - SIDES.index(side)]
+    switches = [*state.switches.without(Reposition).switches, *_moves(state.switches, other_side), *moves]
+    store_state(replace(state, switches=Interventions(tuple(switches))))
 
 
 def _choose(side: str) -> None:
@@ -84,8 +84,8 @@ def _control(frame: PageFrame, side: str, switches: Interventions, tokens: int) 
         required=True,
     )
     if len(moves) > 1:
-        said = _("These changes apply together, in this order: {moves}. A new choice here replaces all of them.")
-        message(said.format(moves="; ".join(in_words(Interventions((one,))) for one in moves)), "note")
+        text = _("These changes apply together, in this order: {moves}. A new choice here replaces all of them.")
+        message(text.format(moves="; ".join(in_words(Interventions((move,))) for move in moves)), "note")
     if rule not in DEFAULTS:
         return
     amount, key = moves[-1].amount, f"positions_amount_{side}_{rule}"
@@ -97,7 +97,7 @@ def _control(frame: PageFrame, side: str, switches: Interventions, tokens: int) 
         st.segmented_control(
             _("Multiply encodings by"),
             factors,
-            format_func=lambda one: f"{one:g}",
+            format_func=lambda amount: f"{amount:g}",
             required=True,
             **{**about, "width": 340},
         )
@@ -111,9 +111,9 @@ def _control(frame: PageFrame, side: str, switches: Interventions, tokens: int) 
         st.number_input(_("Seed of the shuffle"), 0, 9999, step=1, **about)
 
 
-def _says(found: dict[str, Equivariance], positions: bool) -> None:
+def _says(results: dict[str, Equivariance], positions: bool) -> None:
     """The check, and what it means. positions: whether the model has any."""
-    without, with_ = found["without"], found["with"]
+    without, with_ = results["without"], results["with"]
     largest = float(without.outputs.max())
     holds = largest < ROUNDING * max(1.0, float(without.size.max()))
     name = _("permutation-equivariant without positions: {deviation}") if holds else _(
@@ -145,12 +145,12 @@ def _reordered(model: Pretrained, trace: Trace, seed: int, limit: int) -> dict[s
     """With and without positions."""
     order = permutation(len(trace.source_ids), seed)
     without = Interventions((Reposition("remove", "source"),))
-    found = {}
+    results = {}
     for side, switches in (("with", trace.interventions), ("without", without)):
         usual = cache.retrace(model, trace, switches, limit)
         moved = model.retrace(trace, switches, order=order, limit=limit)
-        found[side] = equivariance(usual, moved, order)
-    return found
+        results[side] = equivariance(usual, moved, order)
+    return results
 
 
 def draw_equivariance(frame: PageFrame, trace: Trace) -> None:
@@ -166,20 +166,20 @@ def draw_equivariance(frame: PageFrame, trace: Trace) -> None:
     left, right = st.columns((1, 4), gap="medium", vertical_alignment="bottom")
     with left:
         seed = frame.options.number("seed", _("Another order (seed)"), 0, 9999, 0)
-    found = _reordered(frame.model, trace, seed, limit)
+    results = _reordered(frame.model, trace, seed, limit)
     order = permutation(len(trace.source_ids), seed)
-    words = html.escape(" ".join(trace.source_labels[place] for place in order))
+    words = html.escape(" ".join(trace.source_labels[position] for position in order))
     with right:
         st.html(f'<p class="hs-said" dir="auto">{html.escape(_("The tokens, now:"))} <b>{words}</b></p>')
     positions = frame.model.config.positions != "none"
-    _says(found, positions)
-    found_with = found["with"].outputs.tolist() if positions else []
+    _says(results, positions)
+    found_with = results["with"].outputs.tolist() if positions else []
     figure.draw(
         figure.built(
             permutation_deviations,
             found_with,
-            found["without"].outputs.tolist(),
-            found["with"].size.tolist(),
+            results["without"].outputs.tolist(),
+            results["with"].size.tolist(),
         ),
         "permutation",
         "permutation",
@@ -196,8 +196,8 @@ def _try() -> None:
     }
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         st.html(f'<p class="hs-said">{html.escape(_("Try:"))}</p>', width="content")
-        for number, (label, found) in enumerate(moves.items()):
-            st.button(label, key=f"positions_try_{number}", on_click=_switch, args=(found,))
+        for index, (label, switches) in enumerate(moves.items()):
+            st.button(label, key=f"positions_try_{index}", on_click=_switch, args=(switches,))
 
 
 def _switch(moves: tuple[Reposition, ...]) -> None:

@@ -56,8 +56,12 @@ def _bundled(name: str) -> Pretrained | None:
 def _sibling(model: Pretrained) -> Pretrained | None:
     """The bundled model of the same toy task, which is named as its task, if its positions are the formula's."""
     task = task_of(model)
-    other = _bundled(task) if task else None
-    return other if other is not None and other.config.positions == "sinusoidal" and task_of(other) == task else None
+    sibling = _bundled(task) if task else None
+    return (
+        sibling
+        if sibling is not None and sibling.config.positions == "sinusoidal" and task_of(sibling) == task
+        else None
+    )
 
 
 def pair_of(model: Pretrained) -> Pair | None:
@@ -73,8 +77,8 @@ def _ranges(model: Pretrained) -> list[str]:
     """The names of a checkpoint's data that say how many symbols its inputs have."""
     data = model.metrics.get("data")
     texts = map(str, data) if isinstance(data, list) else ()
-    found = ((text, _RANGE.search(text)) for text in texts)
-    return [text for text, match in found if match and 0 < int(match[1]) <= int(match[2])]
+    matches = ((text, _RANGE.search(text)) for text in texts)
+    return [text for text, match in matches if match and 0 < int(match[1]) <= int(match[2])]
 
 
 def trained_lengths(model: Pretrained) -> tuple[int, int] | None:
@@ -100,7 +104,7 @@ def exact(model: Pretrained, task: str, length: int) -> float | None:
         return None
     pairs = task_pairs(task, COUNT, (length, length), SEED)
     answers = model.translate_all([source for source, _answer in pairs])
-    return sum(found == right for found, (_source, right) in zip(answers, pairs, strict=True)) / len(pairs)
+    return sum(answer == right for answer, (_source, right) in zip(answers, pairs, strict=True)) / len(pairs)
 
 
 def _introduction(model: Pretrained, pair: Pair) -> str:
@@ -183,8 +187,8 @@ def _tables(pair: Pair) -> None:
         trained = (0, shown - 1)
     names = (_("formula"), model.name)
     both = dict(zip(names, (formula[:shown].cpu(), learned[:shown].cpu()), strict=True))
-    known = trained_positions(model)
-    paragraph(_says(learned.cpu(), known, model.name))
+    known_length = trained_positions(model)
+    paragraph(_says(learned.cpu(), known_length, model.name))
     if shown < len(learned):
         text = _("The first {shown} of {total} positions are drawn.")
         paragraph(text.format(shown=shown, total=len(learned)), quiet=True)
@@ -194,9 +198,9 @@ def _tables(pair: Pair) -> None:
         "learned_tables",
         "positions_tables",
     )
-    if known is not None:
+    if known_length is not None:
         with st.expander(_("How do we know which rows were trained?")):
-            paragraph(_sources(learned.cpu(), model, known), quiet=True)
+            paragraph(_sources(learned.cpu(), model, known_length), quiet=True)
     left, right = st.columns(2, gap="medium")
     with left:
         norms = {name: row_norms(table).numpy() for name, table in both.items()}
@@ -258,11 +262,11 @@ def _results(models: tuple[Pretrained, ...], shares: dict[str, list[float | None
     trained = trained_lengths(models[-1])
     drawn = figure.built(figures.exact_by_length, list(LENGTHS), shares, trained)
     figure.draw(drawn, "learned_exact", "positions_exact")
-    said = []
+    sentences = []
     for model in models:
-        found = dict(zip(LENGTHS, shares[model.name], strict=True))
+        exact_shares = dict(zip(LENGTHS, shares[model.name], strict=True))
         lengths = trained_lengths(model)
-        if lengths is not None and {lengths[1], lengths[1] + 1} <= found.keys():
+        if lengths is not None and {lengths[1], lengths[1] + 1} <= exact_shares.keys():
             last = lengths[1]
             sentence = _(
                 "{name}: {within} exact at {last} symbols, the longest it was trained on; {after} at {next}, {far} at "
@@ -270,23 +274,23 @@ def _results(models: tuple[Pretrained, ...], shares: dict[str, list[float | None
             )
             text = sentence.format(
                 name=model.name,
-                within=_percent(found[last]),
+                within=_percent(exact_shares[last]),
                 last=last,
-                after=_percent(found[last + 1]),
+                after=_percent(exact_shares[last + 1]),
                 next=last + 1,
-                far=_percent(found[LENGTHS[-1]]),
+                far=_percent(exact_shares[LENGTHS[-1]]),
                 most=LENGTHS[-1],
             )
-            said.append(text)
-        cut = [length for length, share in found.items() if share is None]
+            sentences.append(text)
+        cut = [length for length, share in exact_shares.items() if share is None]
         if cut:
             sentence = _(
                 "{name} has {positions} positions, </s> included: inputs of {length} symbols or more do not fit."
             )
-            said.append(sentence.format(name=model.name, positions=model.config.max_positions, length=cut[0]))
+            sentences.append(sentence.format(name=model.name, positions=model.config.max_positions, length=cut[0]))
     if trained is not None and trained[1] + 1 in LENGTHS and trained_lengths(models[0]) == trained:
         paragraph(_conclusion(models, shares, trained[1]))
-    paragraph(*said, quiet=True)
+    paragraph(*sentences, quiet=True)
 
 
 def _beyond(models: tuple[Pretrained, ...], task: str) -> None:
@@ -301,15 +305,15 @@ def _beyond(models: tuple[Pretrained, ...], task: str) -> None:
             args=(True,),
         )
         return
-    place, button = st.empty(), st.empty()
+    container, button = st.empty(), st.empty()
     button.button(_("Stop"), key="hs-exact-stop", on_click=_want, args=(False,))
     shares: dict[str, list[float | None]] = {model.name: [] for model in models}
-    for number, length in enumerate(LENGTHS):
+    for index, length in enumerate(LENGTHS):
         text = _("inputs of {length} symbols, up to {most}").format(length=length, most=LENGTHS[-1])
-        place.progress(number / len(LENGTHS), text=text)
+        container.progress(index / len(LENGTHS), text=text)
         for model in models:
             shares[model.name].append(exact(model, task, length))
-    place.empty()
+    container.empty()
     button.empty()
     _results(models, shares)
 
@@ -325,13 +329,13 @@ def draw_learned(frame: PageFrame) -> None:
     message(_introduction(frame.model, pair), "note")
     _tables(pair)
     if pair.formula is None or pair.task is None:
-        toys = tuple(one for one in map(_bundled, (FORMULA, LEARNED)) if one is not None)
+        toys = tuple(toy for toy in map(_bundled, (FORMULA, LEARNED)) if toy is not None)
         if len(toys) < 2:
             return
         models, task = toys, task_of(toys[0])
     else:
         models, task = (pair.formula, pair.learned), pair.task
-    if task is None or any(task_of(one) != task for one in models):
+    if task is None or any(task_of(toy) != task for toy in models):
         return
     if (models[0].name, models[1].name) == (FORMULA, LEARNED):
         sentence = _(

@@ -28,23 +28,23 @@ def checkpoints() -> dict[str, Path]:
 
     A folder whose name is no text, bytes that are not UTF-8, is left out: no browser could be sent the menu.
     """
-    found = {name: path for name, path in transformer.available().items() if name == readable_text(name)}
+    folders = {name: path for name, path in transformer.available().items() if name == readable_text(name)}
     extra = os.environ.get("HEADSCOPE_CHECKPOINT", "")
-    if extra and extra not in found:
+    if extra and extra not in folders:
         path = Path(extra)
-        found = {path.resolve().name or extra: path, **found}
-    return found
+        folders = {path.resolve().name or extra: path, **folders}
+    return folders
 
 
 def stamp(path: str) -> str:
     """What tells one state of a checkpoint's folder from another: its files' names, sizes, times and places on the
     disk, which takes 30 microseconds; "" if it cannot be read."""
     try:
-        with os.scandir(path) as found:
+        with os.scandir(path) as entries:
             files = sorted(
-                (one.name, about.st_size, about.st_mtime_ns, about.st_ctime_ns, about.st_ino)
-                for one in itertools.islice(found, MOST_FILES)
-                if not one.name.startswith(".") and one.is_file() and (about := one.stat())
+                (entry.name, about.st_size, about.st_mtime_ns, about.st_ctime_ns, about.st_ino)
+                for entry in itertools.islice(entries, MOST_FILES)
+                if not entry.name.startswith(".") and entry.is_file() and (about := entry.stat())
             )
     except OSError:
         return ""

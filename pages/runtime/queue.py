@@ -53,22 +53,22 @@ class TurnQueue:
             self._give()
 
     def _take(self, look: Callable[[], None]) -> None:
-        place = threading.Event()
+        turn = threading.Event()
         with self._lock:
             if self._free:  # then nobody waits
                 self._free -= 1
-                place.set()
+                turn.set()
             else:
-                self._waiting.append(place)
+                self._waiting.append(turn)
         try:
-            while not place.wait(LOOK):
+            while not turn.wait(LOOK):
                 look()
             look()
         except BaseException:  # Streamlit ends runs with exceptions that are no Exception
             with self._lock:
-                called = place not in self._waiting
+                called = turn not in self._waiting
                 if not called:
-                    self._waiting.remove(place)
+                    self._waiting.remove(turn)
             if called:
                 self._give()
             raise

@@ -44,8 +44,8 @@ class SessionModel:
 
 def own_models() -> dict[str, SessionModel]:
     """Name -> what this session has, the oldest first."""
-    found: dict[str, SessionModel] = st.session_state.setdefault(KEY, {})
-    return found
+    models: dict[str, SessionModel] = st.session_state.setdefault(KEY, {})
+    return models
 
 
 def names() -> list[str]:
@@ -53,20 +53,20 @@ def names() -> list[str]:
     return [*cache.checkpoints(), *own_models()]
 
 
-def _opened(found: SessionModel) -> Pretrained:
+def _opened(session_model: SessionModel) -> Pretrained:
     def opened() -> Pretrained:
-        model = open_files(read_zip(found.data), found.name, os.environ.get("HEADSCOPE_DEVICE", "cpu"))
-        mark(model, found.token)
+        model = open_files(read_zip(session_model.data), session_model.name, os.environ.get("HEADSCOPE_DEVICE", "cpu"))
+        mark(model, session_model.token)
         return model
 
-    return MODELS.get(found.token, opened, queued=True)
+    return MODELS.get(session_model.token, opened, queued=True)
 
 
 def load(name: str) -> Pretrained:
     """A model this session can open, by its name. Raises CheckpointError."""
-    found = own_models().get(name)
-    if found is not None:
-        return _opened(found)
+    session_model = own_models().get(name)
+    if session_model is not None:
+        return _opened(session_model)
     path = cache.checkpoints().get(name)
     if path is None:
         raise CheckpointError("the checkpoint {name!r} no longer exists", name=name[:LONGEST])
@@ -76,9 +76,9 @@ def load(name: str) -> Pretrained:
 def _free_name(title: str) -> str:
     """The title as a name that this session does not have yet."""
     plain = " ".join(readable_text(title).split()).replace("/", "-")[:LONGEST].strip() or "model"
-    name, number = f"{PREFIX}{plain}", 2
+    name, suffix = f"{PREFIX}{plain}", 2
     while name in own_models():
-        name, number = f"{PREFIX}{plain} ({number})", number + 1
+        name, suffix = f"{PREFIX}{plain} ({suffix})", suffix + 1
     return name
 
 
@@ -87,9 +87,9 @@ def add(title: str, data: bytes, current: str = "") -> tuple[str, list[str]]:
 
     Returns its name, and a sentence for every older one that had to make room. Raises CheckpointError.
     """
-    for known in own_models().values():
-        if known.data == data:  # the same file twice is one model
-            return known.name, []
+    for known_model in own_models().values():
+        if known_model.data == data:  # the same file twice is one model
+            return known_model.name, []
     added = SessionModel(_free_name(title), data)
     _opened(added)
     own_models()[added.name] = added

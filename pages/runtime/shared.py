@@ -45,8 +45,8 @@ class SharedCache(Generic[Value]):
             return self._values.get(key, _MISSING)
 
     def find(self, key: Hashable) -> Value | None:
-        found = self._find(key)
-        return None if found is _MISSING else cast(Value, found)
+        value = self._find(key)
+        return None if value is _MISSING else cast(Value, value)
 
     def store(self, key: Hashable, value: Value) -> Value:
         """Store a value in place of an older one, and make room. Returns it."""
@@ -64,16 +64,16 @@ class SharedCache(Generic[Value]):
 
         What `make` raises is not kept. queued: the value is made in turn with all other passes of a model.
         """
-        found = self._find(key)
-        if found is not _MISSING:
-            return cast(Value, found)
+        value = self._find(key)
+        if value is not _MISSING:
+            return cast(Value, value)
         with MODEL_QUEUE.turn() if queued else nullcontext():  # the turn first: nobody waits for one with a lock held
             with self._lock:
                 making = self._making.setdefault(key, threading.Lock())
             with making:
-                found = self._find(key)
+                value = self._find(key)
                 try:
-                    return cast(Value, found) if found is not _MISSING else self.store(key, make())
+                    return cast(Value, value) if value is not _MISSING else self.store(key, make())
                 finally:
                     with self._lock:
                         self._making.pop(key, None)

@@ -54,11 +54,11 @@ def send_at_once() -> None:
         return
     for name in os.listdir(OPEN_FILES):
         with contextlib.suppress(OSError):  # closed since it was listed
-            number = int(name)
-            if stat.S_ISSOCK(os.fstat(number).st_mode):
-                with socket.socket(fileno=os.dup(number)) as found:
-                    if found.family in (socket.AF_INET, socket.AF_INET6) and found.type == socket.SOCK_STREAM:
-                        found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            descriptor = int(name)
+            if stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+                with socket.socket(fileno=os.dup(descriptor)) as copy:
+                    if copy.family in (socket.AF_INET, socket.AF_INET6) and copy.type == socket.SOCK_STREAM:
+                        copy.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
 @cache

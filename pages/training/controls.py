@@ -36,19 +36,19 @@ def _notice(*sentences: str) -> None:
 
 def _loaded() -> None:
     """A zip that a person brought: open it, or say why not. A callback, so that the menu of checkpoints has it."""
-    state, found = current_state(), st.session_state.get(FILE)
-    if state is None or found is None:
+    state, reported = current_state(), st.session_state.get(FILE)
+    if state is None or reported is None:
         return
     try:
-        file = read_file(found.get("file"))
+        file = read_file(reported.get("file"))
         if file is None:
             return
-        name, said = session_models.add(file.name.removesuffix(".zip"), file.data, state.checkpoint)
+        name, messages = session_models.add(file.name.removesuffix(".zip"), file.data, state.checkpoint)
     except (FileError, session_models.CheckpointError) as error:
         _notice(_("The file cannot be loaded: {error}.").format(error=error))
         return
     switch_checkpoint(name)
-    _notice(_("Loaded: {name}. It is open now on every page, for this session only.").format(name=name), *said)
+    _notice(_("Loaded: {name}. It is open now on every page, for this session only.").format(name=name), *messages)
 
 
 def begin_buttons(chosen: Chosen) -> None:
@@ -56,21 +56,21 @@ def begin_buttons(chosen: Chosen) -> None:
     shop, experiment = runs.shop(), chosen.experiment
     if shop.most < 1:
         message(_("This server does not train models. Its operator can allow it with headscope --trainings N."), "note")
-    said: list[str] = []
-    other = presets.reference(chosen.preset, experiment) if experiment is not None else None
-    if any(one.experiment == other for one in runs.watched()):
-        other = None
+    messages: list[str] = []
+    reference = presets.reference(chosen.preset, experiment) if experiment is not None else None
+    if any(watched.experiment == reference for watched in runs.watched()):
+        reference = None
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hs-training-begin"):
         ready = experiment is not None and shop.most > 0
         if st.button(_("Train"), type="primary", disabled=not ready, key="training_train") and experiment is not None:
-            said = runs.train(experiment)
-        if other is not None and experiment is not None:
-            label = _("Train both: {other} and this one").format(other=title(other, presets.plain()))
+            messages = runs.train(experiment)
+        if reference is not None and experiment is not None:
+            label = _("Train both: {other} and this one").format(other=title(reference, presets.plain()))
             if st.button(plain_markdown(label), disabled=not ready, key="training_both"):
-                said = [*runs.train(other, first=True), *runs.train(experiment)]
+                messages = [*runs.train(reference, first=True), *runs.train(experiment)]
         if experiment is not None and shop.most > 0:
             _outlook(summary(experiment, presets.plain()), shop.seconds)
-    for sentence in said:
+    for sentence in messages:
         message(sentence)
 
 

@@ -78,8 +78,8 @@ def differences_words(experiment: Experiment, other: Experiment) -> list[str]:
 
 def _unusual(experiment: Experiment, plain: Experiment, but: tuple[str, ...]) -> list[str]:
     """What it has otherwise than the plain model, but for fields that are said anyway."""
-    said = [phrase(name, experiment) for name in experiment.differences(plain) if name not in (*TASK, *but)]
-    return list(dict.fromkeys(said))
+    phrases = [phrase(name, experiment) for name in experiment.differences(plain) if name not in (*TASK, *but)]
+    return list(dict.fromkeys(phrases))
 
 
 def title(experiment: Experiment, plain: Experiment) -> str:
@@ -89,12 +89,12 @@ def title(experiment: Experiment, plain: Experiment) -> str:
 
 def labels(experiments: Sequence[Experiment], plain: Experiment) -> list[str]:
     """Short names of runs that are laid over each other: of the first what it is, of the others what differs."""
-    found: list[str] = []
+    texts: list[str] = []
     for experiment in experiments:
-        said = ", ".join(differences_words(experiment, experiments[0])) if found else title(experiment, plain)
-        said = said or _("the same again")
-        found.append(said if said not in found else f"{said} ({found.count(said) + 1})")
-    return found
+        text = ", ".join(differences_words(experiment, experiments[0])) if texts else title(experiment, plain)
+        text = text or _("the same again")
+        texts.append(text if text not in texts else f"{text} ({texts.count(text) + 1})")
+    return texts
 
 
 def summary(experiment: Experiment, plain: Experiment) -> str:

@@ -15,30 +15,33 @@ from transformer.texts import _
 
 def rows(runs: Sequence[Watched], names: Sequence[str]) -> list[dict[str, Any]]:
     """A row for each run but the first, as `view.training_pack` describes them. names: of the runs."""
-    seen = [one for one in runs if one.run.opening is not None and one.run.frames]
-    if not runs or runs[0] not in seen:
+    started = [watched for watched in runs if watched.run.opening is not None and watched.run.frames]
+    if not runs or runs[0] not in started:
         return []
-    told = [(one.experiment, one.run.opening, tuple(one.run.frames), one.run.reason == "steps") for one in seen]
-    found = []
-    for finding in findings(told):  # type: ignore[arg-type]
-        one, first = seen[finding.run], seen[0]
-        both = all(run.run.reason == "steps" for run in (one, first))
-        found.append(
+    results = [
+        (watched.experiment, watched.run.opening, tuple(watched.run.frames), watched.run.reason == "steps")
+        for watched in started
+    ]
+    table = []
+    for finding in findings(results):  # type: ignore[arg-type]
+        watched, first = started[finding.run], started[0]
+        both = all(run.run.reason == "steps" for run in (watched, first))
+        table.append(
             {
-                "run": one.run.id,
-                "title": names[runs.index(one)],
-                "predicts": predicts(finding, one.experiment),
-                "happened": happened(finding, names[0], both, one.run.ended and first.run.ended),
+                "run": watched.run.id,
+                "title": names[runs.index(watched)],
+                "predicts": predicts(finding, watched.experiment),
+                "happened": happened(finding, names[0], both, watched.run.ended and first.run.ended),
                 "section": finding.section,
                 "verdict": {True: "as predicted", False: "differs", None: "open"}[finding.agrees],
             }
         )
-    return found
+    return table
 
 
 def predicts(finding: Finding, experiment: Experiment) -> str:
     """What section 3 to 6 lead one to expect; why nothing, if nothing."""
-    said = {
+    sentences = {
         "mask": _(
             "Without the mask every position sees the token it must predict. Fed the right answer, the model makes no "
             "mistake; free-running, where that token does not exist yet, it fails."
@@ -67,7 +70,7 @@ def predicts(finding: Finding, experiment: Experiment) -> str:
         ),
     }
     if finding.prediction:
-        return said[finding.prediction]
+        return sentences[finding.prediction]
     differs = [name for name in finding.differs if name != "seed"]
     if not differs:
         return _("Nothing: this is the same experiment with other random numbers. Any difference is chance.")
@@ -91,22 +94,22 @@ def _loss(value: float | None) -> str:
 def happened(finding: Finding, first: str, both: bool, ended: bool) -> str:
     """The numbers of the run and of the first. both: made all their steps; ended: both ended, perhaps early."""
     here, there = finding.here, finding.reference
-    said = []
+    sentences = []
     if not both:
         sentence = _("It ended early, at step {step}.") if ended else _("The run is at step {step}.")
-        said.append(sentence.format(step=f"{here.step:,}"))
-    said.append(
+        sentences.append(sentence.format(step=f"{here.step:,}"))
+    sentences.append(
         _("Free-running exact match is {here}, against {there} for {first}.").format(
             here=percent(here.exact), first=first, there=percent(there.exact)
         )
     )
     if finding.prediction == "mask":
-        said.append(
+        sentences.append(
             _("Teacher-forced exact match is {here}, against {there}.").format(
                 here=percent(here.forced), there=percent(there.forced)
             )
         )
-    said.append(
+    sentences.append(
         _("Loss on unseen inputs is {here}, against {there}.").format(
             here=_loss(here.validation_loss), there=_loss(there.validation_loss)
         )
@@ -114,16 +117,16 @@ def happened(finding: Finding, first: str, both: bool, ended: bool) -> str:
     reached = percent(REACHED)
     if here.reached is not None and there.reached is not None:
         sentence = _("{reached} exact match from step {here} on, against step {there}.")
-        said.append(sentence.format(reached=reached, here=f"{here.reached:,}", there=f"{there.reached:,}"))
+        sentences.append(sentence.format(reached=reached, here=f"{here.reached:,}", there=f"{there.reached:,}"))
     elif there.reached is not None:
         sentence = _("{first} has {reached} exact match from step {there} on; this run never reached it.")
-        said.append(sentence.format(first=first, reached=reached, there=f"{there.reached:,}"))
+        sentences.append(sentence.format(first=first, reached=reached, there=f"{there.reached:,}"))
     elif here.reached is not None:
         sentence = _("{reached} exact match from step {here} on; {first} never reached it.")
-        said.append(sentence.format(reached=reached, here=f"{here.reached:,}", first=first))
+        sentences.append(sentence.format(reached=reached, here=f"{here.reached:,}", first=first))
     if finding.prediction.startswith("scaling"):
         sentence = _("Before the first step, the largest weight of a row was {here} on average, against {there}.")
-        said.append(sentence.format(here=f"{here.largest_first:.2f}", there=f"{there.largest_first:.2f}"))
+        sentences.append(sentence.format(here=f"{here.largest_first:.2f}", there=f"{there.largest_first:.2f}"))
     if both and finding.prediction and finding.agrees is None:
-        said.append(_("Too little was learned to decide."))
-    return " ".join(said)
+        sentences.append(_("Too little was learned to decide."))
+    return " ".join(sentences)

@@ -29,15 +29,15 @@ def base(name: str) -> Experiment:
 
 def reference(name: str, experiment: Experiment) -> Experiment | None:
     """The experiment to lay beside it: the same, but with what the preset takes away. None if there is none such."""
-    other = partner(name) if name in PRESETS else None
-    if other is None:
+    partner_name = partner(name) if name in PRESETS else None
+    if partner_name is None:
         return None
-    back = {field: getattr(PRESETS[other], field) for field in PRESETS[name].differences(PRESETS[other])}
+    back = {field: getattr(PRESETS[partner_name], field) for field in PRESETS[name].differences(PRESETS[partner_name])}
     try:
-        found = replace(experiment, **back)
+        changed = replace(experiment, **back)
     except ExperimentError:  # what else was changed allows the one and not the other
         return None
-    return found if found.differences(experiment) else None
+    return changed if changed.differences(experiment) else None
 
 
 def plain() -> Experiment:

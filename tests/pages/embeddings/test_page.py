@@ -230,14 +230,14 @@ def _norms(off: float, factor: float = 16.0) -> Norms:
     ],
 )  # fmt: skip
 def test_the_headline_compares_the_lengths_of_words_and_positions(source: float, target: float, expected: str) -> None:
-    assert expected in inputs._who([_norms(source), _norms(target)])
+    assert expected in inputs._headline([_norms(source), _norms(target)])
 
 
 def test_the_headline_stands_above_the_figures_and_without_positions_says_so(open_page: Callable[..., AppTest]) -> None:
     text = written(open_page())
     assert text.index("hs-emb-headline") < text.index("Section 3.4") and "√d_model" not in text
     none = Norms(torch.ones(2), torch.ones(2), torch.zeros(2))
-    assert "adds no positions" in inputs._who([none, none])
+    assert "adds no positions" in inputs._headline([none, none])
 
 
 def test_single_characters_are_counted_and_can_be_left_out(
