@@ -1,4 +1,4 @@
-"""Section 4, Table 1: what a layer of each kind costs for this sentence's n and this model's d."""
+"""Section 4, Table 1: the cost of a layer of each kind for this sentence's n and this model's d."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _ORDERS = {
     "separable": "<i>k</i> · <i>n</i> · <i>d</i> + <i>n</i> · <i>d</i>²",
     "restricted": "<i>r</i> · <i>n</i> · <i>d</i>",
 }
-_STEPS = {"recurrent": "<i>n</i>"}  # of the others it is 1, which the number says
+_STEPS = {"recurrent": "<i>n</i>"}  # the other kinds take 1 step, shown as a number
 _PATHS = {
     "recurrent": "<i>n</i>",
     "convolution": "log<sub><i>k</i></sub> <i>n</i>",
@@ -57,7 +57,7 @@ _PATHS = {
 
 
 def _details(sizes: Sizes) -> dict[str, str]:
-    """What stands below the name of a kind."""
+    """The small text below the name of a kind."""
     return {
         "attention": _("{heads} heads").format(heads=sizes.heads),
         "recurrent": "GRU",
@@ -68,7 +68,7 @@ def _details(sizes: Sizes) -> dict[str, str]:
 
 
 def _product_names() -> dict[str, tuple[str, str]]:
-    """Every product of `complexity.products`: in words, and as HTML as it is written, where it has a name."""
+    """Every product of `complexity.products`: its name, and its formula as HTML where it has one."""
     return {
         "queries": (_("queries"), "<i>x W</i><sup>Q</sup>"),
         "keys": (_("keys"), "<i>x W</i><sup>K</sup>"),
@@ -85,13 +85,13 @@ def _product_names() -> dict[str, tuple[str, str]]:
 
 
 def _decimal(value: float) -> str:
-    """A path's length by formula: whole where it is whole."""
+    """The path length of a formula; without decimals if it is whole."""
     return f"{value:,.0f}" if math.isclose(value, round(value)) else f"{value:,.1f}"
 
 
 def _cell(label: str, count: str, below: str, best: bool) -> str:
-    """below: HTML. best: the smallest of its column."""
-    mark = f'<span class="hs-cx-hidden">{html.escape(_("fewest"))}: </span>' if best else ""
+    """below: HTML. best: whether it is the smallest of its column."""
+    mark = f'<span class="hs-cx-hidden">{html.escape(_("smallest"))}: </span>' if best else ""
     highlight = ' class="hs-cx-best"' if best else ""
     return (
         f'<td data-label="{html.escape(label)}"{highlight}>{mark}<b>{html.escape(count)}</b><small>{below}</small></td>'
@@ -99,7 +99,7 @@ def _cell(label: str, count: str, below: str, best: bool) -> str:
 
 
 def table_html(layer_costs: Sequence[Cost], sizes: Sizes) -> str:
-    """The table: Table 1's numbers and those of the layers as built, side by side in each column."""
+    """HTML of the table: in each column the numbers of Table 1 beside those of the layers as built."""
     titles = (_("Complexity per layer"), _("Sequential operations"), _("Maximum path length"))
     sides = (_("Table 1"), _("as built"))
     short = (_("Complexity"), _("Sequential"), _("Path"))
@@ -134,7 +134,7 @@ def table_html(layer_costs: Sequence[Cost], sizes: Sizes) -> str:
 
 
 def _choose(frame: PageFrame, sentence_tokens: int) -> Sizes:
-    """n, k and r."""
+    """The fields for n, k and r."""
     config = frame.model.config
     with st.container(key="hs-cx-choose"):
         first, second, third = st.columns([2, 2, 3], gap="medium")
@@ -155,7 +155,7 @@ def _choose(frame: PageFrame, sentence_tokens: int) -> Sizes:
 
 
 def _lengths(n: int) -> list[int]:
-    """Where the curves are counted: eight points each doubling, and n."""
+    """The values of n for the curves: eight per doubling, and n itself."""
     last = max(DRAWN, 2 * n)
     steps = math.ceil(8 * math.log2(last / 2))
     grid = {round(2 * (last / 2) ** (step / steps)) for step in range(steps + 1)}
@@ -163,7 +163,7 @@ def _lengths(n: int) -> list[int]:
 
 
 def _curves(sizes: Sizes) -> None:
-    """Both counts against n."""
+    """Both counts as curves over n."""
     lengths = _lengths(sizes.n)
     values = {"n": sizes.n, "d": sizes.d, "kernel": sizes.kernel, "window": sizes.window}
     for column, exact in zip(st.columns(2, gap="medium"), (False, True), strict=True):
@@ -175,7 +175,7 @@ def _curves(sizes: Sizes) -> None:
 
 
 def _shape(product: Product) -> str:
-    """How often, and of which matrices: "8 × [12, 32]·[32, 12]"."""
+    """Count and shapes of a matrix product: "8 × [12, 32]·[32, 12]"."""
     shapes = f"[{product.rows:,}, {product.inner:,}] · [{product.inner:,}, {product.columns:,}]"
     return shapes if product.times == 1 else f"{product.times:,} × {shapes}"
 
@@ -240,7 +240,7 @@ def _explain(sizes: Sizes) -> None:
 
 
 def draw(frame: PageFrame, trace: Trace) -> None:
-    """The table, what follows from it, both counts against n, and the measured curve on demand."""
+    """The table, conclusions from it, both counts over n, and the measured curve on demand."""
     paragraph(
         _(
             "Section 4 compares self-attention with the layers of earlier models (Table 1). Here its formulas are "
@@ -250,7 +250,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     sizes = _choose(frame, min(max(len(trace.source_ids), SHORTEST), LONGEST))
     layer_costs = costs(sizes)
     st.html(table_html(layer_costs, sizes))
-    legend = _("n = {n} tokens, d = {d}, h = {heads} heads; framed: the lowest of each column").format(
+    legend = _("n = {n} tokens, d = {d}, h = {heads} heads; framed: the smallest of each column").format(
         n=f"{sizes.n:,}", d=f"{sizes.d:,}", heads=sizes.heads
     )
     st.html(f'<p class="hs-tr-legend">{html.escape(legend)}</p>')

@@ -1,4 +1,4 @@
-"""What the table of section 4 and the measured times say, in words computed from their numbers."""
+"""Sentences computed from the table of section 4 and from the measured times."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from transformer.cost.layer_timing import SLOWEST, Timing
 from transformer.texts import _
 
 Seconds = Mapping[str, Mapping[int, float]]  # kind -> n -> median
-APART, MANY = 1.5, 0.2  # how far a median may lie above the fastest pass, and at which share of the points
-FLAT = 1.8  # times as long for twice as many tokens: below that most of the time is no operation
+APART, MANY = (
+    1.5,
+    0.2,
+)  # a median this many times the fastest pass is noisy; a busy machine has this share of noisy points
+FLAT = 1.8  # times as long for twice as many tokens: below that, overhead takes most of the time
 
 
 def names() -> dict[str, str]:
-    """What each kind is called."""
+    """The name of each kind."""
     return {
         "attention": _("Self-attention"),
         "fused": _("Self-attention (fused)"),
@@ -27,7 +30,7 @@ def names() -> dict[str, str]:
 
 
 def factor(value: float) -> str:
-    """How many times, as a person says it: "1.3", "21", "4,096"."""
+    """A ratio as text: "1.3", "21", "4,096"."""
     return f"{value:.1f}" if value < 9.95 else f"{value:,.0f}"
 
 
@@ -63,7 +66,7 @@ def by_table(sizes: Sizes) -> str:
 
 
 def as_built(sizes: Sizes) -> str:
-    """The same with everything counted."""
+    """The same comparison with every operation counted."""
     whole, mixing = multiply_adds("attention", sizes), multiply_adds("attention", sizes, mixing=True)
     meet = meeting("attention", "recurrent", sizes)
     if meet is None or meet == 1:
@@ -87,7 +90,7 @@ def as_built(sizes: Sizes) -> str:
 
 
 def winners(layer_costs: Sequence[Cost]) -> str:
-    """Who has the fewest of each column."""
+    """The kind with the fewest operations in each column."""
 
     def named(column: str) -> str:
         return ", ".join(names()[kind] for kind in fewest(layer_costs, column))
@@ -122,7 +125,7 @@ def paths(sizes: Sizes) -> str:
 
 
 def medians(timings: Sequence[Timing]) -> dict[str, dict[int, float]]:
-    """Seconds, of what was measured."""
+    """kind -> n -> median seconds, of the timings that were measured."""
     kinds: dict[str, dict[int, float]] = {}
     for timing in timings:
         if not timing.left:
@@ -131,7 +134,7 @@ def medians(timings: Sequence[Timing]) -> dict[str, dict[int, float]]:
 
 
 def _both(seconds: Seconds) -> tuple[Mapping[int, float], Mapping[int, float], list[int]]:
-    """Self-attention, the recurrent layer, and the lengths at which both were measured."""
+    """The times of self-attention and of the recurrent layer, and the lengths at which both were measured."""
     attention, recurrent = seconds.get("attention", {}), seconds.get("recurrent", {})
     return attention, recurrent, sorted(attention.keys() & recurrent.keys())
 
@@ -149,7 +152,7 @@ def nearest(seconds: Seconds, n: int) -> str:
 
 
 def crossing(seconds: Seconds, sizes: Sizes) -> str:
-    """Where self-attention is faster than the recurrent layer, beside where it has fewer multiply-adds."""
+    """Where self-attention is faster than the recurrent layer, and where it has fewer multiply-adds."""
     attention, recurrent, both = _both(seconds)
     meet = meeting("attention", "recurrent", sizes)
     if not both or meet is None:
@@ -180,7 +183,7 @@ def crossing(seconds: Seconds, sizes: Sizes) -> str:
 
 
 def rates(seconds: Seconds, sizes: Sizes) -> str:
-    """Multiply-adds a second of both at the measured length nearest to d: what steps in turn cost."""
+    """Multiply-adds per second of both at the measured length nearest to d: the cost of sequential steps."""
     attention, recurrent, both = _both(seconds)
     if not both:
         return ""
@@ -199,7 +202,7 @@ def rates(seconds: Seconds, sizes: Sizes) -> str:
 
 
 def growth(seconds: Seconds, sizes: Sizes) -> str:
-    """What the last doubling of n did to self-attention, and to it where its n x n weights are never stored."""
+    """How the time of self-attention grew at the last doubling of n, and that of fused attention."""
     attention = seconds.get("attention", {})
     if len(attention) < 2:
         return ""
@@ -224,7 +227,7 @@ def growth(seconds: Seconds, sizes: Sizes) -> str:
 
 
 def overhead(seconds: Seconds) -> str:
-    """What is measured besides operations, by the first doubling of n."""
+    """What the times contain besides operations, judged by the first doubling of n."""
     text = _(
         "This is time, not operations. It includes Python's and PyTorch's overhead for each call, memory traffic, and "
         "whatever else this machine is doing."
@@ -244,7 +247,7 @@ def overhead(seconds: Seconds) -> str:
 
 
 def busy(timings: Sequence[Timing]) -> str:
-    """Whether the machine did much else meanwhile: then medians lie far above the fastest passes."""
+    """A sentence if the machine was busy: then medians are far above the fastest passes."""
     measured = [timing for timing in timings if not timing.left]
     apart = [timing for timing in measured if timing.median > APART * timing.fastest]
     if len(apart) < MANY * len(measured):
@@ -257,7 +260,7 @@ def busy(timings: Sequence[Timing]) -> str:
 
 
 def left_out(timings: Sequence[Timing]) -> str:
-    """Which kinds ended before the last length, and why."""
+    """Which kinds were not measured up to the last length, and why."""
     reasons = {
         "slow": _("{name} from n = {n} on (one pass would take longer than {seconds} s)"),
         "memory": _("{name} from n = {n} on (it would take too much memory)"),

@@ -1,4 +1,4 @@
-"""The anatomy's drawing as a Streamlit component: one sentence through the whole model, every number the trace's."""
+"""The anatomy drawing as a Streamlit component: one sentence through the whole model, with the numbers of its trace."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ from transformer.view.bundle import script, style
 
 KEY = "anatomy"
 OPTIONS = ("zoom", "place", "encoder", "decoder", "head", "step", "matrix", "row", "col", "t")
-MOST_WEIGHTS = 8_000_000  # numbers of a step's matrices that are sent to a browser, in 16 or 32 bits
-LONGEST = 64  # tokens a side: of more, rows get too thin to see
+MOST_WEIGHTS = 8_000_000  # most numbers of a step's matrices that a browser gets, in 16 or 32 bits
+LONGEST = 64  # tokens per side: with more, rows get too thin to see
 
 
 _picture = st.components.v2.component("headscope.anatomy", js=script("anatomy"), css=style("anatomy"))
@@ -48,8 +48,8 @@ _feeds = {
 
 
 def _report(frame: PageFrame, stand: AnatomyState) -> None:
-    """Keep where a person stands; links count from 1. The head is always named: else it would begin as that of the
-    view, which is another for whom the link is sent to."""
+    """Store where a person is in the drawing; links count from 1. The head is always stored: otherwise the drawing
+    would start with the head of the view, which differs for the person who opens the link."""
     frame.options.report("place", stand.place, AnatomyState.place)
     frame.options.report("zoom", stand.zoom, AnatomyState.zoom)
     frame.options.report("step", stand.step, steps_of(stand.place, frame.model.config)[0])
@@ -61,12 +61,12 @@ def _report(frame: PageFrame, stand: AnatomyState) -> None:
 
 
 def merge_browser(frame: PageFrame) -> State:
-    """The state after what a person did in the drawing since the last run: where they stand, and all switches."""
+    """The state after a person's actions in the drawing since the last run: position and all switches."""
     state, config = frame.state, frame.model.config
     reported = st.session_state.get(KEY)
     values = reported.get(KEY) if reported is not None else None
     if not isinstance(values, Mapping) or values.get("revision") != state.revision:
-        return state  # older than what Python changed since
+        return state  # older than Python's last change
     _report(frame, anatomy_state_from_browser(values, config))
     state, switches, asked = current_state() or state, state.switches, values.get("switches")
     if isinstance(asked, Mapping) and all(isinstance(text, str) for pair in asked.items() for text in pair):
@@ -75,13 +75,14 @@ def merge_browser(frame: PageFrame) -> State:
             switches.check(config)
         except InterventionError:
             switches = state.switches
-    return store_state(replace(state, switches=switches))  # at once: a click elsewhere may end this run
+    return store_state(replace(state, switches=switches))  # stored now, because a click elsewhere may end this run
 
 
 def _stand(frame: PageFrame, source: int, target: int) -> AnatomyState:
-    """Where to stand, as session or link have it, bounded; what a link asks for and is not there, a sentence says.
+    """The position in the drawing from session or link, within bounds; a sentence names what a link asks for and does
+    not exist.
 
-    source, target: tokens of each side.
+    source, target: number of tokens of each side.
     """
     config = frame.model.config
     place = str(frame.options.choice("place", PLACES, AnatomyState.place))
@@ -98,7 +99,7 @@ def _stand(frame: PageFrame, source: int, target: int) -> AnatomyState:
     if "head" not in frame.state.chosen.get(frame.options.page, {}):
         frame.options.report(
             "head", (frame.state.view.head or 0) + 1
-        )  # that of the view, and one of its own from now on
+        )  # the head of the view at first; later the drawing has its own
     return AnatomyState(
         zoom=zoom,
         place=place,
@@ -114,7 +115,7 @@ def _stand(frame: PageFrame, source: int, target: int) -> AnatomyState:
 
 
 def _begun(frame: PageFrame, trace: Trace) -> Trace:
-    """The trace, or, where the model itself wrote more than can be drawn, that of the beginning of what it wrote."""
+    """The trace, or a shorter one where the model itself wrote more tokens than can be drawn."""
     if not trace.own or len(trace.source_ids) > LONGEST or len(trace.target_in_ids) <= LONGEST:
         return trace
     sentence = _("The translation has {target} tokens. This drawing shows the first {limit}.")
@@ -123,7 +124,7 @@ def _begun(frame: PageFrame, trace: Trace) -> Trace:
 
 
 def _long(trace: Trace) -> bool:
-    """Whether a side is too long to be drawn; a sentence says so."""
+    """Whether a side is too long to be drawn; if so, the page says it."""
     source, target = len(trace.source_ids), len(trace.target_in_ids)
     if max(source, target) <= LONGEST:
         return False
@@ -137,8 +138,8 @@ def _long(trace: Trace) -> bool:
 
 
 def _weights(model: Pretrained, stand: AnatomyState) -> bytes | None:
-    """The matrices a step multiplies with: packed anew, in a millisecond, rather than kept for every place.
-    None, and a sentence, where they are too many for a browser."""
+    """The matrices of a step. Packing takes a millisecond, so they are not cached. None, and a sentence, if they are
+    too large for a browser."""
     count = anatomy_pack.weights_count(model, stand.name, stand.step)
     if count <= MOST_WEIGHTS:
         return anatomy_pack.weights_pack(model, stand.name, stand.step)
@@ -148,7 +149,7 @@ def _weights(model: Pretrained, stand: AnatomyState) -> bytes | None:
 
 
 def _packs(compared: Compared, stand: AnatomyState) -> dict[str, bytes]:
-    """What the drawing needs where one stands, by sort."""
+    """The data of the drawing at this position: part -> bytes."""
     model, after = compared.model, compared.after
     before = None if compared.before is after else compared.before
     state = store_state(renewed(current_state() or State(model.name)))
@@ -184,8 +185,8 @@ def _packs(compared: Compared, stand: AnatomyState) -> dict[str, bytes]:
 
 
 def draw(frame: PageFrame, trace: Trace) -> None:
-    """The drawing of a trace under all switches. What a person does in it stays in the browser; only the numbers of the
-    place they look at travel, and what was switched."""
+    """The drawing of a trace with all switches. A person's actions stay in the browser; only the numbers of the place
+    they look at and changed switches travel."""
     trace = _begun(frame, trace)
     if _long(trace):
         forget(KEY)
@@ -222,7 +223,7 @@ def equations(config: ModelConfig) -> tuple[str, str]:
 
 
 def about(config: ModelConfig) -> None:
-    """What the page shows, in short, and the equations."""
+    """A short explanation of the page, and the equations."""
     st.markdown(
         _(
             "The path of one sentence through the whole model. It enters at the bottom left: every token becomes a "

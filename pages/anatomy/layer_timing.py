@@ -1,4 +1,4 @@
-"""One layer of each kind over n, measured on demand: in a thread, one measurement at a time for all viewers."""
+"""One layer of each kind timed over n on demand: in a thread, one measurement at a time for all viewers."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from transformer.figures import complexity as figures
 from transformer.texts import _
 
 KEY = "headscope_layer_timing"
-PATIENCE = 10.0  # seconds without a look at the page, after which a measurement ends: the viewer has left
-SHORTEST = 5  # seconds that a measurement took with d = 64 and nobody else there; with d = 256 it was 8
+PATIENCE = 10.0  # seconds after the viewer left the page until the measurement ends
+SHORTEST = 5  # seconds of a measurement with d = 64 on an idle machine; with d = 256 it took 8
 CAPACITY = 64  # measurements kept, 45 points each
 POINTS = len(KINDS) * len(LENGTHS)
 
@@ -28,15 +28,15 @@ Jobs = JobQueue[tuple[Timing, ...]]
 
 
 def key_of(sizes: Sizes) -> Key:
-    """What a measurement belongs to: everything but n, over which it runs."""
+    """The settings of a measurement: everything but n, which it varies."""
     return sizes.d, sizes.heads, sizes.d_k, sizes.kernel, sizes.window
 
 
 class Measurement(BackgroundJob):
     """One measurement of layers.
 
-    found: the points so far, also once it was stopped; done: how often one was measured, of POINTS in each of ROUNDS.
-    PyTorch's number of threads, which is everybody's, is left as it is.
+    found: the points so far, also after it was stopped; done: timings made, of POINTS in each of ROUNDS. PyTorch's
+    number of threads is shared by all viewers, so it is not changed.
     """
 
     def __init__(self, jobs: Jobs, sizes: Sizes) -> None:
@@ -86,7 +86,7 @@ def _progress(measurement: Measurement) -> None:
 
 
 def _picture(timings: Sequence[Timing], sizes: Sizes) -> None:
-    """What was measured so far."""
+    """The points measured so far."""
     points: dict[str, list[tuple[int, float, float, float]]] = {}
     for timing in timings:
         if not timing.left:
@@ -98,7 +98,7 @@ def _picture(timings: Sequence[Timing], sizes: Sizes) -> None:
 
 
 def _says(timings: Sequence[Timing], sizes: Sizes) -> None:
-    """What follows from the times."""
+    """Conclusions from the times."""
     times = medians(timings)
     if times:
         paragraph(nearest(times, sizes.n), crossing(times, sizes))
@@ -107,7 +107,7 @@ def _says(timings: Sequence[Timing], sizes: Sizes) -> None:
 
 
 def _ended(measurement: Measurement) -> None:
-    """What became of a measurement that was not completed."""
+    """A message about a measurement that did not complete."""
     if measurement.stage == "failed":
         message(_("The measurement failed: {error}.").format(error=measurement.error), "error")
     elif measurement.stage == "stopped":
@@ -120,7 +120,7 @@ def _ended(measurement: Measurement) -> None:
 
 
 def _body(sizes: Sizes, polling: bool) -> None:
-    """polling: whether this fragment runs by itself, as it must while a measurement runs and only then."""
+    """polling: whether this fragment reruns by itself; it must do so while a measurement runs, and only then."""
     measurement: Measurement | None = st.session_state.get(KEY)
     running = measurement is not None and measurement.running
     if measurement is not None and running:
@@ -147,7 +147,8 @@ def _body(sizes: Sizes, polling: bool) -> None:
 
 
 def draw(sizes: Sizes) -> None:
-    """What will be measured, a button, and what it leads to. Times are shown under the d, h, k and r they belong to."""
+    """A description of the measurement, a button, and the results. Times are shown only with the d, h, k and r they
+    were measured for."""
     st.subheader(_("Measured time"), anchor=False)
     if not fits(sizes):
         message(

@@ -1,4 +1,5 @@
-"""What attention was before: a small recurrent encoder-decoder with additive attention beside the Transformer."""
+"""Attention before the Transformer: a small recurrent encoder-decoder with additive attention, next to a
+Transformer."""
 
 from __future__ import annotations
 
@@ -24,8 +25,8 @@ from transformer.tracing.trace import Trace
 from transformer.training.tasks import TASKS
 
 TASK, BUNDLED, TRANSFORMER = "reverse", "reverse-recurrent", "reverse"
-LETTERS = "transformer"  # what is reversed until somebody types
-TRAINED = 16  # letters of the longest input that either was trained on (recipes/reverse.toml)
+LETTERS = "transformer"  # the default text
+TRAINED = 16  # letters of the longest training input of both models (recipes/reverse.toml)
 
 
 @shared(entries=1)
@@ -35,17 +36,17 @@ def _recurrent() -> Recurrent:
 
 @shared(entries=64, queued=True)
 def _read(letters: str, limit: int) -> RecurrentTrace:
-    """What the recurrent model computes for the letters, up to `limit` tokens a side. Raises InputError."""
+    """The recurrent model's pass over the letters, up to `limit` tokens per side. Raises InputError."""
     return _recurrent().trace(letters, limit=limit)
 
 
 def reverses(model: Pretrained | Recurrent) -> bool:
-    """Whether a model was trained on the task: such a checkpoint names it as its two languages."""
+    """Whether a model was trained to reverse letters: such a checkpoint names the task as its two languages."""
     return model.languages == TASKS[TASK].languages
 
 
 def _bundled() -> Pretrained:
-    """The Transformer to compare with where the one that is loaded does another task. Raises CheckpointError."""
+    """The bundled Transformer, for use when the loaded one does another task. Raises CheckpointError."""
     checkpoints = cache.checkpoints()
     if TRANSFORMER not in checkpoints:
         raise CheckpointError("there is no checkpoint {transformer!r}", transformer=TRANSFORMER)
@@ -56,8 +57,8 @@ def _bundled() -> Pretrained:
 
 
 def _letters(frame: PageFrame) -> tuple[str, str]:
-    """The letters both models get: the page's source where that is letters to reverse, else what is typed here; and
-    which of the Transformer's heads are shown, "best" or "mean"."""
+    """The letters for both models: the page's source if the model reverses letters, otherwise the text typed here; and
+    the heads to show, "best" or "mean"."""
     from_source = reverses(frame.model)
     if not from_source:
         _whose(frame)
@@ -86,17 +87,17 @@ def _whose(frame: PageFrame) -> None:
 
 
 def _strange(model: Pretrained | Recurrent, letters: str) -> list[str]:
-    """What was typed and is no letter of the model's alphabet, in order."""
+    """The typed characters that are not in the model's alphabet, in order."""
     pieces = zip(model.tokenizer.encode(letters), model.tokenizer.surfaces(letters), strict=True)
     return [piece for token_id, piece in pieces if token_id == model.config.unk_id]
 
 
 def _maps(chosen: str, model: Pretrained, old: RecurrentTrace, new: Trace) -> tuple[Alignment, str]:
-    """Both figures; how well the Transformer's weights shown lie, and what they are of."""
+    """Both figures. Returns the alignment of the Transformer's weights shown, and which heads they are from."""
     weights = new.cross.weights
     layer, head = best_head(weights)
     shown = (layer, head) if chosen == "best" else None
-    rows = max(len(old.target_out_labels), len(new.target_out_labels))  # both figures are as high as the longer
+    rows = max(len(old.target_out_labels), len(new.target_out_labels))  # both figures have the height of the longer one
     left, right = st.columns(2, gap="medium")
     with left:
         expected = right_places(len(old.source_labels), len(old.target_out_labels))
@@ -131,7 +132,7 @@ def _maps(chosen: str, model: Pretrained, old: RecurrentTrace, new: Trace) -> tu
 
 
 def is_right(trace: RecurrentTrace | Trace) -> bool:
-    """Whether a model wrote the letters backwards, and ended there."""
+    """Whether a model wrote the letters backwards and stopped there."""
     return trace.complete and trace.target_out_ids[:-1] == trace.source_ids[-2::-1]
 
 
@@ -142,7 +143,7 @@ def _number(value: float) -> str:
 def _table(
     model: Pretrained, old: RecurrentTrace, new: Trace, of: str, alignments: tuple[Alignment, Alignment]
 ) -> None:
-    """What both wrote, and what it took."""
+    """What both models wrote, and the cost."""
     letters, both = len(old.source_ids) - 1, (old, new)
     layers = model.config.encoder_layers
     rows = [
@@ -184,7 +185,7 @@ def _table(
 
 
 def _beyond(old: RecurrentTrace, new: Trace) -> None:
-    """Of inputs longer than those of training: whether either is still right."""
+    """For inputs longer than those of training: whether each model is still right."""
     letters = len(old.source_ids) - 1
     if letters <= TRAINED:
         return
@@ -202,7 +203,7 @@ def _beyond(old: RecurrentTrace, new: Trace) -> None:
 
 
 def _says(model: Pretrained, old: RecurrentTrace) -> None:
-    """What the numbers mean."""
+    """An explanation of the numbers."""
     tokens, config = len(old.source_ids), _recurrent().config
     paragraph(
         _(
@@ -262,7 +263,7 @@ def _equations(model: Pretrained) -> None:
 
 
 def draw(frame: PageFrame, trace: Trace | None) -> None:
-    """The part "before". trace: of the page's source; None: it cannot be traced, and the page has said why."""
+    """The part "before". trace: of the page's source; None if it cannot be traced, which the page has said."""
     paragraph(
         _(
             "Attention is older than the Transformer: Bahdanau, Cho and Bengio (2015) added it to a recurrent "

@@ -1,4 +1,4 @@
-"""The button that downloads a model of one session as a zip."""
+"""The button that downloads a session's model as a zip."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from transformer.texts import _
 
 
 def download_button(name: str, data: bytes, key: str) -> None:
-    """For the zip of one of them."""
+    """A download button for the zip of one model."""
     st.download_button(
         _("Download (zip)"),
         lambda: data,

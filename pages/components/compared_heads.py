@@ -1,4 +1,4 @@
-"""The picture of two passes as a Streamlit component: switches, and every head before, after and the difference."""
+"""Two passes as a Streamlit component: switches, and every head before, after and the difference."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ _feed_after = st.components.v2.component("headscope.lab_feed_after", js=script("
 
 
 def merge_browser(state: State, model: Pretrained, sorts: tuple[type, ...] = ATTENTION) -> State:
-    """The state after what a person did in the lab since the last run; what does not fit is left as it was.
+    """The state after a person's actions in the lab since the last run; invalid values change nothing.
 
-    sorts: of switches that the picture's own cards change.
+    switch_classes: the switches that the cards of the picture change.
     """
     reported = st.session_state.get(KEY)
     values = reported.get("lab") if reported is not None else None
     if not isinstance(values, Mapping) or values.get("revision") != state.revision:
-        return state  # older than what Python changed since
+        return state  # older than Python's last change
     config = model.config
     layers = {kind: layers_of(config, kind) for kind in KINDS}
     chosen = {name: values[name] for name in ("kind", "layer", "head") if name in values}
@@ -64,13 +64,17 @@ def merge_browser(state: State, model: Pretrained, sorts: tuple[type, ...] = ATT
             switches.check(config)
         except InterventionError:
             switches = state.switches
-    return store_state(replace(state, view=view, switches=switches))  # at once: a click elsewhere may end this run
+    return store_state(
+        replace(state, view=view, switches=switches)
+    )  # stored now, because a click elsewhere may end this run
 
 
 def draw(state: State, compared: Compared, cards: bool = True, pictures: bool = True) -> State:
-    """Cards with the switches of attention, and pictures of every head; without cards the page has switches of its own.
+    """Cards with the switches of attention, and pictures of every head; without cards where a page has its own
+    switches.
 
-    What is sent again after a switch is the side after it and two heads' exact numbers."""
+    After a switch only the changed side and the exact numbers of two heads are sent again.
+    """
     before, after = compared.before, compared.after
     state = store_state(bounded(renewed(state), before))
     shown = replace(View(), kind=state.view.kind, layer=state.view.layer, head=state.view.head, rows=state.view.rows,
@@ -106,7 +110,7 @@ def draw(state: State, compared: Compared, cards: bool = True, pictures: bool = 
 
 
 def draw_translations(container: st.delta_generator.DeltaGenerator, compared: Compared) -> None:
-    """What the model writes by itself, without and with the switches, in one line each: drawn last, shown above."""
+    """The model's translation without and with the switches, in one line each: drawn last, shown at the top."""
     source = compared.before.source_text
     try:
         translations = [
@@ -114,7 +118,7 @@ def draw_translations(container: st.delta_generator.DeltaGenerator, compared: Co
             for switches in (NONE, compared.interventions)
         ]
     except (InterventionError, InputError):
-        return  # what can be traced need not be decodable; the section below says why
+        return  # a pass that can be traced may not be decodable; the section below says why
     words = [translation.words_of(translated) for translated in translations]
     sides = []
     for name, side_words, marks in zip(
@@ -134,8 +138,7 @@ def draw_translations(container: st.delta_generator.DeltaGenerator, compared: Co
 
 
 def explain(compared: Compared) -> None:
-    """What a person may not expect of the model and the switches: a mask that is not there, layers whose every head is
-    out."""
+    """Notes on what may surprise a person: a model without the causal mask, layers whose heads are all knocked out."""
     if not compared.model.config.causal:
         message(
             _(

@@ -1,4 +1,4 @@
-"""One sentence pair before and after the switches, the same tokens in both."""
+"""One sentence pair before and after the switches, with the same tokens in both."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from transformer.tracing.trace import Trace
 
 
 def note_waiting_switches(switches: Interventions) -> None:
-    """Where no switch reaches: a sentence, if there are any."""
+    """A note, if there are switches, that they have no effect here."""
     if switches:
         message(_("Your switches have no effect here: this part shows the model as it was trained."), "note")
 
 
 def switches_of_page(switches: Interventions, sorts: tuple[type, ...], model: Pretrained) -> Interventions:
-    """The switches that a page has; of others that are set, a sentence says that they wait."""
+    """The switches that a page applies; a note names the others that are set."""
     others = switches.without(*sorts)
     if others:
         sentence = _("Switches of other pages have no effect here: {switches}.")
@@ -32,9 +32,9 @@ def switches_of_page(switches: Interventions, sorts: tuple[type, ...], model: Pr
 
 @dataclass(frozen=True)
 class Compared:
-    """before: nothing switched but the padding of the source; after: everything. Without switches both are one trace.
+    """before: no switches but the padding of the source; after: all switches. Without switches both are the same trace.
 
-    limit: tokens allowed a side.
+    limit: tokens allowed per side.
     """
 
     model: Pretrained
@@ -45,7 +45,8 @@ class Compared:
 
 
 def _groups(interventions: Interventions) -> list[Interventions]:
-    """What may not fit a sentence, and is left out together, in the order in which that is tried."""
+    """Switches that may not fit a sentence, in groups that are left out together, in the order in which this is
+    tried."""
     groups: dict[tuple[int, ...], list[Switch]] = {}
     for switch in interventions.switches:
         if switch.sentence_group is not None:
@@ -54,8 +55,8 @@ def _groups(interventions: Interventions) -> list[Interventions]:
 
 
 def compare(model: Pretrained, trace: Trace, interventions: Interventions) -> Compared:
-    """Both traces. Of switches that cannot be set together on this sentence as few as possible are left out, hidden
-    tokens first, then padding, then moved positions, with a sentence on the page; the others hold."""
+    """Both traces. If the switches cannot be set together on this sentence, as few as possible are left out, with a
+    message on the page: hidden tokens first, then padding, then moved positions."""
     limit = model.token_limit(max_tokens())
     groups = _groups(interventions)
     reason = ""

@@ -1,4 +1,4 @@
-"""Switches as a person reads them, and what switching scaling can and cannot show."""
+"""Switches in words, and what switching scaling can and cannot show."""
 
 from __future__ import annotations
 
@@ -27,28 +27,29 @@ from transformer.model.config import ModelConfig
 from transformer.model.tap import KINDS
 from transformer.texts import _
 
-NAMED = 3  # places of one switch that are named; more are counted
-LISTED = 8  # hidden tokens that are listed, and phrases of one text
-EXACT = {"scaled": 98.0, "unscaled": 93.1, "least": 90.4, "most": 97.2}  # %, of docs/table3.md: base and no-scaling
+NAMED = 3  # up to this many places of a switch are named; more are counted
+LISTED = 8  # most hidden tokens in a list, and most phrases in a text
+EXACT = {"scaled": 98.0, "unscaled": 93.1, "least": 90.4, "most": 97.2}  # %, from docs/table3.md: base and no-scaling
 
 
 def with_table(text: str, config: ModelConfig) -> str:
-    """A figure's text with this model's output in it: W for E where it has a matrix of its own, and the bias if there
-    is one."""
+    """The text of a figure for this model's output: W instead of E where the output has its own matrix, and the bias if
+    there is one."""
     table, bias = "E" if config.tied_output else "W", " + <i>b</i>" if config.output_bias else ""
     text = text.replace("E<sup>⊤</sup>", f"{table}<sup>⊤</sup>{bias}")
     return text.replace("E<i>w<sub>i</sub></i>", f"{table}<i>w<sub>i</sub></i>")
 
 
 def sub_layer_equation(config: ModelConfig, add: str = "+", norm: str = "LayerNorm", sub: str = "Sublayer") -> str:
-    """What leaves a sub-layer of this model (section 3.1), of these names; in the paper LayerNorm(x + Sublayer(x))."""
+    """The output of a sub-layer of this model (section 3.1), with these names; in the paper LayerNorm(x +
+    Sublayer(x))."""
     read = f"{norm}(x)" if config.norm == "pre" else "x"
     total = f"x {add} {sub}({read})" if config.residual else f"{sub}({read})"
     return f"{norm}({total})" if config.norm == "post" else total
 
 
 def lens_limits(config: ModelConfig) -> list[str]:
-    """What the lens shows in a model that leaves out what it relies on, a sentence each."""
+    """One sentence for each part that the lens relies on and this model lacks."""
     sentences = []
     if not config.residual:
         sentences.append(
@@ -67,7 +68,8 @@ def lens_limits(config: ModelConfig) -> list[str]:
 
 
 def row_caution(config: ModelConfig, stack: str, layer: int) -> str:
-    """One sentence: why the scores of a neuron's row are a direction and no change of the logits, if they are not."""
+    """One sentence: why the scores of a neuron's row are a direction and not the change of the logits, where that
+    holds."""
     if stack == "encoder":
         return _(
             "A neuron of the encoder does not write to the vocabulary directly. Its output passes through the rest of "
@@ -95,7 +97,7 @@ def row_caution(config: ModelConfig, stack: str, layer: int) -> str:
 
 
 def placed(where: Where) -> str:
-    """A place that is not everywhere, e.g. "cross-attention, layer 1, head 3"."""
+    """Heads in words, but not all heads, e.g. "cross-attention, layer 1, head 3"."""
     kind = {
         "encoder_self": _("encoder self-attention"),
         "decoder_self": _("decoder self-attention"),
@@ -121,7 +123,7 @@ def _and(texts: Sequence[str]) -> str:
 
 
 def _at(wheres: Sequence[Where], everywhere: str, somewhere: str) -> str:
-    """One of the two texts; the second one names the places, or counts them where they are many."""
+    """The first text for all heads; else the second with its places, which are counted if they are many."""
     if EVERYWHERE in wheres:
         return everywhere
     many = len(wheres) > NAMED
@@ -130,10 +132,11 @@ def _at(wheres: Sequence[Where], everywhere: str, somewhere: str) -> str:
 
 
 def _in_places(switches: Sequence[HeadSwitch], texts: Callable[[Any], tuple[str, str]]) -> list[str]:
-    """A phrase for neighbours of which the same is said. texts: of a switch everywhere, and in a {place}."""
+    """One phrase for consecutive switches with the same texts. texts: gives the text for all heads, and the text with
+    {place}."""
 
     def where_of(switch: HeadSwitch) -> Where:
-        """The only kind it can be in need not be named."""
+        """The where of a switch, without a kind if there is only one."""
         return EVERYWHERE if len(switch.kinds) == 1 and switch.where == Where(switch.kinds[0]) else switch.where
 
     return [_at([where_of(switch) for switch in alike], *both) for both, alike in groupby(switches, texts)]
@@ -171,7 +174,7 @@ def _padded(switches: Sequence[Pad], config: ModelConfig | None) -> list[str]:
 
 
 def _heads(wheres: Sequence[Where], config: ModelConfig) -> int:
-    """How many heads of the model the places cover."""
+    """How many heads of the model these places cover."""
     return sum(
         any(where.covers(kind, layer, head) for where in wheres)
         for kind in KINDS
@@ -195,7 +198,7 @@ def _knocked_out(switches: Sequence[KnockOut], config: ModelConfig | None) -> li
 
 
 def _hidden(switches: Sequence[Hide], config: ModelConfig | None) -> list[str]:
-    """A phrase for each side and place."""
+    """One phrase per side and place."""
     sides: dict[tuple[str, Where], list[int]] = {}
     for switch in switches:
         sides.setdefault((switch.side, switch.where), []).append(switch.token + 1)
@@ -226,7 +229,7 @@ def stack_name(stack: str) -> str:
 
 
 def _moved(switches: Sequence[Reposition], config: ModelConfig | None) -> list[str]:
-    """A phrase for each move, e.g. "positions of the source shifted by 5"."""
+    """One phrase per move, e.g. "positions of the source shifted by 5"."""
     texts = {
         ("remove", "source"): _("no positions in the source"),
         ("remove", "target"): _("no positions in the target"),
@@ -266,7 +269,7 @@ def _left_out(switches: Sequence[Skip], config: ModelConfig | None) -> list[str]
 
 
 def _silenced(switches: Sequence[Silence], config: ModelConfig | None) -> list[str]:
-    """A phrase for each layer."""
+    """One phrase per layer."""
     texts = {
         ("encoder", True): _("neuron {neurons} of encoder layer {layer} silenced"),
         ("encoder", False): _("{count} neurons of encoder layer {layer} silenced"),
@@ -282,7 +285,7 @@ def _silenced(switches: Sequence[Silence], config: ModelConfig | None) -> list[s
     ]
 
 
-# How the switches of each class are said together, a phrase or more; with the model's sizes where they are known.
+# The phrases for all switches of a class; with the model's config where it is known.
 WORDS: dict[type[Switch], Callable[[Sequence[Any], ModelConfig | None], list[str]]] = {
     Scale: _scaled,
     Unmask: _unmasked,
@@ -297,9 +300,9 @@ WORDS: dict[type[Switch], Callable[[Sequence[Any], ModelConfig | None], list[str
 
 
 def phrases(interventions: Interventions, config: ModelConfig | None = None) -> list[str]:
-    """The switches in plain words, LISTED phrases at most.
+    """The switches in plain words, at most LISTED phrases.
 
-    config: of the model, so that its heads can be counted; without it places are named.
+    config: of the model, to count its heads; without it the text names places.
     """
     texts = [text for switch_class, alike in interventions.by_class() for text in WORDS[switch_class](alike, config)]
     if len(texts) > LISTED:
@@ -308,12 +311,12 @@ def phrases(interventions: Interventions, config: ModelConfig | None = None) -> 
 
 
 def in_words(interventions: Interventions, config: ModelConfig | None = None) -> str:
-    """The same as one text, e.g. "scaling off; 5 heads knocked out"; nothing switched: "nothing switched"."""
+    """The same as one text, e.g. "scaling off; 5 heads knocked out"; "no switches" if there are none."""
     return "; ".join(phrases(interventions, config)) or _("no switches")
 
 
 def scaling_note(interventions: Interventions, config: ModelConfig, brief: bool = False) -> str:
-    """What a result with scaling switched does not say; "" where scaling is as trained, or there was none.
+    """What a result with other scaling does not show; "" if scaling is as trained, or the model has none.
 
     Section 3.2.1 of the paper; docs/table3.md.
     """

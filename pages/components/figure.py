@@ -1,4 +1,4 @@
-"""Figures on a page: through a component of ours, with Streamlit's own plotly."""
+"""Figures on a page: Headscope's own component, with the plotly that Streamlit ships."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def theme() -> str:
 
 @dataclass(frozen=True)
 class Built:
-    """A figure as it travels. text: JSON; frames: how many; thinned: (labels, step) of every axis that has room for a
-    tick at one label in `step` only."""
+    """A figure ready to send. text: JSON; frames: their number; thinned: (labels, step) of every axis with space for a
+    tick at only one label in `step`."""
 
     text: str
     frames: int
@@ -61,14 +61,14 @@ def _build(key: Hashable, make: Callable[[], Figure]) -> Built:
 
 
 def localized(make: Callable[Arguments, Figure]) -> Callable[Arguments, Figure]:
-    """A function of `transformer.figures` with the viewer's theme and its labels in the viewer's language."""
+    """A function of `transformer.figures` with the viewer's theme, and its labels in the viewer's language."""
     options: dict[str, Any] = {"theme": theme(), "texts": translated(signature(make).parameters["texts"].default)}
     return partial(make, **options)
 
 
 def built(make: Callable[Arguments, Figure], *arguments: Arguments.args, **options: Arguments.kwargs) -> Built:
-    """localized(make)(*arguments, **options), made once for all viewers who show the same numbers in the same words:
-    plotly takes 8 to 20 ms for a figure, and finding one in the cache less than a tenth of one."""
+    """localized(make)(*arguments, **options), made once for all viewers with the same numbers and texts: plotly takes 8
+    to 20 ms for a figure, the cache less than a tenth of a millisecond."""
     figure: Any = localized(make)
     key = fingerprint(make.__module__, make.__qualname__, arguments, {**figure.keywords, **options})
     return _build(key, lambda: figure(*arguments, **options))

@@ -1,4 +1,4 @@
-"""What a probe set says of switches: a table, how far it moved, and how much of that may be chance."""
+"""Results of a probe set: a table, how much the numbers changed, and how much of that may be chance."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from transformer.texts import _
 
 
 def rows_of(scores: Sequence[ProbeScores], toy: bool) -> list[tuple[str, ...]]:
-    """The table's rows. Of a toy task, whose words are letters, BLEU says nothing."""
+    """The rows of the table. BLEU says nothing about a toy task, whose words are letters."""
 
     def percent(share: float) -> str:
         return f"{100 * share:.1f} %"
@@ -33,10 +33,10 @@ def rows_of(scores: Sequence[ProbeScores], toy: bool) -> list[tuple[str, ...]]:
 
 
 def moved(before: ProbeScores, after: ProbeScores, toy: bool) -> str:
-    """One sentence: how far the numbers moved, and how many translations changed."""
+    """One sentence: how much the numbers changed, and how many translations."""
 
     def apart(first: float, second: float) -> str:
-        """The difference of the two as the table has them."""
+        """The difference of two numbers as the table shows them."""
         return f"{round(round(second, 1) - round(first, 1), 1) + 0.0:+.1f}"  # + 0.0: no -0.0
 
     sentence = (
@@ -58,7 +58,7 @@ def moved(before: ProbeScores, after: ProbeScores, toy: bool) -> str:
 
 
 def chance(before: ProbeScores, after: ProbeScores) -> str:
-    """One sentence: the interval of how far BLEU moved."""
+    """One sentence: the confidence interval of the change of BLEU."""
     interval = bleu_interval(before.texts, after.texts, before.references)
     sentence = (
         _(
@@ -74,7 +74,7 @@ def chance(before: ProbeScores, after: ProbeScores) -> str:
 
 
 def _easy(model: Pretrained, count: int) -> str:
-    """One sentence: why BLEU here is not the model card's."""
+    """One sentence: why BLEU here cannot be compared with the model card's."""
     card = model.metrics.get("bleu")
     if isinstance(card, int | float):
         sentence = _(
@@ -89,7 +89,7 @@ def _easy(model: Pretrained, count: int) -> str:
 
 
 def results(compared: Compared, scores: Sequence[ProbeScores]) -> None:
-    """The table, nothing switched first, and what it says and does not say."""
+    """The table, without switches first, and what it does and does not show."""
     model, toy = compared.model, task_of(compared.model) is not None
     head = [_("{count} sentences").format(count=scores[0].sentences), _("no switches")]
     sentences = []

@@ -1,4 +1,4 @@
-"""A whole probe set before and after the switches: measured in a thread, while the person goes on in the lab."""
+"""A whole probe set before and after the switches: measured in a thread while the person goes on in the lab."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from transformer.texts import _
 from transformer.training.data import Pair
 
 KEY = "headscope_probe"
-PATIENCE = 60.0  # seconds without anybody in the lab, after which a measurement ends: the viewer has left
-STAY = 15.0  # seconds between two signs of a person who is in the lab
+PATIENCE = 60.0  # seconds after the viewer left the lab until the measurement ends
+STAY = 15.0  # seconds between two signs that the viewer is still in the lab
 
 Key = tuple[str, str, str]
 Jobs = JobQueue[ProbeScores]
 
 
 def key_of(model: Pretrained, interventions: Interventions) -> Key:
-    """What scores belong to."""
+    """The key of a result: model and switches."""
     return model.name, identity(model), str(interventions)
 
 
 class Measurement(BackgroundJob):
     """One evaluation.
 
-    done, total: sentences; now: what they are measured with; switches: what it is all for, in words; scores: by what
-    they belong to.
+    done, total: sentences; now: the switches being measured; switches: the chosen switches in words; scores: results by
+    key.
     """
 
     known = (InterventionError, InputError)
@@ -49,7 +49,7 @@ class Measurement(BackgroundJob):
         self.start()
 
     def _work(self) -> None:
-        """Nothing switched, then the switches; whatever is known already is not measured again."""
+        """First no switches, then the switches; cached results are not measured again."""
         open_ = []
         for switches in dict.fromkeys((NONE, self._interventions)):
             key = key_of(self._model, switches)
@@ -77,7 +77,7 @@ JOBS: Jobs = Jobs()
 
 @shared(entries=16)
 def pairs_of(model: Pretrained) -> tuple[Pair, ...]:
-    """The probe set of a model, empty where there is none for its languages."""
+    """The probe set of a model; empty if there is none for its languages."""
     return tuple(probe_pairs(model) or ())
 
 
@@ -106,7 +106,7 @@ def _progress(measurement: Measurement) -> None:
 
 
 def _stopped(measurement: Measurement, has_baseline: bool) -> str:
-    """How far a measurement came that was stopped, and what is left of it."""
+    """How far a stopped measurement came, and what is left of it."""
     if not measurement.done:
         ended = (
             _("The evaluation was stopped before its first sentences were done.")
@@ -128,9 +128,9 @@ def _stopped(measurement: Measurement, has_baseline: bool) -> str:
 
 
 def _ended(measurement: Measurement, mine: bool, has_baseline: bool) -> None:
-    """What became of the last measurement, where it left no scores for what is switched now.
+    """A message about the last measurement where it has no scores for the current switches.
 
-    kept: whether there are scores of nothing switched.
+    has_baseline: whether there are scores without switches.
     """
     if measurement.stage == "failed" and mine:
         message(_("The evaluation failed: {error}.").format(error=measurement.error), "error")
@@ -142,7 +142,7 @@ def _ended(measurement: Measurement, mine: bool, has_baseline: bool) -> None:
 
 
 def _body(compared: Compared, pairs: Sequence[Pair], polling: bool) -> None:
-    """polling: whether this fragment runs by itself, as it must while a measurement runs and only then."""
+    """polling: whether this fragment reruns by itself; it must do so while a measurement runs, and only then."""
     measurement: Measurement | None = st.session_state.get(KEY)
     running = measurement is not None and measurement.running
     if measurement is not None and running:
@@ -153,7 +153,7 @@ def _body(compared: Compared, pairs: Sequence[Pair], polling: bool) -> None:
     measured = measurement.scores if measurement is not None else {}
     scores = [score for key in keys if (score := measured.get(key) or JOBS.find(key)) is not None]
     mine = measurement is not None and measurement.key == keys[-1]
-    ended = mine and not running  # where it left half of the numbers, those are shown
+    ended = mine and not running  # the half that was measured is shown
     baseline = measured.get(keys[0]) or JOBS.find(keys[0])
     if len(scores) == len(keys):
         results(compared, scores)
@@ -179,15 +179,15 @@ def _stay() -> None:
 
 
 def look() -> None:
-    """For every run of the lab's page: a measurement of this session, if one runs, goes on while the page is open, for
-    a fragment keeps saying so; it ends PATIENCE seconds after the page was left."""
+    """Call in every run of the lab: a measurement of this session goes on while the page is open, because a fragment
+    reports the viewer. It ends PATIENCE seconds after the viewer left the page."""
     measurement: Measurement | None = st.session_state.get(KEY)
     if measurement is not None and measurement.running:
         st.fragment(_stay, run_every=STAY)()
 
 
 def draw(compared: Compared) -> None:
-    """A button, and what it leads to. Numbers are shown under the switches they were measured with, never others."""
+    """A button, and its results. Numbers are shown only with the switches they were measured with."""
     model = compared.model
     pairs = pairs_of(model)
     if not pairs:

@@ -1,4 +1,4 @@
-"""What the switches do to the translation: two of them side by side, word by word, and their numbers."""
+"""The effect of the switches on the translation: both translations word by word, and their numbers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ END = "</s>"
 
 
 def words_of(translation: Translation) -> tuple[Word, ...]:
-    """The words of a translation, </s> the last one unless it was cut off."""
+    """The words of a translation; the last is </s> unless it was cut off."""
     return words(translation.tokens, readable(translation.tokens), translation.probabilities)
 
 
@@ -33,12 +33,12 @@ def cut_off(translation: Translation) -> bool:
 
 
 def repeated(translation: Translation) -> float:
-    """seq-rep-4 of the tokens, </s> not among them."""
+    """seq-rep-4 of the tokens, without </s>."""
     return repetition([token for token in translation.tokens if token != END])
 
 
 def number(value: float) -> str:
-    """A perplexity or a distance as a person reads it: exact 0 is "0", and nothing else is."""
+    """A perplexity or a distance as text; only exact 0 is "0"."""
     if not math.isfinite(value):
         return "∞"
     if value == 0:
@@ -49,7 +49,7 @@ def number(value: float) -> str:
 
 
 def relative(before: float, after: float) -> str:
-    """By how much a number above 0 moved, e.g. "+12 %"; ten times and more: "× 25"."""
+    """The change of a positive number, e.g. "+12 %", or "× 25" from ten times on."""
     ratio = after / before if before else math.inf
     if not math.isfinite(ratio):
         return "× ∞"
@@ -60,12 +60,12 @@ def relative(before: float, after: float) -> str:
 
 
 def short(probability: float) -> str:
-    """A probability under a word: two places."""
+    """A probability with two decimals, shown under a word."""
     return "<.01" if 0 < probability < 0.005 else f"{probability:.2f}"
 
 
 def words_row(word_list: Sequence[Word], marks: Sequence[bool]) -> str:
-    """HTML: every word over its probability, a bar as long as that; marked ones framed and bold."""
+    """HTML: every word above a bar with its probability; marked words are framed and bold."""
     parts = []
     for word, marked in zip(word_list, marks, strict=True):
         css_class = "hs-tr-word"
@@ -80,7 +80,7 @@ def words_row(word_list: Sequence[Word], marks: Sequence[bool]) -> str:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], css_class: str = "") -> str:
-    """HTML: a table of plain texts, the first column naming each row."""
+    """HTML: a table of plain texts; the first column names each row."""
     titles = "".join(f'<th scope="col">{html.escape(text)}</th>' if text else "<td></td>" for text in head)
     body = "".join(
         f'<tr><th scope="row">{html.escape(row[0])}</th>'
@@ -92,7 +92,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], css_class: str = "
 
 
 def apart(before: Sequence[Word], after: Sequence[Word]) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
-    """Which words of either side differ."""
+    """For both sides, which words differ."""
     return differing([word.text for word in before], [word.text for word in after])
 
 
@@ -101,7 +101,7 @@ def _side(title: str, translation: Translation, marks: Sequence[bool]) -> None:
 
 
 def _metrics(compared: Compared, before: Translation, after: Translation, given: bool) -> str:
-    """HTML: the numbers of both sides."""
+    """HTML: the numbers of both translations."""
     target = _("Perplexity of your target") if given else _("Perplexity of the original translation")
     rows = [
         (target, number(perplexity(compared.before)), number(perplexity(compared.after))),
@@ -116,12 +116,12 @@ def _metrics(compared: Compared, before: Translation, after: Translation, given:
 
 
 def refusal(error: InterventionError | InputError, interventions: Interventions, config: ModelConfig) -> str:
-    """Why the model cannot write under these switches, and what to do."""
+    """Why the model cannot translate with these switches, and what to do."""
     reason = capital(error) + "."
     hides = [switch for switch in interventions.switches if isinstance(switch, Hide)]
     hidden = Interventions(tuple(hide for hide in hides if hide.side == "target") or tuple(hides))
     if isinstance(error, InputError) or not hidden:
-        return reason  # says itself what to do
+        return reason  # the error itself says what to do
     more = (
         _(
             "The first decoding step sees only the start token, and so does the first row under the causal mask. To "
@@ -134,7 +134,7 @@ def refusal(error: InterventionError | InputError, interventions: Interventions,
 
 
 def _scaling(compared: Compared, marks: Sequence[bool]) -> None:
-    """What a translation with scaling switched says, and what it does not."""
+    """What a translation with other scaling shows, and what it does not."""
     note = scaling_note(compared.interventions, compared.model.config, brief=True)
     if not note:
         return
@@ -145,9 +145,9 @@ def _scaling(compared: Compared, marks: Sequence[bool]) -> None:
 
 
 def draw(compared: Compared, given: bool) -> None:
-    """The model's translations with nothing switched and with everything.
+    """The model's translations without and with the switches.
 
-    given: whether a person gave the target whose perplexity is shown; else it is the model's first translation.
+    given: whether a person gave the target whose perplexity is shown; otherwise it is the model's own translation.
     """
     trace = compared.before
     try:

@@ -1,4 +1,4 @@
-"""Embeddings: how long they are beside the positions, which lie close together, where the layers take them."""
+"""Embeddings: their lengths beside the positions, close neighbours, and their paths through the layers."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ from transformer.texts import _
 from transformer.tracing.trace import Trace
 
 NEAREST = 12
-BIG = 1.3  # how much larger figures' text is when text is large
-DROWNS = 2  # times as long
-SEVERAL = 3  # single characters among the nearest, from which on a sentence explains them
+BIG = 1.3  # text size of figures in big-text mode
+DROWNS = 2  # times as long: from here on the positions outweigh the words
+SEVERAL = 3  # with this many single characters among the neighbours, a sentence explains them
 
 
 def shown(model: Pretrained, ids: Sequence[int], side: str = "target") -> tuple[str, ...]:
-    """Tokens of a side's vocabulary as a person reads them; "…" stands before one that continues a word.
+    """Tokens of a side's vocabulary as text; "…" stands before a token that continues a word.
 
-    Without it "man" at the start of a word and in "Mailman" could not be told apart.
+    Without it, "man" at the start of a word and in "Mailman" would look the same.
     """
     tokenizer = model.tokenizer_of(side)
     pieces = tokenizer.pieces(ids)
     marked = tokenizer.surfaces("a")[:1]
-    if not marked or not marked[0].startswith(PIECE_MARK):  # a vocabulary of letters
+    if not marked or not marked[0].startswith(PIECE_MARK):  # the vocabulary is letters
         return readable(pieces)
     return tuple(
         f"…{label}" if piece not in SPECIALS and not piece.startswith(PIECE_MARK) and label[:1].isalnum() else label
@@ -51,14 +51,14 @@ def shown(model: Pretrained, ids: Sequence[int], side: str = "target") -> tuple[
 
 
 def tokens(trace: Trace, side: str) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Ids and labels of what a side reads or writes: of the target what is predicted, </s> last."""
+    """Ids and labels of the tokens of a side: of the target those that are predicted, with </s> last."""
     if side == "source":
         return trace.source_ids, trace.source_labels
     return trace.target_out_ids, trace.target_out_labels
 
 
 def numbered(labels: Sequence[str]) -> list[str]:
-    """Labels with their number, counted from 1: tokens repeat."""
+    """Labels with their position, counted from 1, because tokens repeat."""
     return [f"{position} · {label}" for position, label in enumerate(labels, 1)]
 
 
@@ -76,7 +76,7 @@ def place_name(layer: int) -> str:
 
 
 def thinned(drawn: figure.Built) -> None:
-    """A sentence under a figure whose axis has room for some of its tokens only."""
+    """A sentence below a figure whose axis labels only some of its tokens."""
     for count, step in drawn.thinned:
         text = _("The axis labels one in {step} of the {count} tokens; point at the figure to read any other.")
         paragraph(text.format(count=count, step=step), quiet=True)
@@ -97,7 +97,8 @@ def _norm_labels(scaled: bool) -> dict[str, str]:
 
 
 def _headline(norms: Sequence[Norms], scaled: bool = True) -> str:
-    """Who drowns whom, in numbers: of the source and of the target. scaled: as in `_norm_labels`."""
+    """One sentence that compares the lengths of words and positions in the source and the target. scaled: as in
+    `_norm_labels`."""
     if not all(math.isfinite(side.ratio) for side in norms):
         return _("This model adds no positions: the embedding stands alone.")
     source, target = norms
@@ -133,12 +134,12 @@ def _headline(norms: Sequence[Norms], scaled: bool = True) -> str:
 
 
 def _times(ratio: float) -> str:
-    """How many times as long, with two digits that count."""
+    """A ratio with two significant digits."""
     return f"{ratio:.2f}" if ratio < 0.995 else f"{ratio:.1f}"
 
 
 def draw_norms(frame: PageFrame, trace: Trace) -> None:
-    """Length of embedding and encoding at the input of both stacks, the factor sqrt(d_model) on and off."""
+    """Lengths of embeddings and encodings at the input of both stacks, with and without the factor sqrt(d_model)."""
     config = frame.model.config
     d_model, is_scaled = config.d_model, config.embedding_scale
     both = [norms(trace, side, config.embedding_factor) for side in SIDES]
@@ -197,7 +198,7 @@ def draw_norms(frame: PageFrame, trace: Trace) -> None:
 
 
 def _word(frame: PageFrame, word: str, side: str) -> tuple[int, ...]:
-    """Ids of a typed word, or none and a sentence saying why."""
+    """Ids of a typed word; none, and a message, if it has no readable character."""
     ids = tuple(frame.model.tokenizer_of(side).encode(word))
     if not ids:
         text = _("Your word has no readable character, so the tokens of the sentence are shown.")
@@ -206,7 +207,7 @@ def _word(frame: PageFrame, word: str, side: str) -> tuple[int, ...]:
 
 
 def _typed(model: Pretrained, word: str, ids: Sequence[int], side: str) -> tuple[str, ...]:
-    """Labels of a typed word's pieces; one that the vocabulary has not is shown as it was typed."""
+    """Labels of a typed word's pieces; an unknown piece is shown as it was typed."""
     covered = (piece.removeprefix(PIECE_MARK) for piece in model.tokenizer_of(side).surfaces(word))
     pairs = zip(shown(model, ids, side), ids, covered, strict=True)
     return tuple(text or label if token_id == model.config.unk_id else label for label, token_id, text in pairs)
@@ -218,7 +219,7 @@ def _specials(model: Pretrained) -> tuple[int, ...]:
 
 
 def _chosen(frame: PageFrame, trace: Trace) -> tuple[int, str, str]:
-    """The token whose neighbours are asked for, one of the sentence or of a word that was typed: id, label, side."""
+    """The chosen token, of the sentence or of a typed word: id, label, side."""
     left, middle, right = st.columns((1, 1.4, 1.4), gap="small", vertical_alignment="bottom")
     with right:
         word = frame.options.text("word", _("or any word"), 80, placeholder=_("type a word"))
@@ -232,7 +233,7 @@ def _chosen(frame: PageFrame, trace: Trace) -> tuple[int, str, str]:
     else:
         ids, labels = tokens(trace, side)
         name = _("Token of the sentence")
-        # The longest word of the sentence: a word of content, as a rule.
+        # The longest word of the sentence is usually a content word.
         none = _specials(frame.model)
         start = max(range(len(ids)), key=lambda index: (ids[index] not in none) * len(labels[index]))
     choices = numbered(labels)
@@ -247,7 +248,7 @@ def _chosen(frame: PageFrame, trace: Trace) -> tuple[int, str, str]:
 
 @shared(entries=8)
 def _single(model: Pretrained, side: str = "target") -> tuple[int, ...]:
-    """Pieces of one character; none of a vocabulary that has only those."""
+    """Pieces of one character; empty if the vocabulary has no others."""
     tokenizer = model.tokenizer_of(side)
     pieces = tokenizer.pieces(range(len(tokenizer)))
     sizes = [0 if piece in SPECIALS else len(piece.removeprefix(PIECE_MARK)) for piece in pieces]
@@ -255,7 +256,7 @@ def _single(model: Pretrained, side: str = "target") -> tuple[int, ...]:
 
 
 def draw_neighbours(frame: PageFrame, trace: Trace) -> None:
-    """The tokens nearest to one token by the cosine of their rows."""
+    """The nearest tokens to a token by the cosine of their rows."""
     model, config = frame.model, frame.model.config
     about = st.container()
     token_id, label, side = _chosen(frame, trace)
@@ -364,7 +365,7 @@ def draw_map(frame: PageFrame, trace: Trace) -> None:
 
 
 def _where(layer: int, share: float | None) -> str:
-    """A place of a stack, with the share of variance seen there in per cent."""
+    """A point in a stack by name, with the percentage of variance seen there."""
     if share is None:
         return _("after layer {layer}").format(layer=layer) if layer else _("before layer 1")
     if layer:

@@ -1,4 +1,5 @@
-"""The logit lens, and the last layer's output: candidates, probabilities and the table that input and output share."""
+"""The logit lens, and the output of the last layer: candidates, probabilities, and the table shared by input and
+output."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ CANDIDATES = 8
 STRONG, FULL = (
     0.61,
     0.91,
-)  # shading from which black is read better than white on dark ground, white than black on light
+)  # shading above which black is easier to read than white in the dark theme, and white than black in the light one
 
 
 def _output_labels(config: ModelConfig) -> dict[str, str]:
@@ -37,7 +38,7 @@ def _output_labels(config: ModelConfig) -> dict[str, str]:
 
 
 def projection(config: ModelConfig) -> str:
-    """One sentence: what makes logits of a vector in this model, and how that differs from the paper."""
+    """One sentence: how this model computes logits from a vector, and how that differs from the paper."""
     if config.tied_output and not config.output_bias:
         return _("The projection is the shared table of section 3.4.")
     if config.tied_output and config.target_vocab_size is None:
@@ -62,7 +63,7 @@ def projection(config: ModelConfig) -> str:
 
 @shared(entries=64, queued=True)
 def lens_of(model: Pretrained, trace: Trace) -> Lens:
-    """As `logit_lens`; kept, for with 60,000 words it takes a tenth of a second and more."""
+    """`logit_lens`, cached, because it takes 0.1 s and more with 60,000 words."""
     return logit_lens(trace, model.model)
 
 
@@ -80,7 +81,7 @@ def _choose_step(trace: Trace, options: Options) -> int:
 
 
 def _pick(options: Options) -> Callable[[int], None]:
-    """What a click on a step does: it is chosen."""
+    """Called after a click on a step: chooses it."""
     return lambda index: options.report("step", index + 1)
 
 
@@ -99,13 +100,13 @@ def _cell(label: str, probability: float, final: bool, title: str = "") -> str:
 
 
 def _labels(model: Pretrained, ids: Tensor) -> dict[int, str]:
-    """Every token of a tensor of ids, looked up once."""
+    """Labels of every token in a tensor of ids, each looked up once."""
     numbers = sorted(set(ids.flatten().tolist()))
     return dict(zip(numbers, shown(model, numbers), strict=True))
 
 
 def steps_table(lens: Lens, trace: Trace, labels: dict[int, str], step: int) -> str:
-    """HTML: the likeliest token of every step (columns) at every place (rows, the input on top)."""
+    """HTML: the likeliest token of every step (columns) after every layer (rows, the input on top)."""
     final, ids, probabilities = lens.final.tolist(), lens.ids.tolist(), lens.probabilities.tolist()
     heads = "".join(
         f'<th scope="col"{" class=hs-emb-here" if position == step else ""}><small>{html.escape(fed)} →</small>'
@@ -124,7 +125,7 @@ def steps_table(lens: Lens, trace: Trace, labels: dict[int, str], step: int) -> 
 
 
 def step_table(lens: Lens, labels: dict[int, str], step: int) -> str:
-    """HTML: the likeliest tokens of one step at every place, likeliest on the left."""
+    """HTML: the likeliest tokens of one step after every layer, the likeliest on the left."""
     last = int(lens.final[step])
     rows = ""
     for index, (tokens, values) in enumerate(
@@ -144,7 +145,7 @@ def _scrolled(head: str, body: str) -> str:
 
 
 def _story(lens: Lens, steps: int, tied: bool = True) -> str:
-    """What the table shows, counted. tied: it is read with the rows that it was written with."""
+    """What the table shows, as counts. tied: input and output use the same table."""
     text = (
         _(
             "Right after the embedding, the likeliest token is the one just fed in {echoes} of {steps} steps: input "
@@ -163,8 +164,8 @@ def _story(lens: Lens, steps: int, tied: bool = True) -> str:
 
 
 def lens_csv(lens: Lens, trace: Trace, labels: Mapping[int, str]) -> str:
-    """The likeliest tokens of every place and step, one a line; a token that a spreadsheet would take for a formula is
-    quoted."""
+    """CSV: the likeliest tokens of every layer and step, one per line; a token that a spreadsheet would read as a
+    formula is quoted."""
 
     def plain(text: str) -> str:
         return f"'{text}" if text[:1] in "=+-@\t" and len(text) > 1 else text
@@ -181,7 +182,7 @@ def lens_csv(lens: Lens, trace: Trace, labels: Mapping[int, str]) -> str:
 
 
 def draw_lens(frame: PageFrame, trace: Trace) -> None:
-    """What the decoder would say if it stopped after each layer."""
+    """What the decoder would predict if it stopped after each layer."""
     model = frame.model
     lens = lens_of(model, trace)
     labels = _labels(model, lens.ids)
@@ -254,7 +255,7 @@ def draw_lens(frame: PageFrame, trace: Trace) -> None:
 
 
 def draw_output(frame: PageFrame, trace: Trace) -> None:
-    """Probabilities per step, one step's candidates, and the table that serves as input and output."""
+    """Probabilities per step, candidates of one step, and the table that serves as input and output."""
     model, config = frame.model, frame.model.config
     left, right = st.columns((1.3, 1), gap="medium", vertical_alignment="bottom")
     with left:
@@ -301,7 +302,7 @@ def draw_output(frame: PageFrame, trace: Trace) -> None:
 
 
 def _tables(sharing: Sharing, config: ModelConfig, parameters: int) -> str:
-    """Which tables serve source, target and output, and what a table each would cost."""
+    """Which tables source, target and output use, and what separate tables would cost."""
     shared_table = _(
         "One table of {vocabulary} × {d_model} numbers is the input of the encoder, the input of the decoder and the "
         "output projection (section 3.4). Three tables would need {saved} more parameters; the whole model has {all}."
@@ -333,7 +334,7 @@ def _tables(sharing: Sharing, config: ModelConfig, parameters: int) -> str:
 
 
 def _sharing(frame: PageFrame, trace: Trace, token: int, label: Sequence[str]) -> None:
-    """The row of a token where it enters and where it leaves."""
+    """The row of a token at the input and at the output."""
     sharing = _sharing_of(frame.model, trace, token)
     config = frame.model.config
     figure.draw(

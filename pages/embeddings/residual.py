@@ -1,4 +1,4 @@
-"""The residual stream: lengths on the way through a stack, and of what the last vector is the sum."""
+"""The residual stream: vector lengths through a stack, and the parts that add up to the last vector."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from transformer.tracing.trace import Trace
 
 
 def sublayer_names(sub_layers: tuple[tuple[int, str], ...]) -> tuple[str, ...]:
-    """ "self 1", "FFN 1", ... for an axis."""
+    """ "self 1", "FFN 1", ... as labels of an axis."""
     names = {"self": _("self {layer}"), "cross": _("cross {layer}"), "ff": _("FFN {layer}")}
     return tuple(names[name].format(layer=layer + 1) for layer, name in sub_layers)
 
 
 def _most(states: Stream, names: tuple[str, ...]) -> str:
-    """Which sub-layer adds most beside what enters it, and which least."""
+    """Which sub-layer adds most and which least, compared with its input."""
     ratios = (states.update / states.enters).quantile(0.5, dim=1)
     high, low = int(ratios.argmax()), int(ratios.argmin())
     sentence = (
@@ -45,7 +45,7 @@ def _most(states: Stream, names: tuple[str, ...]) -> str:
 
 
 def _made(parts: Parts, names: tuple[str, ...]) -> str:
-    """Which part has most of the whole, and what is left of the input."""
+    """Which part has the largest share of the result, and what is left of the input."""
     mean = 100 * parts.shares.mean(1)
     most = int(mean.argmax())
     sentence = _(
@@ -56,7 +56,7 @@ def _made(parts: Parts, names: tuple[str, ...]) -> str:
 
 
 def _choices(trace: Trace, options: Options) -> tuple[str, int]:
-    """Stack, and the token whose lengths the lines show, 0: the median of all."""
+    """The stack, and the token whose lengths the lines show; 0: the median of all."""
     first, second, _rest = st.columns((1, 1.4, 1.4), gap="small", vertical_alignment="bottom")
     with first:
         stack = choose_stack(options)
@@ -67,7 +67,7 @@ def _choices(trace: Trace, options: Options) -> tuple[str, int]:
 
 
 def _through(frame: PageFrame, stack: str) -> int | None:
-    """How many layers are passed, None for all."""
+    """How many layers the vector has passed; None for all."""
     config = frame.model.config
     layers = config.encoder_layers if stack == "encoder" else config.decoder_layers
 

@@ -1,4 +1,4 @@
-"""How many neurons of the feed-forward sub-layers are active in the sentence, and what all parts of the page share."""
+"""How many neurons of the feed-forward sub-layers are active in the sentence, and helpers for all parts of the page."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Column = st.delta_generator.DeltaGenerator
 
 
 def percent(share: float) -> str:
-    """A share as a person reads it; only 0 is "0 %" and only 1 "100 %"."""
+    """A share as text; only 0 is "0 %" and only 1 is "100 %"."""
     if share in (0, 1):
         text = f"{100 * share:.0f}"
     elif share < 5e-5:
@@ -39,15 +39,15 @@ def sides(trace: Trace) -> dict[str, FeedForwardTrace]:
 
 
 def labels(trace: Trace) -> dict[str, tuple[str, ...]]:
-    """The tokens of each stack's rows: what the decoder is fed, not what it predicts."""
+    """The tokens of each stack's rows: for the decoder those it is fed, not those it predicts."""
     return {"encoder": trace.source_labels, "decoder": trace.target_in_labels}
 
 
 def choose_layer(
     options: Options, trace: Trace, left: Column, right: Column, stack: str = STACKS[0], last: bool = False
 ) -> tuple[str, int]:
-    """Stack and layer, drawn into two columns; the layer counts from 0. stack, last: what is shown without a choice,
-    with the stack's first layer or its last."""
+    """Stack and layer, drawn into two columns; the layer counts from 0. stack, last: the default stack, and whether the
+    default is its last layer."""
     with left:
         stack = str(options.segment("stack", _("Stack"), STACKS, stack, stack_name))
     layers = list(range(1, sides(trace)[stack].activation.shape[0] + 1))
@@ -56,13 +56,13 @@ def choose_layer(
 
 
 def _threshold(options: Options, kind: str) -> int:
-    """The threshold chosen last, as an index of `thresholds`. Links name it in hundredths."""
+    """The threshold chosen last, as an index of `thresholds`. Links give it in hundredths."""
     steps = [round(100 * step) for step in thresholds()]
     return steps.index(int(options.nearest("threshold", steps, round(100 * ACTIVE[kind]))))
 
 
 def _summary(trace: Trace, threshold: float) -> str:
-    """One sentence: the shares of both stacks, and the layers where they are least and most."""
+    """One sentence: the shares of both stacks, and the layers with the smallest and the largest share."""
     shares, whole = {}, {}
     for stack, side in sides(trace).items():
         share = active_share(side.activation, [threshold])[0].double()
@@ -139,7 +139,7 @@ def _distribution(options: Options, trace: Trace, kind: str, threshold: float) -
 
 
 def draw(frame: PageFrame, trace: Trace) -> None:
-    """The map of active neurons with its slider; below it the numbers of one layer."""
+    """The map of active neurons with its slider, and below it the numbers of one layer."""
     kind = frame.model.config.activation
     _explain(kind, frame.model.config.d_ff)
     start, steps = _threshold(frame.options, kind), thresholds()

@@ -1,4 +1,4 @@
-"""Neurons and whole sub-layers taken out of a trained model, and what becomes of translation and perplexity."""
+"""Neurons and whole sub-layers taken out of a trained model, and the effect on translation and perplexity."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ from transformer.texts import UserError, _
 from transformer.tracing.trace import Trace
 
 STRONGEST = 10
-WRONG = "headscope_neurons_wrong"  # (field, its text, what is wrong with it) of a list that could not be taken in
+WRONG = "headscope_neurons_wrong"  # (field, its text, error) of a list that cannot be read
 SORTS = (Skip, Silence)
 _RANGE = re.compile(r"\s*([0-9]{1,6})\s*(?:[-–]\s*([0-9]{1,6})\s*)?", re.ASCII)
 
 
 class ListError(UserError):
-    """A list of neurons that cannot be read; the message says what arrived and what is allowed."""
+    """A list of neurons that cannot be read; the message says what was typed and what is allowed."""
 
 
 def read_neurons(text: str, count: int) -> list[int]:
-    """Indices from 0 of a list as people write it, counted from 1: "17, 30-45". Raises ListError."""
+    """Indices from 0 for a typed list that counts from 1: "17, 30-45". Raises ListError."""
     indices: list[int] = []
     for part in filter(str.strip, text.split(",")):
         match = _RANGE.fullmatch(part)
@@ -69,7 +69,7 @@ def read_neurons(text: str, count: int) -> list[int]:
 
 
 def write_neurons(neurons: list[int]) -> str:
-    """The same as text, neighbours as ranges."""
+    """Indices as such a text, with neighbours as ranges."""
     parts: list[tuple[int, int]] = []
     for neuron in sorted(neurons):
         if parts and parts[-1][1] == neuron - 1:
@@ -80,7 +80,7 @@ def write_neurons(neurons: list[int]) -> str:
 
 
 def _set(switch_class: type, keeps: Interventions, new: list) -> str:
-    """Exchange switches of one sort; keeps: those of this sort that stay. Returns "", or why they cannot be set."""
+    """Replace the switches of one class; keeps: those of the class that stay. Returns "", or why they cannot be set."""
     state = current_state()
     if state is not None:
         rest = state.switches.without(switch_class).switches
@@ -102,7 +102,7 @@ def _chosen_layers(stack: str) -> None:
 
 
 def _sub_layers(frame: PageFrame, stack: str, switches: Interventions) -> None:
-    """Every sub-layer of a stack to take out."""
+    """The menu of a stack's sub-layers to leave out."""
     config = frame.model.config
     skips = [Skip(stack, layer, part) for layer in range(layers_of(config, stack)) for part in SUB_LAYERS[stack]]
     names = {"self": _("self {layer}"), "cross": _("cross {layer}"), "ff": _("FFN {layer}")}
@@ -129,7 +129,7 @@ def _neurons_of(switches: Interventions, stack: str, layer: int) -> list[int]:
 
 
 def _silence(stack: str, layer: int, neurons: list[int]) -> str:
-    """Exchange the silenced neurons of one layer. Returns "", or why they cannot be."""
+    """Replace the silenced neurons of one layer. Returns "", or why they cannot be silenced."""
     state = current_state()
     others = [
         switch
@@ -140,12 +140,12 @@ def _silence(stack: str, layer: int, neurons: list[int]) -> str:
 
 
 def _field(stack: str, layer: int) -> str:
-    """Key of the list of a layer's neurons."""
+    """Widget key of the list of a layer's neurons."""
     return f"feedforward_neurons_{stack}_{layer}"
 
 
 def _typed(stack: str, layer: int, config: ModelConfig) -> None:
-    """Take in a list; what is wrong with it is kept with it, and it with that, until it is mended."""
+    """Read the typed list; an error is stored with the text until that is corrected."""
     text = st.session_state[_field(stack, layer)]
     try:
         wrong = _silence(stack, layer, read_neurons(text, config.d_ff))
@@ -155,13 +155,13 @@ def _typed(stack: str, layer: int, config: ModelConfig) -> None:
 
 
 def _wrong(key: str) -> str:
-    """What is wrong with the list a field holds, "" for nothing."""
+    """What is wrong with the list in a field; "" if nothing is."""
     error = st.session_state.get(WRONG)
     return error[2] if error and error[:2] == (key, st.session_state.get(key)) else ""
 
 
 def _put(stack: str, layer: int, neurons: list[int]) -> None:
-    """Silence neurons by a button; what cannot be read in the field gives way to them."""
+    """Silence neurons by a button; they replace a list that cannot be read."""
     st.session_state.pop(_field(stack, layer), None)
     wrong, state = _silence(stack, layer, neurons), current_state()
     if wrong and state is not None:
@@ -169,13 +169,13 @@ def _put(stack: str, layer: int, neurons: list[int]) -> None:
 
 
 def strongest(trace: Trace, stack: str, layer: int, count: int = STRONGEST) -> list[int]:
-    """The neurons of a layer that are most active in a sentence: by the sum of their activations over its tokens."""
+    """The most active neurons of a layer: by the sum of their activations over the tokens of the sentence."""
     part = trace.encoder_ff if stack == "encoder" else trace.decoder_ff
     return part.activation[layer].sum(0).topk(min(count, part.activation.shape[-1])).indices.tolist()
 
 
 def _neurons(frame: PageFrame, switches: Interventions, trace: Trace) -> None:
-    """A list of neurons of one layer to silence."""
+    """The field for the neurons of one layer to silence."""
     config = frame.model.config
     first, second, third = st.columns([2, 1, 4], gap="medium")
     with first:
@@ -213,7 +213,7 @@ def _neurons(frame: PageFrame, switches: Interventions, trace: Trace) -> None:
 
 
 def _says(text: str | None, neurons: list[int], config: ModelConfig) -> bool:
-    """Whether a list is one of these neurons, in whatever way it was written."""
+    """Whether a list names exactly these neurons, however it is written."""
     try:
         return text is not None and read_neurons(text, config.d_ff) == sorted(neurons)
     except ListError:
@@ -229,7 +229,7 @@ def _back() -> None:
 
 
 def _try(options: Options, trace: Trace, config: ModelConfig) -> None:
-    """Experiments to begin with, a click each."""
+    """Suggested experiments, one click each."""
     ffn = Skip("encoder", min(1, layers_of(config, "encoder") - 1), "ff")
     cross = [Skip("decoder", layer, "cross") for layer in range(layers_of(config, "decoder"))]
     leaders = sorted(strongest(trace, "decoder", 0))
@@ -262,7 +262,7 @@ def _try(options: Options, trace: Trace, config: ModelConfig) -> None:
 
 
 def draw(frame: PageFrame, trace: Trace) -> None:
-    """What is taken out, and translation, perplexity and the probe set before and after."""
+    """What is left out, and translation, perplexity and the probe set before and after."""
     switches = switches_of_page(frame.state.switches, SORTS, frame.model)
     if not switches:
         _try(frame.options, trace, frame.model.config)

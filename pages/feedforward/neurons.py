@@ -1,4 +1,5 @@
-"""Single neurons: the strongest of a token, what excites one over the probe set, what it writes; the silent ones."""
+"""Single neurons: the strongest ones of a token, what activates a neuron in the probe set, what it writes; silent
+neurons."""
 
 from __future__ import annotations
 
@@ -29,13 +30,13 @@ from transformer.texts import _
 from transformer.tracing.trace import Trace
 from transformer.training.data import Pair
 
-LED = "headscope_neurons_led"  # the place whose neuron was shown last without a choice, and that neuron
-STOPPED = "headscope_neurons_stopped"  # the checkpoint whose counting a person stopped
+LED = "headscope_neurons_led"  # the key (model, sentence, layer, token) and the neuron shown last without a choice
+STOPPED = "headscope_neurons_stopped"  # the checkpoint whose count a person stopped
 
 
 @dataclass
 class Counts:
-    """What was counted for a checkpoint. queue: one viewer counts, while others wait for the same."""
+    """The counts of a checkpoint. queue: one viewer counts, and others wait for the result."""
 
     pairs: tuple[Pair, ...]
     queue: TurnQueue = field(default_factory=lambda: TurnQueue(1))
@@ -52,7 +53,7 @@ def counts_of(model: Pretrained) -> Counts:
 
 @dataclass(frozen=True)
 class Chosen:
-    """Everything counted from 0, as the trace has it."""
+    """The chosen neuron; everything counts from 0, as in the trace."""
 
     stack: str
     layer: int
@@ -61,15 +62,15 @@ class Chosen:
 
 
 def _longest(trace: Trace, stack: str) -> int:
-    """The token with the longest text, the first of several, from 0; special ones only where there is no other."""
+    """The index of the token with the longest text; a special token only if there is no other."""
     pieces = trace.source_tokens if stack == "encoder" else trace.target_in
     ordinary = [index for index, special in enumerate(is_special(pieces)) if not special]
     return max(ordinary or range(len(pieces)), key=lambda index: len(labels(trace)[stack][index]))
 
 
 def _leader(model: Pretrained, trace: Trace, stack: str, layer: int, token: int) -> int:
-    """The neuron shown without a choice: of those with TOP_TOKENS examples the strongest at the token, if the probe set
-    was counted, else the strongest of all. While a person stays at this token it stays the same one."""
+    """The neuron shown without a choice: if the probe set was counted, the strongest at the token among those with
+    TOP_TOKENS examples; else the strongest of all. It stays the same while a person stays at this token."""
     activation = sides(trace)[stack].activation[layer, token]
     key = (model.name, identity(model), trace.source_text, trace.target_in, stack, layer, token)
     before = st.session_state.get(LED)
@@ -160,7 +161,8 @@ def _at_token(frame: PageFrame, trace: Trace, chosen: Chosen) -> None:
 
 
 def _stands_out(model: Pretrained, promoted: Promotion) -> tuple[str, str]:
-    """Two sentences: how far the first and the last piece lie from the rest, and whether chance alone reaches it."""
+    """Two sentences: how far the first and the last piece are from the others, and whether chance alone reaches
+    that."""
     first, last = readable(model.tokenizer.pieces([promoted.top[0], promoted.bottom[0]]))
     verdict_text = _(
         "“{piece}” is {above} standard deviations above the mean of all {count} pieces, and “{last}” is {below} below "
@@ -193,7 +195,7 @@ def _chance(model: Pretrained, promoted: Promotion) -> None:
 
 
 def _vocabulary(model: Pretrained, chosen: Chosen) -> Promotion:
-    most = max(1, min(PIECES, model.config.output_size // 4))  # of a small vocabulary both ends would meet
+    most = max(1, min(PIECES, model.config.output_size // 4))  # in a small vocabulary both ends would overlap
     promoted = promotion(model.model, chosen.stack, chosen.layer, chosen.neuron, most)
     ids = [*promoted.top, *reversed(promoted.bottom)]
     scores = np.array([*promoted.top_scores, *reversed(promoted.bottom_scores)])
@@ -217,7 +219,7 @@ def _vocabulary(model: Pretrained, chosen: Chosen) -> Promotion:
 
 
 def in_context(read: Reading, position: int) -> str:
-    """HTML: a sentence with one of its tokens marked, spaced as it was typed."""
+    """HTML: a sentence with one marked token, with the spaces as typed."""
     parts = []
     for index, piece in enumerate(read.pieces):
         text = piece.replace(PIECE_MARK, " ").lstrip() or "␣"
@@ -274,7 +276,7 @@ def _exciting(model: Pretrained, chosen: Chosen, statistics: NeuronStatistics, p
 
 
 def _silent(model: Pretrained, statistics: NeuronStatistics) -> None:
-    """Neurons that never and that always fire."""
+    """Neurons that never fire and that always fire."""
     never = {stack: statistics.stack(stack).never.numpy() for stack in STACKS}
     always = {stack: statistics.stack(stack).always.numpy() for stack in STACKS}
     d_ff = model.config.d_ff
@@ -307,8 +309,8 @@ def _go_on() -> None:
 
 
 def _count(model: Pretrained, container: st.delta_generator.DeltaGenerator) -> NeuronStatistics:
-    """Count, with a bar and a button to stop. Whatever a person does meanwhile ends this run of the page, and the next
-    begins to count anew."""
+    """Count, with a progress bar and a stop button. Any other action of the person ends this run of the page, and the
+    next run starts the count again."""
     counts = counts_of(model)
     with container.container():
         bar = st.progress(0.0, text=_("Counting over the probe set"))
@@ -330,7 +332,7 @@ def _count(model: Pretrained, container: st.delta_generator.DeltaGenerator) -> N
 
 
 def draw(frame: PageFrame, trace: Trace) -> None:
-    """What the sentence tells, at once; what needs the probe set when the rest of the page stands."""
+    """What the sentence shows, at once; what needs the probe set comes after the rest of the page."""
     paragraph(
         _(
             "Section 3.3, equation 2, read neuron by neuron: FFN(x) = Σᵢ aᵢ wᵢ + b₂. Neuron i compares x with column "

@@ -16,16 +16,16 @@ from transformer.texts import _
 from transformer.tracing.trace import Trace
 
 REACH, POINTS = 4.0, 240  # the curves run at least from -4 to 4
-MIDDLE = 0.99  # share of the pre-activations the picture must hold: a single one at 17 would make a line of both curves
+MIDDLE = 0.99  # share of the pre-activations in the picture: one outlier at 17 would flatten both curves
 
 
 def signed(value: float) -> str:
-    """A number with a minus as long as a plus."""
+    """A number with a minus sign as long as a plus."""
     return f"{value:.1f}".replace("-", "−")
 
 
 def _grid(values: Tensor) -> np.ndarray:
-    """Points of the curves over the middle of the values, 0 among them, so that a ReLU has its corner there."""
+    """x values of the curves over the middle of the pre-activations, with 0 among them for the corner of ReLU."""
     low, high = np.quantile(values.numpy(), [(1 - MIDDLE) / 2, (1 + MIDDLE) / 2])
     low, high = min(low, -REACH), max(high, REACH)
     return np.unique(np.concatenate((np.linspace(low, high, POINTS) * 1.03, [0.0])))

@@ -16,7 +16,7 @@ from transformer.view.page import html_page
 
 
 def download_menu(header: DeltaGenerator, trace: Trace, state: State) -> None:
-    """Made when asked for, not on every run."""
+    """The menu of downloads; files are made when a person asks for them, not on every run."""
     menu = open_menu(header, _("Download"), "hs-download")
     if menu is None:
         return

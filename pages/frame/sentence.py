@@ -1,4 +1,4 @@
-"""The sentence pair: two fields, examples, and what is wrong with them if something is."""
+"""The sentence pair: two fields, examples, and messages about what is wrong."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def _show(example: Example) -> None:
 
 
 def _label(model: Pretrained, side: str, text: str, limit: int) -> str:
-    """Label of a field, with how many of the allowed tokens are used: said before the limit is hit. Of a text that is
-    too long to be read, those of its beginning."""
+    """Label of a field with the number of tokens used, so that a person sees the limit coming. Of a text that is too
+    long only the beginning is counted."""
     text = text[:LONGEST]
     language = plain_markdown(model.languages[0 if side == SOURCE else 1])
     used = len(model.tokenizer_of(side).encode(text))
@@ -50,7 +50,7 @@ def _label(model: Pretrained, side: str, text: str, limit: int) -> str:
 
 def example_menu(header: DeltaGenerator, model: Pretrained, state: State) -> None:
     loaded = examples(model)
-    # A new key is a new menu, and that is closed: choosing an example uncovers its picture.
+    # A new key makes a new, closed menu, so that a chosen example is not covered.
     menu = open_menu(header, _("Examples"), f"hs-examples-{state.revision}") if loaded else None
     if menu is not None:
         with menu:
@@ -66,9 +66,9 @@ def example_menu(header: DeltaGenerator, model: Pretrained, state: State) -> Non
 
 
 def fields(model: Pretrained, state: State, arrived: bool, fresh: bool) -> None:
-    """The two text fields; what was typed stays, whatever becomes of it.
+    """The two text fields; typed text stays, whatever happens to it.
 
-    arrived: the session was on another page before. fresh: it is new, the page that shows it perhaps not.
+    arrived: the session was on another page before. fresh: the session is new, but its page may be older.
     """
     limit = model.token_limit(max_tokens())
     left, right = st.columns(2, gap="small")
@@ -78,7 +78,7 @@ def fields(model: Pretrained, state: State, arrived: bool, fresh: bool) -> None:
             st.session_state[side] = text
         shown[side] = column.text_input(
             _label(model, side, text, limit),
-            # Not set in a new session: its page may be an old one, that lost its server while a person typed.
+            # Not set in a new session: its page may be older and have lost its server while a person typed.
             text if fresh else "",
             key=side,
             on_change=_typed,
@@ -97,7 +97,7 @@ def example_line(model: Pretrained, state: State) -> None:
 
 
 def traced(model: Pretrained, state: State) -> Trace | None:
-    """The trace of what was typed, or None and a sentence on the page saying why there is none."""
+    """The trace of the typed texts; None, and a message, if there is none."""
     too_long = {
         state.source: _("The source text has {count:,} characters. At most {limit:,} are allowed; shorten it."),
         state.target: _("The target text has {count:,} characters. At most {limit:,} are allowed; shorten it."),

@@ -18,7 +18,7 @@ def draw(frame: PageFrame) -> None:
     if trace is None:
         payloads.forget(explorer.KEY)
     else:
-        if state.view.training is None:  # what to look for is said of the trained model
+        if state.view.training is None:  # the hint is about the trained model
             sentence.example_line(frame.model, state)
         if state.switches:
             message(_("Your switches have no effect on this page. It shows the model as it was trained."), "note")

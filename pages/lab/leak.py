@@ -1,4 +1,4 @@
-"""The leak: exchange a later token of the target, and see which earlier predictions move, with the mask and without."""
+"""The leak: change a later token of the target, and see which earlier predictions move, with the mask and without."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from transformer.text.tokenizer import PIECE_MARK
 from transformer.texts import _
 from transformer.tracing.trace import Trace
 
-KEPT = "headscope_leak"  # (trace id, position, what was typed) of the trace looked at last: widgets forget
+KEPT = "headscope_leak"  # (trace id, position, typed text) of the last trace, because widgets forget
 
 
 def sides(interventions: Interventions) -> tuple[Interventions, Interventions]:
-    """The switches with the causal mask everywhere; and with it off where they have it off, or everywhere."""
+    """The switches with the causal mask on everywhere; and with it off where they switch it off, or else everywhere."""
     opened = [switch for switch in interventions.switches if isinstance(switch, Unmask) and switch.mask == "causal"]
     rest = Interventions(tuple(switch for switch in interventions.switches if switch not in opened))
     return rest, rest + Interventions(tuple(opened or [Unmask("causal")]))
 
 
 def runner_up(trace: Trace, position: int, specials: Sequence[int]) -> tuple[int, float]:
-    """The likeliest token the model predicts for a position of target_in, other than what stands there and other than
-    special ones; and its probability."""
+    """The model's likeliest token for a position of target_in, other than the token there and special ones; and its
+    probability."""
     probabilities = trace.logits[position - 1].softmax(-1)
     left = probabilities.clone()
     left[[*specials, trace.target_in_ids[position]]] = -1
@@ -46,7 +46,7 @@ def runner_up(trace: Trace, position: int, specials: Sequence[int]) -> tuple[int
 
 @dataclass(frozen=True)
 class Exchange:
-    """position: in target_in; token: the id fed there; before, after: the two tokens as a person reads them."""
+    """position: in target_in; token: the id fed there; before, after: the text of both tokens."""
 
     position: int
     token: int
@@ -55,14 +55,15 @@ class Exchange:
 
 
 def _start(trace: Trace, specials: Sequence[int]) -> int:
-    """The position to begin with: in the later half, so that there is much before it, where the model came closest to
-    another token."""
+    """The first position to show: in the later half, so that many positions come before it, where the model was closest
+    to another token."""
     positions = range(max(1, len(trace.target_in) // 2), len(trace.target_in))
     return max(positions, key=lambda position: runner_up(trace, position, specials)[1])
 
 
 def _exchange(model: Pretrained, trace: Trace) -> Exchange:
-    """The two fields, and a sentence saying what is fed: the first piece typed that is not a lone piece mark."""
+    """The two fields, and a sentence that says which token is fed: the first typed piece that is not only a piece
+    mark."""
     labels, config = trace.target_in_labels, model.config
     specials = (config.pad_id, config.unk_id, config.start_id, config.end_id)
     left, right = st.columns(2, gap="small")
@@ -112,9 +113,9 @@ def _exchange(model: Pretrained, trace: Trace) -> Exchange:
 
 
 def _rows(trace: Trace, exchange: Exchange, distances: Sequence[Tensor], sides: Sequence[str]) -> str:
-    """HTML: a row a position: what it is fed and predicts, and how far its prediction moved on either side, or on one.
+    """HTML: one row per position with the token fed, the prediction, and how far that moved, with one column per side.
 
-    Bars are drawn in the past only: what comes after the exchange may move, and moves most.
+    Only earlier positions have bars: later ones may move, and move most.
     """
     position, labels = exchange.position, trace.target_in_labels
     most = max(float(moves[:position].max()) for moves in distances) or 1.0
@@ -143,7 +144,7 @@ def _rows(trace: Trace, exchange: Exchange, distances: Sequence[Tensor], sides: 
 
 
 def checked(most: float, count: int) -> str:
-    """HTML: the check that was made, by making it. most: the largest move at the `count` positions before."""
+    """HTML: the result of the check. most: the largest move at the `count` positions before the changed token."""
     good = most == 0
     if not good:
         text = _("With the mask, a prediction before the changed token moved by {most}. It must be exactly 0.")
@@ -155,8 +156,8 @@ def checked(most: float, count: int) -> str:
 
 
 def verdict(with_mask: float, without: float, before: Sequence[str], after: Sequence[str]) -> str:
-    """One sentence: what peeking does to the target, by two perplexities, and to the free-running translation, by the
-    tokens of both."""
+    """One sentence: the effect of seeing later tokens on the target, by two perplexities, and on the free-running
+    translation."""
     same = tuple(before) == tuple(after)
     sentences = {
         ("helps", True): _(
@@ -196,7 +197,7 @@ def verdict(with_mask: float, without: float, before: Sequence[str], after: Sequ
 
 
 def _peeking(compared: Compared, switches: Sequence[Interventions], traces: Sequence[Trace]) -> None:
-    """Both numbers and both translations, and what they mean for this input."""
+    """Both perplexities and both translations, and what they mean for this input."""
     source = compared.before.source_text
     translations = [cache.translate(compared.model, source, switch_set, compared.limit) for switch_set in switches]
     texts = [
@@ -217,12 +218,12 @@ def _peeking(compared: Compared, switches: Sequence[Interventions], traces: Sequ
 
 @shared(entries=256, queued=True)
 def _step_by_step(model: Pretrained, trace: Trace) -> float:
-    """As `step_by_step`; kept, for it is a pass a token."""
+    """`step_by_step`, cached, because it takes one pass per token."""
     return step_by_step(trace, model.model)
 
 
 def bare_verdict(whole: float, stepwise: float) -> str:
-    """One sentence for a model that has no mask: what the answer in sight does, by two perplexities of the target."""
+    """One sentence for a model without the mask: the effect of seeing the answer, by two perplexities of the target."""
     sentences = {
         "helps": _(
             "When the model sees the whole target, its perplexity is {whole}. When it sees nothing after the current "
@@ -244,7 +245,7 @@ def bare_verdict(whole: float, stepwise: float) -> str:
 
 
 def _bare(compared: Compared, exchange: Exchange, fed: tuple[tuple[int, int], ...]) -> None:
-    """The same of a model that was trained without the mask: there is no side with one to compare with."""
+    """The same for a model that was trained without the mask: there is no masked side to compare with."""
     model, trace = compared.model, compared.before
     switches = compared.interventions
     try:
@@ -282,7 +283,7 @@ def _bare(compared: Compared, exchange: Exchange, fed: tuple[tuple[int, int], ..
 
 
 def draw(compared: Compared) -> None:
-    """Exchange a token, look at what moved, and at what peeking does to the target and the translation."""
+    """Change a token, see what moved, and see the effect of later tokens on the target and the translation."""
     trace, model = compared.before, compared.model
     if len(trace.target_in) < 2:
         message(_("Only the start token is fed to the decoder here, so there is no later token to change."), "note")

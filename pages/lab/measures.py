@@ -26,7 +26,7 @@ _measures = st.components.v2.component(
 
 
 def measured(trace: Trace, kind: str) -> Saturation:
-    """The measures of one kind; rows of <pad> behind the source stand for nothing and are left out."""
+    """The measures of one kind, without the rows of <pad> after the source."""
     attention = trace.attention(kind)
     pads = trace.interventions.pads if kind == "encoder_self" else 0
     rows = attention.mask.shape[-2]
@@ -34,7 +34,7 @@ def measured(trace: Trace, kind: str) -> Saturation:
 
 
 def _numbers(tensor: Tensor) -> list[list[float | None]]:
-    """[layer][head], rounded; None for what is no number, which JSON has no word for."""
+    """[layer][head], rounded; None for NaN and infinity, which JSON lacks."""
     return [[round(value, 6) if math.isfinite(value) else None for value in row] for row in tensor.tolist()]
 
 
@@ -49,7 +49,7 @@ def _side(trace: Trace) -> dict[str, Any]:
 
 
 def payload(compared: Compared, view: View) -> dict[str, Any]:
-    """Everything measures.js is handed: see there."""
+    """The data of measures.js."""
     before, after = compared.before, compared.after
     first = _side(before)
     chosen = None
@@ -70,7 +70,7 @@ def payload(compared: Compared, view: View) -> dict[str, Any]:
 
 
 def _checked(pick: Any, trace: Trace) -> list | None:
-    """What the browser reports, if it is a head of the model: [kind, layer, head]."""
+    """The browser's report [kind, layer, head], if the model has that head; else None."""
     if not isinstance(pick, list | tuple) or len(pick) != 3 or pick[0] not in KINDS:
         return None
     kind, layer, head = pick
@@ -82,7 +82,7 @@ def _checked(pick: Any, trace: Trace) -> list | None:
 
 
 def draw(compared: Compared, view: View) -> list | None:
-    """The tables and the plot. Returns the head a person chose in them since the last run, [kind, layer, head] with
-    indices from 0, or None."""
+    """The tables and the plot. Returns the head a person chose since the last run, [kind, layer, head] with indices
+    from 0, or None."""
     reported = _measures(key=KEY, data=payload(compared, view), on_pick_change=lambda: None)
     return _checked(reported.pick, compared.after)

@@ -44,7 +44,7 @@ def draw(frame: PageFrame) -> None:
 
 
 def _draw_switched(frame: PageFrame, trace: Trace) -> None:
-    """The parts that the switches reach."""
+    """The parts that the switches affect."""
     state = compared_heads.merge_browser(frame.state, frame.model)
     compared = compare(frame.model, trace, switches_of_page(state.switches, ATTENTION, frame.model))
     says = st.container(key="hs-says")
@@ -61,7 +61,7 @@ def _draw_switched(frame: PageFrame, trace: Trace) -> None:
 
 
 def pick(frame: PageFrame, chosen: list | None) -> None:
-    """Show the pictures of the head that was chosen in the numbers."""
+    """Show the pictures of the head chosen in the tables."""
     if chosen is None:
         return
     kind, layer, head = chosen

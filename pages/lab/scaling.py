@@ -1,4 +1,4 @@
-"""Why scores are scaled, and the softmax playground, as Streamlit components."""
+"""Why scores are scaled, and the softmax by hand, as Streamlit components."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from transformer.view.pack import wording
 from transformer.view.state import View
 
 SEED = "why_seed"
-SEEDS = 1000  # draws before the first comes again; a bound on what session state may ask for
+SEEDS = 1000  # different draws; bounds the seed
 
 
 def _component(name: str) -> Any:
@@ -35,7 +35,7 @@ def _random(seed: int) -> RandomExperiment:
 
 
 def _numbers(tensor: Tensor, digits: int) -> Any:
-    """Nested lists of rounded numbers; None for what is no finite number, which JSON has no word for."""
+    """Nested lists of rounded numbers; None for NaN and infinity, which JSON lacks."""
     if tensor.dim():
         return [_numbers(part, digits) for part in tensor]
     value = tensor.item()
@@ -43,7 +43,7 @@ def _numbers(tensor: Tensor, digits: int) -> Any:
 
 
 def _experiment_data(experiment: RandomExperiment) -> dict[str, Any]:
-    """What why.js draws of the random experiment: lists by way, depth and key or bin."""
+    """The random experiment for why.js: lists by scaling, depth and key or bin."""
     return {
         "seed": experiment.seed,
         "rows": experiment.rows,
@@ -62,7 +62,7 @@ def _experiment_data(experiment: RandomExperiment) -> dict[str, Any]:
 
 
 def _own_data(trace: Trace, kind: str) -> dict[str, Any]:
-    """What why.js draws of one kind of attention: lists by layer and head."""
+    """One kind of attention for why.js: lists by layer and head."""
     variances = own_variances(trace.attention(kind))
     names = ("query", "key", "product", "mean", "limit", "histogram")
     return {
@@ -73,7 +73,7 @@ def _own_data(trace: Trace, kind: str) -> dict[str, Any]:
 
 
 def scaling_data(trace: Trace, view: View, seed: int) -> dict[str, Any]:
-    """Everything why.js is handed. The chosen head is outlined where one head is chosen."""
+    """The data of why.js. The chosen head is outlined if there is one."""
     kind = "cross" if view.kind == "all" else view.kind
     layers, heads = trace.attention(kind).layers, trace.attention(kind).heads
     chosen = None
@@ -101,5 +101,5 @@ def draw_scaling(trace: Trace, view: View) -> None:
 
 
 def draw_softmax(big: bool = False) -> None:
-    """Five scores, a temperature, their weights and the Jacobian; it lives in the browser alone."""
+    """Five scores, a temperature, their weights and the Jacobian; everything runs in the browser."""
     _softmax(key="softmax", data={"big": big, "texts": browser_texts("softmax")})

@@ -1,4 +1,4 @@
-"""The encodings of positions (section 3.5) under sliders that work in the browser, as a Streamlit component."""
+"""The position encodings (section 3.5) with sliders that work in the browser, as a Streamlit component."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from transformer.tracing.trace import Trace
 from transformer.view.bundle import script, style
 from transformer.view.languages import browser_texts
 
-D_MODEL, LENGTH = (2, 512), (2, 512)  # the sliders' ends
+D_MODEL, LENGTH = (2, 512), (2, 512)  # the ends of the sliders
 START_LENGTH, START_K, START_Q = 64, 5, 10
-LONGEST_DIMS = 100  # characters of the dimensions in a link
-PAGE, KEY = "positions", "positions"  # of the options; of the component
+LONGEST_DIMS = 100  # most characters of the dimensions in a link
+PAGE, KEY = "positions", "positions"  # key of the options, key of the component
 PARTS = {
     "encoding": ("encoding", "curves", "wavelengths"),
     "distance": ("products", "offsets", "map", "shifted"),
@@ -39,8 +39,8 @@ _component = st.components.v2.component(
 
 @dataclass(frozen=True)
 class Values:
-    """What the sliders show. d_model: even; dims: chosen dimensions, None for the default of any d_model; k, q: from 0
-    to length - 1."""
+    """The slider values. d_model: even; dims: chosen dimensions, None for the default of any d_model; k, q: from 0 to
+    length - 1."""
 
     d_model: int
     length: int
@@ -50,15 +50,15 @@ class Values:
 
 
 def default_dims(d_model: int) -> tuple[int, ...]:
-    """Four sines that are told apart at a glance; `posDefaultDims` of the browser gives the same."""
+    """Four sines that look clearly different; `posDefaultDims` of the browser gives the same."""
     return tuple(dict.fromkeys(2 * (index * d_model // 16) for index in range(4)))
 
 
 def make_figures(
     values: Values, tokens: Sequence[str], theme: str = "light", labels: Mapping[str, str] = figures.LABELS
 ) -> dict[str, Callable[[], figure.Figure]]:
-    """Name -> how the figure is made for these values; `transformer/view/positions_fill.js` does the same to a figure
-    made for others."""
+    """Name -> function that makes the figure for these values; `transformer/view/positions_fill.js` does the same in
+    the browser, from a figure made for other values."""
     d_model, length, k, q = values.d_model, values.length, values.k, values.q
     dims = values.dims or default_dims(d_model)
     drawn: dict[str, Any] = {"theme": theme, "texts": labels}
@@ -85,25 +85,25 @@ def make_figures(
 
 @shared(entries=64)
 def _templates(part: str, tokens: tuple[str, ...], theme: str, labels: tuple[tuple[str, str], ...]) -> dict[str, str]:
-    """Name -> figure as JSON, made for the smallest table there is: the browser fills in every array."""
+    """Name -> figure as JSON, made for the smallest table: the browser fills in every array."""
     made = make_figures(Values(2, 2, (0,)), tokens, theme, dict(labels))
     return {name: made[name]().to_json() for name in PARTS[part]}
 
 
 def _whole(value: Any, low: int, high: int) -> int | None:
-    """A whole number of the browser's within bounds, else None."""
+    """A whole number from the browser within bounds, else None."""
     if type(value) is float and value.is_integer():
         value = int(value)
     return value if type(value) is int and low <= value <= high else None
 
 
 def _merge_browser(frame: PageFrame, values: Values) -> None:
-    """Keep what a person did with the sliders since the last run. own: the defaults."""
+    """Store a person's slider moves since the last run. values: the defaults."""
     reported = st.session_state.get(KEY)
     told_values = reported.get("values") if isinstance(reported, Mapping) else getattr(reported, "values", None)
     state = frame.state
     if not isinstance(told_values, Mapping) or told_values.get("revision") != state.revision:
-        return  # older than what Python changed since
+        return  # older than Python's last change
     d_model = _whole(told_values.get("d_model"), *D_MODEL)
     length = _whole(told_values.get("length"), *LENGTH)
     if d_model is None or d_model % 2 or length is None:
@@ -124,7 +124,7 @@ def _merge_browser(frame: PageFrame, values: Values) -> None:
 
 
 def read_dims(text: str, d_model: int) -> tuple[tuple[int, ...], list[str]]:
-    """Dimensions of a link, "0,32,64": those that can be drawn, each once, and what is none or too many."""
+    """Dimensions of a link, "0,32,64": those that can be drawn, each once, and the text of those that cannot."""
     dimensions: list[int] = []
     wrong = []
     for part in filter(None, re.split(r"[\s,;]+", text[:LONGEST_DIMS])):
@@ -149,14 +149,14 @@ def _dims(frame: PageFrame, d_model: int) -> tuple[int, ...] | None:
 
 
 def own_values(frame: PageFrame, trace: Trace) -> Values:
-    """What is shown unless a person chooses: the loaded model's d_model, and a length with room for the sentence."""
+    """The defaults: the loaded model's d_model, and a length with space for the sentence."""
     d_model = max(D_MODEL[0], min(D_MODEL[1], frame.model.config.d_model))
     length = max(LENGTH[0], min(LENGTH[1], max(START_LENGTH, len(trace.source_labels))))
     return Values(d_model - d_model % 2, length, None, START_K, START_Q)
 
 
 def chosen(frame: PageFrame, trace: Trace, part: str) -> Values:
-    """What the sliders of a part show: from the browser, the session or the link, and bounded."""
+    """The slider values of a part: from the browser, the session or the link, within bounds."""
     values = own_values(frame, trace)
     _merge_browser(frame, values)
     d_model = frame.options.value("d_model", *D_MODEL, values.d_model)
@@ -173,7 +173,7 @@ def chosen(frame: PageFrame, trace: Trace, part: str) -> Values:
 
 
 def payload(frame: PageFrame, trace: Trace, part: str, values: Values) -> dict[str, Any]:
-    """Everything positions.js is handed: see there."""
+    """The data of positions.js."""
     state = frame.state
     tokens = tuple(trace.source_labels)
     shown = {"d_model": values.d_model, "length": values.length}
@@ -193,7 +193,7 @@ def payload(frame: PageFrame, trace: Trace, part: str, values: Values) -> dict[s
 
 
 def _order(frame: PageFrame) -> None:
-    """Where the loaded model has the same numbers in another order than the paper's, which the sliders draw."""
+    """A note if the loaded model stores the numbers in another order than the paper's, which is drawn."""
     if frame.model.config.positions == "sinusoidal" and frame.model.config.layout == "halves":
         message(
             _(
@@ -214,7 +214,7 @@ def _draw(frame: PageFrame, trace: Trace, part: str) -> None:
 
 
 def draw_encoding(frame: PageFrame, trace: Trace) -> None:
-    """The table, chosen dimensions with the sentence's tokens on them, wavelengths; sliders for d_model and length."""
+    """The table, chosen dimensions with the sentence's tokens, wavelengths; sliders for d_model and length."""
     paragraph(
         _(
             "Section 3.5: attention alone does not know the order of its tokens, so each position adds its own "

@@ -1,4 +1,4 @@
-"""Position lab: the encodings of a trained model exchanged, and what becomes of attention and translation."""
+"""Position lab: change the encodings of a trained model, and see the effect on attention and translation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from transformer.texts import _
 from transformer.tracing.trace import Trace
 
 TRAINED = "trained"
-# A deviation below it is rounding: outputs after LayerNorm are of size 1, float32 has 7 digits. Without LayerNorm both
+# Smaller deviations are rounding: outputs after LayerNorm have size 1, float32 has 7 digits. Without LayerNorm both
 # may be larger.
 ROUNDING = 1e-4
 FACTORS = (0.0, 0.25, 0.5, 2.0, 4.0, 10.0)
@@ -34,13 +34,13 @@ DEFAULTS = {"shift": 5, "scale": 0.5, "shuffle": 1}
 
 
 def _moves(switches: Interventions, side: str) -> list[Reposition]:
-    """What is done to one side, a move of both sides being one of each."""
+    """The moves of one side; a move of both sides counts for each."""
     moves = [switch for switch in switches.switches if isinstance(switch, Reposition) and switch.covers(side)]
     return [replace(move, side=side) for move in moves]
 
 
 def _set(side: str, moves: list[Reposition]) -> None:
-    """Exchange the moves of one side and leave the other's."""
+    """Replace the moves of one side and keep those of the other."""
     state = current_state()
     if state is None:
         return
@@ -55,12 +55,12 @@ def _choose(side: str) -> None:
 
 
 def _amount(side: str, rule: str, moves: list[Reposition]) -> None:
-    """Exchange the last move; those that a link brought along before it stay."""
+    """Replace the last move; earlier ones from a link stay."""
     _set(side, [*moves[:-1], Reposition(rule, side, st.session_state[f"positions_amount_{side}_{rule}"])])
 
 
 def _control(frame: PageFrame, side: str, switches: Interventions, tokens: int) -> None:
-    """One side's menu of rules, and the amount of the rule chosen. tokens: how many positions the side takes."""
+    """The menu of one side, and the amount of the chosen rule. tokens: how many positions the side has."""
     moves = _moves(switches, side)
     rule = moves[-1].rule if moves else TRAINED
     labels = {
@@ -112,7 +112,7 @@ def _control(frame: PageFrame, side: str, switches: Interventions, tokens: int) 
 
 
 def _says(results: dict[str, Equivariance], positions: bool) -> None:
-    """The check, and what it means. positions: whether the model has any."""
+    """The check and its meaning. positions: whether the model has any."""
     without, with_ = results["without"], results["with"]
     largest = float(without.outputs.max())
     holds = largest < ROUNDING * max(1.0, float(without.size.max()))
@@ -142,7 +142,7 @@ def _says(results: dict[str, Equivariance], positions: bool) -> None:
 
 @shared(entries=64, queued=True)
 def _reordered(model: Pretrained, trace: Trace, seed: int, limit: int) -> dict[str, Equivariance]:
-    """With and without positions."""
+    """With positions and without."""
     order = permutation(len(trace.source_ids), seed)
     without = Interventions((Reposition("remove", "source"),))
     results = {}
@@ -187,7 +187,7 @@ def draw_equivariance(frame: PageFrame, trace: Trace) -> None:
 
 
 def _try() -> None:
-    """Experiments to begin with, one click each."""
+    """Suggested experiments, one click each."""
     moves = {
         _("No positions in the source"): (Reposition("remove", "source"),),
         _("Source reversed"): (Reposition("reverse", "source"),),

@@ -1,4 +1,5 @@
-"""Learned positions beside the formula, and what two models that differ in nothing else do beyond their training."""
+"""Learned positions beside the formula, and how two models that differ only in this handle inputs longer than in
+training."""
 
 from __future__ import annotations
 
@@ -23,21 +24,21 @@ from transformer.probing.probes import task_of
 from transformer.texts import _
 from transformer.training.tasks import task_pairs
 
-LEARNED, FORMULA = "reverse-learned", "reverse"  # bundled; one line of their recipes differs
-MOST_ROWS = 128  # positions drawn of a long table
-LENGTHS = range(4, 25)  # symbols of the inputs that are counted
+LEARNED, FORMULA = "reverse-learned", "reverse"  # bundled; their recipes differ in one line
+MOST_ROWS = 128  # most positions drawn of a table
+LENGTHS = range(4, 25)  # lengths of the counted inputs, in symbols
 COUNT, SEED = 100, 2017  # inputs of each length; 21 lengths and two models take 1 s of one core
 WANTED = "headscope_exact_wanted"  # in the session: whether the counts are shown
-# Section 3.5 of the paper, of the sinusoidal version.
+# Section 3.5 of the paper, about the sinusoidal version.
 QUOTE = "may allow the model to extrapolate to sequence lengths longer than the ones encountered during training"
-ALIKE = 0.3  # cosine of rows that are said to resemble each other; of random rows of 64 numbers it is 0 ± 0.125
+ALIKE = 0.3  # rows with this cosine are called similar; random rows of 64 numbers have 0 ± 0.125
 _RANGE = re.compile(r"\b([0-9]{1,4}) to ([0-9]{1,4}) symbols\b")
 
 
 @dataclass(frozen=True)
 class Pair:
-    """learned: the model whose table is looked at; formula: one of the same task with the sinusoidal encoding, or None;
-    task: of both, None if they have none or there is no second model."""
+    """learned: the model whose table is shown; formula: a model of the same task with the sinusoidal encoding, or None;
+    task: of both, None if there is no task or no second model."""
 
     learned: Pretrained
     formula: Pretrained | None
@@ -54,7 +55,7 @@ def _bundled(name: str) -> Pretrained | None:
 
 
 def _sibling(model: Pretrained) -> Pretrained | None:
-    """The bundled model of the same toy task, which is named as its task, if its positions are the formula's."""
+    """The bundled model of the same toy task, if its positions are those of the formula."""
     task = task_of(model)
     sibling = _bundled(task) if task else None
     return (
@@ -65,7 +66,7 @@ def _sibling(model: Pretrained) -> Pretrained | None:
 
 
 def pair_of(model: Pretrained) -> Pair | None:
-    """What is compared while this model is loaded: itself if its positions are learned, else the bundled one."""
+    """The models to compare for a loaded model: itself if its positions are learned, else the bundled one."""
     learned = model if model.config.positions == "learned" else _bundled(LEARNED)
     if learned is None or learned.config.positions != "learned":
         return None
@@ -82,8 +83,8 @@ def _ranges(model: Pretrained) -> list[str]:
 
 
 def trained_lengths(model: Pretrained) -> tuple[int, int] | None:
-    """Fewest and most symbols of the inputs a toy was trained on, from the name of the data in its metrics.json,
-    "reverse, 1 to 16 symbols, unseen": they are drawn as the training's were. None where it does not say."""
+    """Fewest and most symbols of a toy's training inputs, from the name of the data in its metrics.json, "reverse, 1 to
+    16 symbols, unseen": validation data is drawn like the training data. None if it does not say."""
     for text in _ranges(model):
         low, high = _RANGE.findall(text)[0]
         return int(low), int(high)
@@ -91,16 +92,16 @@ def trained_lengths(model: Pretrained) -> tuple[int, int] | None:
 
 
 def trained_positions(model: Pretrained) -> tuple[int, int] | None:
-    """First and last position that training has seen: the longest inputs and, behind them, </s>. None where the
-    checkpoint does not say, or where all positions were."""
+    """First and last position seen in training: those of the longest inputs, and </s> after them. None if the
+    checkpoint does not say, or if all positions were seen."""
     lengths = trained_lengths(model)
     return None if lengths is None or lengths[1] >= model.config.max_positions - 1 else (0, lengths[1])
 
 
 @shared(entries=1024, queued=True)
 def exact(model: Pretrained, task: str, length: int) -> float | None:
-    """Share of exact answers to COUNT seeded inputs of a length; None if they do not fit the model's positions."""
-    if length + 1 > model.config.max_positions:  # with </s>
+    """Share of exact answers for COUNT seeded inputs of a length; None if they do not fit the model's positions."""
+    if length + 1 > model.config.max_positions:  # </s> takes one position
         return None
     pairs = task_pairs(task, COUNT, (length, length), SEED)
     answers = model.translate_all([source for source, _answer in pairs])
@@ -108,7 +109,7 @@ def exact(model: Pretrained, task: str, length: int) -> float | None:
 
 
 def _introduction(model: Pretrained, pair: Pair) -> str:
-    """Whose table this is, and why that one."""
+    """Whose table this is, and why it is shown."""
     if model.config.positions == "learned":
         sentence = _("The positions of {name} are learned, one vector each (Table 3, row E of the paper).")
         return sentence.format(name=model.name)
@@ -126,12 +127,12 @@ def _introduction(model: Pretrained, pair: Pair) -> str:
 
 
 def _signed(value: float) -> str:
-    """Two places, and a minus that people read as one."""
+    """Two decimals, with a real minus sign."""
     return f"{value:.2f}".replace("-", "−")
 
 
 def _says(table: torch.Tensor, trained: tuple[int, int] | None, name: str) -> str:
-    """What the rows that training has seen have over the others, in numbers."""
+    """How the rows seen in training differ from the others, in numbers."""
     norms, cosines = row_norms(table), neighbour_cosines(table)
     if trained is None:
         sentence = _("Its rows have norms from {low} to {high}. {name} does not say which positions it was trained on.")
@@ -223,7 +224,7 @@ def _percent(share: float | None) -> str:
 
 
 def _conclusion(models: tuple[Pretrained, ...], shares: dict[str, list[float | None]], last: int) -> str:
-    """What section 3.5 hopes for, and how far either model got beyond the last trained length."""
+    """What section 3.5 expects, and how far each model got beyond the longest training input."""
     names = [model.name for model in models]
     right = [[length for length, share in zip(LENGTHS, shares[name], strict=True) if share] for name in names]
     reach = [max(lengths, default=0) for lengths in right]
@@ -258,7 +259,7 @@ def _conclusion(models: tuple[Pretrained, ...], shares: dict[str, list[float | N
 
 
 def _results(models: tuple[Pretrained, ...], shares: dict[str, list[float | None]]) -> None:
-    """The figure, and in words what happens where training ended."""
+    """The figure, and a sentence about the lengths around the end of training."""
     trained = trained_lengths(models[-1])
     drawn = figure.built(figures.exact_by_length, list(LENGTHS), shares, trained)
     figure.draw(drawn, "learned_exact", "positions_exact")
@@ -294,8 +295,8 @@ def _results(models: tuple[Pretrained, ...], shares: dict[str, list[float | None
 
 
 def _beyond(models: tuple[Pretrained, ...], task: str) -> None:
-    """Exact answers by length, length by length: whatever a person clicks meanwhile ends it, and what was counted is
-    kept for all."""
+    """Count exact answers, length by length. A click of the person ends the count; counted lengths stay cached for all
+    viewers."""
     if not st.session_state.get(WANTED):
         label = _("Count exact answers at {low} to {high} symbols, {count} inputs each")
         st.button(

@@ -1,4 +1,4 @@
-"""Beside the form: what a run will take, the buttons that begin one, models that come as zips, and the equations."""
+"""Around the form: the cost of a run, the buttons that start one, models loaded from zips, and the equations."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from transformer.view.languages import browser_texts
 from transformer.view.training_messages import FileError, read_file
 
 FILE = "training_file"
-LOOK = timedelta(seconds=5)  # between two looks at how many train
+LOOK = timedelta(seconds=5)  # between two updates of how many train
 
 _file = st.components.v2.component("headscope.training_file", js=script("training_file"), css=style("training"))
 
@@ -35,7 +35,8 @@ def _notice(*sentences: str) -> None:
 
 
 def _loaded() -> None:
-    """A zip that a person brought: open it, or say why not. A callback, so that the menu of checkpoints has it."""
+    """Callback: open a zip that a person loaded, or say why not. It is a callback so that the checkpoint menu has the
+    model."""
     state, reported = current_state(), st.session_state.get(FILE)
     if state is None or reported is None:
         return
@@ -52,7 +53,7 @@ def _loaded() -> None:
 
 
 def begin_buttons(chosen: Chosen) -> None:
-    """Train, or train beside its reference; and beforehand what it will take."""
+    """Buttons to train, or to train together with a reference; and the cost of the run."""
     shop, experiment = runs.shop(), chosen.experiment
     if shop.most < 1:
         message(_("This server does not train models. Its operator can allow it with headscope --trainings N."), "note")
@@ -76,7 +77,7 @@ def begin_buttons(chosen: Chosen) -> None:
 
 @st.fragment(run_every=LOOK)
 def _outlook(what: str, seconds: float) -> None:
-    """What is said before anyone presses, and a process that has imported torch meanwhile."""
+    """The cost of a run, and a process prepared with torch imported."""
     shop = runs.shop()
     shop.prepare()
     line = (
@@ -104,7 +105,7 @@ def load_file() -> None:
 
 
 def about() -> None:
-    """What the page shows, with its equations."""
+    """An explanation of the page, with its equations."""
     st.markdown(
         _(
             "Here a Transformer is trained from random weights. Each step draws a batch of inputs, compares the "

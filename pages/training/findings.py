@@ -1,4 +1,4 @@
-"""What the paper predicts of a switch and what happened here, in sentences with the measured numbers."""
+"""What the paper predicts about a change and what happened here, in sentences with the measured numbers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from transformer.texts import _
 
 
 def rows(runs: Sequence[Watched], names: Sequence[str]) -> list[dict[str, Any]]:
-    """A row for each run but the first, as `view.training_pack` describes them. names: of the runs."""
+    """A row for each run but the first, as described in `view.training_pack`. names: of the runs."""
     started = [watched for watched in runs if watched.run.opening is not None and watched.run.frames]
     if not runs or runs[0] not in started:
         return []
@@ -40,7 +40,7 @@ def rows(runs: Sequence[Watched], names: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def predicts(finding: Finding, experiment: Experiment) -> str:
-    """What section 3 to 6 lead one to expect; why nothing, if nothing."""
+    """What sections 3 to 6 predict, or why they predict nothing."""
     sentences = {
         "mask": _(
             "Without the mask every position sees the token it must predict. Fed the right answer, the model makes no "
@@ -83,7 +83,7 @@ def predicts(finding: Finding, experiment: Experiment) -> str:
 
 
 def percent(share: float | None) -> str:
-    """Half a tenth is rounded up, as the curves beside it do."""
+    """A percentage with one decimal; half of a tenth is rounded up, as in the curves."""
     return "–" if share is None else f"{math.floor(1_000 * share + 0.5) / 10:.1f}".removesuffix(".0") + " %"
 
 
@@ -92,7 +92,8 @@ def _loss(value: float | None) -> str:
 
 
 def happened(finding: Finding, first: str, both: bool, ended: bool) -> str:
-    """The numbers of the run and of the first. both: made all their steps; ended: both ended, perhaps early."""
+    """The numbers of the run and of the first run. both: both made all their steps; ended: both ended, perhaps
+    early."""
     here, there = finding.here, finding.reference
     sentences = []
     if not both:

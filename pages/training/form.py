@@ -1,4 +1,5 @@
-"""What is to be trained: presets in sight, every field folded below, all of it in the link but a person's own pairs."""
+"""What to train: visible presets, and every field in a folded section. All of it is in the link, except a person's own
+pairs."""
 
 from __future__ import annotations
 
@@ -16,19 +17,19 @@ from transformer.live_training.experiment import BOUNDS, CHOICES, LARGEST_D_K, L
 from transformer.live_training.pairs import MOST, read_pairs
 from transformer.texts import _
 
-PAIRS = "headscope_pairs"  # what was typed, which no link and no other session holds
+PAIRS = "headscope_pairs"  # the typed pairs, which are in no link and no other session
 OPTIONS = (
     "preset", "task", "alphabet", "shortest", "longest", "shift", "layers", "heads", "d_model", "d_ff", "d_k",
     "scaled", "mask", "encoding", "residual", "norm", "activation", "steps", "batch", "rate", "warmup", "smoothing",
     "dropout", "seed",
 )  # fmt: skip
-LONGEST = 400_000  # characters of the pairs; 2,000 of 64 + 64 and what stands between take 260,000
+LONGEST = 400_000  # characters of all pairs; 2,000 pairs of 64 + 64 with separators have 260,000
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """preset: its name; experiment: what is chosen, None if something is wrong with it, which was said; place: where
-    what begins it is drawn, before the fields."""
+    """preset: its name; experiment: the chosen one, None if it is invalid, which the page says; place: the container
+    above the fields, for the start buttons."""
 
     preset: str
     experiment: Experiment | None
@@ -63,7 +64,7 @@ def form(options: Options) -> Chosen:
 
 
 def _look_for(name: str, experiment: Experiment | None) -> str:
-    """What to look for in a preset, or what is no longer as it says."""
+    """What to look for in a preset, or how it was changed."""
     preset = presets.preset(name)
     changed = experiment.differences(preset) if experiment is not None and preset is not None else ()
     if experiment is None or preset is None or set(changed) <= {"steps", "seed"}:
@@ -77,7 +78,7 @@ def _typed() -> None:
 
 
 def _pairs() -> str:
-    """The field of a person's own pairs; what was typed stays, whatever becomes of it."""
+    """The field for a person's own pairs; typed text stays, whatever happens to it."""
     typed = st.session_state.get(PAIRS, "")
     if st.session_state.get("training_pairs") != typed:
         st.session_state["training_pairs"] = typed
@@ -96,7 +97,7 @@ def _pairs() -> str:
 
 
 def _fields(options: Options, basis: Experiment, task: str) -> dict[str, Any]:
-    """Every field, folded. Returns what is chosen, by the fields' names in `Experiment`."""
+    """All fields, in a folded section. Returns the chosen values by the field names of `Experiment`."""
     with st.expander(_("Details: task, model, the paper's switches, training")):
         columns = st.columns(4, gap="medium")
         with columns[0]:
@@ -115,7 +116,7 @@ def _heading(text: str) -> None:
 
 
 def _whole(options: Options, basis: Experiment, *fields: tuple[str, str, str]) -> dict[str, int]:
-    """Whole numbers: (name in `Experiment` and in links, label, what it is) each."""
+    """Whole numbers. fields: (name in `Experiment` and in links, label, help)."""
     return {
         name: options.number(name, label, *BOUNDS[name], getattr(basis, name), help=about)
         for name, label, about in fields

@@ -1,4 +1,4 @@
-"""The runs of a session while they train: the picture, what a person commands in it, and what comes after."""
+"""The runs of a session while they train: the picture, its commands, and the buttons after a run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from transformer.view.training_messages import ViewerMessage, read_message
 from transformer.view.training_pack import training_pack
 
 KEY = "training"
-SAYS = "headscope_training_says"  # what came of the last command
+SAYS = "headscope_training_says"  # messages of the last command
 
 _picture = st.components.v2.component("headscope.training", js=script("training"), css=style("training"))
 _feed = st.components.v2.component("headscope.training_feed", js=script("feed"))
@@ -45,7 +45,7 @@ def _obey(asked: ViewerMessage) -> None:
 
 @st.fragment
 def draw(links: Links) -> None:
-    """The picture and its data, again for every answer: nothing else of the page is run for it."""
+    """The picture and its data. Every answer to the browser reruns only this fragment."""
     reported = _picture(key=KEY, on_ask_change=lambda: None, on_command_change=lambda: None)
     watched = runs.watched()
     asked = read_message(reported.ask, reported.command, tuple(run_of.run.id for run_of in watched))
@@ -75,7 +75,7 @@ def draw(links: Links) -> None:
 
 
 def _after(watched: Watched, name: str, links: Links) -> None:
-    """What can be done with a run that has ended."""
+    """The buttons of a run that has ended."""
     if watched.error:
         message(_("The model of {run} cannot be opened: {error}.").format(run=name, error=watched.error), "error")
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key=f"hs-after-{watched.run.id}"):

@@ -1,4 +1,4 @@
-"""Training: a Transformer learns in front of the class, and the same with one part of the paper taken away."""
+"""Training: a Transformer learns while you watch, complete or with one part of the paper taken away."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The experiments one begins with, in words: the paper's model, the same with one thing taken away, other tasks."""
+"""The presets in words: the paper's model, the same model without one part, other tasks."""
 
 from __future__ import annotations
 
@@ -8,40 +8,40 @@ from transformer.live_training.experiment import Experiment, ExperimentError
 from transformer.live_training.presets import PRESETS, partner
 from transformer.texts import _
 
-OWN = "own"  # not among PRESETS: its pairs are yet to come
+OWN = "own"  # not in PRESETS, because a person types its pairs
 FIRST = "reverse"
 
 
 def names() -> list[str]:
-    """Those one chooses from; what is there to be laid beside another only is trained with it."""
+    """The presets to choose from; one that only serves as a reference is left out."""
     return [*(name for name in PRESETS if name != "wide"), OWN]
 
 
 def preset(name: str) -> Experiment | None:
-    """What a preset trains; None for own pairs, until there are some."""
+    """The experiment of a preset; None for own pairs."""
     return PRESETS.get(name)
 
 
 def base(name: str) -> Experiment:
-    """What the fields of a preset begin with."""
+    """The experiment whose values the fields of a preset start with."""
     return PRESETS.get(name) or PRESETS[FIRST]
 
 
 def reference(name: str, experiment: Experiment) -> Experiment | None:
-    """The experiment to lay beside it: the same, but with what the preset takes away. None if there is none such."""
+    """The experiment to compare with: the same, but with the part that the preset takes away. None if there is none."""
     partner_name = partner(name) if name in PRESETS else None
     if partner_name is None:
         return None
     back = {field: getattr(PRESETS[partner_name], field) for field in PRESETS[name].differences(PRESETS[partner_name])}
     try:
         changed = replace(experiment, **back)
-    except ExperimentError:  # what else was changed allows the one and not the other
+    except ExperimentError:  # the other changes do not fit the reference
         return None
     return changed if changed.differences(experiment) else None
 
 
 def plain() -> Experiment:
-    """The model of the paper in small, which runs are named against."""
+    """The small version of the paper's model, which names of runs refer to."""
     return replace(PRESETS[FIRST])
 
 
@@ -65,7 +65,7 @@ def label(name: str) -> str:
 
 
 def look_for(name: str) -> str:
-    """What to look for while it trains, in a line."""
+    """What to watch while it trains, in one line."""
     return {
         "reverse": _(
             "A small version of the paper's model. Cross-attention turns from a grey field into a diagonal from "

@@ -1,4 +1,4 @@
-"""The runs of a session: begun in the workshop, at most four; once they end, their models are the session's own."""
+"""The runs of a session: started in the workshop, at most four; when they end, their models belong to the session."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ from transformer.live_training.workshop import Workshop, WorkshopError
 from transformer.texts import _
 
 RUNS = "headscope_runs"
-MOST = 4  # laid over each other
+MOST = 4  # most runs shown together
 
 
 @dataclass
 class Watched:
-    """A run that this session began. name: of its model among the session's own, once there is one; error: why not."""
+    """A run that this session started. name: of its model in the session, once there is one; error: why there is
+    none."""
 
     run: LiveRun
     experiment: Experiment
@@ -34,7 +35,7 @@ class Watched:
 
 
 def watched() -> list[Watched]:
-    """In the order in which they are shown; the first is what the others are compared with."""
+    """The runs in the order shown; the others are compared with the first."""
     runs: list[Watched] = st.session_state.setdefault(RUNS, [])
     return runs
 
@@ -48,10 +49,10 @@ def names() -> list[str]:
 
 
 def train(experiment: Experiment, first: bool = False) -> list[str]:
-    """Begin a run, before the others if first. Returns what is to be said about it."""
+    """Start a run, before the others if first. Returns messages."""
     runs, messages = watched(), []
     if len(runs) >= MOST:
-        ended = [entry for entry in runs[1:] + runs[:1] if entry.run.ended]  # the first is the last to go
+        ended = [entry for entry in runs[1:] + runs[:1] if entry.run.ended]  # the first run is removed last
         if not ended:
             return [_("You already have {most} runs that train or wait. Stop or remove one first.").format(most=MOST)]
         sentence = _(
@@ -72,19 +73,19 @@ def train(experiment: Experiment, first: bool = False) -> list[str]:
 
 
 def again(watched_run: Watched) -> list[str]:
-    """The same with the next seed."""
+    """Train the same with the next seed."""
     return train(replace(watched_run.experiment, seed=(watched_run.experiment.seed + 1) % (BOUNDS["seed"][1] + 1)))
 
 
 def remove(watched_run: Watched) -> None:
-    """Take it off the page; what it has trained stays among the session's models."""
+    """Remove a run from the page; its model stays in the session."""
     watched_run.run.stop()
     collect()
     watched().remove(watched_run)
 
 
 def _titled(watched_run: Watched) -> str:
-    """The name of its model: what is trained, and where that ended early."""
+    """The name of its model: what is trained, and the last step if it ended early."""
     text = title(watched_run.experiment, presets.plain())
     return (
         text
@@ -94,7 +95,7 @@ def _titled(watched_run: Watched) -> str:
 
 
 def collect() -> None:
-    """Put the models of runs that have ended among the session's own; a sentence for each that made room."""
+    """Add the models of ended runs to the session, with a notice for each model removed for them."""
     for entry in watched():
         data = entry.run.result if entry.run.ended else None
         if data is None or entry.name or entry.error:
@@ -112,10 +113,10 @@ def collect() -> None:
 
 
 def model_of(run: str) -> str | None:
-    """The name of the model of a run of this session: "" if it has none, None for a run that is not here."""
+    """The name of the model of a run of this session: "" if it has none, None if the run is not here."""
     for entry in watched():
         if entry.run.id == run:
-            if entry.name and entry.name not in session_models.own_models():  # it made room meanwhile
+            if entry.name and entry.name not in session_models.own_models():  # it was removed meanwhile
                 entry.name = ""
                 collect()
             return entry.name

@@ -84,7 +84,7 @@ def test_a_shift_beyond_the_table_is_refused_and_decoding_ends_before_it() -> No
     model = plain()
     most = model.config.max_positions
     source = len(model.encode(TEXT))
-    with pytest.raises(InterventionError, match=f"at position {most + 1}; this model has {most}"):
+    with pytest.raises(InterventionError, match=f"at position {most + 1}, but this model has {most}"):
         traced(model, Reposition("shift", "source", most + 1 - source))
     traced(model, Reposition("shift", "source", most - source))
     written = model.translate(TEXT, interventions=Interventions((Reposition("shift", "target", most - 3),)))

@@ -130,6 +130,6 @@ def test_what_is_missing_in_words() -> None:
 
 
 def test_verdicts_of_the_leak() -> None:
-    assert "with 9, 3.0 times as much" in bare_verdict(3.0, 9.0).replace("9.00", "9").replace("9.0,", "9,")
+    assert "it is 9, 3.0 times as much" in bare_verdict(3.0, 9.0).replace("9.00", "9").replace("9.0,", "9,")
     assert "hardly matters" in bare_verdict(3.0, 3.01)
     assert "worse than" in bare_verdict(9.0, 3.0)

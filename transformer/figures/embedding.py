@@ -52,7 +52,7 @@ LABELS = {
 
 def numbered(labels: Sequence[str]) -> list[str]:
     """ "3 · the": labels with their number, counted from 1, for hover texts: tokens repeat, and axes thin them out."""
-    return [f"{number} · {plain(label)}" for number, label in enumerate(labels, 1)]
+    return [f"{position} · {plain(label)}" for position, label in enumerate(labels, 1)]
 
 
 def signed(value: float, digits: int) -> str:
@@ -115,8 +115,8 @@ def neighbour_bars(
     figure = go.Figure()
     figure.add_bar(
         x=values, y=np.arange(len(labels)), orientation="h", marker={"color": PURPLE[theme]},
-        text=[signed(one, 2) for one in values], textposition="outside", cliponaxis=False,
-        customdata=[signed(one, 4) for one in values],
+        text=[signed(cosine, 2) for cosine in values], textposition="outside", cliponaxis=False,
+        customdata=[signed(cosine, 4) for cosine in values],
         hovertemplate=f"%{{y}}<br>{texts['cosine']} %{{customdata}}<extra></extra>",
     )  # fmt: skip
     low = min(0.0, float(values.min(initial=0.0)) * 1.15)
@@ -147,21 +147,21 @@ def _beside(points: np.ndarray, labels: Sequence[str], unit: float, size: float)
     gaps = np.hypot(x[:, None] - x, y[:, None] - y) + np.where(np.eye(len(x)), np.inf, 0)
     height, tolerated = 1.25 * size, int(len(x) <= FEW)
     placed: list[tuple[float, float, float]] = []  # middle and half the width of the labels set so far
-    found = [(PLACES[0][0], False)] * len(labels)
-    for number in np.argsort(-gaps.min(1), kind="stable"):
-        width = 0.27 * size * max(2, len(labels[number]))
+    chosen = [(PLACES[0][0], False)] * len(labels)
+    for index in np.argsort(-gaps.min(1), kind="stable"):
+        width = 0.27 * size * max(2, len(labels[index]))
         costs: list[tuple[int, int, str, tuple[float, float], bool]] = []
         for name, right, up in PLACES:
-            at = (x[number] + right * (2 * width + 14), y[number] + up * height)
-            labelled = sum(abs(at[0] - a) < width + w and abs(at[1] - b) < height for a, b, w in placed)
-            dots = (np.abs(x - at[0]) < width + 5) & (np.abs(y - at[1]) < height / 2 + 5)
-            covered = int(dots.sum() - dots[number])
-            costs.append((2 * labelled + covered, len(costs), name, at, not labelled and covered <= tolerated))
-        _, _, name, at, fits = min(costs)
-        found[number] = (name, fits)
+            anchor = (x[index] + right * (2 * width + 14), y[index] + up * height)
+            labelled = sum(abs(anchor[0] - a) < width + w and abs(anchor[1] - b) < height for a, b, w in placed)
+            dots = (np.abs(x - anchor[0]) < width + 5) & (np.abs(y - anchor[1]) < height / 2 + 5)
+            covered = int(dots.sum() - dots[index])
+            costs.append((2 * labelled + covered, len(costs), name, anchor, not labelled and covered <= tolerated))
+        _, _, name, anchor, fits = min(costs)
+        chosen[index] = (name, fits)
         if fits:
-            placed.append((*at, width))
-    return found
+            placed.append((*anchor, width))
+    return chosen
 
 
 ROOM = (560, 450)  # pixels that the plane has on a page, or so: what labels are set for
@@ -170,7 +170,7 @@ LEAST = 0.75  # of its longer side the shorter one has at least
 
 
 def _bounds(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Lowest and highest coordinate of the plane, [2] each: all places' points and a little room for labels."""
+    """Lowest and highest coordinate of the plane, [2] each: the points of all frames and some space for labels."""
     flat = points.reshape(-1, 2)
     low, high = flat.min(0), flat.max(0)
     span = np.maximum(high - low, max(LEAST * float((high - low).max()), 1e-3))
@@ -180,7 +180,7 @@ def _bounds(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def token_map(
     labels: Sequence[str],
     points: np.ndarray,
-    places: Sequence[str],
+    frame_names: Sequence[str],
     stack: str,
     grow: float = 1.0,
     *,
@@ -189,7 +189,7 @@ def token_map(
 ) -> go.Figure:
     """The tokens in a plane, a frame for every place with the way from the place before it, and a slider over them.
 
-    labels: of the tokens, [token]; points: [place, token, 2]; places: names of the frames, each another; stack:
+    labels: of the tokens, [token]; points: [frame, token, 2]; frame_names: all different; stack:
     "encoder" or "decoder"; grow: how much larger than SIZE the page draws text. The axes stay where they are over all
     frames, one unit as long on both. A label without room is left to the hover text.
     """
@@ -199,21 +199,23 @@ def token_map(
     trails[1:, 0::3], trails[1:, 1::3] = points[:-1], points[1:]
     low, high = _bounds(points)
     unit = float(((high - low) / ROOM).max())
-    names, hover = [short(one) for one in labels], numbered(labels)
+    names, hover = [short(label) for label in labels], numbered(labels)
 
-    def traces(place: int) -> list[go.Scatter]:
-        trail, dots = trails[place], points[place]
-        beside = _beside(dots, [one[:LONGEST_LABEL] for one in labels], unit, SIZE * grow)
+    def traces(frame: int) -> list[go.Scatter]:
+        trail, dots = trails[frame], points[frame]
+        beside = _beside(dots, [label[:LONGEST_LABEL] for label in labels], unit, SIZE * grow)
         return [
             go.Scatter(x=trail[:, 0], y=trail[:, 1]),
             go.Scatter(
                 x=dots[:, 0], y=dots[:, 1], textposition=[where for where, _ in beside],
                 textfont={"color": [INK[theme] if fits else HIDDEN for _, fits in beside]},
-                customdata=[[one, signed(x, 2), signed(y, 2)] for one, (x, y) in zip(hover, dots, strict=True)],
+                customdata=[[token, signed(x, 2), signed(y, 2)] for token, (x, y) in zip(hover, dots, strict=True)],
             ),
         ]  # fmt: skip
 
-    figure = go.Figure(traces(0), frames=[go.Frame(data=traces(place), name=name) for place, name in enumerate(places)])
+    figure = go.Figure(
+        traces(0), frames=[go.Frame(data=traces(frame), name=name) for frame, name in enumerate(frame_names)]
+    )
     figure.data[0].update(
         mode="lines", line={"color": GREY[theme], "width": 2, "dash": "dot"}, opacity=0.6 if count <= 40 else 0.3,
         name=texts["trail"], hoverinfo="skip",
@@ -223,8 +225,8 @@ def token_map(
         hovertemplate="%{customdata[0]}<br>%{customdata[1]}, %{customdata[2]}<extra></extra>",
     )  # fmt: skip
     axes = {
-        axis: {"title": texts[title], "range": [float(low[at]), float(high[at])]}
-        for at, (axis, title) in enumerate((("xaxis", "first"), ("yaxis", "second")))
+        axis: {"title": texts[title], "range": [float(low[component]), float(high[component])]}
+        for component, (axis, title) in enumerate((("xaxis", "first"), ("yaxis", "second")))
     }
     figure.update_layout(axes, hovermode="closest", showlegend=False)
     figure.update_layout(xaxis={"constrain": "domain", "constraintoward": "left"}, yaxis={"scaleanchor": "x"})

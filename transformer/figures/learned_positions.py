@@ -42,8 +42,8 @@ def _trained(trained: tuple[int, int] | None, text: str, theme: str) -> dict[str
     low, high = trained[0] - 0.5, trained[1] + 0.5
     area = {"type": "rect", "xref": "x", "yref": "y domain", "x0": low, "x1": high, "y0": 0, "y1": 1, "layer": "below",
             "fillcolor": GREY[theme], "opacity": 0.16, "line": {"width": 0}}  # fmt: skip
-    said = note(text, high, 0, GREY[theme], xref="x", yref="y domain", xanchor="right", yanchor="bottom")
-    return {"shapes": [area], "annotations": [said]}
+    mark = note(text, high, 0, GREY[theme], xref="x", yref="y domain", xanchor="right", yanchor="bottom")
+    return {"shapes": [area], "annotations": [mark]}
 
 
 def tables_beside(
@@ -76,14 +76,14 @@ def tables_beside(
 def _lines(
     series: Mapping[str, tuple[np.ndarray, np.ndarray]], hover: str, theme: str, marks: bool = False
 ) -> go.Figure:
-    """One line a name, each with a colour, a dash and a mark of its own."""
+    """One line per name, each with its own colour, dash and mark."""
     figure = go.Figure()
-    for number, (name, (x, y)) in enumerate(series.items()):
-        dash, colour, _mark = STROKES[number % len(STROKES)]
+    for index, (name, (x, y)) in enumerate(series.items()):
+        dash, colour, _mark = STROKES[index % len(STROKES)]
         figure.add_scatter(
             x=np.asarray(x), y=np.asarray(y, np.float32), name=plain(name), mode="lines+markers", hovertemplate=hover,
             line={"color": colour[theme], "width": 2.5, "dash": dash},
-            marker={"symbol": SYMBOLS[number % len(SYMBOLS)], "size": 9 if marks else 6},
+            marker={"symbol": SYMBOLS[index % len(SYMBOLS)], "size": 9 if marks else 6},
         )  # fmt: skip
     return figure
 
@@ -96,7 +96,9 @@ def row_norms(
     texts: Labels = LABELS,
 ) -> go.Figure:
     """Length of every row of tables, name -> [position]; trained: first and last trained position, shaded."""
-    figure = _lines({name: (np.arange(len(one)), one) for name, one in norms.items()}, "%{y:.3f}", theme)
+    figure = _lines(
+        {name: (np.arange(len(row_values)), row_values) for name, row_values in norms.items()}, "%{y:.3f}", theme
+    )
     figure.update_layout(
         xaxis={"title": texts["position"]}, yaxis={"title": texts["norm"], "rangemode": "tozero"},
         **_trained(trained, texts["trained"], theme),
@@ -114,7 +116,9 @@ def neighbour_cosines(
 ) -> go.Figure:
     """Cosine between rows p and p + 1 of tables, name -> [position - 1]; trained: as in `row_norms`, shaded up to the
     last p whose neighbour is trained too."""
-    figure = _lines({name: (np.arange(len(one)), one) for name, one in cosines.items()}, "%{y:.3f}", theme)
+    figure = _lines(
+        {name: (np.arange(len(row_values)), row_values) for name, row_values in cosines.items()}, "%{y:.3f}", theme
+    )
     both = None if trained is None else (trained[0], max(trained[0], trained[1] - 1))
     figure.update_layout(
         xaxis={"title": texts["position"]}, yaxis={"title": texts["cosine"], "range": [-1.05, 1.05]},
@@ -136,7 +140,7 @@ def exact_by_length(
 
     None: not measured, for the model has no such positions; its line has a gap there.
     """
-    shares = {name: np.array([np.nan if one is None else 100 * one for one in ys]) for name, ys in exact.items()}
+    shares = {name: np.array([np.nan if share is None else 100 * share for share in ys]) for name, ys in exact.items()}
     figure = _lines({name: (np.asarray(lengths), ys) for name, ys in shares.items()}, "%{y:.0f} %", theme, marks=True)
     figure.update_layout(
         xaxis={"title": texts["symbols"], "range": [min(lengths) - 0.5, max(lengths) + 0.5], **whole(len(lengths))},

@@ -1,4 +1,4 @@
-"""The residual stream (section 3.1): how long its vectors are, and of what the last of them is the sum."""
+"""Figures of the residual stream (section 3.1): the lengths of its vectors, and the parts of the last one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from transformer.figures.style import GREY, INK, Labels, diverging, dressed, lab
 from transformer.texts import N_
 
 QUANTITIES = ("enters", "update", "sum", "normed")
-MOST_NUMBERS = 32  # tokens whose shares are written in the cells
+MOST_NUMBERS = 32  # up to this many tokens the shares are written in the cells
 _SHARE = "share of part <i>p</i> = ⟨<i>p</i>, <i>x</i>⟩ / ⟨<i>x</i>, <i>x</i>⟩, in %"
 LABELS = {
     "token": N_("token"),
@@ -62,7 +62,7 @@ def stream_figure(
         "normed": (INK[theme], "dash", "square"),
     }
     figure, x = go.Figure(), np.arange(len(sublayers))
-    for name in (one for one in QUANTITIES if one in lengths):
+    for name in (quantity for quantity in QUANTITIES if quantity in lengths):
         ink, dash, symbol = looks[name]
         figure.add_scatter(
             x=x, y=np.asarray(lengths[name], np.float32), name=texts[name], mode="lines+markers",
@@ -111,7 +111,7 @@ def stream_heatmap(
     """
     values = {name: np.asarray(lengths[name], np.float32).T for name in QUANTITIES if name in lengths}
     first = "sum" if "sum" in values else "update"
-    every = np.concatenate([one.ravel() for one in values.values()])
+    every = np.concatenate([part.ravel() for part in values.values()])
     most = float(np.quantile(every, 0.99))
     ends = f"≥ {most:.3g}" if float(every.max()) > most else f"{most:.3g}"
     scale = {"title": texts["length"], "tickvals": [0, most / 2, most], "ticktext": ["0", f"{most / 2:.3g}", ends]}
@@ -144,11 +144,11 @@ def share_heatmap(
     values = 100 * np.asarray(shares, np.float32).T
     most = max(float(np.abs(values).max(initial=0.0)), 1.0)
     figure = go.Figure()
-    cells = [[[name, signed(one, 1)] for one in row] for name, row in zip(numbered(labels), values, strict=True)]
+    cells = [[[name, signed(share, 1)] for share in row] for name, row in zip(numbered(labels), values, strict=True)]
     hover = f"%{{customdata[0]}}<br>{texts['part']} %{{x}}<br>{texts['share']} %{{customdata[1]}} %<extra></extra>"
     figure.add_heatmap(
         z=values, zmid=0, zmin=-most, zmax=most, colorscale=diverging(theme, SIDE[stack]), showscale=False,
-        text=[[signed(one, 0) for one in row] for row in values],
+        text=[[signed(share, 0) for share in row] for row in values],
         texttemplate="%{text}" if len(labels) <= MOST_NUMBERS else None, customdata=cells, hovertemplate=hover,
     )  # fmt: skip
     titled(figure, texts["shares"], texts[f"shares_equation_{stack}"])

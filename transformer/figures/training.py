@@ -1,4 +1,4 @@
-"""How a model was trained, from its training.csv."""
+"""The course of a training, from its training.csv."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def training_curve(rows: Sequence[Mapping[str, str]], *, theme: str = "light", t
     """
 
     def column(name: str) -> tuple[list[int], list[float]]:
-        found = [(int(row["step"]), float(row[name])) for row in rows if row.get(name)]
-        return [step for step, _ in found], [value for _, value in found]
+        points = [(int(row["step"]), float(row[name])) for row in rows if row.get(name)]
+        return [step for step, _ in points], [value for _, value in points]
 
     figure = go.Figure()
     drawn = []

@@ -1,4 +1,4 @@
-"""Tokens out of sight."""
+"""Hidden tokens."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from transformer.interventions.switch import (
 from transformer.model.tap import SIDES, Edit
 from transformer.texts import N_
 
-KEYS = {"encoder_self": "source", "decoder_self": "target", "cross": "source"}  # the side a kind's keys are of
+KEYS = {"encoder_self": "source", "decoder_self": "target", "cross": "source"}  # kind of attention -> side of its keys
 
 
 @dataclass(frozen=True)
@@ -59,12 +59,12 @@ class Hide(HeadSwitch):
 
     @classmethod
     def read(cls, setting: str, where: Where, param: str) -> Hide:
-        side, _, number = setting.partition(".")
-        if side not in SIDES or not WHOLE.fullmatch(number) or int(number) == 0:
+        side, _, token = setting.partition(".")
+        if side not in SIDES or not WHOLE.fullmatch(token) or int(token) == 0:
             raise InterventionError(
                 "{value} is not a token; write source.N or target.N, counted from 1", value=brief(setting)
             )
-        return cls(side, int(number) - 1, where)
+        return cls(side, int(token) - 1, where)
 
     def check_lengths(self, lengths: Mapping[str, int]) -> None:
         if self.token >= lengths.get(self.side, self.token + 1):
@@ -80,11 +80,11 @@ class Hide(HeadSwitch):
         return (0,)
 
     @classmethod
-    def edit_heads(cls, heads: Sequence[Sequence[Hide]], at: SubLayer) -> dict[str, Edit]:
+    def edit_heads(cls, heads: Sequence[Sequence[Hide]], sub_layer: SubLayer) -> dict[str, Edit]:
         def mask(tensor: Tensor) -> Tensor:
             shown = torch.ones(len(heads), 1, tensor.shape[-1], dtype=torch.bool, device=tensor.device)
-            for head, found in enumerate(heads):
-                shown[head, :, [one.token for one in found if one.token < shown.shape[-1]]] = False
+            for head, switches in enumerate(heads):
+                shown[head, :, [switch.token for switch in switches if switch.token < shown.shape[-1]]] = False
             tensor = tensor & shown
             blind = (~tensor.any(-1)).nonzero()
             if len(blind):
@@ -93,8 +93,8 @@ class Hide(HeadSwitch):
                     "with these tokens hidden, row {query} of {kind} attention (layer {layer}, head {head}) has "
                     "nothing to attend to, so its softmax is undefined; leave it at least one key",
                     query=query + 1,
-                    kind=at.kind.replace("_", "-"),
-                    layer=at.layer + 1,
+                    kind=sub_layer.kind.replace("_", "-"),
+                    layer=sub_layer.layer + 1,
                     head=head + 1,
                 )
             return tensor

@@ -1,4 +1,4 @@
-"""Padding behind the source."""
+"""Padding after the source."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PADS = (1, 64)
 
 @dataclass(frozen=True)
 class Pad(Switch):
-    """The source followed by this many <pad>, so that there is something for the padding mask to hide."""
+    """This many <pad> after the source, so that the padding mask has something to hide."""
 
     tokens: int
 

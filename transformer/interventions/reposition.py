@@ -1,4 +1,4 @@
-"""Position encodings exchanged (section 3.5)."""
+"""Changed position encodings (section 3.5)."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _WRONG_AMOUNT = {
 
 @dataclass(frozen=True)
 class Reposition(Switch):
-    """The position encodings of one side exchanged (section 3.5), or of both where side is None.
+    """Changed position encodings (section 3.5) of one side, or of both if side is None.
 
     "remove": nothing is added to the embeddings; "scale": the encodings times `amount`; "shift": token p gets the
-    encoding of position p + amount; "reverse": the first token that of the last, and so on; "shuffle": tokens get those
-    of a permutation drawn with the seed `amount`. Reversed and shuffled are the positions of the tokens that are there,
-    <pad> among them; while decoding, of those fed so far. Each changes what the one before left.
+    encoding of position p + amount; "reverse": the first token gets the encoding of the last, and so on; "shuffle": a
+    permutation drawn with the seed `amount`. Reverse and shuffle use the positions of all tokens, <pad> included; while
+    decoding, of those fed so far. Each change applies to the result of the one before.
     """
 
     rule: str
@@ -76,7 +76,7 @@ class Reposition(Switch):
 
     @classmethod
     def parse(cls, text: str, param: str = "") -> Reposition:
-        value, at, side = text.partition("@")
+        value, has_side, side = text.partition("@")
         rule, _, amount = value.partition(".")
         if rule in ("shift", "shuffle") and not WHOLE.fullmatch(amount):
             raise InterventionError(
@@ -86,7 +86,7 @@ class Reposition(Switch):
             raise InterventionError(
                 "{value} is not allowed, because {rule} takes no number; write {rule}", value=brief(text), rule=rule
             )
-        return cls(rule, side if at else None, parse_number(amount) if amount else 0)
+        return cls(rule, side if has_side else None, parse_number(amount) if amount else 0)
 
     @property
     def replays(self) -> bool:
@@ -98,9 +98,9 @@ class Reposition(Switch):
 
     @classmethod
     def shift(cls, switches: Sequence[Switch], side: str) -> int:
-        """By how many positions the encodings of a side are shifted."""
-        moves = (one for one in switches if isinstance(one, cls) and one.covers(side))
-        return sum(int(one.amount) for one in moves if one.rule == "shift")
+        """How many positions the encodings of a side are shifted by."""
+        moves = (switch for switch in switches if isinstance(switch, cls) and switch.covers(side))
+        return sum(int(switch.amount) for switch in moves if switch.rule == "shift")
 
     @classmethod
     def check_all(cls, switches: Sequence[Reposition], config: ModelConfig) -> None:
@@ -117,8 +117,8 @@ class Reposition(Switch):
     def edits(cls, switches: Sequence[Reposition], config: ModelConfig) -> dict[str, Edit]:
         edits = {}
         for side in SIDES:
-            moves = [one for one in switches if one.covers(side)]
-            rules = {one.rule for one in moves}
+            moves = [switch for switch in switches if switch.covers(side)]
+            rules = {switch.rule for switch in moves}
             if rules & {"reverse", "shuffle", "shift"}:
                 edits[f"{side}.position_ids"] = cls._order(moves, config, side)
             if rules & {"remove", "scale"}:

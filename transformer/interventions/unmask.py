@@ -1,4 +1,4 @@
-"""The masks of section 3.2.3, taken off."""
+"""The masks of section 3.2.3, switched off."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MASKED = {"causal": ("decoder_self",), "padding": ("encoder_self", "cross")}  # 
 
 @dataclass(frozen=True)
 class Unmask(HeadSwitch):
-    """A mask taken off: "causal" (decoder self-attention sees the future) or "padding" (<pad> is seen)."""
+    """A mask switched off: "causal" (decoder self-attention sees the future) or "padding" (<pad> is seen)."""
 
     mask: str
     where: Where = EVERYWHERE
@@ -73,20 +73,22 @@ class Unmask(HeadSwitch):
         return self.mask == "causal"
 
     def reaches(self, kind: str, layer: int, head: int) -> bool:
-        """A batch pads its shorter targets as well: <pad> is then seen there too, unless a kind is named."""
+        """A batch also pads shorter targets: then <pad> is seen there too, unless a kind is named."""
         kinds = (*self.kinds, "decoder_self") if self.mask == "padding" else self.kinds
         return kind in kinds and self.where.covers(kind, layer, head)
 
     @classmethod
-    def edit_heads(cls, heads: Sequence[Sequence[Unmask]], at: SubLayer) -> dict[str, Edit]:
-        causal, padding = ([any(one.mask == mask for one in found) for found in heads] for mask in cls.PARAMS)
+    def edit_heads(cls, heads: Sequence[Sequence[Unmask]], sub_layer: SubLayer) -> dict[str, Edit]:
+        causal, padding = (
+            [any(switch.mask == mask for switch in switches) for switches in heads] for mask in cls.PARAMS
+        )
 
         def mask(tensor: Tensor) -> Tensor:
-            if at.kind != "decoder_self":
+            if sub_layer.kind != "decoder_self":
                 return tensor | per_head(padding, tensor)
-            queries, keys = tensor.shape[-2:]  # one query, the last, while decoding with a cache
+            queries, keys = tensor.shape[-2:]  # only the last query while decoding with a cache
             past = torch.ones_like(tensor[0, 0])
-            if at.config.causal:
+            if sub_layer.config.causal:
                 past = past.tril(keys - queries)
             real = tensor[..., -1:, :]  # the last row hides no future
             return (past | per_head(causal, tensor)) & (real | per_head(padding, tensor))

@@ -22,11 +22,11 @@ from transformer.training.tasks import TASKS, task_pairs
 
 PROBES = Path(__file__).parent / "data"
 COUNT = 120
-ENGLISH, GERMAN = ("English", "en", "eng"), ("German", "de", "deu")  # as checkpoints name them, Marian's by codes
+ENGLISH, GERMAN = ("English", "en", "eng"), ("German", "de", "deu")  # names in checkpoints; Marian's use codes
 LENGTHS = (3, 14)  # symbols of a toy's inputs; the bundled toys were trained on 1 to 16
 SEED = 2017
 DRAWS, LEVEL = 1000, 0.95  # of the bootstrap
-GROUP = 8  # sentences between two looks at `progress`: 0.1 to 1.7 s of one core with en-de
+GROUP = 8  # sentences between two calls of `progress`: 0.1 to 1.7 s of one core with en-de
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def _groups(lengths: Sequence[int], size: int) -> list[list[int]]:
     rows: dict[int, list[int]] = {}
     for index in sorted(range(len(lengths)), key=lengths.__getitem__):
         rows.setdefault(lengths[index], []).append(index)
-    return [same[at : at + size] for same in rows.values() for at in range(0, len(same), size)]
+    return [same[start : start + size] for same in rows.values() for start in range(0, len(same), size)]
 
 
 @torch.inference_mode()
@@ -112,8 +112,8 @@ def probe(
         raise Stopped
     for rows in _groups([len(source) for source in sources], group):
         batch = torch.tensor([sources[row] for row in rows], device=model.model.device)
-        for row, found in zip(rows, greedy(model.model, batch, longest, tap=tap), strict=True):
-            texts[row], written[row] = model.tokenizer.decode(found.ids), found.ids
+        for row, ids in zip(rows, greedy(model.model, batch, longest, tap=tap), strict=True):
+            texts[row], written[row] = model.tokenizer.decode(ids.ids), ids.ids
         nats, count, _ = surprise(model, [pairs[row] for row in rows], interventions=interventions)
         surprised, tokens, done = surprised + nats, tokens + count, done + len(rows)
         if not progress(done, len(pairs)):
@@ -123,8 +123,8 @@ def probe(
         sentences=len(pairs),
         bleu=BLEU().corpus_score(texts, [references]).score,
         perplexity=math.exp(surprised / tokens),
-        repetition=sum(repetition([one for one in ids if one != end]) for ids in written) / len(pairs),
-        exact=sum(ours == reference for ours, reference in zip(texts, references, strict=True)) / len(pairs),
+        repetition=sum(repetition([token_id for token_id in ids if token_id != end]) for ids in written) / len(pairs),
+        exact=sum(text == reference for text, reference in zip(texts, references, strict=True)) / len(pairs),
         cut_off=sum(ids[-1] != end for ids in written) / len(pairs),
         texts=tuple(texts),
         references=tuple(references),
@@ -141,8 +141,8 @@ def bleu_interval(before: tuple[str, ...], after: tuple[str, ...], references: t
 
     def counts(texts: tuple[str, ...]) -> np.ndarray:
         """[sentence, numbers BLEU is computed of]; they add up."""
-        found = (metric.corpus_score([text], [[one]]) for text, one in zip(texts, references, strict=True))
-        return np.array([[*one.counts, *one.totals, one.sys_len, one.ref_len] for one in found])
+        scores = (metric.corpus_score([text], [[reference]]) for text, reference in zip(texts, references, strict=True))
+        return np.array([[*score.counts, *score.totals, score.sys_len, score.ref_len] for score in scores])
 
     def bleu(sums: np.ndarray) -> float:
         numbers = sums.tolist()
@@ -152,6 +152,6 @@ def bleu_interval(before: tuple[str, ...], after: tuple[str, ...], references: t
     count = len(references)
     times = np.random.default_rng(0).multinomial(count, [1 / count] * count, DRAWS)  # how often each is drawn
     first, second = (times @ counts(texts) for texts in (before, after))
-    moved = [bleu(two) - bleu(one) for one, two in zip(first, second, strict=True)]
+    moved = [bleu(two) - bleu(old) for old, two in zip(first, second, strict=True)]
     low, high = np.quantile(moved, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return float(low), float(high)

@@ -83,7 +83,7 @@ def test_the_table_has_the_numbers_of_this_sentence_and_model() -> None:
     for text in (by_table(sizes), as_built(sizes), winners(found), paths(sizes)):
         assert text in said(app)
     assert f"n = {n} tokens, d = {D_MODEL}, h = {HEADS} heads" in said(app) and not chosen(app)
-    assert written(app).count("fewest") == 1 + sum(best for row in shown for best, _number in row)  # and the legend
+    assert written(app).count("smallest") == 1 + sum(best for row in shown for best, _number in row)  # and the legend
 
 
 def test_every_product_is_listed_and_adds_up() -> None:

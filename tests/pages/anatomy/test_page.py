@@ -113,22 +113,22 @@ def test_a_link_to_every_place_step_and_zoom_opens_cold(
 
 
 WRONG = {
-    "place": ("nowhere", "there are source, encoder.self", AnatomyState()),
-    "zoom": ("close", "there are model, layer", AnatomyState()),
-    "step": ("<script>", "there are x, project", AnatomyState()),
-    "matrix": ("x" * 5000, "there are queries, keys", AnatomyState()),
-    "encoder": ("3", "from 1 to 2 is allowed, and 2 is shown", AnatomyState(encoder=1)),
-    "decoder": ("99999999999999999", "from 1 to 2 is allowed, and 2 is shown", AnatomyState(decoder=1)),
-    "head": ("-1", "from 1 to 3 is allowed, and 1 is shown", AnatomyState()),
+    "place": ("nowhere", "Allowed: source, encoder.self", AnatomyState()),
+    "zoom": ("close", "Allowed: model, layer", AnatomyState()),
+    "step": ("<script>", "Allowed: x, project", AnatomyState()),
+    "matrix": ("x" * 5000, "Allowed: queries, keys", AnatomyState()),
+    "encoder": ("3", "from 1 to 2. Shown: 2.", AnatomyState(encoder=1)),
+    "decoder": ("99999999999999999", "from 1 to 2. Shown: 2.", AnatomyState(decoder=1)),
+    "head": ("-1", "from 1 to 3. Shown: 1.", AnatomyState()),
     "row": ("²", "a whole number from 1 to", AnatomyState()),
-    "col": ("-7", "a whole number from 0 to 66 is allowed, and 0 is shown", AnatomyState()),
+    "col": ("-7", "a whole number from 0 to 66. Shown: 0.", AnatomyState()),
     "t": ("0", "a whole number from 1 to", AnatomyState()),
-    "part": ("nope", "there are flow, compare, before", AnatomyState()),
+    "part": ("nope", "Allowed: flow, compare, before", AnatomyState()),
 }
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_what_a_link_asks_wrongly_is_said_and_the_nearest_is_shown(
+def test_a_wrong_value_in_a_link_is_reported_and_the_nearest_is_shown(
     open_page: Callable[..., AppTest], name: str
 ) -> None:
     asked, sentence, stand = WRONG[name]
@@ -141,9 +141,9 @@ def test_what_a_link_asks_wrongly_is_said_and_the_nearest_is_shown(
     assert not messages(app.run())  # said once
 
 
-def test_a_zoom_that_a_place_has_not_becomes_the_nearest(open_page: Callable[..., AppTest]) -> None:
+def test_a_zoom_that_a_place_lacks_becomes_the_nearest(open_page: Callable[..., AppTest]) -> None:
     app = open_page("anatomy", place="encoder.ff", zoom="head")
-    assert "which &#x27;encoder.ff&#x27; has not; &#x27;sub&#x27; is shown" in messages(app)
+    assert "which &#x27;encoder.ff&#x27; does not have; &#x27;sub&#x27; is shown" in messages(app)
     assert header(app)["state"]["zoom"] == address(app)["zoom"] == "sub"
     assert not messages(app.run())
 
@@ -294,7 +294,7 @@ def test_sixty_four_tokens_are_drawn_and_sixty_five_are_not(open_page: Callable[
         app = open_page("anatomy", checkpoint="longer", zoom="sub", place="output", **{side: text})
         assert not app.exception and not feeds(app)
         assert "has 65 tokens" in messages(app) or "target 65" in messages(app)
-        assert "up to 64 a side" in messages(app) and "Heads" in messages(app)
+        assert "up to 64 per side" in messages(app) and "Heads" in messages(app)
         assert app.text_input(side).value == text == address(app)[side] and address(app)["place"] == "output"
         app.text_input(side).input("ka lo").run()
         assert not messages(app) and header(app)["state"]["place"] == "output" and "place" in feeds(app)

@@ -133,7 +133,7 @@ def test_neighbours_of_a_typed_word(open_page: Callable[..., AppTest]) -> None:
 def test_a_word_without_letters_and_one_that_is_not_known(open_page: Callable[..., AppTest]) -> None:
     for word in (" ", "\t", "\x00"):
         app = open_page(part="neighbours", word=word)
-        assert not app.exception and "has no character that can be read" in messages(app)
+        assert not app.exception and "Your word has no readable character" in messages(app)
         assert shown(app)
     app = open_page(part="neighbours", word="語", token="2")
     assert not app.exception and "“語” is not in this model&#x27;s vocabulary" in messages(app, notes=True)

@@ -81,7 +81,7 @@ def test_perplexity_without_a_sub_layer_is_that_of_the_given_target(
 
 
 def test_more_neurons_than_can_be_silenced(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ListError, match=r"these are 2,000 neurons.*leave out the whole FFN"):
+    with pytest.raises(ListError, match=r"these are 2,000; leave out the whole FFN"):
         read_neurons("1-2000", 3000)
 
 
@@ -96,10 +96,10 @@ def test_neurons_are_typed_and_put_back(open_page: Callable[..., AppTest]) -> No
     app.text_input("feedforward_neurons_decoder_0").input("9").run()
     assert "decoder.1.9" in address(app)["neurons"] and "encoder.1.2" in address(app)["neurons"]
     app.text_input("feedforward_neurons_decoder_0").input("9, nine").run()
-    assert "“nine” is no neuron" in messages(app)
+    assert "“nine” is not a neuron" in messages(app)
     assert app.text_input("feedforward_neurons_decoder_0").value == "9, nine"  # to be mended
     assert "decoder.1.9" in address(app)["neurons"]
-    assert "“nine” is no neuron" in messages(app.run())  # until it is
+    assert "“nine” is not a neuron" in messages(app.run())  # until it is
     app.button("feedforward_strongest").click().run()
     silent = address(app)["neurons"].count("decoder.1.")
     assert silent >= 10 and not messages(app)

@@ -85,20 +85,20 @@ def test_shares_are_those_of_the_trace(open_page: Callable[..., AppTest], folder
     }
     stack, layer = max(means, key=means.__getitem__)
     assert f"most in {stack} layer {layer + 1} ({means[stack, layer]:.1f}\N{NO-BREAK SPACE}%)" in says(app)
-    assert f"Of 37 neurons {int((trace.encoder_ff.activation[0] <= 0).all(0).sum())} are active on no token" in says(
+    assert f"Of 37 neurons, {int((trace.encoder_ff.activation[0] <= 0).all(0).sum())} are active on no token" in says(
         app
     )
 
 
 def test_the_threshold_comes_by_link_and_goes_by_slider(open_page: Callable[..., AppTest]) -> None:
     app = open_page(threshold="50")
-    assert drawn(app)["feedforward-active"]["start"] == 10 and "Above the threshold 0.50" in says(app)
+    assert drawn(app)["feedforward-active"]["start"] == 10 and "are above the threshold 0.50" in says(app)
     app = moved(app, 20)
-    assert not app.exception and address(app)["threshold"] == "100" and "Above the threshold 1.00" in says(app)
+    assert not app.exception and address(app)["threshold"] == "100" and "are above the threshold 1.00" in says(app)
     assert "&gt; 1.00" in drawn(app)["feedforward-spread"]["figure"]["layout"]["title"]["subtitle"]["text"]
     assert drawn(app)["feedforward-active"]["start"] is None  # where it stands is the browser's to say
     app = moved(app, 0)
-    assert address(app)["threshold"] == "0" and "Above the threshold 0.00" in says(app)
+    assert address(app)["threshold"] == "0" and "are above the threshold 0.00" in says(app)
 
 
 def test_a_gelu_has_another_threshold(open_page: Callable[..., AppTest], folder: Path) -> None:
@@ -106,9 +106,9 @@ def test_a_gelu_has_another_threshold(open_page: Callable[..., AppTest], folder:
     model = tiny_model(vocab_size=len(tiny.tokenizer), activation="gelu")
     save_checkpoint(folder / "gelu", model, tiny.tokenizer, tiny.languages)
     app = open_page(checkpoint="gelu", threshold="3")
-    assert not app.exception and "from 0 to 200 in steps of 5 is allowed, and 5 is shown" in messages(app)
+    assert not app.exception and "from 0 to 200 in steps of 5. Shown: 5." in messages(app)
     app = open_page(checkpoint="gelu")
-    assert "Above the threshold 0.20" in says(app) and "threshold" not in address(app)
+    assert "are above the threshold 0.20" in says(app) and "threshold" not in address(app)
     assert drawn(app)["feedforward-active"]["start"] == thresholds().index(0.2)
     for part in ("neurons", "nonlinearity"):
         app = open_page(checkpoint="gelu", part=part)
@@ -147,7 +147,7 @@ def test_without_a_choice_the_neuron_is_the_tokens_strongest(open_page: Callable
         app = open_page(part="neurons", stack="decoder", layer="2", token=str(token))
         first = int(trace.decoder_ff.activation[1, token - 1].argmax()) + 1
         assert app.number_input("feedforward_neuron").value == first and "neuron" not in address(app)
-        assert f"Neuron {first} of decoder layer 2" in says(app) and "number 1 of 37" in says(app)
+        assert f"Neuron {first} of decoder layer 2" in says(app) and "rank 1 of 37" in says(app)
     app.number_input("feedforward_neuron").set_value(5).run()
     assert address(app)["neuron"] == "5" and "Neuron 5 of decoder layer 2" in says(app)
     app.selectbox("feedforward_token").select(2).run()

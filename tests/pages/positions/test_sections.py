@@ -304,7 +304,8 @@ def test_exact_answers_beyond_the_trained_length(monkeypatch: pytest.MonkeyPatch
             [1, 0, None],
             "up to 18 symbols right (50 % of those with 17), and reverse-learned none beyond 16.",
         ),
-        ([1, 0, 0], [1, 0.2, 0], "right (0 % of those with 17), reverse-learned of up to 17 (20 % of those with 17)."),
+        ([1, 0, 0], [1, 0.2, 0],
+         "right (0 % of those with 17), and reverse-learned of up to 17 (20 % of those with 17)."),
         ([0, 0, 0], [0, 0, 0], "neither reverse nor reverse-learned got a single longer input right."),
     ],
 )
