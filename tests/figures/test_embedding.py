@@ -54,7 +54,7 @@ def test_neighbours() -> None:
 
 
 @pytest.mark.parametrize(("stack", "colour"), [("encoder", BLUE), ("decoder", ORANGE)])
-def test_the_tokens_in_a_plane_and_the_way_they_came(stack: str, colour: dict[str, str]) -> None:
+def test_the_map_shows_tokens_and_their_paths(stack: str, colour: dict[str, str]) -> None:
     points = ramp(3, 4, 2) - 1
     figure = embedding.token_map(TOKENS, points, ("start", "layer 1", "layer 2"), stack, theme=THEME)
     assert [frame.name for frame in figure.frames] == ["start", "layer 1", "layer 2"]
@@ -132,7 +132,7 @@ def test_a_plane_has_bounds_whatever_lies_in_it(points: np.ndarray) -> None:
     ("value", "digits", "text"),
     [(-0.4, 0, "0"), (-1.2, 0, "−1"), (0.126, 2, "0.13"), (-0.001, 2, "0.00"), (-12.34, 1, "−12.3")],
 )
-def test_signs_as_they_are_printed(value: float, digits: int, text: str) -> None:
+def test_signed_numbers_have_a_long_minus(value: float, digits: int, text: str) -> None:
     assert embedding.signed(value, digits) == text
 
 

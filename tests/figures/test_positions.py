@@ -151,7 +151,7 @@ def test_products_and_their_column() -> None:
     assert bare.layout.shapes[0].visible is False and bare.data[0].zmax == pytest.approx(3 * D_MODEL / 2, rel=1e-6)
 
 
-def test_a_column_lies_on_the_mean() -> None:
+def test_a_column_of_products_equals_the_mean() -> None:
     figure = by_distance(row=PRODUCTS[:, 4].numpy(), q=4, half=D_MODEL / 2)
     line, row = figure.data
     assert list(line.x) == list(range(1 - LENGTH, LENGTH)) and list(row.x) == list(range(-4, LENGTH - 4))

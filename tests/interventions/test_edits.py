@@ -105,7 +105,7 @@ def test_a_factor_the_model_has_already_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize("factor", [1e-4, 1e3])
-def test_the_ends_of_the_range_are_flat_and_sharp(factor: float) -> None:
+def test_the_smallest_and_largest_factors_are_flat_and_sharp(factor: float) -> None:
     part = run(model_of(0), Interventions((Scale(factor),)))["cross"]
     assert isinstance(part, AttentionTrace) and part.weights.isfinite().all()
     if factor < 1:
@@ -199,7 +199,7 @@ def test_a_hidden_token_is_out_of_sight_and_out_of_the_sum() -> None:
         ((*(Hide("target", key) for key in (0, 1)), Scale(1.0)), "row 1 of decoder-self attention (layer 1, head 1)"),
     ],
 )
-def test_a_row_with_nothing_to_see_is_refused(value: tuple, place: str) -> None:
+def test_a_row_without_visible_keys_is_refused(value: tuple, place: str) -> None:
     with pytest.raises(InterventionError) as error:
         run(model_of(0), Interventions(value))
     assert place in str(error.value) and "nothing to attend to" in str(error.value)
@@ -279,7 +279,7 @@ def test_the_checks_hold_under_every_factor(factor: float) -> None:
     ],
     ids=["scale", "zero", "uniform", "hide"],
 )
-def test_what_is_not_switched_does_not_change_by_one_bit(kind: str, sort: Callable[..., object]) -> None:
+def test_unswitched_tensors_do_not_change_by_one_bit(kind: str, sort: Callable[..., object]) -> None:
     if kind == "decoder_self" and isinstance(sort, functools.partial) and sort.func is Hide:
         sort = functools.partial(Hide, "target", 1)
     layer, head = 1, 1

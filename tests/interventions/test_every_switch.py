@@ -56,6 +56,6 @@ def test_an_example_changes_a_pass_and_only_by_tensors_that_there_are(sort: type
     assert model.translate(SOURCE, limit=12, interventions=value).tokens
 
 
-def test_all_together_are_said_one_phrase_each() -> None:
+def test_all_switches_together_have_one_phrase_each() -> None:
     firsts = Interventions(tuple(Interventions.parse(sort.EXAMPLES[0]).switches[0] for sort in SWITCHES[:8]))
     assert phrases(firsts) == [in_words(Interventions((one,))) for one in firsts.switches]

@@ -92,7 +92,7 @@ def test_a_shift_beyond_the_table_is_refused_and_decoding_ends_before_it() -> No
     assert model.translate_all([TEXT], interventions=Interventions((Reposition("shift", "target", most - 3),)))
 
 
-def test_what_decoding_has_to_begin_anew_for() -> None:
+def test_which_position_switches_prevent_cached_decoding() -> None:
     for value, wanted in (
         (Reposition("reverse", "target"), True),
         (Reposition("shuffle", None, 1), True),

@@ -108,7 +108,7 @@ def first_touched(switch: Switch, model: Transformer, records: dict[str, Tensor]
 
 @given(st.data())
 @settings(max_examples=100)
-def test_what_is_written_is_read_back(data: st.DataObject) -> None:
+def test_switches_survive_their_text_form(data: st.DataObject) -> None:
     model = data.draw(models())
     value = data.draw(many_switches(model, 6, most=8))
     value.check(model.config)
@@ -228,7 +228,7 @@ def test_the_causal_mask_off_is_a_model_without_it(data: st.DataObject) -> None:
 
 @given(st.data())
 @settings(max_examples=40)
-def test_what_is_skipped_or_silenced_is_not_there(data: st.DataObject) -> None:
+def test_skipped_sub_layers_and_silenced_neurons_add_nothing(data: st.DataObject) -> None:
     model = data.draw(models())
     batch = data.draw(batches(model))
     switch = data.draw(skips(model) | silences(model))
@@ -302,7 +302,7 @@ def test_any_switches_against_loops_in_any_model(data: st.DataObject) -> None:
 
 @given(st.data())
 @settings(max_examples=40)
-def test_decoding_with_what_came_before_kept_is_decoding_anew(data: st.DataObject) -> None:
+def test_cached_and_full_decoding_give_the_same_tokens(data: st.DataObject) -> None:
     """Under any switches that let nothing of the future in: key-value cache and whole prefixes write the same."""
     model = data.draw(models(causal=True))
     batch = data.draw(batches(model, rows=1))

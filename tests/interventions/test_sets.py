@@ -165,7 +165,7 @@ def test_values_are_frozen_and_can_be_kept() -> None:
     assert pickle.loads(pickle.dumps(value)) == value
 
 
-def test_sum_truth_and_without() -> None:
+def test_joining_filtering_and_truth_value() -> None:
     value = NONE + Scale(2.0) + Pad(2)
     assert value and not NONE and value == Interventions((Pad(2), Scale(2.0)))
     assert value + Interventions((KnockOut(CROSS), Pad(4))) == Interventions((Scale(2.0), Pad(4), KnockOut(CROSS)))
@@ -216,7 +216,7 @@ def test_factors_in_a_link_that_are_refused(text: str) -> None:
      "cross.1\n", " cross", "*", "*.1.2", "all.1.2@x", "\x00", "x" * 1_900],
     ids=lambda text: repr(text)[:14],
 )  # fmt: skip
-def test_places_that_are_refused(text: str) -> None:
+def test_texts_that_name_no_heads_are_refused(text: str) -> None:
     refusal(
         lambda: Where.parse(text), "does not name heads", "counted from 1", "all, encoder_self, decoder_self or cross"
     )
@@ -238,7 +238,7 @@ def test_places() -> None:
 
 @given(places(layers=64, heads=128))
 @settings(max_examples=100)
-def test_every_place_is_read_back(where: Where) -> None:
+def test_every_where_survives_its_text_form(where: Where) -> None:
     assert Where.parse(str(where)) == where
 
 
@@ -291,7 +291,7 @@ def test_values_that_are_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("where", ["cross.1", None, ("cross", 1), 3], ids=repr)
-def test_a_place_that_is_none_is_refused(where: object) -> None:
+def test_an_invalid_where_is_refused(where: object) -> None:
     for make in (KnockOut, lambda at: Scale(1, at), lambda at: Unmask("causal", at), lambda at: Hide("source", 1, at),
                  lambda at: Replace("uniform", at)):  # fmt: skip
         with pytest.raises((InterventionError, TypeError)):
@@ -361,7 +361,7 @@ def test_links_that_are_refused(text: str) -> None:
      Unmask("causal", Where(None, 1)), Replace("uniform", Where(None, None, 2)), Hide("source", 999), Pad(64)],
     ids=repr,
 )  # fmt: skip
-def test_places_the_model_has(switch: object) -> None:
+def test_heads_and_layers_that_the_model_has(switch: object) -> None:
     Interventions((switch,)).check(CONFIG)  # type: ignore[arg-type]
 
 
@@ -384,5 +384,5 @@ def test_places_the_model_has(switch: object) -> None:
     ],
     ids=str,
 )
-def test_places_the_model_has_not(switch: object, words: tuple[str, ...]) -> None:
+def test_heads_and_layers_that_the_model_lacks(switch: object, words: tuple[str, ...]) -> None:
     refusal(lambda: Interventions((Pad(1), switch)).check(CONFIG), *words)  # type: ignore[arg-type]

@@ -79,12 +79,12 @@ def test_the_figures_have_what_there_is(open_variant: Callable[..., AppTest]) ->
         "before": (["x", "Sublayer(x)", "after LayerNorm"], "Sublayer(LayerNorm(<i>x</i>))", 2 + 6 + 1),
     }
     for kind, (names, equation, parts) in wanted.items():
-        found = figures(open_variant(kind, "embeddings", "residual", stack="decoder"))
-        lengths = found["residual-lengths-decoder"]
+        drawn = figures(open_variant(kind, "embeddings", "residual", stack="decoder"))
+        lengths = drawn["residual-lengths-decoder"]
         assert [line["name"] for line in lengths["data"]] == names, kind
         assert equation in json.dumps(lengths["layout"]["title"], ensure_ascii=False), kind
         assert "LayerNorm(<i>x</i> +" not in json.dumps(lengths)
-        assert len(found["residual-shares-decoder"]["layout"]["xaxis"]["ticktext"]) == parts
+        assert len(drawn["residual-shares-decoder"]["layout"]["xaxis"]["ticktext"]) == parts
 
 
 def test_the_leak_of_a_model_without_the_mask_is_measured(
@@ -98,15 +98,15 @@ def test_the_leak_of_a_model_without_the_mask_is_measured(
     assert bare_verdict(whole, stepwise) in text and "predictions before the changed token move by up to" in text
 
 
-def test_pictures_call_no_attention_masked_that_is_not(variants: Path) -> None:
+def test_pictures_of_models_without_a_mask_do_not_say_masked(variants: Path) -> None:
     """In what the explorer, the lab, a notebook and an offline page are handed."""
     for kind, changes in LEFT_OUT.items():
         trace = transformer.load(variants / kind).trace(SOURCE, TARGET)
         header = unpack(full_pack(trace, View()))[0]
         bare = not changes.get("causal", True)
         assert header["causal"] is trace.causal is (not bare)
-        assert ("no mask" in header["texts"].get("kind_decoder_self", "")) == bare
-        assert ("whole target in sight" in header["texts"].get("chip", "")) == bare
+        assert ("no mask" in header["wording"].get("kind_decoder_self", "")) == bare
+        assert ("whole target in sight" in header["wording"].get("chip", "")) == bare
 
 
 def test_what_is_missing_in_words() -> None:

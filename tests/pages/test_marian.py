@@ -48,7 +48,7 @@ def test_the_text_fields_count_the_tokens_of_their_own_side(
     model = transformer.load(variants / "apart")
     trace = model.trace(SOURCE, TARGET)
     assert len(trace.source_ids) != len(model.encode(SOURCE, "target"))  # or the test could not tell
-    first, second = (one.label for one in open_variant("apart").text_input)
+    first, second = (field.label for field in open_variant("apart").text_input)
     assert f"Source · en · {len(trace.source_ids)} of 40 tokens" in first
     assert f"Target · de · your text · {len(trace.target_in_ids)} of 40 tokens" in second
 
@@ -60,12 +60,12 @@ def test_neighbours_are_words_of_one_side_from_its_table(
     model = transformer.load(variants / "apart")
     tokenizer, config = model.tokenizer_of(side), model.config
     app = open_variant("apart", "embeddings", "neighbours", side=side, word="zen")
-    number = tokenizer.encode("zen")[int(app.selectbox(key="embeddings_token").value) - 1]
+    token_id = tokenizer.encode("zen")[int(app.selectbox(key="embeddings_token").value) - 1]
     table = model.model.embedding.weight if side == "source" else model.model.target_embedding.weight
     specials = (config.pad_id, config.unk_id, config.start_id, config.end_id)
-    found = neighbours(table, number, inputs.NEAREST, specials)
+    nearest = neighbours(table, token_id, inputs.NEAREST, specials)
     labels = figures(app)["embedding-neighbours"]["layout"]["meta"]["labels"]["y"]
-    assert labels == list(inputs.shown(model, found.ids, side))
+    assert labels == list(inputs.shown(model, nearest.ids, side))
     assert f"this is the table of the {side}" in said(app) and f"Of the {len(table)} rows" in said(app)
 
 
@@ -132,9 +132,9 @@ def test_swish_is_drawn_and_named(open_variant: Callable[..., AppTest]) -> None:
     app = open_variant("swish", "feedforward", "nonlinearity")
     figure = figures(app)["feedforward-nonlinearity"]
     curves = figure["data"][:6:2]
-    names = [one["name"] for one in curves]
+    names = [curve["name"] for curve in curves]
     assert names == ["swish, this model", "ReLU", "GELU"]
-    assert len({one["line"]["dash"] for one in curves}) == 3
+    assert len({curve["line"]["dash"] for curve in curves}) == 3
     assert "swish gives numbers from −0.278 to 0" in said(app)
     text = said(open_variant("swish", "feedforward", "activity"))
     assert "This model has swish instead of max(0, ·)" in text and "here 0.30 at first" in text
@@ -148,7 +148,7 @@ def test_the_model_page_says_what_differs_and_what_is_not_known(
     for words in ("From en to de", "swish", "sines before all cosines", "not multiplied by √d_model", "output matrix",
                   "a bias on every logit", "starts with the padding token", "licence does not cover it"):  # fmt: skip
         assert words in text
-    assert ("vocabulary of the source", "71") in [(one.label, one.value) for one in app.metric]
+    assert ("vocabulary of the source", "71") in [(metric.label, metric.value) for metric in app.metric]
     text = said(open_variant("reverse", "model", source="abc", target=""))
     assert (
         "Built as in the paper, except for: a bias in every projection of attention." in text and "Marian" not in text
@@ -201,7 +201,7 @@ def test_labels_name_the_words_of_their_own_side(apart: Pretrained) -> None:
     ids = list(range(2, 40))
     for side in ("source", "target"):
         plain = readable(apart.tokenizer_of(side).pieces(ids))
-        assert tuple(one.removeprefix("…") for one in inputs.shown(apart, ids, side)) == plain
+        assert tuple(label.removeprefix("…") for label in inputs.shown(apart, ids, side)) == plain
     assert inputs.shown(apart, ids, "source") != inputs.shown(apart, ids, "target")
 
 

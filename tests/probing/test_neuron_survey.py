@@ -100,7 +100,7 @@ def test_another_threshold() -> None:
     assert high.encoder.counts.sum() < low.encoder.counts.sum() and torch.equal(high.encoder.mean, low.encoder.mean)
 
 
-def test_progress_is_told_and_can_stop() -> None:
+def test_progress_is_reported_and_can_stop() -> None:
     told: list[tuple[int, int]] = []
 
     def progress(done: int, total: int) -> bool:

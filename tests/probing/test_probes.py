@@ -73,7 +73,7 @@ def test_the_numbers_are_those_of_a_plain_loop_whatever_the_groups(switches: str
 
 
 @pytest.mark.parametrize("switches", SWITCHES)
-def test_surprise_does_not_see_the_padding_of_its_batch(switches: str) -> None:
+def test_perplexity_ignores_the_padding_of_its_batch(switches: str) -> None:
     model, on = tiny_pretrained(), parse(switches)
     alone = [surprise(model, [pair], interventions=on) for pair in PAIRS]
     total, tokens, measured = surprise(model, PAIRS, interventions=on)
@@ -88,7 +88,7 @@ def test_a_source_that_does_not_fit_with_its_padding_is_left_out() -> None:
         probe(model, PAIRS, parse("pad=64"))
 
 
-def test_progress_is_told_and_can_stop() -> None:
+def test_progress_is_reported_and_can_stop() -> None:
     told: list[tuple[int, int]] = []
 
     def until(limit: int) -> bool:
@@ -145,7 +145,7 @@ def test_toys_are_probed_with_their_own_task(languages: tuple[str, str], task: s
     assert few and len(few) < COUNT and max(len(source) for source, _ in few) == 9
 
 
-def test_which_pairs_other_models_get() -> None:
+def test_probe_sets_of_other_models() -> None:
     model = tiny_pretrained()
     assert task_of(model) is None and probe_pairs(model) is None
     ours = probe_pairs(dataclasses.replace(model, languages=("English", "German")))

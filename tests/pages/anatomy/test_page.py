@@ -62,7 +62,9 @@ def middle() -> int:
 
 def said(app: AppTest) -> str:
     """Sentences that are no message."""
-    return " ".join(one.proto.body for one in app.get("html") if one.proto.body.startswith('<p class="hs-said'))
+    return " ".join(
+        element.proto.body for element in app.get("html") if element.proto.body.startswith('<p class="hs-said')
+    )
 
 
 def test_the_page_opens_with_the_whole_model(open_page: Callable[..., AppTest]) -> None:
@@ -75,9 +77,9 @@ def test_the_page_opens_with_the_whole_model(open_page: Callable[..., AppTest]) 
 
 
 LINKS = [
-    (place, step, zooms_of(place)[number % len(zooms_of(place))])
+    (place, step, zooms_of(place)[index % len(zooms_of(place))])
     for place in PLACES
-    for number, step in enumerate(steps_of(place, tiny_pretrained().config))
+    for index, step in enumerate(steps_of(place, tiny_pretrained().config))
 ]
 
 
@@ -95,14 +97,14 @@ def test_a_link_to_every_place_step_and_zoom_opens_cold(
     assert ("place" in feeds(app)) == near
     assert ("weights" in feeds(app)) == (near and step in MATRICES and "." in place)
     if near:
-        found, data = unpack(feeds(app)["place"])
-        assert found["place"] == stand.name
+        step_header, data = unpack(feeds(app)["place"])
+        assert step_header["place"] == stand.name
         expected = steps(traced(), model().model, stand.name, 1)
-        for name, reference in found["matrices"].items():
+        for name, reference in step_header["matrices"].items():
             assert np.array_equal(array(reference, data), getattr(expected, name).numpy()), name
     if "weights" in feeds(app):
-        found, data = unpack(feeds(app)["weights"])
-        for name, reference in found["matrices"].items():
+        step_header, data = unpack(feeds(app)["weights"])
+        for name, reference in step_header["matrices"].items():
             assert np.array_equal(array(reference, data), matrices(model().model, stand.name)[name].numpy())
     shown = address(app)
     assert {name: shown[name] for name in ("encoder", "decoder", "head", "t", "col")} == {
@@ -156,7 +158,7 @@ def test_a_cell_is_bounded_by_its_matrix(open_page: Callable[..., AppTest]) -> N
     assert "from 1 to" in messages(app) and "from 0 to" in messages(app)
 
 
-def test_where_a_person_went_reaches_the_link_and_the_numbers(open_page: Callable[..., AppTest]) -> None:
+def test_a_move_in_the_drawing_reaches_the_link_and_the_numbers(open_page: Callable[..., AppTest]) -> None:
     app = open_page("anatomy")
     first = feeds(app)
     stand = AnatomyState("head", "decoder.cross", 1, 1, 2, "project", "keys", 2, 4, 1)
@@ -169,9 +171,9 @@ def test_where_a_person_went_reaches_the_link_and_the_numbers(open_page: Callabl
     assert feeds(app)["trace"] == first["trace"]  # the picture is not sent again
     assert header(app, "open")["decoder"] == 1 and header(app, "place")["place"] == "decoder.1.cross"
     assert set(header(app, "weights")["matrices"]) == {"W_q", "W_k", "W_v"}
-    kept = feeds(app)
+    sent = feeds(app)
     app = report(app, **{**stand.to_browser(), "step": "softmax", "col": 3})
-    assert "weights" not in feeds(app) and feeds(app)["place"] == kept["place"] and feeds(app)["open"] == kept["open"]
+    assert "weights" not in feeds(app) and feeds(app)["place"] == sent["place"] and feeds(app)["open"] == sent["open"]
     app = report(app, **AnatomyState().to_browser())
     assert set(feeds(app)) == {"trace", "open"} and address(app)["head"] == "1" and "place" not in address(app)
 
@@ -181,9 +183,9 @@ def test_the_words_of_every_step_of_decoding(open_page: Callable[..., AppTest]) 
     trace = traced()
     for t in range(len(trace.target_in)):
         app = report(app, place="output", step="logits", zoom="sub", t=t)
-        found, data = unpack(feeds(app)["place"])
-        assert found["t"] == t
-        assert np.array_equal(array(found["matrices"]["logits"], data), trace.logits[t].numpy())
+        step_header, data = unpack(feeds(app)["place"])
+        assert step_header["t"] == t
+        assert np.array_equal(array(step_header["matrices"]["logits"], data), trace.logits[t].numpy())
 
 
 @pytest.mark.parametrize(
@@ -197,7 +199,7 @@ def test_nonsense_from_a_browser_is_harmless(open_page: Callable[..., AppTest], 
     assert set(address(app)) <= {"checkpoint", "source", "target", "head", "t"}
 
 
-def test_reports_older_than_what_python_changed_are_ignored(open_page: Callable[..., AppTest]) -> None:
+def test_browser_reports_older_than_a_python_change_are_ignored(open_page: Callable[..., AppTest]) -> None:
     app = report(
         open_page("anatomy", zoom="layer"), zoom="sub", place="source", revision=-1, switches={"scaling": "off"}
     )
@@ -221,12 +223,12 @@ def test_every_switch_travels_by_link(open_page: Callable[..., AppTest]) -> None
     assert {name: address(app)[name] for name in SWITCHES} == SWITCHES
     after, before = traced(**SWITCHES), traced(pad="2")
     assert header(app)["id"] == header(app, "place")["id"] == after.id and header(app)["switches"] == SWITCHES
-    found, data = unpack(feeds(app)["place"])
+    step_header, data = unpack(feeds(app)["place"])
     for sort, trace in (("matrices", after), ("plain", before)):
         expected = steps(trace, model().model, "decoder.1.cross")
-        for name, reference in found[sort].items():
+        for name, reference in step_header[sort].items():
             assert np.array_equal(array(reference, data), getattr(expected, name).numpy()), name
-    assert found["plain"] and header(app)["changed"]["decoder.output"] > 0
+    assert step_header["plain"] and header(app)["changed"]["decoder.output"] > 0
     assert "Switched: scaling off in cross-attention" in said(app) and "3 more switches" in said(app)
 
 
@@ -244,7 +246,7 @@ def test_each_switch_of_the_browser_and_back(open_page: Callable[..., AppTest], 
 
 
 @pytest.mark.parametrize("switches", [None, 7, {"scaling": "0"}, {"scaling": 1}, {"zero": "cross.9.1"}, {"x": "off"}])
-def test_switches_that_are_none_change_nothing(open_page: Callable[..., AppTest], switches: Any) -> None:
+def test_invalid_switches_change_nothing(open_page: Callable[..., AppTest], switches: Any) -> None:
     app = report(open_page("anatomy", skip="encoder.1.ff"), switches=switches)
     assert not app.exception and address(app)["skip"] == "encoder.1.ff"
     assert header(app)["id"] == traced(skip="encoder.1.ff").id
@@ -265,7 +267,7 @@ def test_markup_in_the_sentence_stays_text(open_page: Callable[..., AppTest]) ->
     text = "<script>alert(1)</script> <b>ka</b> $x$"
     app = open_page("anatomy", source=text, target=text, scaling="off")
     assert not app.exception and app.text_input("source").value == address(app)["source"] == text
-    assert "<script>" not in "".join(one.proto.body for one in app.get("html"))
+    assert "<script>" not in "".join(element.proto.body for element in app.get("html"))
     assert "".join(header(app)["labels"]["source"]).startswith("␣<script>alert(1)</script>")
 
 
@@ -306,7 +308,7 @@ def test_padding_counts(open_page: Callable[..., AppTest]) -> None:
     assert not app.exception and not feeds(app) and "source has 65 tokens" in messages(app)
 
 
-def test_what_cannot_be_traced_is_said(open_page: Callable[..., AppTest]) -> None:
+def test_a_text_that_cannot_be_traced_gives_a_message(open_page: Callable[..., AppTest]) -> None:
     app = open_page("anatomy", source="ka " * 500)
     assert not app.exception and "at most 40 are allowed" in messages(app) and not feeds(app)
 
@@ -361,11 +363,11 @@ def test_other_parts_of_the_page_and_back(open_page: Callable[..., AppTest]) -> 
     assert "part" not in address(app) and header(app)["id"] == traced(skip="encoder.1.ff").id
 
 
-def test_two_viewers_never_meet(open_page: Callable[..., AppTest]) -> None:
-    one, other = open_page("anatomy"), open_page("anatomy", zoom="sub", place="target", head="2")
-    report(one, zoom="head", place="encoder.self", head=2, switches={"scaling": "off"})
-    report(other, place="output", step="choose")
-    assert header(one)["id"] == traced(scaling="off").id and header(other)["id"] == traced().id
-    assert (address(one)["head"], address(other)["head"]) == ("3", "2")
-    assert header(one, "place")["place"] == "encoder.0.self" and header(other, "place")["place"] == "output"
-    assert "scaling" not in address(other)
+def test_two_viewers_share_no_state(open_page: Callable[..., AppTest]) -> None:
+    first, second = open_page("anatomy"), open_page("anatomy", zoom="sub", place="target", head="2")
+    report(first, zoom="head", place="encoder.self", head=2, switches={"scaling": "off"})
+    report(second, place="output", step="choose")
+    assert header(first)["id"] == traced(scaling="off").id and header(second)["id"] == traced().id
+    assert (address(first)["head"], address(second)["head"]) == ("3", "2")
+    assert header(first, "place")["place"] == "encoder.0.self" and header(second, "place")["place"] == "output"
+    assert "scaling" not in address(second)

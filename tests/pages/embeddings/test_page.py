@@ -37,9 +37,9 @@ def open_page(open_page: Callable[..., AppTest]) -> Callable[..., AppTest]:
 
 def shown(app: AppTest) -> dict[str, dict[str, Any]]:
     """What every figure on the page was handed, by its name."""
-    found = [one for one in app.get("bidi_component") if one.proto.component_name == "headscope.figure"]
-    data = [json.loads(one.proto.json) for one in found]
-    return {one["name"]: {**one, "figure": json.loads(one["figure"])} for one in data}
+    elements = [element for element in app.get("bidi_component") if element.proto.component_name == "headscope.figure"]
+    data = [json.loads(element.proto.json) for element in elements]
+    return {figure["name"]: {**figure, "figure": json.loads(figure["figure"])} for figure in data}
 
 
 @pytest.mark.parametrize("part", FIGURES)
@@ -85,7 +85,7 @@ def test_every_kind_of_model_is_shown(open_page: Callable[..., AppTest], folder:
         ("nonsense", "part", "nonsense", None),
     ],
 )
-def test_what_is_out_of_range_becomes_the_nearest_and_a_sentence_says_so(
+def test_a_value_out_of_range_becomes_the_nearest_with_a_message(
     open_page: Callable[..., AppTest], part: str, name: str, asked: str, expected: str | None
 ) -> None:
     app = open_page(**{"part": part, name: asked})
@@ -164,12 +164,12 @@ def test_the_table_of_the_lens(open_page: Callable[..., AppTest]) -> None:
     trace = model.trace("ka lo mi", "re sta vu")
     app = open_page(part="lens", step="2")
     tables = re.findall(r"<table class=\"hs-emb-table\">.*?</table>", written(app))
-    steps, one = tables
+    steps, step_rows = tables
     rows = re.findall(r"<tr>.*?</tr>", steps)[1:]
     assert len(rows) == 3 and all(row.count("<td") == len(trace.target_out) for row in rows)
     assert rows[-1].count("hs-emb-final") == len(trace.target_out)  # the last layer finds what it finds
     assert re.findall(r"<th scope=\"row\">(.*?)</th>", steps) == ["embedding", "layer 1", "layer 2"]
-    last = re.findall(r"<small>([0-9.]+)</small>", re.findall(r"<tr>.*?</tr>", one)[-1])
+    last = re.findall(r"<small>([0-9.]+)</small>", re.findall(r"<tr>.*?</tr>", step_rows)[-1])
     best = trace.logits[1].softmax(-1).topk(5).values.tolist()
     assert [float(text) for text in last] == pytest.approx(best, abs=0.0006)
     assert "largest deviation of the logits 0" in written(app)
@@ -179,12 +179,14 @@ def test_the_shading_of_the_lens_is_the_probability_it_says(open_page: Callable[
     app = open_page(part="lens")
     shades = re.findall(r'--p:([0-9.]+)%"><span>.*?</span><small>(.*?)</small>', written(app))
     assert len(shades) > 20
-    for shade, said in shades:
-        assert float(shade) / 100 == pytest.approx(float(said.replace("&lt;", "")), abs=0.0011)
+    for shade, probability in shades:
+        assert float(shade) / 100 == pytest.approx(float(probability.replace("&lt;", "")), abs=0.0011)
     lens = shown(app)["logit-lens"]
     assert (lens["figure"]["data"][0]["zmin"], lens["figure"]["data"][0]["zmax"]) == (0, 1)
-    said = re.search(r"In (\d+) of (\d+) steps the final token already leads before the last layer", written(app))
-    assert said and 0 <= int(said[1]) <= int(said[2]) == len(
+    probability = re.search(
+        r"In (\d+) of (\d+) steps the final token already leads before the last layer", written(app)
+    )
+    assert probability and 0 <= int(probability[1]) <= int(probability[2]) == len(
         tiny_pretrained().trace("ka lo mi", "re sta vu").target_out
     )
 
@@ -245,19 +247,19 @@ def test_single_characters_are_counted_and_can_be_left_out(
 ) -> None:
     model = tiny_pretrained()
     pieces = model.tokenizer.pieces(range(len(model.tokenizer)))
-    single = {one for one, piece in enumerate(pieces) if len(piece.removeprefix("▁")) == 1}
+    single = {index for index, piece in enumerate(pieces) if len(piece.removeprefix("▁")) == 1}
     assert set(inputs._single(model)) == single and single
     monkeypatch.setattr(inputs, "NEAREST", len(pieces) - 5)  # every row but the specials and the token itself
     app = open_page(part="neighbours")
-    found = re.search(r"(\d+) of these (\d+) are single characters", written(app))
-    assert found and int(found[1]) in (len(single), len(single) - 1) and int(found[2]) == len(pieces) - 5
+    match = re.search(r"(\d+) of these (\d+) are single characters", written(app))
+    assert match and int(match[1]) in (len(single), len(single) - 1) and int(match[2]) == len(pieces) - 5
     app.toggle("embeddings_words").set_value(True).run()
     assert not app.exception and "single characters" not in written(app)
     bars = shown(app)["embedding-neighbours"]["figure"]["layout"]["meta"]["labels"]["y"]
     assert len(bars) in (len(pieces) - len(single) - 4, len(pieces) - len(single) - 5)
 
 
-def test_thinned_axes_say_so(open_page: Callable[..., AppTest]) -> None:
+def test_a_sentence_says_that_an_axis_is_thinned(open_page: Callable[..., AppTest]) -> None:
     source = " ".join(["ka lo mi"] * 6)
     count = len(tiny_pretrained().trace(source, "re sta vu").source_labels)
     assert 18 < count <= 36
@@ -266,7 +268,7 @@ def test_thinned_axes_say_so(open_page: Callable[..., AppTest]) -> None:
     assert "The axis labels" not in written(open_page(part="residual"))
 
 
-def test_a_target_given_need_not_be_what_the_model_would_say(open_page: Callable[..., AppTest]) -> None:
+def test_a_given_target_may_differ_from_the_model_output(open_page: Callable[..., AppTest]) -> None:
     app = open_page(part="output", step="2")
     trace = tiny_pretrained().trace("ka lo mi", "re sta vu")
     figure = shown(app)["output-steps"]["figure"]
@@ -275,7 +277,9 @@ def test_a_target_given_need_not_be_what_the_model_would_say(open_page: Callable
     assert "largest difference 0" in written(app)
 
 
-def test_a_checkpoint_with_fewer_layers_takes_the_choice_along(open_page: Callable[..., AppTest], folder: Path) -> None:
+def test_a_checkpoint_with_fewer_layers_shows_its_nearest_layer(
+    open_page: Callable[..., AppTest], folder: Path
+) -> None:
     tiny = tiny_pretrained()
     small = tiny_model(vocab_size=len(tiny.tokenizer), encoder_layers=1, decoder_layers=1)
     save_checkpoint(folder / "small", small, tiny.tokenizer, tiny.languages)
@@ -286,7 +290,7 @@ def test_a_checkpoint_with_fewer_layers_takes_the_choice_along(open_page: Callab
     assert not app.exception and shown(app)
 
 
-def test_what_was_chosen_stays_when_the_person_comes_back(open_page: Callable[..., AppTest]) -> None:
+def test_choices_stay_after_a_visit_to_another_page(open_page: Callable[..., AppTest]) -> None:
     app = open_page(part="lens", step="3")
     switch_page(app, "model").run()
     switch_page(app, "embeddings").run()

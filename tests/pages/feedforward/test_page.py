@@ -47,13 +47,17 @@ def sort(folder: Path) -> Path:
 
 def drawn(app: AppTest) -> dict[str, dict[str, Any]]:
     """What the figures were handed, by the stem of their files."""
-    found = [json.loads(one.proto.json) for one in app.get("bidi_component") if "figure" in one.proto.component_name]
-    return {one["name"]: {**one, "figure": json.loads(one["figure"])} for one in found}
+    sent = [
+        json.loads(element.proto.json)
+        for element in app.get("bidi_component")
+        if "figure" in element.proto.component_name
+    ]
+    return {figure["name"]: {**figure, "figure": json.loads(figure["figure"])} for figure in sent}
 
 
 def says(app: AppTest) -> str:
     """Every sentence of the page, tags taken out."""
-    found = [one.proto.body for one in app.get("html") if "<style" not in one.proto.body]
+    found = [element.proto.body for element in app.get("html") if "<style" not in element.proto.body]
     bodies = [body for body in found if "hs-ff-" in body or "hs-said" in body]
     return html.unescape(re.sub(r"<[^>]+>", "", " ".join(bodies)))
 
@@ -69,19 +73,19 @@ def test_every_part_is_reached_by_link(open_page: Callable[..., AppTest], part: 
     app = open_page(part=part, stack="decoder", layer="2")
     assert not app.exception and not messages(app)
     assert set(drawn(app)) == PARTS[part] and "ection 3.3" in says(app) and "quation 2" in says(app)
-    for one in drawn(app).values():
-        assert "equation 2" in one["figure"]["layout"]["title"]["subtitle"]["text"]
-    found = address(app)
-    assert (found["stack"], found["layer"], found.get("part", "activity")) == ("decoder", "2", part)
+    for figure in drawn(app).values():
+        assert "equation 2" in figure["figure"]["layout"]["title"]["subtitle"]["text"]
+    params = address(app)
+    assert (params["stack"], params["layer"], params.get("part", "activity")) == ("decoder", "2", part)
 
 
 def test_shares_are_those_of_the_trace(open_page: Callable[..., AppTest], folder: Path) -> None:
     app = open_page()
     trace = load(folder / "tiny").trace("ka lo mi", "re sta vu")
     means = {
-        (stack, layer): 100 * one
+        (stack, layer): 100 * share
         for stack, side in activity.sides(trace).items()
-        for layer, one in enumerate(active_share(side.activation, [0.0])[0].mean(-1).tolist())
+        for layer, share in enumerate(active_share(side.activation, [0.0])[0].mean(-1).tolist())
     }
     stack, layer = max(means, key=means.__getitem__)
     assert f"most in {stack} layer {layer + 1} ({means[stack, layer]:.1f}\N{NO-BREAK SPACE}%)" in says(app)
@@ -129,7 +133,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("part", "name", "asked", "shown"), BAD, ids=lambda one: str(one)[:12])
-def test_what_a_link_cannot_have_is_said_and_the_nearest_is_shown(
+def test_a_value_out_of_bounds_in_a_link_gives_a_message_and_the_nearest(
     open_page: Callable[..., AppTest], part: str, name: str, asked: str, shown: str
 ) -> None:
     app = open_page(part=part, **{name: asked})
@@ -160,7 +164,7 @@ def test_the_first_neuron_is_one_of_the_decoders_last_layer_at_its_longest_token
     trace = load(folder / "tiny").trace("ka lo mi", "re sta vu")
     app = open_page(part="neurons")
     labels = trace.target_in_labels[1:]  # without <s>, which is longer than any
-    token = 2 + [len(one) for one in labels].index(max(map(len, labels)))
+    token = 2 + [len(label) for label in labels].index(max(map(len, labels)))
     first = int(trace.decoder_ff.activation[1, token - 1].argmax()) + 1
     assert app.selectbox("feedforward_token").value == token and app.selectbox("feedforward_layer").value == 2
     assert f"Neuron {first} of decoder layer 2" in says(app)
@@ -227,12 +231,12 @@ def test_the_bars_are_the_activations_and_their_lengths(open_page: Callable[...,
     count = min(12, int((activation != 0).sum()))
     order = activation.argsort(descending=True)[:count].tolist()
     bars, marks = drawn(app)["feedforward-strongest"]["figure"]["data"]
-    assert bars["customdata"] == [str(one + 1) for one in order]
+    assert bars["customdata"] == [str(neuron + 1) for neuron in order]
     assert _numbers(bars["y"]) == pytest.approx(activation[order].tolist())
     assert _numbers(marks["y"]) == pytest.approx(lengths[order].tolist())
-    missed = [one for one in lengths.argsort(descending=True)[:count].tolist() if one not in order]
-    found = re.search(r"These also lead by length: ([^.]*(?:\.\d[^.]*)*)\.", says(app))
-    assert (found is not None) == bool(missed) and all(f"{one + 1} (" in found[1] for one in missed if found)
+    missed = [neuron for neuron in lengths.argsort(descending=True)[:count].tolist() if neuron not in order]
+    match = re.search(r"These also lead by length: ([^.]*(?:\.\d[^.]*)*)\.", says(app))
+    assert (match is not None) == bool(missed) and all(f"{neuron + 1} (" in match[1] for neuron in missed if match)
 
 
 def _numbers(packed: Any) -> list[float]:
@@ -262,14 +266,14 @@ def test_the_probe_set_is_counted_once(
     }
     app = open_page(**params)
     assert not app.exception and len(calls) == 1
-    found = says(app)
-    assert "Its strongest activations in the probe set" in found and "120 sentence pairs" in found
+    text = says(app)
+    assert "Its strongest activations in the probe set" in text and "120 sentence pairs" in text
     assert re.search(
         r"At \d of these \d, the reference continues with one of the \d+ pieces that the neuron promotes most, "
         r"which are \d+\.\d\s% of",
-        found,
+        text,
     )
-    (tokens,) = [one.proto.body for one in app.get("html") if "<ol" in one.proto.body]
+    (tokens,) = [element.proto.body for element in app.get("html") if "<ol" in element.proto.body]
     assert 1 <= tokens.count("<mark>") == tokens.count("<li>") <= 8 and "hs-ff-decoder" in tokens
     assert open_page(**params).exception == [] and len(calls) == 1
     app = open_page(**{**params, "stack": "encoder"})
@@ -304,11 +308,11 @@ def test_a_second_viewer_gets_the_numbers_of_a_count_that_is_running(
         with counts.queue.turn(lambda: None):
             release.wait(20)
 
-    other = threading.Thread(target=count)
-    other.start()
+    thread = threading.Thread(target=count)
+    thread.start()
     threading.Timer(0.5, release.set).start()
     app = open_page(checkpoint="sort", source="314", target="", part="neurons")
-    other.join(20)
+    thread.join(20)
     assert not app.exception and not counts.queue.waiting and "Its strongest activations" in says(app)
 
 
@@ -317,7 +321,7 @@ def test_a_second_viewer_gets_the_numbers_of_a_count_that_is_running(
 def test_odd_text_stays_text(open_page: Callable[..., AppTest], text: str, part: str) -> None:
     app = open_page(source=text, target=text, part=part)
     assert not app.exception and set(drawn(app)) == PARTS[part]
-    assert "<script>" not in "".join(one.proto.body for one in app.get("html"))
+    assert "<script>" not in "".join(element.proto.body for element in app.get("html"))
 
 
 @pytest.mark.parametrize("text", ["", "ka " * 500])
@@ -333,13 +337,13 @@ def test_a_note_says_that_switches_have_no_effect_here(open_page: Callable[..., 
     assert "Your switches have no effect here" in messages(app, notes=True) and address(app)["scaling"] == "off"
 
 
-def test_what_was_chosen_stays_while_a_person_looks_elsewhere(open_page: Callable[..., AppTest]) -> None:
+def test_choices_stay_while_another_page_is_open(open_page: Callable[..., AppTest]) -> None:
     app = open_page(part="neurons", stack="decoder", layer="2", token="3", neuron="9")
     switch_page(app, "model").run()
     switch_page(app, "feedforward").run()
     assert not app.exception and "Neuron 9 of decoder layer 2" in says(app)
-    found = address(app)
-    assert [found[name] for name in ("part", "stack", "layer", "token", "neuron")] == [
+    params = address(app)
+    assert [params[name] for name in ("part", "stack", "layer", "token", "neuron")] == [
         "neurons",
         "decoder",
         "2",
@@ -363,6 +367,6 @@ def test_a_token_in_its_sentence(pieces: tuple[str, ...], place: int, wanted: st
 
 
 def test_shares_in_words() -> None:
-    assert [activity.percent(one) for one in (0.0, 1e-5, 0.0004, 0.03, 0.9999, 1.0)] == [
+    assert [activity.percent(share) for share in (0.0, 1e-5, 0.0004, 0.03, 0.9999, 1.0)] == [
         "0\xa0%", "<\xa00.01\xa0%", "0.04\xa0%", "3.0\xa0%", ">\xa099.9\xa0%", "100\xa0%"
     ]  # fmt: skip

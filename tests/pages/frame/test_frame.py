@@ -60,7 +60,7 @@ def test_a_click_in_the_picture_reaches_the_address_and_the_numbers(open_app: Ca
     assert b'"kind":"decoder_self","layer":1,"head":2' in feed.proto.bytes
 
 
-def test_reports_older_than_what_python_changed_are_ignored(open_app: Callable[..., AppTest]) -> None:
+def test_browser_reports_older_than_a_python_change_are_ignored(open_app: Callable[..., AppTest]) -> None:
     app = open_app()
     app.button("hs-big").click().run()
     assert address(app)["big"] == "1"
@@ -138,7 +138,7 @@ def test_no_checkpoint_at_all(open_app: Callable[..., AppTest], monkeypatch: pyt
     assert not app.exception and "No checkpoint was found" in messages(app)
 
 
-def test_a_named_folder_that_is_none_says_so(
+def test_a_missing_checkpoint_folder_gives_a_message(
     open_app: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("HEADSCOPE_CHECKPOINT", str(tmp_path / "gone"))
@@ -160,7 +160,7 @@ def test_examples_set_sentence_and_place(open_app: Callable[..., AppTest]) -> No
     assert len(looks) == 1 and "Head 2 &lt;b&gt;looks back&lt;/b&gt;." in looks[0]
 
 
-def test_the_sentence_survives_a_broken_one_and_a_rerun(open_app: Callable[..., AppTest]) -> None:
+def test_the_chosen_head_survives_an_invalid_sentence(open_app: Callable[..., AppTest]) -> None:
     app = pick(open_app(), kind="encoder_self", head=1)
     app.text_input("source").input("").run()
     app.text_input("source").input("nu re ka").run()

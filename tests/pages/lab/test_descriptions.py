@@ -71,7 +71,7 @@ def test_every_switch_has_words(switches: str, expected: str | None) -> None:
     assert text == expected
 
 
-def test_without_sizes_places_are_named() -> None:
+def test_without_a_config_heads_are_named_and_not_counted() -> None:
     def say(text: str) -> str:
         return in_words(Interventions.parse(text))
 
@@ -91,7 +91,7 @@ def test_many_switches_are_counted() -> None:
     )
 
 
-def test_what_switching_scaling_does_not_show() -> None:
+def test_the_note_about_scaling_names_what_is_not_shown() -> None:
     def note(text: str, brief: bool = False) -> str:
         return scaling_note(Interventions.parse(text), CONFIG, brief)
 

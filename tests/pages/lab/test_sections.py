@@ -42,20 +42,20 @@ def test_words_stand_over_their_probabilities_and_what_differs_is_marked(section
     model, on = load("sort"), Interventions.parse("zero=cross")
     before, after = model.translate("3142"), model.translate("3142", interventions=on)
     first, second = re.findall(r'<p class="hs-tr-words">.*?</p>', raw(app))
-    for found, wanted in ((first, before), (second, after)):
-        assert re.findall(r"<span>(.*?)</span>", found) == [html.escape(token) for token in wanted.tokens]
-        assert re.findall(r"<small>(.*?)</small>", found) == [html.escape(short(p)) for p in wanted.probabilities]
-    marked = [len(re.findall("hs-tr-differs", found)) for found in (first, second)]
+    for row_html, wanted in ((first, before), (second, after)):
+        assert re.findall(r"<span>(.*?)</span>", row_html) == [html.escape(token) for token in wanted.tokens]
+        assert re.findall(r"<small>(.*?)</small>", row_html) == [html.escape(short(p)) for p in wanted.probabilities]
+    marked = [len(re.findall("hs-tr-differs", row_html)) for row_html in (first, second)]
     assert (before.text, after.text) == ("1234", "0123446789") and marked == [0, 6]
     assert "Before: no switches" in plain(app) and "After: 8 heads knocked out in cross-attention" in plain(app)
     assert "Framed and bold: the words that differ." in plain(app)
     trace = model.trace("3142")
     rows = dict((row[0], row[1:]) for row in cells(raw(app)))
-    numbers = [number(perplexity(one)) for one in (trace, model.retrace(trace, on))]
+    numbers = [number(perplexity(pass_trace)) for pass_trace in (trace, model.retrace(trace, on))]
     assert rows["Perplexity of the original translation"] == numbers
 
 
-def test_the_given_target_is_named_and_pads_alone_are_nothing(section: Callable[..., AppTest]) -> None:
+def test_a_given_target_is_named_and_padding_alone_changes_nothing(section: Callable[..., AppTest]) -> None:
     app = section("translation", "pad=3", "3142", "1234", "sort")
     text = plain(app)
     assert "Perplexity of your target" in text and "No word differs." in text and "hs-tr-differs" not in raw(app)
@@ -93,7 +93,7 @@ def test_words_are_escaped() -> None:
     assert "&lt;i&gt;&quot;" in body and "<i>" not in body and "hs-tr-differs" in body and "--p:50.0%" in body
 
 
-def test_switches_that_blind_a_first_step_are_one_sentence(section: Callable[..., AppTest]) -> None:
+def test_switches_that_hide_everything_from_the_first_step_give_one_message(section: Callable[..., AppTest]) -> None:
     """With the future in sight the hidden <s> leaves other keys; the first step of decoding has none."""
     for name in ("translation", "leak"):
         text = plain(section(name, "hide=target.1@decoder_self causal=off", target="mi nu re"))
@@ -102,18 +102,18 @@ def test_switches_that_blind_a_first_step_are_one_sentence(section: Callable[...
 
 
 def test_numbers_as_people_read_them() -> None:
-    found = [number(value) for value in (0.0, 1e-7, 0.25, 123.456, 12345.6, 3e9, float("inf"), float("nan"))]
-    assert found == ["0", "1.0e-07", "0.25", "123.46", "12,346", "3.0e+09", "∞", "∞"]
+    texts = [number(value) for value in (0.0, 1e-7, 0.25, 123.456, 12345.6, 3e9, float("inf"), float("nan"))]
+    assert texts == ["0", "1.0e-07", "0.25", "123.46", "12,346", "3.0e+09", "∞", "∞"]
     assert [short(p) for p in (0.0, 1e-6, 0.006, 0.999)] == ["0.00", "<.01", "0.01", "1.00"]
 
 
 def test_how_far_numbers_moved_as_people_read_it() -> None:
     pairs = [(1.55, 1.74), (2, 2), (2, 1.999999), (2, 1), (1, 25), (1, 1e9), (2, float("inf"))]
-    found = [relative(*pair) for pair in pairs]
-    assert found == ["+12 %", "+0.0 %", "+0.0 %", "-50 %", "× 25", "× 1.0e+09", "× ∞"]
+    texts = [relative(*pair) for pair in pairs]
+    assert texts == ["+12 %", "+0.0 %", "+0.0 %", "-50 %", "× 25", "× 1.0e+09", "× ∞"]
 
 
-def test_scaling_is_put_into_place_below_its_translation(section: Callable[..., AppTest]) -> None:
+def test_a_note_about_scaling_stands_below_the_translation(section: Callable[..., AppTest]) -> None:
     app = section("translation", "scaling=off", "3142", model="sort")
     trace = load("sort").trace("3142")
     moved = relative(perplexity(trace), perplexity(load("sort").retrace(trace, Interventions.parse("scaling=off"))))
@@ -129,15 +129,15 @@ def test_scaling_is_put_into_place_below_its_translation(section: Callable[..., 
 def test_sides_put_the_mask_on_and_off() -> None:
     rest = Interventions.parse("scaling=off padding=off pad=2")
     assert sides(rest) == (rest, rest + Interventions.parse("causal=off"))
-    own = Interventions.parse("causal=off@decoder_self.1 scaling=off")
-    assert sides(own) == (Interventions.parse("scaling=off"), own)
+    switches = Interventions.parse("causal=off@decoder_self.1 scaling=off")
+    assert sides(switches) == (Interventions.parse("scaling=off"), switches)
     assert sides(NONE) == (NONE, Interventions.parse("causal=off"))
 
 
 def test_the_runner_up_is_the_best_token_that_is_not_there() -> None:
     trace = tiny_pretrained().trace("ka lo", "mi nu re")
     order = trace.logits[1].argsort(descending=True).tolist()
-    wanted = next(one for one in order if one > 3 and one != trace.target_in_ids[2])
+    wanted = next(token_id for token_id in order if token_id > 3 and token_id != trace.target_in_ids[2])
     token, probability = runner_up(trace, 2, (0, 1, 2, 3))
     assert token == wanted and probability == pytest.approx(float(trace.logits[1].softmax(-1)[wanted]))
 
@@ -152,7 +152,9 @@ def test_the_past_is_exactly_0_with_the_mask_and_moves_without(section: Callable
     assert [row[3] for row in rows[:4]] == ["0"] * 4 and all(row[4] != "0" for row in rows)
     assert all(row[3] != "0" for row in rows[4:]) and "→" in rows[4][1] and "ti" not in rows[3][1]
     assert len(re.findall("hs-leak-changed", raw(app))) == 1 and "From position 5 on" in text
-    rest, without = (in_words(one, tiny_pretrained().config) for one in sides(Interventions.parse(switches)))
+    rest, without = (
+        in_words(switch_set, tiny_pretrained().config) for switch_set in sides(Interventions.parse(switches))
+    )
     assert f"With the mask: {rest}. Without: {without}." in text and "=" not in without
     most = max(float(row[4]) for row in rows[:4])
     assert f"predictions before it move by up to {most:.2f}." in text
@@ -197,8 +199,8 @@ def test_the_verdict_is_computed_from_both_passes(section: Callable[..., AppTest
     app = section("leak", "scaling=off", "3142", "1234", "sort")
     model, switches = load("sort"), sides(Interventions.parse("scaling=off"))
     trace = model.trace("3142", "1234")
-    numbers = [perplexity(model.retrace(trace, one)) for one in switches]
-    tokens = [model.translate("3142", interventions=one).tokens for one in switches]
+    numbers = [perplexity(model.retrace(trace, switch_set)) for switch_set in switches]
+    tokens = [model.translate("3142", interventions=switch_set).tokens for switch_set in switches]
     assert verdict(*numbers, *tokens) in plain(app)
     assert number(numbers[0]) in verdict(*numbers, *tokens) and number(numbers[1]) in verdict(*numbers, *tokens)
 
@@ -220,7 +222,7 @@ def test_every_case_of_the_verdict(numbers: tuple[float, float], tokens: str, ex
     assert all(part in sentence for part in expected) and "{" not in sentence and sentence.count(". ") == 0
 
 
-def test_the_badge_turns_red() -> None:
+def test_a_failed_check_is_red() -> None:
     assert "hs-check hs-bad" in checked(1e-7, 3) and "moved by 1e-07. It must be exactly 0" in checked(1e-7, 3)
 
 
@@ -237,8 +239,8 @@ def test_a_target_of_one_token_has_no_later_token_to_change() -> None:
         leak.draw(Compared(tiny_pretrained(), trace, trace, NONE, 40))
 
     app = AppTest.from_function(only_start).run()
-    said = "Only the start token is fed to the decoder here, so there is no later token to change."
-    assert said in plain(app)
+    expected = "Only the start token is fed to the decoder here, so there is no later token to change."
+    assert expected in plain(app)
     assert not app.selectbox
 
 
@@ -249,4 +251,4 @@ def test_a_free_run_that_was_cut_off_says_so_in_the_table(section: Callable[...,
 def test_sections_take_what_the_page_has() -> None:
     names = {field.name for field in dataclasses.fields(Compared)}
     assert names == {"model", "before", "after", "interventions", "limit"}
-    assert all(callable(one.draw) for one in (translation, leak, probing))
+    assert all(callable(section_module.draw) for section_module in (translation, leak, probing))

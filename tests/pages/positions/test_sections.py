@@ -58,14 +58,16 @@ def fresh() -> Iterator[None]:
 def said(app: AppTest, sort: str = "") -> str:
     """Messages of a sort, or everything in HTML that a person reads."""
     assert not app.exception, app.exception
-    bodies = [one.proto.body for one in app.get("html") if sort in one.proto.body]
+    bodies = [element.proto.body for element in app.get("html") if sort in element.proto.body]
     return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", " ".join(bodies))).split())
 
 
 def handed(app: AppTest) -> dict[str, Any]:
     """What the component of the sliders was handed."""
     assert not app.exception, app.exception
-    (drawn,) = [one for one in app.get("bidi_component") if one.proto.component_name == "headscope.positions"]
+    (drawn,) = [
+        element for element in app.get("bidi_component") if element.proto.component_name == "headscope.positions"
+    ]
     assert len(drawn.proto.json) < 60_000  # templates, not tables
     return json.loads(drawn.proto.json)
 
@@ -145,7 +147,7 @@ def test_a_link_is_shown_and_kept() -> None:
         ({"length": "8", "q": "8"}, {"length": 8, "q": 7}, "q '8'. Allowed: a whole number from 0 to 7"),
     ],
 )
-def test_what_does_not_fit_becomes_the_nearest_with_a_sentence(
+def test_a_slider_value_out_of_bounds_becomes_the_nearest_with_a_message(
     asked: dict[str, str], wanted: dict[str, int], sentence: str
 ) -> None:
     app = start("distance", **asked)
@@ -173,7 +175,7 @@ def test_dimensions_of_a_link_are_bounded(dims: str, wanted: list[int] | None, l
     assert not said(app.run(), "hs-message") and handed(app)["values"]["dims"] == wanted
 
 
-def test_a_browsers_word_is_kept_for_the_link() -> None:
+def test_values_from_the_browser_are_in_the_link() -> None:
     app = report(start("encoding"), d_model=256, length=100, dims=[0, 200])
     assert chosen(app) == {"d_model": "256", "length": "100", "dims": "0,200"}
     assert handed(app)["values"] == {"d_model": 256, "length": 100, "dims": [0, 200]}
@@ -203,7 +205,7 @@ def test_a_shorter_table_has_fewer_shifts() -> None:
     ],
     ids=str,
 )
-def test_what_the_browser_cannot_mean_is_not_kept(values: dict[str, Any]) -> None:
+def test_invalid_values_from_the_browser_are_not_stored(values: dict[str, Any]) -> None:
     app = report(start("encoding"), **values)
     assert handed(app)["values"] == {"d_model": 66, "length": 64, "dims": None} and not chosen(app)
 
@@ -229,13 +231,13 @@ def test_the_learned_table_of_the_loaded_model() -> None:
     assert f"The positions of {LEARNED} are learned" in text
     table = load(LEARNED).model.positions.table.detach()
     cosines = neighbour_cosines(table)
-    near, far = (f"{one.mean():.2f}".replace("-", "−") for one in (cosines[:16], cosines[17:]))
+    near, far = (f"{part.mean():.2f}".replace("-", "−") for part in (cosines[:16], cosines[17:]))
     assert (near, far) == ("0.68", "−0.01")
     assert f"{LEARNED} saw at most 16 symbols and </s>, so only positions 0 to 16 were trained." in text
     assert f"are similar (mean cosine {near}); below it they are still the random numbers" in text
     assert f"(mean cosine {far})" in text
     (more,) = app.expander
-    source = html.unescape(" ".join(one.proto.body for one in more.get("html")))
+    source = html.unescape(" ".join(element.proto.body for element in more.get("html")))
     assert "“reverse, 1 to 16 symbols, unseen”" in source and "variance 1 / d_model" in source
     assert [button.label for button in counting(app)] == ["Count exact answers at 4 to 24 symbols, 100 inputs each"]
 
@@ -304,8 +306,11 @@ def test_exact_answers_beyond_the_trained_length(monkeypatch: pytest.MonkeyPatch
             [1, 0, None],
             "up to 18 symbols right (50 % of those with 17), and reverse-learned none beyond 16.",
         ),
-        ([1, 0, 0], [1, 0.2, 0],
-         "right (0 % of those with 17), and reverse-learned of up to 17 (20 % of those with 17)."),
+        (
+            [1, 0, 0],
+            [1, 0.2, 0],
+            "right (0 % of those with 17), and reverse-learned of up to 17 (20 % of those with 17).",
+        ),
         ([0, 0, 0], [0, 0, 0], "neither reverse nor reverse-learned got a single longer input right."),
     ],
 )
@@ -318,7 +323,7 @@ def test_the_conclusion_is_computed(
     assert text.startswith("Section 3.5 says sinusoids “may allow the model to extrapolate to") and sentence in text
 
 
-def test_rows_that_do_not_resemble_each_other_are_not_said_to() -> None:
+def test_dissimilar_rows_are_not_called_similar() -> None:
     table = torch.eye(8)
     text = learned._says(table, (0, 3), "m")
     assert "neighbouring rows have a mean cosine of 0.00; below it" in text and "(mean cosine 0.00)" in text
@@ -344,7 +349,7 @@ def test_counting_can_be_stopped_and_what_was_counted_is_kept(monkeypatch: pytes
     assert app.button(key="hs-exact-start") and "positions_exact" not in figures(app) and len(counted) == 6
 
 
-def test_lengths_beyond_the_positions_are_said_and_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lengths_beyond_the_positions_give_a_message_and_are_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     model = load(LEARNED)
     assert exact(model, "reverse", model.config.max_positions) is None
     monkeypatch.setattr(learned, "COUNT", 2)
@@ -377,7 +382,7 @@ def test_a_range_that_fills_every_position_is_not_shaded() -> None:
     assert trained_lengths(model) == (1, 63) and trained_positions(model) is None
 
 
-def test_whose_tables_are_compared() -> None:
+def test_which_models_are_compared() -> None:
     for name in (LEARNED, FORMULA, "tiny", "none"):
         pair = pair_of(MODELS[name])
         assert (

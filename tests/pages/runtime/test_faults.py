@@ -99,7 +99,9 @@ def test_another_can_be_chosen_while_one_is_gone(open_app: Callable[..., AppTest
     assert address(app)["checkpoint"] == "reverse"
 
 
-def test_a_link_opened_while_it_is_gone_keeps_all_it_asks_for(open_app: Callable[..., AppTest], folder: Path) -> None:
+def test_a_link_opened_while_the_folder_is_gone_is_applied_later(
+    open_app: Callable[..., AppTest], folder: Path
+) -> None:
     (folder / "tokenizer.model").rename(folder.parent / "tokenizer")
     app = open_app(checkpoint="tiny")
     assert "it has no tokenizer.model" in messages(app) and not app.exception
@@ -107,9 +109,7 @@ def test_a_link_opened_while_it_is_gone_keeps_all_it_asks_for(open_app: Callable
     assert whole(app.run(), folder)
 
 
-def test_one_exchanged_for_another_is_read_anew_and_nothing_is_mixed(
-    open_app: Callable[..., AppTest], folder: Path
-) -> None:
+def test_a_replaced_checkpoint_is_read_again_and_not_mixed(open_app: Callable[..., AppTest], folder: Path) -> None:
     app, ids = open_app(), []
     for seed in (2, 3):
         assert whole(app, folder)
@@ -128,7 +128,7 @@ def test_its_examples_are_those_of_its_own_folder(open_app: Callable[..., AppTes
         model = cache.load("tiny", str(folder))
         from pages.frame.examples import examples
 
-        return [one.title for one in examples(model)]
+        return [example.title for example in examples(model)]
 
     assert (titles("first"), titles("a second")) == (["first"], ["a second"])
 
@@ -153,16 +153,16 @@ def test_a_damaged_file_is_one_sentence_until_it_is_whole_again(
     assert whole(app.run(), folder)
 
 
-def test_a_change_while_it_is_read_is_not_taken_for_either(
+def test_a_checkpoint_that_changes_while_it_is_read_is_refused(
     open_app: Callable[..., AppTest], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     load = transformer.load
 
     def late(*given: object) -> object:
-        found = load(*given)  # type: ignore[arg-type]
+        loaded = load(*given)  # type: ignore[arg-type]
         monkeypatch.setattr(transformer, "load", load)
         exchange(folder, 4)
-        return found
+        return loaded
 
     monkeypatch.setattr(transformer, "load", late)
     app = open_app()
@@ -170,7 +170,7 @@ def test_a_change_while_it_is_read_is_not_taken_for_either(
     assert whole(app.run(), folder)
 
 
-def test_every_page_says_it(open_app: Callable[..., AppTest], folder: Path) -> None:
+def test_every_page_says_why_a_file_is_unreadable(open_app: Callable[..., AppTest], folder: Path) -> None:
     (folder / "model.safetensors").write_bytes(b"")
     app = open_app()
     for page in pages():
@@ -178,26 +178,26 @@ def test_every_page_says_it(open_app: Callable[..., AppTest], folder: Path) -> N
         assert not app.exception and messages(app).count("hs-error") == 1, page
 
 
-def test_a_state_of_a_folder_is_told_from_another(folder: Path) -> None:
+def test_a_changed_folder_has_another_stamp(folder: Path) -> None:
     first = cache.stamp(str(folder))
     assert first == cache.stamp(str(folder)) != ""
-    seen = {first}
+    stamps = {first}
     weights = folder / "model.safetensors"
     before = weights.stat()
     weights.write_bytes(weights.read_bytes()[::-1])  # as long as before, and as old
     os.utime(weights, ns=(before.st_atime_ns, before.st_mtime_ns))
-    seen.add(cache.stamp(str(folder)))
+    stamps.add(cache.stamp(str(folder)))
     (folder / "README.md").write_text("a card")
-    seen.add(cache.stamp(str(folder)))
+    stamps.add(cache.stamp(str(folder)))
     (folder / "README.md").rename(folder / "card.md")
-    seen.add(cache.stamp(str(folder)))
-    assert len(seen) == 4
+    stamps.add(cache.stamp(str(folder)))
+    assert len(stamps) == 4
     (folder / ".model.safetensors.partial").write_text("being written")
-    assert cache.stamp(str(folder)) in seen
+    assert cache.stamp(str(folder)) in stamps
     assert cache.stamp(str(folder / "none")) == cache.stamp(str(weights)) == ""
 
 
-def test_a_model_is_let_go_with_all_that_is_kept_under_it(folder: Path) -> None:
+def test_an_evicted_model_is_freed_with_its_results(folder: Path) -> None:
     """Four states are kept at most, however often a checkpoint is exchanged."""
     for seed in range(2, 9):
         exchange(folder, seed)

@@ -58,9 +58,9 @@ def command(app: AppTest, run: Run, do: str) -> AppTest:
 
 def follow(app: AppTest, run: Run, page: str) -> AppTest:
     """The link from a run that ended to its model on another page."""
-    links = [one for one in app.page_link if run.id in one.proto.query_string]
-    assert [one.label for one in links] == [page.title for page in pages() if page.opens_models]
-    assert {one.proto.query_string for one in links} == {f"open={run.id}"}
+    links = [link for link in app.page_link if run.id in link.proto.query_string]
+    assert [link.label for link in links] == [page.title for page in pages() if page.opens_models]
+    assert {link.proto.query_string for link in links} == {f"open={run.id}"}
     app.query_params["open"] = run.id
     return switch_page(app, page).run()
 
@@ -86,13 +86,13 @@ def test_every_preset_has_words_and_trains_what_it_says(start: Callable[..., App
         assert app.button("training_train").disabled
         return
     assert chosen(app, shop) == PRESETS[name]
-    other = partner(name)
+    partner_name = partner(name)
     fresh = start(preset=name)
-    if other is None:
-        assert "training_both" not in [one.key for one in fresh.button]
+    if partner_name is None:
+        assert "training_both" not in [button.key for button in fresh.button]
     else:
         press(fresh, "training_both")
-        assert [one.experiment for one in shop.runs[-2:]] == [PRESETS[other], PRESETS[name]]
+        assert [run.experiment for run in shop.runs[-2:]] == [PRESETS[partner_name], PRESETS[name]]
 
 
 def test_the_page_says_beforehand_what_a_run_takes(start: Callable[..., AppTest], shop: Shop) -> None:
@@ -104,7 +104,7 @@ def test_the_page_says_beforehand_what_a_run_takes(start: Callable[..., AppTest]
     assert "2 of 2 trainings run now, 3 wait in the queue." in written(app.run())
 
 
-def test_what_is_changed_of_a_preset_is_said(start: Callable[..., AppTest], shop: Shop) -> None:
+def test_the_page_says_how_a_preset_was_changed(start: Callable[..., AppTest], shop: Shop) -> None:
     """What to look for holds no more; other steps and seeds change nothing of that."""
     assert presets.look_for("reverse") in written(start(steps="9", seed="3")).replace("&#x27;", "'")
     app = start(mask="off", heads="2")
@@ -112,7 +112,7 @@ def test_what_is_changed_of_a_preset_is_said(start: Callable[..., AppTest], shop
     assert "seed 1, no causal mask; at most 60 s." in written(app)
 
 
-def test_a_preset_gives_up_what_was_changed_before(start: Callable[..., AppTest], shop: Shop) -> None:
+def test_a_preset_resets_earlier_changes(start: Callable[..., AppTest], shop: Shop) -> None:
     app = start(heads="2", seed="9")
     assert chosen(app, shop) == replace(BASE, heads=2, seed=9)
     app.button_group("training_preset").set_value("no-mask").run()
@@ -170,7 +170,7 @@ def test_every_field_of_the_link_is_tested() -> None:
     assert tested | {"preset", "shift"} == set(form.OPTIONS)
 
 
-def test_shift_is_asked_for_where_it_is_used(start: Callable[..., AppTest], shop: Shop) -> None:
+def test_the_shift_field_appears_only_for_the_shift_task(start: Callable[..., AppTest], shop: Shop) -> None:
     app = start(preset="shift", shift="5")
     assert chosen(app, shop) == replace(PRESETS["shift"], shift=5)
     assert "training_shift" not in [one.key for one in start().number_input]
@@ -184,7 +184,7 @@ def test_shift_is_asked_for_where_it_is_used(start: Callable[..., AppTest], shop
      ("mask=perhaps", "causal", True), ("norm=<b>", "norm", "post"), ("task=x", "task", "reverse"),
      ("seed=9999999999999", "seed", 999_999)],
 )  # fmt: skip
-def test_what_a_link_cannot_ask_for_is_said(
+def test_invalid_values_in_a_link_give_a_message(
     start: Callable[..., AppTest], shop: Shop, asked: str, name: str, shown: Any
 ) -> None:
     link, value = asked.split("=")
@@ -195,7 +195,7 @@ def test_what_a_link_cannot_ask_for_is_said(
     assert not messages(start(**address(app)))
 
 
-def test_an_unknown_preset_is_said(start: Callable[..., AppTest], shop: Shop) -> None:
+def test_an_unknown_preset_gives_a_message(start: Callable[..., AppTest], shop: Shop) -> None:
     app = start(preset="none")
     assert "The link asks for preset " in messages(app) and chosen(app, shop) == BASE
 
@@ -209,7 +209,7 @@ def test_an_unknown_preset_is_said(start: Callable[..., AppTest], shop: Shop) ->
         ({"layers": "6", "d_model": "256", "d_k": "512", "heads": "8"}, "are trained here, so choose fewer layers"),
     ],
 )
-def test_what_cannot_be_trained_is_one_sentence_and_stays_typed(
+def test_invalid_fields_give_one_message_and_stay_typed(
     start: Callable[..., AppTest], shop: Shop, params: dict[str, str], words: str
 ) -> None:
     app = start(**params)
@@ -264,7 +264,7 @@ def test_a_fifth_run_replaces_the_oldest_one_that_ended(start: Callable[..., App
     assert "seed 3 was removed, because at most 4 runs are shown" in messages(app)
 
 
-def test_what_the_workshop_refuses_is_a_sentence(start: Callable[..., AppTest], shop: Shop) -> None:
+def test_a_refused_run_gives_a_message(start: Callable[..., AppTest], shop: Shop) -> None:
     app = start()
     shop.refuses = "100 runs wait already, as many as may; train in a few minutes"
     press(app)
@@ -272,7 +272,7 @@ def test_what_the_workshop_refuses_is_a_sentence(start: Callable[..., AppTest], 
     assert app.session_state[runs.RUNS] == []
 
 
-def test_a_run_that_is_refused_costs_no_other(start: Callable[..., AppTest], shop: Shop) -> None:
+def test_a_refused_run_removes_no_other_run(start: Callable[..., AppTest], shop: Shop) -> None:
     app = start()
     for _ in range(4):
         press(app)
@@ -322,7 +322,7 @@ def test_a_run_that_was_stopped_says_so_in_its_name(start: Callable[..., AppTest
     assert list(app.session_state[session_models.KEY]) == ["mine/reverse, 77 steps"]
 
 
-def test_a_model_that_made_room_is_opened_again(start: Callable[..., AppTest], shop: Shop) -> None:
+def test_an_evicted_model_is_opened_again(start: Callable[..., AppTest], shop: Shop) -> None:
     app = press(start())
     shop.runs[0].end(zipped(base(), "x"))
     app.run()
