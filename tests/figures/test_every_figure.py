@@ -89,7 +89,7 @@ def texts_of(figure: go.Figure) -> list[str]:
     layout = drawn["layout"]
     axes = [layout[name] for name in layout if name[1:5] == "axis"]
     titled = [layout, *axes, *(trace.get("colorbar", {}) for trace in drawn["data"])]
-    texts = [one["title"]["text"] for one in titled if one.get("title", {}).get("text")]
+    texts = [element["title"]["text"] for element in titled if element.get("title", {}).get("text")]
     texts += [layout["title"]["subtitle"]["text"], *(note["text"] for note in layout.get("annotations", ()))]
     return texts + [trace["name"] for trace in drawn["data"] if "name" in trace]
 

@@ -68,7 +68,7 @@ def records_of(model: Transformer, batch: Batch, value: Interventions) -> dict[s
 def places(model: Transformer) -> st.SearchStrategy[Where]:
     """One head."""
     return st.builds(
-        lambda at, head: Where(*at, head),
+        lambda kind_and_layer, head: Where(*kind_and_layer, head),
         st.sampled_from(sub_layers(model)),
         st.integers(0, model.config.heads - 1),
     )
@@ -149,14 +149,14 @@ def test_a_zeroed_head_contributes_exactly_nothing(data: st.DataObject) -> None:
     assert kind is not None and layer is not None and head is not None
     value, name = Interventions((KnockOut(where),)), scope(kind, layer) + "head_outputs"
     plain, zeroed = run(model, batch), run(model, batch, value)
-    others = [other for other in range(model.config.heads) if other != head]
+    others = [other_head for other_head in range(model.config.heads) if other_head != head]
     assert not zeroed[name][:, head].any() and torch.equal(zeroed[name][:, others], plain[name][:, others])
     module, config = attention_of(model, kind, layer), model.config
     width, rows = config.d_k or config.d_head, slice(head * config.d_head, (head + 1) * config.d_head)
     columns = module.output.weight[:, rows]  # type: ignore[index, union-attr]
     lost = plain[name][:, head] @ columns.T
-    at = scope(kind, layer) + "update"
-    torch.testing.assert_close(zeroed[at], plain[at] - lost, **CLOSE)
+    update_name = scope(kind, layer) + "update"
+    torch.testing.assert_close(zeroed[update_name], plain[update_name] - lost, **CLOSE)
     with torch.no_grad():
         columns.mul_(-3)
         for part in (module.query, module.key):  # type: ignore[union-attr]
@@ -198,12 +198,12 @@ def test_the_causal_mask_off_changes_what_it_may(data: st.DataObject) -> None:
     off = run(model, batch, Interventions((Unmask("causal", Where("decoder_self", layer, head)),)))
     assert all(torch.equal(off[name], tensor) for name, tensor in plain.items() if name.startswith("encoder."))
     name = scope("decoder_self", layer)
-    before, after = (one[name + "weights"] for one in (plain, off))
-    others = [other for other in range(model.config.heads) if other != head]
+    before, after = (records[name + "weights"] for records in (plain, off))
+    others = [other_head for other_head in range(model.config.heads) if other_head != head]
     assert torch.equal(after[:, others], before[:, others])
     for row, length in enumerate(batch.targets):
-        seen = off[name + "mask"][row, head]
-        assert seen[:, :length].all() and not seen[:, length:].any()
+        visible = off[name + "mask"][row, head]
+        assert visible[:, :length].all() and not visible[:, length:].any()
         assert not after[row, head][:, length:].any() and (after[row, head][:, :length] > 0).all()
         torch.testing.assert_close(after[row, head, length - 1], before[row, head, length - 1], rtol=0, atol=1e-6)
         for query in range(length):
@@ -221,9 +221,9 @@ def test_the_causal_mask_off_is_a_model_without_it(data: st.DataObject) -> None:
     without = Transformer(dataclasses.replace(model.config, causal=False)).eval()
     without.load_state_dict(model.state_dict())
     wanted = run(model, batch, value + off)
-    for found in (run(without, batch, value), run(without, batch, value + off)):
-        assert list(found) == list(wanted)
-        assert all(torch.equal(found[name], tensor) for name, tensor in wanted.items())
+    for record in (run(without, batch, value), run(without, batch, value + off)):
+        assert list(record) == list(wanted)
+        assert all(torch.equal(record[name], tensor) for name, tensor in wanted.items())
 
 
 @given(st.data())
@@ -234,19 +234,19 @@ def test_skipped_sub_layers_and_silenced_neurons_add_nothing(data: st.DataObject
     switch = data.draw(skips(model) | silences(model))
     part = switch.part if isinstance(switch, Skip) else "ff"
     plain, off = run(model, batch), run(model, batch, Interventions((switch,)))
-    at = f"{switch.stack}.{switch.layer}.{part}."
+    prefix = f"{switch.stack}.{switch.layer}.{part}."
     if isinstance(switch, Skip):
-        left = off[at + "enters"] if model.config.residual else torch.zeros_like(off[at + "enters"])
-        assert not off[at + "update"].any() and torch.equal(off[at + "sum"], left)
+        left = off[prefix + "enters"] if model.config.residual else torch.zeros_like(off[prefix + "enters"])
+        assert not off[prefix + "update"].any() and torch.equal(off[prefix + "sum"], left)
     else:
-        kept = torch.ones(model.config.d_ff, dtype=torch.bool)
-        kept[switch.neuron] = False
-        assert not off[at + "activation"][..., switch.neuron].any()
-        assert torch.equal(off[at + "activation"][..., kept], plain[at + "activation"][..., kept])
+        active = torch.ones(model.config.d_ff, dtype=torch.bool)
+        active[switch.neuron] = False
+        assert not off[prefix + "activation"][..., switch.neuron].any()
+        assert torch.equal(off[prefix + "activation"][..., active], plain[prefix + "activation"][..., active])
         stack = model.encoder if switch.stack == "encoder" else model.decoder
         row = stack[switch.layer].feed_forward.outer.weight[:, switch.neuron]  # type: ignore[union-attr, index]
-        lost = plain[at + "activation"][..., switch.neuron, None] * row
-        torch.testing.assert_close(off[at + "update"], plain[at + "update"] - lost, **CLOSE)
+        lost = plain[prefix + "activation"][..., switch.neuron, None] * row
+        torch.testing.assert_close(off[prefix + "update"], plain[prefix + "update"] - lost, **CLOSE)
 
 
 # -- any switches together ------------------------------------------------------------------------------------------
@@ -267,15 +267,15 @@ def test_weights_stay_weights(data: st.DataObject) -> None:
         torch.testing.assert_close(weights.sum(-1), torch.ones(weights.shape[:-1]))
         assert not weights[~mask].any() and (weights >= 0).all() and mask.any(-1).all()
         zero = torch.tensor(
-            [any(isinstance(one, KnockOut) and one.where.covers(kind, layer, head) for one in value.switches)
+            [any(isinstance(switch, KnockOut) and switch.where.covers(kind, layer, head) for switch in value.switches)
              for head in range(model.config.heads)]
         )  # fmt: skip
         assert torch.equal(outputs, (weights @ values).masked_fill(zero[:, None, None], 0))
     for name, total in records.items():
         if name.endswith(".sum"):
-            at = name.removesuffix("sum")
-            past = records[at + "enters"] if model.config.residual else 0
-            assert torch.equal(total, past + records[at + "update"])
+            prefix = name.removesuffix("sum")
+            past = records[prefix + "enters"] if model.config.residual else 0
+            assert torch.equal(total, past + records[prefix + "update"])
 
 
 @given(st.data())
@@ -310,17 +310,19 @@ def test_cached_and_full_decoding_give_the_same_tokens(data: st.DataObject) -> N
     assume(not value.replays)
     source = torch.nn.functional.pad(batch.source, (0, value.pads), value=model.config.pad_id)
     try:
-        kept, anew = (
+        cached, anew = (
             greedy(model, source, 6, tap=EditingTap(edits_of(value, model.config), replays=again))[0]
             for again in (False, True)
         )
     except InterventionError:
         assume(False)
-    for one, other, ours, theirs in zip(kept.ids, anew.ids, kept.log_probs, anew.log_probs, strict=False):
-        assert abs(ours - theirs) < 1e-4
-        if one != other:  # two tokens alike up to rounding; from here on other things are decoded
+    for cached_id, full_id, cached_log, full_log in zip(
+        cached.ids, anew.ids, cached.log_probs, anew.log_probs, strict=False
+    ):
+        assert abs(cached_log - full_log) < 1e-4
+        if cached_id != full_id:  # two tokens alike up to rounding; from here on other things are decoded
             return
-    assert len(kept.ids) == len(anew.ids)
+    assert len(cached.ids) == len(anew.ids)
 
 
 @given(SENTENCES, st.data())

@@ -40,9 +40,9 @@ CROSS, CROSS_2, CROSS_2_3 = Where("cross"), Where("cross", 1), Where("cross", 1,
 def effect(value: Interventions) -> list[object]:
     """Which factor, rule and heads knocked out hold in every sub-layer of CONFIG; and how many <pad> follow."""
     layers = {"encoder_self": 3, "decoder_self": 2, "cross": 2}
-    places = [SubLayer(kind, layer, CONFIG) for kind in KINDS for layer in range(layers[kind])]
-    found = [[of(value.switches, at) for of in (Replace.rules, KnockOut.zeros)] for at in places]
-    return [value.pads, found, [value.scales(at) for at in places]]
+    sub_layers = [SubLayer(kind, layer, CONFIG) for kind in KINDS for layer in range(layers[kind])]
+    rules = [[of(value.switches, sub_layer) for of in (Replace.rules, KnockOut.zeros)] for sub_layer in sub_layers]
+    return [value.pads, rules, [value.scales(sub_layer) for sub_layer in sub_layers]]
 
 
 # -- as text --------------------------------------------------------------------------------------------------------
@@ -90,7 +90,7 @@ def test_many_switches_of_a_sort_stand_in_one_parameter() -> None:
 
 def test_a_link_holds_every_head_of_the_papers_model() -> None:
     every = itertools.product(KINDS, range(6), range(8))
-    value = Interventions(tuple(KnockOut(Where(*place)) for place in every))
+    value = Interventions(tuple(KnockOut(Where(*where)) for where in every))
     assert Interventions.parse(value.to_params()) == value
 
 
@@ -101,16 +101,16 @@ def test_a_value_is_what_it_was_made_of(many: tuple) -> None:
     assert Interventions(value.switches) == value == Interventions(many)
     assert set(value.switches) <= set(many)
     # Reading the switches in the order given, the later one wins: the value must do the same.
-    pads = [one.tokens for one in many if isinstance(one, Pad)]
+    pads = [switch.tokens for switch in many if isinstance(switch, Pad)]
     assert value.pads == (pads[-1] if pads else 0)
     for kind, head in itertools.product(KINDS, range(3)):
-        reaching = [one for one in many if not isinstance(one, Pad) and one.where.covers(kind, 1, head)]
-        place = (value.switches, SubLayer(kind, 1, CONFIG))
-        factors = [one.factor for one in reaching if isinstance(one, Scale)]
-        rules = [one.rule for one in reaching if isinstance(one, Replace)]
-        assert value.scales(place[1])[head] == (factors[-1] if factors else CONFIG.scale)
-        assert ("softmax", "uniform", "argmax")[Replace.rules(*place)[head]] == (rules[-1] if rules else "softmax")
-        assert KnockOut.zeros(*place)[head] == any(isinstance(one, KnockOut) for one in reaching)
+        reaching = [switch for switch in many if not isinstance(switch, Pad) and switch.where.covers(kind, 1, head)]
+        arguments = (value.switches, SubLayer(kind, 1, CONFIG))
+        factors = [switch.factor for switch in reaching if isinstance(switch, Scale)]
+        rules = [switch.rule for switch in reaching if isinstance(switch, Replace)]
+        assert value.scales(arguments[1])[head] == (factors[-1] if factors else CONFIG.scale)
+        assert ("softmax", "uniform", "argmax")[Replace.rules(*arguments)[head]] == (rules[-1] if rules else "softmax")
+        assert KnockOut.zeros(*arguments)[head] == any(isinstance(switch, KnockOut) for switch in reaching)
 
 
 @given(
@@ -158,10 +158,10 @@ def test_of_pads_too_the_last_counts_when_it_came_before() -> None:
 def test_values_are_frozen_and_can_be_kept() -> None:
     value = Interventions([Scale(2.0), KnockOut(CROSS)])  # type: ignore[arg-type]
     assert isinstance(value.switches, tuple) and isinstance(hash(value), int)
-    for one in (value, *value.switches, CROSS):
-        name = dataclasses.fields(one)[0].name
+    for item in (value, *value.switches, CROSS):
+        name = dataclasses.fields(item)[0].name
         with pytest.raises(dataclasses.FrozenInstanceError):
-            setattr(one, name, None)
+            setattr(item, name, None)
     assert pickle.loads(pickle.dumps(value)) == value
 
 
@@ -292,8 +292,14 @@ def test_values_that_are_refused(name: str) -> None:
 
 @pytest.mark.parametrize("where", ["cross.1", None, ("cross", 1), 3], ids=repr)
 def test_an_invalid_where_is_refused(where: object) -> None:
-    for make in (KnockOut, lambda at: Scale(1, at), lambda at: Unmask("causal", at), lambda at: Hide("source", 1, at),
-                 lambda at: Replace("uniform", at)):  # fmt: skip
+    makers = (
+        KnockOut,
+        lambda where: Scale(1, where),
+        lambda where: Unmask("causal", where),
+        lambda where: Hide("source", 1, where),
+        lambda where: Replace("uniform", where),
+    )
+    for make in makers:
         with pytest.raises((InterventionError, TypeError)):
             make(where)  # type: ignore[arg-type, operator]
 

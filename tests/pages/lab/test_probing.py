@@ -236,7 +236,7 @@ def test_the_translations_stand_by_their_references(
     assert before.references == after.references == tuple(target for _source, target in pairs)
     for text, reference in zip(before.texts[:6], before.references[:6], strict=True):
         assert text == model.translate(sources[reference]).text
-    changed = sum(one != other for one, other in zip(before.texts, after.texts, strict=True))
+    changed = sum(old_text != new_text for old_text, new_text in zip(before.texts, after.texts, strict=True))
     sentence = moved(before, after, toy=False)
     shown = [float(cell_text) for cell_text in rows_of([before, after], toy=False)[0][1:]]
     assert sentence.startswith(f"BLEU changed by {shown[1] - shown[0]:+.1f} and perplexity by ")

@@ -173,7 +173,7 @@ def test_every_field_of_the_link_is_tested() -> None:
 def test_the_shift_field_appears_only_for_the_shift_task(start: Callable[..., AppTest], shop: Shop) -> None:
     app = start(preset="shift", shift="5")
     assert chosen(app, shop) == replace(PRESETS["shift"], shift=5)
-    assert "training_shift" not in [one.key for one in start().number_input]
+    assert "training_shift" not in [element.key for element in start().number_input]
 
 
 @pytest.mark.parametrize(
@@ -229,8 +229,8 @@ def test_own_pairs_stay_in_the_session(start: Callable[..., AppTest], shop: Shop
     pairs = "\n".join(f"{'x' * n}y, {'z' * n}" for n in range(1, 21))
     app.text_area("training_pairs").set_value(pairs).run()
     assert not messages(app) and "z" not in str({k: v for k, v in address(app).items() if k != "source"})
-    found = chosen(app, shop)
-    assert found.task == "own" and len(found.pairs) == 20 and found.pairs[0] == ("xy", "z")
+    experiment = chosen(app, shop)
+    assert experiment.task == "own" and len(experiment.pairs) == 20 and experiment.pairs[0] == ("xy", "z")
     switch_page(app, "model").run()
     switch_page(app, "training").run()
     assert app.text_area("training_pairs").value == pairs
@@ -259,8 +259,8 @@ def test_a_fifth_run_replaces_the_oldest_one_that_ended(start: Callable[..., App
     shop.runs[0].end()
     shop.runs[2].end()
     press(app)
-    kept = [one.run for one in app.session_state[runs.RUNS]]
-    assert kept == [shop.runs[0], shop.runs[1], shop.runs[3], shop.runs[4]]
+    kept_runs = [watched.run for watched in app.session_state[runs.RUNS]]
+    assert kept_runs == [shop.runs[0], shop.runs[1], shop.runs[3], shop.runs[4]]
     assert "seed 3 was removed, because at most 4 runs are shown" in messages(app)
 
 
@@ -279,7 +279,7 @@ def test_a_refused_run_removes_no_other_run(start: Callable[..., AppTest], shop:
         shop.runs[-1].end()
     shop.refuses = "no"
     press(app)
-    assert [one.run for one in app.session_state[runs.RUNS]] == shop.runs
+    assert [watched.run for watched in app.session_state[runs.RUNS]] == shop.runs
 
 
 def test_commands_of_the_picture(start: Callable[..., AppTest], shop: Shop) -> None:
@@ -290,9 +290,9 @@ def test_commands_of_the_picture(start: Callable[..., AppTest], shop: Shop) -> N
     assert run.told == ["pause", "go", "stop"]
     command(app, run, "again")
     assert shop.runs[1].experiment == replace(run.experiment, seed=run.experiment.seed + 1)
-    assert [one.run for one in app.session_state[runs.RUNS]] == shop.runs
+    assert [watched.run for watched in app.session_state[runs.RUNS]] == shop.runs
     command(app, run, "remove")
-    assert [one.run for one in app.session_state[runs.RUNS]] == shop.runs[1:] and run.told[-1] == "stop"
+    assert [watched.run for watched in app.session_state[runs.RUNS]] == shop.runs[1:] and run.told[-1] == "stop"
     command(app, run, "stop")  # a run that is gone
     command(app, shop.runs[1], "burn")
     assert not app.exception and shop.runs[1].told == []
@@ -357,8 +357,8 @@ def test_the_recipe_of_own_pairs_is_a_zip_with_them(start: Callable[..., AppTest
     press(app)
     shop.runs[0].end()
     app.run()
-    (found,) = app.get("download_button")
-    assert found.proto.label == "Recipe" and not app.exception
+    (button,) = app.get("download_button")
+    assert button.proto.label == "Recipe" and not app.exception
 
 
 def test_a_real_run_from_the_button_to_the_lab(
@@ -368,11 +368,11 @@ def test_a_real_run_from_the_button_to_the_lab(
     monkeypatch.setattr(workshop, "_shared", [real])
     try:
         app = press(start(steps="6"))
-        (one,) = app.session_state[runs.RUNS]
+        (watched,) = app.session_state[runs.RUNS]
         end = time.monotonic() + 120
-        while not one.run.ended and time.monotonic() < end:
+        while not watched.run.ended and time.monotonic() < end:
             time.sleep(0.1)
-        assert one.run.reason == "steps" and one.run.step == 6, one.run.error
+        assert watched.run.reason == "steps" and watched.run.step == 6, watched.run.error
         app.run()
         assert not app.exception and checkpoints(app)[-1] == "mine/reverse"
         app.selectbox(key="checkpoint").select("mine/reverse").run()
