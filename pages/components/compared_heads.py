@@ -10,7 +10,7 @@ import streamlit as st
 
 from pages.components import translation
 from pages.components.comparison import Compared
-from pages.components.descriptions import placed
+from pages.components.descriptions import heads_in_words
 from pages.components.payloads import bounded, payload, renewed
 from pages.frame.messages import message
 from pages.frame.state import State, store_state
@@ -43,7 +43,7 @@ _feed_before = st.components.v2.component("headscope.lab_feed_before", js=script
 _feed_after = st.components.v2.component("headscope.lab_feed_after", js=script("feed"))
 
 
-def merge_browser(state: State, model: Pretrained, sorts: tuple[type, ...] = ATTENTION) -> State:
+def merge_browser(state: State, model: Pretrained, switch_classes: tuple[type, ...] = ATTENTION) -> State:
     """The state after a person's actions in the lab since the last run; invalid values change nothing.
 
     switch_classes: the switches that the cards of the picture change.
@@ -58,9 +58,13 @@ def merge_browser(state: State, model: Pretrained, sorts: tuple[type, ...] = ATT
     view = view_from_browser(chosen, layers, config.heads, state.view)
     switches = state.switches
     asked = values.get("switches")
-    if sorts and isinstance(asked, Mapping) and all(isinstance(text, str) for pair in asked.items() for text in pair):
+    if (
+        switch_classes
+        and isinstance(asked, Mapping)
+        and all(isinstance(text, str) for pair in asked.items() for text in pair)
+    ):
         try:
-            switches = Interventions.parse(asked).only(*sorts) + state.switches.without(*sorts)
+            switches = Interventions.parse(asked).only(*switch_classes) + state.switches.without(*switch_classes)
             switches.check(config)
         except InterventionError:
             switches = state.switches
@@ -149,16 +153,16 @@ def explain(compared: Compared) -> None:
         )
     silent = silent_layers(compared.interventions.switches, compared.model.config)
     if silent:
-        layers = "; ".join(placed(Where(kind, layer)) for kind, layer in silent)
+        layers = "; ".join(heads_in_words(Where(kind, layer)) for kind, layer in silent)
         sentence = (
             _(
-                "Every head is knocked out in {places}. There the sub-layer returns only the bias of W_O, and the "
+                "Every head is knocked out in {layers}. There the sub-layer returns only the bias of W_O, and the "
                 "residual connection carries x past it (section 3.1)."
             )
             if compared.model.config.residual
             else _(
-                "Every head is knocked out in {places}. There the sub-layer returns only the bias of W_O. This model "
+                "Every head is knocked out in {layers}. There the sub-layer returns only the bias of W_O. This model "
                 "has no residual connection to carry x past it (section 3.1 has one), so nothing of x remains."
             )
         )
-        message(sentence.format(places=layers), "note")
+        message(sentence.format(layers=layers), "note")

@@ -21,13 +21,13 @@ def note_waiting_switches(switches: Interventions) -> None:
         message(_("Your switches have no effect here: this part shows the model as it was trained."), "note")
 
 
-def switches_of_page(switches: Interventions, sorts: tuple[type, ...], model: Pretrained) -> Interventions:
+def switches_of_page(switches: Interventions, switch_classes: tuple[type, ...], model: Pretrained) -> Interventions:
     """The switches that a page applies; a note names the others that are set."""
-    others = switches.without(*sorts)
+    others = switches.without(*switch_classes)
     if others:
         sentence = _("Switches of other pages have no effect here: {switches}.")
         message(sentence.format(switches=in_words(others, model.config)), "note")
-    return switches.only(*sorts)
+    return switches.only(*switch_classes)
 
 
 @dataclass(frozen=True)

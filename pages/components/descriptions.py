@@ -27,7 +27,7 @@ from transformer.model.config import ModelConfig
 from transformer.model.tap import KINDS
 from transformer.texts import _
 
-NAMED = 3  # up to this many places of a switch are named; more are counted
+NAMED = 3  # up to this many Where of a switch are named; more are counted
 LISTED = 8  # most hidden tokens in a list, and most phrases in a text
 EXACT = {"scaled": 98.0, "unscaled": 93.1, "least": 90.4, "most": 97.2}  # %, from docs/table3.md: base and no-scaling
 
@@ -96,7 +96,7 @@ def row_caution(config: ModelConfig, stack: str, layer: int) -> str:
     )
 
 
-def placed(where: Where) -> str:
+def heads_in_words(where: Where) -> str:
     """Heads in words, but not all heads, e.g. "cross-attention, layer 1, head 3"."""
     kind = {
         "encoder_self": _("encoder self-attention"),
@@ -123,17 +123,17 @@ def _and(texts: Sequence[str]) -> str:
 
 
 def _at(wheres: Sequence[Where], everywhere: str, somewhere: str) -> str:
-    """The first text for all heads; else the second with its places, which are counted if they are many."""
+    """The first text for all heads; else the second with their names, or their number if there are many."""
     if EVERYWHERE in wheres:
         return everywhere
     many = len(wheres) > NAMED
-    named = _("{count} places").format(count=len(wheres)) if many else _and([placed(where) for where in wheres])
-    return somewhere.format(place=named)
+    named = _("{count} places").format(count=len(wheres)) if many else _and([heads_in_words(where) for where in wheres])
+    return somewhere.format(heads=named)
 
 
-def _in_places(switches: Sequence[HeadSwitch], texts: Callable[[Any], tuple[str, str]]) -> list[str]:
+def _by_heads(switches: Sequence[HeadSwitch], texts: Callable[[Any], tuple[str, str]]) -> list[str]:
     """One phrase for consecutive switches with the same texts. texts: gives the text for all heads, and the text with
-    {place}."""
+    {heads}."""
 
     def where_of(switch: HeadSwitch) -> Where:
         """The where of a switch, without a kind if there is only one."""
@@ -145,28 +145,28 @@ def _in_places(switches: Sequence[HeadSwitch], texts: Callable[[Any], tuple[str,
 def _scaled(switches: Sequence[Scale], config: ModelConfig | None) -> list[str]:
     def texts(switch: Scale) -> tuple[str, str]:
         if switch.factor == 1:
-            return _("scaling off"), _("scaling off in {place}")
+            return _("scaling off"), _("scaling off in {heads}")
         factor = f"{switch.factor:g}"
-        somewhere = _("scores × {factor} in {place}").format(factor=factor, place="{place}")
+        somewhere = _("scores × {factor} in {heads}").format(factor=factor, heads="{heads}")
         return _("scores × {factor}").format(factor=factor), somewhere
 
-    return _in_places(switches, texts)
+    return _by_heads(switches, texts)
 
 
 def _unmasked(switches: Sequence[Unmask], config: ModelConfig | None) -> list[str]:
     texts = {
-        "causal": (_("causal mask off"), _("causal mask off in {place}")),
-        "padding": (_("padding mask off"), _("padding mask off in {place}")),
+        "causal": (_("causal mask off"), _("causal mask off in {heads}")),
+        "padding": (_("padding mask off"), _("padding mask off in {heads}")),
     }
-    return _in_places(switches, lambda switch: texts[switch.mask])
+    return _by_heads(switches, lambda switch: texts[switch.mask])
 
 
 def _replaced(switches: Sequence[Replace], config: ModelConfig | None) -> list[str]:
     texts = {
-        "uniform": (_("weights uniform"), _("weights uniform in {place}")),
-        "argmax": (_("weights argmax"), _("weights argmax in {place}")),
+        "uniform": (_("weights uniform"), _("weights uniform in {heads}")),
+        "argmax": (_("weights argmax"), _("weights argmax in {heads}")),
     }
-    return _in_places(switches, lambda switch: texts[switch.rule])
+    return _by_heads(switches, lambda switch: texts[switch.rule])
 
 
 def _padded(switches: Sequence[Pad], config: ModelConfig | None) -> list[str]:
@@ -174,7 +174,7 @@ def _padded(switches: Sequence[Pad], config: ModelConfig | None) -> list[str]:
 
 
 def _heads(wheres: Sequence[Where], config: ModelConfig) -> int:
-    """How many heads of the model these places cover."""
+    """How many heads of the model these cover."""
     return sum(
         any(where.covers(kind, layer, head) for where in wheres)
         for kind in KINDS
@@ -186,19 +186,19 @@ def _heads(wheres: Sequence[Where], config: ModelConfig) -> int:
 def _knocked_out(switches: Sequence[KnockOut], config: ModelConfig | None) -> list[str]:
     wheres = [switch.where for switch in switches]
     if config is None or EVERYWHERE in wheres:
-        return [_at(wheres, _("every head knocked out"), _("heads knocked out in {place}"))]
+        return [_at(wheres, _("every head knocked out"), _("heads knocked out in {heads}"))]
     count = _heads(wheres, config)
     if len(wheres) > 1:
         return [(_("1 head knocked out") if count == 1 else _("{count} heads knocked out")).format(count=count)]
     if wheres[0].head is None:
-        text = _("{count} heads knocked out in {place}")
+        text = _("{count} heads knocked out in {heads}")
     else:
-        text = _("1 head knocked out: {place}") if count == 1 else _("{count} heads knocked out: {place}")
-    return [text.format(count=count, place=placed(wheres[0]))]
+        text = _("1 head knocked out: {heads}") if count == 1 else _("{count} heads knocked out: {heads}")
+    return [text.format(count=count, heads=heads_in_words(wheres[0]))]
 
 
 def _hidden(switches: Sequence[Hide], config: ModelConfig | None) -> list[str]:
-    """One phrase per side and place."""
+    """One phrase per side and Where."""
     sides: dict[tuple[str, Where], list[int]] = {}
     for switch in switches:
         sides.setdefault((switch.side, switch.where), []).append(switch.token + 1)
@@ -219,7 +219,7 @@ def _hidden(switches: Sequence[Hide], config: ModelConfig | None) -> list[str]:
         text = texts[side][0 if len(tokens) == 1 else 1 if len(tokens) <= LISTED else 2]
         hidden = text.format(tokens=", ".join(map(str, sorted(tokens))), count=len(tokens))
         if where != EVERYWHERE:
-            hidden = _("{hidden} in {place}").format(hidden=hidden, place=placed(where))
+            hidden = _("{hidden} in {heads}").format(hidden=hidden, heads=heads_in_words(where))
         hidden_texts.append(hidden)
     return hidden_texts
 
@@ -265,7 +265,7 @@ def sub_layer(switch: Skip) -> str:
 def _left_out(switches: Sequence[Skip], config: ModelConfig | None) -> list[str]:
     if len(switches) > NAMED:
         return [_("{count} sub-layers left out").format(count=len(switches))]
-    return [_("left out: {places}").format(places=_and([sub_layer(switch) for switch in switches]))]
+    return [_("left out: {sub_layers}").format(sub_layers=_and([sub_layer(switch) for switch in switches]))]
 
 
 def _silenced(switches: Sequence[Silence], config: ModelConfig | None) -> list[str]:
@@ -302,7 +302,7 @@ WORDS: dict[type[Switch], Callable[[Sequence[Any], ModelConfig | None], list[str
 def phrases(interventions: Interventions, config: ModelConfig | None = None) -> list[str]:
     """The switches in plain words, at most LISTED phrases.
 
-    config: of the model, to count its heads; without it the text names places.
+    config: of the model, to count its heads; without it the text names them.
     """
     texts = [text for switch_class, alike in interventions.by_class() for text in WORDS[switch_class](alike, config)]
     if len(texts) > LISTED:

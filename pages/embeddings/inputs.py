@@ -71,7 +71,7 @@ def stack_labels(trace: Trace, stack: str) -> tuple[str, ...]:
     return trace.source_labels if stack == "encoder" else trace.target_in_labels
 
 
-def place_name(layer: int) -> str:
+def layer_label(layer: int) -> str:
     return _("layer {layer}").format(layer=layer) if layer else _("embedding")
 
 

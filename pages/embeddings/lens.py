@@ -14,7 +14,7 @@ from torch import Tensor
 from pages.components import figure
 from pages.components.descriptions import lens_limits, with_table
 from pages.components.sentences import check, deviation, paragraph
-from pages.embeddings.inputs import place_name, shown, thinned
+from pages.embeddings.inputs import layer_label, shown, thinned
 from pages.frame.frame import PageFrame
 from pages.frame.options import Options
 from pages.runtime.shared import shared
@@ -119,7 +119,7 @@ def steps_table(lens: Lens, trace: Trace, labels: dict[int, str], step: int) -> 
         for best, likely, last in zip(tokens, values, final, strict=True):
             title = "  ".join(f"{labels[token_id]} {_probability(p)}" for token_id, p in zip(best, likely, strict=True))
             cells += _cell(labels[best[0]], likely[0], best[0] == last, title)
-        rows += f'<tr><th scope="row">{html.escape(place_name(index))}</th>{cells}</tr>'
+        rows += f'<tr><th scope="row">{html.escape(layer_label(index))}</th>{cells}</tr>'
     corner = html.escape(_("after"))
     return _scrolled(f"<tr><th>{corner}</th>{heads}</tr>", rows)
 
@@ -134,7 +134,7 @@ def step_table(lens: Lens, labels: dict[int, str], step: int) -> str:
         cells = "".join(
             _cell(labels[token_id], p, token_id == last) for token_id, p in zip(tokens, values, strict=True)
         )
-        rows += f'<tr><th scope="row">{html.escape(place_name(index))}</th>{cells}</tr>'
+        rows += f'<tr><th scope="row">{html.escape(layer_label(index))}</th>{cells}</tr>'
     heads = "".join(f'<th scope="col">{rank}.</th>' for rank in range(1, lens.ids.shape[-1] + 1))
     return _scrolled(f"<tr><th>{html.escape(_('after'))}</th>{heads}</tr>", rows)
 
@@ -213,7 +213,7 @@ def draw_lens(frame: PageFrame, trace: Trace) -> None:
             lens.deviation < 1e-3,
         )
     with right:
-        layers = [place_name(index) for index in range(len(lens.rank))]
+        layers = [layer_label(index) for index in range(len(lens.rank))]
         steps = [labels[token_id] for token_id in lens.final.tolist()]
         drawn = figure.built(
             output.lens_heatmap,

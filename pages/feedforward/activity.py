@@ -78,8 +78,8 @@ def _summary(trace: Trace, threshold: float) -> str:
         threshold=f"{threshold:.2f}",
         encoder=percent(whole["encoder"]),
         decoder=percent(whole["decoder"]),
-        least=figures.place(*least, texts=names),
-        most=figures.place(*most, texts=names),
+        least=figures.layer_name(*least, texts=names),
+        most=figures.layer_name(*most, texts=names),
         low=percent(shares[least]),
         high=percent(shares[most]),
     )

@@ -33,7 +33,7 @@ from transformer.tracing.trace import Trace
 
 STRONGEST = 10
 WRONG = "headscope_neurons_wrong"  # (field, its text, error) of a list that cannot be read
-SORTS = (Skip, Silence)
+SWITCH_CLASSES = (Skip, Silence)
 _RANGE = re.compile(r"\s*([0-9]{1,6})\s*(?:[-–]\s*([0-9]{1,6})\s*)?", re.ASCII)
 
 
@@ -225,7 +225,7 @@ def _back() -> None:
     if state is not None:
         for key in [state_key for state_key in st.session_state if str(state_key).startswith("feedforward_neurons_")]:
             del st.session_state[key]
-        store_state(replace(state, switches=state.switches.without(*SORTS)))
+        store_state(replace(state, switches=state.switches.without(*SWITCH_CLASSES)))
 
 
 def _try(options: Options, trace: Trace, config: ModelConfig) -> None:
@@ -263,7 +263,7 @@ def _try(options: Options, trace: Trace, config: ModelConfig) -> None:
 
 def draw(frame: PageFrame, trace: Trace) -> None:
     """What is left out, and translation, perplexity and the probe set before and after."""
-    switches = switches_of_page(frame.state.switches, SORTS, frame.model)
+    switches = switches_of_page(frame.state.switches, SWITCH_CLASSES, frame.model)
     if not switches:
         _try(frame.options, trace, frame.model.config)
     for stack in STACKS:

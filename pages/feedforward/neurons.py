@@ -20,7 +20,7 @@ from pages.runtime.shared import identity, shared
 from pages.runtime.texts import translated
 from transformer.analysis.neuron_outputs import FEW, PIECES, Promotion, most_common, output_norms, promotion, strongest
 from transformer.analysis.tokens import is_special
-from transformer.figures import feedforward as place_figures
+from transformer.figures import feedforward as layer_figures
 from transformer.figures import single_neurons as figures
 from transformer.inference.pretrained import Pretrained, readable
 from transformer.model.tap import STACKS
@@ -144,8 +144,8 @@ def _at_token(frame: PageFrame, trace: Trace, chosen: Chosen) -> None:
     activation = sides(trace)[chosen.stack].activation[chosen.layer, chosen.token]
     norms = output_norms(frame.model.model, chosen.stack, chosen.layer)
     value = activation[chosen.neuron]
-    where = place_figures.place(chosen.stack, chosen.layer, texts=translated(place_figures.LABELS))
-    title = _("Neuron {neuron} of {place}").format(neuron=f"{chosen.neuron + 1:,}", place=where)
+    layer = layer_figures.layer_name(chosen.stack, chosen.layer, texts=translated(layer_figures.LABELS))
+    title = _("Neuron {neuron} of {layer}").format(neuron=f"{chosen.neuron + 1:,}", layer=layer)
     st.html(f'<h2 class="hs-ff-title">{html.escape(title)}</h2>')
     label, value_text = labels(trace)[chosen.stack][chosen.token], f"{float(value):.3f}"
     if value == 0:
@@ -244,7 +244,9 @@ def _exciting(model: Pretrained, chosen: Chosen, statistics: NeuronStatistics, p
     rows, ids, next_ids = [], [], []
     reads = model.tokenizer_of("source" if chosen.stack == "encoder" else "target")
     for index in active:
-        sentence, position = (int(table[chosen.layer, chosen.neuron, index]) for table in (side.sentences, side.places))
+        sentence, position = (
+            int(table[chosen.layer, chosen.neuron, index]) for table in (side.sentences, side.positions)
+        )
         read = reading(model, counts_of(model).pairs[sentence], chosen.stack)
         ids.append(read.ids[position])
         next_ids.append(read.following[position])

@@ -24,7 +24,7 @@ from transformer.text.tokenizer import PIECE_MARK
 from transformer.texts import _
 from transformer.tracing.trace import Trace
 
-KEPT = "headscope_leak"  # (trace id, position, typed text) of the last trace, because widgets forget
+LAST_EXCHANGE = "headscope_leak"  # (trace id, position, typed text) of the last trace, because widgets forget
 
 
 def sides(interventions: Interventions) -> tuple[Interventions, Interventions]:
@@ -68,7 +68,7 @@ def _exchange(model: Pretrained, trace: Trace) -> Exchange:
     specials = (config.pad_id, config.unk_id, config.start_id, config.end_id)
     left, right = st.columns(2, gap="small")
     position_key, text = f"hs-leak-position-{trace.id}", f"hs-leak-fed-{trace.id}"
-    stored = st.session_state.get(KEPT)
+    stored = st.session_state.get(LAST_EXCHANGE)
     if stored is None or stored[0] != trace.id:
         stored = (trace.id, _start(trace, specials), "")
     for key, value in zip((position_key, text), stored[1:], strict=True):
@@ -83,7 +83,7 @@ def _exchange(model: Pretrained, trace: Trace) -> Exchange:
     alternative, probability = runner_up(trace, position, specials)
     other_label = readable(model.tokenizer.pieces([alternative]))[0]
     typed = right.text_input(_("Token to feed there"), key=text, placeholder=other_label, max_chars=100)
-    st.session_state[KEPT] = (trace.id, position, typed)
+    st.session_state[LAST_EXCHANGE] = (trace.id, position, typed)
     ids = model.tokenizer.encode(typed)
     ids = [token_id for token_id in ids if model.tokenizer.pieces([token_id]) != [PIECE_MARK]] or ids
     token = ids[0] if ids else alternative
@@ -166,7 +166,7 @@ def verdict(with_mask: float, without: float, before: Sequence[str], after: Sequ
         ),
         ("helps", False): _(
             "Seeing later tokens helps the model with this target (perplexity {with_mask} with the mask, {without} "
-            "without), but its free-running translation changes from token {place} on."
+            "without), but its free-running translation changes from token {position} on."
         ),
         ("confuses", True): _(
             "Seeing later tokens confuses the model with this target (perplexity {with_mask} with the mask, {without} "
@@ -174,7 +174,7 @@ def verdict(with_mask: float, without: float, before: Sequence[str], after: Sequ
         ),
         ("confuses", False): _(
             "Seeing later tokens confuses the model with this target (perplexity {with_mask} with the mask, {without} "
-            "without: {times} times as much), and its free-running translation changes from token {place} on."
+            "without: {times} times as much), and its free-running translation changes from token {position} on."
         ),
         ("little", True): _(
             "Seeing later tokens hardly matters for this target (perplexity {with_mask} with the mask, {without} "
@@ -182,7 +182,7 @@ def verdict(with_mask: float, without: float, before: Sequence[str], after: Sequ
         ),
         ("little", False): _(
             "Seeing later tokens hardly matters for this target (perplexity {with_mask} with the mask, {without} "
-            "without), but the free-running translation changes from token {place} on."
+            "without), but the free-running translation changes from token {position} on."
         ),
     }[peeking(with_mask, without), same]
     shared = list(zip(before, after, strict=False))
@@ -192,7 +192,7 @@ def verdict(with_mask: float, without: float, before: Sequence[str], after: Sequ
         with_mask=number(with_mask),
         without=number(without),
         times=f"{times:.1f}" if times < 100 else f"{times:,.0f}",
-        place=first_difference + 1,
+        position=first_difference + 1,
     )
 
 

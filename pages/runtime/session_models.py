@@ -23,7 +23,7 @@ from transformer.texts import _
 KEY = "headscope_own"
 PREFIX = "mine/"  # prefix of their names in the menu and in links; no folder name has a slash
 MOST = 8  # most models of a session
-ROOM = 48_000_000  # most bytes of a session's zips; a model trained here has 0.5 MB, a loaded zip at most 16
+MOST_BYTES = 48_000_000  # most bytes of a session's zips; a model trained here has 0.5 MB, a loaded zip at most 16
 LONGEST = 60  # most characters of a name
 
 
@@ -95,7 +95,7 @@ def add(title: str, data: bytes, current: str = "") -> tuple[str, list[str]]:
     own_models()[added.name] = added
     dropped = []
     for old in [name for name in own_models() if name not in (added.name, current)]:
-        if len(own_models()) <= MOST and sum(len(model.data) for model in own_models().values()) <= ROOM:
+        if len(own_models()) <= MOST and sum(len(model.data) for model in own_models().values()) <= MOST_BYTES:
             break
         del own_models()[old]
         sentence = _(

@@ -28,12 +28,12 @@ LONGEST = 400_000  # characters of all pairs; 2,000 pairs of 64 + 64 with separa
 
 @dataclass(frozen=True)
 class Chosen:
-    """preset: its name; experiment: the chosen one, None if it is invalid, which the page says; place: the container
+    """preset: its name; experiment: the chosen one, None if it is invalid, which the page says; container: the one
     above the fields, for the start buttons."""
 
     preset: str
     experiment: Experiment | None
-    place: st.delta_generator.DeltaGenerator
+    container: st.delta_generator.DeltaGenerator
 
 
 def form(options: Options) -> Chosen:

@@ -11,7 +11,7 @@ from transformer.texts import _
 
 def draw(frame: PageFrame) -> None:
     chosen = form.form(frame.options)
-    with chosen.place:
+    with chosen.container:
         controls.begin_buttons(chosen)
     live.draw(frame.links)
     controls.load_file()

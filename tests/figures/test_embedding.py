@@ -87,7 +87,7 @@ def test_labels_in_a_plane_keep_out_of_each_others_way() -> None:
     first, second, far = figure.data[1].textposition
     assert first != second and far == "top center"
     assert list(figure.frames[0].data[1].textposition) == [first, second, far]
-    assert {direction[0] for direction in embedding.PLACES} >= {first, second}
+    assert {direction[0] for direction in embedding.LABEL_SIDES} >= {first, second}
 
 
 def test_of_many_tokens_in_a_plane_those_that_fit_have_their_names() -> None:
@@ -97,17 +97,20 @@ def test_of_many_tokens_in_a_plane_those_that_fit_have_their_names() -> None:
     figure = embedding.token_map(names, crowd, ("a", "b"), "encoder", theme=THEME)
     for frame, points in zip(figure.frames, crowd, strict=True):
         dots = frame.data[1]
-        colours, unit = np.array(dots.textfont.color), float(np.ptp([figure.layout.yaxis.range])) / embedding.ROOM[1]
+        colours, unit = (
+            np.array(dots.textfont.color),
+            float(np.ptp([figure.layout.yaxis.range])) / embedding.PLANE_PIXELS[1],
+        )
         assert set(colours) == {INK[THEME], embedding.HIDDEN} and colours[0] == INK[THEME]
         assert len(dots.customdata) == len(names)
         named = np.flatnonzero(colours == INK[THEME])
         assert 5 < len(named) < 80
-        directions = {name: (right, up) for name, right, up in embedding.PLACES}
+        directions = {name: (right, up) for name, right, up in embedding.LABEL_SIDES}
         middles = []
-        for name in named:
-            right, up = directions[dots.textposition[name]]
-            width = 0.27 * 15 * len(names[name])
-            middles.append(points[name] / unit + (right * (2 * width + 14), up * 1.25 * 15))
+        for token in named:
+            right, up = directions[dots.textposition[token]]
+            width = 0.27 * 15 * len(names[token])
+            middles.append(points[token] / unit + (right * (2 * width + 14), up * 1.25 * 15))
         for index, first in enumerate(middles):
             for second in middles[:index]:
                 apart = np.abs(first - second)

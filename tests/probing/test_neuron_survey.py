@@ -56,7 +56,7 @@ def test_the_numbers_are_those_of_a_loop_whatever_the_batches(changes: dict, bat
             assert counted.values[layer, neuron].tolist() == pytest.approx(first, abs=1e-5)
             value_at = {(sentence, token): value for value, sentence, token in values}
             where = zip(
-                counted.sentences[layer, neuron].tolist(), counted.places[layer, neuron].tolist(), strict=True
+                counted.sentences[layer, neuron].tolist(), counted.positions[layer, neuron].tolist(), strict=True
             )  # fmt: skip
             read = [value_at[position] for position in where]
             assert read == pytest.approx(counted.values[layer, neuron].tolist(), abs=1e-5)
@@ -69,7 +69,7 @@ def test_no_token_stands_twice_among_the_strongest() -> None:
         for layer in range(2):
             for neuron in range(D_FF):
                 positions = list(
-                    zip(side.sentences[layer, neuron].tolist(), side.places[layer, neuron].tolist(), strict=True)
+                    zip(side.sentences[layer, neuron].tolist(), side.positions[layer, neuron].tolist(), strict=True)
                 )
                 assert len(set(positions)) == TOP_TOKENS
 

@@ -130,14 +130,14 @@ def neighbour_bars(
 
 
 # Where a label can stand beside its point, best first: name, and the middle of the label in widths and heights from it.
-PLACES = (
+LABEL_SIDES = (
     ("top center", 0.0, 1.0), ("bottom center", 0.0, -1.0), ("middle right", 0.62, 0.0), ("middle left", -0.62, 0.0),
     ("top right", 0.55, 0.8), ("top left", -0.55, 0.8), ("bottom right", 0.55, -0.8), ("bottom left", -0.55, -0.8),
 )  # fmt: skip
 
 
 def _beside(points: np.ndarray, labels: Sequence[str], unit: float, size: float) -> list[tuple[str, bool]]:
-    """Where each label stands, one of PLACES' names, and whether it has room there.
+    """Where each label stands, one of LABEL_SIDES' names, and whether it has room there.
 
     points: [token, 2]; unit: how long a pixel is on the axes; size: of the font in pixels, from which widths are
     estimated. One label after the other, those far from other points first; a label has room where it covers no other
@@ -147,11 +147,11 @@ def _beside(points: np.ndarray, labels: Sequence[str], unit: float, size: float)
     gaps = np.hypot(x[:, None] - x, y[:, None] - y) + np.where(np.eye(len(x)), np.inf, 0)
     height, tolerated = 1.25 * size, int(len(x) <= FEW)
     placed: list[tuple[float, float, float]] = []  # middle and half the width of the labels set so far
-    chosen = [(PLACES[0][0], False)] * len(labels)
+    chosen = [(LABEL_SIDES[0][0], False)] * len(labels)
     for index in np.argsort(-gaps.min(1), kind="stable"):
         width = 0.27 * size * max(2, len(labels[index]))
         costs: list[tuple[int, int, str, tuple[float, float], bool]] = []
-        for name, right, up in PLACES:
+        for name, right, up in LABEL_SIDES:
             anchor = (x[index] + right * (2 * width + 14), y[index] + up * height)
             labelled = sum(abs(anchor[0] - a) < width + w and abs(anchor[1] - b) < height for a, b, w in placed)
             dots = (np.abs(x - anchor[0]) < width + 5) & (np.abs(y - anchor[1]) < height / 2 + 5)
@@ -164,7 +164,7 @@ def _beside(points: np.ndarray, labels: Sequence[str], unit: float, size: float)
     return chosen
 
 
-ROOM = (560, 450)  # pixels that the plane has on a page, or so: what labels are set for
+PLANE_PIXELS = (560, 450)  # about the pixels of the plane on a page, for which labels are placed
 FEW = 20  # tokens
 LEAST = 0.75  # of its longer side the shorter one has at least
 
@@ -198,7 +198,7 @@ def token_map(
     trails = np.full((len(points), 3 * count, 2), np.nan, np.float32)
     trails[1:, 0::3], trails[1:, 1::3] = points[:-1], points[1:]
     low, high = _bounds(points)
-    unit = float(((high - low) / ROOM).max())
+    unit = float(((high - low) / PLANE_PIXELS).max())
     names, hover = [short(label) for label in labels], numbered(labels)
 
     def traces(frame: int) -> list[go.Scatter]:

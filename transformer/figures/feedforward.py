@@ -25,7 +25,7 @@ from transformer.figures.style import (
 from transformer.texts import N_
 
 COLOURS = {"encoder": BLUE, "decoder": ORANGE}
-ROW, BARS, GAP, ROOM = 25, 130, 94, 900  # pixels: a token's row, the bars above, what is between, and all rows at most
+ROW, BARS, GAP, MOST_ROWS = 25, 130, 94, 900  # pixels: a row, the bars above, the gap, and all rows at most
 WRITTEN = 32  # tokens up to which every cell says its number
 GAPS = 0.35  # between bars, of a layer's width
 NUMBERED = 26  # bars up to which each says its number
@@ -46,16 +46,16 @@ LABELS = {
     "layers": N_("{stack} layer"),
     "fed": N_("rows: target, fed"),
     "read": N_("rows: source"),
-    "place": N_("{stack} layer {layer}"),
-    "place_token": N_("{stack} layer {layer}, token {token}"),
-    "histogram": N_("Before and after the non-linearity: {place}"),
+    "layer_name": N_("{stack} layer {layer}"),
+    "layer_token": N_("{stack} layer {layer}, token {token}"),
+    "histogram": N_("Before and after the non-linearity: {layer}"),
     "before": N_("before: z"),
     "after": N_("after: a"),
     "before_equation": N_("<i>z</i> = <i>x</i>W<sub>1</sub> + b<sub>1</sub>, <i>a</i> = {function}; {equation}"),
     "count": N_("counts on log axes"),
     "value": N_("z, a"),
     "bin_hover": N_("from %{customdata[0]:.3f} to %{customdata[1]:.3f}<br>%{y:,} numbers"),
-    "spread": N_("On how many tokens a neuron is active: {place}"),
+    "spread": N_("On how many tokens a neuron is active: {layer}"),
     "spread_equation": N_("active: activation &gt; {threshold}; {equation}"),
     "spread_axis": N_("tokens of the sentence, {count} in all"),
     "neurons": N_("neurons"),
@@ -87,9 +87,9 @@ def equation(kind: str, texts: Labels = LABELS) -> str:
     return texts["equation" if kind == "relu" else f"equation_{kind}"].format(formula=formula)
 
 
-def place(stack: str, layer: int, token: str | None = None, texts: Labels = LABELS) -> str:
+def layer_name(stack: str, layer: int, token: str | None = None, texts: Labels = LABELS) -> str:
     """A layer in words, "encoder layer 1" for the first, with the token if there is one; its markup is escaped."""
-    words = texts["place" if token is None else "place_token"]
+    words = texts["layer_name" if token is None else "layer_token"]
     return words.format(stack=texts[stack], layer=layer + 1, token="" if token is None else short(token))
 
 
@@ -114,7 +114,7 @@ def activity(
     means = {stack: 100 * shares[stack].mean(-1) for stack in stacks}
     top = max(*(float(mean.max()) for mean in means.values()), 100 * (published or 0.0)) * 1.2 or 1.0
     rows = max(len(tokens[stack]) for stack in stacks)
-    below = min(rows * ROW, ROOM)
+    below = min(rows * ROW, MOST_ROWS)
     height = below + GAP + BARS
     ends: dict[str, Any] = {"y": [1 - BARS / height, 1], "x": {"encoder": [0, 0.485], "decoder": [0.515, 1]}}
     rows_are = {"encoder": "read", "decoder": "fed"}
@@ -213,7 +213,7 @@ def histogram(
     figure.update_layout(hovermode="closest", bargap=0, shapes=[upright(LINE[theme])])
     figure.update_layout(xaxis={"title": texts["value"], "anchor": "y2", "range": [edges[0], edges[-1]]})
     text = texts["before_equation"].format(function=function(kind), equation=equation(kind, texts))
-    titled(figure, texts["histogram"].format(place=place(stack, layer, texts=texts)), f"{text}; {texts['count']}")
+    titled(figure, texts["histogram"].format(layer=layer_name(stack, layer, texts=texts)), f"{text}; {texts['count']}")
     return dressed(figure, theme, 360)
 
 
@@ -248,7 +248,9 @@ def spread(
         yaxis={"title": texts["neurons_log"], "type": "log", "dtick": 1, "range": [np.log10(0.6), top]},
     )
     text = texts["spread_equation"].format(threshold=f"{threshold:.2f}", equation=equation(kind, texts))
-    return dressed(titled(figure, texts["spread"].format(place=place(stack, layer, texts=texts)), text), theme, 360)
+    return dressed(
+        titled(figure, texts["spread"].format(layer=layer_name(stack, layer, texts=texts)), text), theme, 360
+    )
 
 
 def curves(

@@ -108,13 +108,13 @@ class Interventions:
         more = other.switches if isinstance(other, Interventions) else (other,)
         return Interventions((*self.switches, *more))
 
-    def only(self, *sorts: type) -> Interventions:
+    def only(self, *switch_classes: type) -> Interventions:
         """The switches of these classes."""
-        return Interventions(tuple(switch for switch in self.switches if isinstance(switch, sorts)))
+        return Interventions(tuple(switch for switch in self.switches if isinstance(switch, switch_classes)))
 
-    def without(self, *sorts: type) -> Interventions:
+    def without(self, *switch_classes: type) -> Interventions:
         """The same without switches of these classes."""
-        return Interventions(tuple(switch for switch in self.switches if not isinstance(switch, sorts)))
+        return Interventions(tuple(switch for switch in self.switches if not isinstance(switch, switch_classes)))
 
     def by_class(self) -> Iterator[tuple[type[Switch], Sequence[Switch]]]:
         """Every class with its switches, in the order of SWITCHES."""

@@ -33,7 +33,7 @@ class StackNeurons:
     mean       [layer, neuron]     activation, mean over all tokens, float64
     values     [layer, neuron, k]  the k largest activations, falling
     sentences  [layer, neuron, k]  in which pair each was, counted from 0; of equal activations any
-    places     [layer, neuron, k]  at which token of it, counted from 0
+    positions  [layer, neuron, k]  at which token of it, counted from 0
     """
 
     tokens: int
@@ -41,7 +41,7 @@ class StackNeurons:
     mean: Tensor
     values: Tensor
     sentences: Tensor
-    places: Tensor
+    positions: Tensor
 
     @property
     def never(self) -> Tensor:
@@ -80,7 +80,7 @@ class _Sums:
         self.totals = torch.zeros(layers, neurons, dtype=torch.float64, device=device)
         self.best = [torch.empty(neurons, 0, device=device) for _ in range(layers)]
         self.where = [torch.empty(neurons, 0, dtype=torch.int64, device=device) for _ in range(layers)]
-        self.names: list[tuple[int, int]] = []  # (sentence, place) of every token so far
+        self.names: list[tuple[int, int]] = []  # (sentence, position) of every token so far
         self.real = torch.empty(0, dtype=torch.bool, device=device)  # [sentence of the batch, token], False is <pad>
 
     def begin(self, rows: Sequence[int], real: Tensor) -> None:
@@ -109,7 +109,7 @@ class _Sums:
             mean=self.totals.cpu() / tokens,
             values=torch.stack(self.best).cpu(),
             sentences=where[..., 0].contiguous(),
-            places=where[..., 1].contiguous(),
+            positions=where[..., 1].contiguous(),
         )
 
 
@@ -157,7 +157,7 @@ def neuron_statistics(
 
 @dataclass(frozen=True)
 class Reading:
-    """The tokens a stack reads of a pair, as `NeuronStatistics` counts places.
+    """The tokens a stack reads of a pair, counted as in `NeuronStatistics`.
 
     pieces: with the piece mark; labels: as a person reads them; ids; following: ids of what comes next, what the
     decoder should predict there.

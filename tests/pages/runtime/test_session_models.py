@@ -159,7 +159,7 @@ def test_a_session_keeps_a_bounded_number(session: dict[str, SessionModel]) -> N
 
 
 def test_a_session_keeps_a_bounded_size(session: dict[str, SessionModel], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session_models, "ROOM", 2 * len(other_zip()) + 5_000)
+    monkeypatch.setattr(session_models, "MOST_BYTES", 2 * len(other_zip()) + 5_000)
     for seed in range(3):
         session_models.add(f"model {seed}", other_zip(seed))
     assert list(session) == ["mine/model 1", "mine/model 2"]
