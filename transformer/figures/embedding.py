@@ -26,7 +26,7 @@ from transformer.figures.style import (
 from transformer.texts import N_
 
 SIDE = {"source": BLUE, "target": ORANGE, "encoder": BLUE, "decoder": ORANGE}
-HIDDEN = "rgba(1,1,1,0)"  # of a label that has no room: it stays in the figure's numbers
+HIDDEN = "rgba(1,1,1,0)"  # colour of a label that does not fit; it stays in the figure's data
 _CENTRED = "(<i>x</i> − <i>x̄</i>)"
 LABELS = {
     "token": N_("token"),
@@ -51,12 +51,13 @@ LABELS = {
 
 
 def numbered(labels: Sequence[str]) -> list[str]:
-    """ "3 · the": labels with their number, counted from 1, for hover texts: tokens repeat, and axes thin them out."""
+    """ "3 · the": labels with their position, counted from 1, for hover texts, because tokens repeat and axes leave
+    labels out."""
     return [f"{position} · {plain(label)}" for position, label in enumerate(labels, 1)]
 
 
 def signed(value: float, digits: int) -> str:
-    """A number with the sign as it is printed, "−0.20"; what rounds to 0 has none."""
+    """A number with a real minus sign, "−0.20"; without a sign if it rounds to 0."""
     text = f"{value:.{digits}f}"
     return text.lstrip("-") if float(text) == 0 else text.replace("-", "−")
 
@@ -72,10 +73,10 @@ def norm_figure(
     theme: str = "light",
     texts: Labels = LABELS,
 ) -> go.Figure:
-    """Length of every token's embedding, without the factor sqrt(d_model) and with it, and of its position encoding.
+    """Length of every token's embedding, without and with the factor sqrt(d_model), and of its position encoding.
 
-    labels: the tokens; row, scaled, positions: [token]; side: "source" or "target"; most: the longest length the axis
-    has room for, so that two figures can be compared.
+    labels: the tokens; row, scaled, positions: [token]; side: "source" or "target"; most: the largest length on the
+    axis, so that two figures can be compared.
     """
     colour = SIDE[side][theme]
     x, names = np.arange(len(labels)), numbered(labels)
@@ -110,7 +111,7 @@ def neighbour_bars(
     theme: str = "light",
     texts: Labels = LABELS,
 ) -> go.Figure:
-    """Cosines of a token's nearest neighbours, nearest on top. labels: the neighbours; cosines: of each."""
+    """Cosines of a token's nearest neighbours, the nearest on top. labels: the neighbours; cosines: of each."""
     values = np.asarray(cosines, np.float32)
     figure = go.Figure()
     figure.add_bar(
@@ -129,7 +130,7 @@ def neighbour_bars(
     return dressed(figure, theme, 80 + 27 * max(3, len(labels)))
 
 
-# Where a label can stand beside its point, best first: name, and the middle of the label in widths and heights from it.
+# Sides of a point for its label, best first: name, and the middle of the label in widths and heights from the point.
 LABEL_SIDES = (
     ("top center", 0.0, 1.0), ("bottom center", 0.0, -1.0), ("middle right", 0.62, 0.0), ("middle left", -0.62, 0.0),
     ("top right", 0.55, 0.8), ("top left", -0.55, 0.8), ("bottom right", 0.55, -0.8), ("bottom left", -0.55, -0.8),
@@ -137,16 +138,16 @@ LABEL_SIDES = (
 
 
 def _beside(points: np.ndarray, labels: Sequence[str], unit: float, size: float) -> list[tuple[str, bool]]:
-    """Where each label stands, one of LABEL_SIDES' names, and whether it has room there.
+    """Where each label stands, by a name of LABEL_SIDES, and whether it fits there.
 
-    points: [token, 2]; unit: how long a pixel is on the axes; size: of the font in pixels, from which widths are
-    estimated. One label after the other, those far from other points first; a label has room where it covers no other
-    label and no point but, among few, one.
+    points: [token, 2]; unit: length of a pixel on the axes; size: of the font in pixels, from which widths are
+    estimated. Labels are placed one after the other, those far from other points first; a label fits if it covers no
+    other label and no point, or with few tokens at most one point.
     """
     x, y = points.T / unit
     gaps = np.hypot(x[:, None] - x, y[:, None] - y) + np.where(np.eye(len(x)), np.inf, 0)
     height, tolerated = 1.25 * size, int(len(x) <= FEW)
-    placed: list[tuple[float, float, float]] = []  # middle and half the width of the labels set so far
+    placed: list[tuple[float, float, float]] = []  # middle and half width of the labels placed so far
     chosen = [(LABEL_SIDES[0][0], False)] * len(labels)
     for index in np.argsort(-gaps.min(1), kind="stable"):
         width = 0.27 * size * max(2, len(labels[index]))
@@ -166,7 +167,7 @@ def _beside(points: np.ndarray, labels: Sequence[str], unit: float, size: float)
 
 PLANE_PIXELS = (560, 450)  # about the pixels of the plane on a page, for which labels are placed
 FEW = 20  # tokens
-LEAST = 0.75  # of its longer side the shorter one has at least
+LEAST = 0.75  # the shorter side of the plane has at least this share of the longer one
 
 
 def _bounds(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -187,11 +188,11 @@ def token_map(
     theme: str = "light",
     texts: Labels = LABELS,
 ) -> go.Figure:
-    """The tokens in a plane, a frame for every place with the way from the place before it, and a slider over them.
+    """The tokens in a plane: one frame per layer with the path from the layer before, and a slider over the frames.
 
-    labels: of the tokens, [token]; points: [frame, token, 2]; frame_names: all different; stack:
-    "encoder" or "decoder"; grow: how much larger than SIZE the page draws text. The axes stay where they are over all
-    frames, one unit as long on both. A label without room is left to the hover text.
+    labels: of the tokens, [token]; points: [frame, token, 2]; frame_names: all different; stack: "encoder" or
+    "decoder"; grow: how much larger than SIZE the page draws text. The axes are the same in all frames and have the
+    same unit. A label that does not fit is only in the hover text.
     """
     points = np.asarray(points, np.float32)
     colour, count = SIDE[stack][theme], len(labels)

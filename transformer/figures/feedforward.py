@@ -25,10 +25,10 @@ from transformer.figures.style import (
 from transformer.texts import N_
 
 COLOURS = {"encoder": BLUE, "decoder": ORANGE}
-ROW, BARS, GAP, MOST_ROWS = 25, 130, 94, 900  # pixels: a row, the bars above, the gap, and all rows at most
-WRITTEN = 32  # tokens up to which every cell says its number
+ROW, BARS, GAP, MOST_ROWS = 25, 130, 94, 900  # pixels: a row, the bars above, the gap, all rows
+WRITTEN = 32  # up to this many tokens every cell shows its number
 GAPS = 0.35  # between bars, of a layer's width
-NUMBERED = 26  # bars up to which each says its number
+NUMBERED = 26  # up to this many bars each shows its number
 
 LABELS = {
     "equation": N_("{formula}, equation 2"),
@@ -104,7 +104,7 @@ def activity(
     theme: str = "light",
     texts: Labels = LABELS,
 ) -> go.Figure:
-    """Bars of the mean share of active neurons per layer, and below each its tokens: a frame for every threshold.
+    """Bars of the mean share of active neurons per layer, and below each its tokens: one frame per threshold.
 
     shares: "encoder" and "decoder" -> [threshold, layer, token], 0 to 1; tokens: their labels; start: the threshold
     shown first; kind: the non-linearity; published: a share to compare with, drawn as a dashed line.
@@ -194,7 +194,7 @@ def histogram(
     theme: str = "light",
     texts: Labels = LABELS,
 ) -> go.Figure:
-    """How often each pre-activation and each activation occurs, one above the other, counts on a log axis.
+    """How often each pre-activation and each activation occurs, in two plots with counts on a log axis.
 
     edges: [bin + 1]; before, after: counts [bin]; layer counts from 0.
     """
@@ -265,10 +265,10 @@ def curves(
     theme: str = "light",
     texts: Labels = LABELS,
 ) -> go.Figure:
-    """Functions over their derivatives over a rug of the sentence's own pre-activations.
+    """Three plots: the functions, their derivatives, and ticks at the sentence's pre-activations.
 
-    z: [point]; value, slope: "relu", "gelu" and "swish" -> [point]; kind: the model's own, drawn boldly in its stack's
-    colour; ticks: [tick]; total: how many numbers they stand for.
+    z: [point]; value, slope: "relu", "gelu" and "swish" -> [point]; kind: the model's own function, drawn in bold in
+    its stack's colour; ticks: [tick]; total: how many numbers they stand for.
     """
     figure = go.Figure()
     dashes = iter(("dot", "dash"))

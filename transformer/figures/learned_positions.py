@@ -36,7 +36,7 @@ LABELS = {
 
 
 def _trained(trained: tuple[int, int] | None, text: str, theme: str) -> dict[str, Any]:
-    """Layout of the shaded range on the x axis, both ends among the trained."""
+    """Layout of the shaded range on the x axis, both ends included."""
     if trained is None:
         return {}
     low, high = trained[0] - 0.5, trained[1] + 0.5
@@ -55,9 +55,10 @@ def tables_beside(
     theme: str = "light",
     texts: Labels = LABELS,
 ) -> go.Figure:
-    """Two tables [position, dimension] on one scale, sinusoidal and learned; below the last trained position a line.
+    """Two tables [position, dimension] on one scale, sinusoidal and learned, with a line below the last trained
+    position.
 
-    Annotations: the names, then what the line means, on the learned one.
+    Annotations: the names, then the meaning of the line, on the learned table.
     """
     most = float(max(np.abs(first).max(), np.abs(second).max()))
     hover = f"{texts['position']} %{{y}}<br>{texts['dimension']} %{{x}}<br>{texts['value']} %{{z:.4f}}"
@@ -136,9 +137,9 @@ def exact_by_length(
     theme: str = "light",
     texts: Labels = LABELS,
 ) -> go.Figure:
-    """Share of exact answers, 0 to 1, against the length of the input, name of model -> one for every length.
+    """Share of exact answers, 0 to 1, over the length of the input; model name -> one share per length.
 
-    None: not measured, for the model has no such positions; its line has a gap there.
+    None: not measured, because the model has no such positions; its line has a gap there.
     """
     shares = {name: np.array([np.nan if share is None else 100 * share for share in ys]) for name, ys in exact.items()}
     figure = _lines({name: (np.asarray(lengths), ys) for name, ys in shares.items()}, "%{y:.0f} %", theme, marks=True)

@@ -91,10 +91,10 @@ def step_bars(
     theme: str = "light",
     texts: Labels = LABELS,
 ) -> go.Figure:
-    """The probability of the token of every step, and of the likeliest one where that is another.
+    """The probability of the token of every step, and of the likeliest token where that is another one.
 
-    labels: the tokens shown; probabilities, likeliest: [step]. Anywhere above a step its bar answers to the pointer, so
-    that short ones can be clicked too.
+    labels: the tokens shown; probabilities, likeliest: [step]. The pointer selects a bar anywhere above its step, so
+    that short bars can be clicked too.
     """
     shown, most = np.asarray(probabilities, np.float32), np.asarray(likeliest, np.float32)
     x, not_likeliest = np.arange(len(labels)), most > shown
@@ -132,10 +132,10 @@ def candidate_bars(
     theme: str = "light",
     texts: Labels = LABELS,
 ) -> go.Figure:
-    """The likeliest tokens of one step, likeliest on top.
+    """The likeliest tokens of one step, the likeliest on top.
 
-    fed: the token the step was fed; labels, probabilities: of the candidates; chosen: which of them stands in the
-    target, in the decoder's colour, None if none does.
+    fed: the token the step was fed; labels, probabilities: of the candidates; chosen: the one in the target, in the
+    decoder's colour, None if there is none.
     """
     values = np.asarray(probabilities, np.float32)
     colours = [ORANGE[theme] if index == chosen else GREY[theme] for index in range(len(labels))]
@@ -157,7 +157,7 @@ def candidate_bars(
 def row_strip(
     token: str, entering: np.ndarray, leaving: np.ndarray, *, theme: str = "light", texts: Labels = LABELS
 ) -> go.Figure:
-    """A token's row at the input above its row at the output, a cell a dimension: [d_model] each."""
+    """A token's row at the input above its row at the output, one cell per dimension: [d_model] each."""
     rows = np.stack((np.asarray(entering, np.float32), np.asarray(leaving, np.float32)))
     most = max(float(np.abs(rows).max(initial=0.0)), 1e-6)
     figure = go.Figure()

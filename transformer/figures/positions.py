@@ -138,8 +138,8 @@ def encoding_heatmap(
 ) -> go.Figure:
     """A table [position, dimension] on the scale from -1 to 1.
 
-    dimensions: at most MOST_CURVES columns with a tick above them, each in the colour of its curve. Shapes: the ticks,
-    those without a dimension hidden.
+    dimensions: at most MOST_CURVES columns with a tick above them, each in the colour of its curve. Shapes: the ticks;
+    unused ones are hidden.
     """
     figure = go.Figure()
     hover = f"{texts['position']} %{{y}}<br>{texts['dimension']} %{{x}}<br>{texts['value']} %{{z:.4f}}"
@@ -173,10 +173,9 @@ def encoding_curves(
 ) -> go.Figure:
     """Chosen dimensions of a table [position, dimension] over positions, with a mark at every token of the sentence.
 
-    dimensions: at most MOST_CURVES; wavelengths: of every pair, [d_model / 2]; tokens: of positions 0, 1, ...; they
-    stand on an axis above. Between positions the curves are smooth; up to DOTTED positions have dots. Traces:
-    MOST_CURVES lines, those without a dimension hidden, then the marks of the tokens.
-    Raises ValueError for more dimensions.
+    dimensions: at most MOST_CURVES; wavelengths: of every pair, [d_model / 2]; tokens: at positions 0, 1, ..., on an
+    axis above. The curves are smooth between positions; up to DOTTED positions have dots. Traces: MOST_CURVES lines,
+    unused ones hidden, then the marks of the tokens. Raises ValueError for more dimensions.
     """
     if len(dimensions) > MOST_CURVES:
         raise ValueError(f"{len(dimensions)} curves were asked for; {MOST_CURVES} can be told apart")
@@ -212,7 +211,7 @@ def encoding_curves(
     )  # fmt: skip
     say(figure, texts["curves"], texts["curves_equation"])
     label_axis(figure, "x2", tokens)
-    ticks = range(0, len(tokens), -(-len(table) // MOST_LABELS))  # as many as there is room for on the whole axis
+    ticks = range(0, len(tokens), -(-len(table) // MOST_LABELS))  # as many as fit on the whole axis
     figure.update_layout(
         xaxis2={"tickvals": list(ticks), "ticktext": [short(tokens[tick]) for tick in ticks]},
         meta={**figure.layout.meta, "ticks": [short(token) for token in tokens]},
@@ -228,10 +227,11 @@ def wavelength_curve(
     theme: str = "light",
     texts: Labels = LABELS,
 ) -> go.Figure:
-    """The wavelength of every pair of dimensions, [d_model / 2], on a logarithmic axis with the paper's two ends.
+    """The wavelength of every pair of dimensions, [d_model / 2], on a logarithmic axis with the two ends from the
+    paper.
 
-    dimensions: marked on the line; length: of a table, a line across: pairs above it never come round in it.
-    Shapes: 2 pi, 10000 * 2 pi, length. Traces: the line, the marks.
+    dimensions: marked on the line; length: of a table, a line across: pairs above it complete no cycle in it. Shapes: 2
+    pi, 10000 * 2 pi, length. Traces: the line, the marks.
     """
     figure, even = go.Figure(), 2 * np.arange(len(wavelengths))
     hover = "%{y:,.2f}<extra></extra>"
@@ -276,10 +276,10 @@ def product_matrix(
     theme: str = "light",
     texts: Labels = LABELS,
 ) -> go.Figure:
-    """PE(p).PE(q), [position, position], p down, q across; a column q framed.
+    """PE(p).PE(q), [position, position], p down, q across; column q is framed.
 
-    most: end of the scale, d_model / 2 for the sinusoidal encoding; None: the largest product. The scale begins at 0
-    where no product is negative, at -most otherwise. Shapes: column q.
+    most: end of the scale, d_model / 2 for the sinusoidal encoding; None: the largest product. The scale starts at 0 if
+    no product is negative, otherwise at -most. Shapes: column q.
     """
     figure = go.Figure()
     most = float(np.abs(products).max()) if most is None else most
@@ -363,7 +363,7 @@ def two_tables(
 
     Annotations: the names.
     """
-    figure, (rows, columns), top = go.Figure(), left.shape, 0.93  # of the plot, the names above it
+    figure, (rows, columns), top = go.Figure(), left.shape, 0.93  # top of the plot, below the names
     for index, (z, name) in enumerate(zip((left, right), names, strict=True)):
         end = {"xaxis": "x2", "yaxis": "y2"} if index else {"showscale": False}
         placement = {"len": top, "y": 0, "yanchor": "bottom"}

@@ -49,10 +49,10 @@ def stream_figure(
     theme: str = "light",
     texts: Labels = LABELS,
 ) -> go.Figure:
-    """Lengths of the vectors at every sub-layer, as a line each.
+    """Lengths of the vectors at every sub-layer, one line per quantity.
 
-    lengths: of those of QUANTITIES that there are, [sublayer]; sublayers: their names, in the order of the pass; stack:
-    "encoder" or "decoder"; pre: the model normalises before the sub-layer.
+    lengths: quantity -> [sublayer], for those of QUANTITIES that this model has; sublayers: their names, in the order
+    of the pass; stack: "encoder" or "decoder"; pre: the model normalises before the sub-layer.
     """
     colour = SIDE[stack][theme]
     looks = {
@@ -82,7 +82,8 @@ def stream_figure(
 def _cells(
     figure: go.Figure, labels: Sequence[str], columns: Sequence[str], theme: str, title: str, highest: int
 ) -> go.Figure:
-    """What heatmaps with a row a token share: axes, and a size that grows with the rows up to `highest` pixels."""
+    """Layout shared by heatmaps with one row per token: axes, and a height that grows with the rows up to `highest`
+    pixels."""
     rows = min(highest, 24 * max(14, len(labels)))
     label_axis(label_axis(figure, "y", labels, most=rows // 20), "x", columns)
     figure.update_layout(hovermode="closest", yaxis={"autorange": "reversed"}, xaxis={"title": title})
@@ -90,7 +91,7 @@ def _cells(
 
 
 def _each(rows: Sequence[str], columns: int) -> list[list[str]]:
-    """What hover texts say of a row, once for every cell: an axis names but some of many tokens."""
+    """The hover text of a row, repeated for every cell, because an axis labels only some of many tokens."""
     return [[row] * columns for row in rows]
 
 

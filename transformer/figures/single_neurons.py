@@ -45,7 +45,7 @@ LABELS = {
 
 
 def signed(value: float, digits: int) -> str:
-    """A number with its sign, the minus as long as the plus."""
+    """A number with its sign; the minus is as long as the plus."""
     return f"{value:+.{digits}f}".replace("-", "−")
 
 
@@ -61,10 +61,10 @@ def strongest(
     theme: str = "light",
     texts: Labels = LABELS,
 ) -> go.Figure:
-    """The neurons that lead at a token, the first on the left: a bar for the activation, a mark for the length added.
+    """The strongest neurons at a token, the first on the left: a bar for the activation, a mark for the length added.
 
     neurons, chosen: counted from 0, shown from 1; activation: a_i; contribution: |a_i| |w_i|; both [neuron]; token: its
-    label, which plotly's markup cannot change.
+    label, with markup escaped.
     """
     figure = go.Figure()
     indices, shown = np.arange(len(neurons)), [f"{neuron + 1:,}" for neuron in neurons]
@@ -103,10 +103,10 @@ def vocabulary(
     theme: str = "light",
     texts: Labels = LABELS,
 ) -> go.Figure:
-    """Bars of the pieces a neuron promotes most, first, in its stack's colour, and suppresses most, last, in ink.
+    """Bars of the pieces a neuron promotes most, in its stack's colour, and then of those it suppresses most, in ink.
 
-    labels: as people read them; pieces: with the piece mark; scores: E w_i; deviations: how many standard deviations
-    each lies from the mean over the vocabulary; all [piece]. neuron counts from 0.
+    labels: of the pieces as text; pieces: with the piece mark; scores: E w_i; deviations: how many standard deviations
+    each is from the mean over the vocabulary; all [piece]. neuron counts from 0.
     """
     figure = go.Figure()
     colours = [(COLOURS[stack] if score > 0 else INK)[theme] for score in scores]
@@ -139,8 +139,8 @@ def silent(
     theme: str = "light",
     texts: Labels = LABELS,
 ) -> go.Figure:
-    """Per layer, how many neurons never and how many always fire over many sentences; "encoder" and "decoder" ->
-    [layer], whole numbers. neurons: d_ff; tokens: over what, in words, for below the title."""
+    """For each layer, how many neurons never and how many always fire over many sentences; "encoder" and "decoder" ->
+    [layer], whole numbers. neurons: d_ff; tokens: what was counted, in words, for the subtitle."""
     figure = go.Figure()
     most = max(int(counts.max()) for side in (never, always) for counts in side.values())
     for index, stack in enumerate(COLOURS):

@@ -1,4 +1,4 @@
-"""A model on many sentence pairs with heads, masks or scaling switched: a few at a time, so that it can be watched."""
+"""A model on many sentence pairs, with switches: a few sentences at a time, so that progress can be shown."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class ProbeScores:
 
     bleu: sacreBLEU, 0 to 100; perplexity: exp of the mean negative ln p per token of the references, </s> included,
     under teacher forcing; repetition: seq-rep-4 (`analysis.translation.repetition`) of the translations' tokens, mean
-    over sentences; exact: share of translations that are the reference letter by letter; cut_off: share that had not
-    ended at the limit of input length + 50. texts, references: what was scored, sentence by sentence; scores compare
-    without them.
+    over sentences; exact: share of translations equal to the reference letter by letter; cut_off: share that had not
+    ended at the limit of input length + 50. texts, references: what was scored, sentence by sentence; comparisons of
+    scores ignore them.
     """
 
     sentences: int
@@ -51,7 +51,7 @@ class ProbeScores:
 
 
 def task_of(model: Pretrained) -> str | None:
-    """The toy task a model was trained for, by its two languages; None for any other model."""
+    """The toy task of a model, from its two languages; None for any other model."""
     return next((name for name, task in TASKS.items() if task.languages == model.languages), None)
 
 
@@ -60,8 +60,8 @@ def english_to_german(model: Pretrained) -> bool:
 
 
 def probe_pairs(model: Pretrained) -> list[Pair] | None:
-    """The pairs to probe a model with, those that fit it: ours for English to German, drawn ones for a toy task, always
-    the same. None for other languages, or if none fits."""
+    """The pairs to probe a model with, as far as they fit it: Headscope's own for English to German, seeded ones for a
+    toy task. None for other languages, or if none fits."""
     task = task_of(model)
     if task:
         pairs = task_pairs(task, COUNT, LENGTHS, SEED)
@@ -88,15 +88,15 @@ def probe(
     progress: Callable[[int, int], bool] = lambda done, total: True,
     group: int = GROUP,
 ) -> ProbeScores:
-    """Translate every source greedily and score it, under switches.
+    """Translate every source greedily with the switches, and score it.
 
-    progress: told (sentences done, of how many) before the first group and after each; False stops. group: sentences
-    translated together. Only sources of one length are, for padding could be seen with its mask off; what is scored
-    depends on neither.
+    progress: called with (sentences done, total) before the first group and after each; False stops. group: sentences
+    translated together, always of one length, because padding could be seen with its mask off. The scores do not depend
+    on the groups.
 
     Raises Stopped; ValueError for no pairs; InterventionError; InputError for a pair that does not fit the model.
     """
-    from sacrebleu.metrics import BLEU  # 0.1 s, for those who measure
+    from sacrebleu.metrics import BLEU  # takes 0.1 s, needed only here
 
     if not pairs:
         raise ValueError("there is nothing to probe: no sentence pairs were given")
@@ -133,14 +133,14 @@ def probe(
 
 @lru_cache(64)
 def bleu_interval(before: tuple[str, ...], after: tuple[str, ...], references: tuple[str, ...]) -> tuple[float, float]:
-    """95 % interval of how far BLEU moves from some translations to others of the same sentences: percentiles of a
+    """95 % interval of the change of BLEU between two sets of translations of the same sentences: percentiles of a
     paired bootstrap over sentences (Koehn 2004), seeded."""
     from sacrebleu.metrics import BLEU
 
     metric = BLEU()
 
     def counts(texts: tuple[str, ...]) -> np.ndarray:
-        """[sentence, numbers BLEU is computed of]; they add up."""
+        """[sentence, counts from which BLEU is computed]; they can be summed."""
         scores = (metric.corpus_score([text], [[reference]]) for text, reference in zip(texts, references, strict=True))
         return np.array([[*score.counts, *score.totals, score.sys_len, score.ref_len] for score in scores])
 
@@ -150,7 +150,7 @@ def bleu_interval(before: tuple[str, ...], after: tuple[str, ...], references: t
         return BLEU.compute_bleu(numbers[:half], numbers[half:-2], numbers[-2], numbers[-1], metric.smooth_method).score
 
     count = len(references)
-    times = np.random.default_rng(0).multinomial(count, [1 / count] * count, DRAWS)  # how often each is drawn
+    times = np.random.default_rng(0).multinomial(count, [1 / count] * count, DRAWS)  # how often each sentence is drawn
     first, second = (times @ counts(texts) for texts in (before, after))
     moved = [bleu(two) - bleu(old) for old, two in zip(first, second, strict=True)]
     low, high = np.quantile(moved, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
