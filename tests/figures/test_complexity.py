@@ -1,4 +1,4 @@
-"""Figures of complexity: counted operations and measured times, as they went in."""
+"""Figures of complexity: they draw the given counts and times."""
 
 from __future__ import annotations
 

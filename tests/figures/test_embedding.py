@@ -1,4 +1,4 @@
-"""Figures of embeddings, residual stream and output: their data is what went in, and no token becomes markup."""
+"""Figures of embeddings, residual stream and output: they draw the given data, and no token becomes markup."""
 
 from __future__ import annotations
 

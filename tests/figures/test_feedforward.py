@@ -1,4 +1,4 @@
-"""The figures of the feed-forward page: what is drawn is what went in, and every one says equation 2."""
+"""The figures of the feed-forward page: they draw the given data, and each names equation 2."""
 
 from __future__ import annotations
 

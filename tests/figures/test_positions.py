@@ -1,4 +1,4 @@
-"""Figures of positions are read: their data is what went in, and tokens stay text."""
+"""Figures of positions: they draw the given data, and tokens stay text."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ NAMES = [str(Interventions(switches)).replace(" ", "+") for switches in WRITTEN]
 
 
 def log_probs_after(model: Transformer, source: list[int], fed: list[int], value: Interventions) -> Tensor:
-    """log P(next token), [vocab], of one whole pass that knows nothing of decoding."""
+    """log P(next token), [vocab], from one whole pass without any decoding."""
     padded = [*source, *[model.config.pad_id] * value.pads]
     tap = Tap(edits_of(value, model.config))
     with torch.inference_mode():
@@ -77,8 +77,8 @@ def naive_greedy(
 def naive_beam(
     model: Transformer, source: list[int], beams: int, alpha: float, limit: int, value: Interventions
 ) -> list[int]:
-    """Beam search as in the book: the best `beams` open ones of every step; a finished one counts if it is among the
-    best `beams` of its step; the best by score / ((5 + length) / 6)^alpha in the end."""
+    """Textbook beam search: the best `beams` open hypotheses of every step; a finished one counts if it is among the
+    best `beams` of its step; the best one by score / ((5 + length) / 6)^alpha in the end."""
     config = model.config
     open_: list[tuple[float, list[int]]] = [(0.0, [config.start_id])]
     done: list[tuple[float, list[int]]] = []
@@ -217,7 +217,7 @@ def test_a_trace_says_what_was_switched() -> None:
 
 
 def same(one: Trace, two: Trace) -> bool:
-    """Whether every tensor of two traces is the same to the last bit."""
+    """Whether all tensors of two traces are equal to the last bit."""
     parts = [(getattr(one, kind), getattr(two, kind)) for kind in KINDS]
     return all(torch.equal(getattr(a, name), getattr(b, name)) for a, b in parts for name in FIELDS) and torch.equal(
         one.logits, two.logits

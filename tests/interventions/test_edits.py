@@ -1,4 +1,5 @@
-"""What each switch does to a pass: against a reference in loops, against equations, and to nothing else."""
+"""The effect of each switch on a pass: checked against a reference in loops and against equations, and nothing else
+changes."""
 
 from __future__ import annotations
 
@@ -62,7 +63,7 @@ def run(model: Transformer, value: Interventions = NONE, seed: int = 2) -> dict[
 
 
 def agree(model: Transformer, value: Interventions, seed: int = 2) -> float:
-    """Compare a pass with the reference; the least gap an argmax was decided by."""
+    """Compare a pass with the reference. Returns the smallest gap that decided an argmax."""
     source, target = (side[0].tolist() for side in ids(seed))
     expected, trace = reference(model, source, target, value), run(model, value, seed)
     if expected.gap < TOLERANCE:

@@ -1,4 +1,4 @@
-"""What holds for every class of SWITCHES, a new one too: its examples are all that is known here."""
+"""Rules for every class of SWITCHES, also a new one: only its examples are used here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Positions switched: each change against a model that was built that way."""
+"""Position switches: each change against a model that was built that way."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def plain(variant: int = 0) -> Pretrained:
 
 
 def changed(model: Pretrained) -> Pretrained:
-    """A copy whose weights may be changed."""
+    """A copy of the model, so that its weights can be changed."""
     return named(copy.deepcopy(model.model))
 
 

@@ -1,4 +1,4 @@
-"""What holds whatever is switched, in whatever model: a switch does what it says, where it says, and nothing before."""
+"""Properties that hold for any switches in any model: a switch does what it says, where it says, and nothing before."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ from transformer.model.transformer import Transformer
 
 
 def run(model: Transformer, batch: Batch, value: Interventions = NONE) -> dict[str, Tensor]:
-    """Every tensor of a pass under switches, by name. What they leave without keys is refused, which no property is of:
-    such an example is passed over."""
+    """Every tensor of a pass with switches, by name. An example that leaves a row without keys is skipped, because it
+    is refused."""
     try:
         return records_of(model, batch, value)
     except InterventionError:
@@ -123,7 +123,7 @@ def test_switches_survive_their_text_form(data: st.DataObject) -> None:
 @given(st.data())
 @settings(max_examples=120)
 def test_nothing_moves_before_the_switch(data: st.DataObject) -> None:
-    """To the last bit: every tensor born before the first one that the switch is about is what it was."""
+    """To the last bit: every tensor before the first switched one is unchanged."""
     model = data.draw(models())
     batch = data.draw(batches(model, rows=1))
     switch = data.draw(any_switches(model, min(*batch.sources, *batch.targets)))
@@ -141,8 +141,8 @@ def test_nothing_moves_before_the_switch(data: st.DataObject) -> None:
 @given(st.data())
 @settings(max_examples=50)
 def test_a_zeroed_head_contributes_exactly_nothing(data: st.DataObject) -> None:
-    """Its output is 0 to the last bit, the others' are what they were; and no number of its matrices matters any more,
-    as far as the logits."""
+    """Its output is 0 to the last bit, the outputs of the others are unchanged, and its matrices no longer affect the
+    logits."""
     model = data.draw(models())
     batch, where = data.draw(batches(model)), data.draw(places(model))
     kind, layer, head = where.kind, where.layer, where.head
@@ -169,7 +169,7 @@ def test_a_zeroed_head_contributes_exactly_nothing(data: st.DataObject) -> None:
 @given(st.data())
 @settings(max_examples=50)
 def test_scaling_off_multiplies_by_the_root_of_d_k(data: st.DataObject) -> None:
-    """In the heads named, in the first layer that is reached; in the others nothing moves by a bit."""
+    """In the named heads, in the first layer reached; in the others no bit changes."""
     model = data.draw(models(scaling=True))
     batch, where = data.draw(batches(model)), data.draw(places(model))
     assert where.kind is not None and where.layer is not None and where.head is not None
@@ -188,8 +188,8 @@ def test_scaling_off_multiplies_by_the_root_of_d_k(data: st.DataObject) -> None:
 @given(st.data())
 @settings(max_examples=50)
 def test_the_causal_mask_off_changes_what_it_may(data: st.DataObject) -> None:
-    """Of the head that is opened the rows that had no future to see stay, and the past keeps its shares; padding stays
-    hidden; the encoder and the other heads never notice."""
+    """In the unmasked head, rows without a future stay the same and the past keeps its proportions; padding stays
+    hidden; the encoder and the other heads do not change."""
     model = data.draw(models(causal=True))
     batch = data.draw(batches(model))
     layer = data.draw(st.integers(0, model.config.decoder_layers - 1))
@@ -214,7 +214,7 @@ def test_the_causal_mask_off_changes_what_it_may(data: st.DataObject) -> None:
 @given(st.data())
 @settings(max_examples=40)
 def test_the_causal_mask_off_is_a_model_without_it(data: st.DataObject) -> None:
-    """To the last bit, with whatever else is switched; and a model without it has nothing to take off."""
+    """To the last bit, with any other switches; in a model without the mask the switch changes nothing."""
     model = data.draw(models(causal=True))
     batch = data.draw(batches(model, rows=1))
     value, off = data.draw(many_switches(model, min(*batch.sources, *batch.targets))), Unmask("causal")
@@ -255,7 +255,8 @@ def test_skipped_sub_layers_and_silenced_neurons_add_nothing(data: st.DataObject
 @given(st.data())
 @settings(max_examples=80)
 def test_weights_stay_weights(data: st.DataObject) -> None:
-    """Rows sum to 1, hidden cells are 0, outputs are weights @ values or 0, and the stream adds up, whatever is set."""
+    """Rows sum to 1, hidden cells are 0, outputs are weights @ values or 0, and the stream adds up, with any
+    switches."""
     model = data.draw(models())
     batch = data.draw(batches(model, rows=1))
     value = data.draw(many_switches(model, min(*batch.sources, *batch.targets)))
@@ -281,7 +282,7 @@ def test_weights_stay_weights(data: st.DataObject) -> None:
 @given(st.data())
 @settings(max_examples=40)
 def test_any_switches_against_loops_in_any_model(data: st.DataObject) -> None:
-    """The reference, written from the equations in float64, knows every switch of attention."""
+    """The reference, written from the equations in float64, has every switch of attention."""
     model = data.draw(models())
     batch = data.draw(batches(model, rows=1, longest=5))
     value = data.draw(many_switches(model, min(*batch.sources, *batch.targets))).only(*KNOWN)
@@ -303,7 +304,8 @@ def test_any_switches_against_loops_in_any_model(data: st.DataObject) -> None:
 @given(st.data())
 @settings(max_examples=40)
 def test_cached_and_full_decoding_give_the_same_tokens(data: st.DataObject) -> None:
-    """Under any switches that let nothing of the future in: key-value cache and whole prefixes write the same."""
+    """With any switches that show nothing of the future, the key-value cache and whole prefixes give the same
+    tokens."""
     model = data.draw(models(causal=True))
     batch = data.draw(batches(model, rows=1))
     value = data.draw(many_switches(model, 1))
@@ -328,7 +330,8 @@ def test_cached_and_full_decoding_give_the_same_tokens(data: st.DataObject) -> N
 @given(SENTENCES, st.data())
 @settings(max_examples=40)
 def test_a_switched_trace_can_be_switched_back(text: str, data: st.DataObject) -> None:
-    """`retrace` under other switches is the pass that `trace` makes, and without any the first one, to the last bit."""
+    """`retrace` with other switches equals the pass of `trace`, and without switches the first trace, to the last
+    bit."""
     tiny = tiny_pretrained()
     value = data.draw(many_switches(tiny.model, 2))
     first = tiny.trace(text, "re sta", limit=40)

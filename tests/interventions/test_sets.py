@@ -1,4 +1,4 @@
-"""Switches as values: what is refused, what is equal, and what a link makes of them."""
+"""Switches as values: which are refused, which are equal, and how links write them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CROSS, CROSS_2, CROSS_2_3 = Where("cross"), Where("cross", 1), Where("cross", 1,
 
 
 def effect(value: Interventions) -> list[object]:
-    """Which factor, rule and heads knocked out hold in every sub-layer of CONFIG; and how many <pad> follow."""
+    """For every sub-layer of CONFIG: factors, rules and knocked-out heads; and the number of <pad>."""
     layers = {"encoder_self": 3, "decoder_self": 2, "cross": 2}
     sub_layers = [SubLayer(kind, layer, CONFIG) for kind in KINDS for layer in range(layers[kind])]
     rules = [[of(value.switches, sub_layer) for of in (Replace.rules, KnockOut.zeros)] for sub_layer in sub_layers]

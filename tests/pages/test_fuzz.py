@@ -26,7 +26,7 @@ SENTENCE = {"source": "ka lo mi", "target": "mi nu"}
 
 @pytest.fixture(autouse=True)
 def forgotten() -> Iterator[None]:
-    """What one test's folders held is not another's."""
+    """No test sees the folders of another."""
     clear_caches()
     yield
     clear_caches()
@@ -57,7 +57,7 @@ def test_every_page_says_why_a_checkpoint_cannot_be_opened(page: str, tmp_path: 
 
 
 def test_a_link_names_no_file_outside_the_checkpoint_folders(tmp_path: Path) -> None:
-    """Only what the menu offers is opened, whatever stands in the link: nothing else is even looked at."""
+    """A link can open only what the menu offers; nothing else is even looked at."""
     folders.write(tmp_path / "inside" / "good", dict(folders.base()))
     folders.write(tmp_path / "outside" / "secret", dict(folders.base()))
     outside = str(tmp_path / "outside" / "secret")
@@ -96,7 +96,7 @@ def test_a_link_names_no_file_outside_the_checkpoint_folders(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("name", [folders.CARD, folders.LOG, folders.EXAMPLES])
 def test_the_page_shows_only_files_of_the_checkpoint(name: str, tmp_path: Path) -> None:
-    """A folder from anywhere may bring a symbolic link to a file of the server; that is not shown to visitors."""
+    """A folder may contain a symbolic link to a file of the server; visitors must not see that file."""
     secret = {
         folders.CARD: "SECRET",
         folders.LOG: "step,loss\n1,77.125\n",

@@ -1,4 +1,4 @@
-"""Every page with models that a part of the paper was taken away from: each part opens, and what it says is true."""
+"""Every page with models without a part of the paper: each part opens, and its sentences are true."""
 
 from __future__ import annotations
 
@@ -71,7 +71,8 @@ def test_the_model_card_names_what_is_missing(open_variant: Callable[..., AppTes
 
 
 def test_the_figures_have_what_there_is(open_variant: Callable[..., AppTest]) -> None:
-    """Lines of x and its update always; of the sum and of LayerNorm only where there are any; and the equation."""
+    """Lines of x and its update always; lines of the sum and of LayerNorm only if the model has them; and the
+    equation."""
     wanted = {
         "bare": (["x", "Sublayer(x)"], "Sublayer(<i>x</i>)", 2 + 3),
         "alone": (["x", "Sublayer(x)", "after LayerNorm"], "LayerNorm(Sublayer(<i>x</i>))", 2 + 6 + 1),
@@ -99,7 +100,7 @@ def test_the_leak_of_a_model_without_the_mask_is_measured(
 
 
 def test_pictures_of_models_without_a_mask_do_not_say_masked(variants: Path) -> None:
-    """In what the explorer, the lab, a notebook and an offline page are handed."""
+    """In the data of the explorer, the lab, a notebook and an offline page."""
     for kind, changes in LEFT_OUT.items():
         trace = transformer.load(variants / kind).trace(SOURCE, TARGET)
         header = unpack(full_pack(trace, View()))[0]

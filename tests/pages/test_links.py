@@ -1,4 +1,4 @@
-"""Links that people have from before: each still opens what it asks for."""
+"""Old links: each still opens what it asks for."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def parsed(link: str) -> tuple[str, dict[str, str]]:
 
 
 def one_of_each_part() -> list[str]:
-    """The link that asks for most, of every part of every page."""
+    """For every part of every page, the link with the most parameters."""
     links: dict[tuple[str, str], str] = {}
     for link in sorted(LINKS, key=lambda link: len(parsed(link)[1])):
         path, params = parsed(link)

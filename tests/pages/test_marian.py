@@ -1,4 +1,4 @@
-"""Every page with folders of Marian's: each part opens, and what it says is true of that model."""
+"""Every page with Marian folders: each part opens, and its sentences are true of that model."""
 
 from __future__ import annotations
 

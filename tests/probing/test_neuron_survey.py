@@ -1,4 +1,4 @@
-"""Neurons over many sentence pairs: the numbers of a plain loop over traces, however sentences are batched."""
+"""Neurons over many sentence pairs: the numbers equal those of a plain loop over traces, whatever the batches."""
 
 from __future__ import annotations
 

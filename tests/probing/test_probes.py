@@ -1,4 +1,4 @@
-"""A probe set under switches: the numbers are those of a plain loop over traces, however sentences are grouped."""
+"""A probe set with switches: the numbers equal those of a plain loop over traces, whatever the groups."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def plainly(model: Pretrained, switches: Interventions) -> ProbeScores:
 
 @pytest.mark.parametrize("switches", SWITCHES)
 def test_the_numbers_are_those_of_a_plain_loop_whatever_the_groups(switches: str) -> None:
-    """With a model that was trained: a random one says one thing for ever, whatever it is given."""
+    """With a trained model, because a random one repeats one token for any input."""
     model, on = load("sort"), parse(switches)
     expected = plainly(model, on)
     assert 1 < len({len(source) for source, _ in DIGITS}) < len(DIGITS)
@@ -120,7 +120,7 @@ def test_what_cannot_be_measured_is_an_error() -> None:
 
 
 def test_a_model_that_never_ends_is_cut_off_and_repeats() -> None:
-    """The random model feeds its own last token back: after a few steps it says one piece for ever."""
+    """The random model feeds its last token back and soon repeats one piece."""
     model = tiny_pretrained()
     assert all(model.translate(source).tokens[-1] != "</s>" for source, _ in PAIRS[:3])
     scores = probe(model, PAIRS[:3])

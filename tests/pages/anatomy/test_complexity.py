@@ -1,4 +1,4 @@
-"""How layers compare, on a page: the table, what it says, and the measurement in a thread."""
+"""The part of the anatomy that compares layers: the table, its conclusions, and the measurement in a thread."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def start(model: str = "tiny", source: str = SENTENCE, **asked: str) -> AppTest:
 
 @pytest.fixture(autouse=True)
 def fresh() -> Iterator[None]:
-    """Models to draw with, and nothing cached before or after."""
+    """Models to draw with, and empty caches before and after."""
     clear_caches()
     tiny = tiny_pretrained()
     MODELS["tiny"] = tiny
@@ -49,14 +49,14 @@ def fresh() -> Iterator[None]:
 
 
 def cells(text: str) -> list[list[tuple[bool, str]]]:
-    """Of each row of the table: whether a cell is framed, and its number."""
+    """For each row of the table: whether a cell is framed, and its number."""
     rows = re.findall(r"<tr><th scope=\"row\">.*?</tr>", text.split('class="hs-cx-table"')[1].split("</table>")[0])
     cell = re.compile(r'<td data-label="[^"]+"( class="hs-cx-best")?>.*?<b>(.*?)</b>')
     return [[(bool(best), cell_text) for best, cell_text in cell.findall(row)] for row in rows]
 
 
 def chosen(app: AppTest) -> dict[str, str]:
-    """What the address bar says of the part's own choices."""
+    """The part's own options in the address bar."""
     return {name: value for name, value in address(app).items() if name in ("n", "kernel", "restricted")}
 
 
@@ -159,7 +159,7 @@ def test_every_kind_of_layer_and_every_product_has_a_name() -> None:
 
 
 class Slow:
-    """Stands in for `measure`: yields a few points, then goes on when told."""
+    """Stands in for `measure`: yields a few points, then waits until it may go on."""
 
     def __init__(self, first: int = 12, error: Exception | None = None) -> None:
         self.first, self.error = first, error
@@ -194,7 +194,7 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[Slow]:
 
 
 def begun(app: AppTest, slow: Slow) -> Measurement:
-    """The measurement that the button starts, once its first points are there."""
+    """The measurement that the button started, after its first points."""
     app.button(key="hs-layers-start").click().run()
     assert slow.there.wait(30)
     measurement = app.session_state[layer_timing.KEY]

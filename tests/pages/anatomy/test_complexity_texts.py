@@ -1,4 +1,4 @@
-"""What the table of section 4 and the measured times say: sentences against numbers made up for them."""
+"""Sentences about the table of section 4 and the measured times, checked against made-up numbers."""
 
 from __future__ import annotations
 

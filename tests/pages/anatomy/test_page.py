@@ -1,4 +1,4 @@
-"""The anatomy's page as a script: links to every zoom and step, what the browser reports, and what it is handed."""
+"""The anatomy page as a script: links to every zoom and step, reports of the browser, and the data it gets."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SWITCHES = {
 
 
 def feeds(app: AppTest) -> dict[str, bytes]:
-    """What the drawing was handed, by sort."""
+    """The data of the drawing, by part."""
     return payloads(app, "anatomy")
 
 
@@ -48,7 +48,7 @@ def traced(**switches: str) -> Trace:
 
 
 def report(app: AppTest, **values: Any) -> AppTest:
-    """What the browser reports when a person goes somewhere or switches something."""
+    """The browser's report after a person moves or sets a switch."""
     state = app.session_state["headscope"]
     stand = {**header(app)["state"], "switches": state.switches.to_params(), "revision": state.revision, **values}
     app.session_state["anatomy"] = {"anatomy": stand}
@@ -56,12 +56,12 @@ def report(app: AppTest, **values: Any) -> AppTest:
 
 
 def middle() -> int:
-    """The step of decoding with which the page begins: something is written, and something is to come."""
+    """The first decoding step shown: with tokens before it and after it."""
     return (len(traced().target_in_ids) + 1) // 2 - 1
 
 
 def said(app: AppTest) -> str:
-    """Sentences that are no message."""
+    """Sentences that are not messages."""
     return " ".join(
         element.proto.body for element in app.get("html") if element.proto.body.startswith('<p class="hs-said')
     )

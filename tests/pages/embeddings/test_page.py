@@ -1,4 +1,4 @@
-"""The page of embeddings as a script: each part by link, what is out of range, odd text, other checkpoints."""
+"""The embeddings page as a script: each part by link, values out of range, odd text, other checkpoints."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def open_page(open_page: Callable[..., AppTest]) -> Callable[..., AppTest]:
 
 
 def shown(app: AppTest) -> dict[str, dict[str, Any]]:
-    """What every figure on the page was handed, by its name."""
+    """The data of every figure on the page, by its name."""
     elements = [element for element in app.get("bidi_component") if element.proto.component_name == "headscope.figure"]
     data = [json.loads(element.proto.json) for element in elements]
     return {figure["name"]: {**figure, "figure": json.loads(figure["figure"])} for figure in data}

@@ -1,4 +1,4 @@
-"""Sub-layers and neurons taken out on the feed-forward page."""
+"""Sub-layers and neurons left out on the feed-forward page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The feed-forward page as a script: links, what is said, what the probe set tells, and what cannot be shown."""
+"""The feed-forward page as a script: links, sentences, the probe set, and values that cannot be shown."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def sort(folder: Path) -> Path:
 
 
 def drawn(app: AppTest) -> dict[str, dict[str, Any]]:
-    """What the figures were handed, by the stem of their files."""
+    """The data of the figures, by the stem of their files."""
     sent = [
         json.loads(element.proto.json)
         for element in app.get("bidi_component")
@@ -56,14 +56,14 @@ def drawn(app: AppTest) -> dict[str, dict[str, Any]]:
 
 
 def says(app: AppTest) -> str:
-    """Every sentence of the page, tags taken out."""
+    """Every sentence of the page, without tags."""
     found = [element.proto.body for element in app.get("html") if "<style" not in element.proto.body]
     bodies = [body for body in found if "hs-ff-" in body or "hs-said" in body]
     return html.unescape(re.sub(r"<[^>]+>", "", " ".join(bodies)))
 
 
 def moved(app: AppTest, frame: int, kind: str = "relu") -> AppTest:
-    """What the browser reports when a person moves the slider."""
+    """The browser's report after a person moves the slider."""
     app.session_state[f"figure_{activity.KEY}_{kind}"] = {"frame": frame}
     return app.run()
 
@@ -184,7 +184,7 @@ def test_once_counted_a_neuron_with_examples_comes_first_but_none_changes_under_
     assert kept.found is not None
 
     def seldom(*which: int) -> None:
-        """These neurons of the last layer fire on one token less than examples are kept."""
+        """Makes these neurons of the last layer fire on one token less than the number of examples."""
         counts = kept.found.decoder.counts.clone()
         counts[-1, list(which)] = TOP_TOKENS - 1
         kept.found = replace(kept.found, decoder=replace(kept.found.decoder, counts=counts))

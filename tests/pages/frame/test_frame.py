@@ -1,4 +1,4 @@
-"""The pages as scripts: every way a person or a link can put them, without a browser."""
+"""The page frame as a script: everything a person or a link can do to it, without a browser."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def open_app(folder: Path) -> Callable[..., AppTest]:
 
 
 def pick(app: AppTest, **values: Any) -> AppTest:
-    """What the browser reports when a person clicks in the picture."""
+    """The browser's report after a click in the picture."""
     state = app.session_state["headscope"]
     app.session_state["explorer"] = {"view": {**state.view.to_browser(), "revision": state.revision, **values}}
     return app.run()
@@ -202,7 +202,7 @@ def test_the_model_page_of_a_bare_checkpoint(open_app: Callable[..., AppTest], f
 
 @pytest.fixture
 def family(folder: Path) -> Path:
-    """Beside `tiny`: `twin`, of the same two languages, and `toy`, of others, with an example."""
+    """Beside `tiny`: `twin`, of the same two languages, and `toy`, of other languages, with an example."""
     tiny = tiny_pretrained()
     save_checkpoint(folder / "twin", tiny.model, tiny.tokenizer, tiny.languages)
     save_checkpoint(folder / "toy", tiny.model, tiny.tokenizer, ("letters", "reversed"))

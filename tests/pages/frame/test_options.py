@@ -1,4 +1,4 @@
-"""What is chosen on a page: kept in session and link, bounded, and said where a link asks for what is not there."""
+"""Options of a page: kept in session and link, within bounds, with a message for invalid values in links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The slider over a training on the explorer, as a script: opened, moved, linked, and where nothing can be shown."""
+"""The training slider of the explorer as a script: opened, moved, linked, and where nothing can be shown."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def open_app(folder: Path) -> Callable[..., AppTest]:
 
 
 def states(app: AppTest) -> dict[str, Any]:
-    """The header of what the slider was sent."""
+    """The header of the slider's data."""
     (feed,) = components(app, "recording")
     data = feed.bytes
     return json.loads(data[8 : 8 + struct.unpack("<I", data[4:8])[0]])
@@ -59,7 +59,7 @@ def test_nothing_is_read_or_sent_before_it_is_asked_for(
 
 
 def press(app: AppTest, opened: bool) -> AppTest:
-    """What the browser reports when the picture's button is pressed; the callback runs before the script."""
+    """The browser's report after a press of the picture's button; the callback runs before the script."""
     app.session_state["explorer"] = {"formation": opened}
     state = app.session_state["headscope"]
     training = (state.view.training or 0) if opened else None

@@ -1,4 +1,4 @@
-"""Measures before and after: what the browser is handed is what the analysis found; what it reports is checked."""
+"""Measures before and after: the browser gets what the analysis found, and its reports are checked."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from transformer.view.state import View
 
 
 def compared(text: str, source: str = "ka lo mi nu", target: str = "re sta ti") -> Compared:
-    """A sentence pair before and after the switches of a text, as `compare` makes it."""
+    """A sentence pair before and after these switches, as `compare` makes it."""
     model, value = tiny_pretrained(), Interventions.parse(text)
     first = model.trace(source, target)
     pads = f"pad={value.pads}" if value.pads else ""

@@ -1,4 +1,4 @@
-"""The lab as a script: links, switches the browser reports, and what cannot be switched."""
+"""The lab as a script: links, switches from the browser, and switches that cannot be set."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def open_lab(open_page: Callable[..., AppTest]) -> Callable[..., AppTest]:
 
 
 def switch(app: AppTest, **values: Any) -> AppTest:
-    """What the browser reports when a person switches something."""
+    """The browser's report after a person sets a switch."""
     state = app.session_state["headscope"]
     view = state.view.to_browser()
     shown = {"kind": view["kind"], "layer": view["layer"], "head": view["head"]}

@@ -1,4 +1,4 @@
-"""The Lab's probe set: measured in a thread, before and after, and what its numbers say."""
+"""The lab's probe set: measured in a thread, before and after, and conclusions from its numbers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def fresh() -> Iterator[None]:
 
 
 def finished(app: AppTest) -> AppTest:
-    """The page once its measurement has ended."""
+    """The page after its measurement has ended."""
     app.session_state[probing.KEY].thread.join(60)
     return app.run()
 
@@ -82,7 +82,7 @@ def test_rows_have_bleu_where_words_are_words() -> None:
 
 
 class Slow:
-    """Stands in for `probe`: goes on when told, and counts how often it was asked."""
+    """Stands in for `probe`: waits until it may go on, and records its calls."""
 
     def __init__(self, error: Exception | None = None) -> None:
         self.go, self.there, self.second = threading.Event(), threading.Event(), threading.Event()
@@ -221,7 +221,7 @@ English = tuple[Pretrained, list[Pair], ProbeScores, ProbeScores]
 
 @pytest.fixture(scope="module")
 def english() -> English:
-    """en-de, 24 pairs, and both sides measured."""
+    """en-de with 24 pairs, measured before and after."""
     model = load("en-de")
     pairs = (probe_pairs(model) or [])[:24]
     before, after = (probe(model, pairs, switches) for switches in (NONE, Interventions.parse("zero=cross.4")))

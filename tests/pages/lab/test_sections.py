@@ -1,4 +1,4 @@
-"""The Lab's sections as scripts: translation, leak. What draws them serves test_lab_probing too."""
+"""The lab's sections as scripts: translation and leak. test_probing uses the same helpers."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_words_are_escaped() -> None:
 
 
 def test_switches_that_hide_everything_from_the_first_step_give_one_message(section: Callable[..., AppTest]) -> None:
-    """With the future in sight the hidden <s> leaves other keys; the first step of decoding has none."""
+    """If the future is visible, a hidden <s> leaves other keys; but the first decoding step has none."""
     for name in ("translation", "leak"):
         text = plain(section(name, "hide=target.1@decoder_self causal=off", target="mi nu re"))
         assert "nothing to attend to" in text

@@ -1,4 +1,4 @@
-"""Positions exchanged on their page: links, menus, and the picture that follows."""
+"""The position lab: links, menus, and the picture that follows."""
 
 from __future__ import annotations
 

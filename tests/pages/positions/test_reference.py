@@ -1,4 +1,4 @@
-"""frontend/src/positions/reference.json: Python's numbers and figures of positions, which the JavaScript must have too.
+"""frontend/src/positions/reference.json: numbers and figures of positions from Python, which the JavaScript must match.
 
 `python -m tests.pages.positions.test_reference` writes it; frontend/src/positions/positions.test.js reads it.
 """

@@ -1,4 +1,4 @@
-"""The page's sections on the encodings: links, what the browser reports, learned tables and longer inputs."""
+"""The sections about encodings: links, reports of the browser, learned tables and longer inputs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def start(part: str, model: str = "tiny", source: str = SENTENCE, **asked: str) 
 
 
 def variant(name: str, **changes: Any) -> Pretrained:
-    """The tiny model with another configuration, under a name of its own."""
+    """The tiny model with another configuration, under its own name."""
     tiny = tiny_pretrained()
     model = tiny_model(vocab_size=len(tiny.tokenizer), **changes)
     return dataclasses.replace(tiny, name=name, path=Path(name), model=model)
@@ -46,7 +46,7 @@ def nothing_counted() -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def fresh() -> Iterator[None]:
-    """Models to draw with, and nothing cached before or after."""
+    """Models to draw with, and empty caches before and after."""
     clear_caches()
     MODELS.update(tiny=tiny_pretrained(), none=variant("none", positions="none"))
     MODELS.update({"le<b>arned": variant("le<b>arned", positions="learned"), FORMULA: load(FORMULA)})
@@ -56,14 +56,14 @@ def fresh() -> Iterator[None]:
 
 
 def said(app: AppTest, sort: str = "") -> str:
-    """Messages of a sort, or everything in HTML that a person reads."""
+    """Messages of a kind, or all HTML that a person reads."""
     assert not app.exception, app.exception
     bodies = [element.proto.body for element in app.get("html") if sort in element.proto.body]
     return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", " ".join(bodies))).split())
 
 
 def handed(app: AppTest) -> dict[str, Any]:
-    """What the component of the sliders was handed."""
+    """The data of the slider component."""
     assert not app.exception, app.exception
     (drawn,) = [
         element for element in app.get("bidi_component") if element.proto.component_name == "headscope.positions"
@@ -78,12 +78,12 @@ def counting(app: AppTest) -> list[Any]:
 
 
 def chosen(app: AppTest) -> dict[str, str]:
-    """What the address bar says of the part's own choices."""
+    """The part's own options in the address bar."""
     return {name: value for name, value in address(app).items() if name in ("d_model", "length", "dims", "k", "q")}
 
 
 def report(app: AppTest, **values: Any) -> AppTest:
-    """What the browser says when a person moves a slider."""
+    """The browser's report after a person moves a slider."""
     revision = app.session_state["headscope"].revision
     app.session_state[encoding.KEY] = {"values": {"revision": revision, **values}}
     return app.run()

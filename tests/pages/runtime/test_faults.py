@@ -1,5 +1,5 @@
-"""A checkpoint that is taken away, exchanged or damaged while the app runs: one sentence, nothing typed is lost, no two
-checkpoints in one picture, and the page works again when the folder is whole."""
+"""A checkpoint is removed, replaced or damaged while the app runs: there is one message, typed text is kept, no picture
+mixes two checkpoints, and the page works again when the folder is whole."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LINK = {"source": SOURCE, "kind": "encoder_self", "layer": "2", "head": "3"}
 
 
 def put(path: Path, seed: int = 1) -> Path:
-    """A tiny checkpoint; another seed: other weights of the same shapes and under the same tokenizer."""
+    """Write a tiny checkpoint; another seed gives other weights of the same shapes with the same tokenizer."""
     tiny = tiny_pretrained()
     model = tiny_model(seed, vocab_size=len(tiny.tokenizer))
     save_checkpoint(path, model, tiny.tokenizer, tiny.languages)
@@ -39,7 +39,7 @@ def put(path: Path, seed: int = 1) -> Path:
 
 
 def exchange(path: Path, seed: int) -> None:
-    """Another checkpoint in its place, as `mv` does it: at once."""
+    """Replace the checkpoint at once, as `mv` does."""
     put(path.with_name("new"), seed)
     path.rename(path.with_name(f"old-{seed}"))
     path.with_name("new").rename(path)
@@ -198,7 +198,7 @@ def test_a_changed_folder_has_another_stamp(folder: Path) -> None:
 
 
 def test_an_evicted_model_is_freed_with_its_results(folder: Path) -> None:
-    """Four states are kept at most, however often a checkpoint is exchanged."""
+    """At most four states are cached, however often a checkpoint is replaced."""
     for seed in range(2, 9):
         exchange(folder, seed)
         cache.load("tiny", str(folder))

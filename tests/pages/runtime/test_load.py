@@ -41,7 +41,7 @@ def app(model: Pretrained) -> Iterator[App]:
 
 
 def run(asked: Coroutine[Any, Any, Answer]) -> Answer:
-    """`asyncio.run` in a thread of its own: in this one Playwright, once used, has a loop of its own."""
+    """`asyncio.run` in its own thread, because Playwright leaves an event loop in this one."""
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(asyncio.run, asked).result()
 
@@ -51,7 +51,7 @@ def word(number: int, length: int = 6) -> str:
 
 
 async def connected(app: App, count: int) -> int:
-    """How many viewers the server knows, once it is `count` of them, or after ten seconds."""
+    """How many viewers the server knows: returns when there are `count`, or after ten seconds."""
     for _ in range(100):
         if await asyncio.to_thread(sessions, app) == count:
             break
@@ -62,7 +62,7 @@ async def connected(app: App, count: int) -> int:
 @pytest.mark.long
 def test_thirty_viewers_click_on_all_pages_at_once(app: App, model: Pretrained) -> None:
     async def visit(number: int) -> int:
-        """Its own sentence, clicks, another sentence: every run ends well, or an error is raised."""
+        """Types a sentence, clicks, and types another; raises an error unless every run ends well."""
         rng = random.Random(number)
         async with Viewer(app.host, list(PAGES)[number % len(PAGES)]) as viewer:
             await viewer.open(source=word(number))
@@ -158,7 +158,7 @@ def test_a_process_is_read() -> None:
 
 
 def a_crowd(times: dict[str, list[float]], sizes: list[float]) -> Crowd:
-    """A crowd that has clicked. times: page -> milliseconds; sizes: MB, one a second."""
+    """A crowd after its clicks. times: page -> milliseconds; sizes: MB, one per second."""
     crowd = Crowd(App("localhost:1", 1), transformer.load("reverse"), [], 2.0)
     crowd.runs = {page: [Run(seconds, 20_000, 100) for seconds in many] for page, many in times.items()}
     crowd.samples = [Sample(second, size, 5, 30, 0.1 * second) for second, size in enumerate(sizes)]

@@ -1,4 +1,4 @@
-"""The queue before the model."""
+"""The queue for passes of a model."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from transformer.tracing.trace import Trace
 
 
 class Gone(BaseException):
-    """A run that was ended; Streamlit's own are no Exception either."""
+    """The run was ended; Streamlit's exceptions for this are not subclasses of Exception either."""
 
 
 def nobody_left() -> None:
-    """Who waits is still there."""
+    """All waiting viewers are still there."""
 
 
 def begin(work: Callable[[], None]) -> threading.Thread:
@@ -42,7 +42,7 @@ def until(reached: Callable[[], bool]) -> None:
 def queue_up(
     queue: TurnQueue, names: str, work: Callable[[str], None], look: dict[str, Callable[[], None]]
 ) -> list[Any]:
-    """A thread a name, each in the queue before the next comes."""
+    """One thread per name, each in the queue before the next one starts."""
     threads = []
     for count, name in enumerate(names, 1):
 

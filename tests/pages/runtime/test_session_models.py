@@ -1,4 +1,5 @@
-"""Models that one session trained or loaded: on every page, for nobody else, bounded, and back as the same zip."""
+"""Models that a session trained or loaded: on every page, visible to nobody else, bounded, and downloaded as the same
+zip."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ from transformer.live_training import workshop
 
 
 def other_zip(seed: int = 7, **changes: Any) -> bytes:
-    """A small model of other weights."""
+    """A small model with other weights."""
     tokenizer = tiny_tokenizer()
     model = tiny_model(seed, vocab_size=len(tokenizer), **changes)
     return zipped(checkpoint_files(model, tokenizer, ("Invented", "Imagined")), "other")
@@ -38,7 +39,7 @@ def data() -> bytes:
 
 @pytest.fixture(autouse=True)
 def quiet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Nothing is trained, and what one test opened is not another's."""
+    """Nothing is trained, and no test sees the models of another."""
     monkeypatch.setattr(workshop, "_shared", [workshop.Workshop(0, 60)])
     clear_caches()
     yield
@@ -110,7 +111,7 @@ def test_a_link_to_a_session_model_opens_it_for_nobody_else(start: Callable[...,
 
 
 def test_two_sessions_with_one_name_never_mix(start: Callable[..., AppTest]) -> None:
-    """The same name, the same sentence, other weights: what is kept for all viewers is kept apart."""
+    """Same name and sentence, other weights: the shared caches keep them apart."""
 
     def packed(app: AppTest) -> list[str]:
         return [
@@ -125,7 +126,7 @@ def test_two_sessions_with_one_name_never_mix(start: Callable[..., AppTest]) -> 
 
 
 def test_results_stay_cached_when_a_model_is_evicted(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
-    """It is opened from its zip again, and counts as the same."""
+    """It is opened from its zip again and counts as the same model."""
     models: SharedCache[Any] = SharedCache(1)
     monkeypatch.setattr(session_models, "MODELS", models)
     kept = {model.name: model for model in (SessionModel("mine/a", data), SessionModel("mine/b", other_zip()))}
@@ -147,7 +148,7 @@ def session(monkeypatch: pytest.MonkeyPatch, folder: Path) -> dict[str, SessionM
 
 
 def test_a_session_keeps_a_bounded_number(session: dict[str, SessionModel]) -> None:
-    """The oldest makes room and is named; what is open now stays."""
+    """The oldest model is removed and named; the open model stays."""
     names, messages_ = [], []
     for seed in range(session_models.MOST + 2):
         name, dropped = session_models.add("model", other_zip(seed), current="mine/model")
@@ -203,7 +204,7 @@ def test_a_round_trip_is_the_same_bit_by_bit(session: dict[str, SessionModel]) -
 
 
 def loading(sent: object) -> None:
-    """The page after a browser sent a file: as Streamlit does it, the callback first."""
+    """The page after a browser sent a file: the callback runs first, as in Streamlit."""
     import streamlit as st
 
     from pages.frame.frame import open_frame

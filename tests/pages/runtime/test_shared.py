@@ -1,4 +1,4 @@
-"""The cache of what all viewers share, and fingerprints of values."""
+"""The cache shared by all viewers, and fingerprints of values."""
 
 from __future__ import annotations
 

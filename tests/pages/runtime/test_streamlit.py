@@ -1,4 +1,4 @@
-"""Contracts of the workarounds for Streamlit: each test first shows what Streamlit does by itself."""
+"""Tests of the workarounds for Streamlit: each first shows what Streamlit does by itself."""
 
 from __future__ import annotations
 

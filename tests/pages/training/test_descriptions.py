@@ -1,4 +1,4 @@
-"""Runs of the page of training in words: their names, and what the paper predicts beside what happened."""
+"""Runs of the Training page in words: their names, and the paper's predictions beside the results."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ OPENING = Opening("ab", "ba", ("a", "b", "</s>"), ("<s>", "b", "a"), ("b", "a", 
 def made(
     experiment: Experiment, exact: float, forced: float, loss: float, number: int = 0, reason: str = "steps"
 ) -> Watched:
-    """A run whose last frame says so; every weight is 85 of 255, a third."""
+    """A run whose last frame has these numbers; every weight is 85 of 255, a third."""
     weights = bytes([85] * OPENING.frame_bytes)
     frames = [
         Frame(0, 0.0, 0.0, None, 4.0, 0.0, 0.0, (), (), weights),

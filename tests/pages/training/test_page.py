@@ -1,5 +1,5 @@
-"""The page of training as a script: form, link, runs and commands, with a workshop that trains nothing; and one short
-run of the real one."""
+"""The Training page as a script: form, link, runs and commands, with a workshop that trains nothing; and one short run
+of the real one."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def press(app: AppTest, key: str = "training_train") -> AppTest:
 
 
 def command(app: AppTest, run: Run, do: str) -> AppTest:
-    """As the picture in the browser sends it."""
+    """A command as the picture in the browser sends it."""
     app.session_state["training"] = {"command": {"run": run.id, "do": do, "have": {}, "n": 1}}
     app.run()
     del app.session_state["training"]
@@ -57,7 +57,7 @@ def command(app: AppTest, run: Run, do: str) -> AppTest:
 
 
 def follow(app: AppTest, run: Run, page: str) -> AppTest:
-    """The link from a run that ended to its model on another page."""
+    """The link from an ended run to its model on another page."""
     links = [link for link in app.page_link if run.id in link.proto.query_string]
     assert [link.label for link in links] == [page.title for page in pages() if page.opens_models]
     assert {link.proto.query_string for link in links} == {f"open={run.id}"}
@@ -66,7 +66,7 @@ def follow(app: AppTest, run: Run, page: str) -> AppTest:
 
 
 def chosen(app: AppTest, shop: Shop) -> Experiment:
-    """What Train would train."""
+    """The experiment that Train would start."""
     count = len(shop.runs)
     press(app)
     assert len(shop.runs) == count + 1
@@ -105,7 +105,7 @@ def test_the_page_says_beforehand_what_a_run_takes(start: Callable[..., AppTest]
 
 
 def test_the_page_says_how_a_preset_was_changed(start: Callable[..., AppTest], shop: Shop) -> None:
-    """What to look for holds no more; other steps and seeds change nothing of that."""
+    """Then the hint of the preset is gone; other steps and seeds do not count as changes."""
     assert presets.look_for("reverse") in written(start(steps="9", seed="3")).replace("&#x27;", "'")
     app = start(mask="off", heads="2")
     assert "Reverse, changed: 2 heads, no causal mask." in written(app)
@@ -150,7 +150,7 @@ CHANGES: list[tuple[str, str, dict[str, Any]]] = [
 def test_every_field_goes_into_the_link_and_comes_back(
     start: Callable[..., AppTest], shop: Shop, link: str, kind: str, fields: dict[str, Any]
 ) -> None:
-    """Typed it stands in the address; the address opens the same experiment, whose seed gives the same result."""
+    """A typed value is in the address; the address opens the same experiment, and its seed gives the same result."""
     wanted = replace(BASE, **fields)
     name, value = link.split("=")
     app = start()
@@ -247,7 +247,7 @@ def test_a_server_that_trains_nothing_says_so(start: Callable[..., AppTest], sho
 
 
 def test_a_fifth_run_replaces_the_oldest_one_that_ended(start: Callable[..., AppTest], shop: Shop) -> None:
-    """But for the first, which the others are compared with."""
+    """But never the first, which the others are compared with."""
     app = start()
     for seed in range(1, 5):
         app.number_input("training_seed").set_value(seed).run()
