@@ -1,1 +1,1 @@
-"""The Streamlit app: one folder a page, and what pages share."""
+"""The Streamlit app: one folder per page, and what pages share."""

@@ -1,4 +1,4 @@
-"""Section 4, Table 1: what a layer of each kind costs for this sentence's n and this model's d."""
+"""Section 4, Table 1: the cost of a layer of each kind for this sentence's n and this model's d."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _ORDERS = {
     "separable": "<i>k</i> · <i>n</i> · <i>d</i> + <i>n</i> · <i>d</i>²",
     "restricted": "<i>r</i> · <i>n</i> · <i>d</i>",
 }
-_STEPS = {"recurrent": "<i>n</i>"}  # of the others it is 1, which the number says
+_STEPS = {"recurrent": "<i>n</i>"}  # the other kinds take 1 step, shown as a number
 _PATHS = {
     "recurrent": "<i>n</i>",
     "convolution": "log<sub><i>k</i></sub> <i>n</i>",
@@ -57,7 +57,7 @@ _PATHS = {
 
 
 def _details(sizes: Sizes) -> dict[str, str]:
-    """What stands below the name of a kind."""
+    """The small text below the name of a kind."""
     return {
         "attention": _("{heads} heads").format(heads=sizes.heads),
         "recurrent": "GRU",
@@ -68,7 +68,7 @@ def _details(sizes: Sizes) -> dict[str, str]:
 
 
 def _product_names() -> dict[str, tuple[str, str]]:
-    """Every product of `complexity.products`: in words, and as HTML as it is written, where it has a name."""
+    """Every product of `complexity.products`: its name, and its formula as HTML where it has one."""
     return {
         "queries": (_("queries"), "<i>x W</i><sup>Q</sup>"),
         "keys": (_("keys"), "<i>x W</i><sup>K</sup>"),
@@ -85,42 +85,44 @@ def _product_names() -> dict[str, tuple[str, str]]:
 
 
 def _decimal(value: float) -> str:
-    """A path's length by formula: whole where it is whole."""
+    """The path length of a formula; without decimals if it is whole."""
     return f"{value:,.0f}" if math.isclose(value, round(value)) else f"{value:,.1f}"
 
 
-def _cell(label: str, number: str, below: str, best: bool) -> str:
-    """below: HTML. best: the smallest of its column."""
-    mark = f'<span class="hs-cx-hidden">{html.escape(_("fewest"))}: </span>' if best else ""
-    sort = ' class="hs-cx-best"' if best else ""
-    return f'<td data-label="{html.escape(label)}"{sort}>{mark}<b>{html.escape(number)}</b><small>{below}</small></td>'
+def _cell(label: str, count: str, below: str, best: bool) -> str:
+    """below: HTML. best: whether it is the smallest of its column."""
+    mark = f'<span class="hs-cx-hidden">{html.escape(_("smallest"))}: </span>' if best else ""
+    highlight = ' class="hs-cx-best"' if best else ""
+    return (
+        f'<td data-label="{html.escape(label)}"{highlight}>{mark}<b>{html.escape(count)}</b><small>{below}</small></td>'
+    )
 
 
-def table_html(found: Sequence[Cost], sizes: Sizes) -> str:
-    """The table: Table 1's numbers and those of the layers as built, side by side in each column."""
+def table_html(layer_costs: Sequence[Cost], sizes: Sizes) -> str:
+    """HTML of the table: in each column the numbers of Table 1 beside those of the layers as built."""
     titles = (_("Complexity per layer"), _("Sequential operations"), _("Maximum path length"))
     sides = (_("Table 1"), _("as built"))
     short = (_("Complexity"), _("Sequential"), _("Path"))
-    labels = [_("{column} · {side}").format(column=one, side=side) for one in short for side in sides]
-    best = [fewest(found, column) for column in COLUMNS]
+    labels = [_("{column} · {side}").format(column=column, side=side) for column in short for side in sides]
+    best = [fewest(layer_costs, column) for column in COLUMNS]
     called, details = names(), _details(sizes)
     between, dilated = _("{count} between positions"), _("dilated; {contiguous} contiguous")
     rows = []
-    for one in found:
-        paths = "" if one.contiguous is None else dilated.format(contiguous=f"{one.contiguous:,}")
+    for cost in layer_costs:
+        paths = "" if cost.contiguous is None else dilated.format(contiguous=f"{cost.contiguous:,}")
         cells = (
-            (f"{one.order:,}", _ORDERS[one.kind]),
-            (f"{one.multiply_adds:,}", html.escape(between.format(count=f"{one.mixing:,}"))),
-            (f"{one.sequential_order:,}", _STEPS.get(one.kind, "")),
-            (f"{one.sequential:,}", f"{_STEPS[one.kind]} + 1" if one.kind in _STEPS else ""),
-            (_decimal(one.path_order), _PATHS.get(one.kind, "")),
-            (f"{one.path:,}", html.escape(paths)),
+            (f"{cost.order:,}", _ORDERS[cost.kind]),
+            (f"{cost.multiply_adds:,}", html.escape(between.format(count=f"{cost.mixing:,}"))),
+            (f"{cost.sequential_order:,}", _STEPS.get(cost.kind, "")),
+            (f"{cost.sequential:,}", f"{_STEPS[cost.kind]} + 1" if cost.kind in _STEPS else ""),
+            (_decimal(cost.path_order), _PATHS.get(cost.kind, "")),
+            (f"{cost.path:,}", html.escape(paths)),
         )
         body = "".join(
-            _cell(label, number, below, one.kind in winners)
-            for label, (number, below), winners in zip(labels, cells, best, strict=True)
+            _cell(label, count, below, cost.kind in winners)
+            for label, (count, below), winners in zip(labels, cells, best, strict=True)
         )
-        head = f"{html.escape(called[one.kind])}<small>{html.escape(details[one.kind])}</small>"
+        head = f"{html.escape(called[cost.kind])}<small>{html.escape(details[cost.kind])}</small>"
         rows.append(f'<tr><th scope="row">{head}</th>{body}</tr>')
     over = "".join(f'<th scope="colgroup" colspan="2">{html.escape(title)}</th>' for title in titles)
     under = "".join(f'<th scope="col">{html.escape(side)}</th>' for _title in titles for side in sides)
@@ -131,16 +133,20 @@ def table_html(found: Sequence[Cost], sizes: Sizes) -> str:
     )
 
 
-def _choose(frame: PageFrame, own: int) -> Sizes:
-    """n, k and r."""
+def _choose(frame: PageFrame, sentence_tokens: int) -> Sizes:
+    """The fields for n, k and r."""
     config = frame.model.config
     with st.container(key="hs-cx-choose"):
         first, second, third = st.columns([2, 2, 3], gap="medium")
     with first:
-        n = frame.options.number("n", _("Tokens n; this sentence has {own}").format(own=own), SHORTEST, LONGEST, own)
-        if n != own:
-            label = _("Back to the sentence's {own}").format(own=own)
-            st.button(label, key="anatomy_n_own", on_click=frame.options.report, args=("n", own, own))
+        n = frame.options.number(
+            "n", _("Tokens n; this sentence has {own}").format(own=sentence_tokens), SHORTEST, LONGEST, sentence_tokens
+        )
+        if n != sentence_tokens:
+            label = _("Back to the sentence's {own}").format(own=sentence_tokens)
+            st.button(
+                label, key="anatomy_n_own", on_click=frame.options.report, args=("n", sentence_tokens, sentence_tokens)
+            )
     with second:
         kernel = int(frame.options.segment("kernel", _("Kernel width k"), KERNELS, KERNEL))
     with third:
@@ -149,7 +155,7 @@ def _choose(frame: PageFrame, own: int) -> Sizes:
 
 
 def _lengths(n: int) -> list[int]:
-    """Where the curves are counted: eight points each doubling, and n."""
+    """The values of n for the curves: eight per doubling, and n itself."""
     last = max(DRAWN, 2 * n)
     steps = math.ceil(8 * math.log2(last / 2))
     grid = {round(2 * (last / 2) ** (step / steps)) for step in range(steps + 1)}
@@ -157,38 +163,38 @@ def _lengths(n: int) -> list[int]:
 
 
 def _curves(sizes: Sizes) -> None:
-    """Both counts against n."""
+    """Both counts as curves over n."""
     lengths = _lengths(sizes.n)
     values = {"n": sizes.n, "d": sizes.d, "kernel": sizes.kernel, "window": sizes.window}
     for column, exact in zip(st.columns(2, gap="medium"), (False, True), strict=True):
         count = multiply_adds if exact else order
-        found = {kind: [count(kind, replace(sizes, n=n)) for n in lengths] for kind in KINDS}
+        counts = {kind: [count(kind, replace(sizes, n=n)) for n in lengths] for kind in KINDS}
         name = "anatomy-multiply-adds" if exact else "anatomy-orders"
         with column:
-            figure.draw(figure.built(figures.counts, lengths, found, names(), values, exact), name, name)
+            figure.draw(figure.built(figures.counts, lengths, counts, names(), values, exact), name, name)
 
 
-def _shape(one: Product) -> str:
-    """How often, and of which matrices: "8 × [12, 32]·[32, 12]"."""
-    shapes = f"[{one.rows:,}, {one.inner:,}] · [{one.inner:,}, {one.columns:,}]"
-    return shapes if one.times == 1 else f"{one.times:,} × {shapes}"
+def _shape(product: Product) -> str:
+    """Count and shapes of a matrix product: "8 × [12, 32]·[32, 12]"."""
+    shapes = f"[{product.rows:,}, {product.inner:,}] · [{product.inner:,}, {product.columns:,}]"
+    return shapes if product.times == 1 else f"{product.times:,} × {shapes}"
 
 
 def products_html(sizes: Sizes) -> str:
     """Every matrix product of every layer."""
-    head = (_("matrix product"), _("how often, shapes"), _("multiply-adds"), _("between positions"))
+    head = (_("matrix product"), _("count and shapes"), _("multiply-adds"), _("between positions"))
     called, words, parts = names(), _product_names(), []
     for kind in KINDS:
         whole = f"{multiply_adds(kind, sizes):,}"
         mixing = f"{multiply_adds(kind, sizes, mixing=True):,}"
         title = f'<th scope="rowgroup" colspan="2">{html.escape(called[kind])}</th>'
         rows = [f'<tr class="hs-cx-group">{title}<td>{whole}</td><td>{mixing}</td></tr>']
-        for one in products(kind, sizes):
-            count = f"{one.multiply_adds:,}"
-            said, written = words[one.name]
+        for product in products(kind, sizes):
+            count = f"{product.multiply_adds:,}"
+            label, written = words[product.name]
             rows.append(
-                f'<tr><th scope="row">{html.escape(said)} {written}</th><td>{_shape(one)}</td>'
-                f"<td>{count}</td><td>{count if one.mixes else '–'}</td></tr>"
+                f'<tr><th scope="row">{html.escape(label)} {written}</th><td>{_shape(product)}</td>'
+                f"<td>{count}</td><td>{count if product.mixes else '–'}</td></tr>"
             )
         parts.append(f"<tbody>{''.join(rows)}</tbody>")
     titles = "".join(f'<th scope="col">{html.escape(text)}</th>' for text in head)
@@ -202,21 +208,22 @@ def _explain(sizes: Sizes) -> None:
     with st.expander(_("What do the three columns mean?")):
         st.markdown(
             _(
-                "Section 4 asks three things of a layer that maps n vectors of width d to n others: how many "
-                "operations it takes, how many of them must wait for one another, and how long the path is that a "
-                "signal travels between two positions, for “the shorter these paths between any combination of "
-                "positions in the input and output sequences, the easier it is to learn long-range dependencies”. "
-                "Of the first it says: “{quote}”. Separable convolutions are in its text, not in its table: O(k·n·d + "
-                "n·d²), which for k = n is as much as self-attention and a point-wise feed-forward layer together."
+                "Section 4 asks three things about a layer that maps n vectors of width d to n others: how many "
+                "operations it takes, how many of them must wait for one another, and how long the path of a signal "
+                "between two positions is, because “the shorter these paths between any combination of positions in "
+                "the input and output sequences, the easier it is to learn long-range dependencies”. About the first "
+                "it says: “{quote}”. Separable convolutions are in its text, not in its table: O(k·n·d + n·d²), which "
+                "for k = n is as much as self-attention and a point-wise feed-forward layer together."
             ).format(quote=QUOTE)
         )
         st.markdown(
             _(
-                "*Sequential operations as built* are matrix products on the longest chain: self-attention has four, "
-                "whatever n is (Q, K and V side by side, scores, weights times V, the heads joined), a GRU one for all "
-                "inputs and then one a token. *Paths* are found by a breadth-first search from one end of the "
-                "sentence, layer upon layer, until every position is reached. A GRU reads one way only: its path leads "
-                "from the first token to the last; a way back needs a second GRU in the other direction."
+                "*Sequential operations as built* are the matrix products on the longest chain. Self-attention has "
+                "four, whatever n is (Q, K and V side by side, scores, weights times V, the heads joined). A GRU has "
+                "one for all inputs and then one per token. *Paths* are found by a breadth-first search from one end "
+                "of the sentence, layer by layer, until every position is reached. A GRU reads in one direction only: "
+                "its path leads from the first token to the last; a way back needs a second GRU in the other "
+                "direction."
             )
         )
         paragraph(paths(sizes), quiet=True)
@@ -225,30 +232,30 @@ def _explain(sizes: Sizes) -> None:
         paragraph(
             _(
                 "One multiply-add is one multiplication and the addition that follows it. Not counted: softmax, "
-                "biases, scaling by 1 / √d_k and the gates' products number by number, which grow less. Cells beyond "
-                "the ends of the sentence, zeros or hidden, are counted where a layer computes them."
+                "biases, scaling by 1 / √d_k and the gates' elementwise products, which grow more slowly. Cells "
+                "beyond the ends of the sentence, zeros or hidden, are counted where a layer computes them."
             ),
             quiet=True,
         )
 
 
 def draw(frame: PageFrame, trace: Trace) -> None:
-    """The table, what follows from it, both counts against n, and the measured curve on demand."""
+    """The table, conclusions from it, both counts over n, and the measured curve on demand."""
     paragraph(
         _(
-            "Section 4 compares self-attention with the layers that others were built from (Table 1). Here its "
-            "formulas are numbers, for this n and this model's d, beside exact counts of one layer as built here."
+            "Section 4 compares self-attention with the layers of earlier models (Table 1). Here its formulas are "
+            "numbers, for this n and this model's d, next to exact counts of one layer as built here."
         )
     )
     sizes = _choose(frame, min(max(len(trace.source_ids), SHORTEST), LONGEST))
-    found = costs(sizes)
-    st.html(table_html(found, sizes))
-    legend = _("n = {n} tokens, d = {d}, h = {heads} heads; framed: the fewest of a column").format(
+    layer_costs = costs(sizes)
+    st.html(table_html(layer_costs, sizes))
+    legend = _("n = {n} tokens, d = {d}, h = {heads} heads; framed: the smallest of each column").format(
         n=f"{sizes.n:,}", d=f"{sizes.d:,}", heads=sizes.heads
     )
     st.html(f'<p class="hs-tr-legend">{html.escape(legend)}</p>')
     paragraph(by_table(sizes), as_built(sizes))
-    paragraph(winners(found), quiet=True)
+    paragraph(winners(layer_costs), quiet=True)
     _explain(sizes)
     _curves(sizes)
     layer_timing.draw(sizes)

@@ -1,4 +1,4 @@
-"""What the table of section 4 and the measured times say, in words computed from their numbers."""
+"""Sentences computed from the table of section 4 and from the measured times."""
 
 from __future__ import annotations
 
@@ -10,12 +10,15 @@ from transformer.cost.layer_timing import SLOWEST, Timing
 from transformer.texts import _
 
 Seconds = Mapping[str, Mapping[int, float]]  # kind -> n -> median
-APART, MANY = 1.5, 0.2  # how far a median may lie above the fastest pass, and at which share of the points
-FLAT = 1.8  # times as long for twice as many tokens: below that most of the time is no operation
+APART, MANY = (
+    1.5,
+    0.2,
+)  # a median this many times the fastest pass is noisy; a busy machine has this share of noisy points
+FLAT = 1.8  # times as long for twice as many tokens: below that, overhead takes most of the time
 
 
 def names() -> dict[str, str]:
-    """What each kind is called."""
+    """The name of each kind."""
     return {
         "attention": _("Self-attention"),
         "fused": _("Self-attention (fused)"),
@@ -27,15 +30,15 @@ def names() -> dict[str, str]:
 
 
 def factor(value: float) -> str:
-    """How many times, as a person says it: "1.3", "21", "4,096"."""
+    """A ratio as text: "1.3", "21", "4,096"."""
     return f"{value:.1f}" if value < 9.95 else f"{value:,.0f}"
 
 
 def milliseconds(seconds: float) -> str:
     """Three figures: "0.081 ms", "4.22 ms", "278 ms"."""
     value = 1000 * seconds
-    places = 3 if value < 0.9995 else 2 if value < 9.995 else 1 if value < 99.95 else 0
-    return f"{value:.{places}f} ms"
+    digits = 3 if value < 0.9995 else 2 if value < 9.995 else 1 if value < 99.95 else 0
+    return f"{value:.{digits}f} ms"
 
 
 # -- counted ----------------------------------------------------------------------------------------------------------
@@ -46,53 +49,55 @@ def by_table(sizes: Sizes) -> str:
     n, d = sizes.n, sizes.d
     if n == d:
         sentence = _(
-            "n = d = {d}: here, by Table 1, self-attention and a recurrent layer need equally many operations; with "
-            "fewer tokens self-attention needs fewer, with more it needs more."
+            "n = d = {d}: by Table 1, self-attention and a recurrent layer need equally many operations here. With "
+            "fewer tokens self-attention needs fewer, with more tokens it needs more."
         )
     elif n < d:
         sentence = _(
-            "n = {n} is smaller than d = {d}: by Table 1 a recurrent layer needs {times} times as many operations as "
-            "self-attention, and only above n = d = {d} tokens it is the other way round."
+            "n = {n} is smaller than d = {d}: by Table 1, a recurrent layer needs {times} times as many operations as "
+            "self-attention. Only above n = d = {d} tokens is it the other way round."
         )
     else:
         sentence = _(
-            "n = {n} is larger than d = {d}: by Table 1 self-attention needs {times} times as many operations as a "
-            "recurrent layer; below n = d = {d} tokens it is the other way round."
+            "n = {n} is larger than d = {d}: by Table 1, self-attention needs {times} times as many operations as a "
+            "recurrent layer. Below n = d = {d} tokens it is the other way round."
         )
     return sentence.format(n=f"{n:,}", d=f"{d:,}", times=factor(max(n, d) / min(n, d)))
 
 
 def as_built(sizes: Sizes) -> str:
-    """The same with everything counted."""
+    """The same comparison with every operation counted."""
     whole, mixing = multiply_adds("attention", sizes), multiply_adds("attention", sizes, mixing=True)
     meet = meeting("attention", "recurrent", sizes)
     if meet is None or meet == 1:
         sentence = _(
-            "Table 1 leaves out the four projections, to Q, K and V and behind the heads, which are {share} of what "
-            "self-attention multiplies here; with them, and with a GRU's three gates, it needs more at any n."
+            "Table 1 leaves out the four projections, to Q, K and V and after the heads. They are {share} of what "
+            "self-attention multiplies here. With them, and with a GRU's three gates, self-attention needs more at "
+            "any n."
         )
     elif meet == sizes.d:
         sentence = _(
-            "Table 1 leaves out the four projections, to Q, K and V and behind the heads, which are {share} of what "
-            "self-attention multiplies here; with them, and with a GRU's three gates, the two meet at n = {meet} again."
+            "Table 1 leaves out the four projections, to Q, K and V and after the heads. They are {share} of what "
+            "self-attention multiplies here. With them, and with a GRU's three gates, the two meet again at n = "
+            "{meet}."
         )
     else:
         sentence = _(
-            "Table 1 leaves out the four projections, to Q, K and V and behind the heads, which are {share} of what "
-            "self-attention multiplies here; with them, and with a GRU's three gates, the two meet at n = {meet}."
+            "Table 1 leaves out the four projections, to Q, K and V and after the heads. They are {share} of what "
+            "self-attention multiplies here. With them, and with a GRU's three gates, the two meet at n = {meet}."
         )
     return sentence.format(share=f"{100 * (1 - mixing / whole):.0f} %", meet=f"{meet or 0:,}")
 
 
-def winners(found: Sequence[Cost]) -> str:
-    """Who has the fewest of each column."""
+def winners(layer_costs: Sequence[Cost]) -> str:
+    """The kind with the fewest operations in each column."""
 
     def named(column: str) -> str:
-        return ", ".join(names()[kind] for kind in fewest(found, column))
+        return ", ".join(names()[kind] for kind in fewest(layer_costs, column))
 
     sentence = _(
         "Fewest operations by Table 1: {order}; as built: {built}. Shortest path between any two positions: {path}. "
-        "Only the recurrent layer takes a step per token."
+        "Only the recurrent layer takes one step per token."
     )
     return sentence.format(order=named("order"), built=named("multiply_adds"), path=named("path"))
 
@@ -103,14 +108,14 @@ def paths(sizes: Sizes) -> str:
     sentence = (
         _(
             "The paper's log_k(n) is for dilations 1, k, k², …: a kernel that looks back only reaches every earlier "
-            "position in {back} such layers here, but a centred one leaves some pair near the ends unconnected, "
-            "however many follow. So ours dilates by 1, b, b², … with b = (k + 1) / 2 = {base}."
+            "position in {back} such layers here, but a centred kernel leaves some pair near the ends unconnected, "
+            "however many layers follow. So Headscope dilates by 1, b, b², … with b = (k + 1) / 2 = {base}."
         )
         if centred is None
         else _(
             "The paper's log_k(n) is for dilations 1, k, k², …: a kernel that looks back only reaches every earlier "
-            "position in {back} such layers here, a centred one every position in {centred}. Ours dilates by 1, b, "
-            "b², … with b = (k + 1) / 2 = {base}, which leaves no gap near the ends at any n."
+            "position in {back} such layers here, a centred kernel every position in {centred}. Headscope dilates by "
+            "1, b, b², … with b = (k + 1) / 2 = {base}, which leaves no gap near the ends at any n."
         )
     )
     return sentence.format(back=back, centred=centred, base=base)
@@ -119,38 +124,40 @@ def paths(sizes: Sizes) -> str:
 # -- measured ---------------------------------------------------------------------------------------------------------
 
 
-def medians(found: Sequence[Timing]) -> dict[str, dict[int, float]]:
-    """Seconds, of what was measured."""
+def medians(timings: Sequence[Timing]) -> dict[str, dict[int, float]]:
+    """kind -> n -> median seconds, of the timings that were measured."""
     kinds: dict[str, dict[int, float]] = {}
-    for one in found:
-        if not one.left:
-            kinds.setdefault(one.kind, {})[one.n] = one.median
+    for timing in timings:
+        if not timing.left:
+            kinds.setdefault(timing.kind, {})[timing.n] = timing.median
     return kinds
 
 
-def _both(found: Seconds) -> tuple[Mapping[int, float], Mapping[int, float], list[int]]:
-    """Self-attention, the recurrent layer, and the lengths at which both were measured."""
-    ours, theirs = found.get("attention", {}), found.get("recurrent", {})
-    return ours, theirs, sorted(ours.keys() & theirs.keys())
+def _both(seconds: Seconds) -> tuple[Mapping[int, float], Mapping[int, float], list[int]]:
+    """The times of self-attention and of the recurrent layer, and the lengths at which both were measured."""
+    attention, recurrent = seconds.get("attention", {}), seconds.get("recurrent", {})
+    return attention, recurrent, sorted(attention.keys() & recurrent.keys())
 
 
-def nearest(found: Seconds, n: int) -> str:
+def nearest(seconds: Seconds, n: int) -> str:
     """The times at the measured length nearest to n, fastest first."""
-    lengths = sorted({length for times in found.values() for length in times})
-    at = min(lengths, key=lambda one: (abs(one - n), one))
-    here = sorted((times[at], names()[kind]) for kind, times in found.items() if at in times)
+    lengths = sorted({length for times in seconds.values() for length in times})
+    nearest_n = min(lengths, key=lambda length: (abs(length - n), length))
+    here = sorted((times[nearest_n], names()[kind]) for kind, times in seconds.items() if nearest_n in times)
     listed = ", ".join(f"{name} {milliseconds(seconds)}" for seconds, name in here)
-    sentence = _("At n = {at}: {times}.") if at == n else _("At n = {at}, the measured length nearest to {n}: {times}.")
-    return sentence.format(at=f"{at:,}", n=f"{n:,}", times=listed)
+    sentence = (
+        _("At n = {at}: {times}.") if nearest_n == n else _("At n = {at}, the measured length nearest to {n}: {times}.")
+    )
+    return sentence.format(at=f"{nearest_n:,}", n=f"{n:,}", times=listed)
 
 
-def crossing(found: Seconds, sizes: Sizes) -> str:
-    """Where self-attention is faster than the recurrent layer, beside where it has fewer multiply-adds."""
-    ours, theirs, both = _both(found)
+def crossing(seconds: Seconds, sizes: Sizes) -> str:
+    """Where self-attention is faster than the recurrent layer, and where it has fewer multiply-adds."""
+    attention, recurrent, both = _both(seconds)
     meet = meeting("attention", "recurrent", sizes)
     if not both or meet is None:
         return ""
-    faster = [n for n in both if ours[n] < theirs[n]]
+    faster = [n for n in both if attention[n] < recurrent[n]]
     if len(faster) == len(both):
         sentence = _(
             "Self-attention was faster than the GRU at every n up to {last}; in multiply-adds the two meet at {meet}."
@@ -175,96 +182,98 @@ def crossing(found: Seconds, sizes: Sizes) -> str:
     )
 
 
-def rates(found: Seconds, sizes: Sizes) -> str:
-    """Multiply-adds a second of both at the measured length nearest to d: what steps in turn cost."""
-    ours, theirs, both = _both(found)
+def rates(seconds: Seconds, sizes: Sizes) -> str:
+    """Multiply-adds per second of both at the measured length nearest to d: the cost of sequential steps."""
+    attention, recurrent, both = _both(seconds)
     if not both:
         return ""
-    at = min(both, key=lambda n: (abs(n - sizes.d), n))
-    here = replace(sizes, n=at)
-    fast = multiply_adds("attention", here) / ours[at] / 1e9
-    slow = multiply_adds("recurrent", here) / theirs[at] / 1e9
+    nearest_n = min(both, key=lambda n: (abs(n - sizes.d), n))
+    here = replace(sizes, n=nearest_n)
+    fast = multiply_adds("attention", here) / attention[nearest_n] / 1e9
+    slow = multiply_adds("recurrent", here) / recurrent[nearest_n] / 1e9
     if fast <= slow:
         return ""
     sentence = _(
-        "At n = {n} the GRU did {slow} billion multiply-adds a second and self-attention {fast}: {steps} small "
-        "products in turn keep a processor less busy than a few large ones. That is what the column of sequential "
-        "operations is about."
+        "At n = {n} the GRU did {slow} billion multiply-adds per second and self-attention {fast}: {steps} small "
+        "products one after another keep a processor less busy than a few large ones. That is what the column of "
+        "sequential operations is about."
     )
-    return sentence.format(n=f"{at:,}", slow=factor(slow), fast=factor(fast), steps=f"{at:,}")
+    return sentence.format(n=f"{nearest_n:,}", slow=factor(slow), fast=factor(fast), steps=f"{nearest_n:,}")
 
 
-def growth(found: Seconds, sizes: Sizes) -> str:
-    """What the last doubling of n did to self-attention, and to it where its n x n weights are never stored."""
-    ours = found.get("attention", {})
-    if len(ours) < 2:
+def growth(seconds: Seconds, sizes: Sizes) -> str:
+    """How the time of self-attention grew at the last doubling of n, and that of fused attention."""
+    attention = seconds.get("attention", {})
+    if len(attention) < 2:
         return ""
-    before, last = sorted(ours)[-2:]
+    before, last = sorted(attention)[-2:]
     counts = [multiply_adds("attention", replace(sizes, n=n)) for n in (before, last)]
     sentence = _(
-        "From n = {before} to {last} self-attention took {times} times as long for {counts} times the multiply-adds."
+        "From n = {before} to {last}, self-attention took {times} times as long for {counts} times the multiply-adds."
     )
-    said = sentence.format(
+    text = sentence.format(
         before=f"{before:,}",
         last=f"{last:,}",
-        times=factor(ours[last] / ours[before]),
+        times=factor(attention[last] / attention[before]),
         counts=factor(counts[1] / counts[0]),
     )
-    fused = found.get("fused", {}).get(last)
-    if fused is None or fused >= ours[last]:
-        return said
+    fused = seconds.get("fused", {}).get(last)
+    if fused is None or fused >= attention[last]:
+        return text
     sentence = _(
-        "Fused, which computes the same without ever storing the n × n weights, it took {fused} instead of {plain}."
+        "Fused attention, which computes the same without storing the n × n weights, took {fused} instead of {plain}."
     )
-    return f"{said} {sentence.format(fused=milliseconds(fused), plain=milliseconds(ours[last]))}"
+    return f"{text} {sentence.format(fused=milliseconds(fused), plain=milliseconds(attention[last]))}"
 
 
-def overhead(found: Seconds) -> str:
-    """What is measured besides operations, by the first doubling of n."""
-    said = _(
-        "This is time, not operations: Python's and PyTorch's overhead for each call, the way of the numbers through "
-        "memory, and whatever else this machine does meanwhile are in it."
+def overhead(seconds: Seconds) -> str:
+    """What the times contain besides operations, judged by the first doubling of n."""
+    text = _(
+        "This is time, not operations. It includes Python's and PyTorch's overhead for each call, memory traffic, and "
+        "whatever else this machine is doing."
     )
-    ours = found.get("attention", {})
-    if len(ours) < 2:
-        return said
-    first, second = sorted(ours)[:2]
-    ratio = ours[second] / ours[first]
+    attention = seconds.get("attention", {})
+    if len(attention) < 2:
+        return text
+    first, second = sorted(attention)[:2]
+    ratio = attention[second] / attention[first]
     if ratio >= FLAT:
-        return said
+        return text
     sentence = _(
-        "So at the left end twice as many tokens, {second} for {first}, took self-attention {times} times as long."
+        "So at the left end self-attention took {times} times as long for twice as many tokens, {second} instead of "
+        "{first}."
     )
-    return f"{said} {sentence.format(first=first, second=second, times=f'{ratio:.2f}')}"
+    return f"{text} {sentence.format(first=first, second=second, times=f'{ratio:.2f}')}"
 
 
-def busy(found: Sequence[Timing]) -> str:
-    """Whether the machine did much else meanwhile: then medians lie far above the fastest passes."""
-    measured = [one for one in found if not one.left]
-    apart = [one for one in measured if one.median > APART * one.fastest]
+def busy(timings: Sequence[Timing]) -> str:
+    """A sentence if the machine was busy: then medians are far above the fastest passes."""
+    measured = [timing for timing in timings if not timing.left]
+    apart = [timing for timing in measured if timing.median > APART * timing.fastest]
     if len(apart) < MANY * len(measured):
         return ""
     sentence = _(
         "The machine was busy: at {count} of {total} points the median is more than {times} times the fastest pass. "
-        "The lower edges of the bands say more then; or measure again."
+        "The lower edges of the bands are more reliable then; or measure again."
     )
     return sentence.format(count=len(apart), total=len(measured), times=APART)
 
 
-def left_out(found: Sequence[Timing]) -> str:
-    """Which kinds ended before the last length, and why."""
+def left_out(timings: Sequence[Timing]) -> str:
+    """Which kinds were not measured up to the last length, and why."""
     reasons = {
         "slow": _("{name} from n = {n} on (one pass would take longer than {seconds} s)"),
         "memory": _("{name} from n = {n} on (it would take too much memory)"),
-        "budget": _("{name} from n = {n} on (the time for all was used up)"),
+        "budget": _("{name} from n = {n} on (the total time was used up)"),
     }
     first: dict[str, Timing] = {}
-    for one in found:
-        if one.left:
-            first.setdefault(one.kind, one)
+    for timing in timings:
+        if timing.left:
+            first.setdefault(timing.kind, timing)
     if not first:
         return ""
     listed = "; ".join(
-        reasons[one.left].format(name=names()[one.kind], n=f"{one.n:,}", seconds=SLOWEST) for one in first.values()
+        reasons[timing.left].format(name=names()[timing.kind], n=f"{timing.n:,}", seconds=SLOWEST)
+        for timing in first.values()
     )
     return _("Not measured: {listed}.").format(listed=listed)

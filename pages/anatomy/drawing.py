@@ -1,4 +1,4 @@
-"""The anatomy's drawing as a Streamlit component: one sentence through the whole model, every number the trace's."""
+"""The anatomy drawing as a Streamlit component: one sentence through the whole model, with the numbers of its trace."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ from transformer.view.bundle import script, style
 
 KEY = "anatomy"
 OPTIONS = ("zoom", "place", "encoder", "decoder", "head", "step", "matrix", "row", "col", "t")
-MOST_WEIGHTS = 8_000_000  # numbers of a step's matrices that are sent to a browser, in 16 or 32 bits
-LONGEST = 64  # tokens a side: of more, rows get too thin to see
+MOST_WEIGHTS = 8_000_000  # most numbers of a step's matrices that a browser gets, in 16 or 32 bits
+LONGEST = 64  # tokens per side: with more, rows get too thin to see
 
 
 _picture = st.components.v2.component("headscope.anatomy", js=script("anatomy"), css=style("anatomy"))
 _feeds = {
-    sort: st.components.v2.component(f"headscope.anatomy_{sort}", js=script("feed"))
-    for sort in ("trace", "open", "place", "weights")
+    part: st.components.v2.component(f"headscope.anatomy_{part}", js=script("feed"))
+    for part in ("trace", "open", "place", "weights")
 }
 
 
 def _report(frame: PageFrame, stand: AnatomyState) -> None:
-    """Keep where a person stands; links count from 1. The head is always named: else it would begin as that of the
-    view, which is another for whom the link is sent to."""
+    """Store where a person is in the drawing; links count from 1. The head is always stored: otherwise the drawing
+    would start with the head of the view, which differs for the person who opens the link."""
     frame.options.report("place", stand.place, AnatomyState.place)
     frame.options.report("zoom", stand.zoom, AnatomyState.zoom)
     frame.options.report("step", stand.step, steps_of(stand.place, frame.model.config)[0])
@@ -61,12 +61,12 @@ def _report(frame: PageFrame, stand: AnatomyState) -> None:
 
 
 def merge_browser(frame: PageFrame) -> State:
-    """The state after what a person did in the drawing since the last run: where they stand, and all switches."""
+    """The state after a person's actions in the drawing since the last run: position and all switches."""
     state, config = frame.state, frame.model.config
     reported = st.session_state.get(KEY)
     values = reported.get(KEY) if reported is not None else None
     if not isinstance(values, Mapping) or values.get("revision") != state.revision:
-        return state  # older than what Python changed since
+        return state  # older than Python's last change
     _report(frame, anatomy_state_from_browser(values, config))
     state, switches, asked = current_state() or state, state.switches, values.get("switches")
     if isinstance(asked, Mapping) and all(isinstance(text, str) for pair in asked.items() for text in pair):
@@ -75,20 +75,21 @@ def merge_browser(frame: PageFrame) -> State:
             switches.check(config)
         except InterventionError:
             switches = state.switches
-    return store_state(replace(state, switches=switches))  # at once: a click elsewhere may end this run
+    return store_state(replace(state, switches=switches))  # stored now, because a click elsewhere may end this run
 
 
 def _stand(frame: PageFrame, source: int, target: int) -> AnatomyState:
-    """Where to stand, as session or link have it, bounded; what a link asks for and is not there, a sentence says.
+    """The position in the drawing from session or link, within bounds; a sentence names what a link asks for and does
+    not exist.
 
-    source, target: tokens of each side.
+    source, target: number of tokens of each side.
     """
     config = frame.model.config
     place = str(frame.options.choice("place", PLACES, AnatomyState.place))
     asked = str(frame.options.choice("zoom", ZOOMS, AnatomyState.zoom))
     zoom = fitting_zoom(asked, place)
     if zoom != asked:
-        sentence = _("The link asks for zoom {asked!r}, which {place!r} has not; {shown!r} is shown.")
+        sentence = _("The link asks for zoom {asked!r}, which {place!r} does not have; {shown!r} is shown.")
         message(sentence.format(asked=asked, place=place, shown=zoom))
         frame.options.report("zoom", zoom, AnatomyState.zoom)
     steps = steps_of(place, config)
@@ -98,7 +99,7 @@ def _stand(frame: PageFrame, source: int, target: int) -> AnatomyState:
     if "head" not in frame.state.chosen.get(frame.options.page, {}):
         frame.options.report(
             "head", (frame.state.view.head or 0) + 1
-        )  # that of the view, and one of its own from now on
+        )  # the head of the view at first; later the drawing has its own
     return AnatomyState(
         zoom=zoom,
         place=place,
@@ -114,48 +115,48 @@ def _stand(frame: PageFrame, source: int, target: int) -> AnatomyState:
 
 
 def _begun(frame: PageFrame, trace: Trace) -> Trace:
-    """The trace, or, where the model itself wrote more than can be drawn, that of the beginning of what it wrote."""
+    """The trace, or a shorter one where the model itself wrote more tokens than can be drawn."""
     if not trace.own or len(trace.source_ids) > LONGEST or len(trace.target_in_ids) <= LONGEST:
         return trace
-    sentence = _("The translation has {target} tokens; this drawing shows the first {limit}.")
+    sentence = _("The translation has {target} tokens. This drawing shows the first {limit}.")
     message(sentence.format(target=len(trace.target_in_ids), limit=LONGEST), "note")
     return cache.trace(frame.model, frame.model.name, trace.source_text, "", LONGEST)
 
 
 def _long(trace: Trace) -> bool:
-    """Whether a side is too long to be drawn; a sentence says so."""
+    """Whether a side is too long to be drawn; if so, the page says it."""
     source, target = len(trace.source_ids), len(trace.target_in_ids)
     if max(source, target) <= LONGEST:
         return False
     message(
         _(
-            "The source has {source} tokens and the target {target}; this drawing shows up to {limit} a side. Shorten "
-            "the text, or look at it on the page Heads, which shows longer ones."
+            "The source has {source} tokens and the target {target}. This drawing shows up to {limit} per side. "
+            "Shorten the text, or use the page Heads, which shows longer texts."
         ).format(source=source, target=target, limit=LONGEST)
     )
     return True
 
 
 def _weights(model: Pretrained, stand: AnatomyState) -> bytes | None:
-    """The matrices a step multiplies with: packed anew, in a millisecond, rather than kept for every place.
-    None, and a sentence, where they are too many for a browser."""
+    """The matrices of a step. Packing takes a millisecond, so they are not cached. None, and a sentence, if they are
+    too large for a browser."""
     count = anatomy_pack.weights_count(model, stand.name, stand.step)
     if count <= MOST_WEIGHTS:
         return anatomy_pack.weights_pack(model, stand.name, stand.step)
-    sentence = _("The matrices of this step have {count} numbers, too many to be shown here (at most {most}).")
+    sentence = _("The matrices of this step have {count} numbers, which is too many to show (at most {most}).")
     message(sentence.format(count=f"{count:,}", most=f"{MOST_WEIGHTS:,}"), "note")
     return None
 
 
 def _packs(compared: Compared, stand: AnatomyState) -> dict[str, bytes]:
-    """What the drawing needs where one stands, by sort."""
+    """The data of the drawing at this position: part -> bytes."""
     model, after = compared.model, compared.after
     before = None if compared.before is after else compared.before
     state = store_state(renewed(current_state() or State(model.name)))
     asked, revision = state.switches.to_params(), state.revision
     sides = (after.id, before and before.id)
     begins = {**stand.to_browser(), "big": state.view.big, "revision": revision}
-    found = {
+    packs = {
         "trace": payload(
             KEY,
             "trace",
@@ -173,19 +174,19 @@ def _packs(compared: Compared, stand: AnatomyState) -> dict[str, bytes]:
     }
     if stand.near:
         t = stand.t if stand.place == "output" else 0
-        found["place"] = payload(
+        packs["place"] = payload(
             KEY, "place", (*sides, stand.name, t), lambda: anatomy_pack.place_pack(model, after, stand.name, t, before)
         )
         if "." in stand.place and stand.step in anatomy_pack.MATRICES:
             weights = _weights(model, stand)
             if weights is not None:
-                found["weights"] = weights
-    return found
+                packs["weights"] = weights
+    return packs
 
 
 def draw(frame: PageFrame, trace: Trace) -> None:
-    """The drawing of a trace under all switches. What a person does in it stays in the browser; only the numbers of the
-    place they look at travel, and what was switched."""
+    """The drawing of a trace with all switches. A person's actions stay in the browser; only the numbers of the place
+    they look at and changed switches travel."""
     trace = _begun(frame, trace)
     if _long(trace):
         forget(KEY)
@@ -201,8 +202,8 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         paragraph(_("Switched: {switches}.").format(switches=in_words(compared.interventions, frame.model.config)))
     _picture(key=KEY, on_anatomy_change=lambda: None)
     with st.container(key="hs-feeds"):
-        for sort, data in packs.items():
-            _feeds[sort](key=f"anatomy_{sort}", data=data, height=1)
+        for part, data in packs.items():
+            _feeds[part](key=f"anatomy_{part}", data=data, height=1)
     explain(compared)
 
 
@@ -222,30 +223,30 @@ def equations(config: ModelConfig) -> tuple[str, str]:
 
 
 def about(config: ModelConfig) -> None:
-    """What the page shows, in short, and the equations."""
+    """A short explanation of the page, and the equations."""
     st.markdown(
         _(
-            "One sentence on its way through the whole model. It goes in at the bottom left: every token becomes a "
+            "The path of one sentence through the whole model. It enters at the bottom left: every token becomes a "
             "row of d_model numbers, and every sub-layer of the **encoder** reads these rows and adds to them. The "
-            "**decoder** does the same with what has been written so far, looks at the encoder's output through "
+            "**decoder** does the same with the tokens written so far, attends to the encoder's output through "
             "**cross-attention**, and predicts the next token at the top right. Every number is the one this model "
-            "computed for this sentence; strips at the zooms *model* and *layer* are rounded to 8 bits for the eye."
+            "computed for this sentence; strips at the zooms *model* and *layer* are rounded to 8 bits for display."
         )
         if config.residual
         else _(
-            "One sentence on its way through the whole model. It goes in at the bottom left: every token becomes a "
-            "row of d_model numbers, and every sub-layer of the **encoder** puts others in their place: this model has "
-            "no residual connections. The **decoder** does the same with what has been written so far, looks at the "
+            "The path of one sentence through the whole model. It enters at the bottom left: every token becomes a "
+            "row of d_model numbers, and every sub-layer of the **encoder** replaces these rows: this model has no "
+            "residual connections. The **decoder** does the same with the tokens written so far, attends to the "
             "encoder's output through **cross-attention**, and predicts the next token at the top right. Every number "
             "is the one this model computed for this sentence; strips at the zooms *model* and *layer* are rounded to "
-            "8 bits for the eye."
+            "8 bits for display."
         )
     )
     for equation in equations(config):
         st.latex(equation)
     st.markdown(
         _(
-            "Click a box to come closer, and use the arrow keys for the next step. **Switches** below the drawing are "
+            "Click a box to zoom in, and use the arrow keys for the next step. **Switches** below the drawing are "
             "those of the lab; what they change is marked. Attention Is All You Need, sections 3.1 to 3.5."
         )
     )

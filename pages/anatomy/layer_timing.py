@@ -1,4 +1,4 @@
-"""One layer of each kind over n, measured on demand: in a thread, one measurement at a time for all viewers."""
+"""One layer of each kind timed over n on demand: in a thread, one measurement at a time for all viewers."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from transformer.figures import complexity as figures
 from transformer.texts import _
 
 KEY = "headscope_layer_timing"
-PATIENCE = 10.0  # seconds without a look at the page, after which a measurement ends: the viewer has left
-SHORTEST = 5  # seconds that a measurement took with d = 64 and nobody else there; with d = 256 it was 8
+PATIENCE = 10.0  # seconds after the viewer left the page until the measurement ends
+SHORTEST = 5  # seconds of a measurement with d = 64 on an idle machine; with d = 256 it took 8
 CAPACITY = 64  # measurements kept, 45 points each
 POINTS = len(KINDS) * len(LENGTHS)
 
@@ -28,15 +28,15 @@ Jobs = JobQueue[tuple[Timing, ...]]
 
 
 def key_of(sizes: Sizes) -> Key:
-    """What a measurement belongs to: everything but n, over which it runs."""
+    """The settings of a measurement: everything but n, which it varies."""
     return sizes.d, sizes.heads, sizes.d_k, sizes.kernel, sizes.window
 
 
 class Measurement(BackgroundJob):
     """One measurement of layers.
 
-    found: the points so far, also once it was stopped; done: how often one was measured, of POINTS in each of ROUNDS.
-    PyTorch's number of threads, which is everybody's, is left as it is.
+    found: the points so far, also after it was stopped; done: timings made, of POINTS in each of ROUNDS. PyTorch's
+    number of threads is shared by all viewers, so it is not changed.
     """
 
     def __init__(self, jobs: Jobs, sizes: Sizes) -> None:
@@ -48,8 +48,8 @@ class Measurement(BackgroundJob):
 
     def _work(self) -> None:
         points: dict[tuple[str, int], Timing] = {}
-        for one in measure(layers(self.sizes), self.sizes, wanted=self._wanted):
-            points[one.kind, one.n] = one
+        for timing in measure(layers(self.sizes), self.sizes, wanted=self._wanted):
+            points[timing.kind, timing.n] = timing
             self.found = tuple(points.values())
             self.done += 1
         self._jobs.store(self.key, self.found)
@@ -70,7 +70,7 @@ def _progress(measurement: Measurement) -> None:
     if measurement.stopping:
         text = _("Stopping …")
     elif measurement.stage == "waiting":
-        text = _("Somebody else is measuring; this begins when they are done.")
+        text = _("Another measurement is running. This one starts when it ends.")
     else:
         done, sizes = min(measurement.done, ROUNDS * POINTS - 1), measurement.sizes
         text = _("Round {round} of {rounds}, n = {n}; d = {d}, k = {kernel}, r = {window}").format(
@@ -85,42 +85,42 @@ def _progress(measurement: Measurement) -> None:
     st.button(_("Stop"), key="hs-layers-stop", on_click=measurement.stop, disabled=measurement.stopping)
 
 
-def _picture(found: Sequence[Timing], sizes: Sizes) -> None:
-    """What was measured so far."""
+def _picture(timings: Sequence[Timing], sizes: Sizes) -> None:
+    """The points measured so far."""
     points: dict[str, list[tuple[int, float, float, float]]] = {}
-    for one in found:
-        if not one.left:
-            points.setdefault(one.kind, []).append((one.n, one.median, one.fastest, one.high))
+    for timing in timings:
+        if not timing.left:
+            points.setdefault(timing.kind, []).append((timing.n, timing.median, timing.fastest, timing.high))
     if points:
         values = {"n": sizes.n, "d": sizes.d}
         drawn = figure.localized(figures.timings)(points, LENGTHS, names(), values)
         figure.draw(drawn, "anatomy-timing", "anatomy-timing")
 
 
-def _says(found: Sequence[Timing], sizes: Sizes) -> None:
-    """What follows from the times."""
-    times = medians(found)
+def _says(timings: Sequence[Timing], sizes: Sizes) -> None:
+    """Conclusions from the times."""
+    times = medians(timings)
     if times:
         paragraph(nearest(times, sizes.n), crossing(times, sizes))
         paragraph(rates(times, sizes), growth(times, sizes))
-        paragraph(overhead(times), busy(found), left_out(found), quiet=True)
+        paragraph(overhead(times), busy(timings), left_out(timings), quiet=True)
 
 
 def _ended(measurement: Measurement) -> None:
-    """What became of a measurement that was not completed."""
+    """A message about a measurement that did not complete."""
     if measurement.stage == "failed":
         message(_("The measurement failed: {error}.").format(error=measurement.error), "error")
     elif measurement.stage == "stopped":
         sentence = (
-            _("Stopped after {done} % of the passes; what was measured stays.")
+            _("Stopped after {done} % of the passes. The results so far are kept.")
             if measurement.stopping
-            else _("This part of the page was left, so the measurement ended after {done} % of the passes.")
+            else _("You left this part of the page, so the measurement ended after {done} % of the passes.")
         )
         message(sentence.format(done=100 * measurement.done // (ROUNDS * POINTS)), "note")
 
 
 def _body(sizes: Sizes, polling: bool) -> None:
-    """polling: whether this fragment runs by itself, as it must while a measurement runs and only then."""
+    """polling: whether this fragment reruns by itself; it must do so while a measurement runs, and only then."""
     measurement: Measurement | None = st.session_state.get(KEY)
     running = measurement is not None and measurement.running
     if measurement is not None and running:
@@ -128,30 +128,31 @@ def _body(sizes: Sizes, polling: bool) -> None:
     if running != polling:
         st.rerun()
     mine = measurement if measurement is not None and measurement.key == key_of(sizes) else None
-    kept = JOBS.find(key_of(sizes)) or ()
-    found = mine.found if mine is not None and (mine.running or not kept) else kept
+    finished = JOBS.find(key_of(sizes)) or ()
+    timings = mine.found if mine is not None and (mine.running or not finished) else finished
     if measurement is not None and running:
         _progress(measurement)
     else:
         st.button(
-            _("Measure again") if kept else _("Measure on this machine"),
+            _("Measure again") if finished else _("Measure on this machine"),
             key="hs-layers-start",
             on_click=_start,
             args=(sizes,),
         )
         if mine is not None:
             _ended(mine)
-    _picture(found, sizes)
+    _picture(timings, sizes)
     if mine is None or not mine.running:
-        _says(found, sizes)
+        _says(timings, sizes)
 
 
 def draw(sizes: Sizes) -> None:
-    """What will be measured, a button, and what it leads to. Times are shown under the d, h, k and r they belong to."""
-    st.subheader(_("And measured"), anchor=False)
+    """A description of the measurement, a button, and the results. Times are shown only with the d, h, k and r they
+    were measured for."""
+    st.subheader(_("Measured time"), anchor=False)
     if not fits(sizes):
         message(
-            _("One layer of each kind with d = {d} needs more memory than this page takes.").format(d=f"{sizes.d:,}"),
+            _("One layer of each kind with d = {d} needs more memory than this page allows.").format(d=f"{sizes.d:,}"),
             "note",
         )
         return

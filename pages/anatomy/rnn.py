@@ -1,4 +1,5 @@
-"""What attention was before: a small recurrent encoder-decoder with additive attention beside the Transformer."""
+"""Attention before the Transformer: a small recurrent encoder-decoder with additive attention, next to a
+Transformer."""
 
 from __future__ import annotations
 
@@ -24,8 +25,8 @@ from transformer.tracing.trace import Trace
 from transformer.training.tasks import TASKS
 
 TASK, BUNDLED, TRANSFORMER = "reverse", "reverse-recurrent", "reverse"
-LETTERS = "transformer"  # what is reversed until somebody types
-TRAINED = 16  # letters of the longest input that either was trained on (recipes/reverse.toml)
+LETTERS = "transformer"  # the default text
+TRAINED = 16  # letters of the longest training input of both models (recipes/reverse.toml)
 
 
 @shared(entries=1)
@@ -35,95 +36,95 @@ def _recurrent() -> Recurrent:
 
 @shared(entries=64, queued=True)
 def _read(letters: str, limit: int) -> RecurrentTrace:
-    """What the recurrent model computes for the letters, up to `limit` tokens a side. Raises InputError."""
+    """The recurrent model's pass over the letters, up to `limit` tokens per side. Raises InputError."""
     return _recurrent().trace(letters, limit=limit)
 
 
 def reverses(model: Pretrained | Recurrent) -> bool:
-    """Whether a model was trained on the task: such a checkpoint names it as its two languages."""
+    """Whether a model was trained to reverse letters: such a checkpoint names the task as its two languages."""
     return model.languages == TASKS[TASK].languages
 
 
 def _bundled() -> Pretrained:
-    """The Transformer to compare with where the one that is loaded does another task. Raises CheckpointError."""
-    found = cache.checkpoints()
-    if TRANSFORMER not in found:
+    """The bundled Transformer, for use when the loaded one does another task. Raises CheckpointError."""
+    checkpoints = cache.checkpoints()
+    if TRANSFORMER not in checkpoints:
         raise CheckpointError("there is no checkpoint {transformer!r}", transformer=TRANSFORMER)
-    model = cache.load(TRANSFORMER, str(found[TRANSFORMER]))
+    model = cache.load(TRANSFORMER, str(checkpoints[TRANSFORMER]))
     if not reverses(model):
         raise CheckpointError("the checkpoint {transformer!r} does not reverse letters", transformer=TRANSFORMER)
     return model
 
 
 def _letters(frame: PageFrame) -> tuple[str, str]:
-    """The letters both models get: the page's source where that is letters to reverse, else what is typed here; and
-    which of the Transformer's heads are shown, "best" or "mean"."""
-    own = reverses(frame.model)
-    if not own:
+    """The letters for both models: the page's source if the model reverses letters, otherwise the text typed here; and
+    the heads to show, "best" or "mean"."""
+    from_source = reverses(frame.model)
+    if not from_source:
         _whose(frame)
     left, right = st.columns(2, gap="medium", vertical_alignment="bottom")
     with left:
-        if own:
+        if from_source:
             paragraph(_("Both models get the letters of the page's source."), quiet=True)
         else:
-            label = _("Letters to write backwards; training had up to {longest}").format(longest=TRAINED)
+            label = _("Letters to write backwards; trained on up to {longest}").format(longest=TRAINED)
             typed = frame.options.text("letters", label, longest=2000, placeholder=LETTERS, width=420)
     with right:
         names = {"best": _("the head nearest the diagonal"), "mean": _("mean of all heads")}
         chosen = frame.options.segment("heads", _("Transformer's weights"), list(names), "best", names.__getitem__)
-    return frame.state.source if own else typed or LETTERS, str(chosen)
+    return frame.state.source if from_source else typed or LETTERS, str(chosen)
 
 
 def _whose(frame: PageFrame) -> None:
     """Why the letters are not the page's source."""
     paragraph(
         _(
-            "The loaded checkpoint {name} reads {language}; these two models were trained to write letters backwards, "
-            "so they get letters of their own, and the bundled checkpoint {other} stands for the Transformer."
+            "The loaded checkpoint {name} reads {language}. These two models were trained to write letters backwards, "
+            "so they get their own letters, and the bundled checkpoint {other} is the Transformer here."
         ).format(name=frame.model.name, language=frame.model.languages[0], other=TRANSFORMER),
         quiet=True,
     )
 
 
 def _strange(model: Pretrained | Recurrent, letters: str) -> list[str]:
-    """What was typed and is no letter of the model's alphabet, in order."""
-    found = zip(model.tokenizer.encode(letters), model.tokenizer.surfaces(letters), strict=True)
-    return [piece for number, piece in found if number == model.config.unk_id]
+    """The typed characters that are not in the model's alphabet, in order."""
+    pieces = zip(model.tokenizer.encode(letters), model.tokenizer.surfaces(letters), strict=True)
+    return [piece for token_id, piece in pieces if token_id == model.config.unk_id]
 
 
 def _maps(chosen: str, model: Pretrained, old: RecurrentTrace, new: Trace) -> tuple[Alignment, str]:
-    """Both figures; how well the Transformer's weights shown lie, and what they are of."""
+    """Both figures. Returns the alignment of the Transformer's weights shown, and which heads they are from."""
     weights = new.cross.weights
     layer, head = best_head(weights)
     shown = (layer, head) if chosen == "best" else None
-    rows = max(len(old.target_out_labels), len(new.target_out_labels))  # both figures are as high as the longer
+    rows = max(len(old.target_out_labels), len(new.target_out_labels))  # both figures have the height of the longer one
     left, right = st.columns(2, gap="medium")
     with left:
-        places = right_places(len(old.source_labels), len(old.target_out_labels))
+        expected = right_places(len(old.source_labels), len(old.target_out_labels))
         drawn = figure.built(
             figures.additive_map,
             old.weights.numpy(),
             old.target_out_labels,
             old.source_labels,
-            places,
+            expected,
             rows,
         )
         figure.draw(drawn, "before_recurrent", "before-additive-attention")
     with right:
-        places = right_places(len(new.source_labels), len(new.target_out_labels))
+        expected = right_places(len(new.source_labels), len(new.target_out_labels))
         d_k = model.config.d_k or model.config.d_head
         drawn = figure.built(
             figures.cross_map,
             weights.numpy(),
             new.target_out_labels,
             new.source_labels,
-            places,
+            expected,
             d_k,
             shown,
             rows,
         )
         figure.draw(drawn, "before_transformer", "before-cross-attention")
-    framed = _("Framed: the letter that is to be written, the last one first.") if rows <= figures.MARKED else ""
+    framed = _("Framed: the letter that must be written, starting with the last one.") if rows <= figures.MARKED else ""
     paragraph(_("Both scales run from 0 to 1."), framed, quiet=True)
     if shown is None:
         return alignment(weights.mean((0, 1))), _("mean of all heads")
@@ -131,7 +132,7 @@ def _maps(chosen: str, model: Pretrained, old: RecurrentTrace, new: Trace) -> tu
 
 
 def is_right(trace: RecurrentTrace | Trace) -> bool:
-    """Whether a model wrote the letters backwards, and ended there."""
+    """Whether a model wrote the letters backwards and stopped there."""
     return trace.complete and trace.target_out_ids[:-1] == trace.source_ids[-2::-1]
 
 
@@ -139,29 +140,34 @@ def _number(value: float) -> str:
     return "< 0.001" if 0 < value < 0.0005 else f"{value:.3f}"
 
 
-def _table(model: Pretrained, old: RecurrentTrace, new: Trace, of: str, found: tuple[Alignment, Alignment]) -> None:
-    """What both wrote, and what it took."""
+def _table(
+    model: Pretrained, old: RecurrentTrace, new: Trace, of: str, alignments: tuple[Alignment, Alignment]
+) -> None:
+    """What both models wrote, and the cost."""
     letters, both = len(old.source_ids) - 1, (old, new)
     layers = model.config.encoder_layers
     rows = [
         (_("writes"), *(f"{trace.target_text} {'✓' if is_right(trace) else '✗'}" for trace in both)),
         (
-            _("probability of all it wrote"),
+            _("probability of everything it wrote"),
             *(_number(math.exp(float(trace.probabilities.double().log().sum()))) for trace in both),
         ),
         (_("probability of its least certain letter"), *(_number(float(trace.probabilities.min())) for trace in both)),
         (
             _("weight on the right letter, mean"),
-            _number(found[0].weight),
-            _("{weight} ({of})").format(weight=_number(found[1].weight), of=of),
+            _number(alignments[0].weight),
+            _("{weight} ({of})").format(weight=_number(alignments[1].weight), of=of),
         ),
         (
             _("largest weight on the right letter"),
-            *(_("{hits} of {rows} letters").format(hits=one.hits, rows=one.rows) for one in found),
+            *(
+                _("{hits} of {rows} letters").format(hits=alignment.hits, rows=alignment.rows)
+                for alignment in alignments
+            ),
         ),
         (
-            _("steps to read, one after the other"),
-            _("{steps}, a token each").format(steps=len(old.source_ids)),
+            _("sequential steps to read"),
+            _("{steps}, one per token").format(steps=len(old.source_ids)),
             _("{layers} layers, all tokens at once").format(layers=layers),
         ),
         (
@@ -179,7 +185,7 @@ def _table(model: Pretrained, old: RecurrentTrace, new: Trace, of: str, found: t
 
 
 def _beyond(old: RecurrentTrace, new: Trace) -> None:
-    """Of inputs longer than those of training: whether either is still right."""
+    """For inputs longer than those of training: whether each model is still right."""
     letters = len(old.source_ids) - 1
     if letters <= TRAINED:
         return
@@ -190,29 +196,29 @@ def _beyond(old: RecurrentTrace, new: Trace) -> None:
         (True, True): _("Here both are still right."),
     }[is_right(old), is_right(new)]
     long = _(
-        "These are {letters} letters, and neither model saw more than {trained} in training; what either learned ends "
-        "soon beyond that."
+        "These are {letters} letters, and neither model saw more than {trained} in training. Beyond that, what they "
+        "learned soon stops working."
     )
     message(f"{long.format(letters=letters, trained=TRAINED)} {both}", "note")
 
 
 def _says(model: Pretrained, old: RecurrentTrace) -> None:
-    """What the numbers mean."""
+    """An explanation of the numbers."""
     tokens, config = len(old.source_ids), _recurrent().config
     paragraph(
         _(
-            "The recurrent model reads token by token, in both directions, each state made from the one before: "
+            "The recurrent model reads token by token, in both directions, and makes each state from the one before: "
             "{tokens} steps, each waiting for the one before it, and a path of length {tokens} from the first to the "
-            "last, as Table 1 counts. The Transformer's encoder looks at all {tokens} tokens at once, in {layers} "
-            "layers, and any two letters meet within one (section 4). Both write one letter a step; in training the "
-            "Transformer's decoder does all of these at once too, the recurrent one cannot."
+            "last, as Table 1 counts. The Transformer's encoder reads all {tokens} tokens at once, in {layers} "
+            "layers, and any two letters meet within one layer (section 4). Both write one letter per step. In "
+            "training the Transformer's decoder does all these steps at once too; the recurrent decoder cannot."
         ).format(tokens=tokens, layers=model.config.encoder_layers)
     )
     paragraph(
         _(
-            "Without attention the decoder would know of the source only s₀: {state} numbers, however long the text. "
-            "Bahdanau, Cho and Bengio call this fixed-length vector the bottleneck (section 1) and let every step of "
-            "the decoder look back at all annotations instead, here {tokens} × {width} = {numbers} numbers."
+            "Without attention the decoder would know only s₀ of the source: {state} numbers, however long the text "
+            "is. Bahdanau, Cho and Bengio call this fixed-length vector the bottleneck (section 1) and let every step "
+            "of the decoder look back at all annotations instead, here {tokens} × {width} = {numbers} numbers."
         ).format(
             state=config.d_state, tokens=tokens, width=2 * config.d_state, numbers=f"{tokens * 2 * config.d_state:,}"
         )
@@ -231,23 +237,22 @@ def _equations(model: Pretrained) -> None:
     with st.expander(_("The two scores")):
         st.markdown(
             _(
-                "Both ask how well what is about to be written, row *i*, matches what was read, column *j*; a softmax "
-                "over *j* makes weights of the scores, and the weights average what was read.\n\n"
-                "**Additive.** $s_{{i-1}}$ is the state of the recurrent decoder before step *i*, and $h_j$ the "
-                "annotation of token *j*: the states of a GRU that reads forwards and of one that reads backwards, "
-                "side by side (section 3.2). A small network of {align} hidden units, the alignment model, compares "
-                "the two; $U_a h_j$ does not depend on *i* and is computed once (appendix A.1.2). Every pair of *i* "
-                "and *j* costs {align} tanh and a product with $v_a$.\n\n"
-                "**Dot-product.** Query and key are compared by a product of {d_k} pairs of numbers, for all *i* and "
-                "*j* as one matrix product $Q K^\\top$. Vaswani et al. write in section 3.2.1 that the two are similar "
-                "in theoretical complexity, and that dot-product attention is much faster and needs less memory in "
-                "practice, since matrix multiplication is highly optimised; and that additive attention did better for "
-                "large $d_k$ as long as the product was not scaled, which is why it is divided by "
-                "$\\sqrt{{d_k}}$.\n\n"
-                "**What else differs.** The recurrent model has one attention map, from decoder to encoder; the "
-                "Transformer has {heads} heads of that kind in each of {layers} layers, and attends within source and "
-                "target as well, where the other has recurrence. Both were trained with label smoothing 0.1 (section "
-                "5.4), under which a letter that is certain gets a probability of about 0.9."
+                "Both ask how well the next output, row *i*, matches what was read, column *j*. A softmax over *j* "
+                "turns the scores into weights, and the weights average what was read.\n\n**Additive.** $s_{{i-1}}$ "
+                "is the state of the recurrent decoder before step *i*, and $h_j$ the annotation of token *j*: the "
+                "states of a GRU that reads forwards and of one that reads backwards, side by side (section 3.2). A "
+                "small network of {align} hidden units, the alignment model, compares the two; $U_a h_j$ does not "
+                "depend on *i* and is computed once (appendix A.1.2). Every pair of *i* and *j* costs {align} tanh "
+                "and a product with $v_a$.\n\n**Dot-product.** Query and key are compared by a product of {d_k} pairs "
+                "of numbers, for all *i* and *j* as one matrix product $Q K^\\top$. Vaswani et al. write in section "
+                "3.2.1 that the two are similar in theoretical complexity, but that dot-product attention is much "
+                "faster and needs less memory in practice, because matrix multiplication is highly optimised. They "
+                "also write that additive attention did better for large $d_k$ as long as the product was not scaled, "
+                "which is why it is divided by $\\sqrt{{d_k}}$.\n\n**What else differs.** The recurrent model has one "
+                "attention map, from decoder to encoder. The Transformer has {heads} heads of that kind in each of "
+                "{layers} layers, and also attends within source and target, where the other model uses recurrence. "
+                "Both were trained with label smoothing 0.1 (section 5.4), so a letter that is certain gets a "
+                "probability of about 0.9."
             ).format(
                 align=config.d_align,
                 d_k=model.config.d_k or model.config.d_head,
@@ -258,12 +263,12 @@ def _equations(model: Pretrained) -> None:
 
 
 def draw(frame: PageFrame, trace: Trace | None) -> None:
-    """The part "before". trace: of the page's source; None: it cannot be traced, and the page has said why."""
+    """The part "before". trace: of the page's source; None if it cannot be traced, which the page has said."""
     paragraph(
         _(
-            "Attention is older than the Transformer: Bahdanau, Cho and Bengio (2015) gave it to a recurrent "
-            "encoder-decoder that translates. Here one of that kind writes letters backwards, beside a Transformer of "
-            "about its size that does the same: to write a letter, both have to look at the right place."
+            "Attention is older than the Transformer: Bahdanau, Cho and Bengio (2015) added it to a recurrent "
+            "encoder-decoder for translation. Here such a model writes letters backwards, next to a Transformer of "
+            "about its size that does the same. To write a letter, both have to look at the right place."
         )
     )
     letters, heads = _letters(frame)
@@ -272,15 +277,15 @@ def draw(frame: PageFrame, trace: Trace | None) -> None:
     try:
         model = frame.model if reverses(frame.model) else _bundled()
         if strange := [*_strange(_recurrent(), letters), *_strange(model, letters)]:
-            sentence = _("These models know the letters a to z and the blank; leave out: {letters}")
+            sentence = _("These models know the letters a to z and the space; leave out: {letters}")
             message(sentence.format(letters=" ".join(dict.fromkeys(strange))[:200]), "error")
             return
         old, new = _read(letters, max_tokens()), cache.trace(model, model.name, letters, "", max_tokens())
     except (CheckpointError, InputError) as error:
         message(capital(error) + ".", "error")
         return
-    found, of = _maps(heads, model, old, new)
+    cross_alignment, of = _maps(heads, model, old, new)
     _beyond(old, new)
-    _table(model, old, new, of, (alignment(old.weights), found))
+    _table(model, old, new, of, (alignment(old.weights), cross_alignment))
     _says(model, old)
     _equations(model)

@@ -1,4 +1,4 @@
-"""The button that downloads a model of one session as a zip."""
+"""The button that downloads a session's model as a zip."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from transformer.texts import _
 
 
 def download_button(name: str, data: bytes, key: str) -> None:
-    """For the zip of one of them."""
+    """A download button for the zip of one model."""
     st.download_button(
         _("Download (zip)"),
         lambda: data,
@@ -18,5 +18,7 @@ def download_button(name: str, data: bytes, key: str) -> None:
         "application/zip",
         key=key,
         on_click="ignore",
-        help=_("A checkpoint's folder: for headscope --checkpoint, for transformer.load, and to be loaded here again."),
+        help=_(
+            "The folder of the checkpoint: for headscope --checkpoint, for transformer.load, or to load here again."
+        ),
     )

@@ -1,4 +1,4 @@
-"""The picture of two passes as a Streamlit component: switches, and every head before, after and the difference."""
+"""Two passes as a Streamlit component: switches, and every head before, after and the difference."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import streamlit as st
 
 from pages.components import translation
 from pages.components.comparison import Compared
-from pages.components.descriptions import placed
+from pages.components.descriptions import heads_in_words
 from pages.components.payloads import bounded, payload, renewed
 from pages.frame.messages import message
 from pages.frame.state import State, store_state
@@ -43,34 +43,42 @@ _feed_before = st.components.v2.component("headscope.lab_feed_before", js=script
 _feed_after = st.components.v2.component("headscope.lab_feed_after", js=script("feed"))
 
 
-def merge_browser(state: State, model: Pretrained, sorts: tuple[type, ...] = ATTENTION) -> State:
-    """The state after what a person did in the lab since the last run; what does not fit is left as it was.
+def merge_browser(state: State, model: Pretrained, switch_classes: tuple[type, ...] = ATTENTION) -> State:
+    """The state after a person's actions in the lab since the last run; invalid values change nothing.
 
-    sorts: of switches that the picture's own cards change.
+    switch_classes: the switches that the cards of the picture change.
     """
     reported = st.session_state.get(KEY)
     values = reported.get("lab") if reported is not None else None
     if not isinstance(values, Mapping) or values.get("revision") != state.revision:
-        return state  # older than what Python changed since
+        return state  # older than Python's last change
     config = model.config
     layers = {kind: layers_of(config, kind) for kind in KINDS}
     chosen = {name: values[name] for name in ("kind", "layer", "head") if name in values}
     view = view_from_browser(chosen, layers, config.heads, state.view)
     switches = state.switches
     asked = values.get("switches")
-    if sorts and isinstance(asked, Mapping) and all(isinstance(text, str) for pair in asked.items() for text in pair):
+    if (
+        switch_classes
+        and isinstance(asked, Mapping)
+        and all(isinstance(text, str) for pair in asked.items() for text in pair)
+    ):
         try:
-            switches = Interventions.parse(asked).only(*sorts) + state.switches.without(*sorts)
+            switches = Interventions.parse(asked).only(*switch_classes) + state.switches.without(*switch_classes)
             switches.check(config)
         except InterventionError:
             switches = state.switches
-    return store_state(replace(state, view=view, switches=switches))  # at once: a click elsewhere may end this run
+    return store_state(
+        replace(state, view=view, switches=switches)
+    )  # stored now, because a click elsewhere may end this run
 
 
 def draw(state: State, compared: Compared, cards: bool = True, pictures: bool = True) -> State:
-    """Cards with the switches of attention, and pictures of every head; without cards the page has switches of its own.
+    """Cards with the switches of attention, and pictures of every head; without cards where a page has its own
+    switches.
 
-    What is sent again after a switch is the side after it and two heads' exact numbers."""
+    After a switch only the changed side and the exact numbers of two heads are sent again.
+    """
     before, after = compared.before, compared.after
     state = store_state(bounded(renewed(state), before))
     shown = replace(View(), kind=state.view.kind, layer=state.view.layer, head=state.view.head, rows=state.view.rows,
@@ -99,58 +107,62 @@ def draw(state: State, compared: Compared, cards: bool = True, pictures: bool = 
     with st.container(key="hs-feeds"):
         _before(key="lab_before", data=first, height=1)
         _after(key="lab_after", data=second, height=1)
-        number = shown if shown.kind != "all" else replace(shown, kind="cross")
-        _feed_before(key="lab_feed_before", data=feed_pack(before, number), height=1)
-        _feed_after(key="lab_feed_after", data=feed_pack(after, number), height=1)
+        cell_view = shown if shown.kind != "all" else replace(shown, kind="cross")
+        _feed_before(key="lab_feed_before", data=feed_pack(before, cell_view), height=1)
+        _feed_after(key="lab_feed_after", data=feed_pack(after, cell_view), height=1)
     return state
 
 
-def draw_translations(place: st.delta_generator.DeltaGenerator, compared: Compared) -> None:
-    """What the model writes by itself, without and with the switches, in one line each: drawn last, shown above."""
+def draw_translations(container: st.delta_generator.DeltaGenerator, compared: Compared) -> None:
+    """The model's translation without and with the switches, in one line each: drawn last, shown at the top."""
     source = compared.before.source_text
     try:
-        found = [cache.translate(compared.model, source, one, compared.limit) for one in (NONE, compared.interventions)]
+        translations = [
+            cache.translate(compared.model, source, switches, compared.limit)
+            for switches in (NONE, compared.interventions)
+        ]
     except (InterventionError, InputError):
-        return  # what can be traced need not be decodable; the section below says why
-    words = [translation.words_of(one) for one in found]
+        return  # a pass that can be traced may not be decodable; the section below says why
+    words = [translation.words_of(translated) for translated in translations]
     sides = []
-    for name, said, marks in zip((_("It says"), _("Switched")), words, translation.apart(*words), strict=False):
+    for name, side_words, marks in zip(
+        (_("As trained"), _("Switched")), words, translation.apart(*words), strict=False
+    ):
         text = ""
-        for word, marked in zip(said, marks, strict=True):
+        for word, marked in zip(side_words, marks, strict=True):
             if not is_special(word.pieces)[0]:
                 shown = html.escape(word.text)
                 text += " " * word.pieces[0].startswith(PIECE_MARK) + (f"<b>{shown}</b>" if marked else shown)
         name = html.escape(name)
-        whole = html.escape(" ".join(word.text for word in said))
+        whole = html.escape(" ".join(word.text for word in side_words))
         sides.append(
             f'<p class="hs-says" title="{whole}"><small>{name}</small> <span dir="auto">{text.strip()}</span></p>'
         )
-    place.html("".join(sides))
+    container.html("".join(sides))
 
 
 def explain(compared: Compared) -> None:
-    """What a person may not expect of the model and the switches: a mask that is not there, layers whose every head is
-    out."""
+    """Notes on what may surprise a person: a model without the causal mask, layers whose heads are all knocked out."""
     if not compared.model.config.causal:
         message(
             _(
                 "This model was trained without the causal mask: its decoder self-attention sees all tokens that are "
-                "fed, later ones too (section 3.2.3), and the switch of that mask changes nothing."
+                "fed, also later ones (section 3.2.3). The switch for this mask changes nothing here."
             ),
             "note",
         )
     silent = silent_layers(compared.interventions.switches, compared.model.config)
     if silent:
-        places = "; ".join(placed(Where(kind, layer)) for kind, layer in silent)
+        layers = "; ".join(heads_in_words(Where(kind, layer)) for kind, layer in silent)
         sentence = (
             _(
-                "Every head is out in {places}: there the sub-layer returns only the bias of W_O, and the residual "
-                "connection carries x past it (section 3.1)."
+                "Every head is knocked out in {layers}. There the sub-layer returns only the bias of W_O, and the "
+                "residual connection carries x past it (section 3.1)."
             )
             if compared.model.config.residual
             else _(
-                "Every head is out in {places}: there the sub-layer returns only the bias of W_O, and no residual "
-                "connection carries x past it in this model (section 3.1 has one), so that nothing of x goes on."
+                "Every head is knocked out in {layers}. There the sub-layer returns only the bias of W_O. This model "
+                "has no residual connection to carry x past it (section 3.1 has one), so nothing of x remains."
             )
         )
-        message(sentence.format(places=places), "note")
+        message(sentence.format(layers=layers), "note")

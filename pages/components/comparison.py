@@ -1,4 +1,4 @@
-"""One sentence pair before and after the switches, the same tokens in both."""
+"""One sentence pair before and after the switches, with the same tokens in both."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from transformer.tracing.trace import Trace
 
 
 def note_waiting_switches(switches: Interventions) -> None:
-    """Where no switch reaches: a sentence, if there are any."""
+    """A note, if there are switches, that they have no effect here."""
     if switches:
-        message(_("Your switches wait: this part shows the model as it was trained."), "note")
+        message(_("Your switches have no effect here: this part shows the model as it was trained."), "note")
 
 
-def switches_of_page(switches: Interventions, sorts: tuple[type, ...], model: Pretrained) -> Interventions:
-    """The switches that a page has; of others that are set, a sentence says that they wait."""
-    others = switches.without(*sorts)
+def switches_of_page(switches: Interventions, switch_classes: tuple[type, ...], model: Pretrained) -> Interventions:
+    """The switches that a page applies; a note names the others that are set."""
+    others = switches.without(*switch_classes)
     if others:
-        sentence = _("Switches of other pages wait there: {switches}.")
+        sentence = _("Switches of other pages have no effect here: {switches}.")
         message(sentence.format(switches=in_words(others, model.config)), "note")
-    return switches.only(*sorts)
+    return switches.only(*switch_classes)
 
 
 @dataclass(frozen=True)
 class Compared:
-    """before: nothing switched but the padding of the source; after: everything. Without switches both are one trace.
+    """before: no switches but the padding of the source; after: all switches. Without switches both are the same trace.
 
-    limit: tokens allowed a side.
+    limit: tokens allowed per side.
     """
 
     model: Pretrained
@@ -45,24 +45,25 @@ class Compared:
 
 
 def _groups(interventions: Interventions) -> list[Interventions]:
-    """What may not fit a sentence, and is left out together, in the order in which that is tried."""
+    """Switches that may not fit a sentence, in groups that are left out together, in the order in which this is
+    tried."""
     groups: dict[tuple[int, ...], list[Switch]] = {}
-    for one in interventions.switches:
-        if one.sentence_group is not None:
-            groups.setdefault(one.sentence_group, []).append(one)
+    for switch in interventions.switches:
+        if switch.sentence_group is not None:
+            groups.setdefault(switch.sentence_group, []).append(switch)
     return [Interventions(tuple(groups[key])) for key in sorted(groups)]
 
 
 def compare(model: Pretrained, trace: Trace, interventions: Interventions) -> Compared:
-    """Both traces. Of switches that cannot be set together on this sentence as few as possible are left out, hidden
-    tokens first, then padding, then moved positions, with a sentence on the page; the others hold."""
+    """Both traces. If the switches cannot be set together on this sentence, as few as possible are left out, with a
+    message on the page: hidden tokens first, then padding, then moved positions."""
     limit = model.token_limit(max_tokens())
     groups = _groups(interventions)
     reason = ""
     for count in range(len(groups) + 1):
         for out in itertools.combinations(groups, count):
-            left = {one for group in out for one in group.switches}
-            switches = Interventions(tuple(one for one in interventions.switches if one not in left))
+            left = {switch for group in out for switch in group.switches}
+            switches = Interventions(tuple(switch for switch in interventions.switches if switch not in left))
             try:
                 before = cache.retrace(model, trace, switches.only(Pad), limit)
                 after = cache.retrace(model, before, switches, limit)
@@ -77,8 +78,8 @@ def compare(model: Pretrained, trace: Trace, interventions: Interventions) -> Co
 
 def _left_out(reason: str, left: Interventions, holding: Interventions, model: Pretrained) -> None:
     sentence = (
-        _("{reason}. Left out: {switches}; your other switches hold.")
+        _("{reason}. Not applied: {switches}. Your other switches still apply.")
         if holding
-        else _("{reason}. Left out: {switches}; nothing is switched.")
+        else _("{reason}. Not applied: {switches}. No switch is on now.")
     )
     message(sentence.format(reason=reason, switches=in_words(left, model.config)), "error")

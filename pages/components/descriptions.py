@@ -1,4 +1,4 @@
-"""Switches as a person reads them, and what switching scaling can and cannot show."""
+"""Switches in words, and what switching scaling can and cannot show."""
 
 from __future__ import annotations
 
@@ -27,53 +27,54 @@ from transformer.model.config import ModelConfig
 from transformer.model.tap import KINDS
 from transformer.texts import _
 
-NAMED = 3  # places of one switch that are named; more are counted
-LISTED = 8  # hidden tokens that are listed, and phrases of one text
-EXACT = {"scaled": 98.0, "unscaled": 93.1, "least": 90.4, "most": 97.2}  # %, of docs/table3.md: base and no-scaling
+NAMED = 3  # up to this many Where of a switch are named; more are counted
+LISTED = 8  # most hidden tokens in a list, and most phrases in a text
+EXACT = {"scaled": 98.0, "unscaled": 93.1, "least": 90.4, "most": 97.2}  # %, from docs/table3.md: base and no-scaling
 
 
 def with_table(text: str, config: ModelConfig) -> str:
-    """A figure's text with this model's output in it: W for E where it has a matrix of its own, and the bias if there
-    is one."""
+    """The text of a figure for this model's output: W instead of E where the output has its own matrix, and the bias if
+    there is one."""
     table, bias = "E" if config.tied_output else "W", " + <i>b</i>" if config.output_bias else ""
     text = text.replace("E<sup>⊤</sup>", f"{table}<sup>⊤</sup>{bias}")
     return text.replace("E<i>w<sub>i</sub></i>", f"{table}<i>w<sub>i</sub></i>")
 
 
 def sub_layer_equation(config: ModelConfig, add: str = "+", norm: str = "LayerNorm", sub: str = "Sublayer") -> str:
-    """What leaves a sub-layer of this model (section 3.1), of these names; in the paper LayerNorm(x + Sublayer(x))."""
+    """The output of a sub-layer of this model (section 3.1), with these names; in the paper LayerNorm(x +
+    Sublayer(x))."""
     read = f"{norm}(x)" if config.norm == "pre" else "x"
     total = f"x {add} {sub}({read})" if config.residual else f"{sub}({read})"
     return f"{norm}({total})" if config.norm == "post" else total
 
 
 def lens_limits(config: ModelConfig) -> list[str]:
-    """What the lens shows in a model that leaves out what it relies on, a sentence each."""
-    found = []
+    """One sentence for each part that the lens relies on and this model lacks."""
+    sentences = []
     if not config.residual:
-        found.append(
+        sentences.append(
             _(
-                "This model has no residual connections, so there is no stream that layers add to: what leaves a layer "
-                "is replaced by the next, and only the last was ever trained to be read."
+                "This model has no residual connections, so there is no stream that layers add to. Each layer "
+                "replaces the output of the layer before, and only the last output was ever trained to be read."
             )
         )
     if not config.causal:
-        found.append(
-            _("It has no causal mask either: here every step sees the whole target, also the token it is to predict.")
-            if found
-            else _(
-                "This model has no causal mask: here every step sees the whole target, also the token it is to predict."
-            )
+        sentences.append(
+            _("It has no causal mask either: every step sees the whole target, also the token it must predict.")
+            if sentences
+            else _("This model has no causal mask: every step sees the whole target, also the token it must predict.")
         )
-    return found
+    return sentences
 
 
 def row_caution(config: ModelConfig, stack: str, layer: int) -> str:
-    """One sentence: why the scores of a neuron's row are a direction and no change of the logits, if they are not."""
+    """One sentence: why the scores of a neuron's row are a direction and not the change of the logits, where that
+    holds."""
     if stack == "encoder":
         return _(
-            "An encoder's neuron does not write to the vocabulary: its output reaches it through the rest of the "
-            "encoder and cross-attention, so the scores say only what its row would promote if it were read directly."
+            "A neuron of the encoder does not write to the vocabulary directly. Its output passes through the rest of "
+            "the encoder and cross-attention, so the scores say only what its row would promote if it were read "
+            "directly."
         )
     last, normed = layer + 1 == config.decoder_layers, config.norm != "none"
     if last and normed:
@@ -82,8 +83,8 @@ def row_caution(config: ModelConfig, stack: str, layer: int) -> str:
         )
     if last:
         return _(
-            "No LayerNorm comes between this row and the logits in this model: times the neuron's activation, these "
-            "scores are the exact change of each logit."
+            "No LayerNorm comes between this row and the logits in this model. These scores times the neuron's "
+            "activation are the exact change of each logit."
         )
     if normed:
         return _(
@@ -95,8 +96,8 @@ def row_caution(config: ModelConfig, stack: str, layer: int) -> str:
     )
 
 
-def placed(where: Where) -> str:
-    """A place that is not everywhere, e.g. "cross-attention, layer 1, head 3"."""
+def heads_in_words(where: Where) -> str:
+    """Heads in words, but not all heads, e.g. "cross-attention, layer 1, head 3"."""
     kind = {
         "encoder_self": _("encoder self-attention"),
         "decoder_self": _("decoder self-attention"),
@@ -116,65 +117,66 @@ def placed(where: Where) -> str:
 
 def _and(texts: Sequence[str]) -> str:
     text = texts[0]
-    for other in texts[1:]:
-        text = _("{one} and {other}").format(one=text, other=other)
+    for more in texts[1:]:
+        text = _("{first} and {last}").format(first=text, last=more)
     return text
 
 
-def _at(places: Sequence[Where], everywhere: str, somewhere: str) -> str:
-    """One of the two texts; the second one names the places, or counts them where they are many."""
-    if EVERYWHERE in places:
+def _at(wheres: Sequence[Where], everywhere: str, somewhere: str) -> str:
+    """The first text for all heads; else the second with their names, or their number if there are many."""
+    if EVERYWHERE in wheres:
         return everywhere
-    many = len(places) > NAMED
-    place = _("{count} places").format(count=len(places)) if many else _and([placed(one) for one in places])
-    return somewhere.format(place=place)
+    many = len(wheres) > NAMED
+    named = _("{count} places").format(count=len(wheres)) if many else _and([heads_in_words(where) for where in wheres])
+    return somewhere.format(heads=named)
 
 
-def _in_places(switches: Sequence[HeadSwitch], texts: Callable[[Any], tuple[str, str]]) -> list[str]:
-    """A phrase for neighbours of which the same is said. texts: of a switch everywhere, and in a {place}."""
+def _by_heads(switches: Sequence[HeadSwitch], texts: Callable[[Any], tuple[str, str]]) -> list[str]:
+    """One phrase for consecutive switches with the same texts. texts: gives the text for all heads, and the text with
+    {heads}."""
 
-    def place(one: HeadSwitch) -> Where:
-        """The only kind it can be in need not be named."""
-        return EVERYWHERE if len(one.kinds) == 1 and one.where == Where(one.kinds[0]) else one.where
+    def where_of(switch: HeadSwitch) -> Where:
+        """The where of a switch, without a kind if there is only one."""
+        return EVERYWHERE if len(switch.kinds) == 1 and switch.where == Where(switch.kinds[0]) else switch.where
 
-    return [_at([place(one) for one in alike], *both) for both, alike in groupby(switches, texts)]
+    return [_at([where_of(switch) for switch in alike], *both) for both, alike in groupby(switches, texts)]
 
 
 def _scaled(switches: Sequence[Scale], config: ModelConfig | None) -> list[str]:
-    def texts(one: Scale) -> tuple[str, str]:
-        if one.factor == 1:
-            return _("scaling off"), _("scaling off in {place}")
-        factor = f"{one.factor:g}"
-        somewhere = _("scores × {factor} in {place}").format(factor=factor, place="{place}")
+    def texts(switch: Scale) -> tuple[str, str]:
+        if switch.factor == 1:
+            return _("scaling off"), _("scaling off in {heads}")
+        factor = f"{switch.factor:g}"
+        somewhere = _("scores × {factor} in {heads}").format(factor=factor, heads="{heads}")
         return _("scores × {factor}").format(factor=factor), somewhere
 
-    return _in_places(switches, texts)
+    return _by_heads(switches, texts)
 
 
 def _unmasked(switches: Sequence[Unmask], config: ModelConfig | None) -> list[str]:
     texts = {
-        "causal": (_("causal mask off"), _("causal mask off in {place}")),
-        "padding": (_("padding mask off"), _("padding mask off in {place}")),
+        "causal": (_("causal mask off"), _("causal mask off in {heads}")),
+        "padding": (_("padding mask off"), _("padding mask off in {heads}")),
     }
-    return _in_places(switches, lambda one: texts[one.mask])
+    return _by_heads(switches, lambda switch: texts[switch.mask])
 
 
 def _replaced(switches: Sequence[Replace], config: ModelConfig | None) -> list[str]:
     texts = {
-        "uniform": (_("weights uniform"), _("weights uniform in {place}")),
-        "argmax": (_("weights argmax"), _("weights argmax in {place}")),
+        "uniform": (_("weights uniform"), _("weights uniform in {heads}")),
+        "argmax": (_("weights argmax"), _("weights argmax in {heads}")),
     }
-    return _in_places(switches, lambda one: texts[one.rule])
+    return _by_heads(switches, lambda switch: texts[switch.rule])
 
 
 def _padded(switches: Sequence[Pad], config: ModelConfig | None) -> list[str]:
-    return [_("{count} <pad> behind the source").format(count=one.tokens) for one in switches]
+    return [_("{count} <pad> after the source").format(count=switch.tokens) for switch in switches]
 
 
-def _heads(places: Sequence[Where], config: ModelConfig) -> int:
-    """How many heads of the model the places cover."""
+def _heads(wheres: Sequence[Where], config: ModelConfig) -> int:
+    """How many heads of the model these cover."""
     return sum(
-        any(place.covers(kind, layer, head) for place in places)
+        any(where.covers(kind, layer, head) for where in wheres)
         for kind in KINDS
         for layer in range(layers_of(config, kind))
         for head in range(config.heads)
@@ -182,24 +184,24 @@ def _heads(places: Sequence[Where], config: ModelConfig) -> int:
 
 
 def _knocked_out(switches: Sequence[KnockOut], config: ModelConfig | None) -> list[str]:
-    places = [one.where for one in switches]
-    if config is None or EVERYWHERE in places:
-        return [_at(places, _("every head knocked out"), _("heads knocked out in {place}"))]
-    count = _heads(places, config)
-    if len(places) > 1:
+    wheres = [switch.where for switch in switches]
+    if config is None or EVERYWHERE in wheres:
+        return [_at(wheres, _("every head knocked out"), _("heads knocked out in {heads}"))]
+    count = _heads(wheres, config)
+    if len(wheres) > 1:
         return [(_("1 head knocked out") if count == 1 else _("{count} heads knocked out")).format(count=count)]
-    if places[0].head is None:
-        text = _("{count} heads knocked out in {place}")
+    if wheres[0].head is None:
+        text = _("{count} heads knocked out in {heads}")
     else:
-        text = _("1 head knocked out: {place}") if count == 1 else _("{count} heads knocked out: {place}")
-    return [text.format(count=count, place=placed(places[0]))]
+        text = _("1 head knocked out: {heads}") if count == 1 else _("{count} heads knocked out: {heads}")
+    return [text.format(count=count, heads=heads_in_words(wheres[0]))]
 
 
 def _hidden(switches: Sequence[Hide], config: ModelConfig | None) -> list[str]:
-    """A phrase for each side and place."""
+    """One phrase per side and Where."""
     sides: dict[tuple[str, Where], list[int]] = {}
-    for one in switches:
-        sides.setdefault((one.side, one.where), []).append(one.token + 1)
+    for switch in switches:
+        sides.setdefault((switch.side, switch.where), []).append(switch.token + 1)
     texts = {
         "source": (
             _("token {tokens} of the source hidden"),
@@ -212,14 +214,14 @@ def _hidden(switches: Sequence[Hide], config: ModelConfig | None) -> list[str]:
             _("{count} tokens of the target hidden"),
         ),
     }
-    found = []
+    hidden_texts = []
     for (side, where), tokens in sides.items():
         text = texts[side][0 if len(tokens) == 1 else 1 if len(tokens) <= LISTED else 2]
         hidden = text.format(tokens=", ".join(map(str, sorted(tokens))), count=len(tokens))
         if where != EVERYWHERE:
-            hidden = _("{hidden} in {place}").format(hidden=hidden, place=placed(where))
-        found.append(hidden)
-    return found
+            hidden = _("{hidden} in {heads}").format(hidden=hidden, heads=heads_in_words(where))
+        hidden_texts.append(hidden)
+    return hidden_texts
 
 
 def stack_name(stack: str) -> str:
@@ -227,7 +229,7 @@ def stack_name(stack: str) -> str:
 
 
 def _moved(switches: Sequence[Reposition], config: ModelConfig | None) -> list[str]:
-    """A phrase for each move, e.g. "positions of the source shifted by 5"."""
+    """One phrase per move, e.g. "positions of the source shifted by 5"."""
     texts = {
         ("remove", "source"): _("no positions in the source"),
         ("remove", "target"): _("no positions in the target"),
@@ -245,10 +247,10 @@ def _moved(switches: Sequence[Reposition], config: ModelConfig | None) -> list[s
         ("scale", "target"): _("positions of the target × {amount}"),
         ("scale", None): _("positions of both sides × {amount}"),
     }
-    return [texts[one.rule, one.side].format(amount=f"{one.amount:g}") for one in switches]
+    return [texts[switch.rule, switch.side].format(amount=f"{switch.amount:g}") for switch in switches]
 
 
-def sub_layer(one: Skip) -> str:
+def sub_layer(switch: Skip) -> str:
     """A sub-layer by name, e.g. "feed-forward, encoder layer 2"."""
     texts = {
         ("encoder", "self"): _("self-attention, encoder layer {layer}"),
@@ -257,17 +259,17 @@ def sub_layer(one: Skip) -> str:
         ("decoder", "cross"): _("cross-attention, decoder layer {layer}"),
         ("decoder", "ff"): _("feed-forward, decoder layer {layer}"),
     }
-    return texts[one.stack, one.part].format(layer=one.layer + 1)
+    return texts[switch.stack, switch.part].format(layer=switch.layer + 1)
 
 
 def _left_out(switches: Sequence[Skip], config: ModelConfig | None) -> list[str]:
     if len(switches) > NAMED:
         return [_("{count} sub-layers left out").format(count=len(switches))]
-    return [_("left out: {places}").format(places=_and([sub_layer(one) for one in switches]))]
+    return [_("left out: {sub_layers}").format(sub_layers=_and([sub_layer(switch) for switch in switches]))]
 
 
 def _silenced(switches: Sequence[Silence], config: ModelConfig | None) -> list[str]:
-    """A phrase for each layer."""
+    """One phrase per layer."""
     texts = {
         ("encoder", True): _("neuron {neurons} of encoder layer {layer} silenced"),
         ("encoder", False): _("{count} neurons of encoder layer {layer} silenced"),
@@ -275,15 +277,15 @@ def _silenced(switches: Sequence[Silence], config: ModelConfig | None) -> list[s
         ("decoder", False): _("{count} neurons of decoder layer {layer} silenced"),
     }
     layers: dict[tuple[str, int], list[int]] = {}
-    for one in switches:
-        layers.setdefault((one.stack, one.layer), []).append(one.neuron + 1)
+    for switch in switches:
+        layers.setdefault((switch.stack, switch.layer), []).append(switch.neuron + 1)
     return [
-        texts[stack, len(found) == 1].format(neurons=found[0], count=f"{len(found):,}", layer=layer + 1)
-        for (stack, layer), found in sorted(layers.items())
+        texts[stack, len(neurons) == 1].format(neurons=neurons[0], count=f"{len(neurons):,}", layer=layer + 1)
+        for (stack, layer), neurons in sorted(layers.items())
     ]
 
 
-# How the switches of each class are said together, a phrase or more; with the model's sizes where they are known.
+# The phrases for all switches of a class; with the model's config where it is known.
 WORDS: dict[type[Switch], Callable[[Sequence[Any], ModelConfig | None], list[str]]] = {
     Scale: _scaled,
     Unmask: _unmasked,
@@ -298,37 +300,37 @@ WORDS: dict[type[Switch], Callable[[Sequence[Any], ModelConfig | None], list[str
 
 
 def phrases(interventions: Interventions, config: ModelConfig | None = None) -> list[str]:
-    """The switches in plain words, LISTED phrases at most.
+    """The switches in plain words, at most LISTED phrases.
 
-    config: of the model, so that its heads can be counted; without it places are named.
+    config: of the model, to count its heads; without it the text names them.
     """
-    found = [text for sort, alike in interventions.by_class() for text in WORDS[sort](alike, config)]
-    if len(found) > LISTED:
-        found[LISTED - 1 :] = [_("{count} more switches").format(count=len(found) - LISTED + 1)]
-    return found
+    texts = [text for switch_class, alike in interventions.by_class() for text in WORDS[switch_class](alike, config)]
+    if len(texts) > LISTED:
+        texts[LISTED - 1 :] = [_("{count} more switches").format(count=len(texts) - LISTED + 1)]
+    return texts
 
 
 def in_words(interventions: Interventions, config: ModelConfig | None = None) -> str:
-    """The same as one text, e.g. "scaling off; 5 heads knocked out"; nothing switched: "nothing switched"."""
-    return "; ".join(phrases(interventions, config)) or _("nothing switched")
+    """The same as one text, e.g. "scaling off; 5 heads knocked out"; "no switches" if there are none."""
+    return "; ".join(phrases(interventions, config)) or _("no switches")
 
 
 def scaling_note(interventions: Interventions, config: ModelConfig, brief: bool = False) -> str:
-    """What a result with scaling switched does not say; "" where scaling is as trained, or there was none.
+    """What a result with other scaling does not show; "" if scaling is as trained, or the model has none.
 
     Section 3.2.1 of the paper; docs/table3.md.
     """
-    factors = [one.factor for one in interventions.switches if isinstance(one, Scale)]
-    if not config.scaling or all(one == config.scale for one in factors):
+    factors = [switch.factor for switch in interventions.switches if isinstance(switch, Scale)]
+    if not config.scaling or all(factor == config.scale for factor in factors):
         return ""
-    if all(one == 1 for one in factors):
-        now = _("This model has been trained with scaling, so switching it off now only makes its softmax sharper.")
-    elif all(one > config.scale for one in factors):
-        now = _("This model has been trained with scaling, so a larger factor now only makes its softmax sharper.")
-    elif all(one < config.scale for one in factors):
-        now = _("This model has been trained with scaling, so a smaller factor now only makes its softmax flatter.")
+    if all(factor == 1 for factor in factors):
+        now = _("This model was trained with scaling, so switching it off now only makes its softmax sharper.")
+    elif all(factor > config.scale for factor in factors):
+        now = _("This model was trained with scaling, so a larger factor now only makes its softmax sharper.")
+    elif all(factor < config.scale for factor in factors):
+        now = _("This model was trained with scaling, so a smaller factor now only makes its softmax flatter.")
     else:
-        now = _("This model has been trained with scaling, so other factors now only change how sharp its softmax is.")
+        now = _("This model was trained with scaling, so other factors now only change how sharp its softmax is.")
     if brief:
         more = _(
             "The paper's argument is about training (section 3.2.1): “Why √dₖ” shows the gradient, and docs/table3.md "
@@ -340,8 +342,8 @@ def scaling_note(interventions: Interventions, config: ModelConfig, brief: bool 
         "regions where it has extremely small gradients."
     )
     trained = _(
-        "What happens when a model is trained without it stands in docs/table3.md: after 1,000 updates on the toy task "
-        "reverse, {unscaled} % of the outputs were exact ({least} to {most} over three seeds), against {scaled} % with "
-        "scaling."
+        "docs/table3.md shows what happens when a model is trained without it: after 1,000 updates on the toy task "
+        "reverse, {unscaled} % of the outputs were exact ({least} to {most} over three seeds), against {scaled} % "
+        "with scaling."
     ).format(**EXACT)
     return " ".join((why, now, trained, _("“Why √dₖ” shows the gradient.")))

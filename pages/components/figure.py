@@ -1,4 +1,4 @@
-"""Figures on a page: through a component of ours, with Streamlit's own plotly."""
+"""Figures on a page: Headscope's own component, with the plotly that Streamlit ships."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def theme() -> str:
 
 @dataclass(frozen=True)
 class Built:
-    """A figure as it travels. text: JSON; frames: how many; thinned: (labels, step) of every axis that has room for a
-    tick at one label in `step` only."""
+    """A figure ready to send. text: JSON; frames: their number; thinned: (labels, step) of every axis with space for a
+    tick at only one label in `step`."""
 
     text: str
     frames: int
@@ -41,12 +41,12 @@ class Built:
 
 
 def _thinned(made: Figure) -> tuple[tuple[int, int], ...]:
-    found = []
+    thinned = []
     for axis, labels in ((made.layout.meta or {}).get("labels") or {}).items():
         ticks = made.layout[f"{axis[0]}axis{axis[1:]}"].tickvals
         if len(ticks) < len(labels):
-            found.append((len(labels), ticks[1] - ticks[0]))
-    return tuple(found)
+            thinned.append((len(labels), ticks[1] - ticks[0]))
+    return tuple(thinned)
 
 
 FIGURES: SharedCache[Built] = SharedCache(CAPACITY, lambda figure: len(figure.text))
@@ -61,14 +61,14 @@ def _build(key: Hashable, make: Callable[[], Figure]) -> Built:
 
 
 def localized(make: Callable[Arguments, Figure]) -> Callable[Arguments, Figure]:
-    """A function of `transformer.figures` with the viewer's theme and its labels in the viewer's language."""
+    """A function of `transformer.figures` with the viewer's theme, and its labels in the viewer's language."""
     options: dict[str, Any] = {"theme": theme(), "texts": translated(signature(make).parameters["texts"].default)}
     return partial(make, **options)
 
 
 def built(make: Callable[Arguments, Figure], *arguments: Arguments.args, **options: Arguments.kwargs) -> Built:
-    """localized(make)(*arguments, **options), made once for all viewers who show the same numbers in the same words:
-    plotly takes 8 to 20 ms for a figure, and finding one in the cache less than a tenth of one."""
+    """localized(make)(*arguments, **options), made once for all viewers with the same numbers and texts: plotly takes 8
+    to 20 ms for a figure, the cache less than a tenth of a millisecond."""
     figure: Any = localized(make)
     key = fingerprint(make.__module__, make.__qualname__, arguments, {**figure.keywords, **options})
     return _build(key, lambda: figure(*arguments, **options))
@@ -81,15 +81,17 @@ def draw(
     *,
     start: int | None = None,
     on_pick: Callable[[int], None] | None = None,
-    kept: Hashable = None,
+    version: Hashable = None,
 ) -> int | None:
     """Show a figure with its title, equation and Save menu; with a slider if it has frames.
 
-    figure: best as `built`; or how it is made, for those whose numbers take long too: once for all viewers with the
-    same `kept`, theme and language. key: unique in the app; name: stem of saved files; start: the frame to begin with,
-    or where a person left it. Once a person moved the slider, where it stands is the browser's to say: an answer that
-    is older than the next move would throw it back. on_pick: told the index of the point or bar a person clicked, of a
-    heatmap that of the column, before the page runs again. Returns the frame a person chose in the browser, or None.
+    figure: best as `built`; or a function that makes it, where the numbers take long too. It is then called once for
+    all viewers with the same `version`, theme and language.
+    key: unique in the app; name: stem of saved files.
+    start: the first frame to show. After a person has moved the slider, only the browser sets it: an answer that is
+    older than the next move would throw it back.
+    on_pick: called with the index of the clicked point, bar or heatmap column, before the page runs again.
+    Returns the frame a person chose in the browser, or None.
     """
     state = current_state()
     reported = st.session_state.get(f"figure_{key}")
@@ -98,7 +100,7 @@ def draw(
     if isinstance(figure, Figure):
         figure = Built(figure.to_json(), len(figure.frames), ())
     elif not isinstance(figure, Built):
-        figure = _build((key, kept, theme(), reader_language()), figure)
+        figure = _build((key, version, theme(), reader_language()), figure)
     data = {
         "figure": figure.text,
         "name": name,
@@ -109,10 +111,10 @@ def draw(
     }
 
     def picked() -> None:
-        at = st.session_state[f"figure_{key}"].get("pick")
-        if on_pick is not None and isinstance(at, int | float) and 0 <= at < 1e9:
-            on_pick(int(at))
+        index = st.session_state[f"figure_{key}"].get("pick")
+        if on_pick is not None and isinstance(index, int | float) and 0 <= index < 1e9:
+            on_pick(int(index))
 
-    found = _figure(key=f"figure_{key}", data=data, on_frame_change=lambda: None, on_pick_change=picked)
-    at = getattr(found, "frame", None)
-    return int(at) if isinstance(at, int | float) and 0 <= at < figure.frames else None
+    reported_now = _figure(key=f"figure_{key}", data=data, on_frame_change=lambda: None, on_pick_change=picked)
+    frame = getattr(reported_now, "frame", None)
+    return int(frame) if isinstance(frame, int | float) and 0 <= frame < figure.frames else None

@@ -1,7 +1,7 @@
-"""Payloads of pictures: packed once a trace and once a change by Python, kept in the session.
+"""Data of pictures: packed once per trace and once per change by Python, and cached in the session.
 
-What a person does in a picture stays in the browser. Where Python changes something that the browser is to take over,
-the state gets a new revision, and with it every payload a new name.
+A person's actions in a picture stay in the browser. Where Python changes something that the browser must take over, the
+state gets a new revision, and every payload a new name.
 """
 
 from __future__ import annotations
@@ -29,19 +29,20 @@ def payload(picture: str, part: str, name: Hashable, make: Callable[[], bytes]) 
 
 
 def forget(picture: str) -> None:
-    """A run without the picture: one that is mounted next knows nothing of what was chosen since it was packed."""
+    """Call in a run without the picture: when it is mounted again, it does not know what was chosen since it was
+    packed."""
     state = current_state()
     if st.session_state.get(KEY, {}).pop(picture, None) is not None and state is not None:
         store_state(replace(state, revision=state.revision + 1))
 
 
 def renewed(state: State) -> State:
-    """The state with a new revision if Python changed something that the browser is to take over."""
+    """The state, with a new revision if Python changed something that the browser must take over."""
     return store_state(replace(state, renew=False, revision=state.revision + 1)) if state.renew else state
 
 
 def bounded(state: State, trace: Trace) -> State:
-    """The same state, its chosen cell forgotten where the picture has no such cell."""
+    """The state without its chosen cell if the picture has no such cell."""
     rows = len(trace.source_tokens if state.view.kind == "encoder_self" else trace.target_in)
     columns = len(trace.target_in if state.view.kind == "decoder_self" else trace.source_tokens)
     return replace(state, view=fit_cell(state.view, rows, columns))

@@ -1,4 +1,4 @@
-"""What a probe set says of switches: a table, how far it moved, and how much of that may be chance."""
+"""Results of a probe set: a table, how much the numbers changed, and how much of that may be chance."""
 
 from __future__ import annotations
 
@@ -17,91 +17,94 @@ from transformer.texts import _
 
 
 def rows_of(scores: Sequence[ProbeScores], toy: bool) -> list[tuple[str, ...]]:
-    """The table's rows. Of a toy task, whose words are letters, BLEU says nothing."""
+    """The rows of the table. BLEU says nothing about a toy task, whose words are letters."""
 
     def percent(share: float) -> str:
         return f"{100 * share:.1f} %"
 
     rows = [
-        (_("BLEU"), *(f"{one.bleu:.1f}" for one in scores)),
-        (_("Perplexity of the references"), *(number(one.perplexity) for one in scores)),
-        (_("Repetition, seq-rep-4"), *(percent(one.repetition) for one in scores)),
-        (_("Exactly the reference"), *(percent(one.exact) for one in scores)),
-        (_("Never ended, cut off"), *(percent(one.cut_off) for one in scores)),
+        (_("BLEU"), *(f"{score.bleu:.1f}" for score in scores)),
+        (_("Perplexity of the references"), *(number(score.perplexity) for score in scores)),
+        (_("Repetition, seq-rep-4"), *(percent(score.repetition) for score in scores)),
+        (_("Exact matches"), *(percent(score.exact) for score in scores)),
+        (_("Cut off before </s>"), *(percent(score.cut_off) for score in scores)),
     ]
     return rows[1:] if toy else rows
 
 
 def moved(before: ProbeScores, after: ProbeScores, toy: bool) -> str:
-    """One sentence: how far the numbers moved, and how many translations changed."""
+    """One sentence: how much the numbers changed, and how many translations."""
 
     def apart(first: float, second: float) -> str:
-        """The difference of the two as the table has them."""
+        """The difference of two numbers as the table shows them."""
         return f"{round(round(second, 1) - round(first, 1), 1) + 0.0:+.1f}"  # + 0.0: no -0.0
 
-    said = (
+    sentence = (
         _(
-            "Exact translations moved by {exact} percentage points and perplexity by {perplexity}; {changed} of "
-            "{count} translations changed."
+            "Exact matches changed by {exact} percentage points and perplexity by {perplexity}; {changed} of {count} "
+            "translations changed."
         )
         if toy
-        else _("BLEU moved by {bleu} and perplexity by {perplexity}; {changed} of {count} translations changed.")
+        else _("BLEU changed by {bleu} and perplexity by {perplexity}; {changed} of {count} translations changed.")
     )
     one, other = before, after
-    return said.format(
+    return sentence.format(
         bleu=apart(one.bleu, other.bleu),
         exact=apart(100 * one.exact, 100 * other.exact),
         perplexity=relative(one.perplexity, other.perplexity),
-        changed=sum(ours != theirs for ours, theirs in zip(before.texts, after.texts, strict=True)),
+        changed=sum(old != new for old, new in zip(before.texts, after.texts, strict=True)),
         count=one.sentences,
     )
 
 
 def chance(before: ProbeScores, after: ProbeScores) -> str:
-    """One sentence: the interval of how far BLEU moved."""
-    found = bleu_interval(before.texts, after.texts, before.references)
-    said = (
+    """One sentence: the confidence interval of the change of BLEU."""
+    interval = bleu_interval(before.texts, after.texts, before.references)
+    sentence = (
         _(
-            "Drawn from these sentences again and again, BLEU moves by {low} to {high} (95 %, paired bootstrap): that "
-            "includes 0, so in BLEU these sentences do not show whether it gets better or worse."
+            "When these sentences are resampled many times, BLEU changes by {low} to {high} (95 %, paired bootstrap): "
+            "that includes 0, so BLEU on these sentences does not show whether translation gets better or worse."
         )
-        if found[0] <= 0 <= found[1]
-        else _("Drawn from these sentences again and again, BLEU moves by {low} to {high} (95 %, paired bootstrap).")
+        if interval[0] <= 0 <= interval[1]
+        else _(
+            "When these sentences are resampled many times, BLEU changes by {low} to {high} (95 %, paired bootstrap)."
+        )
     )
-    return said.format(low=f"{found[0]:+.1f}", high=f"{found[1]:+.1f}")
+    return sentence.format(low=f"{interval[0]:+.1f}", high=f"{interval[1]:+.1f}")
 
 
 def _easy(model: Pretrained, count: int) -> str:
-    """One sentence: why BLEU here is not the model card's."""
+    """One sentence: why BLEU here cannot be compared with the model card's."""
     card = model.metrics.get("bleu")
     if isinstance(card, int | float):
-        said = _(
-            "These {count} sentences are ours, short and easy: BLEU here is not the model card's {card}, which is of "
-            "other sentences."
+        sentence = _(
+            "These {count} sentences are Headscope's own, short and easy: do not compare this BLEU with the model "
+            "card's {card}, which was measured on other sentences."
         )
-        return said.format(count=count, card=f"{card:.1f}")
-    return _("These {count} sentences are ours, short and easy: BLEU here is not that of other sentences.").format(
-        count=count
-    )
+        return sentence.format(count=count, card=f"{card:.1f}")
+    return _(
+        "These {count} sentences are Headscope's own, short and easy: do not compare this BLEU with BLEU on other "
+        "sentences."
+    ).format(count=count)
 
 
-def results(compared: Compared, found: Sequence[ProbeScores]) -> None:
-    """The table, nothing switched first, and what it says and does not say."""
+def results(compared: Compared, scores: Sequence[ProbeScores]) -> None:
+    """The table, without switches first, and what it does and does not show."""
     model, toy = compared.model, task_of(compared.model) is not None
-    head = [_("{count} sentences").format(count=found[0].sentences), _("nothing switched")]
+    head = [_("{count} sentences").format(count=scores[0].sentences), _("no switches")]
     sentences = []
-    if len(found) > 1:
+    if len(scores) > 1:
         head.append(in_words(compared.interventions, model.config))
         sentences = [
-            " ".join(filter(None, (moved(found[0], found[1], toy), "" if toy else chance(found[0], found[1])))),
+            " ".join(filter(None, (moved(scores[0], scores[1], toy), "" if toy else chance(scores[0], scores[1])))),
             scaling_note(compared.interventions, model.config),
         ]
-    st.html(table(head, rows_of(found, toy), "hs-probe-table"))
+    st.html(table(head, rows_of(scores, toy), "hs-probe-table"))
     for text in sentences:
         paragraph(text)
     note = _(
-        "Greedy translations against one reference each (sacreBLEU); perplexity with the references fed in; cut off at "
-        "input length + 50."
+        "Greedy translations, one reference each (sacreBLEU). Perplexity: teacher-forced on the references. Cut off "
+        "at input length + 50."
     )
-    note = note if toy else f"{note} {_easy(model, found[0].sentences)}"
+    note = note if toy else f"{note} {_easy(model, scores[0].sentences)}"
     st.html(f'<p class="hs-tr-legend">{html.escape(note)}</p>')

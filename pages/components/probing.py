@@ -1,4 +1,4 @@
-"""A whole probe set before and after the switches: measured in a thread, while the person goes on in the lab."""
+"""A whole probe set before and after the switches: measured in a thread while the person goes on in the lab."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from transformer.texts import _
 from transformer.training.data import Pair
 
 KEY = "headscope_probe"
-PATIENCE = 60.0  # seconds without anybody in the lab, after which a measurement ends: the viewer has left
-STAY = 15.0  # seconds between two signs of a person who is in the lab
+PATIENCE = 60.0  # seconds after the viewer left the lab until the measurement ends
+STAY = 15.0  # seconds between two signs that the viewer is still in the lab
 
 Key = tuple[str, str, str]
 Jobs = JobQueue[ProbeScores]
 
 
 def key_of(model: Pretrained, interventions: Interventions) -> Key:
-    """What scores belong to."""
+    """The key of a result: model and switches."""
     return model.name, identity(model), str(interventions)
 
 
 class Measurement(BackgroundJob):
     """One evaluation.
 
-    done, total: sentences; now: what they are measured with; switches: what it is all for, in words; scores: by what
-    they belong to.
+    done, total: sentences; now: the switches being measured; switches: the chosen switches in words; scores: results by
+    key.
     """
 
     known = (InterventionError, InputError)
@@ -49,19 +49,19 @@ class Measurement(BackgroundJob):
         self.start()
 
     def _work(self) -> None:
-        """Nothing switched, then the switches; whatever is known already is not measured again."""
+        """First no switches, then the switches; cached results are not measured again."""
         open_ = []
-        for one in dict.fromkeys((NONE, self._interventions)):
-            key = key_of(self._model, one)
-            known = self._jobs.find(key)
-            if known is None:
-                open_.append((key, one))
+        for switches in dict.fromkeys((NONE, self._interventions)):
+            key = key_of(self._model, switches)
+            scores = self._jobs.find(key)
+            if scores is None:
+                open_.append((key, switches))
             else:
-                self.scores[key] = known
+                self.scores[key] = scores
         self.total = len(open_) * len(self._pairs)
-        for place, (key, one) in enumerate(open_):
-            self.now = one
-            self.scores[key] = probe(self._model, self._pairs, one, self._watch(place * len(self._pairs)))
+        for index, (key, switches) in enumerate(open_):
+            self.now = switches
+            self.scores[key] = probe(self._model, self._pairs, switches, self._watch(index * len(self._pairs)))
             self._jobs.store(key, self.scores[key])
 
     def _watch(self, before: int) -> Callable[[int, int], bool]:
@@ -77,7 +77,7 @@ JOBS: Jobs = Jobs()
 
 @shared(entries=16)
 def pairs_of(model: Pretrained) -> tuple[Pair, ...]:
-    """The probe set of a model, empty where there is none for its languages."""
+    """The probe set of a model; empty if there is none for its languages."""
     return tuple(probe_pairs(model) or ())
 
 
@@ -93,72 +93,72 @@ def _progress(measurement: Measurement) -> None:
     if measurement.stopping:
         text = _("Stopping …")
     elif measurement.stage == "waiting":
-        text = _("Another evaluation is running; this one begins when it ends.")
+        text = _("Another evaluation is running. This one starts when it ends.")
     else:
         text = (
             _("{done} of {total} sentences, now with: {switches}")
             if measurement.now
-            else _("{done} of {total} sentences, now with nothing switched")
+            else _("{done} of {total} sentences, now without switches")
         )
         text = text.format(done=measurement.done, total=measurement.total, switches=measurement.switches)
     st.progress(min(share, 1.0), text=text)
     st.button(_("Stop"), key="hs-probe-stop", on_click=measurement.stop, disabled=measurement.stopping)
 
 
-def _stopped(measurement: Measurement, kept: bool) -> str:
-    """How far a measurement came that was stopped, and what is left of it."""
+def _stopped(measurement: Measurement, has_baseline: bool) -> str:
+    """How far a stopped measurement came, and what is left of it."""
     if not measurement.done:
         ended = (
             _("The evaluation was stopped before its first sentences were done.")
             if measurement.stopping
-            else _("The lab was left for a minute, so the evaluation ended before its first sentences were done.")
+            else _("You left the lab for a minute, so the evaluation ended before its first sentences were done.")
         )
     else:
         ended = (
             _("The evaluation was stopped after {done} of {total} sentences.")
             if measurement.stopping
-            else _("The lab was left for a minute, so the evaluation ended after {done} of {total} sentences.")
+            else _("You left the lab for a minute, so the evaluation ended after {done} of {total} sentences.")
         ).format(done=measurement.done, total=measurement.total)
     left = (
-        _("The numbers with nothing switched are complete and kept; the next evaluation measures only the switches.")
-        if kept
-        else _("That is not enough for numbers, so there are none.")
+        _("The numbers without switches are complete and saved. The next evaluation measures only the switches.")
+        if has_baseline
+        else _("That is not enough for a result.")
     )
     return f"{ended} {left}"
 
 
-def _ended(measurement: Measurement, mine: bool, kept: bool) -> None:
-    """What became of the last measurement, where it left no scores for what is switched now.
+def _ended(measurement: Measurement, mine: bool, has_baseline: bool) -> None:
+    """A message about the last measurement where it has no scores for the current switches.
 
-    kept: whether there are scores of nothing switched.
+    has_baseline: whether there are scores without switches.
     """
     if measurement.stage == "failed" and mine:
         message(_("The evaluation failed: {error}.").format(error=measurement.error), "error")
     elif measurement.stage == "stopped" and mine:
-        message(_stopped(measurement, kept), "note")
+        message(_stopped(measurement, has_baseline), "note")
     elif measurement.stage == "done" and not mine:
-        sentence = _("The last evaluation was of these switches: {switches}. Its numbers come back with them.")
+        sentence = _("The last evaluation was for these switches: {switches}. Set them again to see its numbers.")
         message(sentence.format(switches=measurement.switches), "note")
 
 
 def _body(compared: Compared, pairs: Sequence[Pair], polling: bool) -> None:
-    """polling: whether this fragment runs by itself, as it must while a measurement runs and only then."""
+    """polling: whether this fragment reruns by itself; it must do so while a measurement runs, and only then."""
     measurement: Measurement | None = st.session_state.get(KEY)
     running = measurement is not None and measurement.running
     if measurement is not None and running:
         measurement.look()
     if running != polling:
         st.rerun()
-    keys = [key_of(compared.model, one) for one in dict.fromkeys((NONE, compared.interventions))]
-    own = measurement.scores if measurement is not None else {}
-    scores = [found for key in keys if (found := own.get(key) or JOBS.find(key)) is not None]
+    keys = [key_of(compared.model, switches) for switches in dict.fromkeys((NONE, compared.interventions))]
+    measured = measurement.scores if measurement is not None else {}
+    scores = [score for key in keys if (score := measured.get(key) or JOBS.find(key)) is not None]
     mine = measurement is not None and measurement.key == keys[-1]
-    ended = mine and not running  # where it left half of the numbers, those are shown
-    kept = own.get(keys[0]) or JOBS.find(keys[0])
+    ended = mine and not running  # the half that was measured is shown
+    baseline = measured.get(keys[0]) or JOBS.find(keys[0])
     if len(scores) == len(keys):
         results(compared, scores)
-    elif ended and kept is not None:
-        results(compared, [kept])
+    elif ended and baseline is not None:
+        results(compared, [baseline])
     if measurement is not None and running:
         _progress(measurement)
     elif len(scores) < len(keys):
@@ -169,7 +169,7 @@ def _body(compared: Compared, pairs: Sequence[Pair], polling: bool) -> None:
             args=(compared, pairs),
         )
         if measurement is not None:
-            _ended(measurement, mine, kept is not None)
+            _ended(measurement, mine, baseline is not None)
 
 
 def _stay() -> None:
@@ -179,21 +179,21 @@ def _stay() -> None:
 
 
 def look() -> None:
-    """For every run of the lab's page: a measurement of this session, if one runs, goes on while the page is open, for
-    a fragment keeps saying so; it ends PATIENCE seconds after the page was left."""
+    """Call in every run of the lab: a measurement of this session goes on while the page is open, because a fragment
+    reports the viewer. It ends PATIENCE seconds after the viewer left the page."""
     measurement: Measurement | None = st.session_state.get(KEY)
     if measurement is not None and measurement.running:
         st.fragment(_stay, run_every=STAY)()
 
 
 def draw(compared: Compared) -> None:
-    """A button, and what it leads to. Numbers are shown under the switches they were measured with, never others."""
+    """A button, and its results. Numbers are shown only with the switches they were measured with."""
     model = compared.model
     pairs = pairs_of(model)
     if not pairs:
         sentence = _(
-            "There is no probe set from {source} to {target}; the command evaluate measures any sentence pairs, with "
-            "--switch as here."
+            "There is no probe set from {source} to {target}. The command evaluate measures any sentence pairs, with "
+            "the same switches as --switch."
         )
         message(sentence.format(source=model.languages[0], target=model.languages[1]), "note")
         return

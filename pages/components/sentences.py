@@ -1,4 +1,4 @@
-"""Sentences beside the figures, and checks that were computed. Everything in them is text, markup included."""
+"""Sentences beside the figures, and computed checks. Their content is always text; markup is escaped."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import streamlit as st
 
 
 def deviation(value: float) -> str:
-    """A deviation as a person reads it, as the browser writes it too: "9.5e−7"; only exact 0 is "0"."""
+    """A deviation as text, as the browser writes it too: "9.5e−7"; only exact 0 is "0"."""
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else str(value)
     digits, power = f"{value:.1e}".split("e")
@@ -17,19 +17,19 @@ def deviation(value: float) -> str:
 
 
 def paragraph(*sentences: str, quiet: bool = False) -> None:
-    """Sentences in one paragraph. quiet: of what is shown, not of what was computed. An index ᵢ, which few fonts draw
-    well, becomes an i below the line."""
+    """Sentences in one paragraph. quiet: they describe what is shown, not what was computed. An index ᵢ, which few
+    fonts draw well, becomes a subscript i."""
     text = html.escape(" ".join(filter(None, sentences))).replace("ᵢ", "<sub><i>i</i></sub>")
     if text:
         st.html(f'<p class="hs-said{" hs-said-quiet" if quiet else ""}">{text}</p>')
 
 
 def badge(text: str, holds: bool) -> str:
-    """HTML: something that was computed to hold, green and with a tick, or not."""
-    mark, sort = ("✓", "hs-good") if holds else ("✗", "hs-bad")
-    return f'<span class="hs-check {sort}" role="status">{mark} {html.escape(text)}</span>'
+    """HTML of a computed check: green with a tick if it holds, else red with a cross."""
+    mark, css_class = ("✓", "hs-good") if holds else ("✗", "hs-bad")
+    return f'<span class="hs-check {css_class}" role="status">{mark} {html.escape(text)}</span>'
 
 
 def check(text: str, holds: bool) -> None:
-    """A `badge` on a line of its own."""
+    """A `badge` on its own line."""
     st.html(f'<p class="hs-checks">{badge(text, holds)}</p>')

@@ -1,4 +1,4 @@
-"""What the switches do to the translation: two of them side by side, word by word, and their numbers."""
+"""The effect of the switches on the translation: both translations word by word, and their numbers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ END = "</s>"
 
 
 def words_of(translation: Translation) -> tuple[Word, ...]:
-    """The words of a translation, </s> the last one unless it was cut off."""
+    """The words of a translation; the last is </s> unless it was cut off."""
     return words(translation.tokens, readable(translation.tokens), translation.probabilities)
 
 
@@ -33,12 +33,12 @@ def cut_off(translation: Translation) -> bool:
 
 
 def repeated(translation: Translation) -> float:
-    """seq-rep-4 of the tokens, </s> not among them."""
+    """seq-rep-4 of the tokens, without </s>."""
     return repetition([token for token in translation.tokens if token != END])
 
 
 def number(value: float) -> str:
-    """A perplexity or a distance as a person reads it: exact 0 is "0", and nothing else is."""
+    """A perplexity or a distance as text; only exact 0 is "0"."""
     if not math.isfinite(value):
         return "∞"
     if value == 0:
@@ -49,7 +49,7 @@ def number(value: float) -> str:
 
 
 def relative(before: float, after: float) -> str:
-    """By how much a number above 0 moved, e.g. "+12 %"; ten times and more: "× 25"."""
+    """The change of a positive number, e.g. "+12 %", or "× 25" from ten times on."""
     ratio = after / before if before else math.inf
     if not math.isfinite(ratio):
         return "× ∞"
@@ -60,27 +60,27 @@ def relative(before: float, after: float) -> str:
 
 
 def short(probability: float) -> str:
-    """A probability under a word: two places."""
+    """A probability with two decimals, shown under a word."""
     return "<.01" if 0 < probability < 0.005 else f"{probability:.2f}"
 
 
-def words_row(found: Sequence[Word], marks: Sequence[bool]) -> str:
-    """HTML: every word over its probability, a bar as long as that; marked ones framed and bold."""
+def words_row(word_list: Sequence[Word], marks: Sequence[bool]) -> str:
+    """HTML: every word above a bar with its probability; marked words are framed and bold."""
     parts = []
-    for word, marked in zip(found, marks, strict=True):
-        sort = "hs-tr-word"
-        sort += " hs-tr-differs" if marked else ""
-        sort += " hs-tr-special" if is_special(word.pieces)[0] else ""
+    for word, marked in zip(word_list, marks, strict=True):
+        css_class = "hs-tr-word"
+        css_class += " hs-tr-differs" if marked else ""
+        css_class += " hs-tr-special" if is_special(word.pieces)[0] else ""
         pieces = " · ".join(f"{piece} {p:.4g}" for piece, p in zip(word.pieces, word.probabilities, strict=True))
         parts.append(
-            f'<span class="{sort}" style="--p:{100 * word.probability:.1f}%" title="{html.escape(pieces)}">'
+            f'<span class="{css_class}" style="--p:{100 * word.probability:.1f}%" title="{html.escape(pieces)}">'
             f"<span>{html.escape(word.text)}</span><small>{html.escape(short(word.probability))}</small></span>"
         )
     return f'<p class="hs-tr-words">{" ".join(parts)}</p>'
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[str]], sort: str = "") -> str:
-    """HTML: a table of plain texts, the first column naming each row."""
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], css_class: str = "") -> str:
+    """HTML: a table of plain texts; the first column names each row."""
     titles = "".join(f'<th scope="col">{html.escape(text)}</th>' if text else "<td></td>" for text in head)
     body = "".join(
         f'<tr><th scope="row">{html.escape(row[0])}</th>'
@@ -88,11 +88,11 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], sort: str = "") ->
         + "</tr>"
         for row in rows
     )
-    return f'<table class="hs-tr-table {sort}"><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>'
+    return f'<table class="hs-tr-table {css_class}"><thead><tr>{titles}</tr></thead><tbody>{body}</tbody></table>'
 
 
 def apart(before: Sequence[Word], after: Sequence[Word]) -> tuple[tuple[bool, ...], tuple[bool, ...]]:
-    """Which words of either side differ."""
+    """For both sides, which words differ."""
     return differing([word.text for word in before], [word.text for word in after])
 
 
@@ -101,12 +101,12 @@ def _side(title: str, translation: Translation, marks: Sequence[bool]) -> None:
 
 
 def _metrics(compared: Compared, before: Translation, after: Translation, given: bool) -> str:
-    """HTML: the numbers of both sides."""
-    target = _("Perplexity of the given target") if given else _("Perplexity of the translation before")
+    """HTML: the numbers of both translations."""
+    target = _("Perplexity of your target") if given else _("Perplexity of the original translation")
     rows = [
         (target, number(perplexity(compared.before)), number(perplexity(compared.after))),
         (
-            _("Probability per token of its own words"),
+            _("Probability per generated token"),
             f"{mean_probability(before.probabilities):.2f}",
             f"{mean_probability(after.probabilities):.2f}",
         ),
@@ -116,38 +116,38 @@ def _metrics(compared: Compared, before: Translation, after: Translation, given:
 
 
 def refusal(error: InterventionError | InputError, interventions: Interventions, config: ModelConfig) -> str:
-    """Why the model cannot write under these switches, and what to do."""
-    said = capital(error) + "."
-    hides = [one for one in interventions.switches if isinstance(one, Hide)]
-    hidden = Interventions(tuple(one for one in hides if one.side == "target") or tuple(hides))
+    """Why the model cannot translate with these switches, and what to do."""
+    reason = capital(error) + "."
+    hides = [switch for switch in interventions.switches if isinstance(switch, Hide)]
+    hidden = Interventions(tuple(hide for hide in hides if hide.side == "target") or tuple(hides))
     if isinstance(error, InputError) or not hidden:
-        return said  # says itself what to do
+        return reason  # the error itself says what to do
     more = (
         _(
-            "The first step of writing sees the start token alone, and so does the first row under the causal mask; "
-            "to go on, show again what is hidden: {hidden}."
+            "The first decoding step sees only the start token, and so does the first row under the causal mask. To "
+            "go on, undo this: {hidden}."
         )
         if config.causal
-        else _("The first step of writing sees the start token alone; to go on, show again what is hidden: {hidden}.")
+        else _("The first decoding step sees only the start token. To go on, undo this: {hidden}.")
     )
-    return f"{said} {more.format(hidden=in_words(hidden, config))}"
+    return f"{reason} {more.format(hidden=in_words(hidden, config))}"
 
 
 def _scaling(compared: Compared, marks: Sequence[bool]) -> None:
-    """What a translation with scaling switched says, and what it does not."""
+    """What a translation with other scaling shows, and what it does not."""
     note = scaling_note(compared.interventions, compared.model.config, brief=True)
     if not note:
         return
     moved = relative(perplexity(compared.before), perplexity(compared.after))
-    said = _("{changed} of {count} words of this translation differ, and perplexity moved by {perplexity}.")
-    text = said.format(changed=sum(marks), count=len(marks), perplexity=moved)
+    sentence = _("{changed} of {count} words of this translation differ, and perplexity changed by {perplexity}.")
+    text = sentence.format(changed=sum(marks), count=len(marks), perplexity=moved)
     paragraph(text, note)
 
 
 def draw(compared: Compared, given: bool) -> None:
-    """The model's translations with nothing switched and with everything.
+    """The model's translations without and with the switches.
 
-    given: whether a person gave the target whose perplexity is shown; else it is the model's first translation.
+    given: whether a person gave the target whose perplexity is shown; otherwise it is the model's own translation.
     """
     trace = compared.before
     try:
@@ -158,16 +158,14 @@ def draw(compared: Compared, given: bool) -> None:
         return
     marks = apart(words_of(before), words_of(after))
     if not compared.interventions:
-        _side(_("Nothing is switched"), before, marks[0])
-        legend = _(
-            "Bar and number: the probability of each word. A translation with your switches will stand beside it."
-        )
+        _side(_("No switches"), before, marks[0])
+        legend = _("Bar and number: the probability of each word. Set a switch to see its translation beside this one.")
         st.html(f'<p class="hs-tr-legend">{html.escape(legend)}</p>')
         return
     switches = in_words(compared.interventions, compared.model.config)
     left, right = st.columns(2, gap="medium")
     with left:
-        _side(_("Before: nothing switched"), before, marks[0])
+        _side(_("Before: no switches"), before, marks[0])
     with right:
         _side(_("After: {switches}").format(switches=switches), after, marks[1])
     if any(map(any, marks)):
@@ -176,18 +174,18 @@ def draw(compared: Compared, given: bool) -> None:
         legend = _("No word differs. Bar and number: the probability of each word.")
     st.html(f'<p class="hs-tr-legend">{html.escape(legend)}</p>')
     if cut_off(after):
-        sentence = _("The translation under these switches had not ended after {limit} tokens and was cut off.")
+        sentence = _("With these switches the translation did not end within {limit} tokens and was cut off.")
         message(sentence.format(limit=len(after.tokens)), "note")
     if cut_off(before):
-        sentence = _("The translation with nothing switched had not ended after {limit} tokens and was cut off.")
+        sentence = _("Without switches the translation did not end within {limit} tokens and was cut off.")
         message(sentence.format(limit=len(before.tokens)), "note")
     st.html(_metrics(compared, before, after, given))
     st.html(
         '<p class="hs-tr-legend">'
         + html.escape(
             _(
-                "Perplexity: exp of the mean −ln p per token, </s> included, with the target fed in. Probability per "
-                "token: the geometric mean. seq-rep-4: the share of 4-token sequences that stood there before."
+                "Perplexity: exp of the mean −ln p per token, </s> included, teacher-forced. Probability per token: "
+                "the geometric mean. seq-rep-4: the share of 4-token sequences that appeared before."
             )
         )
         + "</p>"

@@ -1,4 +1,4 @@
-"""Embeddings: how long they are beside the positions, which lie close together, where the layers take them."""
+"""Embeddings: their lengths beside the positions, close neighbours, and their paths through the layers."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ from transformer.texts import _
 from transformer.tracing.trace import Trace
 
 NEAREST = 12
-BIG = 1.3  # how much larger figures' text is when text is large
-DROWNS = 2  # times as long
-SEVERAL = 3  # single characters among the nearest, from which on a sentence explains them
+BIG = 1.3  # text size of figures in big-text mode
+DROWNS = 2  # times as long: from here on the positions outweigh the words
+SEVERAL = 3  # with this many single characters among the neighbours, a sentence explains them
 
 
 def shown(model: Pretrained, ids: Sequence[int], side: str = "target") -> tuple[str, ...]:
-    """Tokens of a side's vocabulary as a person reads them; "…" stands before one that continues a word.
+    """Tokens of a side's vocabulary as text; "…" stands before a token that continues a word.
 
-    Without it "man" at the start of a word and in "Mailman" could not be told apart.
+    Without it, "man" at the start of a word and in "Mailman" would look the same.
     """
     tokenizer = model.tokenizer_of(side)
     pieces = tokenizer.pieces(ids)
     marked = tokenizer.surfaces("a")[:1]
-    if not marked or not marked[0].startswith(PIECE_MARK):  # a vocabulary of letters
+    if not marked or not marked[0].startswith(PIECE_MARK):  # the vocabulary is letters
         return readable(pieces)
     return tuple(
         f"…{label}" if piece not in SPECIALS and not piece.startswith(PIECE_MARK) and label[:1].isalnum() else label
@@ -51,15 +51,15 @@ def shown(model: Pretrained, ids: Sequence[int], side: str = "target") -> tuple[
 
 
 def tokens(trace: Trace, side: str) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Ids and labels of what a side reads or writes: of the target what is predicted, </s> last."""
+    """Ids and labels of the tokens of a side: of the target those that are predicted, with </s> last."""
     if side == "source":
         return trace.source_ids, trace.source_labels
     return trace.target_out_ids, trace.target_out_labels
 
 
 def numbered(labels: Sequence[str]) -> list[str]:
-    """Labels with their number, counted from 1: tokens repeat."""
-    return [f"{number} · {label}" for number, label in enumerate(labels, 1)]
+    """Labels with their position, counted from 1, because tokens repeat."""
+    return [f"{position} · {label}" for position, label in enumerate(labels, 1)]
 
 
 def side_name(side: str) -> str:
@@ -71,14 +71,14 @@ def stack_labels(trace: Trace, stack: str) -> tuple[str, ...]:
     return trace.source_labels if stack == "encoder" else trace.target_in_labels
 
 
-def place_name(layer: int) -> str:
+def layer_label(layer: int) -> str:
     return _("layer {layer}").format(layer=layer) if layer else _("embedding")
 
 
 def thinned(drawn: figure.Built) -> None:
-    """A sentence under a figure whose axis has room for some of its tokens only."""
+    """A sentence below a figure whose axis labels only some of its tokens."""
     for count, step in drawn.thinned:
-        text = _("Of {count} tokens the axis names one in {step}; point at the figure to read any other.")
+        text = _("The axis labels one in {step} of the {count} tokens; point at the figure to read any other.")
         paragraph(text.format(count=count, step=step), quiet=True)
 
 
@@ -96,74 +96,77 @@ def _norm_labels(scaled: bool) -> dict[str, str]:
     return {**translated(embedding.LABELS), **({} if scaled else unscaled)}
 
 
-def _who(found: Sequence[Norms], scaled: bool = True) -> str:
-    """Who drowns whom, in numbers: of the source and of the target. scaled: as in `_norm_labels`."""
-    if not all(math.isfinite(one.ratio) for one in found):
+def _headline(norms: Sequence[Norms], scaled: bool = True) -> str:
+    """One sentence that compares the lengths of words and positions in the source and the target. scaled: as in
+    `_norm_labels`."""
+    if not all(math.isfinite(side.ratio) for side in norms):
         return _("This model adds no positions: the embedding stands alone.")
-    source, target = found
+    source, target = norms
     if not scaled:
         sentence = _(
-            "This model adds its embeddings as they are: the words are {off} times as long as the positions in the "
-            "source, {off_target} times in the target. With the paper's factor they would be {ratio} and "
+            "This model adds its embeddings without the factor. The words are {off} times as long as the positions in "
+            "the source and {off_target} times in the target. With the paper's factor they would be {ratio} and "
             "{ratio_target} times as long."
         )
-        off = [one.ratio_off for one in found]
-    elif all(one.ratio_off >= 1 for one in found):
+        off = [side.ratio_off for side in norms]
+    elif all(side.ratio_off >= 1 for side in norms):
         sentence = _(
-            "The words are longer than the positions, with and without the factor: without it {off} times as long in "
-            "the source and {off_target} in the target, with it {ratio} and {ratio_target} times."
+            "The words are longer than the positions with and without the factor: {off} times as long in the source "
+            "and {off_target} times in the target without it, {ratio} and {ratio_target} times with it."
         )
-        off = [one.ratio_off for one in found]
-    elif all(one.drowned >= DROWNS and one.ratio >= 1 for one in found):
+        off = [side.ratio_off for side in norms]
+    elif all(side.drowned >= DROWNS and side.ratio >= 1 for side in norms):
         sentence = _(
-            "Without the factor the positions would drown the words: {off} times as long in the source, {off_target} "
-            "in the target. With it the words are {ratio} and {ratio_target} times as long as the positions."
+            "Without the factor the positions would outweigh the words: they would be {off} times as long in the "
+            "source and {off_target} times in the target. With it the words are {ratio} and {ratio_target} times as "
+            "long as the positions."
         )
-        off = [one.drowned for one in found]
+        off = [side.drowned for side in norms]
     else:
         sentence = _(
-            "Without the factor the positions would be {off} times as long as the words in the source, {off_target} "
-            "times in the target. With it the words are {ratio} and {ratio_target} times as long as the positions."
+            "Without the factor the positions would be {off} times as long as the words in the source and "
+            "{off_target} times in the target. With it the words are {ratio} and {ratio_target} times as long as the "
+            "positions."
         )
-        off = [one.drowned for one in found]
+        off = [side.drowned for side in norms]
     numbers = {"off": off[0], "off_target": off[1], "ratio": source.ratio, "ratio_target": target.ratio}
     return sentence.format(**{name: _times(value) for name, value in numbers.items()})
 
 
 def _times(ratio: float) -> str:
-    """How many times as long, with two digits that count."""
+    """A ratio with two significant digits."""
     return f"{ratio:.2f}" if ratio < 0.995 else f"{ratio:.1f}"
 
 
 def draw_norms(frame: PageFrame, trace: Trace) -> None:
-    """Length of embedding and encoding at the input of both stacks, the factor sqrt(d_model) on and off."""
+    """Lengths of embeddings and encodings at the input of both stacks, with and without the factor sqrt(d_model)."""
     config = frame.model.config
     d_model, is_scaled = config.d_model, config.embedding_scale
     both = [norms(trace, side, config.embedding_factor) for side in SIDES]
-    st.html(f'<p class="hs-emb-headline">{html.escape(_who(both, is_scaled))}</p>')
-    said = (
+    st.html(f'<p class="hs-emb-headline">{html.escape(_headline(both, is_scaled))}</p>')
+    text = (
         _(
             "Section 3.4 multiplies every embedding by √{d_model} = {factor}, the root of its {d_model} dimensions, "
-            "before the position encoding of section 3.5 is added. Where one of the two is much longer, the sum says "
-            "little of the other. “Times as long” is the median over the tokens."
+            "before section 3.5 adds the position encoding. If one of the two is much longer, the sum says little "
+            "about the other. “Times as long” is the median over the tokens."
         )
         if is_scaled
         else _(
-            "Section 3.4 multiplies every embedding by √d_model, here √{d_model} = {factor}, before the position "
-            "encoding of section 3.5 is added; this model was made without that factor. Where one of the two is much "
-            "longer, the sum says little of the other. “Times as long” is the median over the tokens."
+            "Section 3.4 multiplies every embedding by √d_model, here √{d_model} = {factor}, before section 3.5 adds "
+            "the position encoding. This model was made without that factor. If one of the two is much longer, the "
+            "sum says little about the other. “Times as long” is the median over the tokens."
         )
     )
-    paragraph(said.format(d_model=d_model, factor=f"{math.sqrt(d_model):.4g}"), quiet=True)
-    most = max(float(torch.cat((found.scaled, found.positions)).max()) for found in both)
-    for column, side, found in zip(st.columns(2, gap="medium"), SIDES, both, strict=True):
+    paragraph(text.format(d_model=d_model, factor=f"{math.sqrt(d_model):.4g}"), quiet=True)
+    most = max(float(torch.cat((side_norms.scaled, side_norms.positions)).max()) for side_norms in both)
+    for column, side, side_norms in zip(st.columns(2, gap="medium"), SIDES, both, strict=True):
         labels = trace.source_labels if side == "source" else trace.target_in_labels
         drawn = figure.built(
             embedding.norm_figure,
             labels,
-            found.row.numpy(),
-            found.scaled.numpy(),
-            found.positions.numpy(),
+            side_norms.row.numpy(),
+            side_norms.scaled.numpy(),
+            side_norms.positions.numpy(),
             side,
             most,
             texts=_norm_labels(is_scaled),
@@ -171,42 +174,43 @@ def draw_norms(frame: PageFrame, trace: Trace) -> None:
         with column:
             figure.draw(drawn, f"emb_norms_{side}", f"embedding-norms-{side}")
             thinned(drawn)
-    with st.expander(_("Why is there a factor at all?")):
+    with st.expander(_("Why is there a factor?")):
         st.markdown(
             _(
-                "The paper gives no reason. One table serves as input and as output projection, and as an output its "
-                "rows must be short, or the logits would be too large: Headscope's training begins with variance "
+                "The paper gives no reason. One table serves as input and as output projection. As an output its rows "
+                "must be short, or the logits would be too large: Headscope's training starts with variance "
                 "1/d_model, which is length 1. A sinusoidal encoding has length √(d_model / 2) at every position, "
-                "since each pair of sine and cosine has length 1: beside it a row of length 1 would hardly be seen."
+                "because each pair of sine and cosine has length 1. Next to it a row of length 1 would hardly be "
+                "visible."
             )
         )
         st.markdown(
             _(
-                "**Factor off** only leaves the multiplication out of these numbers. The model was trained with it; "
-                "one trained without could have learned longer rows."
+                "**Factor off** only leaves the multiplication out of these numbers. The model was trained with the "
+                "factor; a model trained without it could have learned longer rows."
             )
             if is_scaled
             else _(
-                "**With the paper's factor** only puts the multiplication into these numbers. The model was trained "
+                "**With the paper's factor** only adds the multiplication to these numbers. The model was trained "
                 "without it, and could learn rows as long as it needed."
             )
         )
 
 
 def _word(frame: PageFrame, word: str, side: str) -> tuple[int, ...]:
-    """Ids of a typed word, or none and a sentence saying why."""
+    """Ids of a typed word; none, and a message, if it has no readable character."""
     ids = tuple(frame.model.tokenizer_of(side).encode(word))
     if not ids:
-        text = _("What was typed as a word has no character that can be read; the tokens of the sentence are shown.")
+        text = _("Your word has no readable character, so the tokens of the sentence are shown.")
         message(text)
     return ids
 
 
 def _typed(model: Pretrained, word: str, ids: Sequence[int], side: str) -> tuple[str, ...]:
-    """Labels of a typed word's pieces; one that the vocabulary has not is shown as it was typed."""
-    covered = (one.removeprefix(PIECE_MARK) for one in model.tokenizer_of(side).surfaces(word))
+    """Labels of a typed word's pieces; an unknown piece is shown as it was typed."""
+    covered = (piece.removeprefix(PIECE_MARK) for piece in model.tokenizer_of(side).surfaces(word))
     pairs = zip(shown(model, ids, side), ids, covered, strict=True)
-    return tuple(text or label if one == model.config.unk_id else label for label, one, text in pairs)
+    return tuple(text or label if token_id == model.config.unk_id else label for label, token_id, text in pairs)
 
 
 def _specials(model: Pretrained) -> tuple[int, ...]:
@@ -215,7 +219,7 @@ def _specials(model: Pretrained) -> tuple[int, ...]:
 
 
 def _chosen(frame: PageFrame, trace: Trace) -> tuple[int, str, str]:
-    """The token whose neighbours are asked for, one of the sentence or of a word that was typed: id, label, side."""
+    """The chosen token, of the sentence or of a typed word: id, label, side."""
     left, middle, right = st.columns((1, 1.4, 1.4), gap="small", vertical_alignment="bottom")
     with right:
         word = frame.options.text("word", _("or any word"), 80, placeholder=_("type a word"))
@@ -225,85 +229,86 @@ def _chosen(frame: PageFrame, trace: Trace) -> tuple[int, str, str]:
     unknown = frame.model.config.unk_id
     if ids:
         labels, name = _typed(frame.model, word, ids, side), _("Piece of the word")
-        start = max(range(len(ids)), key=lambda place: (ids[place] == unknown, len(labels[place])))
+        start = max(range(len(ids)), key=lambda index: (ids[index] == unknown, len(labels[index])))
     else:
         ids, labels = tokens(trace, side)
         name = _("Token of the sentence")
-        # The longest word of the sentence: a word of content, as a rule.
+        # The longest word of the sentence is usually a content word.
         none = _specials(frame.model)
-        start = max(range(len(ids)), key=lambda place: (ids[place] not in none) * len(labels[place]))
+        start = max(range(len(ids)), key=lambda index: (ids[index] not in none) * len(labels[index]))
     choices = numbered(labels)
     with middle:
         token = int(
-            frame.options.choose("token", name, range(1, len(ids) + 1), start + 1, lambda one: choices[one - 1])
+            frame.options.choose(
+                "token", name, range(1, len(ids) + 1), start + 1, lambda position: choices[position - 1]
+            )
         )
     return ids[token - 1], labels[token - 1], side
 
 
 @shared(entries=8)
 def _single(model: Pretrained, side: str = "target") -> tuple[int, ...]:
-    """Pieces of one character; none of a vocabulary that has only those."""
+    """Pieces of one character; empty if the vocabulary has no others."""
     tokenizer = model.tokenizer_of(side)
     pieces = tokenizer.pieces(range(len(tokenizer)))
-    sizes = [0 if one in SPECIALS else len(one.removeprefix(PIECE_MARK)) for one in pieces]
-    return tuple(number for number, size in enumerate(sizes) if size == 1) if max(sizes, default=0) > 1 else ()
+    sizes = [0 if piece in SPECIALS else len(piece.removeprefix(PIECE_MARK)) for piece in pieces]
+    return tuple(token_id for token_id, size in enumerate(sizes) if size == 1) if max(sizes, default=0) > 1 else ()
 
 
 def draw_neighbours(frame: PageFrame, trace: Trace) -> None:
-    """The tokens nearest to one token by the cosine of their rows."""
+    """The nearest tokens to a token by the cosine of their rows."""
     model, config = frame.model, frame.model.config
     about = st.container()
-    number, label, side = _chosen(frame, trace)
+    token_id, label, side = _chosen(frame, trace)
     rows_of = model.model.table(side)
-    said = (
+    text = (
         _(
             "Every token of the vocabulary is one row of the embedding table (section 3.4). The cosine compares the "
-            "directions of two rows, 1 the same and 0 at right angles. Of the {count} rows those of special tokens are "
-            "left out."
+            "directions of two rows: 1 is the same direction, 0 a right angle. Of the {count} rows, those of special "
+            "tokens are left out."
         )
         if config.target_vocab_size is None
         else _(
             "Every token of a vocabulary is one row of its embedding table (section 3.4). In this model source and "
-            "target have a table each, and words of one are not compared with words of the other: this is the table "
-            "of the {side}. The cosine compares the directions of two rows, 1 the same and 0 at right angles. Of the "
-            "{count} rows those of special tokens are left out."
+            "target have separate tables, and words of one are not compared with words of the other; this is the "
+            "table of the {side}. The cosine compares the directions of two rows: 1 is the same direction, 0 a right "
+            "angle. Of the {count} rows, those of special tokens are left out."
         )
     )
     with about:
-        paragraph(said.format(count=f"{len(rows_of):,}", side=side_name(side)), quiet=True)
-    if number == config.unk_id:
+        paragraph(text.format(count=f"{len(rows_of):,}", side=side_name(side)), quiet=True)
+    if token_id == config.unk_id:
         message(
-            _("“{token}” is not in this model's vocabulary and is read as <unk>, whose row is shown.").format(
+            _("“{token}” is not in this model's vocabulary. It is read as <unk>, whose row is shown.").format(
                 token=label
             ),
             "note",
         )
-        (label,) = model.tokenizer_of(side).pieces([number])
+        (label,) = model.tokenizer_of(side).pieces([token_id])
     left, right = st.columns((1.7, 1), gap="medium")
     single = _single(model, side)
     with right:
         words = bool(single) and st.toggle(
             _("Words only"), key="embeddings_words", help=_("leaves out the pieces that are a single character")
         )
-    found = neighbours(rows_of, number, NEAREST, (*_specials(model), *(single if words else ())))
-    labels = shown(model, found.ids, side)
-    drawn = figure.built(embedding.neighbour_bars, label, labels, found.cosines)
+    nearest = neighbours(rows_of, token_id, NEAREST, (*_specials(model), *(single if words else ())))
+    labels = shown(model, nearest.ids, side)
+    drawn = figure.built(embedding.neighbour_bars, label, labels, nearest.cosines)
     with left:
         figure.draw(drawn, "emb_neighbours", "embedding-neighbours")
     with right:
-        characters = len(set(single) & set(found.ids))
+        characters = len(set(single) & set(nearest.ids))
         if characters >= SEVERAL:
             paragraph(
                 _(
-                    "{characters} of these {count} are single characters. A piece that text hardly contains is hardly "
-                    "trained to a direction of its own, so its row says little. “Words only” leaves single characters "
-                    "out."
-                ).format(characters=characters, count=len(found.ids))
+                    "{characters} of these {count} are single characters. A piece that is rare in text gets hardly "
+                    "any training, so its row says little. “Words only” leaves single characters out."
+                ).format(characters=characters, count=len(nearest.ids))
             )
-        rows = [(one, signed(cosine, 2)) for one, cosine in zip(labels, found.cosines, strict=True)]
+        rows = [(neighbour, signed(cosine, 2)) for neighbour, cosine in zip(labels, nearest.cosines, strict=True)]
         st.html(table((_("token"), _("cosine")), rows, "hs-emb-near"))
-        paragraph(_("Half of the rows compared have a cosine below {median}.").format(median=signed(found.median, 2)))
-    if any(one.startswith("…") for one in labels):
+        paragraph(_("Half of the rows compared have a cosine below {median}.").format(median=signed(nearest.median, 2)))
+    if any(neighbour.startswith("…") for neighbour in labels):
         paragraph(_("“…” stands before a token that continues a word."), quiet=True)
 
 
@@ -312,46 +317,46 @@ def draw_map(frame: PageFrame, trace: Trace) -> None:
     left, right = st.columns(2, gap="medium")
     with right:
         stack = choose_stack(frame.options)
-    found = plane(states(trace, stack))
-    shares, best = (100 * found.share).tolist(), (100 * found.best).tolist()
-    place = frame.options.value("layer", 0, len(shares) - 1, 0)
+    projected = plane(states(trace, stack))
+    shares, best = (100 * projected.share).tolist(), (100 * projected.best).tolist()
+    frame_index = frame.options.value("layer", 0, len(shares) - 1, 0)
     several = all(map(math.isfinite, shares))
     names = [_where(layer, share if several else None) for layer, share in enumerate(shares)]
     labels = stack_labels(trace, stack)
     grow = BIG if frame.state.view.big else 1.0
-    drawn = figure.built(embedding.token_map, labels, found.points.numpy(), names, stack, grow)
+    drawn = figure.built(embedding.token_map, labels, projected.points.numpy(), names, stack, grow)
     with left:
-        moved = figure.draw(drawn, "emb_map", f"embedding-map-{stack}", start=place)
+        moved = figure.draw(drawn, "emb_map", f"embedding-map-{stack}", start=frame_index)
     if moved is not None:
         frame.options.report("layer", moved)
     with right:
         paragraph(
             _(
-                "The vectors of the {stack} (its residual stream, section 3.1) before the first layer and after each, "
-                "seen in the two directions in which the tokens spread most (principal components). One pair of "
-                "directions serves all layers, so a token that moves here has moved in the model; dotted is the way it "
-                "came. At every place the mean of the tokens is taken away and the rest divided by s, the root mean "
-                "square distance from it, for each place has a length of its own."
+                "The vectors of the {stack} (its residual stream, section 3.1) before the first layer and after each "
+                "layer, seen in the two directions in which the tokens spread most (principal components). All layers "
+                "share these two directions, so a token that moves here has moved in the model; its path is dotted. "
+                "At every layer the mean of the tokens is subtracted and the rest divided by s, the root mean square "
+                "distance from the mean, because lengths differ from layer to layer."
             ).format(stack=stack_name(stack))
             if frame.model.config.residual
             else _(
-                "The vectors of the {stack} before the first layer and after each, seen in the two directions in which "
-                "the tokens spread most (principal components); no residual connection carries one into the next "
-                "(section 3.1 has them). One pair of directions serves all layers; dotted is the way a token came. At "
-                "every place the mean of the tokens is taken away and the rest divided by s, the root mean square "
-                "distance from it, for each place has a length of its own."
+                "The vectors of the {stack} before the first layer and after each layer, seen in the two directions "
+                "in which the tokens spread most (principal components). No residual connection carries one into the "
+                "next (section 3.1 has them). All layers share these two directions; the path of a token is dotted. "
+                "At every layer the mean of the tokens is subtracted and the rest divided by s, the root mean square "
+                "distance from the mean, because lengths differ from layer to layer."
             ).format(stack=stack_name(stack)),
             quiet=True,
         )
         if embedding.HIDDEN in drawn.text:
-            paragraph(_("Labels that have no room are left out; point at a dot to read its token."), quiet=True)
+            paragraph(_("Labels without space are left out; point at a dot to read its token."), quiet=True)
         if not several:
             paragraph(_("One token alone has no spread: its point is the mean."))
             return
         paragraph(
             _(
-                "This plane shows {low} to {high} % of the tokens' variance; the best plane for each layer alone "
-                "would show {best_low} to {best_high} %. What lies in the other {others} dimensions is not seen here."
+                "This plane shows {low} to {high} % of the tokens' variance; the best plane for each single layer "
+                "would show {best_low} to {best_high} %. The other {others} dimensions are not visible here."
             ).format(
                 low=f"{min(shares):.0f}", high=f"{max(shares):.0f}", best_low=f"{min(best):.0f}",
                 best_high=f"{max(best):.0f}", others=f"{frame.model.config.d_model - 2:,}",
@@ -360,7 +365,7 @@ def draw_map(frame: PageFrame, trace: Trace) -> None:
 
 
 def _where(layer: int, share: float | None) -> str:
-    """A place of a stack, with the share of variance seen there in per cent."""
+    """A point in a stack by name, with the percentage of variance seen there."""
     if share is None:
         return _("after layer {layer}").format(layer=layer) if layer else _("before layer 1")
     if layer:

@@ -1,4 +1,5 @@
-"""The logit lens, and the last layer's output: candidates, probabilities and the table that input and output share."""
+"""The logit lens, and the output of the last layer: candidates, probabilities, and the table shared by input and
+output."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from torch import Tensor
 from pages.components import figure
 from pages.components.descriptions import lens_limits, with_table
 from pages.components.sentences import check, deviation, paragraph
-from pages.embeddings.inputs import place_name, shown, thinned
+from pages.embeddings.inputs import layer_label, shown, thinned
 from pages.frame.frame import PageFrame
 from pages.frame.options import Options
 from pages.runtime.shared import shared
@@ -29,7 +30,7 @@ CANDIDATES = 8
 STRONG, FULL = (
     0.61,
     0.91,
-)  # shading from which black is read better than white on dark ground, white than black on light
+)  # shading above which black is easier to read than white in the dark theme, and white than black in the light one
 
 
 def _output_labels(config: ModelConfig) -> dict[str, str]:
@@ -37,7 +38,7 @@ def _output_labels(config: ModelConfig) -> dict[str, str]:
 
 
 def projection(config: ModelConfig) -> str:
-    """One sentence: what makes logits of a vector in this model, and how that differs from the paper."""
+    """One sentence: how this model computes logits from a vector, and how that differs from the paper."""
     if config.tied_output and not config.output_bias:
         return _("The projection is the shared table of section 3.4.")
     if config.tied_output and config.target_vocab_size is None:
@@ -45,16 +46,24 @@ def projection(config: ModelConfig) -> str:
             "The projection is the shared table of section 3.4, and a learned bias for every token, which the paper "
             "does not have."
         )
+    if config.tied_output and config.output_bias:
+        return _(
+            "The projection is the table of the target's embeddings, which the source does not share, and a learned "
+            "bias for every token."
+        )
     if config.tied_output:
-        said = _("The projection is the table of the target's embeddings, which the source does not share{bias}.")
-    else:
-        said = _("The projection is a matrix W of its own, where the paper shares the table (section 3.4){bias}.")
-    return said.format(bias=_(", and a learned bias for every token") if config.output_bias else "")
+        return _("The projection is the table of the target's embeddings, which the source does not share.")
+    if config.output_bias:
+        return _(
+            "The projection is a separate matrix W, where the paper shares the table (section 3.4), and a learned bias "
+            "for every token."
+        )
+    return _("The projection is a separate matrix W, where the paper shares the table (section 3.4).")
 
 
 @shared(entries=64, queued=True)
 def lens_of(model: Pretrained, trace: Trace) -> Lens:
-    """As `logit_lens`; kept, for with 60,000 words it takes a tenth of a second and more."""
+    """`logit_lens`, cached, because it takes 0.1 s and more with 60,000 words."""
     return logit_lens(trace, model.model)
 
 
@@ -66,13 +75,13 @@ def _sharing_of(model: Pretrained, trace: Trace, token: int) -> Sharing:
 def _choose_step(trace: Trace, options: Options) -> int:
     """The step chosen, counted from 0."""
     pairs = zip(trace.target_in_labels, trace.target_out_labels, strict=True)
-    names = [f"{number} · {fed} → {out}" for number, (fed, out) in enumerate(pairs, 1)]
+    names = [f"{position} · {fed} → {out}" for position, (fed, out) in enumerate(pairs, 1)]
     label = _("Step: fed → predicted") if trace.own else _("Step: fed → given target")
-    return int(options.choose("step", label, range(1, len(names) + 1), 1, lambda one: names[one - 1])) - 1
+    return int(options.choose("step", label, range(1, len(names) + 1), 1, lambda step: names[step - 1])) - 1
 
 
 def _pick(options: Options) -> Callable[[int], None]:
-    """What a click on a step does: it is chosen."""
+    """Called after a click on a step: chooses it."""
     return lambda index: options.report("step", index + 1)
 
 
@@ -84,47 +93,49 @@ def _cell(label: str, probability: float, final: bool, title: str = "") -> str:
     names = (
         ["hs-emb-final"] * final + ["hs-emb-strong"] * (probability > STRONG) + ["hs-emb-full"] * (probability > FULL)
     )
-    sort = f' class="{" ".join(names)}"' if names else ""
+    css_class = f' class="{" ".join(names)}"' if names else ""
     more = f' title="{html.escape(title)}"' if title else ""
     inside = f"<span>{html.escape(label)}</span><small>{html.escape(_probability(probability))}</small>"
-    return f'<td{sort}{more} style="--p:{100 * probability:.1f}%">{inside}</td>'
+    return f'<td{css_class}{more} style="--p:{100 * probability:.1f}%">{inside}</td>'
 
 
 def _labels(model: Pretrained, ids: Tensor) -> dict[int, str]:
-    """Every token of a tensor of ids, looked up once."""
+    """Labels of every token in a tensor of ids, each looked up once."""
     numbers = sorted(set(ids.flatten().tolist()))
     return dict(zip(numbers, shown(model, numbers), strict=True))
 
 
 def steps_table(lens: Lens, trace: Trace, labels: dict[int, str], step: int) -> str:
-    """HTML: the likeliest token of every step (columns) at every place (rows, the input on top)."""
+    """HTML: the likeliest token of every step (columns) after every layer (rows, the input on top)."""
     final, ids, probabilities = lens.final.tolist(), lens.ids.tolist(), lens.probabilities.tolist()
     heads = "".join(
-        f'<th scope="col"{" class=hs-emb-here" if number == step else ""}><small>{html.escape(fed)} →</small>'
+        f'<th scope="col"{" class=hs-emb-here" if position == step else ""}><small>{html.escape(fed)} →</small>'
         f"<b>{html.escape(labels[out])}</b></th>"
-        for number, (fed, out) in enumerate(zip(trace.target_in_labels, final, strict=True))
+        for position, (fed, out) in enumerate(zip(trace.target_in_labels, final, strict=True))
     )
     rows = ""
-    for place, (tokens, values) in enumerate(zip(ids, probabilities, strict=True)):
+    for index, (tokens, values) in enumerate(zip(ids, probabilities, strict=True)):
         cells = ""
-        for best, own, last in zip(tokens, values, final, strict=True):
-            title = "  ".join(f"{labels[one]} {_probability(p)}" for one, p in zip(best, own, strict=True))
-            cells += _cell(labels[best[0]], own[0], best[0] == last, title)
-        rows += f'<tr><th scope="row">{html.escape(place_name(place))}</th>{cells}</tr>'
+        for best, likely, last in zip(tokens, values, final, strict=True):
+            title = "  ".join(f"{labels[token_id]} {_probability(p)}" for token_id, p in zip(best, likely, strict=True))
+            cells += _cell(labels[best[0]], likely[0], best[0] == last, title)
+        rows += f'<tr><th scope="row">{html.escape(layer_label(index))}</th>{cells}</tr>'
     corner = html.escape(_("after"))
     return _scrolled(f"<tr><th>{corner}</th>{heads}</tr>", rows)
 
 
 def step_table(lens: Lens, labels: dict[int, str], step: int) -> str:
-    """HTML: the likeliest tokens of one step at every place, likeliest on the left."""
+    """HTML: the likeliest tokens of one step after every layer, the likeliest on the left."""
     last = int(lens.final[step])
     rows = ""
-    for place, (tokens, values) in enumerate(
+    for index, (tokens, values) in enumerate(
         zip(lens.ids[:, step].tolist(), lens.probabilities[:, step].tolist(), strict=True)
     ):
-        cells = "".join(_cell(labels[one], p, one == last) for one, p in zip(tokens, values, strict=True))
-        rows += f'<tr><th scope="row">{html.escape(place_name(place))}</th>{cells}</tr>'
-    heads = "".join(f'<th scope="col">{number}.</th>' for number in range(1, lens.ids.shape[-1] + 1))
+        cells = "".join(
+            _cell(labels[token_id], p, token_id == last) for token_id, p in zip(tokens, values, strict=True)
+        )
+        rows += f'<tr><th scope="row">{html.escape(layer_label(index))}</th>{cells}</tr>'
+    heads = "".join(f'<th scope="col">{rank}.</th>' for rank in range(1, lens.ids.shape[-1] + 1))
     return _scrolled(f"<tr><th>{html.escape(_('after'))}</th>{heads}</tr>", rows)
 
 
@@ -134,27 +145,27 @@ def _scrolled(head: str, body: str) -> str:
 
 
 def _story(lens: Lens, steps: int, tied: bool = True) -> str:
-    """What the table shows, counted. tied: it is read with the rows that it was written with."""
-    said = (
+    """What the table shows, as counts. tied: input and output use the same table."""
+    text = (
         _(
-            "Right after the embedding, the likeliest token is the one just fed in {echoes} of {steps} steps: the "
-            "table is read with the same rows it was written with. In {early} of {steps} steps the final token leads "
-            "already before the last layer."
+            "Right after the embedding, the likeliest token is the one just fed in {echoes} of {steps} steps: input "
+            "and output use the same rows of one table. In {early} of {steps} steps the final token already leads "
+            "before the last layer."
         )
         if tied
         else _(
             "Right after the embedding, the likeliest token is the one just fed in {echoes} of {steps} steps. In "
-            "{early} of {steps} steps the final token leads already before the last layer."
+            "{early} of {steps} steps the final token already leads before the last layer."
         )
     )
-    return said.format(
+    return text.format(
         echoes=int(lens.echoes[0].sum()), steps=steps, early=int((lens.settled < len(lens.rank) - 1).sum())
     )
 
 
 def lens_csv(lens: Lens, trace: Trace, labels: Mapping[int, str]) -> str:
-    """The likeliest tokens of every place and step, one a line; a token that a spreadsheet would take for a formula is
-    quoted."""
+    """CSV: the likeliest tokens of every layer and step, one per line; a token that a spreadsheet would read as a
+    formula is quoted."""
 
     def plain(text: str) -> str:
         return f"'{text}" if text[:1] in "=+-@\t" and len(text) > 1 else text
@@ -165,33 +176,34 @@ def lens_csv(lens: Lens, trace: Trace, labels: Mapping[int, str]) -> str:
     for step, fed in enumerate(trace.target_in_labels):
         for layer, ids in enumerate(lens.ids[:, step].tolist()):
             values = lens.probabilities[layer, step].tolist()
-            for place, (one, value) in enumerate(zip(ids, values, strict=True), 1):
-                rows.writerow((step + 1, plain(fed), layer, place, plain(labels[one]), f"{value:.9g}"))
+            for rank, (token_id, value) in enumerate(zip(ids, values, strict=True), 1):
+                rows.writerow((step + 1, plain(fed), layer, rank, plain(labels[token_id]), f"{value:.9g}"))
     return "\ufeff" + written.getvalue()
 
 
 def draw_lens(frame: PageFrame, trace: Trace) -> None:
-    """What the decoder would say if it stopped after each layer."""
+    """What the decoder would predict if it stopped after each layer."""
     model = frame.model
     lens = lens_of(model, trace)
     labels = _labels(model, lens.ids)
     pre = model.config.norm == "pre"
     paragraph(
         _(
-            "After every layer the residual stream is projected onto the vocabulary as if the decoder ended there "
+            "After every layer the residual stream is projected onto the vocabulary, as if the decoder ended there "
             "(logit lens, nostalgebraist 2020). {projection} Columns are steps, fed → finally predicted; rows go down "
-            "through the layers. A cell names the likeliest token; the number is its probability, and so is the "
-            "shading, from 0 to 1 in full orange. Framed: the final token, which the last layer finds likeliest."
+            "through the layers. A cell names the likeliest token. The number is its probability, and so is the "
+            "shading, from 0 to 1 in full orange. Framed: the final token, which is the likeliest after the last "
+            "layer."
         ).format(projection=projection(model.config)),
         *lens_limits(model.config),
         quiet=True,
     )
-    place = st.container()
+    container = st.container()
     left, right = st.columns(2, gap="medium")
     with left:
         step = _choose_step(trace, frame.options)
         st.html(step_table(lens, labels, step))
-    with place:
+    with container:
         st.html(steps_table(lens, trace, labels, step))
         paragraph(_story(lens, len(trace.target_out), model.config.tied_output))
         check(
@@ -201,55 +213,56 @@ def draw_lens(frame: PageFrame, trace: Trace) -> None:
             lens.deviation < 1e-3,
         )
     with right:
-        places = [place_name(place) for place in range(len(lens.rank))]
-        steps = [labels[one] for one in lens.final.tolist()]
+        layers = [layer_label(index) for index in range(len(lens.rank))]
+        steps = [labels[token_id] for token_id in lens.final.tolist()]
         drawn = figure.built(
             output.lens_heatmap,
             lens.probability.numpy(),
             lens.rank.numpy(),
-            places,
+            layers,
             steps,
             pre,
             texts=_output_labels(model.config),
         )
         figure.draw(drawn, "emb_lens", "logit-lens", on_pick=_pick(frame.options))
-        paragraph(_("A click on a column chooses its step."), quiet=True)
+        paragraph(_("Click a column to choose its step."), quiet=True)
         thinned(drawn)
         st.download_button(
-            _("Every layer's five likeliest (CSV)"),
+            _("Five likeliest tokens of every layer (CSV)"),
             lambda: lens_csv(lens, trace, labels),
             "headscope-logit-lens-tokens.csv",
             "text/csv",
             on_click="ignore",
             key="emb_lens_csv",
         )
-    with st.expander(_("How far can the lens be trusted?")):
+    with st.expander(_("How far can you trust the lens?")):
         st.markdown(
             _(
-                "The projection was trained to read the last layer, no other: an early layer may hold the answer in "
-                "directions it cannot read, and a token it names early need not be what the model “thinks”. In a model "
-                "with LayerNorm after each sub-layer (section 3.1) or with none x is read as it leaves the layer; with "
-                "LayerNorm before it, x passes the final LayerNorm first, as the last layer's does."
+                "The projection was trained to read only the last layer. An early layer may hold the answer in "
+                "directions that the projection cannot read, and a token it names early need not be what the model "
+                "“thinks”. With LayerNorm after each sub-layer (section 3.1), or with no LayerNorm, x is read as it "
+                "leaves the layer. With LayerNorm before each sub-layer, x first passes the final LayerNorm, as the "
+                "output of the last layer does."
             )
         )
         if model.config.tied_output:
             st.markdown(
                 _(
-                    "Right after the embedding the token just fed often leads for no better reason than that its row "
-                    "is multiplied with itself."
+                    "Right after the embedding, the token just fed often leads only because its row is multiplied "
+                    "with itself."
                 )
             )
 
 
 def draw_output(frame: PageFrame, trace: Trace) -> None:
-    """Probabilities per step, one step's candidates, and the table that serves as input and output."""
+    """Probabilities per step, candidates of one step, and the table that serves as input and output."""
     model, config = frame.model, frame.model.config
     left, right = st.columns((1.3, 1), gap="medium", vertical_alignment="bottom")
     with left:
         paragraph(
             _(
                 "The last vector of each step times the {count} rows of a table gives the logits, and their softmax "
-                "the probability of every token to come next (section 3.4). {projection}"
+                "gives the probability of every token to come next (section 3.4). {projection}"
             ).format(count=f"{config.output_size:,}", projection=projection(config)),
             quiet=True,
         )
@@ -259,11 +272,11 @@ def draw_output(frame: PageFrame, trace: Trace) -> None:
     with right:
         ids, values = candidates(trace, step, CANDIDATES)
         numbers = ids.tolist()
-        own = trace.target_out_ids[step]
+        target_id = trace.target_out_ids[step]
         drawn = figure.built(
             output.candidate_bars,
             trace.target_in_labels[step], shown(model, numbers), values.numpy(),
-            numbers.index(own) if own in numbers else None, texts=_output_labels(config),
+            numbers.index(target_id) if target_id in numbers else None, texts=_output_labels(config),
         )  # fmt: skip
         figure.draw(drawn, "emb_candidates", "output-candidates")
     with left:
@@ -279,69 +292,70 @@ def draw_output(frame: PageFrame, trace: Trace) -> None:
         thinned(drawn)
         least = int(trace.probabilities.argmin())
         paragraph(
-            _("The least sure step is {number}: {token} with probability {probability}.").format(
+            _("The least certain step is {number}: {token} with probability {probability}.").format(
                 number=least + 1, token=trace.target_out_labels[least],
                 probability=_probability(float(trace.probabilities[least])),
             ),
-            _("A click on a bar chooses its step."),
+            _("Click a bar to choose its step."),
         )  # fmt: skip
-    _sharing(frame, trace, own, shown(model, (own,)))
+    _sharing(frame, trace, target_id, shown(model, (target_id,)))
 
 
-def _tables(found: Sharing, config: ModelConfig, parameters: int) -> str:
-    """Which tables serve source, target and output, and what a table each would cost."""
-    one = _(
+def _tables(sharing: Sharing, config: ModelConfig, parameters: int) -> str:
+    """Which tables source, target and output use, and what separate tables would cost."""
+    shared_table = _(
         "One table of {vocabulary} × {d_model} numbers is the input of the encoder, the input of the decoder and the "
-        "output projection (section 3.4). Three tables would cost {saved} parameters more; the whole model has {all}."
+        "output projection (section 3.4). Three tables would need {saved} more parameters; the whole model has {all}."
     )
     inputs = _(
-        "One table of {vocabulary} × {d_model} numbers is the input of the encoder and the input of the decoder; the "
-        "output projection has another of its own, where the paper shares one among all three (section 3.4). Three "
-        "tables would cost {saved} parameters more; the whole model has {all}."
+        "One table of {vocabulary} × {d_model} numbers is the input of the encoder and the input of the decoder. The "
+        "output projection has its own table; the paper shares one among all three (section 3.4). Three tables would "
+        "need {saved} more parameters; the whole model has {all}."
     )
     target = _(
-        "The source has a table of {vocabulary} × {d_model} numbers; another, of {output} × {d_model}, is the input of "
-        "the decoder and the output projection. The paper shares one among all three (section 3.4), which needs one "
-        "vocabulary for both languages. Three tables would cost {saved} parameters more; the whole model has {all}."
+        "The source has a table of {vocabulary} × {d_model} numbers. Another one, of {output} × {d_model}, is the "
+        "input of the decoder and the output projection. The paper shares one among all three (section 3.4), which "
+        "needs one vocabulary for both languages. Three tables would need {saved} more parameters; the whole model "
+        "has {all}."
     )
     three = _(
         "The source has a table of {vocabulary} × {d_model} numbers, the target one of {output} × {d_model}, and the "
-        "output projection another of that size. The paper shares one among all three (section 3.4); the whole model "
-        "has {all} parameters."
+        "output projection another one of that size. The paper shares one among all three (section 3.4). The whole "
+        "model has {all} parameters."
     )
-    said = {1: one, 2: target if config.tied_output else inputs, 3: three}[found.tables]
-    return said.format(
+    text = {1: shared_table, 2: target if config.tied_output else inputs, 3: three}[sharing.tables]
+    return text.format(
         vocabulary=f"{config.vocab_size:,}",
         output=f"{config.output_size:,}",
         d_model=config.d_model,
-        saved=f"{found.saved:,}",
+        saved=f"{sharing.saved:,}",
         all=f"{parameters:,}",
     )
 
 
 def _sharing(frame: PageFrame, trace: Trace, token: int, label: Sequence[str]) -> None:
-    """The row of a token where it enters and where it leaves."""
-    found = _sharing_of(frame.model, trace, token)
+    """The row of a token at the input and at the output."""
+    sharing = _sharing_of(frame.model, trace, token)
     config = frame.model.config
     figure.draw(
         figure.built(
-            output.row_strip, label[0], found.entering.numpy(), found.leaving.numpy(), texts=_output_labels(config)
+            output.row_strip, label[0], sharing.entering.numpy(), sharing.leaving.numpy(), texts=_output_labels(config)
         ),
         "emb_row",
         "output-row",
     )
-    paragraph(_tables(found, config, frame.model.model.parameter_count()))
+    paragraph(_tables(sharing, config, frame.model.model.parameter_count()))
     difference = _("Input row and output row of this token: largest difference {difference}").format(
-        difference=deviation(found.difference)
+        difference=deviation(sharing.difference)
     )
     if config.tied_output:
-        check(difference, found.difference == 0)
+        check(difference, sharing.difference == 0)
     else:
         paragraph(difference, quiet=True)
     product = f"{'E' if config.tied_output else 'W'}ᵀ{' + b' if config.output_bias else ''}"
     check(
         _(
             "decoder output × {product} in 64-bit arithmetic against the model's logits: largest deviation {deviation}"
-        ).format(product=product, deviation=deviation(found.deviation)),
-        found.deviation < 1e-4 * max(1.0, float(trace.logits.abs().max())),
+        ).format(product=product, deviation=deviation(sharing.deviation)),
+        sharing.deviation < 1e-4 * max(1.0, float(trace.logits.abs().max())),
     )

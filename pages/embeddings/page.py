@@ -1,4 +1,4 @@
-"""Embeddings and the way through the layers: from the table (section 3.4) along the residual stream and back to it."""
+"""Embeddings and the path through the layers: from the table (section 3.4) along the residual stream and back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The residual stream: lengths on the way through a stack, and of what the last vector is the sum."""
+"""The residual stream: vector lengths through a stack, and the parts that add up to the last vector."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from transformer.texts import _
 from transformer.tracing.trace import Trace
 
 
-def sublayer_names(places: tuple[tuple[int, str], ...]) -> tuple[str, ...]:
-    """ "self 1", "FFN 1", ... for an axis."""
+def sublayer_names(sub_layers: tuple[tuple[int, str], ...]) -> tuple[str, ...]:
+    """ "self 1", "FFN 1", ... as labels of an axis."""
     names = {"self": _("self {layer}"), "cross": _("cross {layer}"), "ff": _("FFN {layer}")}
-    return tuple(names[name].format(layer=layer + 1) for layer, name in places)
+    return tuple(names[name].format(layer=layer + 1) for layer, name in sub_layers)
 
 
-def _most(found: Stream, names: tuple[str, ...]) -> str:
-    """Which sub-layer adds most beside what enters it, and which least."""
-    ratios = (found.update / found.enters).quantile(0.5, dim=1)
+def _most(states: Stream, names: tuple[str, ...]) -> str:
+    """Which sub-layer adds most and which least, compared with its input."""
+    ratios = (states.update / states.enters).quantile(0.5, dim=1)
     high, low = int(ratios.argmax()), int(ratios.argmin())
     sentence = (
         _(
-            "Beside what enters it, {most} adds most: its update is {high} times as long as x, median over the "
-            "tokens; {least} adds least, {low} times."
+            "Compared with its input, {most} adds most: its update is {high} times as long as x, median over the "
+            "tokens. {least} adds least: {low} times."
         )
-        if found.sum is not None
+        if states.sum is not None
         else _(
-            "Beside what enters it, {most} returns most: what takes the place of x is {high} times as long, median "
-            "over the tokens; {least} returns least, {low} times."
+            "Compared with its input, {most} returns most: what replaces x is {high} times as long, median over the "
+            "tokens. {least} returns least: {low} times."
         )
     )
     return sentence.format(
@@ -45,36 +45,36 @@ def _most(found: Stream, names: tuple[str, ...]) -> str:
 
 
 def _made(parts: Parts, names: tuple[str, ...]) -> str:
-    """Which part has most of the whole, and what is left of the input."""
+    """Which part has the largest share of the result, and what is left of the input."""
     mean = 100 * parts.shares.mean(1)
     most = int(mean.argmax())
     sentence = _(
-        "Mean over the tokens: {most} has the largest share, {share} %; of what entered the stack, embedding and "
+        "Mean over the tokens: {most} has the largest share, {share} %. Of the input of the stack, embedding and "
         "position together, {left} % is left."
     )
     return sentence.format(most=names[most], share=signed(float(mean[most]), 1), left=signed(float(mean[:2].sum()), 1))
 
 
 def _choices(trace: Trace, options: Options) -> tuple[str, int]:
-    """Stack, and the token whose lengths the lines show, 0: the median of all."""
+    """The stack, and the token whose lengths the lines show; 0: the median of all."""
     first, second, _rest = st.columns((1, 1.4, 1.4), gap="small", vertical_alignment="bottom")
     with first:
         stack = choose_stack(options)
     names = [_("all tokens: the median"), *numbered(stack_labels(trace, stack))]
     with second:
-        token = int(options.choose("token", _("Lines show"), range(len(names)), 0, lambda one: names[one]))
+        token = int(options.choose("token", _("Lines show"), range(len(names)), 0, lambda index: names[index]))
     return stack, token
 
 
 def _through(frame: PageFrame, stack: str) -> int | None:
-    """How many layers are passed, None for all."""
+    """How many layers the vector has passed; None for all."""
     config = frame.model.config
     layers = config.encoder_layers if stack == "encoder" else config.decoder_layers
 
     def name(layer: int) -> str:
         if layer < layers:
             return _("layer {layer}").format(layer=layer)
-        return _("layer {layer}, what leaves the {stack}").format(layer=layer, stack=stack_name(stack))
+        return _("layer {layer}, output of the {stack}").format(layer=layer, stack=stack_name(stack))
 
     with st.columns((1, 2.8), gap="small")[0]:
         layer = int(frame.options.choose("layer", _("Vector after"), range(1, layers + 1), layers, name))
@@ -83,16 +83,16 @@ def _through(frame: PageFrame, stack: str) -> int | None:
 
 def _lengths(frame: PageFrame, trace: Trace, stack: str, token: int) -> None:
     labels = stack_labels(trace, stack)
-    found = stream(trace, frame.model.model, stack)
-    names = sublayer_names(found.sublayers)
+    states = stream(trace, frame.model.model, stack)
+    names = sublayer_names(states.sublayers)
     lines = {
         name: (values[:, token - 1] if token else values.quantile(0.5, dim=1)).numpy()
-        for name, values in found.lengths.items()
+        for name, values in states.lengths.items()
     }
     equation = sub_layer_equation(frame.model.config).replace("x", "<i>x</i>")
     stream_labels = {**translated(residual.LABELS), "stream_equation": equation}
     drawn = figure.built(residual.stream_figure, lines, names, stack, texts=stream_labels)
-    cells = {name: values.numpy() for name, values in found.lengths.items()}
+    cells = {name: values.numpy() for name, values in states.lengths.items()}
     heatmap = figure.built(residual.stream_heatmap, cells, labels, names, stack)
     left, right = st.columns(2, gap="medium")
     with left:
@@ -100,7 +100,7 @@ def _lengths(frame: PageFrame, trace: Trace, stack: str, token: int) -> None:
     with right:
         figure.draw(heatmap, "emb_stream_tokens", f"residual-lengths-tokens-{stack}")
         thinned(heatmap)
-    paragraph(_most(found, names))
+    paragraph(_most(states, names))
 
 
 def _shares(frame: PageFrame, trace: Trace, stack: str) -> None:
@@ -127,15 +127,15 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     config = frame.model.config
     paragraph(
         _(
-            "Around every sub-layer lies a residual connection (section 3.1): what enters is carried past it, and the "
-            "sub-layer adds its update. This is how long these vectors are, and how much of the result each of them "
-            "made."
+            "Around every sub-layer there is a residual connection (section 3.1): the input is carried past the "
+            "sub-layer, which adds its update. The figures show how long these vectors are, and how much of the "
+            "result each of them made."
         )
         if config.residual
         else _(
-            "This model has no residual connections (section 3.1 has one around every sub-layer): what a sub-layer "
-            "returns takes the place of what entered. This is how long these vectors are; of all that went before, "
-            "only the last update is a part of the result."
+            "This model has no residual connections (section 3.1 has one around every sub-layer): the output of a "
+            "sub-layer replaces its input. The figures show how long these vectors are. Of everything before, only "
+            "the last update is a part of the result."
         ),
         quiet=True,
     )
@@ -144,7 +144,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     _shares(frame, trace, stack)
     if config.norm == "none":
         return
-    with st.expander(_("How can a vector be taken apart exactly, through LayerNorm?")):
+    with st.expander(_("How can a vector be split exactly, through LayerNorm?")):
         st.latex(
             r"\mathrm{LayerNorm}(x) = \gamma \odot \frac{x - \mathrm{mean}(x)}{\sigma(x)} + \beta"
             r" = \sum_p \gamma \odot \frac{p - \mathrm{mean}(p)}{\sigma(x)} + \beta \qquad x = \sum_p p"
@@ -153,9 +153,9 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             _(
                 "The mean is linear, and once σ is the number it was in this pass, so is the rest: every part goes "
                 "through each LayerNorm by itself, and each β joins as one more part. A share is the length of the "
-                "part's shadow on the vector, as a part of the vector's length: the shares of a token add up to 100 %. "
-                "A **negative** share belongs to a part that points away from the result: the other parts had to "
-                "outweigh it. The shares say what the result is made of, not what it would be without a part: then σ "
-                "and every later update would be others."
+                "part's projection onto the vector, as a fraction of the vector's length; the shares of a token add "
+                "up to 100 %. A **negative** share belongs to a part that points away from the result: the other "
+                "parts had to outweigh it. The shares say what the result is made of, not what it would be without a "
+                "part: then σ and every later update would be different."
             )
         )

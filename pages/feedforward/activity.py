@@ -1,4 +1,4 @@
-"""How many neurons of the feed-forward sub-layers are active in the sentence, and what all parts of the page share."""
+"""How many neurons of the feed-forward sub-layers are active in the sentence, and helpers for all parts of the page."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ Column = st.delta_generator.DeltaGenerator
 
 
 def percent(share: float) -> str:
-    """A share as a person reads it; only 0 is "0 %" and only 1 "100 %"."""
+    """A share as text; only 0 is "0 %" and only 1 is "100 %"."""
     if share in (0, 1):
-        number = f"{100 * share:.0f}"
+        text = f"{100 * share:.0f}"
     elif share < 5e-5:
-        number = "<\N{NO-BREAK SPACE}0.01"
+        text = "<\N{NO-BREAK SPACE}0.01"
     elif share > 0.9995:
-        number = ">\N{NO-BREAK SPACE}99.9"
+        text = ">\N{NO-BREAK SPACE}99.9"
     else:
-        number = f"{100 * share:.2f}" if share < 0.001 else f"{100 * share:.1f}"
-    return f"{number}\N{NO-BREAK SPACE}%"
+        text = f"{100 * share:.2f}" if share < 0.001 else f"{100 * share:.1f}"
+    return f"{text}\N{NO-BREAK SPACE}%"
 
 
 def sides(trace: Trace) -> dict[str, FeedForwardTrace]:
@@ -39,15 +39,15 @@ def sides(trace: Trace) -> dict[str, FeedForwardTrace]:
 
 
 def labels(trace: Trace) -> dict[str, tuple[str, ...]]:
-    """The tokens of each stack's rows: what the decoder is fed, not what it predicts."""
+    """The tokens of each stack's rows: for the decoder those it is fed, not those it predicts."""
     return {"encoder": trace.source_labels, "decoder": trace.target_in_labels}
 
 
 def choose_layer(
     options: Options, trace: Trace, left: Column, right: Column, stack: str = STACKS[0], last: bool = False
 ) -> tuple[str, int]:
-    """Stack and layer, drawn into two columns; the layer counts from 0. stack, last: what is shown without a choice,
-    with the stack's first layer or its last."""
+    """Stack and layer, drawn into two columns; the layer counts from 0. stack, last: the default stack, and whether the
+    default is its last layer."""
     with left:
         stack = str(options.segment("stack", _("Stack"), STACKS, stack, stack_name))
     layers = list(range(1, sides(trace)[stack].activation.shape[0] + 1))
@@ -56,58 +56,57 @@ def choose_layer(
 
 
 def _threshold(options: Options, kind: str) -> int:
-    """The threshold chosen last, as an index of `thresholds`. Links name it in hundredths."""
+    """The threshold chosen last, as an index of `thresholds`. Links give it in hundredths."""
     steps = [round(100 * step) for step in thresholds()]
     return steps.index(int(options.nearest("threshold", steps, round(100 * ACTIVE[kind]))))
 
 
 def _summary(trace: Trace, threshold: float) -> str:
-    """One sentence: the shares of both stacks, and the layers where they are least and most."""
-    found, whole = {}, {}
+    """One sentence: the shares of both stacks, and the layers with the smallest and the largest share."""
+    shares, whole = {}, {}
     for stack, side in sides(trace).items():
         share = active_share(side.activation, [threshold])[0].double()
         whole[stack] = float(share.mean())
-        found.update({(stack, layer): one for layer, one in enumerate(share.mean(-1).tolist())})
-    least, most = min(found, key=found.__getitem__), max(found, key=found.__getitem__)
+        shares.update({(stack, layer): mean for layer, mean in enumerate(share.mean(-1).tolist())})
+    least, most = min(shares, key=shares.__getitem__), max(shares, key=shares.__getitem__)
     names = translated(figures.LABELS)
-    said = _(
-        "Above the threshold {threshold} lie {encoder} of the encoder's activations in this sentence and {decoder} of "
-        "the decoder's: fewest in {least} ({low}), most in {most} ({high})."
+    text = _(
+        "In this sentence, {encoder} of the encoder's activations and {decoder} of the decoder's are above the "
+        "threshold {threshold}: fewest in {least} ({low}), most in {most} ({high})."
     )
-    return said.format(
+    return text.format(
         threshold=f"{threshold:.2f}",
         encoder=percent(whole["encoder"]),
         decoder=percent(whole["decoder"]),
-        least=figures.place(*least, texts=names),
-        most=figures.place(*most, texts=names),
-        low=percent(found[least]),
-        high=percent(found[most]),
+        least=figures.layer_name(*least, texts=names),
+        most=figures.layer_name(*most, texts=names),
+        low=percent(shares[least]),
+        high=percent(shares[most]),
     )
 
 
 def _explain(kind: str, d_ff: int) -> None:
     paragraph(
         _(
-            "Section 3.3: after attention every token goes by itself through FFN(x), equation 2. A neuron is one of "
-            "the {count} hidden numbers of a layer; it is active at a token where its activation is above a "
-            "threshold."
+            "Section 3.3: after attention, every token goes by itself through FFN(x), equation 2. A neuron is one of "
+            "the {count} hidden numbers of a layer. It is active at a token where its activation is above a threshold."
         ).format(count=f"{d_ff:,}")
     )
-    with st.expander(_("Why so few, and what the dashed line is")):
+    with st.expander(_("Why so few, and what is the dashed line?")):
         st.markdown(
             _(
-                "max(0, ·) sets every negative number to exactly 0, so a neuron without a positive pre-activation adds "
-                "nothing to the output: activation sparsity. Li et al., *The Lazy Neuron Phenomenon* (ICLR 2023), "
-                "report {share} non-zero activations for T5-Base. That is another and larger model on other data; the "
-                "line gives a size to compare with, not a target."
+                "max(0, ·) sets every negative number to exactly 0, so a neuron without a positive pre-activation "
+                "adds nothing to the output: activation sparsity. Li et al., *The Lazy Neuron Phenomenon* (ICLR "
+                "2023), report {share} non-zero activations for T5-Base. That is another, larger model on other data: "
+                "the line is a size to compare with, not a target."
             ).format(share=percent(PUBLISHED))
         )
         if kind != "relu":
             st.markdown(
                 _(
-                    "This model has {name} in place of max(0, ·). Its activations are small rather than 0, so a "
-                    "threshold above 0, here {threshold} at first, says which of them count as active. The published "
-                    "share is of a ReLU and compares with care."
+                    "This model has {name} instead of max(0, ·). Its activations are small rather than 0, so a "
+                    "threshold above 0, here {threshold} at first, decides which of them count as active. The "
+                    "published share is for a ReLU; compare it with care."
                 ).format(name=figures.NAMES[kind], threshold=f"{ACTIVE[kind]:.2f}")
             )
 
@@ -116,29 +115,31 @@ def _distribution(options: Options, trace: Trace, kind: str, threshold: float) -
     with st.container(key="hs-ff-choose-activity"):
         stack, layer = choose_layer(options, trace, *st.columns(4)[:2])
     side = sides(trace)[stack]
-    found = activations.histogram(side.pre_activation[layer], side.activation[layer])
+    counts_of_layer = activations.histogram(side.pre_activation[layer], side.activation[layer])
     counts = activations.spread(side.activation[layer : layer + 1], threshold)[0].numpy()
     left, right = st.columns(2, gap="medium")
     with left:
-        drawn = figure.built(figures.histogram, found.edges, found.before, found.after, stack, layer, kind)
+        drawn = figure.built(
+            figures.histogram, counts_of_layer.edges, counts_of_layer.before, counts_of_layer.after, stack, layer, kind
+        )
         figure.draw(drawn, "feedforward_histogram", "feedforward-histogram")
         negative = float((side.pre_activation[layer] < 0).double().mean())
-        said = _("{negative} of the {total} pre-activations are negative; {zero} of the activations are exactly 0.")
-        zero = percent(found.zero / found.total)
-        paragraph(said.format(negative=percent(negative), total=f"{found.total:,}", zero=zero))
+        text = _("{negative} of the {total} pre-activations are negative; {zero} of the activations are exactly 0.")
+        zero = percent(counts_of_layer.zero / counts_of_layer.total)
+        paragraph(text.format(negative=percent(negative), total=f"{counts_of_layer.total:,}", zero=zero))
     with right:
         drawn = figure.built(figures.spread, counts, stack, layer, threshold, kind)
         figure.draw(drawn, "feedforward_spread", "feedforward-spread")
-        said = _(
-            "Of {neurons} neurons {none} are active on no token of this sentence, {one} on one token alone and {every} "
-            "on all {tokens}."
+        text = _(
+            "Of {neurons} neurons, {never} are active on no token of this sentence, {once} on exactly one token and "
+            "{always} on all {tokens}."
         )
-        numbers = {"none": counts[0], "one": counts[1], "every": counts[-1], "neurons": counts.sum()}
-        paragraph(said.format(**{name: f"{one:,}" for name, one in numbers.items()}, tokens=len(counts) - 1))
+        numbers = {"never": counts[0], "once": counts[1], "always": counts[-1], "neurons": counts.sum()}
+        paragraph(text.format(**{name: f"{count:,}" for name, count in numbers.items()}, tokens=len(counts) - 1))
 
 
 def draw(frame: PageFrame, trace: Trace) -> None:
-    """The map of active neurons with its slider; below it the numbers of one layer."""
+    """The map of active neurons with its slider, and below it the numbers of one layer."""
     kind = frame.model.config.activation
     _explain(kind, frame.model.config.d_ff)
     start, steps = _threshold(frame.options, kind), thresholds()
@@ -148,7 +149,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
         first = steps.index(ACTIVE[kind])
         return figure.localized(figures.activity)(shares, steps, labels(trace), first, kind, PUBLISHED)
 
-    moved = figure.draw(drawn, f"{KEY}_{kind}", "feedforward-active", start=start, kept=trace.id)
+    moved = figure.draw(drawn, f"{KEY}_{kind}", "feedforward-active", start=start, version=trace.id)
     threshold = steps[start if moved is None else moved]
     if moved is not None:
         frame.options.report("threshold", round(100 * threshold))

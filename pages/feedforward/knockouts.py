@@ -1,4 +1,4 @@
-"""Neurons and whole sub-layers taken out of a trained model, and what becomes of translation and perplexity."""
+"""Neurons and whole sub-layers taken out of a trained model, and the effect on translation and perplexity."""
 
 from __future__ import annotations
 
@@ -32,65 +32,60 @@ from transformer.texts import UserError, _
 from transformer.tracing.trace import Trace
 
 STRONGEST = 10
-WRONG = "headscope_neurons_wrong"  # (field, its text, what is wrong with it) of a list that could not be taken in
-SORTS = (Skip, Silence)
+WRONG = "headscope_neurons_wrong"  # (field, its text, error) of a list that cannot be read
+SWITCH_CLASSES = (Skip, Silence)
 _RANGE = re.compile(r"\s*([0-9]{1,6})\s*(?:[-–]\s*([0-9]{1,6})\s*)?", re.ASCII)
 
 
 class ListError(UserError):
-    """A list of neurons that cannot be read; the message says what arrived and what is allowed."""
+    """A list of neurons that cannot be read; the message says what was typed and what is allowed."""
 
 
 def read_neurons(text: str, count: int) -> list[int]:
-    """Indices from 0 of a list as people write it, counted from 1: "17, 30-45". Raises ListError."""
-    found: list[int] = []
+    """Indices from 0 for a typed list that counts from 1: "17, 30-45". Raises ListError."""
+    indices: list[int] = []
     for part in filter(str.strip, text.split(",")):
         match = _RANGE.fullmatch(part)
         if not match:
             raise ListError(
-                _(
-                    "“{part}” is no neuron; write numbers and ranges with commas between them, for example 17, 30-45"
-                ).format(part=part.strip()[:40])
+                "“{part}” is not a neuron; write numbers and ranges with commas between them, for example 17, 30-45",
+                part=part.strip()[:40],
             )
         low, high = int(match[1]), int(match[2] or match[1])
         if min(low, high) < 1 or max(low, high) > count:
             raise ListError(
-                _("{part} lies outside this layer; its neurons are 1 to {count}").format(
-                    part=part.strip(), count=f"{count:,}"
-                )
+                "{part} is outside this layer; its neurons are 1 to {count:,}", part=part.strip(), count=count
             )
         if low > high:
-            raise ListError(
-                _("{part} runs backwards; write {low}-{high}").format(part=part.strip(), low=high, high=low)
-            )
-        found.extend(range(low - 1, high))
-    if len(set(found)) > MANY:
+            raise ListError("{part} runs backwards; write {low}-{high}", part=part.strip(), low=high, high=low)
+        indices.extend(range(low - 1, high))
+    if len(set(indices)) > MANY:
         raise ListError(
-            _("these are {count} neurons, and at most {most} can be silenced; leave out the whole FFN instead").format(
-                count=f"{len(set(found)):,}", most=f"{MANY:,}"
-            )
+            "at most {most:,} neurons can be silenced, and these are {count:,}; leave out the whole FFN instead",
+            most=MANY,
+            count=len(set(indices)),
         )
-    return sorted(set(found))
+    return sorted(set(indices))
 
 
 def write_neurons(neurons: list[int]) -> str:
-    """The same as text, neighbours as ranges."""
+    """Indices as such a text, with neighbours as ranges."""
     parts: list[tuple[int, int]] = []
-    for one in sorted(neurons):
-        if parts and parts[-1][1] == one - 1:
-            parts[-1] = (parts[-1][0], one)
+    for neuron in sorted(neurons):
+        if parts and parts[-1][1] == neuron - 1:
+            parts[-1] = (parts[-1][0], neuron)
         else:
-            parts.append((one, one))
+            parts.append((neuron, neuron))
     return ", ".join(str(low + 1) if low == high else f"{low + 1}-{high + 1}" for low, high in parts)
 
 
-def _set(sort: type, keeps: Interventions, new: list) -> str:
-    """Exchange switches of one sort; keeps: those of this sort that stay. Returns "", or why they cannot be set."""
+def _set(switch_class: type, keeps: Interventions, new: list) -> str:
+    """Replace the switches of one class; keeps: those of the class that stay. Returns "", or why they cannot be set."""
     state = current_state()
     if state is not None:
-        rest = state.switches.without(sort).switches
+        rest = state.switches.without(switch_class).switches
         try:
-            store_state(replace(state, switches=Interventions((*rest, *keeps.only(sort).switches, *new))))
+            store_state(replace(state, switches=Interventions((*rest, *keeps.only(switch_class).switches, *new))))
         except InterventionError as error:
             return _("{reason}; leave out the whole FFN instead.").format(reason=capital(error))
     return ""
@@ -99,7 +94,7 @@ def _set(sort: type, keeps: Interventions, new: list) -> str:
 def _chosen_layers(stack: str) -> None:
     state = current_state()
     if state is not None:
-        others = [one for one in state.switches.switches if isinstance(one, Skip) and one.stack != stack]
+        others = [switch for switch in state.switches.switches if isinstance(switch, Skip) and switch.stack != stack]
         picked = st.session_state[f"feedforward_skip_{stack}"]
         wrong = _set(Skip, Interventions(tuple(others)), [Skip.parse(text) for text in picked])
         if wrong:
@@ -107,50 +102,50 @@ def _chosen_layers(stack: str) -> None:
 
 
 def _sub_layers(frame: PageFrame, stack: str, switches: Interventions) -> None:
-    """Every sub-layer of a stack to take out."""
+    """The menu of a stack's sub-layers to leave out."""
     config = frame.model.config
-    places = [Skip(stack, layer, part) for layer in range(layers_of(config, stack)) for part in SUB_LAYERS[stack]]
+    skips = [Skip(stack, layer, part) for layer in range(layers_of(config, stack)) for part in SUB_LAYERS[stack]]
     names = {"self": _("self {layer}"), "cross": _("cross {layer}"), "ff": _("FFN {layer}")}
-    labels = {str(one): names[one.part].format(layer=one.layer + 1) for one in places}
-    out = [str(one) for one in places if one in switches.switches]
+    labels = {str(skip): names[skip.part].format(layer=skip.layer + 1) for skip in skips}
+    out = [str(skip) for skip in skips if skip in switches.switches]
     key = f"feedforward_skip_{stack}"
     if frame.arrived or st.session_state.get(key) != out:
         st.session_state[key] = out
     st.pills(
-        _("Leave out: sub-layers of the encoder") if stack == "encoder" else _("Leave out: sub-layers of the decoder"),
+        _("Leave out sub-layers of the encoder") if stack == "encoder" else _("Leave out sub-layers of the decoder"),
         list(labels),
         selection_mode="multi",
         format_func=labels.__getitem__,
         key=key,
         on_change=_chosen_layers,
         args=(stack,),
-        help="; ".join(sub_layer(one) for one in places[: len(SUB_LAYERS[stack])]),
+        help="; ".join(sub_layer(skip) for skip in skips[: len(SUB_LAYERS[stack])]),
     )
 
 
 def _neurons_of(switches: Interventions, stack: str, layer: int) -> list[int]:
-    found = [one for one in switches.switches if isinstance(one, Silence)]
-    return [one.neuron for one in found if (one.stack, one.layer) == (stack, layer)]
+    silences = [switch for switch in switches.switches if isinstance(switch, Silence)]
+    return [switch.neuron for switch in silences if (switch.stack, switch.layer) == (stack, layer)]
 
 
 def _silence(stack: str, layer: int, neurons: list[int]) -> str:
-    """Exchange the silenced neurons of one layer. Returns "", or why they cannot be."""
+    """Replace the silenced neurons of one layer. Returns "", or why they cannot be silenced."""
     state = current_state()
     others = [
-        one
-        for one in (state.switches.switches if state is not None else ())
-        if isinstance(one, Silence) and (one.stack, one.layer) != (stack, layer)
+        switch
+        for switch in (state.switches.switches if state is not None else ())
+        if isinstance(switch, Silence) and (switch.stack, switch.layer) != (stack, layer)
     ]
-    return _set(Silence, Interventions(tuple(others)), [Silence(stack, layer, one) for one in neurons])
+    return _set(Silence, Interventions(tuple(others)), [Silence(stack, layer, neuron) for neuron in neurons])
 
 
 def _field(stack: str, layer: int) -> str:
-    """Key of the list of a layer's neurons."""
+    """Widget key of the list of a layer's neurons."""
     return f"feedforward_neurons_{stack}_{layer}"
 
 
 def _typed(stack: str, layer: int, config: ModelConfig) -> None:
-    """Take in a list; what is wrong with it is kept with it, and it with that, until it is mended."""
+    """Read the typed list; an error is stored with the text until that is corrected."""
     text = st.session_state[_field(stack, layer)]
     try:
         wrong = _silence(stack, layer, read_neurons(text, config.d_ff))
@@ -160,13 +155,13 @@ def _typed(stack: str, layer: int, config: ModelConfig) -> None:
 
 
 def _wrong(key: str) -> str:
-    """What is wrong with the list a field holds, "" for nothing."""
-    found = st.session_state.get(WRONG)
-    return found[2] if found and found[:2] == (key, st.session_state.get(key)) else ""
+    """What is wrong with the list in a field; "" if nothing is."""
+    error = st.session_state.get(WRONG)
+    return error[2] if error and error[:2] == (key, st.session_state.get(key)) else ""
 
 
 def _put(stack: str, layer: int, neurons: list[int]) -> None:
-    """Silence neurons by a button; what cannot be read in the field gives way to them."""
+    """Silence neurons by a button; they replace a list that cannot be read."""
     st.session_state.pop(_field(stack, layer), None)
     wrong, state = _silence(stack, layer, neurons), current_state()
     if wrong and state is not None:
@@ -174,17 +169,17 @@ def _put(stack: str, layer: int, neurons: list[int]) -> None:
 
 
 def strongest(trace: Trace, stack: str, layer: int, count: int = STRONGEST) -> list[int]:
-    """The neurons of a layer that are most active in a sentence: by the sum of their activations over its tokens."""
+    """The most active neurons of a layer: by the sum of their activations over the tokens of the sentence."""
     part = trace.encoder_ff if stack == "encoder" else trace.decoder_ff
     return part.activation[layer].sum(0).topk(min(count, part.activation.shape[-1])).indices.tolist()
 
 
 def _neurons(frame: PageFrame, switches: Interventions, trace: Trace) -> None:
-    """A list of neurons of one layer to silence."""
+    """The field for the neurons of one layer to silence."""
     config = frame.model.config
     first, second, third = st.columns([2, 1, 4], gap="medium")
     with first:
-        stack = str(frame.options.segment("stack", _("Neurons of the"), STACKS, STACKS[0], stack_name))
+        stack = str(frame.options.segment("stack", _("Stack"), STACKS, STACKS[0], stack_name))
     with second:
         layer = frame.options.number("layer", _("Layer"), 1, layers_of(config, stack), 1) - 1
     silent, key = _neurons_of(switches, stack, layer), _field(stack, layer)
@@ -193,7 +188,7 @@ def _neurons(frame: PageFrame, switches: Interventions, trace: Trace) -> None:
         st.session_state[key] = written
     with third:
         st.text_input(
-            _("Silence neurons, of {count}: numbers and ranges").format(count=f"{config.d_ff:,}"),
+            _("Silence neurons, 1 to {count}: numbers and ranges").format(count=f"{config.d_ff:,}"),
             key=key,
             placeholder=_("for example 17, 30-45"),
             on_change=_typed,
@@ -218,7 +213,7 @@ def _neurons(frame: PageFrame, switches: Interventions, trace: Trace) -> None:
 
 
 def _says(text: str | None, neurons: list[int], config: ModelConfig) -> bool:
-    """Whether a list is one of these neurons, in whatever way it was written."""
+    """Whether a list names exactly these neurons, however it is written."""
     try:
         return text is not None and read_neurons(text, config.d_ff) == sorted(neurons)
     except ListError:
@@ -228,13 +223,13 @@ def _says(text: str | None, neurons: list[int], config: ModelConfig) -> bool:
 def _back() -> None:
     state = current_state()
     if state is not None:
-        for key in [one for one in st.session_state if str(one).startswith("feedforward_neurons_")]:
+        for key in [state_key for state_key in st.session_state if str(state_key).startswith("feedforward_neurons_")]:
             del st.session_state[key]
-        store_state(replace(state, switches=state.switches.without(*SORTS)))
+        store_state(replace(state, switches=state.switches.without(*SWITCH_CLASSES)))
 
 
 def _try(options: Options, trace: Trace, config: ModelConfig) -> None:
-    """Experiments to begin with, a click each."""
+    """Suggested experiments, one click each."""
     ffn = Skip("encoder", min(1, layers_of(config, "encoder") - 1), "ff")
     cross = [Skip("decoder", layer, "cross") for layer in range(layers_of(config, "decoder"))]
     leaders = sorted(strongest(trace, "decoder", 0))
@@ -247,13 +242,13 @@ def _try(options: Options, trace: Trace, config: ModelConfig) -> None:
     def skip(*left_out: Skip) -> None:
         _set(Skip, NONE, list(left_out))
 
-    found: list[tuple[str, str, Callable[[], None]]] = [
+    suggestions: list[tuple[str, str, Callable[[], None]]] = [
         (
             _("FFN {layer} of the encoder").format(layer=ffn.layer + 1),
             _("one sub-layer of many"),
             lambda: skip(ffn),
         ),
-        (_("All cross-attention"), _("the source out of sight"), lambda: skip(*cross)),
+        (_("All cross-attention"), _("the decoder does not see the source"), lambda: skip(*cross)),
         (
             _("The {count} most active neurons of decoder layer 1").format(count=len(leaders)),
             _("of {count} in the layer").format(count=f"{config.d_ff:,}"),
@@ -262,13 +257,13 @@ def _try(options: Options, trace: Trace, config: ModelConfig) -> None:
     ]
     with st.container(horizontal=True, gap="small", vertical_alignment="center", key="hs-ff-try"):
         st.html(f'<p class="hs-said">{html.escape(_("Try:"))}</p>', width="content")
-        for number, (label, words, act) in enumerate(found):
-            st.button(f"**{label}** {words}", key=f"feedforward_try_{number}", on_click=act)
+        for index, (label, words, act) in enumerate(suggestions):
+            st.button(f"**{label}** {words}", key=f"feedforward_try_{index}", on_click=act)
 
 
 def draw(frame: PageFrame, trace: Trace) -> None:
-    """What is taken out, and translation, perplexity and the probe set before and after."""
-    switches = switches_of_page(frame.state.switches, SORTS, frame.model)
+    """What is left out, and translation, perplexity and the probe set before and after."""
+    switches = switches_of_page(frame.state.switches, SWITCH_CLASSES, frame.model)
     if not switches:
         _try(frame.options, trace, frame.model.config)
     for stack in STACKS:
@@ -280,25 +275,25 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     config = frame.model.config
     if not config.residual:
         left_out = _(
-            "A sub-layer that is left out returns 0, and no residual connection carries x past it in this model "
-            "(section 3.1 has one): nothing of x goes on."
+            "A sub-layer that is left out returns 0. In this model no residual connection carries x past it (section "
+            "3.1 has one), so nothing of x remains."
         )
     elif config.norm == "post":
         left_out = _(
-            "A sub-layer that is left out returns 0, so that x goes on by the residual connection alone, to the "
-            "LayerNorm as ever (section 3.1)."
+            "A sub-layer that is left out returns 0, so only the residual connection carries x on, to the LayerNorm "
+            "as usual (section 3.1)."
         )
     else:
         left_out = _(
-            "A sub-layer that is left out returns 0, so that x goes on by the residual connection alone (section 3.1)."
+            "A sub-layer that is left out returns 0, so only the residual connection carries x on (section 3.1)."
         )
-    with st.expander(_("What is taken out?")):
+    with st.expander(_("What is left out?")):
         st.markdown(
             left_out
             + " "
             + _(
-                "A silenced neuron has the activation 0 for every token, so that its row of W₂ adds nothing (section "
-                "3.3, equation 2). The model was not trained for either; that a translation survives does not show "
-                "that a part does nothing, only that others make up for it here."
+                "A silenced neuron has the activation 0 for every token, so its row of W₂ adds nothing (section 3.3, "
+                "equation 2). The model was not trained for either. A translation that survives does not show that a "
+                "part does nothing, only that other parts make up for it here."
             )
         )

@@ -1,4 +1,5 @@
-"""Single neurons: the strongest of a token, what excites one over the probe set, what it writes; the silent ones."""
+"""Single neurons: the strongest ones of a token, what activates a neuron in the probe set, what it writes; silent
+neurons."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ from pages.runtime.shared import identity, shared
 from pages.runtime.texts import translated
 from transformer.analysis.neuron_outputs import FEW, PIECES, Promotion, most_common, output_norms, promotion, strongest
 from transformer.analysis.tokens import is_special
-from transformer.figures import feedforward as place_figures
+from transformer.figures import feedforward as layer_figures
 from transformer.figures import single_neurons as figures
 from transformer.inference.pretrained import Pretrained, readable
 from transformer.model.tap import STACKS
@@ -29,13 +30,13 @@ from transformer.texts import _
 from transformer.tracing.trace import Trace
 from transformer.training.data import Pair
 
-LED = "headscope_neurons_led"  # the place whose neuron was shown last without a choice, and that neuron
-STOPPED = "headscope_neurons_stopped"  # the checkpoint whose counting a person stopped
+LED = "headscope_neurons_led"  # the key (model, sentence, layer, token) and the neuron shown last without a choice
+STOPPED = "headscope_neurons_stopped"  # the checkpoint whose count a person stopped
 
 
 @dataclass
 class Counts:
-    """What was counted for a checkpoint. queue: one viewer counts, while others wait for the same."""
+    """The counts of a checkpoint. queue: one viewer counts, and others wait for the result."""
 
     pairs: tuple[Pair, ...]
     queue: TurnQueue = field(default_factory=lambda: TurnQueue(1))
@@ -52,7 +53,7 @@ def counts_of(model: Pretrained) -> Counts:
 
 @dataclass(frozen=True)
 class Chosen:
-    """Everything counted from 0, as the trace has it."""
+    """The chosen neuron; everything counts from 0, as in the trace."""
 
     stack: str
     layer: int
@@ -61,28 +62,28 @@ class Chosen:
 
 
 def _longest(trace: Trace, stack: str) -> int:
-    """The token with the longest text, the first of several, from 0; special ones only where there is no other."""
+    """The index of the token with the longest text; a special token only if there is no other."""
     pieces = trace.source_tokens if stack == "encoder" else trace.target_in
-    ordinary = [at for at, special in enumerate(is_special(pieces)) if not special]
-    return max(ordinary or range(len(pieces)), key=lambda at: len(labels(trace)[stack][at]))
+    ordinary = [index for index, special in enumerate(is_special(pieces)) if not special]
+    return max(ordinary or range(len(pieces)), key=lambda index: len(labels(trace)[stack][index]))
 
 
 def _leader(model: Pretrained, trace: Trace, stack: str, layer: int, token: int) -> int:
-    """The neuron shown without a choice: of those with TOP_TOKENS examples the strongest at the token, if the probe set
-    was counted, else the strongest of all. While a person stays at this token it stays the same one."""
+    """The neuron shown without a choice: if the probe set was counted, the strongest at the token among those with
+    TOP_TOKENS examples; else the strongest of all. It stays the same while a person stays at this token."""
     activation = sides(trace)[stack].activation[layer, token]
-    place = (model.name, identity(model), trace.source_text, trace.target_in, stack, layer, token)
+    key = (model.name, identity(model), trace.source_text, trace.target_in, stack, layer, token)
     before = st.session_state.get(LED)
-    if before is not None and before[0] == place:
+    if before is not None and before[0] == key:
         return int(before[1])
-    found = counts_of(model).found
+    statistics = counts_of(model).found
     neuron = int(activation.argmax())
-    if found is not None:
-        side = found.stack(stack)
+    if statistics is not None:
+        side = statistics.stack(stack)
         order = activation.argsort(descending=True, stable=True)
-        often = (activation[order] > found.threshold) & (side.counts[layer][order] >= TOP_TOKENS)
+        often = (activation[order] > statistics.threshold) & (side.counts[layer][order] >= TOP_TOKENS)
         neuron = int(order[int(often.int().argmax())]) if often.any() else neuron
-    st.session_state[LED] = (place, neuron)
+    st.session_state[LED] = (key, neuron)
     return neuron
 
 
@@ -91,7 +92,7 @@ def _choose(frame: PageFrame, trace: Trace) -> Chosen:
     with st.container(key="hs-ff-choose-neurons"):
         first, second, third, fourth = st.columns(4)
         stack, layer = choose_layer(frame.options, trace, first, second, "decoder", last=True)
-        names = {at: f"{at} · {one}" for at, one in enumerate(labels(trace)[stack], 1)}
+        names = {position: f"{position} · {token}" for position, token in enumerate(labels(trace)[stack], 1)}
         with third:
             start = _longest(trace, stack) + 1
             token = int(frame.options.choose("token", _("Token"), list(names), start, names.__getitem__)) - 1
@@ -108,34 +109,34 @@ def _bars(frame: PageFrame, trace: Trace, chosen: Chosen) -> None:
     active = int((activation != 0).sum())
     label = labels(trace)[chosen.stack][chosen.token]
     if not active:
-        said = _("At “{token}” every activation of this layer is 0: only b₂ is added.")
-        paragraph(said.format(token=label))
+        text = _("At “{token}” every activation of this layer is 0: only b₂ is added.")
+        paragraph(text.format(token=label))
         return
     count = min(FEW, active)
-    found, longest = (strongest(activation, norms, by, count) for by in ("activation", "contribution"))
-    values = found.activation.numpy(), found.contribution.numpy()
+    leaders, longest = (strongest(activation, norms, by, count) for by in ("activation", "contribution"))
+    values = leaders.activation.numpy(), leaders.contribution.numpy()
     kind = frame.model.config.activation
 
     def drawn() -> figure.Figure:
-        return figure.localized(figures.strongest)(found.neurons, *values, chosen.stack, label, chosen.neuron, kind)
+        return figure.localized(figures.strongest)(leaders.neurons, *values, chosen.stack, label, chosen.neuron, kind)
 
-    def picked(at: int) -> None:
-        if at < len(found.neurons):
-            frame.options.report("neuron", found.neurons[at] + 1)
+    def picked(index: int) -> None:
+        if index < len(leaders.neurons):
+            frame.options.report("neuron", leaders.neurons[index] + 1)
 
-    kept = (trace.id, *astuple(chosen))
-    figure.draw(drawn, "feedforward_strongest", "feedforward-strongest", on_pick=picked, kept=kept)
+    version = (trace.id, *astuple(chosen))
+    figure.draw(drawn, "feedforward_strongest", "feedforward-strongest", on_pick=picked, version=version)
     missed = [
-        f"{one + 1:,} ({float(length):.2f})"
-        for one, length in zip(longest.neurons, longest.contribution, strict=True)
-        if one not in found.neurons
+        f"{neuron + 1:,} ({float(length):.2f})"
+        for neuron, length in zip(longest.neurons, longest.contribution, strict=True)
+        if neuron not in leaders.neurons
     ]
-    more = _("By length these lead as well: {neurons}.").format(neurons=", ".join(missed)) if missed else ""
-    said = _(
-        "Click a bar to choose its neuron. The activation says how strongly a neuron answers, the length how much it "
+    more = _("These also lead by length: {neurons}.").format(neurons=", ".join(missed)) if missed else ""
+    text = _(
+        "Click a bar to choose its neuron. The activation says how strongly a neuron responds, the length how much it "
         "adds: rows wᵢ of W₂ are {low} to {high} long."
     )
-    paragraph(said.format(low=f"{float(norms.min()):.2f}", high=f"{float(norms.max()):.2f}"), more)
+    paragraph(text.format(low=f"{float(norms.min()):.2f}", high=f"{float(norms.max()):.2f}"), more)
 
 
 def _at_token(frame: PageFrame, trace: Trace, chosen: Chosen) -> None:
@@ -143,154 +144,162 @@ def _at_token(frame: PageFrame, trace: Trace, chosen: Chosen) -> None:
     activation = sides(trace)[chosen.stack].activation[chosen.layer, chosen.token]
     norms = output_norms(frame.model.model, chosen.stack, chosen.layer)
     value = activation[chosen.neuron]
-    where = place_figures.place(chosen.stack, chosen.layer, texts=translated(place_figures.LABELS))
-    title = _("Neuron {neuron} of {place}").format(neuron=f"{chosen.neuron + 1:,}", place=where)
+    layer = layer_figures.layer_name(chosen.stack, chosen.layer, texts=translated(layer_figures.LABELS))
+    title = _("Neuron {neuron} of {layer}").format(neuron=f"{chosen.neuron + 1:,}", layer=layer)
     st.html(f'<h2 class="hs-ff-title">{html.escape(title)}</h2>')
     label, value_text = labels(trace)[chosen.stack][chosen.token], f"{float(value):.3f}"
     if value == 0:
         paragraph(_("At “{token}” it is silent: its activation is 0.").format(token=label))
         return
-    said = _("At “{token}” its activation is {value}, number {rank} of {count}; it adds a vector of length {length}.")
+    text = _("At “{token}” its activation is {value}, rank {rank} of {count}; it adds a vector of length {length}.")
     rank = int((activation > value).sum()) + 1
     length = f"{float(value.abs() * norms[chosen.neuron]):.3f}"
-    paragraph(said.format(token=label, value=value_text, rank=rank, count=f"{len(activation):,}", length=length))
+    paragraph(text.format(token=label, value=value_text, rank=rank, count=f"{len(activation):,}", length=length))
 
 
 # -- what it writes -----------------------------------------------------------------------------------------------
 
 
-def _stands_out(model: Pretrained, found: Promotion) -> tuple[str, str]:
-    """Two sentences: how far the first and the last piece lie from the rest, and whether chance alone reaches it."""
-    first, last = readable(model.tokenizer.pieces([found.top[0], found.bottom[0]]))
-    said = _(
-        "“{piece}” lies {above} standard deviations above the mean of all {count} pieces and “{last}” {below} below it."
+def _stands_out(model: Pretrained, promoted: Promotion) -> tuple[str, str]:
+    """Two sentences: how far the first and the last piece are from the others, and whether chance alone reaches
+    that."""
+    first, last = readable(model.tokenizer.pieces([promoted.top[0], promoted.bottom[0]]))
+    verdict_text = _(
+        "“{piece}” is {above} standard deviations above the mean of all {count} pieces, and “{last}” is {below} below "
+        "it."
     )
-    numbers = {"above": f"{found.above:.2f}", "below": f"{found.below:.2f}", "count": f"{model.config.output_size:,}"}
-    text = said.format(piece=first, last=last, **numbers)
+    numbers = {
+        "above": f"{promoted.above:.2f}",
+        "below": f"{promoted.below:.2f}",
+        "count": f"{model.config.output_size:,}",
+    }
+    text = verdict_text.format(piece=first, last=last, **numbers)
     chance = {
         (True, True): _("Chance alone would reach about {expected}: both stand out."),
         (True, False): _("Chance alone would reach about {expected}: only “{piece}” stands out."),
         (False, True): _("Chance alone would reach about {expected}: only “{last}” stands out."),
         (False, False): _("Chance alone would reach about {expected}: the row singles out no piece."),
-    }[found.above > found.expected, found.below > found.expected]
-    return text, chance.format(expected=f"{found.expected:.2f}", piece=first, last=last)
+    }[promoted.above > promoted.expected, promoted.below > promoted.expected]
+    return text, chance.format(expected=f"{promoted.expected:.2f}", piece=first, last=last)
 
 
-def _chance(model: Pretrained, found: Promotion) -> None:
+def _chance(model: Pretrained, promoted: Promotion) -> None:
     with st.expander(_("What chance would reach")):
         st.markdown(
             _(
-                "Of {count} independent normal numbers, as many as there are pieces, the largest lies {expected} "
-                "standard deviations above their mean on average (Blom 1958). A row whose ends lie no farther out is "
+                "Of {count} independent normal numbers, as many as there are pieces, the largest is {expected} "
+                "standard deviations above their mean on average (Blom 1958). A row whose ends are no farther out is "
                 "no more selective than such numbers."
-            ).format(count=f"{model.config.output_size:,}", expected=f"{found.expected:.2f}")
+            ).format(count=f"{model.config.output_size:,}", expected=f"{promoted.expected:.2f}")
         )
 
 
 def _vocabulary(model: Pretrained, chosen: Chosen) -> Promotion:
-    most = max(1, min(PIECES, model.config.output_size // 4))  # of a small vocabulary both ends would meet
-    found = promotion(model.model, chosen.stack, chosen.layer, chosen.neuron, most)
-    ids = [*found.top, *reversed(found.bottom)]
-    scores = np.array([*found.top_scores, *reversed(found.bottom_scores)])
+    most = max(1, min(PIECES, model.config.output_size // 4))  # in a small vocabulary both ends would overlap
+    promoted = promotion(model.model, chosen.stack, chosen.layer, chosen.neuron, most)
+    ids = [*promoted.top, *reversed(promoted.bottom)]
+    scores = np.array([*promoted.top_scores, *reversed(promoted.bottom_scores)])
     pieces = model.tokenizer.pieces(ids)
-    deviations = (scores - found.mean) / (found.deviation or 1.0)
-    texts = {one: with_table(text, model.config) for one, text in translated(figures.LABELS).items()}
+    deviations = (scores - promoted.mean) / (promoted.deviation or 1.0)
+    texts = {label: with_table(text, model.config) for label, text in translated(figures.LABELS).items()}
 
     def drawn() -> figure.Figure:
         return figure.localized(figures.vocabulary)(
             readable(pieces), pieces, scores, deviations, chosen.neuron, chosen.stack, texts=texts
         )
 
-    kept = (identity(model), chosen.stack, chosen.layer, chosen.neuron)
-    figure.draw(drawn, "feedforward_vocabulary", "feedforward-vocabulary", kept=kept)
-    paragraph(*_stands_out(model, found), row_caution(model.config, chosen.stack, chosen.layer))
-    _chance(model, found)
-    return found
+    version = (identity(model), chosen.stack, chosen.layer, chosen.neuron)
+    figure.draw(drawn, "feedforward_vocabulary", "feedforward-vocabulary", version=version)
+    paragraph(*_stands_out(model, promoted), row_caution(model.config, chosen.stack, chosen.layer))
+    _chance(model, promoted)
+    return promoted
 
 
 # -- over the probe set -------------------------------------------------------------------------------------------
 
 
-def in_context(read: Reading, place: int) -> str:
-    """HTML: a sentence with one of its tokens marked, spaced as it was typed."""
+def in_context(read: Reading, position: int) -> str:
+    """HTML: a sentence with one marked token, with the spaces as typed."""
     parts = []
-    for at, piece in enumerate(read.pieces):
+    for index, piece in enumerate(read.pieces):
         text = piece.replace(PIECE_MARK, " ").lstrip() or "␣"
-        gap = " " if at and (piece.startswith(PIECE_MARK) or "</s>" in (piece, read.pieces[at - 1])) else ""
-        gap = " " if at == 1 and is_special(read.pieces[:1])[0] else gap
+        gap = " " if index and (piece.startswith(PIECE_MARK) or "</s>" in (piece, read.pieces[index - 1])) else ""
+        gap = " " if index == 1 and is_special(read.pieces[:1])[0] else gap
         shown = html.escape(text)
-        parts.append(gap + (f"<mark>{shown}</mark>" if at == place else shown))
+        parts.append(gap + (f"<mark>{shown}</mark>" if index == position else shown))
     return "".join(parts)
 
 
-def _exciting(model: Pretrained, chosen: Chosen, found: NeuronStatistics, promoted: Promotion) -> None:
+def _exciting(model: Pretrained, chosen: Chosen, statistics: NeuronStatistics, promoted: Promotion) -> None:
     """The tokens of the probe set at which the neuron is strongest."""
-    side = found.stack(chosen.stack)
+    side = statistics.stack(chosen.stack)
     count = int(side.counts[chosen.layer, chosen.neuron])
     values = side.values[chosen.layer, chosen.neuron].tolist()
-    kept = [at for at, value in enumerate(values) if value > found.threshold]
-    st.html(f'<h2 class="hs-ff-title">{html.escape(_("What excites it most in the probe set"))}</h2>')
-    if not kept:
-        said = _("It fires on none of the {tokens} tokens of {pairs} sentences.")
-        paragraph(said.format(tokens=f"{side.tokens:,}", pairs=found.pairs))
+    active = [index for index, value in enumerate(values) if value > statistics.threshold]
+    st.html(f'<h2 class="hs-ff-title">{html.escape(_("Its strongest activations in the probe set"))}</h2>')
+    if not active:
+        summary = _("It fires on none of the {tokens} tokens of {pairs} sentences.")
+        paragraph(summary.format(tokens=f"{side.tokens:,}", pairs=statistics.pairs))
         return
     rows, ids, next_ids = [], [], []
     reads = model.tokenizer_of("source" if chosen.stack == "encoder" else "target")
-    for at in kept:
-        sentence, place = (int(one[chosen.layer, chosen.neuron, at]) for one in (side.sentences, side.places))
+    for index in active:
+        sentence, position = (
+            int(table[chosen.layer, chosen.neuron, index]) for table in (side.sentences, side.positions)
+        )
         read = reading(model, counts_of(model).pairs[sentence], chosen.stack)
-        ids.append(read.ids[place])
-        next_ids.append(read.following[place])
-        (following,) = readable(reads.pieces([read.following[place]]))
-        after = _("then comes “{piece}”").format(piece=following) if chosen.stack == "decoder" else ""
+        ids.append(read.ids[position])
+        next_ids.append(read.following[position])
+        (following,) = readable(reads.pieces([read.following[position]]))
+        after = _("next comes “{piece}”").format(piece=following) if chosen.stack == "decoder" else ""
         small = f"<small>{html.escape(after)}</small>" if after else ""
-        text = in_context(read, place)
-        rows.append(f'<li><b>{values[at]:.2f}</b><span><span dir="auto">{text}</span>{small}</span></li>')
+        text = in_context(read, position)
+        rows.append(f'<li><b>{values[index]:.2f}</b><span><span dir="auto">{text}</span>{small}</span></li>')
     st.html(f'<ol class="hs-ff-tokens hs-ff-{chosen.stack}">{"".join(rows)}</ol>')
-    said = _("It is active on {count} of {tokens} tokens ({share}).")
-    sentences = [said.format(count=f"{count:,}", tokens=f"{side.tokens:,}", share=percent(count / side.tokens))]
-    number, times = most_common(ids)
-    (piece,) = readable(reads.pieces([number]))
+    summary = _("It is active on {count} of {tokens} tokens ({share}).")
+    sentences = [summary.format(count=f"{count:,}", tokens=f"{side.tokens:,}", share=percent(count / side.tokens))]
+    token_id, times = most_common(ids)
+    (piece,) = readable(reads.pieces([token_id]))
     if len(ids) > 1 and times > 1:
-        said = _("Of these {count} strongest, {times} are the piece “{piece}”.")
-        sentences.append(said.format(count=len(ids), times=times, piece=piece))
+        summary = _("Of these {count} strongest, {times} are the piece “{piece}”.")
+        sentences.append(summary.format(count=len(ids), times=times, piece=piece))
     elif len(ids) > 1:
         sentences.append(_("These {count} strongest are {count} different pieces.").format(count=len(ids)))
     if chosen.stack == "decoder":
-        hits = sum(one in promoted.top for one in next_ids)
-        said = _(
-            "At {hits} of these {count} the reference goes on with one of the {most} pieces it promotes most, which "
-            "are {share} of the vocabulary."
+        hits = sum(token_id in promoted.top for token_id in next_ids)
+        summary = _(
+            "At {hits} of these {count}, the reference continues with one of the {most} pieces that the neuron "
+            "promotes most, which are {share} of the vocabulary."
         )
         most = len(promoted.top)
         share = percent(most / model.config.output_size)
-        sentences.append(said.format(hits=hits, count=len(ids), most=most, share=share))
+        sentences.append(summary.format(hits=hits, count=len(ids), most=most, share=share))
     paragraph(*sentences)
 
 
-def _silent(model: Pretrained, found: NeuronStatistics) -> None:
-    """Neurons that never and that always fire."""
-    never = {stack: found.stack(stack).never.numpy() for stack in STACKS}
-    always = {stack: found.stack(stack).always.numpy() for stack in STACKS}
+def _silent(model: Pretrained, statistics: NeuronStatistics) -> None:
+    """Neurons that never fire and that always fire."""
+    never = {stack: statistics.stack(stack).never.numpy() for stack in STACKS}
+    always = {stack: statistics.stack(stack).always.numpy() for stack in STACKS}
     d_ff = model.config.d_ff
-    if any(one.any() for one in (*never.values(), *always.values())):
-        over = _("{pairs} sentence pairs").format(pairs=found.pairs)
-        drawn = figure.built(figures.silent, never, always, d_ff, found.threshold, over)
+    if any(mask.any() for mask in (*never.values(), *always.values())):
+        over = _("{pairs} sentence pairs").format(pairs=statistics.pairs)
+        drawn = figure.built(figures.silent, never, always, d_ff, statistics.threshold, over)
         figure.draw(drawn, "feedforward_silent", "feedforward-silent")
-    said = _(
+    text = _(
         "On the probe set, {pairs} sentence pairs with {source} source tokens and {target} tokens fed to the decoder, "
         "{never} of {all} neurons never fire and {always} fire at every token. A neuron that is silent here may fire "
         "on other text."
     )
-    total = d_ff * sum(len(one) for one in never.values())
+    total = d_ff * sum(len(mask) for mask in never.values())
     numbers = {
-        "source": found.encoder.tokens,
-        "target": found.decoder.tokens,
-        "never": sum(int(one.sum()) for one in never.values()),
-        "always": sum(int(one.sum()) for one in always.values()),
+        "source": statistics.encoder.tokens,
+        "target": statistics.decoder.tokens,
+        "never": sum(int(mask.sum()) for mask in never.values()),
+        "always": sum(int(mask.sum()) for mask in always.values()),
         "all": total,
     }
-    paragraph(said.format(pairs=found.pairs, **{name: f"{one:,}" for name, one in numbers.items()}))
+    paragraph(text.format(pairs=statistics.pairs, **{name: f"{count:,}" for name, count in numbers.items()}))
 
 
 def _stop(name: str) -> None:
@@ -301,11 +310,11 @@ def _go_on() -> None:
     st.session_state.pop(STOPPED, None)
 
 
-def _count(model: Pretrained, place: st.delta_generator.DeltaGenerator) -> NeuronStatistics:
-    """Count, with a bar and a button to stop. Whatever a person does meanwhile ends this run of the page, and the next
-    begins to count anew."""
+def _count(model: Pretrained, container: st.delta_generator.DeltaGenerator) -> NeuronStatistics:
+    """Count, with a progress bar and a stop button. Any other action of the person ends this run of the page, and the
+    next run starts the count again."""
     counts = counts_of(model)
-    with place.container():
+    with container.container():
         bar = st.progress(0.0, text=_("Counting over the probe set"))
         st.button(_("Stop"), key="hs-neurons-stop", on_click=_stop, args=(model.name,))
 
@@ -316,21 +325,21 @@ def _count(model: Pretrained, place: st.delta_generator.DeltaGenerator) -> Neuro
 
     def wait() -> None:
         if counts.queue.waiting:
-            bar.progress(0.0, text=_("Another viewer has this probe set counted; its numbers will serve here too."))
+            bar.progress(0.0, text=_("Another viewer has already started this count; you will see its numbers too."))
 
     with counts.queue.turn(wait):
-        found = counts.found = counts.found or neuron_statistics(model, counts.pairs, progress)
-    place.empty()
-    return found
+        statistics = counts.found = counts.found or neuron_statistics(model, counts.pairs, progress)
+    container.empty()
+    return statistics
 
 
 def draw(frame: PageFrame, trace: Trace) -> None:
-    """What the sentence tells, at once; what needs the probe set when the rest of the page stands."""
+    """What the sentence shows, at once; what needs the probe set comes after the rest of the page."""
     paragraph(
         _(
-            "Section 3.3, equation 2, read neuron by neuron: FFN(x) = Σᵢ aᵢ wᵢ + b₂. Neuron i compares x with column i "
-            "of W₁, which gives its activation aᵢ, and adds aᵢ times row wᵢ of W₂: a memory of keys and values (Geva "
-            "et al. 2021)."
+            "Section 3.3, equation 2, read neuron by neuron: FFN(x) = Σᵢ aᵢ wᵢ + b₂. Neuron i compares x with column "
+            "i of W₁, which gives its activation aᵢ, and adds aᵢ times row wᵢ of W₂: a key-value memory (Geva et al. "
+            "2021)."
         )
     )
     model, chosen = frame.model, _choose(frame, trace)
@@ -338,33 +347,33 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     with left:
         _bars(frame, trace, chosen)
         _at_token(frame, trace, chosen)
-        place, exciting = st.empty(), st.container()
+        container, exciting = st.empty(), st.container()
     with right:
         promoted = _vocabulary(model, chosen)
     below = st.container()
     counts = counts_of(model)
     if not counts.pairs:
-        said = _(
-            "There is no probe set from {source} to {target}, so which tokens excite a neuron elsewhere, and which "
-            "neurons never fire, is not counted here; transformer.probing.neuron_survey.neuron_statistics counts over "
-            "any sentence pairs."
+        text = _(
+            "There is no probe set from {source} to {target}, so this page cannot count which tokens activate a "
+            "neuron and which neurons never fire. transformer.probing.neuron_survey.neuron_statistics counts over any "
+            "sentence pairs."
         )
         with below:
-            message(said.format(source=model.languages[0], target=model.languages[1]), "note")
+            message(text.format(source=model.languages[0], target=model.languages[1]), "note")
         return
     if counts.found is None and st.session_state.get(STOPPED) == model.name:
         with exciting:
-            message(_("Counting was stopped; there are no numbers over the probe set yet."), "note")
-            said = _("Count over {count} sentence pairs").format(count=len(counts.pairs))
-            st.button(said, key="hs-neurons-start", on_click=_go_on)
+            message(_("Counting was stopped, so there are no numbers over the probe set yet."), "note")
+            text = _("Count over {count} sentence pairs").format(count=len(counts.pairs))
+            st.button(text, key="hs-neurons-start", on_click=_go_on)
         return
 
     def later() -> None:
-        found = counts.found or _count(model, place)
+        statistics = counts.found or _count(model, container)
         with exciting:
-            _exciting(model, chosen, found, promoted)
+            _exciting(model, chosen, statistics, promoted)
         with below:
-            _silent(model, found)
+            _silent(model, statistics)
 
     if counts.found is not None:
         later()

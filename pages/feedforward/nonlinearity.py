@@ -16,79 +16,82 @@ from transformer.texts import _
 from transformer.tracing.trace import Trace
 
 REACH, POINTS = 4.0, 240  # the curves run at least from -4 to 4
-MIDDLE = 0.99  # share of the pre-activations the picture must hold: a single one at 17 would make a line of both curves
+MIDDLE = 0.99  # share of the pre-activations in the picture: one outlier at 17 would flatten both curves
 
 
 def signed(value: float) -> str:
-    """A number with a minus as long as a plus."""
+    """A number with a minus sign as long as a plus."""
     return f"{value:.1f}".replace("-", "−")
 
 
 def _grid(values: Tensor) -> np.ndarray:
-    """Points of the curves over the middle of the values, 0 among them, so that a ReLU has its corner there."""
+    """x values of the curves over the middle of the pre-activations, with 0 among them for the corner of ReLU."""
     low, high = np.quantile(values.numpy(), [(1 - MIDDLE) / 2, (1 + MIDDLE) / 2])
     low, high = min(low, -REACH), max(high, REACH)
     return np.unique(np.concatenate((np.linspace(low, high, POINTS) * 1.03, [0.0])))
 
 
 def _says(kind: str, left: float, smallest: float, total: int) -> str:
-    said = {
+    sentences = {
         "relu": _(
-            "{left} of these {total} pre-activations lie left of 0: there ReLU gives exactly 0 and its derivative is "
-            "0, so that no gradient passes; right of 0 the derivative is 1."
+            "{left} of these {total} pre-activations are left of 0. There ReLU gives exactly 0 and its derivative is "
+            "0, so no gradient passes; right of 0 the derivative is 1."
         ),
         "gelu": _(
-            "{left} of these {total} pre-activations lie left of 0: there GELU gives numbers from −0.170 to 0, the "
-            "smallest here {smallest}, and its derivative is 0 at −0.752 alone, so that some gradient passes."
+            "{left} of these {total} pre-activations are left of 0. There GELU gives numbers from −0.170 to 0, the "
+            "smallest here is {smallest}, and its derivative is 0 only at −0.752, so some gradient passes."
         ),
         "swish": _(
-            "{left} of these {total} pre-activations lie left of 0: there swish gives numbers from −0.278 to 0, the "
-            "smallest here {smallest}, and its derivative is 0 at −1.278 alone, so that some gradient passes."
+            "{left} of these {total} pre-activations are left of 0. There swish gives numbers from −0.278 to 0, the "
+            "smallest here is {smallest}, and its derivative is 0 only at −1.278, so some gradient passes."
         ),
     }[kind]
-    return said.format(left=percent(left), total=f"{total:,}", smallest=f"{smallest:.3f}".replace("-", "−"))
+    return sentences.format(left=percent(left), total=f"{total:,}", smallest=f"{smallest:.3f}".replace("-", "−"))
 
 
 def draw(frame: PageFrame, trace: Trace) -> None:
     kind = frame.model.config.activation
     paragraph(
         _(
-            "Between the two matrices of equation 2 (section 3.3) stands max(0, z), the ReLU; GELU and swish are what "
-            "later models put there. Bold is the one this model was trained with; each tick below is a pre-activation "
-            "z = xW₁ + b₁ of this sentence."
+            "Between the two matrices of equation 2 (section 3.3) stands max(0, z), the ReLU. Later models put GELU "
+            "or swish there. Bold is the function this model was trained with. Each tick below is a pre-activation z "
+            "= xW₁ + b₁ of this sentence."
         )
     )
     with st.container(key="hs-ff-choose-nonlinearity"):
         left, middle, right = st.columns(4)[:3]
         stack, layer = choose_layer(frame.options, trace, left, middle)
-        names = {0: _("all tokens"), **{at: f"{at} · {one}" for at, one in enumerate(labels(trace)[stack], 1)}}
+        names = {
+            0: _("all tokens"),
+            **{position: f"{position} · {token}" for position, token in enumerate(labels(trace)[stack], 1)},
+        }
         with right:
             token = int(frame.options.choose("token", _("Token"), list(names), 0, names.__getitem__))
     side = sides(trace)[stack]
     whole = slice(None) if not token else slice(token - 1, token)
     before, after = side.pre_activation[layer, whole], side.activation[layer, whole]
     z = _grid(before)
-    found = {name: nonlinearity(name, z) for name in ACTIVE}
-    own = rug(before)
-    own = own[(own >= z[0]) & (own <= z[-1])]
+    curves = {name: nonlinearity(name, z) for name in ACTIVE}
+    ticks = rug(before)
+    ticks = ticks[(ticks >= z[0]) & (ticks <= z[-1])]
     drawn = figure.built(
         figures.curves,
         z,
-        {name: one.value for name, one in found.items()},
-        {name: one.slope for name, one in found.items()},
+        {name: curve.value for name, curve in curves.items()},
+        {name: curve.slope for name, curve in curves.items()},
         kind,
-        own,
+        ticks,
         before.numel(),
         stack,
     )
     figure.draw(drawn, "feedforward_curves", "feedforward-nonlinearity")
     outside = int(((before < z[0]) | (before > z[-1])).sum())
-    few = _("A tick each for {drawn} of them, evenly spaced by rank.").format(drawn=f"{len(own):,}")
-    far = _("Outside the picture: {outside}; all of them run from {low} to {high}.").format(
+    few = _("There is a tick for {drawn} of them, evenly spaced by rank.").format(drawn=f"{len(ticks):,}")
+    far = _("Outside the picture: {outside}. All of them run from {low} to {high}.").format(
         outside=f"{outside:,}", low=signed(float(before.min())), high=signed(float(before.max()))
     )
-    said = _says(kind, left_of_zero(before), float(after.min()), before.numel())
-    paragraph(said, few if len(own) + outside < before.numel() else "", far if outside else "")
+    sentence = _says(kind, left_of_zero(before), float(after.min()), before.numel())
+    paragraph(sentence, few if len(ticks) + outside < before.numel() else "", far if outside else "")
     with st.expander(_("The three functions")):
         st.latex(
             r"\mathrm{ReLU}(z) = \max(0, z) \qquad \mathrm{GELU}(z) = z\,\Phi(z), \quad "
@@ -102,8 +105,8 @@ def draw(frame: PageFrame, trace: Trace) -> None:
             _(
                 "Φ is the distribution function of the standard normal distribution and φ its density (Hendrycks and "
                 "Gimpel 2016, *Gaussian Error Linear Units*). At 0 the ReLU has a corner and no derivative; PyTorch "
-                "takes 0 there. GELU is smooth, slightly negative left of 0 and lowest at z = −0.752. Swish "
+                "uses 0 there. GELU is smooth, slightly negative left of 0 and lowest at z = −0.752. Swish "
                 "(Ramachandran et al. 2017, *Searching for Activation Functions*), also called SiLU, has the logistic "
-                "function σ in the place of Φ and is lowest at z = −1.278."
+                "function σ instead of Φ and is lowest at z = −1.278."
             )
         )

@@ -1,4 +1,4 @@
-"""Feed-forward sub-layers (section 3.3): which neurons are active, what each does, and translation without them."""
+"""Feed-forward sub-layers (section 3.3): active neurons, the role of each, and translation without them."""
 
 from __future__ import annotations
 

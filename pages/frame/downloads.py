@@ -16,7 +16,7 @@ from transformer.view.page import html_page
 
 
 def download_menu(header: DeltaGenerator, trace: Trace, state: State) -> None:
-    """Made when asked for, not on every run."""
+    """The menu of downloads; files are made when a person asks for them, not on every run."""
     menu = open_menu(header, _("Download"), "hs-download")
     if menu is None:
         return
@@ -27,7 +27,7 @@ def download_menu(header: DeltaGenerator, trace: Trace, state: State) -> None:
             "headscope.html",
             "text/html",
             on_click="ignore",
-            help=_("One file that opens offline, with hover and click and every head's exact numbers."),
+            help=_("One file that works offline: hover, click, and every head's exact numbers."),
             width="stretch",
         )
         st.download_button(
@@ -36,12 +36,12 @@ def download_menu(header: DeltaGenerator, trace: Trace, state: State) -> None:
             "headscope-trace.npz",
             "application/octet-stream",
             on_click="ignore",
-            help=_("Every tensor of the pass as NumPy arrays, with index.json saying what they are."),
+            help=_("Every tensor of the pass as a NumPy array; index.json describes them."),
             width="stretch",
         )
         if state.view.training is not None:
-            st.caption(_("Page and trace are of the trained model, not of the state of its training that you look at."))
-        st.caption(_("PNG, SVG and CSV of what you see: Save, beside the colour scale."))
+            st.caption(_("Page and trace show the trained model, not the training state on the screen."))
+        st.caption(_("To save what you see as PNG, SVG or CSV, use Save beside the colour scale."))
 
 
 def link_menu(header: DeltaGenerator) -> None:
@@ -49,6 +49,6 @@ def link_menu(header: DeltaGenerator) -> None:
     if menu is None:
         return
     with menu:
-        st.caption(_("The address bar always holds what you see; this is the same link to copy."))
+        st.caption(_("The address bar always holds a link to what you see. This is the same link, to copy."))
         base = str(st.context.url or "").split("?")[0]
         st.code(f"{base}?{urlencode(st.query_params.to_dict())}", language=None, wrap_lines=True)

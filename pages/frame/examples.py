@@ -1,4 +1,4 @@
-"""The examples a checkpoint brings along: sentences worth showing, and where to look."""
+"""The examples of a checkpoint: interesting sentences, and where to look."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from transformer.view.state import View, view_from_params
 
 EXAMPLES = "examples.json"
 LARGEST = 1_000_000  # bytes
-MOST = 100  # examples; those behind them are left out, as are those that are none
+MOST = 100  # examples; more are left out, and so are invalid ones
 LONGEST = 2_000  # characters of one text
 TEXTS = ("title", "look", "source", "target")
 
 
 @dataclass(frozen=True)
 class Example:
-    """A sentence worth showing with a checkpoint: title, what to look for, texts, and where to look."""
+    """An interesting sentence for a checkpoint: title, what to look for, texts, and the view to open."""
 
     title: str
     look: str
@@ -32,14 +32,14 @@ class Example:
 
 @shared(entries=8)
 def examples(model: Pretrained) -> tuple[Example, ...]:
-    """The examples a checkpoint brings along; none if it brings none."""
+    """The examples that come with a checkpoint; empty if there are none."""
     try:
         entries = json.loads((model.beside(EXAMPLES, LARGEST) or b"[]").decode("utf-8"))
     except (OSError, ValueError, RecursionError):
         return ()
     config = model.config
     layers = {kind: layers_of(config, kind) for kind in KINDS}
-    found = []
+    loaded = []
     for entry in entries[:MOST] if isinstance(entries, list) else ():
         if not isinstance(entry, dict) or not all(_text(entry.get(name, "")) for name in TEXTS):
             continue
@@ -47,10 +47,11 @@ def examples(model: Pretrained) -> tuple[Example, ...]:
         asked = entry.get("view")
         params = {name: str(value) for name, value in asked.items()} if isinstance(asked, dict) else {}
         if title and source:
-            found.append(Example(title, look, source, target, view_from_params(params, layers, config.heads)[0]))
-    return tuple(found)
+            loaded.append(Example(title, look, source, target, view_from_params(params, layers, config.heads)[0]))
+    return tuple(loaded)
 
 
 def _text(value: Any) -> bool:
-    """Whether it is a text short enough to show, of whole characters: JSON may hold half a one, "\\ud800"."""
+    """Whether it is a text that is short enough to show and valid Unicode: JSON may hold half a character,
+    "\\ud800"."""
     return isinstance(value, str) and len(value) <= LONGEST and value == value.encode("utf-8", "replace").decode()

@@ -1,7 +1,7 @@
 """The page frame, drawn once by app.py around the content of every page.
 
 Header, checkpoint menu, notices, sentence fields and the menu of parts come before the content; the address, the menus
-of the header and the button for big text after it: what is drawn first is sent first.
+of the header and the button for big text come after it: what is drawn first is sent first.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ from transformer.tracing.trace import KINDS, Trace
 from transformer.view.state import View, view_from_params
 
 PAGE = "headscope_page"
-UNREAD = "headscope_unread"  # whether the link waits for a model that can be opened, to say what it asks for
-TYPED = "headscope_typed"  # languages -> source and target typed for them last
-OPEN = "open"  # in links to the model of a run, as long as they are followed
-STYLES = {  # folder -> all of its style sheets
+UNREAD = "headscope_unread"  # True until a model was opened and the link could be read
+TYPED = "headscope_typed"  # languages -> source and target last typed for them
+OPEN = "open"  # query parameter of links to the model of a run; not kept in the address
+STYLES = {  # folder -> the text of all its style sheets
     folder.name: "".join(file.read_text(encoding="utf-8") for file in sorted(folder.glob("*.css")))
     for folder in Path(__file__).parents[1].iterdir()
     if folder.is_dir()
@@ -58,11 +58,11 @@ class Content:
     """The content of a page.
 
     draw: draws it, below the frame.
-    parts: name in links -> label, the first one is shown first; a function, because labels are translated.
-    options: names in links of what else can be chosen on the page.
+    parts: name in links -> label; the first is the default. A function, because labels are translated.
+    options: names in links of the page's other options.
     sentence: whether the page shows the sentence pair.
     figures: whether every part draws figures; a page where only some parts do calls `load_plotly` itself.
-    menus: whether the header has the menu with the link and the button for big text.
+    menus: whether the header has the link menu and the button for big text.
     """
 
     draw: Callable[[PageFrame], None]
@@ -74,7 +74,7 @@ class Content:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All names in links that are the page's own."""
+        """All names of this page's options in links."""
         return ("part", *self.options) if self.parts is not no_parts else self.options
 
 
@@ -82,9 +82,9 @@ class Content:
 class Page:
     """A page of the app: its content is `CONTENT` in pages/<name>/page.py, its style every CSS file of that folder.
 
-    name: its folder. first: what a link without a path opens.
+    name: its folder. first: whether a link without a path opens it.
     title: in the header and the browser's tab.
-    opens_models: linked below a run of the Training page that ended, to open its model there.
+    opens_models: whether a finished run of the Training page links to it, to open its model there.
     """
 
     name: str
@@ -111,9 +111,9 @@ Links = Mapping[Page, StreamlitPage]
 class PageFrame:
     """What the frame knows, for the content of a page.
 
-    model: the chosen checkpoint. options: what is chosen on this page. links: every page, in the order of the header.
+    model: the chosen checkpoint. options: those of this page. links: every page, in the order of the header.
     arrived: the session was on another page before this run. part: the chosen part of the page.
-    trace: the pass of the sentence pair; None where the page shows none, or where it failed, which was said.
+    trace: the pass of the sentence pair; None if the page shows none, or if it failed, which the page has said.
     """
 
     model: Pretrained
@@ -138,11 +138,11 @@ class PageFrame:
         self.downloads = trace
 
     def draw_last(self, draw: Callable[[], None]) -> None:
-        """Draw something that takes long after everything else, the menus of the header included."""
+        """Draw something slow after everything else, even after the menus of the header."""
         self._last.append(bound_to_page(draw))
 
     def finish(self, content: Content) -> None:
-        """Write the address, which says what is on the screen; then the menus of the header."""
+        """Write the address, which describes what is on the screen; then draw the menus of the header."""
         write_address(self.state, self.options.for_address(), content.names)
         if content.sentence:
             sentence.example_menu(self.header, self.model, self.state)
@@ -163,12 +163,12 @@ _find_model: list[Callable[[str], str | None]] = []
 
 
 def on_every_run(function: Callable[[], None]) -> None:
-    """Call a function of a page at the start of every run of every page."""
+    """Call a page's function at the start of every run of every page."""
     _every_run.append(function)
 
 
 def on_open_model(function: Callable[[str], str | None]) -> None:
-    """Ask a function of a page which model a link with `open=` leads to: its name, "" for none, None if unknown."""
+    """Ask a page's function which model a link with `open=` opens: its name, "" for no model, None if unknown."""
     _find_model.append(function)
 
 
@@ -182,10 +182,11 @@ def _toggle_big() -> None:
 
 
 def switch_checkpoint(name: str) -> None:
-    """Take over another checkpoint.
+    """Switch to another checkpoint.
 
-    Between models of the same two languages the sentence stays, so that they can be compared. A model of others begins
-    with what was typed for it last, or with its first example; an English sentence means nothing to one that sorts.
+    Between models of the same two languages the sentence stays, so that they can be compared. A model of other
+    languages starts with the text last typed for them, or with its first example: an English sentence means nothing to
+    a model that sorts.
     """
     old = current_state()
     if old is None:
@@ -195,7 +196,7 @@ def switch_checkpoint(name: str) -> None:
     try:
         before, after = session_models.load(old.checkpoint), session_models.load(name)
     except (transformer.CheckpointError, KeyError):
-        store_state(state)  # the page says what is wrong with it
+        store_state(state)  # the page shows the error
         return
     if before.languages != after.languages:
         typed[before.languages] = (state.source, state.target)
@@ -213,7 +214,7 @@ def switch_checkpoint(name: str) -> None:
 
 
 def fitting_switches(switches: Interventions, model: Pretrained) -> Interventions:
-    """Those switches whose layers and heads the model has: another checkpoint may have fewer."""
+    """The switches whose layers and heads this model has; another checkpoint may have fewer."""
 
     def fits(switch: Switch) -> bool:
         try:
@@ -226,23 +227,23 @@ def fitting_switches(switches: Interventions, model: Pretrained) -> Intervention
 
 
 def fitting(view: View, model: Pretrained) -> View:
-    """The view with a layer and a head that the model has: another checkpoint may have fewer."""
+    """The view with a layer and a head that this model has; another checkpoint may have fewer."""
     layers = max(layers_of(model.config, kind) for kind in KINDS)
     layer = None if view.layer is None else min(view.layer, layers - 1)
     return replace(view, layer=layer, head=None if view.head is None else min(view.head, model.config.heads - 1))
 
 
 def _open_linked_model(state: State) -> State:
-    """The state with the model that a link from the Training page leads to, as if it had been chosen in the menu."""
+    """The state with the model of a link from the Training page, as if it had been chosen in the menu."""
     asked = st.query_params.get(OPEN)
     if asked is None:
         return state
-    found = next((name for find in _find_model if (name := find(asked)) is not None), None)
-    if found:
-        switch_checkpoint(found)
+    model_name = next((name for find in _find_model if (name := find(asked)) is not None), None)
+    if model_name:
+        switch_checkpoint(model_name)
     state = current_state() or state
-    if found is None:
-        unknown = _("The link leads to the model of a run that is not on your Training page; choose one in the menu.")
+    if model_name is None:
+        unknown = _("The link opens the model of a run that is not on your Training page. Choose a model in the menu.")
         state = store_state(replace(state, notices=(*state.notices, unknown)))
     return state
 
@@ -250,18 +251,18 @@ def _open_linked_model(state: State) -> State:
 def _header(page: Page, links: Links, state: State, arrived: bool) -> st.delta_generator.DeltaGenerator:
     header = st.container(horizontal=True, vertical_alignment="center", gap="small", key="hs-header")
     with header:
-        # Streamlit's own skip link leads to what holds this header too; the stylesheet hides it.
+        # Streamlit's skip link leads to an element that contains this header; the stylesheet hides that link.
         skip = f'<a class="hs-skip" href="#hs-content">{html.escape(_("Skip to the content"))}</a>'
         h1 = f'<h1 class="hs-spoken">{html.escape(page.title)}</h1>'
         st.html(f'{skip}{h1}<div class="hs-brand">Head<span>scope</span></div>', width="content")
-        for other, link in links.items():
-            st.page_link(link, label=other.title)
+        for linked_page, link in links.items():
+            st.page_link(link, label=linked_page.title)
         st.html('<div class="hs-spring"></div>', width="stretch")
         if arrived or st.session_state.get(CHECKPOINT) != state.checkpoint:
             st.session_state[CHECKPOINT] = state.checkpoint
         st.selectbox(
             _("Checkpoint"),
-            list(dict.fromkeys([*session_models.names(), state.checkpoint])),  # it may be gone from its folder
+            list(dict.fromkeys([*session_models.names(), state.checkpoint])),  # it may have been deleted
             key=CHECKPOINT,
             on_change=lambda: switch_checkpoint(st.session_state[CHECKPOINT]),
             label_visibility="collapsed",
@@ -273,9 +274,12 @@ def _header(page: Page, links: Links, state: State, arrived: bool) -> st.delta_g
 
 
 def _open_model(state: State) -> Pretrained:
-    """The chosen model. Stops the run, with a sentence, if it cannot be opened."""
+    """The chosen model. If it cannot be opened, shows a message and stops the run."""
     if state.checkpoint not in session_models.names():
-        sentence = _("The checkpoint {name!r} is gone from its folder; put it back and reload, or choose another.")
+        sentence = _(
+            "The checkpoint {name!r} is no longer in its folder. Put it back and reload the page, or choose another "
+            "one."
+        )
         message(sentence.format(name=state.checkpoint), "error")
         st.stop()
     try:
@@ -286,13 +290,13 @@ def _open_model(state: State) -> Pretrained:
 
 
 def _read_link(state: State, model: Pretrained, page: Page) -> State:
-    """The state with all that the link asks for: picture, switches, options of the page."""
+    """The state with everything the link asks for: picture, switches, options of the page."""
     config, params = model.config, st.query_params.to_dict()
     layers = {kind: layers_of(config, kind) for kind in KINDS}
     first = examples(model)[:1]
     if first and "source" not in params:
         state = replace(state, source=first[0].source, target=state.target or first[0].target)
-    # Who comes without a link sees the first example where it has something to show.
+    # A visitor without a link sees the first example, with its view.
     start = [example.view for example in examples(model) if example.source == state.source]
     asked = {name: text for name, text in params.items() if name in page.content.names}
     params = {name: text for name, text in params.items() if name not in asked}
@@ -305,18 +309,18 @@ def _read_link(state: State, model: Pretrained, page: Page) -> State:
 
 
 def _drop_missing_switches(state: State, model: Pretrained) -> State:
-    """The state without switches of layers, heads or positions that the model has not; a notice names them."""
+    """The state without switches for layers, heads or positions that this model lacks; a notice names them."""
     switches = fitting_switches(state.switches, model)
     if switches == state.switches:
         return state
     lost = [str(Interventions((switch,))) for switch in state.switches.switches if switch not in switches.switches]
-    sentence = _("This model has no such layer, head, neuron or position, so this is switched back: {switches}.")
+    sentence = _("This model has no such layer, head, neuron or position, so these switches were removed: {switches}.")
     notice = sentence.format(switches=" ".join(lost))
     return store_state(replace(state, switches=switches, notices=(*state.notices, notice)))
 
 
 def open_frame(page: Page, links: Links) -> PageFrame:
-    """Draw all that comes before the content of a page. Stops the run, with a sentence, if no model can be opened."""
+    """Draw everything before the content of a page. If no model can be opened, shows a message and stops the run."""
     content = page.content
     st.set_page_config(page_title=f"{page.title} · Headscope", page_icon="🔬", layout="wide")
     state = current_state()
@@ -327,13 +331,13 @@ def open_frame(page: Page, links: Links) -> PageFrame:
         function()
     arrived = st.session_state.get(PAGE) != page.name
     if not session_models.names():
-        message(_("No checkpoint was found; start with headscope --checkpoint FOLDER, or train one."), "error")
+        message(_("No checkpoint was found. Start with headscope --checkpoint FOLDER, or train one."), "error")
         st.stop()
     fresh = st.session_state.get(UNREAD, True)
     if state is None:
         state = store_state(arrive(session_models.names()))
     elif arrived:
-        # The picture is mounted anew and knows nothing of what was chosen since its bytes were packed.
+        # The picture is mounted again and does not know what was chosen since its data was packed.
         state = store_state(replace(state, revision=state.revision + 1))
     if arrived:
         state = _open_linked_model(state)

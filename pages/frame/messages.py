@@ -1,4 +1,4 @@
-"""Sentences in a box: notes, warnings and errors."""
+"""Messages in a box: notes, warnings and errors."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pages.runtime.texts import readable_text
 
 
 def message(sentence: str, kind: str = "warning") -> None:
-    """A sentence in a box; what a person typed in it stays text, markup and Markdown included."""
+    """A sentence in a box; markup and Markdown in it stay text."""
     sentence = html.escape(readable_text(sentence))
     st.html(f'<div class="hs-message hs-{kind}" role="status">{sentence}</div>')
 
 
 def capital(error: Exception) -> str:
-    """The text of an error with a capital first letter, for the start of a sentence."""
+    """The text of an error with a capital first letter, to start a sentence."""
     text = str(error)
     return text[:1].upper() + text[1:]

@@ -1,4 +1,4 @@
-"""What a person chose on a page beside the sentence: in the session, the link and the page's widgets, and bounded."""
+"""The options of a page: kept in the session, the link and the page's widgets, and within bounds."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from pages.frame.state import State, current_state, store_state
 from transformer.texts import _
 
 Value = int | float | str
-NUMBER = re.compile(r"\d{1,12}(\.\d{1,12})?([eE]-?\d{1,2})?", re.ASCII)  # a decimal as links have it
+NUMBER = re.compile(r"\d{1,12}(\.\d{1,12})?([eE]-?\d{1,2})?", re.ASCII)  # a decimal number in a link
 
 
 class Options:
-    """The options of one page in one run of it.
+    """The options of one page in one run.
 
-    Each method that draws a widget returns what is chosen in it. A value that came with a link is text until its bounds
-    are known; one that does not fit becomes the nearest that does, and a sentence says so. What a person chose stays
-    as it is where another part or model allows less: the nearest is shown there.
+    Each method that draws a widget returns the chosen value. A value from a link is text until its bounds are known; an
+    invalid one becomes the nearest valid value, and a message says so. A value that a person chose is kept even where
+    another part or model allows less: there the nearest value is shown.
     """
 
     def __init__(self, page: str, arrived: bool) -> None:
@@ -37,8 +37,8 @@ class Options:
         return dict(_state().chosen.get(self.page, {}))
 
     def report(self, name: str, value: Value, default: Value | None = None) -> None:
-        """Store what a person chose, or what the browser says they did; the default, if there is but one, needs no
-        place in the link."""
+        """Store a value that a person chose, or that the browser reports. A single default is not written to the
+        link."""
         state = _state()
         chosen = {**self._chosen(), name: value}
         self.shown[name] = value
@@ -48,70 +48,71 @@ class Options:
             store_state(replace(state, chosen={**state.chosen, self.page: chosen}))
 
     def forget(self) -> None:
-        """Give up all that was chosen on the page."""
+        """Forget everything chosen on the page."""
         state = _state()
         store_state(replace(state, chosen={**state.chosen, self.page: {}}))
 
     def _show(self, name: str, value: Value) -> Value:
-        """What a page shows of an option. It is stored in place of what a link asked for, but not of what a person
-        chose: another part, sentence or model may allow that again."""
+        """Note the value that the page shows. It replaces a value from a link, but not one that a person chose: another
+        part, sentence or model may allow that again."""
         if name in self._chosen() and isinstance(self._chosen()[name], str) and self._chosen()[name] != value:
             self.report(name, value)
         self.shown[name] = value
         return value
 
     def _number(self, name: str, default: int, fit: Callable[[int], int], allowed: str) -> int:
-        """A whole number as it fits; of a link that asked for another a sentence says what is allowed."""
+        """A whole number that fits; if a link asked for another one, a message says what is allowed."""
         asked = self._chosen().get(name, default)
-        found = fit(_whole(asked, default))
-        if isinstance(asked, str) and str(found) != asked:
-            sentence = _("The link asks for {name} {asked!r}; {allowed} is allowed, and {shown} is shown.")
-            message(sentence.format(name=name, asked=asked[:40], allowed=allowed, shown=found))
-        self._show(name, found)
-        return found
+        fitted = fit(_whole(asked, default))
+        if isinstance(asked, str) and str(fitted) != asked:
+            sentence = _("The link asks for {name} {asked!r}. Allowed: {allowed}. Shown: {shown}.")
+            message(sentence.format(name=name, asked=asked[:40], allowed=allowed, shown=fitted))
+        self._show(name, fitted)
+        return fitted
 
     def value(self, name: str, low: int, high: int, default: int) -> int:
         """A whole number from low to high, without a widget."""
         allowed = _("a whole number from {low} to {high}").format(low=low, high=high)
-        return self._number(name, default, lambda number: max(low, min(high, number)), allowed)
+        return self._number(name, default, lambda value: max(low, min(high, value)), allowed)
 
     def nearest(self, name: str, values: Sequence[int], default: int) -> int:
-        """One of some whole numbers, without a widget; a link's number becomes the nearest of them."""
+        """One of several whole numbers, without a widget; a link's number becomes the nearest of them."""
         steps = _("a whole number from {low} to {high} in steps of {step}")
         allowed = steps.format(low=values[0], high=values[-1], step=values[1] - values[0])
-        return self._number(name, default, lambda number: min(values, key=lambda one: abs(one - number)), allowed)
+        return self._number(
+            name, default, lambda value: min(values, key=lambda allowed_value: abs(allowed_value - value)), allowed
+        )
 
     def choice(self, name: str, values: Sequence[Value], default: Value) -> Value:
         """One of the values, without a widget."""
         asked = self._chosen().get(name, default)
-        found = next((one for one in values if one == asked or str(one) == asked), None)
-        if found is None:
-            found = default
+        match = next((value for value in values if value == asked or str(value) == asked), None)
+        if match is None:
+            match = default
             if isinstance(asked, str):
-                sentence = _("The link asks for {name} {asked!r}; there are {values}, and {shown} is shown.")
+                sentence = _("The link asks for {name} {asked!r}. Allowed: {values}. Shown: {shown}.")
                 there = ", ".join(map(str, values[:12]))
                 message(sentence.format(name=name, asked=asked[:40], values=there, shown=default))
-        return self._show(name, found)
+        return self._show(name, match)
 
     def decimal(self, name: str, low: float, high: float, default: float) -> float:
         """A number from low to high, without a widget."""
         asked = self._chosen().get(name, default)
         text = str(asked)
-        found = max(low, min(high, float(text))) if NUMBER.fullmatch(text) else default
-        if isinstance(asked, str) and not (NUMBER.fullmatch(text) and float(text) == found):
-            sentence = _("The link asks for {name} {asked!r}; a number from {low} to {high} is allowed, and {shown} is "
-                         "shown.")  # fmt: skip
-            message(sentence.format(name=name, asked=text[:40], low=f"{low:g}", high=f"{high:g}", shown=f"{found:g}"))
+        value = max(low, min(high, float(text))) if NUMBER.fullmatch(text) else default
+        if isinstance(asked, str) and not (NUMBER.fullmatch(text) and float(text) == value):
+            sentence = _("The link asks for {name} {asked!r}. Allowed: a number from {low} to {high}. Shown: {shown}.")
+            message(sentence.format(name=name, asked=text[:40], low=f"{low:g}", high=f"{high:g}", shown=f"{value:g}"))
         if isinstance(asked, str):
-            self.report(name, found)
-        self.shown[name] = found
-        return found
+            self.report(name, value)
+        self.shown[name] = value
+        return value
 
     # -- widgets ------------------------------------------------------------------------------------------------
 
     def _widget(self, name: str, value: Value, labels: tuple[str, ...] = ()) -> dict[str, Any]:
-        """Key and callback of a widget that shows this value now. labels: as its values are written; a browser keeps
-        what is written, so it is told anew where that changes."""
+        """Key and callback of a widget that shows this value now. labels: the labels of its values; when they change,
+        the widget is set again, because a browser keeps the label."""
         key = f"{self.page}_{name}"
         if self.arrived or st.session_state.get(key) != value or st.session_state.get(f"{key}_labels") != labels:
             st.session_state[key] = value
@@ -140,10 +141,10 @@ class Options:
         hidden: bool = False,
         alone: bool = False,
     ) -> Value:
-        """A choice of few, all in sight. hidden: without its label; alone: whoever chooses it gives up whatever else
-        was chosen on the page."""
-        found = self.choice(name, values, default)
-        widget = self._widget(name, found)
+        """A choice of a few visible values. hidden: without its label; alone: choosing one forgets everything else
+        chosen on the page."""
+        value = self.choice(name, values, default)
+        widget = self._widget(name, value)
         if alone:
             report = widget["on_change"]
 
@@ -160,18 +161,18 @@ class Options:
             label_visibility="collapsed" if hidden else "visible",
             **widget,
         )
-        return found
+        return value
 
     def toggle(self, name: str, label: str, default: bool, **more: Any) -> bool:
-        """On or off, as links have it too."""
-        found = self.choice(name, ("on", "off"), "on" if default else "off") == "on"
-        key = self._widget(name, found)["key"]
+        """On or off, written so in links too."""
+        value = self.choice(name, ("on", "off"), "on" if default else "off") == "on"
+        key = self._widget(name, value)["key"]
 
         def changed() -> None:
             self.report(name, "on" if st.session_state.get(key) else "off")
 
         st.toggle(label, key=key, on_change=changed, **more)
-        return found
+        return value
 
     def choose(
         self,
@@ -182,54 +183,54 @@ class Options:
         format_func: Callable[[Any], str] = str,
         **more: Any,
     ) -> Value:
-        """A choice of many, in a menu. Values that are whole numbers in one piece are bounded like `value`."""
-        numbers = [one for one in values if isinstance(one, int)]
+        """A choice of many values, in a menu. A range of whole numbers is bounded as in `value`."""
+        numbers = [value for value in values if isinstance(value, int)]
         if numbers and len(numbers) == len(values) and numbers == list(range(numbers[0], numbers[-1] + 1)):
-            found: Value = self.value(name, numbers[0], numbers[-1], int(default))
+            value: Value = self.value(name, numbers[0], numbers[-1], int(default))
         else:
-            found = self.choice(name, values, default)
+            value = self.choice(name, values, default)
         labels = tuple(map(format_func, values))
-        st.selectbox(label, values, format_func=format_func, **more, **self._widget(name, found, labels))
-        return found
+        st.selectbox(label, values, format_func=format_func, **more, **self._widget(name, value, labels))
+        return value
 
     def number(self, name: str, label: str, low: int, high: int, default: int, **more: Any) -> int:
         """A whole number from low to high, typed or stepped."""
-        found = self.value(name, low, high, default)
-        st.number_input(label, low, high, step=1, **more, **self._widget(name, found))
-        return found
+        value = self.value(name, low, high, default)
+        st.number_input(label, low, high, step=1, **more, **self._widget(name, value))
+        return value
 
     def fraction(
         self, name: str, label: str, low: float, high: float, default: float, step: float, shown: str, **more: Any
     ) -> float:
         """A number from low to high, typed or stepped. shown: how it is written, "%.2f"."""
-        found = self.decimal(name, low, high, default)
-        st.number_input(label, low, high, step=step, format=shown, **more, **self._widget(name, found))
-        return found
+        value = self.decimal(name, low, high, default)
+        st.number_input(label, low, high, step=step, format=shown, **more, **self._widget(name, value))
+        return value
 
     def text(self, name: str, label: str, longest: int = 200, **more: Any) -> str:
-        """A short text, "" unless typed or linked."""
-        found = str(self._chosen().get(name, ""))[:longest]
-        self.shown[name] = found
-        st.text_input(label, max_chars=longest, **more, **self._widget(name, found))
-        return found
+        """A short text; "" unless typed or linked."""
+        text = str(self._chosen().get(name, ""))[:longest]
+        self.shown[name] = text
+        st.text_input(label, max_chars=longest, **more, **self._widget(name, text))
+        return text
 
     def for_address(self) -> dict[str, Value]:
-        """What was chosen on the page, as it is shown; the first part goes without saying."""
+        """The chosen options as the page shows them; the first part is left out, because it is the default."""
         chosen = {name: self.shown.get(name, value) for name, value in self._chosen().items()}
         return {name: value for name, value in chosen.items() if value != "" and (name, value) != self.first_part}
 
 
 def _state() -> State:
     state = current_state()
-    assert state is not None  # options are those of a page that has begun
+    assert state is not None  # the page has started
     return state
 
 
 def _whole(asked: Value, default: int) -> int:
-    """A whole number in ASCII; the default for what is none. Numbers too long to be meant stay short."""
+    """A whole number written in ASCII, or the default. Very long numbers are cut."""
     if not isinstance(asked, str):
         return int(asked)
-    found = re.fullmatch(r"([+-]?)[0-9]+", asked, re.ASCII)
-    if not found:
+    match = re.fullmatch(r"([+-]?)[0-9]+", asked, re.ASCII)
+    if not match:
         return default
-    return int(asked) if len(asked) < 12 else (-(10**9) if found[1] == "-" else 10**9)
+    return int(asked) if len(asked) < 12 else (-(10**9) if match[1] == "-" else 10**9)

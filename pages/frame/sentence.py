@@ -1,4 +1,4 @@
-"""The sentence pair: two fields, examples, and what is wrong with them if something is."""
+"""The sentence pair: two fields, examples, and messages about what is wrong."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def _show(example: Example) -> None:
 
 
 def _label(model: Pretrained, side: str, text: str, limit: int) -> str:
-    """Label of a field, with how many of the allowed tokens are used: said before the limit is hit. Of a text that is
-    too long to be read, those of its beginning."""
+    """Label of a field with the number of tokens used, so that a person sees the limit coming. Of a text that is too
+    long only the beginning is counted."""
     text = text[:LONGEST]
     language = plain_markdown(model.languages[0 if side == SOURCE else 1])
     used = len(model.tokenizer_of(side).encode(text))
@@ -43,21 +43,21 @@ def _label(model: Pretrained, side: str, text: str, limit: int) -> str:
             language=language, limit=limit
         )
     name = _("Source · {language} · {used} of {limit} tokens") if side == SOURCE else _(
-        "Target · {language} · traced as given · {used} of {limit} tokens"
+        "Target · {language} · your text · {used} of {limit} tokens"
     )  # fmt: skip
     return name.format(language=language, used=used + 1 if used else 0, limit=limit)
 
 
 def example_menu(header: DeltaGenerator, model: Pretrained, state: State) -> None:
-    found = examples(model)
-    # A new key is a new menu, and that is closed: choosing an example uncovers its picture.
-    menu = open_menu(header, _("Examples"), f"hs-examples-{state.revision}") if found else None
+    loaded = examples(model)
+    # A new key makes a new, closed menu, so that a chosen example is not covered.
+    menu = open_menu(header, _("Examples"), f"hs-examples-{state.revision}") if loaded else None
     if menu is not None:
         with menu:
-            for number, example in enumerate(found):
+            for index, example in enumerate(loaded):
                 st.button(
                     plain_markdown(example.title),
-                    key=f"example-{number}",
+                    key=f"example-{index}",
                     on_click=_show,
                     args=(example,),
                     width="stretch",
@@ -66,9 +66,9 @@ def example_menu(header: DeltaGenerator, model: Pretrained, state: State) -> Non
 
 
 def fields(model: Pretrained, state: State, arrived: bool, fresh: bool) -> None:
-    """The two text fields; what was typed stays, whatever becomes of it.
+    """The two text fields; typed text stays, whatever happens to it.
 
-    arrived: the session was on another page before. fresh: it is new, the page that shows it perhaps not.
+    arrived: the session was on another page before. fresh: the session is new, but its page may be older.
     """
     limit = model.token_limit(max_tokens())
     left, right = st.columns(2, gap="small")
@@ -78,7 +78,7 @@ def fields(model: Pretrained, state: State, arrived: bool, fresh: bool) -> None:
             st.session_state[side] = text
         shown[side] = column.text_input(
             _label(model, side, text, limit),
-            # Not set in a new session: its page may be an old one, that lost its server while a person typed.
+            # Not set in a new session: its page may be older and have lost its server while a person typed.
             text if fresh else "",
             key=side,
             on_change=_typed,
@@ -97,27 +97,30 @@ def example_line(model: Pretrained, state: State) -> None:
 
 
 def traced(model: Pretrained, state: State) -> Trace | None:
-    """The trace of what was typed, or None and a sentence on the page saying why there is none."""
-    for side, text in ((_("source"), state.source), (_("target"), state.target)):
+    """The trace of the typed texts; None, and a message, if there is none."""
+    too_long = {
+        state.source: _("The source text has {count:,} characters. At most {limit:,} are allowed; shorten it."),
+        state.target: _("The target text has {count:,} characters. At most {limit:,} are allowed; shorten it."),
+    }
+    for text, sentence in too_long.items():
         if len(text) > LONGEST:
-            sentence = _("The {side} text has {count:,} characters; at most {limit:,} are read, shorten it.")
-            message(sentence.format(side=side, count=len(text), limit=LONGEST), "error")
+            message(sentence.format(count=len(text), limit=LONGEST), "error")
             return None
     try:
-        found = cache.trace(model, model.name, state.source, state.target.strip() and state.target, max_tokens())
+        trace = cache.trace(model, model.name, state.source, state.target.strip() and state.target, max_tokens())
     except InputError as error:
         message(capital(error) + ".", "error")
         return None
     unknown = [
         label
-        for ids, labels in ((found.source_ids, found.source_labels), (found.target_out_ids, found.target_out_labels))
-        for number, label in zip(ids, labels, strict=True)
-        if number == model.config.unk_id
+        for ids, labels in ((trace.source_ids, trace.source_labels), (trace.target_out_ids, trace.target_out_labels))
+        for token_id, label in zip(ids, labels, strict=True)
+        if token_id == model.config.unk_id
     ]
     if unknown:
         message(
             _("Not in this model's vocabulary, read as <unk>: {tokens}").format(tokens=" ".join(unknown)[:200]), "note"
         )
-    if not found.complete:
-        message(_("The translation was cut off at {limit} tokens.").format(limit=len(found.target_out)), "note")
-    return found
+    if not trace.complete:
+        message(_("The translation was cut off at {limit} tokens.").format(limit=len(trace.target_out)), "note")
+    return trace

@@ -1,4 +1,4 @@
-"""The state all pages share: in session state while a person looks around, and in the address bar always."""
+"""The state that all pages share: in the session, and always in the address bar."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from transformer.texts import _
 from transformer.view.state import View
 
 KEY = "headscope"
-LONGEST = 100_000  # characters a side that are read; a browser may send 200 million, minutes of work for all
+LONGEST = 100_000  # most characters per side; a browser may send 200 million, which would block everyone for minutes
 START = "The man who called me yesterday is my brother."
-SOURCE, TARGET, CHECKPOINT = "source", "target", "checkpoint"  # widget keys and names in the address bar alike
+SOURCE, TARGET, CHECKPOINT = "source", "target", "checkpoint"  # widget keys and names in the address bar
 
 
 @dataclass(frozen=True)
 class State:
-    """checkpoint: name; source, target: text as typed; view: the picture; switches: those of the lab;
-    chosen: page -> name -> what was chosen there, a text as long as only a link asked for it (`options`);
-    revision: counts what Python changed in view or switches, so that the browser takes it over; renew: raise it once
-    what the browser reported last has been taken in; notices: sentences to show once."""
+    """checkpoint: name; source, target: texts as typed; view: the picture; switches: those of the lab;
+    chosen: page -> option -> value, a text while only a link asked for it (`options`);
+    revision: counts Python's changes of view or switches, so that the browser takes them over; renew: raise the
+    revision after the browser's last report was read; notices: sentences to show once."""
 
     checkpoint: str
     source: str = START
@@ -40,13 +40,13 @@ class State:
 
 
 def max_tokens() -> int:
-    """Tokens allowed a side: HEADSCOPE_MAX_TOKENS, or 128."""
+    """Tokens allowed per side: HEADSCOPE_MAX_TOKENS, or 128."""
     text = os.environ.get("HEADSCOPE_MAX_TOKENS", "")
     return int(text) if text.isdigit() and int(text) > 1 else 128
 
 
 def current_state() -> State | None:
-    """The state of this session, None before the first page has begun."""
+    """The state of this session; None before the first page has started."""
     return st.session_state.get(KEY)
 
 
@@ -63,9 +63,9 @@ def change_state(**changes: object) -> None:
 
 
 def arrive(names: list[str]) -> State:
-    """The state a link asks for, texts and checkpoint only; the picture is read when the model's sizes are known.
+    """The state a link asks for: texts and checkpoint; the picture is read when the model's sizes are known.
 
-    A name in a link is looked up among the checkpoints that were found, never opened as a path.
+    A name in a link is looked up among the available checkpoints and never opened as a path.
     """
     params = st.query_params.to_dict()
     notices = []
@@ -78,35 +78,35 @@ def arrive(names: list[str]) -> State:
         if asked in names:
             name = asked
         else:
-            sentence = _("The link asks for the checkpoint {asked!r}; there are {names}.")
-            said = sentence.format(asked=asked[:60], names=", ".join(names))
-            notices.append(f"{said} {session_models.from_elsewhere(asked)}".strip())
+            sentence = _("The link asks for the checkpoint {asked!r}. Available: {names}.")
+            sentence_text = sentence.format(asked=asked[:60], names=", ".join(names))
+            notices.append(f"{sentence_text} {session_models.from_elsewhere(asked)}".strip())
     return State(name, params.get(SOURCE, START), params.get(TARGET, ""), notices=tuple(notices))
 
 
 def read_switches(params: Mapping[str, str], config: ModelConfig) -> tuple[Interventions, list[str]]:
-    """The switches a link asks for; what cannot be set is left out, with one sentence for each parameter."""
-    found, notices = NONE, []
+    """The switches of a link; an invalid parameter is ignored, with one sentence for each."""
+    switches, notices = NONE, []
     for name in Interventions.PARAMS:
         if name in params:
             try:
                 asked = Interventions.parse({name: params[name]})
                 asked.check(config)
-                found += asked
+                switches += asked
             except InterventionError as error:
                 notices.append(
-                    _("The link asks for {name} {asked!r}, which is left out: {reason}.").format(
+                    _("The link asks for {name} {asked!r}, which is ignored: {reason}.").format(
                         name=name, asked=params[name][:40], reason=error
                     )
                 )
-    return found, notices
+    return switches, notices
 
 
 def write_address(state: State, chosen: Mapping[str, int | float | str], names: Collection[str]) -> None:
-    """Make the address bar say what is on the screen.
+    """Write what is on the screen to the address bar.
 
-    chosen: on this page. names: all that can be chosen on it; a page with a layer and a head of its own shows no
-    picture of heads, so the view's stay out of its address.
+    chosen: on this page. names: all options of this page; a page with its own layer and head shows no picture of heads,
+    so the view stays out of its address.
     """
     params = {CHECKPOINT: state.checkpoint, SOURCE: state.source}
     if state.target:
@@ -115,7 +115,7 @@ def write_address(state: State, chosen: Mapping[str, int | float | str], names: 
     if {"layer", "head"} & set(names):
         view = {name: text for name, text in view.items() if name == "big"}
     params |= view | state.switches.to_params() | {name: str(value) for name, value in chosen.items()}
-    # A text that is too long to be read is cut, and in the link too long still.
+    # A text that is too long is cut, but stays too long in the link.
     params = {name: text[: LONGEST + 1].encode("utf-8", "replace").decode() for name, text in params.items()}
     if st.query_params.to_dict() != params:
         st.query_params.from_dict(params)

@@ -23,29 +23,30 @@ _feed = st.components.v2.component("headscope.feed", js=script("feed"))
 
 
 def sizes(trace: Trace) -> tuple[dict[str, int], int]:
-    """Layers of every kind, and heads."""
+    """Layers of every kind, and number of heads."""
     kinds = ("encoder_self", "decoder_self", "cross")
     return {kind: trace.attention(kind).layers for kind in kinds}, trace.cross.heads
 
 
 def merge_browser(state: State, trace: Trace) -> State:
-    """The state after what a person did in the view since the last run."""
+    """The state after a person's actions in the view since the last run."""
     reported = st.session_state.get(KEY)
     values = reported.get("view") if reported is not None else None
     if not isinstance(values, dict) or values.get("revision") != state.revision:
-        return state  # older than what Python changed since
+        return state  # older than Python's last change
     layers, heads = sizes(trace)
     view = view_from_browser({k: v for k, v in values.items() if k != "revision"}, layers, heads, state.view)
-    return store_state(replace(state, view=replace(view, big=state.view.big)))  # big is Python's own
+    return store_state(replace(state, view=replace(view, big=state.view.big)))  # only Python changes big
 
 
 def draw(state: State, trace: Trace, model: Pretrained) -> State:
-    """The picture of a trace, below the slider over the model's training where that is open.
+    """The picture of a trace, below the training slider where that is open.
 
-    The pack is made once a trace and once a change by Python: what a person does in the picture stays in the browser,
-    only the chosen head's exact numbers travel. A component's script and styles (140 KB) are sent again whenever its
-    data changed. The picture's component therefore has none, so that Streamlit sends it to a browser once; the data
-    comes through two small components."""
+    The data is packed once per trace and once per change by Python: a person's actions stay in the browser, and only
+    the exact numbers of the chosen head travel. Streamlit sends a component's script and styles (140 KB) again whenever
+    its data changes. So the picture's component has no data and is sent once; the data comes through two small
+    components.
+    """
     state = store_state(bounded(renewed(merge_browser(state, trace)), trace))
     state = formation.draw(state, trace, model)
     more = {"recorded": formation.available(model)}

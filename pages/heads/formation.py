@@ -1,7 +1,7 @@
-"""How the heads of a checkpoint formed, where it brought a recording of its training: a slider from random to trained.
+"""How the heads of a checkpoint formed, if it has a recording of its training: a slider from random to trained.
 
-Nothing of it is read, computed or sent before somebody opens it. Then the slider's script goes to the browser once,
-and all states of one sentence in one block of bytes; from state to state nothing is asked of Python.
+Nothing is read, computed or sent before a person opens it. Then the browser gets the slider's script and all states of
+one sentence once; moving between states does not ask Python.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ from transformer.view.formation_pack import formation_pack
 from transformer.view.state import View
 
 KEY = "formation"
-ASKED = "explorer"  # the picture has the button that opens and closes it
-WORDS = ("en-de.words.tsv", "en-de.examples.words.tsv")  # of the 120 probes, of the bundled model's examples
+ASKED = "explorer"  # the button that opens and closes it is in this picture
+WORDS = ("en-de.words.tsv", "en-de.examples.words.tsv")  # words of the 120 probes and of the bundled model's examples
 
 _slider = st.components.v2.component("headscope.formation", js=script("formation"), css=style("formation"))
 _states = st.components.v2.component("headscope.recording", js=script("feed"))
@@ -39,8 +39,8 @@ _states = st.components.v2.component("headscope.recording", js=script("feed"))
 
 @dataclass(frozen=True)
 class Formed:
-    """tokens: of every sentence recorded, as `spelt`, None where this model now makes other tokens of it; statistics,
-    formings: what every head did at each state, and when which ones formed, over the other sentences."""
+    """tokens: `spelt` of every recorded sentence, None where this model now gives other tokens; statistics, formings:
+    over the other sentences, what every head did at each state, and when heads formed."""
 
     recording: Recording
     tokens: tuple[tuple[tuple[str, ...], ...] | None, ...]
@@ -49,17 +49,17 @@ class Formed:
 
 
 def spelt(trace: Trace) -> tuple[tuple[str, ...], ...]:
-    """All the tokens of a trace: two with the same ones have the same rows and columns."""
+    """All tokens of a trace; traces with the same tokens have the same rows and columns."""
     return trace.source_tokens, trace.target_in, trace.target_out
 
 
 def available(model: Pretrained) -> bool:
-    """Whether a checkpoint brought a recording; whether that can be read is found out when it is asked for."""
+    """Whether a checkpoint has a recording; it may still be unreadable."""
     return (model.path / RECORDING).is_file() if model.packed is None else model.packed.has(RECORDING)
 
 
 def toggle() -> None:
-    """A callback: open the slider at the first state, or go back to the model as it is."""
+    """Callback: open the slider at the first state, or return to the trained model."""
     state = current_state()
     asked = st.session_state[ASKED].get("formation")
     if state is not None and asked in (True, False):
@@ -69,7 +69,7 @@ def toggle() -> None:
 
 @shared(entries=2)
 def formed(model: Pretrained, limit: int) -> Formed | Text:
-    """How its heads formed, or a reason, without a full stop, why that cannot be shown. Of en-de that takes 0.4 s."""
+    """How the heads formed, or the reason, without a full stop, why that cannot be shown. Takes 0.4 s for en-de."""
     try:
         recording = Recording.from_bytes(model.beside(RECORDING, LARGEST) or b"", RECORDING)
     except OSError as error:
@@ -77,78 +77,83 @@ def formed(model: Pretrained, limit: int) -> Formed | Text:
     except ValueError as error:
         return error.message if isinstance(error, UserError) else Text(str(error))
     tokens: list[tuple[tuple[str, ...], ...] | None] = []
-    seen = []
-    for number, (source, target) in enumerate(recording.sentences):
+    traces = []
+    for index, (source, target) in enumerate(recording.sentences):
         try:
             with MODEL_QUEUE.turn():
                 trace = model.trace(source, target, limit=limit)
-            seen.append(recorded({kind: arrays[number] for kind, arrays in recording.weights.items()}, trace))
-        except (InputError, ValueError):  # another tokenizer, another size or a smaller limit than when it was recorded
+            traces.append(recorded({kind: arrays[index] for kind, arrays in recording.weights.items()}, trace))
+        except (InputError, ValueError):  # the tokenizer, a size or the limit has changed since the recording
             tokens.append(None)
         else:
             tokens.append(spelt(trace))
-    if not seen:
-        return Text("none of its sentences has the tokens that this model makes of it now")
+    if not traces:
+        return Text("no recorded sentence matches the tokens of this model now")
     words = None
     if english_to_german(model):
         words = read_word_list("\n".join((PROBES / file).read_text(encoding="utf-8") for file in WORDS))
-    return Formed(recording, tuple(tokens), *formation(seen, words))
+    return Formed(recording, tuple(tokens), *formation(traces, words))
 
 
 def _reported(view: View, steps: tuple[int, ...], revision: int) -> View:
-    """The view after what the slider says; a step that was not recorded, as links have it, becomes the nearest."""
-    found = st.session_state.get(KEY)
-    values = found.get("training") if found is not None else None
+    """The view after the slider's report; a step of a link that was not recorded becomes the nearest recorded one."""
+    reported = st.session_state.get(KEY)
+    values = reported.get("training") if reported is not None else None
     if isinstance(values, dict) and values.get("revision") == revision and values.get("step") in steps:
         view = replace(view, training=int(values["step"]))
     asked = view.training or 0
     shown = min(steps, key=lambda step: abs(step - asked))
-    if shown != asked and asked:  # 0 is where it opens, whatever the first state is
-        sentence = _("The link asks for step {asked:,} of the training; the nearest one recorded, {shown:,}, is shown.")
+    if shown != asked and asked:  # 0 means the first state, whatever its step is
+        sentence = _("The link asks for training step {asked:,}. The nearest recorded step, {shown:,}, is shown.")
         message(sentence.format(asked=asked, shown=shown))
     return replace(view, training=shown)
 
 
-def _open(model: Pretrained, found: Formed) -> Any:
-    """A callback: take over a recorded sentence; its target is typed in where the model's own would not do."""
+def _open(model: Pretrained, formed_heads: Formed) -> Any:
+    """Callback: show a recorded sentence; its target is typed in unless the model itself writes it."""
 
     def opened() -> None:
-        state, number = current_state(), st.session_state[KEY].get("open")
-        if state is None or not isinstance(number, int | float) or not 0 <= number < len(found.tokens):
+        state, index = current_state(), st.session_state[KEY].get("open")
+        if state is None or not isinstance(index, int | float) or not 0 <= index < len(formed_heads.tokens):
             return
-        source, target = found.recording.sentences[int(number)]
-        own = any(one.source == source and not one.target for one in examples(model))
-        blank = own and (state.source, state.target) != (source, "")  # it was blank: then its tokens are others
+        source, target = formed_heads.recording.sentences[int(index)]
+        written_by_model = any(example.source == source and not example.target for example in examples(model))
+        blank = written_by_model and (state.source, state.target) != (
+            source,
+            "",
+        )  # blank already, yet its tokens differ: type the target in
         change_state(source=source, target="" if blank else target, revision=state.revision + 1)
 
     return opened
 
 
 def _closed() -> None:
-    """A callback of the slider's own way out."""
+    """Callback of the slider's close button."""
     state = current_state()
     if state is not None and st.session_state[KEY].get("close") is True:
         store_state(replace(state, view=replace(state.view, training=None)))
 
 
 def draw(state: State, trace: Trace, model: Pretrained) -> State:
-    """The slider, if somebody opened it; returns the state as it has moved it."""
+    """The slider, if it is open; returns the state after its moves."""
     if state.view.training is None:
         return state
     if not available(model):
-        message(_("This checkpoint brought no recording of its training, so how its heads formed cannot be shown."))
+        message(_("This checkpoint has no recording of its training, so the page cannot show how its heads formed."))
         return store_state(replace(state, view=replace(state.view, training=None)))
-    found = formed(model, max_tokens())
-    if isinstance(found, Text):
-        message(_("How its heads formed cannot be shown: {reason}.").format(reason=found))
+    formed_heads = formed(model, max_tokens())
+    if isinstance(formed_heads, Text):
+        message(_("The page cannot show how the heads formed: {reason}.").format(reason=formed_heads))
         return state
-    view = _reported(state.view, found.recording.steps, state.revision)
+    view = _reported(state.view, formed_heads.recording.steps, state.revision)
     if view != state.view:
         state = store_state(replace(state, view=view))
-    _slider(key=KEY, on_training_change=lambda: None, on_open_change=_open(model, found), on_close_change=_closed)
-    here = next((number for number, tokens in enumerate(found.tokens) if tokens == spelt(trace)), None)
+    _slider(
+        key=KEY, on_training_change=lambda: None, on_open_change=_open(model, formed_heads), on_close_change=_closed
+    )
+    here = next((index for index, tokens in enumerate(formed_heads.tokens) if tokens == spelt(trace)), None)
     name = (trace.id, here, identity(model), state.revision, view.big)
-    what = (found.recording, found.tokens, found.statistics, found.formings)
+    what = (formed_heads.recording, formed_heads.tokens, formed_heads.statistics, formed_heads.formings)
     data = payload(KEY, "states", name, lambda: formation_pack(*what, trace, here, view, state.revision))
     with st.container(key="hs-feeds-formation"):
         _states(key="formation_states", data=data, height=1)

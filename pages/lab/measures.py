@@ -26,7 +26,7 @@ _measures = st.components.v2.component(
 
 
 def measured(trace: Trace, kind: str) -> Saturation:
-    """The measures of one kind; rows of <pad> behind the source stand for nothing and are left out."""
+    """The measures of one kind, without the rows of <pad> after the source."""
     attention = trace.attention(kind)
     pads = trace.interventions.pads if kind == "encoder_self" else 0
     rows = attention.mask.shape[-2]
@@ -34,22 +34,22 @@ def measured(trace: Trace, kind: str) -> Saturation:
 
 
 def _numbers(tensor: Tensor) -> list[list[float | None]]:
-    """[layer][head], rounded; None for what is no number, which JSON has no word for."""
-    return [[round(one, 6) if math.isfinite(one) else None for one in row] for row in tensor.tolist()]
+    """[layer][head], rounded; None for NaN and infinity, which JSON lacks."""
+    return [[round(value, 6) if math.isfinite(value) else None for value in row] for row in tensor.tolist()]
 
 
 def _side(trace: Trace) -> dict[str, Any]:
     """kind -> measure -> [layer][head], and how many rows were counted."""
     sides = {}
     for kind in KINDS:
-        found = measured(trace, kind)
-        numbers = {name: _numbers(getattr(found, name)) for name in MEASURES}
-        sides[kind] = {**numbers, "rows": found.rows.tolist()}
+        measures = measured(trace, kind)
+        numbers = {name: _numbers(getattr(measures, name)) for name in MEASURES}
+        sides[kind] = {**numbers, "rows": measures.rows.tolist()}
     return sides
 
 
 def payload(compared: Compared, view: View) -> dict[str, Any]:
-    """Everything measures.js is handed: see there."""
+    """The data of measures.js."""
     before, after = compared.before, compared.after
     first = _side(before)
     chosen = None
@@ -70,19 +70,19 @@ def payload(compared: Compared, view: View) -> dict[str, Any]:
 
 
 def _checked(pick: Any, trace: Trace) -> list | None:
-    """What the browser reports, if it is a head of the model: [kind, layer, head]."""
+    """The browser's report [kind, layer, head], if the model has that head; else None."""
     if not isinstance(pick, list | tuple) or len(pick) != 3 or pick[0] not in KINDS:
         return None
     kind, layer, head = pick
     part = trace.attention(kind)
-    whole = all(type(one) is int or (type(one) is float and one.is_integer()) for one in (layer, head))
+    whole = all(type(index) is int or (type(index) is float and index.is_integer()) for index in (layer, head))
     if not whole or not (0 <= layer < part.layers and 0 <= head < part.heads):
         return None
     return [kind, int(layer), int(head)]
 
 
 def draw(compared: Compared, view: View) -> list | None:
-    """The tables and the plot. Returns the head a person chose in them since the last run, [kind, layer, head] with
-    indices from 0, or None."""
-    found = _measures(key=KEY, data=payload(compared, view), on_pick_change=lambda: None)
-    return _checked(found.pick, compared.after)
+    """The tables and the plot. Returns the head a person chose since the last run, [kind, layer, head] with indices
+    from 0, or None."""
+    reported = _measures(key=KEY, data=payload(compared, view), on_pick_change=lambda: None)
+    return _checked(reported.pick, compared.after)

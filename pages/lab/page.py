@@ -44,7 +44,7 @@ def draw(frame: PageFrame) -> None:
 
 
 def _draw_switched(frame: PageFrame, trace: Trace) -> None:
-    """The parts that the switches reach."""
+    """The parts that the switches affect."""
     state = compared_heads.merge_browser(frame.state, frame.model)
     compared = compare(frame.model, trace, switches_of_page(state.switches, ATTENTION, frame.model))
     says = st.container(key="hs-says")
@@ -61,7 +61,7 @@ def _draw_switched(frame: PageFrame, trace: Trace) -> None:
 
 
 def pick(frame: PageFrame, chosen: list | None) -> None:
-    """Show the pictures of the head that was chosen in the numbers."""
+    """Show the pictures of the head chosen in the tables."""
     if chosen is None:
         return
     kind, layer, head = chosen
@@ -74,9 +74,9 @@ def pick(frame: PageFrame, chosen: list | None) -> None:
 def about() -> None:
     st.markdown(
         _(
-            "**Before** is the model as it was trained, **after** is the same model with your switches, reading the "
-            "same tokens, so that the two can be laid over each other; the **difference** is after minus before. "
-            "What the switched model would write by itself stands above the pictures and below them."
+            "**Before** is the model as it was trained. **After** is the same model with your switches. Both read the "
+            "same tokens, so you can compare them cell by cell; the **difference** is after minus before. What the "
+            "switched model writes by itself stands above and below the pictures."
         )
     )
     st.latex(
@@ -85,8 +85,8 @@ def about() -> None:
     )
     st.markdown(
         _(
-            "**Scaling** changes what QKᵀ is multiplied by. **Masks** put −∞ into M: the causal one where a key lies "
-            "in the future, the padding one where it is <pad>. **Weights** exchanges what the softmax gave. A head "
+            "**Scaling** changes the factor of QKᵀ. **Masks** put −∞ into M: the causal mask where a key lies in the "
+            "future, the padding mask where a key is <pad>. **Weights** replaces the result of the softmax. A head "
             "that is **knocked out** puts zeros into the concatenation. Attention Is All You Need, sections 3.2.1 to "
             "3.2.3."
         )

@@ -1,4 +1,4 @@
-"""Why scores are scaled, and the softmax playground, as Streamlit components."""
+"""Why scores are scaled, and the softmax by hand, as Streamlit components."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from transformer.view.pack import wording
 from transformer.view.state import View
 
 SEED = "why_seed"
-SEEDS = 1000  # draws before the first comes again; a bound on what session state may ask for
+SEEDS = 1000  # different draws; bounds the seed
 
 
 def _component(name: str) -> Any:
@@ -35,41 +35,45 @@ def _random(seed: int) -> RandomExperiment:
 
 
 def _numbers(tensor: Tensor, digits: int) -> Any:
-    """Nested lists of rounded numbers; None for what is no finite number, which JSON has no word for."""
+    """Nested lists of rounded numbers; None for NaN and infinity, which JSON lacks."""
     if tensor.dim():
         return [_numbers(part, digits) for part in tensor]
     value = tensor.item()
     return round(value, digits) if math.isfinite(value) else None
 
 
-def _experiment_data(found: RandomExperiment) -> dict[str, Any]:
-    """What why.js draws of the random experiment: lists by way, depth and key or bin."""
+def _experiment_data(experiment: RandomExperiment) -> dict[str, Any]:
+    """The random experiment for why.js: lists by scaling, depth and key or bin."""
     return {
-        "seed": found.seed,
-        "rows": found.rows,
-        "keys": found.keys,
-        "depths": list(found.depths),
+        "seed": experiment.seed,
+        "rows": experiment.rows,
+        "keys": experiment.keys,
+        "depths": list(experiment.depths),
         "limit": LIMIT,
-        "variance": _numbers(found.variance, 3),
-        "scaled": _numbers(found.scaled_variance, 4),
-        "histogram": _numbers(found.histogram, 4),
-        "scores": _numbers(found.scores, 2),
-        "weights": _numbers(found.weights, 4),
-        "entropy": _numbers(found.entropy, 4),
-        "largest": _numbers(found.largest, 4),
-        "room": _numbers(found.room, 4),
+        "variance": _numbers(experiment.variance, 3),
+        "scaled": _numbers(experiment.scaled_variance, 4),
+        "histogram": _numbers(experiment.histogram, 4),
+        "scores": _numbers(experiment.scores, 2),
+        "weights": _numbers(experiment.weights, 4),
+        "entropy": _numbers(experiment.entropy, 4),
+        "largest": _numbers(experiment.largest, 4),
+        "room": _numbers(experiment.room, 4),
     }
 
 
 def _own_data(trace: Trace, kind: str) -> dict[str, Any]:
-    """What why.js draws of one kind of attention: lists by layer and head."""
-    own = own_variances(trace.attention(kind))
+    """One kind of attention for why.js: lists by layer and head."""
+    variances = own_variances(trace.attention(kind))
     names = ("query", "key", "product", "mean", "limit", "histogram")
-    return {"kind": kind, "unit": int(own.unit().sum()), **{name: _numbers(getattr(own, name), 4) for name in names}}
+    return {
+        "kind": kind,
+        "unit": int(variances.unit().sum()),
+        **{name: _numbers(getattr(variances, name), 4) for name in names},
+    }
 
 
 def scaling_data(trace: Trace, view: View, seed: int) -> dict[str, Any]:
-    """Everything why.js is handed. The chosen head is outlined where one head is chosen."""
+    """The data of why.js. The chosen head is outlined if there is one."""
     kind = "cross" if view.kind == "all" else view.kind
     layers, heads = trace.attention(kind).layers, trace.attention(kind).heads
     chosen = None
@@ -92,10 +96,10 @@ def _draw_again() -> None:
 
 def draw_scaling(trace: Trace, view: View) -> None:
     """The random experiment over d_k, and the variances of the model's own q and k in this sentence."""
-    st.button(_("Draw again"), key="why_again", help=_("Draws other random numbers for q and k."), on_click=_draw_again)
+    st.button(_("Draw again"), key="why_again", help=_("Draws new random numbers for q and k."), on_click=_draw_again)
     _why(key="why", data=scaling_data(trace, view, st.session_state.get(SEED, 0)))
 
 
 def draw_softmax(big: bool = False) -> None:
-    """Five scores, a temperature, their weights and the Jacobian; it lives in the browser alone."""
+    """Five scores, a temperature, their weights and the Jacobian; everything runs in the browser."""
     _softmax(key="softmax", data={"big": big, "texts": browser_texts("softmax")})

@@ -1,4 +1,4 @@
-"""What a checkpoint says of itself: sizes, scores, how it was trained, its card."""
+"""What a checkpoint says about itself: sizes, scores, training log, model card."""
 
 from __future__ import annotations
 
@@ -20,21 +20,22 @@ from transformer.inference.pretrained import Pretrained
 from transformer.model.config import ModelConfig
 from transformer.texts import _
 
-LARGEST = 100_000  # bytes of a card or a log; those of the bundled models take 5,000
+LARGEST = 100_000  # bytes of a card or a log; those of the bundled models have 5,000
 
 
 def _is_toy(model: Pretrained) -> bool:
-    """Whether its task has one right answer: it reports exact matches and, its words being letters, no BLEU."""
+    """Whether its task has one right answer: then it reports exact matches, and no BLEU, because its words are
+    letters."""
     return isinstance(model.metrics.get("exact"), int | float) and "bleu" not in model.metrics
 
 
 def sizes(model: Pretrained) -> None:
-    """The architecture in one line of numbers; scores where the checkpoint reports them."""
+    """The architecture in one line of numbers, and the scores that the checkpoint reports."""
     config, metrics = model.config, model.metrics
     numbers = [
         (_("parameters"), f"{model.model.parameter_count():,}"),
         (_("layers"), f"{config.encoder_layers} + {config.decoder_layers}"),
-        (_("heads a layer"), f"{config.heads} × {config.d_head}"),
+        (_("heads per layer"), f"{config.heads} × {config.d_head}"),
         ("d_model · d_ff", f"{config.d_model} · {config.d_ff}"),
         (_("vocabulary"), f"{config.vocab_size:,}"),
     ]
@@ -54,11 +55,11 @@ def sizes(model: Pretrained) -> None:
 
 
 def differences(config: ModelConfig) -> list[str]:
-    """What this architecture has differently from the paper's, each in a few words."""
-    found = [
-        (True, _("a bias in every projection of attention")),  # whose formulas in section 3.2.2 have none
-        (config.activation == "gelu", _("GELU in place of max(0, ·)")),
-        (config.activation == "swish", _("swish in place of max(0, ·)")),
+    """The differences of this architecture from the paper's, a few words each."""
+    texts = [
+        (True, _("a bias in every projection of attention")),  # the formulas of section 3.2.2 have none
+        (config.activation == "gelu", _("GELU instead of max(0, ·)")),
+        (config.activation == "swish", _("swish instead of max(0, ·)")),
         (config.norm == "pre", _("LayerNorm before each sub-layer")),
         (config.norm == "none", _("no LayerNorm")),
         (not config.residual, _("no residual connections")),
@@ -76,40 +77,47 @@ def differences(config: ModelConfig) -> list[str]:
         (config.output_bias, _("a bias on every logit")),
         (config.start_id == config.pad_id, _("decoding that starts with the padding token")),
     ]
-    return [text for holds, text in found if holds]
+    return [text for holds, text in texts if holds]
 
 
 def architecture(model: Pretrained) -> None:
-    """Its languages and what it has differently from the paper; of a Marian folder, what that says and what not."""
+    """Languages and differences from the paper; for a Marian folder, what its files do not say."""
     languages = _("From {source} to {target}.").format(source=model.languages[0], target=model.languages[1])
-    paper = _("Built as in the paper but for: {differences}.").format(differences="; ".join(differences(model.config)))
+    paper = _("Built as in the paper, except for: {differences}.").format(
+        differences="; ".join(differences(model.config))
+    )
     message(f"{languages} {paper}", "note")
     if isinstance(model.tokenizer, VocabularyTokenizer):
         message(
             _(
-                "A folder of Marian's, opened as it is: configuration, weights, vocabulary and SentencePiece models. "
-                "Who trained it on what, how well it translates and under which licence it may be used is not part of "
-                "those files and not known here, unless its README.md says so; Headscope's licence does not cover it."
+                "A Marian folder, opened as it is: configuration, weights, vocabulary and SentencePiece models. These "
+                "files do not say who trained the model on what, how well it translates and under which licence it "
+                "may be used; its README.md may say so. Headscope's licence does not cover it."
             ),
             "note",
         )
 
 
 def download(name: str) -> None:
-    """On the page of a model: its zip, and that it is this session's, if it is."""
-    one = session_models.own_models().get(name)
-    if one is not None:
+    """For a model of this session: a note that it is, and its zip."""
+    model = session_models.own_models().get(name)
+    if model is not None:
         with st.container(horizontal=True, vertical_alignment="center", key="hs-own"):
-            download_button(name, one.data, "own_zip")
-            paragraph(_("Yours alone: it lives in this session, and goes when the page is reloaded or its tab closed."))
+            download_button(name, model.data, "own_zip")
+            paragraph(
+                _(
+                    "Only you can see it: it lives in this session, and disappears when you reload the page or close "
+                    "its tab."
+                )
+            )
 
 
 def curve(model: Pretrained) -> None:
-    """Loss, and BLEU of a translation model, over the training, if the checkpoint brought its log."""
+    """Loss over the training, and BLEU of a translation model, if the checkpoint has its log."""
     try:
         text = model.beside("training.csv", LARGEST)
         if text is None:
-            st.caption(_("This checkpoint brought no training.csv."))
+            st.caption(_("This checkpoint has no training.csv."))
             return
         rows = list(csv.DictReader(io.StringIO(text.decode("utf-8"), newline="")))
         if _is_toy(model):
@@ -123,28 +131,28 @@ def curve(model: Pretrained) -> None:
 
 
 def tamed(markdown: str) -> str:
-    """The Markdown of a card as this page shows it: its headings one level below the page's own, but not the comments
-    in its code, and pictures as text. Those go everywhere: what looks like code here need not be code to Markdown."""
+    """The Markdown of a card for this page: headings one level below the page's own, pictures as text. Comments in code
+    are no headings. Pictures are replaced in code too, because Markdown may not read it as code."""
     code = re.compile(r"(^ {0,3}(?:`{3,}|~{3,})[\s\S]*?(?:^ {0,3}(?:`{3,}|~{3,})|\Z)|`[^`\n]*`)", re.MULTILINE)
-    # The front matter with licence and languages would be a heading to Markdown: it stays as code.
+    # Markdown would read the front matter as a heading, so it is shown as code.
     front = re.match(r"---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|\Z)", markdown)
     if front and "```" not in front[1]:
         markdown = f"```yaml\n{front[1]}\n```\n\n{markdown[front.end() :]}"
     parts = code.split(markdown)
-    for at in range(0, len(parts), 2):  # between them: code
-        parts[at] = re.sub(r"^( {0,3}#{1,5})(?=[ \t])", r"\1#", parts[at], flags=re.MULTILINE)
+    for index in range(0, len(parts), 2):  # every second part is code
+        parts[index] = re.sub(r"^( {0,3}#{1,5})(?=[ \t])", r"\1#", parts[index], flags=re.MULTILINE)
     return "".join(parts).replace("![", "!\\[")
 
 
 def card(model: Pretrained) -> None:
-    """The model card; Markdown without HTML and without pictures, for a checkpoint may come from anywhere, and a
-    picture from elsewhere would tell that server who looks at it."""
+    """The model card as Markdown without HTML and pictures: a checkpoint may come from anywhere, and a picture on
+    another server would tell that server who looks at it."""
     try:
         text = model.beside("README.md", LARGEST)
     except OSError as error:
         st.caption(_("The model card (README.md) cannot be read: {reason}.").format(reason=error.strerror))
         return
     if text is None:
-        st.caption(_("This checkpoint brought no model card (README.md)."))
+        st.caption(_("This checkpoint has no model card (README.md)."))
         return
     st.markdown(tamed(text.decode("utf-8", "replace")))

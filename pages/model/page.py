@@ -1,4 +1,4 @@
-"""The checkpoint on the bench: how big, how good, trained on what, under which licence."""
+"""The checkpoint: its size, quality, training and licence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The encodings of positions (section 3.5) under sliders that work in the browser, as a Streamlit component."""
+"""The position encodings (section 3.5) with sliders that work in the browser, as a Streamlit component."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from transformer.tracing.trace import Trace
 from transformer.view.bundle import script, style
 from transformer.view.languages import browser_texts
 
-D_MODEL, LENGTH = (2, 512), (2, 512)  # the sliders' ends
+D_MODEL, LENGTH = (2, 512), (2, 512)  # the ends of the sliders
 START_LENGTH, START_K, START_Q = 64, 5, 10
-LONGEST_DIMS = 100  # characters of the dimensions in a link
-PAGE, KEY = "positions", "positions"  # of the options; of the component
+LONGEST_DIMS = 100  # most characters of the dimensions in a link
+PAGE, KEY = "positions", "positions"  # key of the options, key of the component
 PARTS = {
     "encoding": ("encoding", "curves", "wavelengths"),
     "distance": ("products", "offsets", "map", "shifted"),
@@ -39,8 +39,8 @@ _component = st.components.v2.component(
 
 @dataclass(frozen=True)
 class Values:
-    """What the sliders show. d_model: even; dims: chosen dimensions, None for the default of any d_model; k, q: from 0
-    to length - 1."""
+    """The slider values. d_model: even; dims: chosen dimensions, None for the default of any d_model; k, q: from 0 to
+    length - 1."""
 
     d_model: int
     length: int
@@ -50,15 +50,15 @@ class Values:
 
 
 def default_dims(d_model: int) -> tuple[int, ...]:
-    """Four sines that are told apart at a glance; `posDefaultDims` of the browser gives the same."""
-    return tuple(dict.fromkeys(2 * (number * d_model // 16) for number in range(4)))
+    """Four sines that look clearly different; `posDefaultDims` of the browser gives the same."""
+    return tuple(dict.fromkeys(2 * (index * d_model // 16) for index in range(4)))
 
 
 def make_figures(
     values: Values, tokens: Sequence[str], theme: str = "light", labels: Mapping[str, str] = figures.LABELS
 ) -> dict[str, Callable[[], figure.Figure]]:
-    """Name -> how the figure is made for these values; `transformer/view/positions_fill.js` does the same to a figure
-    made for others."""
+    """Name -> function that makes the figure for these values; `transformer/view/positions_fill.js` does the same in
+    the browser, from a figure made for other values."""
     d_model, length, k, q = values.d_model, values.length, values.k, values.q
     dims = values.dims or default_dims(d_model)
     drawn: dict[str, Any] = {"theme": theme, "texts": labels}
@@ -67,7 +67,7 @@ def make_figures(
     gathered = by_offset(products)
 
     def beside() -> figure.Figure:
-        there, mapped = (one.float().numpy() for one in shifted(table, k))
+        there, mapped = (table_part.float().numpy() for table_part in shifted(table, k))
         return figures.shifted_beside(there, mapped, k, **drawn)
 
     return {
@@ -85,96 +85,95 @@ def make_figures(
 
 @shared(entries=64)
 def _templates(part: str, tokens: tuple[str, ...], theme: str, labels: tuple[tuple[str, str], ...]) -> dict[str, str]:
-    """Name -> figure as JSON, made for the smallest table there is: the browser fills in every array."""
+    """Name -> figure as JSON, made for the smallest table: the browser fills in every array."""
     made = make_figures(Values(2, 2, (0,)), tokens, theme, dict(labels))
     return {name: made[name]().to_json() for name in PARTS[part]}
 
 
 def _whole(value: Any, low: int, high: int) -> int | None:
-    """A whole number of the browser's within bounds, else None."""
+    """A whole number from the browser within bounds, else None."""
     if type(value) is float and value.is_integer():
         value = int(value)
     return value if type(value) is int and low <= value <= high else None
 
 
-def _merge_browser(frame: PageFrame, own: Values) -> None:
-    """Keep what a person did with the sliders since the last run. own: the defaults."""
-    found = st.session_state.get(KEY)
-    told = found.get("values") if isinstance(found, Mapping) else getattr(found, "values", None)
+def _merge_browser(frame: PageFrame, values: Values) -> None:
+    """Store a person's slider moves since the last run. values: the defaults."""
+    reported = st.session_state.get(KEY)
+    told_values = reported.get("values") if isinstance(reported, Mapping) else getattr(reported, "values", None)
     state = frame.state
-    if not isinstance(told, Mapping) or told.get("revision") != state.revision:
-        return  # older than what Python changed since
-    d_model = _whole(told.get("d_model"), *D_MODEL)
-    length = _whole(told.get("length"), *LENGTH)
+    if not isinstance(told_values, Mapping) or told_values.get("revision") != state.revision:
+        return  # older than Python's last change
+    d_model = _whole(told_values.get("d_model"), *D_MODEL)
+    length = _whole(told_values.get("length"), *LENGTH)
     if d_model is None or d_model % 2 or length is None:
         return
-    frame.options.report("d_model", d_model, own.d_model)
-    frame.options.report("length", length, own.length)
-    for name, start in (("k", own.k), ("q", own.q)):
-        value = _whole(told.get(name), 0, length - 1)
+    frame.options.report("d_model", d_model, values.d_model)
+    frame.options.report("length", length, values.length)
+    for name, start in (("k", values.k), ("q", values.q)):
+        value = _whole(told_values.get(name), 0, length - 1)
         if value is not None:
             frame.options.report(name, value, min(start, length - 1))
-    dims = told.get("dims", ())
+    dims = told_values.get("dims", ())
     if dims is None:
         frame.options.report("dims", "", "")
     elif isinstance(dims, list | tuple) and 0 < len(dims) <= figures.MOST_CURVES:
-        there = [_whole(one, 0, d_model - 1) for one in dims]
+        there = [_whole(dimension, 0, d_model - 1) for dimension in dims]
         if None not in there:
             frame.options.report("dims", ",".join(map(str, there)), "")
 
 
 def read_dims(text: str, d_model: int) -> tuple[tuple[int, ...], list[str]]:
-    """Dimensions of a link, "0,32,64": those that can be drawn, each once, and what is none or too many."""
-    found: list[int] = []
+    """Dimensions of a link, "0,32,64": those that can be drawn, each once, and the text of those that cannot."""
+    dimensions: list[int] = []
     wrong = []
     for part in filter(None, re.split(r"[\s,;]+", text[:LONGEST_DIMS])):
-        number = int(part) if re.fullmatch(r"[0-9]{1,4}", part) else d_model
-        if number < d_model and (number in found or len(found) < figures.MOST_CURVES):
-            found.append(number)
+        dimension = int(part) if re.fullmatch(r"[0-9]{1,4}", part) else d_model
+        if dimension < d_model and (dimension in dimensions or len(dimensions) < figures.MOST_CURVES):
+            dimensions.append(dimension)
         else:
             wrong.append(part)
-    return tuple(dict.fromkeys(found)), wrong
+    return tuple(dict.fromkeys(dimensions)), wrong
 
 
 def _dims(frame: PageFrame, d_model: int) -> tuple[int, ...] | None:
     text = str(frame.state.chosen.get(PAGE, {}).get("dims", ""))
-    found, wrong = read_dims(text, d_model)
+    dimensions, wrong = read_dims(text, d_model)
     if wrong:
         sentence = _(
-            "Of the dimensions the link asks for, these are left out: {wrong}; up to {most} from 0 to {last} can be "
-            "drawn."
+            "The link asks for dimensions that are left out: {wrong}. Up to {most} from 0 to {last} can be drawn."
         )
         message(sentence.format(wrong=", ".join(wrong)[:60], most=figures.MOST_CURVES, last=d_model - 1))
-    frame.options.report("dims", ",".join(map(str, found)), "")
-    return found or None
+    frame.options.report("dims", ",".join(map(str, dimensions)), "")
+    return dimensions or None
 
 
 def own_values(frame: PageFrame, trace: Trace) -> Values:
-    """What is shown unless a person chooses: the loaded model's d_model, and a length with room for the sentence."""
+    """The defaults: the loaded model's d_model, and a length with space for the sentence."""
     d_model = max(D_MODEL[0], min(D_MODEL[1], frame.model.config.d_model))
     length = max(LENGTH[0], min(LENGTH[1], max(START_LENGTH, len(trace.source_labels))))
     return Values(d_model - d_model % 2, length, None, START_K, START_Q)
 
 
 def chosen(frame: PageFrame, trace: Trace, part: str) -> Values:
-    """What the sliders of a part show: from the browser, the session or the link, and bounded."""
-    own = own_values(frame, trace)
-    _merge_browser(frame, own)
-    d_model = frame.options.value("d_model", *D_MODEL, own.d_model)
+    """The slider values of a part: from the browser, the session or the link, within bounds."""
+    values = own_values(frame, trace)
+    _merge_browser(frame, values)
+    d_model = frame.options.value("d_model", *D_MODEL, values.d_model)
     if d_model % 2:
-        sentence = _("d_model is {asked}, and the encoding needs an even one: {shown} is shown.")
+        sentence = _("d_model is {asked}, but the encoding needs an even number: {shown} is shown.")
         message(sentence.format(asked=d_model, shown=d_model - 1))
         d_model -= 1
-        frame.options.report("d_model", d_model, own.d_model)
-    length = frame.options.value("length", *LENGTH, own.length)
+        frame.options.report("d_model", d_model, values.d_model)
+    length = frame.options.value("length", *LENGTH, values.length)
     if part == "encoding":
         return Values(d_model, length, _dims(frame, d_model))
-    k, q = (frame.options.value(name, 0, length - 1, start) for name, start in (("k", own.k), ("q", own.q)))
+    k, q = (frame.options.value(name, 0, length - 1, start) for name, start in (("k", values.k), ("q", values.q)))
     return Values(d_model, length, None, k, q)
 
 
 def payload(frame: PageFrame, trace: Trace, part: str, values: Values) -> dict[str, Any]:
-    """Everything positions.js is handed: see there."""
+    """The data of positions.js."""
     state = frame.state
     tokens = tuple(trace.source_labels)
     shown = {"d_model": values.d_model, "length": values.length}
@@ -194,14 +193,15 @@ def payload(frame: PageFrame, trace: Trace, part: str, values: Values) -> dict[s
 
 
 def _order(frame: PageFrame) -> None:
-    """Where the loaded model has the same numbers in another order than the paper's, which the sliders draw."""
+    """A note if the loaded model stores the numbers in another order than the paper's, which is drawn."""
     if frame.model.config.positions == "sinusoidal" and frame.model.config.layout == "halves":
         message(
             _(
-                "{name} has these numbers in another order, as Marian's models do: all sines stand before all cosines, "
-                "PE(p, i) = sin(p / 10000^(2i/d_model)) and PE(p, {half} + i) the cosine of the same angle. Here they "
-                "are drawn in the paper's order; wavelengths, lengths and dot products are the same in both, and so "
-                "are the map’s blocks, for dimensions i and {half} + i in place of 2i and 2i + 1."
+                "{name} stores these numbers in another order, as Marian's models do: all sines come before all "
+                "cosines, PE(p, i) = sin(p / 10000^(2i/d_model)), and PE(p, {half} + i) is the cosine of the same "
+                "angle. Here they are drawn in the paper's order. Wavelengths, lengths and dot products are the same "
+                "in both orders, and so are the map’s blocks, for dimensions i and {half} + i instead of 2i and 2i + "
+                "1."
             ).format(name=frame.model.name, half=frame.model.config.d_model // 2),
             "note",
         )
@@ -214,12 +214,12 @@ def _draw(frame: PageFrame, trace: Trace, part: str) -> None:
 
 
 def draw_encoding(frame: PageFrame, trace: Trace) -> None:
-    """The table, chosen dimensions with the sentence's tokens on them, wavelengths; sliders for d_model and length."""
+    """The table, chosen dimensions with the sentence's tokens, wavelengths; sliders for d_model and length."""
     paragraph(
         _(
-            "Section 3.5: attention alone does not know the order of its tokens, so every position adds a vector of "
-            "its own, a row of the picture. Left columns change at every position, right ones hardly at all, like the "
-            "digits of a counter. Click a column to draw it below."
+            "Section 3.5: attention alone does not know the order of its tokens, so each position adds its own "
+            "vector, a row of the picture. Left columns change at every position, right columns hardly at all, like "
+            "the digits of a counter. Click a column to draw it below."
         ),
         quiet=True,
     )
@@ -230,9 +230,9 @@ def draw_distance(frame: PageFrame, trace: Trace) -> None:
     """Dot products of encodings, as a matrix and against p - q, and the linear map M_k; sliders for k and q too."""
     paragraph(
         _(
-            "Every diagonal has one colour: the product of two encodings depends on their distance p − q alone. Click "
+            "Every diagonal has one colour: the product of two encodings depends only on their distance p − q. Click "
             "a column to draw it against p − q. Section 3.5 wants PE(p + k) to be “a linear function” of PE(p): the "
-            "map below turns every pair of dimensions by an angle that depends on k alone."
+            "map below turns every pair of dimensions by an angle that depends only on k."
         ),
         quiet=True,
     )

@@ -1,4 +1,4 @@
-"""Position lab: the encodings of a trained model exchanged, and what becomes of attention and translation."""
+"""Position lab: change the encodings of a trained model, and see the effect on attention and translation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from transformer.texts import _
 from transformer.tracing.trace import Trace
 
 TRAINED = "trained"
-# A deviation below it is rounding: outputs after LayerNorm are of size 1, float32 has 7 digits. Without LayerNorm both
+# Smaller deviations are rounding: outputs after LayerNorm have size 1, float32 has 7 digits. Without LayerNorm both
 # may be larger.
 ROUNDING = 1e-4
 FACTORS = (0.0, 0.25, 0.5, 2.0, 4.0, 10.0)
@@ -34,19 +34,19 @@ DEFAULTS = {"shift": 5, "scale": 0.5, "shuffle": 1}
 
 
 def _moves(switches: Interventions, side: str) -> list[Reposition]:
-    """What is done to one side, a move of both sides being one of each."""
-    found = [one for one in switches.switches if isinstance(one, Reposition) and one.covers(side)]
-    return [replace(one, side=side) for one in found]
+    """The moves of one side; a move of both sides counts for each."""
+    moves = [switch for switch in switches.switches if isinstance(switch, Reposition) and switch.covers(side)]
+    return [replace(move, side=side) for move in moves]
 
 
 def _set(side: str, moves: list[Reposition]) -> None:
-    """Exchange the moves of one side and leave the other's."""
+    """Replace the moves of one side and keep those of the other."""
     state = current_state()
     if state is None:
         return
-    other = SIDES[1 - SIDES.index(side)]
-    kept = [*state.switches.without(Reposition).switches, *_moves(state.switches, other), *moves]
-    store_state(replace(state, switches=Interventions(tuple(kept))))
+    other_side = SIDES[1 - SIDES.index(side)]
+    switches = [*state.switches.without(Reposition).switches, *_moves(state.switches, other_side), *moves]
+    store_state(replace(state, switches=Interventions(tuple(switches))))
 
 
 def _choose(side: str) -> None:
@@ -55,12 +55,12 @@ def _choose(side: str) -> None:
 
 
 def _amount(side: str, rule: str, moves: list[Reposition]) -> None:
-    """Exchange the last move; those that a link brought along before it stay."""
+    """Replace the last move; earlier ones from a link stay."""
     _set(side, [*moves[:-1], Reposition(rule, side, st.session_state[f"positions_amount_{side}_{rule}"])])
 
 
 def _control(frame: PageFrame, side: str, switches: Interventions, tokens: int) -> None:
-    """One side's menu of rules, and the amount of the rule chosen. tokens: how many positions the side takes."""
+    """The menu of one side, and the amount of the chosen rule. tokens: how many positions the side has."""
     moves = _moves(switches, side)
     rule = moves[-1].rule if moves else TRAINED
     labels = {
@@ -84,8 +84,8 @@ def _control(frame: PageFrame, side: str, switches: Interventions, tokens: int) 
         required=True,
     )
     if len(moves) > 1:
-        said = _("Together, in this order: {moves}. Another choice here takes the place of them all.")
-        message(said.format(moves="; ".join(in_words(Interventions((one,))) for one in moves)), "note")
+        text = _("These changes apply together, in this order: {moves}. A new choice here replaces all of them.")
+        message(text.format(moves="; ".join(in_words(Interventions((move,))) for move in moves)), "note")
     if rule not in DEFAULTS:
         return
     amount, key = moves[-1].amount, f"positions_amount_{side}_{rule}"
@@ -95,21 +95,25 @@ def _control(frame: PageFrame, side: str, switches: Interventions, tokens: int) 
         if frame.arrived or st.session_state.get(key) != float(amount):
             st.session_state[key] = float(amount)
         st.segmented_control(
-            _("Encodings times"), factors, format_func=lambda one: f"{one:g}", required=True, **{**about, "width": 340}
+            _("Multiply encodings by"),
+            factors,
+            format_func=lambda amount: f"{amount:g}",
+            required=True,
+            **{**about, "width": 340},
         )
         return
     if frame.arrived or st.session_state.get(key) != int(amount):
         st.session_state[key] = int(amount)
     if rule == "shift":
         most = max(int(amount), frame.model.config.max_positions - tokens)
-        st.number_input(_("Shifted by"), 1, most, step=1, **about)
+        st.number_input(_("Shift by"), 1, most, step=1, **about)
     else:
         st.number_input(_("Seed of the shuffle"), 0, 9999, step=1, **about)
 
 
-def _says(found: dict[str, Equivariance], positions: bool) -> None:
-    """The check, and what it means. positions: whether the model has any."""
-    without, with_ = found["without"], found["with"]
+def _says(results: dict[str, Equivariance], positions: bool) -> None:
+    """The check and its meaning. positions: whether the model has any."""
+    without, with_ = results["without"], results["with"]
     largest = float(without.outputs.max())
     holds = largest < ROUNDING * max(1.0, float(without.size.max()))
     name = _("permutation-equivariant without positions: {deviation}") if holds else _(
@@ -117,12 +121,12 @@ def _says(found: dict[str, Equivariance], positions: bool) -> None:
     )  # fmt: skip
     check(name.format(deviation=deviation(largest)), holds)
     text = _(
-        "Without positions the encoder gives every token the same vector in whatever order the tokens come: the "
-        "largest deviation over all layers is {without}, rounding of 32-bit numbers beside outputs of size {size}, and "
-        "no probability of the decoder moves by more than {predicted}."
+        "Without positions the encoder gives every token the same vector in any order of the tokens. The largest "
+        "deviation over all layers is {without}: rounding of 32-bit numbers, next to outputs of size {size}. No "
+        "probability of the decoder changes by more than {predicted}."
     )
     more = (
-        _("With positions outputs differ by up to {with_}, and probabilities by up to {moved}.")
+        _("With positions, outputs differ by up to {with_} and probabilities by up to {moved}.")
         if positions
         else _("This model was trained without positions, so there is nothing to compare with.")
     )
@@ -138,15 +142,15 @@ def _says(found: dict[str, Equivariance], positions: bool) -> None:
 
 @shared(entries=64, queued=True)
 def _reordered(model: Pretrained, trace: Trace, seed: int, limit: int) -> dict[str, Equivariance]:
-    """With and without positions."""
+    """With positions and without."""
     order = permutation(len(trace.source_ids), seed)
     without = Interventions((Reposition("remove", "source"),))
-    found = {}
+    results = {}
     for side, switches in (("with", trace.interventions), ("without", without)):
         usual = cache.retrace(model, trace, switches, limit)
         moved = model.retrace(trace, switches, order=order, limit=limit)
-        found[side] = equivariance(usual, moved, order)
-    return found
+        results[side] = equivariance(usual, moved, order)
+    return results
 
 
 def draw_equivariance(frame: PageFrame, trace: Trace) -> None:
@@ -154,28 +158,28 @@ def draw_equivariance(frame: PageFrame, trace: Trace) -> None:
     limit = frame.model.token_limit(max_tokens())
     st.markdown(
         _(
-            "Attention and feed-forward networks treat their input as a set: put the tokens in another order *P*, and "
-            "the outputs come in that order and are otherwise the same, *f*(*Px*) = *P f*(*x*). Only the encodings of "
-            "section 3.5 tell the encoder who stands where."
+            "Attention and feed-forward networks treat their input as a set. Put the tokens in another order *P*, and "
+            "the outputs come in that order and are otherwise the same: *f*(*Px*) = *P f*(*x*). Only the encodings of "
+            "section 3.5 tell the encoder which token stands where."
         )
     )
     left, right = st.columns((1, 4), gap="medium", vertical_alignment="bottom")
     with left:
         seed = frame.options.number("seed", _("Another order (seed)"), 0, 9999, 0)
-    found = _reordered(frame.model, trace, seed, limit)
+    results = _reordered(frame.model, trace, seed, limit)
     order = permutation(len(trace.source_ids), seed)
-    words = html.escape(" ".join(trace.source_labels[place] for place in order))
+    words = html.escape(" ".join(trace.source_labels[position] for position in order))
     with right:
         st.html(f'<p class="hs-said" dir="auto">{html.escape(_("The tokens, now:"))} <b>{words}</b></p>')
     positions = frame.model.config.positions != "none"
-    _says(found, positions)
-    found_with = found["with"].outputs.tolist() if positions else []
+    _says(results, positions)
+    found_with = results["with"].outputs.tolist() if positions else []
     figure.draw(
         figure.built(
             permutation_deviations,
             found_with,
-            found["without"].outputs.tolist(),
-            found["with"].size.tolist(),
+            results["without"].outputs.tolist(),
+            results["with"].size.tolist(),
         ),
         "permutation",
         "permutation",
@@ -183,7 +187,7 @@ def draw_equivariance(frame: PageFrame, trace: Trace) -> None:
 
 
 def _try() -> None:
-    """Experiments to begin with, one click each."""
+    """Suggested experiments, one click each."""
     moves = {
         _("No positions in the source"): (Reposition("remove", "source"),),
         _("Source reversed"): (Reposition("reverse", "source"),),
@@ -192,8 +196,8 @@ def _try() -> None:
     }
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         st.html(f'<p class="hs-said">{html.escape(_("Try:"))}</p>', width="content")
-        for number, (label, found) in enumerate(moves.items()):
-            st.button(label, key=f"positions_try_{number}", on_click=_switch, args=(found,))
+        for index, (label, switches) in enumerate(moves.items()):
+            st.button(label, key=f"positions_try_{index}", on_click=_switch, args=(switches,))
 
 
 def _switch(moves: tuple[Reposition, ...]) -> None:
@@ -206,7 +210,7 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     """Controls, the pictures of attention before and after, translations and the probe set."""
     state = compared_heads.merge_browser(frame.state, frame.model, ())
     if frame.model.config.positions == "none":
-        message(_("This model was trained without positions, so there is nothing to exchange here."), "note")
+        message(_("This model was trained without positions, so there is nothing to change here."), "note")
     switches = switches_of_page(state.switches, (Reposition,), frame.model)
     if not switches and frame.model.config.positions != "none":
         _try()
@@ -223,11 +227,10 @@ def draw(frame: PageFrame, trace: Trace) -> None:
     with st.expander(_("What do the positions do?")):
         st.markdown(
             _(
-                "Attention itself sees a set: it compares every query with every key, wherever they stand. Section 3.5 "
-                "therefore adds to each embedding a vector that belongs to its position. **None** adds nothing; "
-                "**shuffled** and **reversed** give tokens the vectors of other tokens of the sentence; **shifted** "
-                "gives token p the vector of position p + k, which leaves all distances as they are; **scaled** "
-                "multiplies them. Reversed and shuffled targets are so at every step of writing, among the tokens "
-                "written so far."
+                "Attention by itself sees a set: it compares every query with every key, wherever they stand. So "
+                "section 3.5 adds to each embedding a vector for its position. **None** adds nothing. **Shuffled** "
+                "and **reversed** give tokens the vectors of other tokens of the sentence. **Shifted** gives token p "
+                "the vector of position p + k, so all distances stay the same. **Scaled** multiplies the vectors. A "
+                "target is reversed or shuffled again at every decoding step, among the tokens written so far."
             )
         )

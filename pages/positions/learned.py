@@ -1,4 +1,5 @@
-"""Learned positions beside the formula, and what two models that differ in nothing else do beyond their training."""
+"""Learned positions beside the formula, and how two models that differ only in this handle inputs longer than in
+training."""
 
 from __future__ import annotations
 
@@ -23,21 +24,21 @@ from transformer.probing.probes import task_of
 from transformer.texts import _
 from transformer.training.tasks import task_pairs
 
-LEARNED, FORMULA = "reverse-learned", "reverse"  # bundled; one line of their recipes differs
-MOST_ROWS = 128  # positions drawn of a long table
-LENGTHS = range(4, 25)  # symbols of the inputs that are counted
+LEARNED, FORMULA = "reverse-learned", "reverse"  # bundled; their recipes differ in one line
+MOST_ROWS = 128  # most positions drawn of a table
+LENGTHS = range(4, 25)  # lengths of the counted inputs, in symbols
 COUNT, SEED = 100, 2017  # inputs of each length; 21 lengths and two models take 1 s of one core
 WANTED = "headscope_exact_wanted"  # in the session: whether the counts are shown
-# Section 3.5 of the paper, of the sinusoidal version.
+# Section 3.5 of the paper, about the sinusoidal version.
 QUOTE = "may allow the model to extrapolate to sequence lengths longer than the ones encountered during training"
-ALIKE = 0.3  # cosine of rows that are said to resemble each other; of random rows of 64 numbers it is 0 ± 0.125
+ALIKE = 0.3  # rows with this cosine are called similar; random rows of 64 numbers have 0 ± 0.125
 _RANGE = re.compile(r"\b([0-9]{1,4}) to ([0-9]{1,4}) symbols\b")
 
 
 @dataclass(frozen=True)
 class Pair:
-    """learned: the model whose table is looked at; formula: one of the same task with the sinusoidal encoding, or None;
-    task: of both, None if they have none or there is no second model."""
+    """learned: the model whose table is shown; formula: a model of the same task with the sinusoidal encoding, or None;
+    task: of both, None if there is no task or no second model."""
 
     learned: Pretrained
     formula: Pretrained | None
@@ -54,14 +55,18 @@ def _bundled(name: str) -> Pretrained | None:
 
 
 def _sibling(model: Pretrained) -> Pretrained | None:
-    """The bundled model of the same toy task, which is named as its task, if its positions are the formula's."""
+    """The bundled model of the same toy task, if its positions are those of the formula."""
     task = task_of(model)
-    other = _bundled(task) if task else None
-    return other if other is not None and other.config.positions == "sinusoidal" and task_of(other) == task else None
+    sibling = _bundled(task) if task else None
+    return (
+        sibling
+        if sibling is not None and sibling.config.positions == "sinusoidal" and task_of(sibling) == task
+        else None
+    )
 
 
 def pair_of(model: Pretrained) -> Pair | None:
-    """What is compared while this model is loaded: itself if its positions are learned, else the bundled one."""
+    """The models to compare for a loaded model: itself if its positions are learned, else the bundled one."""
     learned = model if model.config.positions == "learned" else _bundled(LEARNED)
     if learned is None or learned.config.positions != "learned":
         return None
@@ -73,13 +78,13 @@ def _ranges(model: Pretrained) -> list[str]:
     """The names of a checkpoint's data that say how many symbols its inputs have."""
     data = model.metrics.get("data")
     texts = map(str, data) if isinstance(data, list) else ()
-    found = ((text, _RANGE.search(text)) for text in texts)
-    return [text for text, match in found if match and 0 < int(match[1]) <= int(match[2])]
+    matches = ((text, _RANGE.search(text)) for text in texts)
+    return [text for text, match in matches if match and 0 < int(match[1]) <= int(match[2])]
 
 
 def trained_lengths(model: Pretrained) -> tuple[int, int] | None:
-    """Fewest and most symbols of the inputs a toy was trained on, from the name of the data in its metrics.json,
-    "reverse, 1 to 16 symbols, unseen": they are drawn as the training's were. None where it does not say."""
+    """Fewest and most symbols of a toy's training inputs, from the name of the data in its metrics.json, "reverse, 1 to
+    16 symbols, unseen": validation data is drawn like the training data. None if it does not say."""
     for text in _ranges(model):
         low, high = _RANGE.findall(text)[0]
         return int(low), int(high)
@@ -87,64 +92,64 @@ def trained_lengths(model: Pretrained) -> tuple[int, int] | None:
 
 
 def trained_positions(model: Pretrained) -> tuple[int, int] | None:
-    """First and last position that training has seen: the longest inputs and, behind them, </s>. None where the
-    checkpoint does not say, or where all positions were."""
+    """First and last position seen in training: those of the longest inputs, and </s> after them. None if the
+    checkpoint does not say, or if all positions were seen."""
     lengths = trained_lengths(model)
     return None if lengths is None or lengths[1] >= model.config.max_positions - 1 else (0, lengths[1])
 
 
 @shared(entries=1024, queued=True)
 def exact(model: Pretrained, task: str, length: int) -> float | None:
-    """Share of exact answers to COUNT seeded inputs of a length; None if they do not fit the model's positions."""
-    if length + 1 > model.config.max_positions:  # with </s>
+    """Share of exact answers for COUNT seeded inputs of a length; None if they do not fit the model's positions."""
+    if length + 1 > model.config.max_positions:  # </s> takes one position
         return None
     pairs = task_pairs(task, COUNT, (length, length), SEED)
     answers = model.translate_all([source for source, _answer in pairs])
-    return sum(found == right for found, (_source, right) in zip(answers, pairs, strict=True)) / len(pairs)
+    return sum(answer == right for answer, (_source, right) in zip(answers, pairs, strict=True)) / len(pairs)
 
 
 def _introduction(model: Pretrained, pair: Pair) -> str:
-    """Whose table this is, and why that one."""
+    """Whose table this is, and why it is shown."""
     if model.config.positions == "learned":
         sentence = _("The positions of {name} are learned, one vector each (Table 3, row E of the paper).")
         return sentence.format(name=model.name)
     if model.config.positions == "none":
         sentence = _(
-            "{name} adds no positions at all, so there is nothing of its own to show; {learned} is a bundled model "
-            "whose positions are learned."
+            "{name} adds no positions, so it has no position vectors to show. {learned} is a bundled model with "
+            "learned positions."
         )
     else:
         sentence = _(
-            "{name} adds the encoding of the formula, which is computed and not learned; {learned} is a bundled model "
-            "whose positions are learned."
+            "{name} adds the encoding of the formula, which is computed and not learned. {learned} is a bundled model "
+            "with learned positions."
         )
     return sentence.format(name=model.name, learned=pair.learned.name)
 
 
 def _signed(value: float) -> str:
-    """Two places, and a minus that people read as one."""
+    """Two decimals, with a real minus sign."""
     return f"{value:.2f}".replace("-", "−")
 
 
 def _says(table: torch.Tensor, trained: tuple[int, int] | None, name: str) -> str:
-    """What the rows that training has seen have over the others, in numbers."""
+    """How the rows seen in training differ from the others, in numbers."""
     norms, cosines = row_norms(table), neighbour_cosines(table)
     if trained is None:
-        sentence = _("Its rows have norms from {low} to {high}; {name} does not say which positions it was trained on.")
+        sentence = _("Its rows have norms from {low} to {high}. {name} does not say which positions it was trained on.")
         return sentence.format(low=f"{norms.min():.2f}", high=f"{norms.max():.2f}", name=name)
     last = trained[1]
     near = cosines[:last].mean().item()
     if near >= ALIKE:
         sentence = _(
-            "{name} saw at most {last} symbols and </s>: only positions 0 to {last} were ever trained. Above the "
-            "dashed line neighbouring rows resemble each other (mean cosine {near}); below it they are still the "
-            "random numbers they began as (mean cosine {far})."
+            "{name} saw at most {last} symbols and </s>, so only positions 0 to {last} were trained. Above the dashed "
+            "line neighbouring rows are similar (mean cosine {near}); below it they are still the random numbers they "
+            "started as (mean cosine {far})."
         )
     else:
         sentence = _(
-            "{name} saw at most {last} symbols and </s>: only positions 0 to {last} were ever trained. Above the "
-            "dashed line neighbouring rows have a mean cosine of {near}; below it they are still the random numbers "
-            "they began as (mean cosine {far})."
+            "{name} saw at most {last} symbols and </s>, so only positions 0 to {last} were trained. Above the dashed "
+            "line neighbouring rows have a mean cosine of {near}; below it they are still the random numbers they "
+            "started as (mean cosine {far})."
         )
     far = _signed(cosines[last + 1 :].mean().item()) if len(cosines) > last + 1 else "–"
     return sentence.format(name=name, last=last, near=_signed(near), far=far)
@@ -155,10 +160,10 @@ def _sources(table: torch.Tensor, model: Pretrained, trained: tuple[int, int]) -
     norms, last = row_norms(table), trained[1]
     inside, outside = norms[: last + 1], norms[last + 1 :]
     sentence = _(
-        "{name}'s metrics.json names its data: “{data}”. Its longest input has {last} symbols, which take up positions "
-        "0 to {before}; </s> stands at {last}. All rows began as random numbers with variance 1 / d_model, which is a "
-        "norm of about 1. Norms of the trained rows now: {low} to {high}; of the others, which no gradient reached: "
-        "{low_out} to {high_out}."
+        "{name}'s metrics.json names its data: “{data}”. Its longest input has {last} symbols, at positions 0 to "
+        "{before}; </s> stands at {last}. All rows started as random numbers with variance 1 / d_model, which is a "
+        "norm of about 1. Norms of the trained rows now: {low} to {high}. Norms of the other rows, which no gradient "
+        "reached: {low_out} to {high_out}."
     )
     return sentence.format(
         name=model.name,
@@ -183,8 +188,8 @@ def _tables(pair: Pair) -> None:
         trained = (0, shown - 1)
     names = (_("formula"), model.name)
     both = dict(zip(names, (formula[:shown].cpu(), learned[:shown].cpu()), strict=True))
-    known = trained_positions(model)
-    paragraph(_says(learned.cpu(), known, model.name))
+    known_length = trained_positions(model)
+    paragraph(_says(learned.cpu(), known_length, model.name))
     if shown < len(learned):
         text = _("The first {shown} of {total} positions are drawn.")
         paragraph(text.format(shown=shown, total=len(learned)), quiet=True)
@@ -194,9 +199,9 @@ def _tables(pair: Pair) -> None:
         "learned_tables",
         "positions_tables",
     )
-    if known is not None:
-        with st.expander(_("How is it known which rows were trained?")):
-            paragraph(_sources(learned.cpu(), model, known), quiet=True)
+    if known_length is not None:
+        with st.expander(_("How do we know which rows were trained?")):
+            paragraph(_sources(learned.cpu(), model, known_length), quiet=True)
     left, right = st.columns(2, gap="medium")
     with left:
         norms = {name: row_norms(table).numpy() for name, table in both.items()}
@@ -219,25 +224,25 @@ def _percent(share: float | None) -> str:
 
 
 def _conclusion(models: tuple[Pretrained, ...], shares: dict[str, list[float | None]], last: int) -> str:
-    """What section 3.5 hopes for, and how far either model got beyond the last trained length."""
+    """What section 3.5 expects, and how far each model got beyond the longest training input."""
     names = [model.name for model in models]
     right = [[length for length, share in zip(LENGTHS, shares[name], strict=True) if share] for name in names]
     reach = [max(lengths, default=0) for lengths in right]
     if max(reach) <= last:
         sentence = _(
-            "Section 3.5 says sinusoids “{quote}”: here, trained on at most {last} symbols, neither {formula} nor "
+            "Section 3.5 says sinusoids “{quote}”. Here, trained on at most {last} symbols, neither {formula} nor "
             "{learned} got a single longer input right."
         )
     elif reach[1] <= last:
         sentence = _(
-            "Section 3.5 says sinusoids “{quote}”: here, trained on at most {last} symbols, {formula} got inputs of up "
-            "to {reach} symbols right ({share} of those with {next}), {learned} none beyond {last}."
+            "Section 3.5 says sinusoids “{quote}”. Here, trained on at most {last} symbols, {formula} got inputs of "
+            "up to {reach} symbols right ({share} of those with {next}), and {learned} none beyond {last}."
         )
     else:
         sentence = _(
-            "Section 3.5 says sinusoids “{quote}”: here, trained on at most {last} symbols, {formula} got inputs of up "
-            "to {reach} symbols right ({share} of those with {next}), {learned} of up to {other} ({other_share} of "
-            "those with {next})."
+            "Section 3.5 says sinusoids “{quote}”. Here, trained on at most {last} symbols, {formula} got inputs of "
+            "up to {reach} symbols right ({share} of those with {next}), and {learned} of up to {other} "
+            "({other_share} of those with {next})."
         )
     at_next = [_percent(shares[name][LENGTHS.index(last + 1)]) for name in names]
     return sentence.format(
@@ -254,15 +259,15 @@ def _conclusion(models: tuple[Pretrained, ...], shares: dict[str, list[float | N
 
 
 def _results(models: tuple[Pretrained, ...], shares: dict[str, list[float | None]]) -> None:
-    """The figure, and in words what happens where training ended."""
+    """The figure, and a sentence about the lengths around the end of training."""
     trained = trained_lengths(models[-1])
     drawn = figure.built(figures.exact_by_length, list(LENGTHS), shares, trained)
     figure.draw(drawn, "learned_exact", "positions_exact")
-    said = []
+    sentences = []
     for model in models:
-        found = dict(zip(LENGTHS, shares[model.name], strict=True))
+        exact_shares = dict(zip(LENGTHS, shares[model.name], strict=True))
         lengths = trained_lengths(model)
-        if lengths is not None and {lengths[1], lengths[1] + 1} <= found.keys():
+        if lengths is not None and {lengths[1], lengths[1] + 1} <= exact_shares.keys():
             last = lengths[1]
             sentence = _(
                 "{name}: {within} exact at {last} symbols, the longest it was trained on; {after} at {next}, {far} at "
@@ -270,28 +275,28 @@ def _results(models: tuple[Pretrained, ...], shares: dict[str, list[float | None
             )
             text = sentence.format(
                 name=model.name,
-                within=_percent(found[last]),
+                within=_percent(exact_shares[last]),
                 last=last,
-                after=_percent(found[last + 1]),
+                after=_percent(exact_shares[last + 1]),
                 next=last + 1,
-                far=_percent(found[LENGTHS[-1]]),
+                far=_percent(exact_shares[LENGTHS[-1]]),
                 most=LENGTHS[-1],
             )
-            said.append(text)
-        cut = [length for length, share in found.items() if share is None]
+            sentences.append(text)
+        cut = [length for length, share in exact_shares.items() if share is None]
         if cut:
             sentence = _(
-                "{name} has {positions} positions: inputs of {length} symbols and more do not fit, </s> included."
+                "{name} has {positions} positions, </s> included: inputs of {length} symbols or more do not fit."
             )
-            said.append(sentence.format(name=model.name, positions=model.config.max_positions, length=cut[0]))
+            sentences.append(sentence.format(name=model.name, positions=model.config.max_positions, length=cut[0]))
     if trained is not None and trained[1] + 1 in LENGTHS and trained_lengths(models[0]) == trained:
         paragraph(_conclusion(models, shares, trained[1]))
-    paragraph(*said, quiet=True)
+    paragraph(*sentences, quiet=True)
 
 
 def _beyond(models: tuple[Pretrained, ...], task: str) -> None:
-    """Exact answers by length, length by length: whatever a person clicks meanwhile ends it, and what was counted is
-    kept for all."""
+    """Count exact answers, length by length. A click of the person ends the count; counted lengths stay cached for all
+    viewers."""
     if not st.session_state.get(WANTED):
         label = _("Count exact answers at {low} to {high} symbols, {count} inputs each")
         st.button(
@@ -301,15 +306,15 @@ def _beyond(models: tuple[Pretrained, ...], task: str) -> None:
             args=(True,),
         )
         return
-    place, button = st.empty(), st.empty()
+    container, button = st.empty(), st.empty()
     button.button(_("Stop"), key="hs-exact-stop", on_click=_want, args=(False,))
     shares: dict[str, list[float | None]] = {model.name: [] for model in models}
-    for number, length in enumerate(LENGTHS):
+    for index, length in enumerate(LENGTHS):
         text = _("inputs of {length} symbols, up to {most}").format(length=length, most=LENGTHS[-1])
-        place.progress(number / len(LENGTHS), text=text)
+        container.progress(index / len(LENGTHS), text=text)
         for model in models:
             shares[model.name].append(exact(model, task, length))
-    place.empty()
+    container.empty()
     button.empty()
     _results(models, shares)
 
@@ -319,29 +324,29 @@ def draw_learned(frame: PageFrame) -> None:
     pair = pair_of(frame.model)
     if pair is None:
         message(
-            _("No checkpoint with learned positions was found beside this one; {name} is bundled.").format(name=LEARNED)
+            _("No checkpoint with learned positions was found to compare with; {name} is bundled.").format(name=LEARNED)
         )
         return
     message(_introduction(frame.model, pair), "note")
     _tables(pair)
     if pair.formula is None or pair.task is None:
-        toys = tuple(one for one in map(_bundled, (FORMULA, LEARNED)) if one is not None)
+        toys = tuple(toy for toy in map(_bundled, (FORMULA, LEARNED)) if toy is not None)
         if len(toys) < 2:
             return
         models, task = toys, task_of(toys[0])
     else:
         models, task = (pair.formula, pair.learned), pair.task
-    if task is None or any(task_of(one) != task for one in models):
+    if task is None or any(task_of(toy) != task for toy in models):
         return
     if (models[0].name, models[1].name) == (FORMULA, LEARNED):
         sentence = _(
-            "{formula} and {learned} were trained on the same data with the same settings; one line of their recipes "
-            "differs, the positions. What does either do with longer inputs than it has seen?"
+            "{formula} and {learned} were trained on the same data with the same settings; their recipes differ in "
+            "one line, the positions. What does each do with inputs longer than it has seen?"
         )
     else:
         sentence = _(
-            "{formula} was trained for the same task as {learned}, with the encoding of the formula. What does either "
-            "do with longer inputs than it has seen?"
+            "{formula} was trained for the same task as {learned}, with the encoding of the formula. What does each "
+            "do with inputs longer than it has seen?"
         )
     st.subheader(_("Beyond the trained length"), anchor=False)
     paragraph(sentence.format(formula=models[0].name, learned=models[1].name))

@@ -1,4 +1,4 @@
-"""What all viewers share: models, traces. Every value is immutable, every cache bounded."""
+"""Models and traces shared by all viewers. Every value is immutable, every cache bounded."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ from transformer.interventions.sets import Interventions
 from transformer.tracing.trace import Trace
 
 TRACE_CAPACITY = 512 * 2**20  # bytes
-MOST_FILES = 200  # of a checkpoint's folder; ours have eight
+MOST_FILES = 200  # of a checkpoint's folder; the bundled ones have eight
 
 
 def checkpoints() -> dict[str, Path]:
-    """Name -> folder of what can be opened: HEADSCOPE_CHECKPOINT first if it is a path, then the bundled ones.
+    """Name -> folder of every available checkpoint: HEADSCOPE_CHECKPOINT first if it is a path, then the bundled ones.
 
-    A folder whose name is no text, bytes that are not UTF-8, is left out: no browser could be sent the menu.
+    A folder whose name is not valid UTF-8 is left out, because it could not be sent to a browser.
     """
-    found = {name: path for name, path in transformer.available().items() if name == readable_text(name)}
+    folders = {name: path for name, path in transformer.available().items() if name == readable_text(name)}
     extra = os.environ.get("HEADSCOPE_CHECKPOINT", "")
-    if extra and extra not in found:
+    if extra and extra not in folders:
         path = Path(extra)
-        found = {path.resolve().name or extra: path, **found}
-    return found
+        folders = {path.resolve().name or extra: path, **folders}
+    return folders
 
 
 def stamp(path: str) -> str:
-    """What tells one state of a checkpoint's folder from another: its files' names, sizes, times and places on the
-    disk, which takes 30 microseconds; "" if it cannot be read."""
+    """A hash that changes with a checkpoint's files: names, sizes, times and inodes, read in 30 microseconds; "" if the
+    folder cannot be read."""
     try:
-        with os.scandir(path) as found:
+        with os.scandir(path) as entries:
             files = sorted(
-                (one.name, about.st_size, about.st_mtime_ns, about.st_ctime_ns, about.st_ino)
-                for one in itertools.islice(found, MOST_FILES)
-                if not one.name.startswith(".") and one.is_file() and (about := one.stat())
+                (entry.name, about.st_size, about.st_mtime_ns, about.st_ctime_ns, about.st_ino)
+                for entry in itertools.islice(entries, MOST_FILES)
+                if not entry.name.startswith(".") and entry.is_file() and (about := entry.stat())
             )
     except OSError:
         return ""
@@ -53,16 +53,16 @@ def stamp(path: str) -> str:
 
 @shared(entries=4)
 def _load(name: str, path: str, state: str) -> Pretrained:
-    """The checkpoint in that state of its folder. Raises CheckpointError, also if the folder changed meanwhile: of two
-    checkpoints of one shape, the tokenizer of one and the weights of the other would go together."""
-    torch.set_num_threads(1)  # many viewers share few cores; one thread each keeps the slowest click short
+    """The checkpoint in that state of its folder. Raises CheckpointError, also if the folder changed meanwhile:
+    otherwise the tokenizer of one checkpoint could meet the weights of another."""
+    torch.set_num_threads(1)  # many viewers share few cores; with one thread each, the slowest click stays short
     model = transformer.load(path, os.environ.get("HEADSCOPE_DEVICE", "cpu"))
     if stamp(path) != state:
         raise transformer.CheckpointError(
-            "{name} was changed while it was read; reload the page when it is complete", name=name
+            "{name} changed while it was being read; reload the page when the change is complete", name=name
         )
-    with contextlib.suppress(transformer.InputError):  # a tokenizer may make nothing of it
-        model.trace("a")  # first pass pays for lazy set-up; pay it now
+    with contextlib.suppress(transformer.InputError):  # the tokenizer may have no token for it
+        model.trace("a")  # the first pass does lazy set-up; do it now
     mark(model, state)
     send_at_once()
     shorten_garbage_collection()
@@ -70,13 +70,12 @@ def _load(name: str, path: str, state: str) -> Pretrained:
 
 
 def load(name: str, path: str) -> Pretrained:
-    """A checkpoint by name, as its folder is now: replaced while the app runs, it is read anew. Raises
-    CheckpointError."""
+    """A checkpoint by name, as its folder is now; it is read again after a change. Raises CheckpointError."""
     return _load(name, path, stamp(path))
 
 
 def size(value: object) -> int:
-    """Bytes of the tensors a dataclass holds, those of dataclasses within it included."""
+    """Bytes of the tensors in a dataclass, nested dataclasses included."""
     if isinstance(value, torch.Tensor):
         return value.nbytes
     if dataclasses.is_dataclass(value):
@@ -84,13 +83,13 @@ def size(value: object) -> int:
     return 0
 
 
-# Bounded by bytes, not by number: a trace of 12 tokens a side takes 3 MB and one of 128 takes 42 MB. With room for 24
-# of any size, thirty viewers with a sentence each pushed one another out, and every click traced anew.
+# Bounded by bytes: a trace of 12 tokens per side takes 3 MB, one of 128 takes 42 MB. With a bound of 24 traces of
+# any size, thirty viewers with a sentence each evicted each other's, and every click traced again.
 TRACES: SharedCache[Trace] = SharedCache(TRACE_CAPACITY, size)
 
 
 def trace(model: Pretrained, name: str, source: str, target: str, limit: int) -> Trace:
-    """The trace of a sentence pair; blank target: the model's own translation. Raises InputError."""
+    """The trace of a sentence pair; a blank target means the model's own translation. Raises InputError."""
     key = (name, identity(model), source, target, limit)
     return TRACES.get(key, lambda: model.trace(source, target or None, limit=limit), queued=True)
 
@@ -98,7 +97,7 @@ def trace(model: Pretrained, name: str, source: str, target: str, limit: int) ->
 def retrace(
     model: Pretrained, trace: Trace, interventions: Interventions, limit: int, fed: tuple[tuple[int, int], ...] = ()
 ) -> Trace:
-    """The tokens of a trace under switches; nothing switched and nothing else fed: that very trace.
+    """The tokens of a trace with switches; without switches and other fed tokens it is the same trace.
 
     fed: (position in target_in, id fed there instead). Raises InterventionError, InputError.
     """
@@ -110,5 +109,5 @@ def retrace(
 
 @shared(entries=1024, queued=True)
 def translate(model: Pretrained, source: str, interventions: Interventions, limit: int) -> Translation:
-    """The model's own greedy translation under switches. Raises InterventionError, InputError."""
+    """The model's own greedy translation with switches. Raises InterventionError, InputError."""
     return model.translate(source, limit=limit, interventions=interventions)

@@ -1,4 +1,4 @@
-"""Background jobs: measurements on demand, one at a time for all viewers, for as long as somebody looks."""
+"""Background jobs: measurements on demand, one at a time for all viewers, cancelled when the viewer leaves."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from transformer.cancellation import Stopped
 from transformer.texts import reader_language, use_language
 
 Value = TypeVar("Value")
-POLL = 0.5  # seconds between two looks of a page
+POLL = 0.5  # seconds between two updates of a page
 
 
 class JobQueue(SharedCache[Value]):
-    """What all viewers share of a kind of job: its results, and the queue that lets one in at a time."""
+    """What all viewers share of a kind of job: its results, and a queue that runs one job at a time."""
 
     def __init__(self, capacity: int = 256) -> None:
         super().__init__(capacity)
@@ -25,13 +25,13 @@ class JobQueue(SharedCache[Value]):
 
 
 class BackgroundJob:
-    """One measurement in a thread of its own, which never calls Streamlit; pages look at these fields.
+    """One measurement in its own thread, which never calls Streamlit; pages read these fields.
 
-    stage: "waiting" for others, "running", "done", "stopped" or "failed"; error: what went wrong, in the words of the
-    errors that are a person's to mend (`known`); patience: seconds without a look, after which the viewer has left.
+    stage: "waiting", "running", "done", "stopped" or "failed"; error: the message of an error, plain text for the
+    classes in `known`, which a person can correct; patience: seconds without a look, after which the viewer has left.
 
-    A kind of job says in `_work` what it does, asks `_wanted` between its parts and raises Stopped where that is False;
-    it calls `start` once its own fields are there.
+    A subclass does its work in `_work`. Between steps it asks `_wanted` and raises Stopped if that is False. It calls
+    `start` after it has set its own fields.
     """
 
     known: tuple[type[Exception], ...] = ()
@@ -55,7 +55,7 @@ class BackgroundJob:
         return self._stop.is_set()
 
     def look(self) -> None:
-        """Somebody is still there."""
+        """Report that the viewer is still there."""
         self._looked = time.monotonic()
 
     def stop(self) -> None:
@@ -82,6 +82,6 @@ class BackgroundJob:
             self.stage = "stopped"
         except self.known as error:
             self.error, self.stage = str(error), "failed"
-        except Exception as error:  # whatever it is, the page must not wait for ever
+        except Exception as error:  # any error must end the wait of the page
             logging.getLogger(__name__).exception("%s failed", self.thread.name)
             self.error, self.stage = f"{type(error).__name__}: {error}", "failed"

@@ -1,4 +1,4 @@
-"""Queues: first come, first served, and nothing for a viewer who has left."""
+"""Queues: first come, first served, without viewers who have left."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ import streamlit as st
 
 from pages.runtime.streamlit import is_connected, session_id
 
-LOOK = 0.5  # seconds between two looks at whether who waits is still there
+LOOK = 0.5  # seconds between two checks that a waiting viewer is still there
 
 
 def stop_if_gone() -> None:
-    """End the run of a viewer who has left, as Streamlit would at the next thing that is drawn."""
+    """End the run of a viewer who has left, as Streamlit would at the next drawn element."""
     session = session_id()
     if session and not is_connected(session):
         st.stop()
 
 
 class TurnQueue:
-    """`at_once` threads are let in, the others wait in the order in which they came."""
+    """Lets `at_once` threads in; the others wait in the order in which they came."""
 
     def __init__(self, at_once: int) -> None:
         self._free = at_once
@@ -37,9 +37,9 @@ class TurnQueue:
 
     @contextlib.contextmanager
     def turn(self, look: Callable[[], None] = stop_if_gone) -> Iterator[None]:
-        """Wait for a turn, and have it inside `with`; who has one already goes on.
+        """Wait for a turn and hold it inside `with`; a thread that already has a turn goes on at once.
 
-        look: is called every LOOK seconds and right before the turn; what it raises gives up the place.
+        look: called every LOOK seconds and right before the turn; if it raises, the thread leaves the queue.
         """
         if getattr(self._inside, "now", False):
             yield
@@ -53,22 +53,22 @@ class TurnQueue:
             self._give()
 
     def _take(self, look: Callable[[], None]) -> None:
-        place = threading.Event()
+        turn = threading.Event()
         with self._lock:
-            if self._free:  # then nobody waits
+            if self._free:  # so nobody waits
                 self._free -= 1
-                place.set()
+                turn.set()
             else:
-                self._waiting.append(place)
+                self._waiting.append(turn)
         try:
-            while not place.wait(LOOK):
+            while not turn.wait(LOOK):
                 look()
             look()
-        except BaseException:  # Streamlit ends runs with exceptions that are no Exception
+        except BaseException:  # Streamlit ends runs with exceptions that are not subclasses of Exception
             with self._lock:
-                called = place not in self._waiting
+                called = turn not in self._waiting
                 if not called:
-                    self._waiting.remove(place)
+                    self._waiting.remove(turn)
             if called:
                 self._give()
             raise
@@ -81,7 +81,7 @@ class TurnQueue:
                 self._free += 1
 
 
-# Before passes of a model. Thirty side by side end all at about the same late moment and need thirty times the memory;
-# one after the other the first viewer waits for one. A viewer's script runs in one thread, so nobody stands in the
-# queue twice. One thread a pass (`cache.load`), and half of the cores stay free for clicks, which need Python alone.
+# The queue for passes of a model. Thirty passes at once would all end late and need thirty times the memory; in a
+# queue the first viewer waits for one. A viewer's script runs in one thread, so nobody is in the queue twice. Each
+# pass has one thread (`cache.load`), and half of the cores stay free for clicks, which only need Python.
 MODEL_QUEUE = TurnQueue(max(1, (os.cpu_count() or 2) // 2))

@@ -1,7 +1,7 @@
-"""Models of one session alone: trained on the page, or brought along as a zip. Nobody else can open or see them.
+"""Models of one session: trained on the page, or loaded from a zip. Nobody else can open or see them.
 
-A session keeps the zips, which are small; the models opened from them share one room for the whole process, and one
-that had to make room is opened again. Both are bounded, so that no visitor can fill the machine.
+A session keeps the zips, which are small. The models opened from them share one cache for the whole process; a model
+that was evicted is opened again. Both are bounded, so that no visitor can fill the machine.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from transformer.inference.pretrained import Pretrained, open_files
 from transformer.texts import _
 
 KEY = "headscope_own"
-PREFIX = "mine/"  # before their names in the menu and in links: no folder's name has a slash
-MOST = 8  # models of a session
-ROOM = 48_000_000  # bytes of their zips; what is trained here takes 0.5 MB, a zip that is loaded 16 at most
-LONGEST = 60  # characters of a name
+PREFIX = "mine/"  # prefix of their names in the menu and in links; no folder name has a slash
+MOST = 8  # most models of a session
+MOST_BYTES = 48_000_000  # most bytes of a session's zips; a model trained here has 0.5 MB, a loaded zip at most 16
+LONGEST = 60  # most characters of a name
 
 
-# Weighed by the bytes of the weights of all sessions' models that are open.
+# Bounded by the bytes of the weights of all open models of all sessions.
 MODELS: SharedCache[Pretrained] = SharedCache(
     256 * 2**20, lambda model: sum(weight.nbytes for weight in model.model.parameters())
 )
@@ -35,7 +35,7 @@ MODELS: SharedCache[Pretrained] = SharedCache(
 
 @dataclass(frozen=True)
 class SessionModel:
-    """name: begins with PREFIX; data: the zip; token: what its numbers are kept under, known to this session alone."""
+    """name: begins with PREFIX; data: the zip; token: cache key of its results, known to this session only."""
 
     name: str
     data: bytes = field(repr=False)
@@ -43,71 +43,73 @@ class SessionModel:
 
 
 def own_models() -> dict[str, SessionModel]:
-    """Name -> what this session has, the oldest first."""
-    found: dict[str, SessionModel] = st.session_state.setdefault(KEY, {})
-    return found
+    """Name -> model of this session, the oldest first."""
+    models: dict[str, SessionModel] = st.session_state.setdefault(KEY, {})
+    return models
 
 
 def names() -> list[str]:
-    """What this session can open: what everybody can, and its own."""
+    """All models that this session can open: the shared ones, then its own."""
     return [*cache.checkpoints(), *own_models()]
 
 
-def _opened(found: SessionModel) -> Pretrained:
+def _opened(session_model: SessionModel) -> Pretrained:
     def opened() -> Pretrained:
-        model = open_files(read_zip(found.data), found.name, os.environ.get("HEADSCOPE_DEVICE", "cpu"))
-        mark(model, found.token)
+        model = open_files(read_zip(session_model.data), session_model.name, os.environ.get("HEADSCOPE_DEVICE", "cpu"))
+        mark(model, session_model.token)
         return model
 
-    return MODELS.get(found.token, opened, queued=True)
+    return MODELS.get(session_model.token, opened, queued=True)
 
 
 def load(name: str) -> Pretrained:
     """A model this session can open, by its name. Raises CheckpointError."""
-    found = own_models().get(name)
-    if found is not None:
-        return _opened(found)
+    session_model = own_models().get(name)
+    if session_model is not None:
+        return _opened(session_model)
     path = cache.checkpoints().get(name)
     if path is None:
-        raise CheckpointError("there is no checkpoint {name!r} any more", name=name[:LONGEST])
+        raise CheckpointError("the checkpoint {name!r} no longer exists", name=name[:LONGEST])
     return cache.load(name, str(path))
 
 
 def _free_name(title: str) -> str:
-    """The title as a name that this session does not have yet."""
+    """The title as a name that is not used yet in this session."""
     plain = " ".join(readable_text(title).split()).replace("/", "-")[:LONGEST].strip() or "model"
-    name, number = f"{PREFIX}{plain}", 2
+    name, suffix = f"{PREFIX}{plain}", 2
     while name in own_models():
-        name, number = f"{PREFIX}{plain} ({number})", number + 1
+        name, suffix = f"{PREFIX}{plain} ({suffix})", suffix + 1
     return name
 
 
 def add(title: str, data: bytes, current: str = "") -> tuple[str, list[str]]:
-    """Open a zip and keep it in this session. current: what is open now, which stays.
+    """Open a zip and keep it in this session. current: the open model, which stays.
 
-    Returns its name, and a sentence for every older one that had to make room. Raises CheckpointError.
+    Returns its name, and a sentence for every older model that was removed. Raises CheckpointError.
     """
-    for known in own_models().values():
-        if known.data == data:  # the same file twice is one model
-            return known.name, []
+    for known_model in own_models().values():
+        if known_model.data == data:  # the same file again is the same model
+            return known_model.name, []
     added = SessionModel(_free_name(title), data)
     _opened(added)
     own_models()[added.name] = added
     dropped = []
     for old in [name for name in own_models() if name not in (added.name, current)]:
-        if len(own_models()) <= MOST and sum(len(model.data) for model in own_models().values()) <= ROOM:
+        if len(own_models()) <= MOST and sum(len(model.data) for model in own_models().values()) <= MOST_BYTES:
             break
         del own_models()[old]
-        sentence = _("{name} made room, for a session keeps {most} models of its own; load its zip again to open it.")
+        sentence = _(
+            "{name} was removed: a session keeps at most {most} models of its own. Load its zip again to open it."
+        )
         dropped.append(sentence.format(name=old, most=MOST))
     return added.name, dropped
 
 
 def from_elsewhere(name: str) -> str:
-    """Why a link's name of this kind cannot be opened here, as a sentence; "" for another name."""
+    """A sentence: why a session model named in a link cannot be opened here; "" for another name."""
     if not name.startswith(PREFIX):
         return ""
     return _(
-        "It was trained or loaded in another session, or in this one before the page was reloaded, and lives there "
-        "only; download it there as a zip, and load that on the Training page."
+        "It was trained or loaded in another session, or in this one before the page was reloaded, and exists only "
+        "there. Download it there as a zip and load the zip on the Training page."
     )

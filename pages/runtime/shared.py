@@ -1,4 +1,4 @@
-"""The cache of what all viewers share: bounded, one a process, of values that nobody changes."""
+"""The cache shared by all viewers: bounded, one per process, with immutable values."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ _stamps: weakref.WeakKeyDictionary[torch.nn.Module, str] = weakref.WeakKeyDictio
 
 
 class SharedCache(Generic[Value]):
-    """The values used last, as many as fit into the capacity, and at least one. weigh: what a value takes of it."""
+    """The most recently used values that fit into the capacity, and at least one. weigh: how much of it a value
+    takes."""
 
     def __init__(self, capacity: int, weigh: Callable[[Value], int] = lambda _: 1) -> None:
         self.capacity, self.used = capacity, 0
@@ -45,11 +46,11 @@ class SharedCache(Generic[Value]):
             return self._values.get(key, _MISSING)
 
     def find(self, key: Hashable) -> Value | None:
-        found = self._find(key)
-        return None if found is _MISSING else cast(Value, found)
+        value = self._find(key)
+        return None if value is _MISSING else cast(Value, value)
 
     def store(self, key: Hashable, value: Value) -> Value:
-        """Store a value in place of an older one, and make room. Returns it."""
+        """Store a value, replacing an older one, and evict others if needed. Returns it."""
         with self._lock:
             if key in self._values:
                 self.used -= self._weigh(self._values.pop(key))
@@ -60,20 +61,22 @@ class SharedCache(Generic[Value]):
         return value
 
     def get(self, key: Hashable, make: Callable[[], Value], queued: bool = False) -> Value:
-        """The value of this key, made now if there is none; two who ask for the same wait for one.
+        """The value of this key, made now if it is not cached; concurrent calls with the same key make it once.
 
-        What `make` raises is not kept. queued: the value is made in turn with all other passes of a model.
+        An error of `make` is not cached. queued: the value is made in the queue for passes of a model.
         """
-        found = self._find(key)
-        if found is not _MISSING:
-            return cast(Value, found)
-        with MODEL_QUEUE.turn() if queued else nullcontext():  # the turn first: nobody waits for one with a lock held
+        value = self._find(key)
+        if value is not _MISSING:
+            return cast(Value, value)
+        with (
+            MODEL_QUEUE.turn() if queued else nullcontext()
+        ):  # take the turn first, so that nobody waits for it while holding a lock
             with self._lock:
                 making = self._making.setdefault(key, threading.Lock())
             with making:
-                found = self._find(key)
+                value = self._find(key)
                 try:
-                    return cast(Value, found) if found is not _MISSING else self.store(key, make())
+                    return cast(Value, value) if value is not _MISSING else self.store(key, make())
                 finally:
                     with self._lock:
                         self._making.pop(key, None)
@@ -85,14 +88,14 @@ class SharedCache(Generic[Value]):
 
 
 def clear_caches() -> None:
-    """Forget all that is shared, as a new process would."""
+    """Empty all caches, as in a new process."""
     for cache in list(_caches):
         cache.clear()
 
 
 def shared(entries: int, queued: bool = False) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
-    """Call a function once for all viewers with the same arguments, of which a model counts by the state of its files
-    and a trace by its id. entries: results kept; queued: as `SharedCache.get`."""
+    """Call a function once for all viewers with the same arguments; a model is identified by the state of its files, a
+    trace by its id. entries: results to cache; queued: as in `SharedCache.get`."""
 
     def decorate(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
         cache: SharedCache[Result] = SharedCache(entries)
@@ -114,12 +117,12 @@ def _key(argument: Any) -> Hashable:
 
 
 def mark(model: Pretrained, state: str) -> None:
-    """Say in which state of its files a model was read."""
+    """Record in which state its files were when a model was read."""
     _stamps[model.model] = state
 
 
 def identity(model: Pretrained) -> str:
-    """What a model's numbers are kept under: where it came from, and in which state that was."""
+    """The cache key of a model: its path, and the state of its files."""
     return f"{model.path}|{_stamps.get(model.model, '')}"
 
 
@@ -152,9 +155,9 @@ def _hash_into(digest: Any, value: object) -> None:
 
 
 def fingerprint(*values: object) -> bytes:
-    """16 bytes that are the same for the same numbers and texts and, as good as certainly, for no others.
+    """16 bytes that are equal for equal numbers and texts, and practically never for others.
 
-    values: tensors, arrays, texts, numbers, None, and lists, tables and dataclasses of them. Raises TypeError.
+    values: tensors, arrays, texts, numbers, None, and lists, mappings and dataclasses of them. Raises TypeError.
     """
     digest = hashlib.blake2b(digest_size=16)
     for value in values:

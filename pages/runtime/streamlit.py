@@ -1,10 +1,10 @@
-"""Every workaround for Streamlit on the Python side, and every use of what it keeps to itself.
+"""Every workaround for Streamlit on the Python side, and every use of its private parts.
 
-tests/pages/runtime/test_streamlit.py fails where a newer Streamlit makes one of them wrong or needless.
+tests/pages/runtime/test_streamlit.py fails if a newer Streamlit breaks one of them or makes it unnecessary.
 
-Not worked around: opened at the address of a page, /lab say, Streamlit's browser side looks for its server at
-/lab/_stcore/health and /lab/_stcore/host-config first, which gives two 404s in the console, and then at the root. It
-cannot know whether "lab" is a page or the folder that the whole app is served under.
+Not worked around: opened at the address of a page, such as /lab, Streamlit's browser code first looks for its server at
+/lab/_stcore/health and /lab/_stcore/host-config, which gives two 404s in the console, and then at the root. It cannot
+know whether "lab" is a page or the folder that the whole app is served under.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from streamlit.runtime.pages_manager import PagesManager
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.scriptrunner_utils.script_run_context import ThreadState
 
-OPEN_FILES = "/dev/fd"  # Linux, macOS, BSD; Windows has no such list, and keeps its way of sending
+OPEN_FILES = "/dev/fd"  # Linux, macOS, BSD; Windows has no such list and is left as it is
 
 
 # -- the server -------------------------------------------------------------------------------------------------------
@@ -33,11 +33,11 @@ OPEN_FILES = "/dev/fd"  # Linux, macOS, BSD; Windows has no such list, and keeps
 def prepare_server() -> None:
     """Call before the server starts.
 
-    A folder `pages` beside app.py makes Streamlit take the app for one of its older kind until app.py has run once: the
-    first visitor of a page would see a dialog "Page not found".
+    Because of the folder `pages` beside app.py, Streamlit takes the app for an old-style multipage app until app.py has
+    run once: the first visitor of a page would see a dialog "Page not found".
 
-    A websocket from another origin would make Streamlit ask a web service for the machine's public address, and
-    everybody wait for the answer. With an address known to it, which no origin equals, it asks nobody.
+    For a websocket from another origin, Streamlit would ask a web service for the machine's public address while
+    everybody waits. With an address set, which no origin equals, it asks nobody.
     """
     PagesManager.uses_pages_directory = False
     net_util._external_ip = ""
@@ -46,29 +46,29 @@ def prepare_server() -> None:
 def send_at_once() -> None:
     """Switch Nagle's algorithm off on every TCP socket of this process; connections accepted later inherit it.
 
-    asyncio does so itself for the sockets it makes, but Streamlit makes its own, with protocol number 0, which asyncio
-    does not take for TCP. Left on, the second of two small messages waits until the browser acknowledges the first,
-    and a browser delays that: measured on Linux, 40 ms of every click.
+    asyncio does so for the sockets it makes, but Streamlit makes its own, with protocol number 0, which asyncio does
+    not recognise as TCP. Otherwise the second of two small messages waits until the browser acknowledges the first, and
+    a browser delays that: 40 ms of every click, measured on Linux.
     """
     if not os.path.isdir(OPEN_FILES):
         return
     for name in os.listdir(OPEN_FILES):
-        with contextlib.suppress(OSError):  # closed since it was listed
-            number = int(name)
-            if stat.S_ISSOCK(os.fstat(number).st_mode):
-                with socket.socket(fileno=os.dup(number)) as found:
-                    if found.family in (socket.AF_INET, socket.AF_INET6) and found.type == socket.SOCK_STREAM:
-                        found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        with contextlib.suppress(OSError):  # closed after it was listed
+            descriptor = int(name)
+            if stat.S_ISSOCK(os.fstat(descriptor).st_mode):
+                with socket.socket(fileno=os.dup(descriptor)) as copy:
+                    if copy.family in (socket.AF_INET, socket.AF_INET6) and copy.type == socket.SOCK_STREAM:
+                        copy.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
 @cache
 def shorten_garbage_collection() -> None:
-    """Call once a process, when all that lives on has been imported: make collections of garbage short.
+    """Call once per process, after all imports: makes garbage collections short.
 
-    They stop every viewer. With torch loaded one takes 140 ms unless what lives on is frozen; nothing that comes later
-    may be: what is frozen is never collected, neither the session of a viewer who is here when another model is opened
-    nor a model that makes room for it. Streamlit's own collection after every run, a quarter of a click's time, is
-    switched off (.streamlit/config.toml): Python collects by itself once enough has changed.
+    Collections stop every viewer. With torch loaded one takes 140 ms unless the objects that stay are frozen. Later
+    objects must not be frozen, because frozen objects are never collected: neither the session of a viewer who is here
+    when another model is opened, nor an evicted model. Streamlit's own collection after every run, a quarter of a
+    click's time, is switched off (.streamlit/config.toml): Python collects by itself after enough changes.
     """
     gc.collect()
     gc.freeze()
@@ -78,22 +78,23 @@ def shorten_garbage_collection() -> None:
 
 
 def session_id() -> str:
-    """The session whose script runs in this thread; "" outside of one."""
+    """The session whose script runs in this thread; "" outside of a session."""
     context = get_script_run_ctx(suppress_warning=True)
     return context.session_id if context is not None else ""
 
 
 def is_connected(session: str) -> bool:
-    """Whether the browser of a session is still there: on another page of the app, yes; with a closed tab, no."""
+    """Whether the browser of a session is still there: yes on another page of the app, no with a closed tab."""
     return not runtime.exists() or runtime.get_instance().is_active_session(session)
 
 
 @st.fragment(run_every=timedelta(days=1))
 def rerun_after_reconnect() -> None:
-    """Nothing, once a day; but a page with such a fragment asks for a run as soon as it is connected again.
+    """A fragment that does nothing, once a day; but a page with such a fragment asks for a run as soon as it
+    reconnects.
 
-    Without one Streamlit's page waits for the next click. If its server died and another answers now, that one has no
-    session: the click would meet a state fresh from the link, and be lost.
+    Without it, Streamlit's page waits for the next click. If its server died and another one answers now, that server
+    has no session: the click would meet a fresh state from the link, and be lost.
     """
 
 
@@ -101,7 +102,8 @@ def rerun_after_reconnect() -> None:
 
 
 def load_plotly() -> None:
-    """Make the browser fetch plotly: a small chart of Streamlit's own, out of sight. Once a run, as early as can be."""
+    """Make the browser fetch plotly, with a small hidden chart of Streamlit's own. Call once per run, as early as
+    possible."""
     with st.container(key="hs-plotly"):
         st.plotly_chart(
             {"data": [{"type": "scatter", "x": [0], "y": [0]}], "layout": {"height": 20}},
@@ -111,7 +113,7 @@ def load_plotly() -> None:
 
 
 def bound_to_page(draw: Callable[[], None]) -> Callable[[], None]:
-    """The same, drawn as part of the page that runs now: a widget that app.py draws itself is another widget."""
+    """The same function, drawn as part of the page that runs now; app.py would draw different widgets."""
     context, page = get_script_run_ctx(), ThreadState.get().active_script_hash
 
     def drawn() -> None:

@@ -1,4 +1,4 @@
-"""Beside the form: what a run will take, the buttons that begin one, models that come as zips, and the equations."""
+"""Around the form: the cost of a run, the buttons that start one, models loaded from zips, and the equations."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from transformer.view.languages import browser_texts
 from transformer.view.training_messages import FileError, read_file
 
 FILE = "training_file"
-LOOK = timedelta(seconds=5)  # between two looks at how many train
+LOOK = timedelta(seconds=5)  # between two updates of how many train
 
 _file = st.components.v2.component("headscope.training_file", js=script("training_file"), css=style("training"))
 
@@ -35,54 +35,55 @@ def _notice(*sentences: str) -> None:
 
 
 def _loaded() -> None:
-    """A zip that a person brought: open it, or say why not. A callback, so that the menu of checkpoints has it."""
-    state, found = current_state(), st.session_state.get(FILE)
-    if state is None or found is None:
+    """Callback: open a zip that a person loaded, or say why not. It is a callback so that the checkpoint menu has the
+    model."""
+    state, reported = current_state(), st.session_state.get(FILE)
+    if state is None or reported is None:
         return
     try:
-        file = read_file(found.get("file"))
+        file = read_file(reported.get("file"))
         if file is None:
             return
-        name, said = session_models.add(file.name.removesuffix(".zip"), file.data, state.checkpoint)
+        name, messages = session_models.add(file.name.removesuffix(".zip"), file.data, state.checkpoint)
     except (FileError, session_models.CheckpointError) as error:
         _notice(_("The file cannot be loaded: {error}.").format(error=error))
         return
     switch_checkpoint(name)
-    _notice(_("Loaded, and open now on every page, for this session alone: {name}.").format(name=name), *said)
+    _notice(_("Loaded: {name}. It is open now on every page, for this session only.").format(name=name), *messages)
 
 
 def begin_buttons(chosen: Chosen) -> None:
-    """Train, or train beside its reference; and beforehand what it will take."""
+    """Buttons to train, or to train together with a reference; and the cost of the run."""
     shop, experiment = runs.shop(), chosen.experiment
     if shop.most < 1:
-        message(_("This server trains no models; who runs it can allow some, with headscope --trainings N."), "note")
-    said: list[str] = []
-    other = presets.reference(chosen.preset, experiment) if experiment is not None else None
-    if any(one.experiment == other for one in runs.watched()):
-        other = None
+        message(_("This server does not train models. Its operator can allow it with headscope --trainings N."), "note")
+    messages: list[str] = []
+    reference = presets.reference(chosen.preset, experiment) if experiment is not None else None
+    if any(watched.experiment == reference for watched in runs.watched()):
+        reference = None
     with st.container(horizontal=True, vertical_alignment="center", gap="small", key="hs-training-begin"):
         ready = experiment is not None and shop.most > 0
         if st.button(_("Train"), type="primary", disabled=not ready, key="training_train") and experiment is not None:
-            said = runs.train(experiment)
-        if other is not None and experiment is not None:
-            label = _("Train both: {other}, and this").format(other=title(other, presets.plain()))
+            messages = runs.train(experiment)
+        if reference is not None and experiment is not None:
+            label = _("Train both: {other} and this one").format(other=title(reference, presets.plain()))
             if st.button(plain_markdown(label), disabled=not ready, key="training_both"):
-                said = [*runs.train(other, first=True), *runs.train(experiment)]
+                messages = [*runs.train(reference, first=True), *runs.train(experiment)]
         if experiment is not None and shop.most > 0:
             _outlook(summary(experiment, presets.plain()), shop.seconds)
-    for sentence in said:
+    for sentence in messages:
         message(sentence)
 
 
 @st.fragment(run_every=LOOK)
 def _outlook(what: str, seconds: float) -> None:
-    """What is said before anyone presses, and a process that has imported torch meanwhile."""
+    """The cost of a run, and a process prepared with torch imported."""
     shop = runs.shop()
     shop.prepare()
     line = (
-        _("{running} of {most} trainings run now, {waiting} wait in the line.")
+        _("{running} of {most} trainings run now, {waiting} wait in the queue.")
         if shop.running >= shop.most
-        else _("{running} of {most} trainings run now: it begins at once.")
+        else _("{running} of {most} trainings run now; yours starts at once.")
     )
     paragraph(
         _("{what}; at most {seconds:g} s.").format(what=what[:1].upper() + what[1:], seconds=seconds),
@@ -104,21 +105,21 @@ def load_file() -> None:
 
 
 def about() -> None:
-    """What the page shows, with its equations."""
+    """An explanation of the page, with its equations."""
     st.markdown(
         _(
-            "A Transformer is trained from random weights, here and now. Each step draws a batch of inputs, compares "
-            "what the model predicts for every next token with the right one, and moves all weights a little against "
-            "the gradient of the **loss** (sections 5.3 and 5.4; with label smoothing the right answer's probability "
-            "is shared out a little before):"
+            "Here a Transformer is trained from random weights. Each step draws a batch of inputs, compares the "
+            "model's prediction of every next token with the right one, and moves all weights a little against the "
+            "gradient of the **loss** (sections 5.3 and 5.4; label smoothing first moves a little of the right "
+            "answer's probability to the other tokens):"
         )
     )
     st.latex(r"\mathcal{L} = -\frac{1}{n} \sum_{t=1}^{n} \log p(y_t \mid y_1, \ldots, y_{t-1},\, x)")
     st.markdown(
         _(
-            "While it trains, the decoder is fed the right answer up to each place, whatever it would have written "
-            "itself: **teacher forcing**. Used, it is fed what it wrote: **free-running**. Both are measured on "
-            "inputs that training never sees, as the share of outputs of which every token is right:"
+            "In training the decoder is fed the right answer up to each position, whatever it would have written "
+            "itself: **teacher forcing**. In use it is fed what it wrote: **free-running**. Both are measured on "
+            "inputs that training never sees, as the share of outputs with every token right:"
         )
     )
     st.latex(
@@ -127,17 +128,18 @@ def about() -> None:
     )
     st.markdown(
         _(
-            "The causal mask (section 3.2.3) is what makes the first honest about the second. The **learning rate** "
-            "rises over the warm-up steps and then falls with the square root of the step, as in equation 3 of section "
-            "5.3, here with its largest value chosen, and at the end in a straight line down to 0:"
+            "Only with the causal mask (section 3.2.3) does the first tell you anything about the second. The "
+            "**learning rate** rises during the warm-up steps and then falls with the square root of the step, as in "
+            "equation 3 of section 5.3. Here you choose its largest value, and at the end it falls in a straight line "
+            "to 0:"
         )
     )
     st.latex(r"\eta(t) = \eta_{\max} \min\!\left(\frac{t}{t_w},\, \sqrt{\frac{t_w}{t}}\right)")
     st.markdown(
         _(
-            "The heads shown are those of one fixed input that is never trained on, recorded at about a hundred steps, "
-            "more of them early; the slider goes back through them without the server. A run goes on while you look at "
-            "another page, and ends when its tab is closed. The model of a run that ended is in the menu of "
-            "checkpoints of every page, for you alone; download it as a zip to keep it."
+            "The heads shown are for one fixed input that is never trained on. They are recorded at about a hundred "
+            "steps, more of them early; the slider moves through them without the server. A run goes on while you "
+            "look at another page, and ends when you close its tab. The model of a finished run is in the checkpoint "
+            "menu of every page, for you only; download it as a zip to keep it."
         )
     )

@@ -1,4 +1,4 @@
-"""Experiments in words: what one trains, and what it has otherwise than another."""
+"""Experiments in words: what is trained, and how two experiments differ."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from transformer.live_training.experiment import Experiment
 from transformer.texts import _
 
 TASK = ("task", "shift", "pairs", "alphabet", "shortest", "longest")
-SAID = ("layers", "heads", "d_model", "steps", "batch", "seed")  # in every line that says what will be trained
+SAID = ("layers", "heads", "d_model", "steps", "batch", "seed")  # always part of the summary
 
 
 def task_words(experiment: Experiment) -> str:
-    """What is learned, in a word or two."""
+    """The task in a word or two."""
     return {
         "copy": _("copy"),
         "reverse": _("reverse"),
@@ -29,7 +29,7 @@ def lengths_words(experiment: Experiment) -> str:
 
 
 def phrase(name: str, experiment: Experiment) -> str:
-    """What an experiment has in a field, said of it where another has something else."""
+    """A field of an experiment in words, to tell it from another experiment."""
     value = getattr(experiment, name)
     counted = {
         "alphabet": _("{n} symbols"),
@@ -37,9 +37,9 @@ def phrase(name: str, experiment: Experiment) -> str:
         "heads": _("one head") if value == 1 else _("{n} heads"),
         "d_model": _("d_model {n}"),
         "d_ff": _("d_ff {n}"),
-        "d_k": _("d_k d_model / heads") if value is None else _("d_k {n}"),
+        "d_k": _("d_k = d_model / heads") if value is None else _("d_k {n}"),
         "steps": _("{n} steps"),
-        "batch": _("{n} inputs a step"),
+        "batch": _("{n} inputs per step"),
         "peak_rate": _("learning rate {n}"),
         "warmup": _("warm-up of {n} steps") if value else _("no warm-up"),
         "smoothing": _("label smoothing {n}") if value else _("no label smoothing"),
@@ -72,33 +72,34 @@ def phrase(name: str, experiment: Experiment) -> str:
 
 
 def differences_words(experiment: Experiment, other: Experiment) -> list[str]:
-    """What it has otherwise than the other, the smaller first; none for the same experiment."""
+    """How it differs from the other, smaller differences first; empty for the same experiment."""
     return list(dict.fromkeys(phrase(name, experiment) for name in experiment.differences(other)))
 
 
 def _unusual(experiment: Experiment, plain: Experiment, but: tuple[str, ...]) -> list[str]:
-    """What it has otherwise than the plain model, but for fields that are said anyway."""
-    said = [phrase(name, experiment) for name in experiment.differences(plain) if name not in (*TASK, *but)]
-    return list(dict.fromkeys(said))
+    """How it differs from the plain model, without the fields that are named anyway."""
+    phrases = [phrase(name, experiment) for name in experiment.differences(plain) if name not in (*TASK, *but)]
+    return list(dict.fromkeys(phrases))
 
 
 def title(experiment: Experiment, plain: Experiment) -> str:
-    """Task, and what else is not plain: "reverse, no causal mask". plain: the model of the paper, on any task."""
+    """The task, and every difference from the plain model: "reverse, no causal mask". plain: the paper's model, on any
+    task."""
     return ", ".join([task_words(experiment), *_unusual(experiment, plain, ("steps",))])
 
 
 def labels(experiments: Sequence[Experiment], plain: Experiment) -> list[str]:
-    """Short names of runs that are laid over each other: of the first what it is, of the others what differs."""
-    found: list[str] = []
+    """Short names of runs shown together: the first by what it is, the others by how they differ from it."""
+    texts: list[str] = []
     for experiment in experiments:
-        said = ", ".join(differences_words(experiment, experiments[0])) if found else title(experiment, plain)
-        said = said or _("the same again")
-        found.append(said if said not in found else f"{said} ({found.count(said) + 1})")
-    return found
+        text = ", ".join(differences_words(experiment, experiments[0])) if texts else title(experiment, plain)
+        text = text or _("the same again")
+        texts.append(text if text not in texts else f"{text} ({texts.count(text) + 1})")
+    return texts
 
 
 def summary(experiment: Experiment, plain: Experiment) -> str:
-    """The whole experiment in a line, of what is as usual the sizes only."""
+    """The whole experiment in one line; of the usual settings only the sizes."""
     parts = [task_words(experiment)]
     if experiment.task != "own":
         parts += [phrase("alphabet", experiment), lengths_words(experiment)]

@@ -1,4 +1,5 @@
-"""What is to be trained: presets in sight, every field folded below, all of it in the link but a person's own pairs."""
+"""What to train: visible presets, and every field in a folded section. All of it is in the link, except a person's own
+pairs."""
 
 from __future__ import annotations
 
@@ -16,23 +17,23 @@ from transformer.live_training.experiment import BOUNDS, CHOICES, LARGEST_D_K, L
 from transformer.live_training.pairs import MOST, read_pairs
 from transformer.texts import _
 
-PAIRS = "headscope_pairs"  # what was typed, which no link and no other session holds
+PAIRS = "headscope_pairs"  # the typed pairs, which are in no link and no other session
 OPTIONS = (
     "preset", "task", "alphabet", "shortest", "longest", "shift", "layers", "heads", "d_model", "d_ff", "d_k",
     "scaled", "mask", "encoding", "residual", "norm", "activation", "steps", "batch", "rate", "warmup", "smoothing",
     "dropout", "seed",
 )  # fmt: skip
-LONGEST = 400_000  # characters of the pairs; 2,000 of 64 + 64 and what stands between take 260,000
+LONGEST = 400_000  # characters of all pairs; 2,000 pairs of 64 + 64 with separators have 260,000
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """preset: its name; experiment: what is chosen, None if something is wrong with it, which was said; place: where
-    what begins it is drawn, before the fields."""
+    """preset: its name; experiment: the chosen one, None if it is invalid, which the page says; container: the one
+    above the fields, for the start buttons."""
 
     preset: str
     experiment: Experiment | None
-    place: st.delta_generator.DeltaGenerator
+    container: st.delta_generator.DeltaGenerator
 
 
 def form(options: Options) -> Chosen:
@@ -45,30 +46,30 @@ def form(options: Options) -> Chosen:
     basis = presets.base(name)
     task = str(options.choice("task", CHOICES["task"], presets.OWN if name == presets.OWN else basis.task))
     pairs = _pairs() if task == presets.OWN else None
-    place = st.container(gap="small")
+    container = st.container(gap="small")
     values = _fields(options, basis, task)
-    found: Experiment | None
+    experiment: Experiment | None
     try:
-        found = replace(basis, **values, task=task, pairs=read_pairs(pairs) if pairs is not None else ())
+        experiment = replace(basis, **values, task=task, pairs=read_pairs(pairs) if pairs is not None else ())
     except ExperimentError as error:
-        with place:
+        with container:
             if pairs is not None and not pairs.strip():
-                message(_("Paste your pairs, an input and its answer on each line; then they can be trained."), "note")
+                message(_("Paste your pairs to train on them: an input and its answer on each line."), "note")
             else:
                 message(f"{capital(error)}.", "error")
-        found = None
+        experiment = None
     with look:
-        paragraph(_look_for(name, found))
-    return Chosen(name, found, place)
+        paragraph(_look_for(name, experiment))
+    return Chosen(name, experiment, container)
 
 
-def _look_for(name: str, found: Experiment | None) -> str:
-    """What to look for in a preset, or what is no longer as it says."""
+def _look_for(name: str, experiment: Experiment | None) -> str:
+    """What to look for in a preset, or how it was changed."""
     preset = presets.preset(name)
-    changed = found.differences(preset) if found is not None and preset is not None else ()
-    if found is None or preset is None or set(changed) <= {"steps", "seed"}:
+    changed = experiment.differences(preset) if experiment is not None and preset is not None else ()
+    if experiment is None or preset is None or set(changed) <= {"steps", "seed"}:
         return presets.look_for(name)
-    what = ", ".join(differences_words(found, preset))
+    what = ", ".join(differences_words(experiment, preset))
     return _("{preset}, changed: {what}.").format(preset=presets.label(name), what=what)
 
 
@@ -77,12 +78,12 @@ def _typed() -> None:
 
 
 def _pairs() -> str:
-    """The field of a person's own pairs; what was typed stays, whatever becomes of it."""
-    kept = st.session_state.get(PAIRS, "")
-    if st.session_state.get("training_pairs") != kept:
-        st.session_state["training_pairs"] = kept
-    found = st.text_area(
-        _("Your pairs: an input, a tab or a comma, and its answer, one pair on each line, up to {most:,}").format(
+    """The field for a person's own pairs; typed text stays, whatever happens to it."""
+    typed = st.session_state.get(PAIRS, "")
+    if st.session_state.get("training_pairs") != typed:
+        st.session_state["training_pairs"] = typed
+    text = st.text_area(
+        _("Your pairs, up to {most:,}: one on each line, the input, then a tab or a comma, then the answer").format(
             most=MOST
         ),
         key="training_pairs",
@@ -90,24 +91,24 @@ def _pairs() -> str:
         height=120,
         max_chars=LONGEST,
         placeholder="one, eins\ntwo, zwei\nthree, drei",
-        help=_("They stay in this session: no link and no other visitor gets them."),
+        help=_("They stay in this session. No link contains them, and no other visitor sees them."),
     )
-    return str(found)
+    return str(text)
 
 
 def _fields(options: Options, basis: Experiment, task: str) -> dict[str, Any]:
-    """Every field, folded. Returns what is chosen, by the fields' names in `Experiment`."""
+    """All fields, in a folded section. Returns the chosen values by the field names of `Experiment`."""
     with st.expander(_("Details: task, model, the paper's switches, training")):
         columns = st.columns(4, gap="medium")
         with columns[0]:
-            found = _task_fields(options, basis, task)
+            values = _task_fields(options, basis, task)
         with columns[1]:
-            found |= _model_fields(options, basis)
+            values |= _model_fields(options, basis)
         with columns[2]:
-            found |= _switch_fields(options, basis)
+            values |= _switch_fields(options, basis)
         with columns[3]:
-            found |= _training_fields(options, basis)
-    return found
+            values |= _training_fields(options, basis)
+    return values
 
 
 def _heading(text: str) -> None:
@@ -115,7 +116,7 @@ def _heading(text: str) -> None:
 
 
 def _whole(options: Options, basis: Experiment, *fields: tuple[str, str, str]) -> dict[str, int]:
-    """Whole numbers: (name in `Experiment` and in links, label, what it is) each."""
+    """Whole numbers. fields: (name in `Experiment` and in links, label, help)."""
     return {
         name: options.number(name, label, *BOUNDS[name], getattr(basis, name), help=about)
         for name, label, about in fields
@@ -127,14 +128,16 @@ def _task_fields(options: Options, basis: Experiment, task: str) -> dict[str, An
     words = {
         "copy": _("copy"), "reverse": _("reverse"), "sort": _("sort"), "shift": _("shift by k"), "own": _("own pairs"),
     }  # fmt: skip
-    about = _("One right answer for every input, so that seconds show what a translation (section 6.1) shows in days.")
+    about = _(
+        "Every input has one right answer, so seconds of training show what a translation (section 6.1) shows in days."
+    )
     options.choose("task", _("Task"), CHOICES["task"], task, words.__getitem__, help=about)
     if task == presets.OWN:
         return {}
-    many = _("So many symbols, the first of a to z and A to Z; each has an embedding of its own (section 3.4).")
-    short = _("Symbols of the shortest input. Where each stands only the positions say (section 3.5).")
-    long = _("Symbols of the longest input. Attention links any two in one step, however far (section 4).")
-    found: dict[str, Any] = _whole(
+    many = _("Number of symbols: the first of a to z and A to Z. Each has its own embedding (section 3.4).")
+    short = _("Symbols of the shortest input. Only the positions tell where each one stands (section 3.5).")
+    long = _("Symbols of the longest input. Attention links any two in one step, at any distance (section 4).")
+    values: dict[str, Any] = _whole(
         options,
         basis,
         ("alphabet", _("Symbols"), many),
@@ -142,73 +145,82 @@ def _task_fields(options: Options, basis: Experiment, task: str) -> dict[str, An
         ("longest", _("Longest input"), long),
     )
     if task == "shift":
-        about = _("Each symbol becomes the k-th after it in the alphabet and keeps its place (section 3.5).")
-        found["shift"] = options.number("shift", _("k"), 1, BOUNDS["alphabet"][1] - 1, basis.shift, help=about)
-    return found
+        about = _("Each symbol becomes the k-th one after it in the alphabet and keeps its position (section 3.5).")
+        values["shift"] = options.number("shift", _("k"), 1, BOUNDS["alphabet"][1] - 1, basis.shift, help=about)
+    return values
 
 
 def _model_fields(options: Options, basis: Experiment) -> dict[str, Any]:
     _heading(_("Model"))
-    layers = _("N of section 3.1: so many in the encoder, and as many in the decoder. The paper: 6.")
-    heads = _("h of section 3.2.2: attention side by side, each in a space of its own. The paper: 8.")
-    d_model = _("Numbers that stand for a token (section 3.1); even, and divisible by the heads. The paper: 512.")
+    layers = _("N of section 3.1: layers in the encoder, and as many in the decoder. The paper: 6.")
+    heads = _("h of section 3.2.2: heads side by side, each in its own space. The paper: 8.")
+    d_model = _("Length of the vector of a token (section 3.1): even, and divisible by the heads. The paper: 512.")
     d_ff = _("Neurons of each feed-forward network (section 3.3). The paper: 2048.")
-    found: dict[str, Any] = _whole(
+    values: dict[str, Any] = _whole(
         options,
         basis,
-        ("layers", _("Layers, each side"), layers),
+        ("layers", _("Layers per stack"), layers),
         ("heads", _("Heads"), heads),
         ("d_model", "d_model", d_model),
         ("d_ff", "d_ff", d_ff),
     )
-    about = _("Numbers of a query and of a key (section 3.2.1); 0: d_model / heads, as in the paper.")
-    found["d_k"] = options.number("d_k", "d_k", 0, LARGEST_D_K, basis.d_k or 0, help=about) or None
-    return found
+    about = _("Length of a query and of a key (section 3.2.1). 0: d_model / heads, as in the paper.")
+    values["d_k"] = options.number("d_k", "d_k", 0, LARGEST_D_K, basis.d_k or 0, help=about) or None
+    return values
 
 
 def _switch_fields(options: Options, basis: Experiment) -> dict[str, Any]:
     _heading(_("The paper's parts"))
-    found: dict[str, Any] = {}
-    about = _("Scores are divided by √d_k, else large ones leave the softmax hardly a gradient (section 3.2.1).")
-    found["scaling"] = options.toggle("scaled", _("Scaling by √d_k"), basis.scaling, help=about)
-    about = _("The decoder does not see what it is yet to write (section 3.2.3).")
-    found["causal"] = options.toggle("mask", _("Causal mask"), basis.causal, help=about)
-    about = _("What enters a sub-layer is added to what it computes (section 3.1).")
-    found["residual"] = options.toggle("residual", _("Residual connections"), basis.residual, help=about)
+    values: dict[str, Any] = {}
+    about = _(
+        "Scores are divided by √d_k. Otherwise large scores leave the softmax almost no gradient (section 3.2.1)."
+    )
+    values["scaling"] = options.toggle("scaled", _("Scaling by √d_k"), basis.scaling, help=about)
+    about = _("Hides the tokens that the decoder has not written yet (section 3.2.3).")
+    values["causal"] = options.toggle("mask", _("Causal mask"), basis.causal, help=about)
+    about = _("The input of a sub-layer is added to its output (section 3.1).")
+    values["residual"] = options.toggle("residual", _("Residual connections"), basis.residual, help=about)
     positions = {"sinusoidal": _("sinusoidal"), "learned": _("learned"), "none": _("none")}
-    about = _("What tells places apart: sine and cosine, or a learned table (section 3.5; Table 3, row E).")
-    found["positions"] = options.choose(
+    about = _("Tells positions apart: sine and cosine, or a learned table (section 3.5; Table 3, row E).")
+    values["positions"] = options.choose(
         "encoding", _("Positions"), CHOICES["positions"], basis.positions, positions.__getitem__, help=about
     )
     norms = {"post": _("after, as in the paper"), "pre": _("before"), "none": _("none")}
-    about = _("After the sum, as in section 3.1, or before each sub-layer, as most models since do.")
-    found["norm"] = options.choose("norm", "LayerNorm", CHOICES["norm"], basis.norm, norms.__getitem__, help=about)
+    about = _("After the sum, as in section 3.1, or before each sub-layer, as in most later models.")
+    values["norm"] = options.choose("norm", "LayerNorm", CHOICES["norm"], basis.norm, norms.__getitem__, help=about)
     kinds = {"relu": "ReLU", "gelu": "GELU"}
-    about = _("Between the two halves of the feed-forward network: max(0, x) in section 3.3.")
-    found["activation"] = options.choose(
+    about = _("Between the two matrices of the feed-forward network: max(0, x) in section 3.3.")
+    values["activation"] = options.choose(
         "activation", _("Activation"), CHOICES["activation"], basis.activation, kinds.__getitem__, help=about
     )
-    return found
+    return values
 
 
 def _training_fields(options: Options, basis: Experiment) -> dict[str, Any]:
     _heading(_("Training"))
-    steps = _("Times that the weights are moved (section 5.2). The paper: 100,000.")
-    batch = _("Inputs of a step (section 5.1). The paper: about 25,000 tokens.")
-    wholes = ("steps", _("Steps"), steps), ("batch", _("Inputs a step"), batch)
-    found: dict[str, Any] = _whole(options, basis, *wholes)
+    steps = _("Number of weight updates (section 5.2). The paper: 100,000.")
+    batch = _("Inputs in one step (section 5.1). The paper: about 25,000 tokens.")
+    wholes = ("steps", _("Steps"), steps), ("batch", _("Inputs per step"), batch)
+    values: dict[str, Any] = _whole(options, basis, *wholes)
     about = _("The largest of the schedule (section 5.3); Adam divides by how much each weight's gradient varies.")
-    found["peak_rate"] = options.fraction(
-        "rate", _("Learning rate"), 0.00001, LARGEST_RATE, basis.peak_rate, 0.001, "%.5f", help=about
+    values["peak_rate"] = options.fraction(
+        "rate",
+        _("The largest rate of the schedule (section 5.3). Adam divides it by how much each weight's gradient varies."),
+        0.00001,
+        LARGEST_RATE,
+        basis.peak_rate,
+        0.001,
+        "%.5f",
+        help=about,
     )
-    about = _("Steps over which the rate rises to its largest (section 5.3); 0: the largest at once. The paper: 4,000.")
-    found |= _whole(options, basis, ("warmup", _("Warm-up"), about))
-    about = _("Share of the right answer's probability that all others get instead (section 5.4). The paper: 0.1.")
-    found["smoothing"] = options.fraction(
+    about = _("Steps until the rate reaches its largest value (section 5.3). 0: the largest at once. The paper: 4,000.")
+    values |= _whole(options, basis, ("warmup", _("Warm-up"), about))
+    about = _("Share of the probability moved from the right answer to all others (section 5.4). The paper: 0.1.")
+    values["smoothing"] = options.fraction(
         "smoothing", _("Label smoothing"), 0.0, 0.9, basis.smoothing, 0.05, "%.2f", help=about
     )
-    about = _("Share of numbers that are left out at random while it trains (section 5.4). The paper: 0.1.")
-    found["dropout"] = options.fraction("dropout", _("Dropout"), 0.0, 0.9, basis.dropout, 0.05, "%.2f", help=about)
-    about = _("What all that is random follows, first weights and inputs; the same seed gives the same result.")
-    found |= _whole(options, basis, ("seed", _("Seed"), about))
-    return found
+    about = _("Share of numbers left out at random in training (section 5.4). The paper: 0.1.")
+    values["dropout"] = options.fraction("dropout", _("Dropout"), 0.0, 0.9, basis.dropout, 0.05, "%.2f", help=about)
+    about = _("Decides everything random, first weights and inputs. The same seed gives the same result.")
+    values |= _whole(options, basis, ("seed", _("Seed"), about))
+    return values

@@ -1,4 +1,4 @@
-"""Training: a Transformer learns in front of the class, and the same with one part of the paper taken away."""
+"""Training: a Transformer learns while you watch, complete or with one part of the paper taken away."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from transformer.texts import _
 
 def draw(frame: PageFrame) -> None:
     chosen = form.form(frame.options)
-    with chosen.place:
+    with chosen.container:
         controls.begin_buttons(chosen)
     live.draw(frame.links)
     controls.load_file()

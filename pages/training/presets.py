@@ -1,4 +1,4 @@
-"""The experiments one begins with, in words: the paper's model, the same with one thing taken away, other tasks."""
+"""The presets in words: the paper's model, the same model without one part, other tasks."""
 
 from __future__ import annotations
 
@@ -8,40 +8,40 @@ from transformer.live_training.experiment import Experiment, ExperimentError
 from transformer.live_training.presets import PRESETS, partner
 from transformer.texts import _
 
-OWN = "own"  # not among PRESETS: its pairs are yet to come
+OWN = "own"  # not in PRESETS, because a person types its pairs
 FIRST = "reverse"
 
 
 def names() -> list[str]:
-    """Those one chooses from; what is there to be laid beside another only is trained with it."""
+    """The presets to choose from; one that only serves as a reference is left out."""
     return [*(name for name in PRESETS if name != "wide"), OWN]
 
 
 def preset(name: str) -> Experiment | None:
-    """What a preset trains; None for own pairs, until there are some."""
+    """The experiment of a preset; None for own pairs."""
     return PRESETS.get(name)
 
 
 def base(name: str) -> Experiment:
-    """What the fields of a preset begin with."""
+    """The experiment whose values the fields of a preset start with."""
     return PRESETS.get(name) or PRESETS[FIRST]
 
 
 def reference(name: str, experiment: Experiment) -> Experiment | None:
-    """The experiment to lay beside it: the same, but with what the preset takes away. None if there is none such."""
-    other = partner(name) if name in PRESETS else None
-    if other is None:
+    """The experiment to compare with: the same, but with the part that the preset takes away. None if there is none."""
+    partner_name = partner(name) if name in PRESETS else None
+    if partner_name is None:
         return None
-    back = {field: getattr(PRESETS[other], field) for field in PRESETS[name].differences(PRESETS[other])}
+    back = {field: getattr(PRESETS[partner_name], field) for field in PRESETS[name].differences(PRESETS[partner_name])}
     try:
-        found = replace(experiment, **back)
-    except ExperimentError:  # what else was changed allows the one and not the other
+        changed = replace(experiment, **back)
+    except ExperimentError:  # the other changes do not fit the reference
         return None
-    return found if found.differences(experiment) else None
+    return changed if changed.differences(experiment) else None
 
 
 def plain() -> Experiment:
-    """The model of the paper in small, which runs are named against."""
+    """The small version of the paper's model, which names of runs refer to."""
     return replace(PRESETS[FIRST])
 
 
@@ -65,31 +65,31 @@ def label(name: str) -> str:
 
 
 def look_for(name: str) -> str:
-    """What to look for while it trains, in a line."""
+    """What to watch while it trains, in one line."""
     return {
         "reverse": _(
-            "The paper's model in small. Cross-attention turns from a grey field into a diagonal from corner to "
-            "corner, and with it free-running exact match climbs from 0 to all."
+            "A small version of the paper's model. Cross-attention turns from a grey field into a diagonal from "
+            "corner to corner, and with it free-running exact match climbs from 0 to 100 %."
         ),
         "copy": _("The diagonal of cross-attention runs the other way: output 1 reads input 1."),
-        "sort": _("No diagonal: every output looks for the next symbol in order, wherever it stands in the input."),
-        "shift": _("Cross-attention does what it does for copy; the letter itself becomes another on the way."),
+        "sort": _("No diagonal: every output looks for the next symbol in order, wherever it is in the input."),
+        "shift": _("Cross-attention does the same as for copy; each letter is then replaced by another."),
         "no-mask": _(
-            "Every place sees the token it is to write. Teacher-forced that makes everything right and the loss small; "
-            "free-running, where that token is not there yet, nothing is."
+            "Every position sees the token it must write. Teacher-forced, everything is right and the loss is small; "
+            "free-running, where that token does not exist yet, nothing is right."
         ),
-        "no-positions": _("Attention cannot tell equal letters apart by their place: the diagonal never comes."),
+        "no-positions": _("Attention cannot tell equal letters apart by their position: the diagonal never appears."),
         "wide-unscaled": _(
-            "One head with wide queries and keys, their products not divided by √d_k: scores are large from the start, "
-            "rows of attention nearly black and white, and there the softmax has hardly a gradient."
+            "One head with wide queries and keys, and no division by √d_k: scores are large from the start, rows of "
+            "attention are nearly black and white, and the softmax has almost no gradient there."
         ),
-        "one-head": _("One head has to do at once what four divide among them: does this task need more?"),
-        "no-residual": _("What a sub-layer does not pass on is lost: is anything learned at all, and how late?"),
-        "pre-norm": _("LayerNorm before each sub-layer, as most models since; mind the first steps."),
+        "one-head": _("One head must do the work that four heads share. Does this task need more than one?"),
+        "no-residual": _("What a sub-layer does not pass on is lost. Does the model learn anything, and how late?"),
+        "pre-norm": _("LayerNorm before each sub-layer, as in most later models. Watch the first steps."),
         "no-norm": _(
-            "Without LayerNorm nothing keeps the numbers between layers in bounds: does so shallow a model need it?"
+            "Without LayerNorm nothing keeps the numbers between layers in bounds. Does such a shallow model need it?"
         ),
-        "no-warmup": _("The largest learning rate from the first step, on random weights: does it matter here?"),
-        "learned-positions": _("A table in place of sine and cosine, as random at first as all other weights."),
-        OWN: _("Paste inputs and answers; a tenth of them is kept aside and never trained on."),
+        "no-warmup": _("The largest learning rate from the first step, on random weights. Does it matter here?"),
+        "learned-positions": _("A learned table instead of sine and cosine, as random at first as all other weights."),
+        OWN: _("Paste inputs and answers. A tenth of them is kept aside and never trained on."),
     }.get(name, "")

@@ -1,4 +1,4 @@
-"""The runs of a session: begun in the workshop, at most four; once they end, their models are the session's own."""
+"""The runs of a session: started in the workshop, at most four; when they end, their models belong to the session."""
 
 from __future__ import annotations
 
@@ -20,12 +20,13 @@ from transformer.live_training.workshop import Workshop, WorkshopError
 from transformer.texts import _
 
 RUNS = "headscope_runs"
-MOST = 4  # laid over each other
+MOST = 4  # most runs shown together
 
 
 @dataclass
 class Watched:
-    """A run that this session began. name: of its model among the session's own, once there is one; error: why not."""
+    """A run that this session started. name: of its model in the session, once there is one; error: why there is
+    none."""
 
     run: LiveRun
     experiment: Experiment
@@ -34,9 +35,9 @@ class Watched:
 
 
 def watched() -> list[Watched]:
-    """In the order in which they are shown; the first is what the others are compared with."""
-    found: list[Watched] = st.session_state.setdefault(RUNS, [])
-    return found
+    """The runs in the order shown; the others are compared with the first."""
+    runs: list[Watched] = st.session_state.setdefault(RUNS, [])
+    return runs
 
 
 def shop() -> Workshop:
@@ -44,73 +45,81 @@ def shop() -> Workshop:
 
 
 def names() -> list[str]:
-    return labels([one.experiment for one in watched()], presets.plain())
+    return labels([entry.experiment for entry in watched()], presets.plain())
 
 
 def train(experiment: Experiment, first: bool = False) -> list[str]:
-    """Begin a run, before the others if first. Returns what is to be said about it."""
-    runs, said = watched(), []
+    """Start a run, before the others if first. Returns messages."""
+    runs, messages = watched(), []
     if len(runs) >= MOST:
-        ended = [one for one in runs[1:] + runs[:1] if one.run.ended]  # the first is the last to go
+        ended = [entry for entry in runs[1:] + runs[:1] if entry.run.ended]  # the first run is removed last
         if not ended:
-            return [_("{most} runs of yours train or wait; stop or remove one of them first.").format(most=MOST)]
-        sentence = _("{run} made room, for {most} runs are shown at most; its model stays in the menu of checkpoints.")
-        said.append(sentence.format(run=names()[runs.index(ended[0])], most=MOST))
+            return [_("You already have {most} runs that train or wait. Stop or remove one first.").format(most=MOST)]
+        sentence = _(
+            "{run} was removed, because at most {most} runs are shown. Its model stays in the checkpoint menu."
+        )
+        messages.append(sentence.format(run=names()[runs.index(ended[0])], most=MOST))
     try:
         session = session_id()
         run = shop().begin(experiment, lambda: is_connected(session), session)
     except WorkshopError as error:
         text = str(error)
         return [f"{text[:1].upper()}{text[1:]}."]
-    if said:
+    if messages:
         collect()
         runs.remove(ended[0])
     runs.insert(0 if first else len(runs), Watched(run, experiment))
-    return said
+    return messages
 
 
-def again(one: Watched) -> list[str]:
-    """The same with the next seed."""
-    return train(replace(one.experiment, seed=(one.experiment.seed + 1) % (BOUNDS["seed"][1] + 1)))
+def again(watched_run: Watched) -> list[str]:
+    """Train the same with the next seed."""
+    return train(replace(watched_run.experiment, seed=(watched_run.experiment.seed + 1) % (BOUNDS["seed"][1] + 1)))
 
 
-def remove(one: Watched) -> None:
-    """Take it off the page; what it has trained stays among the session's models."""
-    one.run.stop()
+def remove(watched_run: Watched) -> None:
+    """Remove a run from the page; its model stays in the session."""
+    watched_run.run.stop()
     collect()
-    watched().remove(one)
+    watched().remove(watched_run)
 
 
-def _titled(one: Watched) -> str:
-    """The name of its model: what is trained, and where that ended early."""
-    said = title(one.experiment, presets.plain())
-    return said if one.run.reason == "steps" else _("{title}, {step} steps").format(title=said, step=one.run.step)
+def _titled(watched_run: Watched) -> str:
+    """The name of its model: what is trained, and the last step if it ended early."""
+    text = title(watched_run.experiment, presets.plain())
+    return (
+        text
+        if watched_run.run.reason == "steps"
+        else _("{title}, {step} steps").format(title=text, step=watched_run.run.step)
+    )
 
 
 def collect() -> None:
-    """Put the models of runs that have ended among the session's own; a sentence for each that made room."""
-    for one in watched():
-        data = one.run.result if one.run.ended else None
-        if data is None or one.name or one.error:
+    """Add the models of ended runs to the session, with a notice for each model removed for them."""
+    for entry in watched():
+        data = entry.run.result if entry.run.ended else None
+        if data is None or entry.name or entry.error:
             continue
         state = current_state()
         try:
-            one.name, dropped = session_models.add(_titled(one), data, state.checkpoint if state is not None else "")
+            entry.name, dropped = session_models.add(
+                _titled(entry), data, state.checkpoint if state is not None else ""
+            )
         except CheckpointError as error:
-            one.error = str(error)
+            entry.error = str(error)
             continue
         if dropped and state is not None:
             store_state(replace(state, notices=(*state.notices, *dropped)))
 
 
 def model_of(run: str) -> str | None:
-    """The name of the model of a run of this session: "" if it has none, None for a run that is not here."""
-    for one in watched():
-        if one.run.id == run:
-            if one.name and one.name not in session_models.own_models():  # it made room meanwhile
-                one.name = ""
+    """The name of the model of a run of this session: "" if it has none, None if the run is not here."""
+    for entry in watched():
+        if entry.run.id == run:
+            if entry.name and entry.name not in session_models.own_models():  # it was removed meanwhile
+                entry.name = ""
                 collect()
-            return one.name
+            return entry.name
     return None
 
 

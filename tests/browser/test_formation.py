@@ -186,7 +186,7 @@ def test_a_link_reopens_the_state_and_moves_are_in_the_link(context: BrowserCont
     shows(again, 1219)
     expect(again.get_by_test_id("lines-encoder_self")).to_be_visible()
     again.goto(page.url.replace("training=1219", "training=1300"))
-    expect(again.locator(".hs-message")).to_contain_text("the nearest one recorded, 1,219, is shown")
+    expect(again.locator(".hs-message")).to_contain_text("The nearest recorded step, 1,219, is shown")
 
 
 def test_a_milestone_leads_to_its_state_and_head(context: BrowserContext, server: str) -> None:

@@ -103,7 +103,7 @@ def test_heads_are_knocked_out_by_clicking_and_by_key(context: BrowserContext, s
     wait_for_params(page, zero="cross.2.5,cross.3")
     until_drawn(page, traced(model), traced(model, "zero=cross.2.5,cross.3"))
     expect(page.get_by_test_id("knocked")).to_have_text("9 heads are out")
-    expect(page.locator(".hs-note", has_text="Every head is out in cross-attention, layer 3")).to_be_visible()
+    expect(page.locator(".hs-note", has_text="Every head is knocked out in cross-attention, layer 3")).to_be_visible()
     click_tile(page, "difference", 1, 4)
     wait_for_params(page, zero="cross.3")
     page.get_by_test_id("knock").click()  # clicks choose again

@@ -141,7 +141,7 @@ def test_the_whole_way_of_a_class(page: Page, server: str, tmp_path: Path) -> No
         opened(second, server, "?" + link.partition("?")[2])
         expect(second.locator(".hs-message").first).to_contain_text("in another session")
         second.get_by_test_id("training-file-input").set_input_files(path)
-        expect(second.locator(".hs-message").first).to_contain_text("Loaded, and open now on every page", timeout=BUSY)
+        expect(second.locator(".hs-message").first).to_contain_text("It is open now on every page", timeout=BUSY)
         header(second, "Heads").click()
         second.wait_for_url(re.compile("checkpoint=mine"))
         settled(second)

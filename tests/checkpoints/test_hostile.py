@@ -113,7 +113,7 @@ def test_a_text_of_any_length_is_refused_before_it_is_read(side: str, tmp_path: 
     long = "ka " * state.LONGEST
     app = page_of(tmp_path, "heads", {"source": "ka lo", side: long})
     (said,) = pages.messages(app)
-    assert f"The {side} text has 300,000 characters; at most 100,000 are read, shorten it." in said
+    assert f"The {side} text has 300,000 characters. At most 100,000 are allowed; shorten it." in said
     assert app.text_input(key=side).value == long  # what was typed stays
     assert len(pages.address(app)[side]) == state.LONGEST + 1
 

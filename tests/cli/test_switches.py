@@ -107,10 +107,10 @@ def test_evaluate_under_switches(data: Path, tmp_path: Path, capsys: pytest.Capt
 @pytest.mark.parametrize(
     ("switch", "message"),
     [
-        ("zero=cross.9", "cross.9 names layer 9; this model has 2 there"),
+        ("zero=cross.9", "cross.9 asks for layer 9, but this model has 2 there"),
         ("heads=off", "unknown switch 'heads'; choose scaling"),
-        ("scaling", "'scaling' is no switch; write NAME=VALUE"),
-        ("scaling=nan", "the factor of scaling is 'nan'"),
+        ("scaling", "'scaling' is not a switch; write NAME=VALUE"),
+        ("scaling=nan", "scaling cannot have the factor 'nan'"),
     ],
 )
 def test_a_switch_that_cannot_be_set_is_one_sentence(

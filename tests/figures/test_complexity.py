@@ -1,4 +1,4 @@
-"""Figures of complexity: counted operations and measured times, as they went in."""
+"""Figures of complexity: they draw the given counts and times."""
 
 from __future__ import annotations
 
@@ -18,16 +18,18 @@ VALUES = {"n": 12, "d": 256, "kernel": 3, "window": 5}
 def test_figures_draw_what_went_in(theme: str) -> None:
     lengths = [2, 12, 512]
     counted = {kind: [order(kind, Sizes(n, 256)) for n in lengths] for kind in KINDS}
-    orders, exact = (figures.counts(lengths, counted, NAMES, VALUES, one, theme=theme) for one in (False, True))
+    orders, exact = (
+        figures.counts(lengths, counted, NAMES, VALUES, exact_counts, theme=theme) for exact_counts in (False, True)
+    )
     points = {"attention": [(8, 0.002, 0.001, 0.004), (16, 0.003, 0.003, 0.003)], "recurrent": [(8, 0.5, 0.25, 1.0)]}
     timed = figures.timings(points, [8, 16, 32], NAMES, VALUES, theme=theme)
-    for found in (orders, exact):
-        assert [list(one.y) for one in found.data] == [
+    for figure in (orders, exact):
+        assert [list(line.y) for line in figure.data] == [
             [order(kind, Sizes(n, 256)) for n in (2, 12, 512)] for kind in KINDS
         ]
-        assert [shape.x0 for shape in found.layout.shapes] == [12, 256]
-        assert [note.text for note in found.layout.annotations] == ["n = 12", "n = d = 256"]
-        assert [note.x for note in found.layout.annotations] == pytest.approx([math.log10(12), math.log10(256)])
+        assert [shape.x0 for shape in figure.layout.shapes] == [12, 256]
+        assert [note.text for note in figure.layout.annotations] == ["n = 12", "n = d = 256"]
+        assert [note.x for note in figure.layout.annotations] == pytest.approx([math.log10(12), math.log10(256)])
     assert "256" in orders.layout.title.subtitle.text and orders.layout.title.text != exact.layout.title.text
     low, high, middle, *others = timed.data
     assert (list(low.y), list(high.y), list(middle.y)) == ([1, 3], [4, 3], [2, 3]) and len(others) == 3

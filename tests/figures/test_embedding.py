@@ -1,4 +1,4 @@
-"""Figures of embeddings, residual stream and output: their data is what went in, and no token becomes markup."""
+"""Figures of embeddings, residual stream and output: they draw the given data, and no token becomes markup."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def ramp(*shape: int) -> np.ndarray:
 
 
 def ticks(figure: go.Figure, axis: str) -> tuple[str, ...]:
-    found = figure.layout[f"{axis}axis"]
-    assert list(found.tickvals) == list(range(len(found.ticktext)))
-    return tuple(found.ticktext)
+    axis_layout = figure.layout[f"{axis}axis"]
+    assert list(axis_layout.tickvals) == list(range(len(axis_layout.ticktext)))
+    return tuple(axis_layout.ticktext)
 
 
 def test_lengths_at_the_input() -> None:
@@ -54,30 +54,30 @@ def test_neighbours() -> None:
 
 
 @pytest.mark.parametrize(("stack", "colour"), [("encoder", BLUE), ("decoder", ORANGE)])
-def test_the_tokens_in_a_plane_and_the_way_they_came(stack: str, colour: dict[str, str]) -> None:
+def test_the_map_shows_tokens_and_their_paths(stack: str, colour: dict[str, str]) -> None:
     points = ramp(3, 4, 2) - 1
     figure = embedding.token_map(TOKENS, points, ("start", "layer 1", "layer 2"), stack, theme=THEME)
     assert [frame.name for frame in figure.frames] == ["start", "layer 1", "layer 2"]
     assert [step.label for step in figure.layout.sliders[0].steps] == ["start", "layer 1", "layer 2"]
-    for place, frame in enumerate(figure.frames):
+    for index, frame in enumerate(figure.frames):
         trail, dots = frame.data
-        assert [one for one, _, _ in dots.customdata] == COUNTED
-        assert [[float(one.replace("−", "-")) for one in row[1:]] for row in dots.customdata] == pytest.approx(
-            np.round(points[place], 2), abs=0.006
-        )
-        np.testing.assert_allclose(np.stack((dots.x, dots.y), 1), points[place], rtol=1e-6)
+        assert [token for token, _, _ in dots.customdata] == COUNTED
+        assert [
+            [float(number_text.replace("−", "-")) for number_text in row[1:]] for row in dots.customdata
+        ] == pytest.approx(np.round(points[index], 2), abs=0.006)
+        np.testing.assert_allclose(np.stack((dots.x, dots.y), 1), points[index], rtol=1e-6)
         assert len(trail.x) == 12 and np.isnan(trail.x[2::3]).all()
-        if place:
-            np.testing.assert_allclose(np.stack((trail.x, trail.y), 1)[1::3], points[place], rtol=1e-6)
-            np.testing.assert_allclose(np.stack((trail.x, trail.y), 1)[0::3], points[place - 1], rtol=1e-6)
+        if index:
+            np.testing.assert_allclose(np.stack((trail.x, trail.y), 1)[1::3], points[index], rtol=1e-6)
+            np.testing.assert_allclose(np.stack((trail.x, trail.y), 1)[0::3], points[index - 1], rtol=1e-6)
         else:
             assert np.isnan(trail.x).all()
     trail, dots = figure.data
     np.testing.assert_allclose(np.stack((dots.x, dots.y), 1), points[0], rtol=1e-6)
     assert dots.marker.color == colour[THEME] and dots.text[1] == "&lt;b&gt;x&lt;/b&gt;"
-    for axis, own in zip("xy", points.transpose(2, 0, 1), strict=True):
+    for axis, coordinates in zip("xy", points.transpose(2, 0, 1), strict=True):
         low, high = figure.layout[f"{axis}axis"].range
-        assert low < own.min() and high > own.max()
+        assert low < coordinates.min() and high > coordinates.max()
     assert figure.layout.yaxis.scaleanchor == "x"
 
 
@@ -87,7 +87,7 @@ def test_labels_in_a_plane_keep_out_of_each_others_way() -> None:
     first, second, far = figure.data[1].textposition
     assert first != second and far == "top center"
     assert list(figure.frames[0].data[1].textposition) == [first, second, far]
-    assert {one[0] for one in embedding.PLACES} >= {first, second}
+    assert {direction[0] for direction in embedding.LABEL_SIDES} >= {first, second}
 
 
 def test_of_many_tokens_in_a_plane_those_that_fit_have_their_names() -> None:
@@ -97,19 +97,22 @@ def test_of_many_tokens_in_a_plane_those_that_fit_have_their_names() -> None:
     figure = embedding.token_map(names, crowd, ("a", "b"), "encoder", theme=THEME)
     for frame, points in zip(figure.frames, crowd, strict=True):
         dots = frame.data[1]
-        colours, unit = np.array(dots.textfont.color), float(np.ptp([figure.layout.yaxis.range])) / embedding.ROOM[1]
+        colours, unit = (
+            np.array(dots.textfont.color),
+            float(np.ptp([figure.layout.yaxis.range])) / embedding.PLANE_PIXELS[1],
+        )
         assert set(colours) == {INK[THEME], embedding.HIDDEN} and colours[0] == INK[THEME]
         assert len(dots.customdata) == len(names)
         named = np.flatnonzero(colours == INK[THEME])
         assert 5 < len(named) < 80
-        places = {name: (right, up) for name, right, up in embedding.PLACES}
+        directions = {name: (right, up) for name, right, up in embedding.LABEL_SIDES}
         middles = []
-        for one in named:
-            right, up = places[dots.textposition[one]]
-            width = 0.27 * 15 * len(names[one])
-            middles.append(points[one] / unit + (right * (2 * width + 14), up * 1.25 * 15))
-        for at, first in enumerate(middles):
-            for second in middles[:at]:
+        for token in named:
+            right, up = directions[dots.textposition[token]]
+            width = 0.27 * 15 * len(names[token])
+            middles.append(points[token] / unit + (right * (2 * width + 14), up * 1.25 * 15))
+        for index, first in enumerate(middles):
+            for second in middles[:index]:
                 apart = np.abs(first - second)
                 assert apart[0] > 50 or apart[1] >= 18.7
     assert figure.data[1].mode == "markers+text" and list(figure.data[1].text) == names
@@ -121,7 +124,7 @@ def test_of_many_tokens_in_a_plane_those_that_fit_have_their_names() -> None:
 @pytest.mark.parametrize("points", [np.zeros((2, 1, 2)), np.full((1, 3, 2), 4.0), ramp(2, 5, 2) * (1, 0)])
 def test_a_plane_has_bounds_whatever_lies_in_it(points: np.ndarray) -> None:
     names = ["a"] * points.shape[1]
-    figure = embedding.token_map(names, points, [f"{place}" for place in range(len(points))], "decoder")
+    figure = embedding.token_map(names, points, [f"{index}" for index in range(len(points))], "decoder")
     (left, right), (low, high) = figure.layout.xaxis.range, figure.layout.yaxis.range
     assert left < points[..., 0].min() <= points[..., 0].max() < right
     assert low < points[..., 1].min() <= points[..., 1].max() < high
@@ -132,12 +135,12 @@ def test_a_plane_has_bounds_whatever_lies_in_it(points: np.ndarray) -> None:
     ("value", "digits", "text"),
     [(-0.4, 0, "0"), (-1.2, 0, "−1"), (0.126, 2, "0.13"), (-0.001, 2, "0.00"), (-12.34, 1, "−12.3")],
 )
-def test_signs_as_they_are_printed(value: float, digits: int, text: str) -> None:
+def test_signed_numbers_have_a_long_minus(value: float, digits: int, text: str) -> None:
     assert embedding.signed(value, digits) == text
 
 
 def test_lengths_on_the_way_through() -> None:
-    lengths = {name: ramp(3) * place for place, name in enumerate(residual.QUANTITIES, 1)}
+    lengths = {name: ramp(3) * factor for factor, name in enumerate(residual.QUANTITIES, 1)}
     for pre in (False, True):
         figure = residual.stream_figure(lengths, SUBLAYERS, "decoder", pre, theme=THEME)
         for trace, name in zip(figure.data, residual.QUANTITIES, strict=True):
@@ -148,18 +151,18 @@ def test_lengths_on_the_way_through() -> None:
 
 
 def test_lengths_token_by_token() -> None:
-    lengths = {name: ramp(3, 4) * place for place, name in enumerate(residual.QUANTITIES, 1)}
+    lengths = {name: ramp(3, 4) * factor for factor, name in enumerate(residual.QUANTITIES, 1)}
     figure = residual.stream_heatmap(lengths, TOKENS, SUBLAYERS, "encoder", theme=THEME)
     for frame, name in zip(figure.frames, residual.QUANTITIES, strict=True):
         assert frame.name == residual.LABELS[name]
         np.testing.assert_allclose(frame.data[0].z, lengths[name].T, rtol=1e-6)
     np.testing.assert_allclose(figure.data[0].z, lengths["sum"].T, rtol=1e-6)
     assert figure.layout.sliders[0].active == 2
-    every = np.concatenate([one.ravel() for one in lengths.values()])
+    every = np.concatenate([values.ravel() for values in lengths.values()])
     assert (figure.data[0].zmin, figure.data[0].zmax) == (0, pytest.approx(np.quantile(every, 0.99)))
     assert figure.data[0].colorbar.ticktext == ("0", "3.29", "≥ 6.59")
     assert ticks(figure, "x") == SUBLAYERS and len(ticks(figure, "y")) == 4
-    assert np.asarray(figure.data[0].customdata).tolist() == [[one] * 3 for one in COUNTED]
+    assert np.asarray(figure.data[0].customdata).tolist() == [[token] * 3 for token in COUNTED]
 
 
 @pytest.mark.parametrize(("stack", "colour"), [("encoder", BLUE), ("decoder", ORANGE)])
@@ -183,8 +186,8 @@ def test_the_lens() -> None:
         figure = output.lens_heatmap(probability, rank, SUBLAYERS, TOKENS, pre, theme=THEME)
         (cells,) = figure.data
         np.testing.assert_allclose(cells.z, probability, rtol=1e-6)
-        assert [[one[1] for one in row] for row in cells.customdata] == rank.tolist()
-        assert [[one[0] for one in row] for row in cells.customdata] == [COUNTED] * 3
+        assert [[cell[1] for cell in row] for row in cells.customdata] == rank.tolist()
+        assert [[cell[0] for cell in row] for row in cells.customdata] == [COUNTED] * 3
         assert [*cells.text[0], *cells.text[1]] == ["92", "93", "94", "95", "96", "97", "98", "99"]
         assert [*cells.text[2]] == [""] * 4  # too long for a cell
         assert (cells.zmin, cells.zmax) == (0, 1) and ticks(figure, "y") == SUBLAYERS
@@ -201,7 +204,7 @@ def test_how_sure_every_step_is() -> None:
     figure = output.step_bars(TOKENS, shown, likeliest, theme=THEME)
     np.testing.assert_allclose(figure.data[0].y, shown, rtol=1e-6)
     assert list(figure.data[1].x) == [1] and figure.data[1].y[0] == pytest.approx(0.6)
-    assert [one for one, _ in figure.data[0].customdata] == COUNTED and figure.layout.showlegend
+    assert [token for token, _ in figure.data[0].customdata] == COUNTED and figure.layout.showlegend
     assert [bool(more) for _, more in figure.data[0].customdata] == [False, True, False, False]
     assert "0.6000" in figure.data[0].customdata[1][1]
     assert figure.data[1].hoverinfo == "skip"  # a click there means the step, whose bar lies below

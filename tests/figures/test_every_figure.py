@@ -1,4 +1,4 @@
-"""What holds for every figure: title, equation, axes, size of text, both themes, and labels that can be translated."""
+"""Rules for every figure: title, equation, axes, text size, both themes, and translatable labels."""
 
 from __future__ import annotations
 
@@ -84,12 +84,12 @@ FIGURES: list[partial[go.Figure]] = [
 
 
 def texts_of(figure: go.Figure) -> list[str]:
-    """Every text that a person reads around the numbers."""
+    """Every text around the numbers of a figure."""
     drawn = figure.to_dict()
     layout = drawn["layout"]
     axes = [layout[name] for name in layout if name[1:5] == "axis"]
     titled = [layout, *axes, *(trace.get("colorbar", {}) for trace in drawn["data"])]
-    texts = [one["title"]["text"] for one in titled if one.get("title", {}).get("text")]
+    texts = [element["title"]["text"] for element in titled if element.get("title", {}).get("text")]
     texts += [layout["title"]["subtitle"]["text"], *(note["text"] for note in layout.get("annotations", ()))]
     return texts + [trace["name"] for trace in drawn["data"] if "name" in trace]
 

@@ -1,4 +1,4 @@
-"""The figures of the feed-forward page: what is drawn is what went in, and every one says equation 2."""
+"""The figures of the feed-forward page: they draw the given data, and each names equation 2."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ def activity(**more: object) -> go.Figure:
 def test_the_map_shows_every_share_and_the_means_over_tokens() -> None:
     theme = "dark"
     figure = activity(start=1, theme=theme)
-    first, second, third, fourth, line, other = figure.data
+    first, second, third, fourth, line, second_line = figure.data
     for bar, heat, stack, colour in ((first, third, "encoder", BLUE), (second, fourth, "decoder", ORANGE)):
         assert np.allclose(heat.z, 100 * SHARES[stack][1].T) and np.allclose(bar.y, 100 * SHARES[stack][1].mean(-1))
         assert list(heat.x) == list(bar.x) == list(range(1, len(SHARES[stack][1]) + 1))
         assert bar.marker.color == colour[theme] == heat.colorscale[1][1]
-        assert (heat.zmin, heat.zmax) == (0, pytest.approx(100 * max(one.max() for one in SHARES.values())))
-    for one, layers in ((line, 2), (other, 3)):  # it ends at every bar, so that it crosses no number above one
-        pieces = np.stack((one.x[::3], one.x[1::3]), 1).tolist()
-        between = [(at + 0.325, at + 0.675) for at in range(1, layers)]
+        assert (heat.zmin, heat.zmax) == (0, pytest.approx(100 * max(share.max() for share in SHARES.values())))
+    for dashes, layers in ((line, 2), (second_line, 3)):  # it ends at every bar, so that it crosses no number above one
+        pieces = np.stack((dashes.x[::3], dashes.x[1::3]), 1).tolist()
+        between = [(layer + 0.325, layer + 0.675) for layer in range(1, layers)]
         assert np.allclose(pieces, [(0.5, 0.675), *between, (layers + 0.325, layers + 0.5)])
-        assert np.isnan(one.x[2::3]).all() and set(one.y[~np.isnan(one.y)]) == {3.0}
+        assert np.isnan(dashes.x[2::3]).all() and set(dashes.y[~np.isnan(dashes.y)]) == {3.0}
     assert line.line.color == GREY[theme] and line.line.dash == "dash"
     assert (
         line.name == "3.0\N{NO-BREAK SPACE}% in T5-Base (another model, other data)"
         and line.showlegend
-        and not other.showlegend
+        and not second_line.showlegend
     )
     assert figure.layout.yaxis3.range == (6.5, -0.5)  # the first token on top
     assert list(figure.layout.yaxis3.ticktext) == ["the", "the", "&lt;b&gt;x&lt;/b&gt;", ".", "&lt;/s&gt;"]
@@ -52,12 +52,12 @@ def test_the_map_shows_every_share_and_the_means_over_tokens() -> None:
 def test_every_threshold_is_a_frame_and_the_slider_knows_them() -> None:
     figure = activity(start=2)
     assert [frame.name for frame in figure.frames] == ["0.00", "0.05", "0.10"]
-    for at, frame in enumerate(figure.frames):
+    for index, frame in enumerate(figure.frames):
         assert tuple(frame.traces) == (0, 1, 2, 3)
-        for number, stack in enumerate(SHARES):
-            assert np.allclose(frame.data[number].y, 100 * SHARES[stack][at].mean(-1))
-            assert np.allclose(frame.data[number + 2].z, 100 * SHARES[stack][at].T)
-            assert frame.data[number].type == "bar" and frame.data[number + 2].type == "heatmap"
+        for column, stack in enumerate(SHARES):
+            assert np.allclose(frame.data[column].y, 100 * SHARES[stack][index].mean(-1))
+            assert np.allclose(frame.data[column + 2].z, 100 * SHARES[stack][index].T)
+            assert frame.data[column].type == "bar" and frame.data[column + 2].type == "heatmap"
     (slider,) = figure.layout.sliders
     assert slider.active == 2 and slider.currentvalue.prefix == "Threshold: " and len(slider.steps) == 3
     top = figure.layout.yaxis.range[1]
@@ -109,8 +109,8 @@ def test_the_strongest_neurons_are_counted_from_1_and_the_chosen_one_stands_out(
     assert "“&lt;b&gt;”" in figure.layout.title.text
     assert "equation 2" in figure.layout.title.subtitle.text and word in figure.layout.title.subtitle.text
     for chosen in (None, 5):  # no bar is the chosen one: none stands back
-        other = single_neurons.strongest([1, 2], activation[:2], lengths[:2], "encoder", "a", chosen)
-        assert list(other.data[0].marker.opacity) == [1.0, 1.0]
+        without_chosen = single_neurons.strongest([1, 2], activation[:2], lengths[:2], "encoder", "a", chosen)
+        assert list(without_chosen.data[0].marker.opacity) == [1.0, 1.0]
     below = single_neurons.strongest([1], np.array([-0.1]), np.array([0.2]), "encoder", "a", kind="gelu")
     assert below.layout.yaxis.range[0] < -0.1
 
@@ -124,8 +124,8 @@ def test_the_vocabulary_keeps_signs_and_shows_markup_as_text() -> None:
     assert list(bars.marker.color) == [BLUE["dark"], BLUE["dark"], INK["dark"]]
     assert list(figure.layout.yaxis.ticktext) == ["&lt;i&gt;", "b", "b"]
     assert list(bars.text) == ["+0.50", "+0.25", "−0.75"]  # a minus as long as the plus
-    told = [["▁&lt;i&gt;", "+0.500", "+4.0"], ["▁b", "+0.250", "+2.0"], ["b", "−0.750", "−6.0"]]
-    assert [list(one) for one in bars.customdata] == told
+    expected = [["▁&lt;i&gt;", "+0.500", "+4.0"], ["▁b", "+0.250", "+2.0"], ["b", "−0.750", "−6.0"]]
+    assert [list(row) for row in bars.customdata] == expected
     assert "42" in figure.layout.title.text and figure.layout.xaxis.range[0] < -0.75
     assert figure.layout.xaxis.range[0] == -figure.layout.xaxis.range[1]
 
@@ -134,9 +134,9 @@ def test_silent_neurons_per_layer() -> None:
     never = {"encoder": np.array([230, 4]), "decoder": np.array([2, 0, 1])}
     always = {"encoder": np.array([0, 1]), "decoder": np.array([0, 0, 3])}
     figure = single_neurons.silent(never, always, 1024, 0.2, "120 <pairs>")
-    assert [list(one.y) for one in figure.data] == [[230, 4], [0, 1], [2, 0, 1], [0, 0, 3]]
-    assert [list(one.text) for one in figure.data] == [["230", "4"], ["", "1"], ["2", "", "1"], ["", "", "3"]]
-    assert [one.name for one in figure.data[:2]] == ["encoder, never", "encoder, always"]
+    assert [list(bars.y) for bars in figure.data] == [[230, 4], [0, 1], [2, 0, 1], [0, 0, 3]]
+    assert [list(bars.text) for bars in figure.data] == [["230", "4"], ["", "1"], ["2", "", "1"], ["", "", "3"]]
+    assert [bars.name for bars in figure.data[:2]] == ["encoder, never", "encoder, always"]
     assert figure.data[1].marker.pattern.shape == "/" and figure.layout.yaxis.title.text == "neurons of 1,024"
     assert "&gt; 0.20" in figure.layout.title.subtitle.text and "120 &lt;pairs&gt;" in figure.layout.title.subtitle.text
     nothing = {stack: np.zeros(2, dtype=int) for stack in never}
@@ -146,18 +146,21 @@ def test_silent_neurons_per_layer() -> None:
 @pytest.mark.parametrize("kind", ACTIVE)
 def test_all_functions_are_drawn_and_the_models_own_boldly(kind: str) -> None:
     z = np.linspace(-2, 2, 41)
-    found = {name: nonlinearity(name, z) for name in ACTIVE}
-    own = np.array([-1.5, -0.5, 1.0], dtype=np.float32)
-    values, slopes = ({name: getattr(one, part) for name, one in found.items()} for part in ("value", "slope"))
-    figure = feedforward.curves(z, values, slopes, kind, own, 1_280, "encoder")
-    first, derivative, other, _, third, _, rug = figure.data
-    assert np.array_equal(first.y, found[kind].value) and np.array_equal(
-        derivative.y, found[kind].slope, equal_nan=True
+    curves = {name: nonlinearity(name, z) for name in ACTIVE}
+    ticks = np.array([-1.5, -0.5, 1.0], dtype=np.float32)
+    values, slopes = ({name: getattr(curve, part) for name, curve in curves.items()} for part in ("value", "slope"))
+    figure = feedforward.curves(z, values, slopes, kind, ticks, 1_280, "encoder")
+    first, derivative, second, _, third, _, rug = figure.data
+    assert np.array_equal(first.y, curves[kind].value) and np.array_equal(
+        derivative.y, curves[kind].slope, equal_nan=True
     )
-    assert first.name.endswith(", this model") and not other.name.endswith(", this model")
-    assert {first.name.split(",")[0], other.name, third.name} == set(feedforward.NAMES.values())
-    assert len({first.line.dash, other.line.dash, third.line.dash}) == 3
-    assert first.line.width > other.line.width and (first.line.color, other.line.color) == (BLUE["light"], INK["light"])
+    assert first.name.endswith(", this model") and not second.name.endswith(", this model")
+    assert {first.name.split(",")[0], second.name, third.name} == set(feedforward.NAMES.values())
+    assert len({first.line.dash, second.line.dash, third.line.dash}) == 3
+    assert first.line.width > second.line.width and (first.line.color, second.line.color) == (
+        BLUE["light"],
+        INK["light"],
+    )
     assert (first.yaxis, derivative.yaxis, rug.yaxis) == ("y", "y2", "y3") and first.line.dash == "solid"
     assert list(rug.x) == [-1.5, -0.5, 1.0] and rug.name == "3 of 1,280 pre-activations"
     assert "equation 2" in figure.layout.title.subtitle.text

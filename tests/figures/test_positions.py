@@ -1,4 +1,4 @@
-"""Figures of positions are read: their data is what went in, and tokens stay text."""
+"""Figures of positions: they draw the given data, and tokens stay text."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ WAVES = wavelengths(D_MODEL).numpy()
 PRODUCTS = dot_products(TABLE)
 TOKENS = ("The", "<b>cat</b>", "a token of very many letters", "</s>")
 NAMES = ("formula", "my<i>model")
-ROWS = {name: np.linspace(0, at, LENGTH) for at, name in enumerate(NAMES, 1)}
+ROWS = {name: np.linspace(0, end, LENGTH) for end, name in enumerate(NAMES, 1)}
 LENGTHS = [4, 5, 6]
 EXACT: dict[str, list[float | None]] = {"one": [1.0, 0.5, 0.0], "two": [0.25, None, None]}
 
 
 def by_distance(**more: Any) -> go.Figure:
-    found = by_offset(PRODUCTS)
-    return figures.products_by_offset(found.offsets.numpy(), found.mean.numpy(), **more)
+    offsets = by_offset(PRODUCTS)
+    return figures.products_by_offset(offsets.offsets.numpy(), offsets.mean.numpy(), **more)
 
 
 def test_the_heatmap_is_the_table() -> None:
     for theme in ("light", "dark"):
         (cells,) = figures.encoding_heatmap(TABLE.numpy(), theme=theme).data
         assert np.array_equal(cells.z, TABLE.numpy()) and (cells.zmin, cells.zmid, cells.zmax) == (-1, 0, 1)
-        assert [list(one) for one in cells.colorscale] == diverging(theme)
+        assert [list(stop) for stop in cells.colorscale] == diverging(theme)
     figure = figures.encoding_heatmap(TABLE.numpy())
     assert figure.layout.yaxis.autorange == "reversed" and f"= {D_MODEL}" in figure.layout.title.subtitle.text
 
@@ -56,7 +56,7 @@ def test_curves_and_the_marks_on_them() -> None:
     few = figures.encoding_curves(TABLE.numpy()[: figures.DOTTED], (0,), WAVES)
     assert {line.mode for line in few.data[:-1]} == {"lines+markers"}
     assert list(marks.x) == [0, 1, 2, 3] * 3 and marks.marker.color == BLUE["light"]
-    assert np.array_equal(marks.y, np.concatenate([TABLE[:4, one].numpy() for one in (0, 7, 20)]))
+    assert np.array_equal(marks.y, np.concatenate([TABLE[:4, dimension].numpy() for dimension in (0, 7, 20)]))
     # 50 positions have room for every second label; all stay in meta, and none is markup.
     assert list(figure.layout.xaxis2.tickvals) == [0, 2]
     assert list(figure.layout.xaxis2.ticktext) == ["The", "a token of very m…"]
@@ -78,7 +78,7 @@ def test_few_places_are_numbered_by_whole_numbers(count: int) -> None:
     few = count <= figures.FEW
     table = sinusoidal(count, 2 * count)
     products = dot_products(table)
-    there, mapped = (one.numpy() for one in shifted(table, 0))
+    there, mapped = (part.numpy() for part in shifted(table, 0))
     waves = wavelengths(2 * count).numpy()
     for figure, names in (
         (figures.encoding_heatmap(table.numpy()[:, :count]), ("xaxis", "yaxis")),
@@ -89,8 +89,8 @@ def test_few_places_are_numbered_by_whole_numbers(count: int) -> None:
     ):
         assert [figure.layout[name].dtick for name in names] == [1 if few else None] * len(names)
     assert figures.wavelength_curve(waves).layout.xaxis.dtick == (2 if 2 * count - 2 <= 2 * figures.FEW else None)
-    found = by_offset(products)
-    by = figures.products_by_offset(found.offsets.numpy(), found.mean.numpy())
+    offsets = by_offset(products)
+    by = figures.products_by_offset(offsets.offsets.numpy(), offsets.mean.numpy())
     assert by.layout.xaxis.dtick == (1 if 2 * count - 1 <= figures.FEW else None)
 
 
@@ -141,17 +141,17 @@ def test_products_and_their_column() -> None:
     (cells,) = figure.data
     assert np.array_equal(cells.z, PRODUCTS.numpy().astype(np.float32))
     assert PRODUCTS.min() > 0 and (cells.zmin, cells.zmid, cells.zmax) == (0, None, D_MODEL / 2)
-    assert [list(one) for one in cells.colorscale] == ramp(PURPLE, "light")
+    assert [list(stop) for stop in cells.colorscale] == ramp(PURPLE, "light")
     (cells,) = figures.product_matrix(-PRODUCTS.numpy(), 4, D_MODEL / 2).data
     assert (cells.zmin, cells.zmid, cells.zmax) == (-D_MODEL / 2, 0, D_MODEL / 2)
-    assert [list(one) for one in cells.colorscale] == diverging("light")
+    assert [list(stop) for stop in cells.colorscale] == diverging("light")
     (frame,) = figure.layout.shapes
     assert (frame.x0, frame.x1, frame.visible) == (3.5, 4.5, True) and figure.layout.annotations[0].text == "q = 4"
     bare = figures.product_matrix(3 * PRODUCTS.numpy())
     assert bare.layout.shapes[0].visible is False and bare.data[0].zmax == pytest.approx(3 * D_MODEL / 2, rel=1e-6)
 
 
-def test_a_column_lies_on_the_mean() -> None:
+def test_a_column_of_products_equals_the_mean() -> None:
     figure = by_distance(row=PRODUCTS[:, 4].numpy(), q=4, half=D_MODEL / 2)
     line, row = figure.data
     assert list(line.x) == list(range(1 - LENGTH, LENGTH)) and list(row.x) == list(range(-4, LENGTH - 4))
@@ -174,7 +174,7 @@ def test_the_map_shows_its_first_dimensions_and_says_so() -> None:
 
 
 def test_shifted_and_mapped_side_by_side_are_one() -> None:
-    there, mapped = (one.numpy() for one in shifted(TABLE, 3))
+    there, mapped = (part.numpy() for part in shifted(TABLE, 3))
     figure = figures.shifted_beside(there, mapped, 3)
     left, right = figure.data
     assert np.array_equal(left.z, TABLE.numpy()[3 : 3 + figures.SHOWN, : figures.SHOWN])
@@ -183,7 +183,7 @@ def test_shifted_and_mapped_side_by_side_are_one() -> None:
     assert (left.zmin, left.zmax) == (right.zmin, right.zmax) and left.colorscale == right.colorscale
     assert figure.layout.xaxis2.matches == "x" and figure.layout.yaxis2.matches == "y"
     names = figure.layout.annotations
-    assert [name.text for name in names] == [f"<b>{figures.LABELS[one]}</b>" for one in ("there", "mapped")]
+    assert [name.text for name in names] == [f"<b>{figures.LABELS[key]}</b>" for key in ("there", "mapped")]
     assert all(name.y == 1 > figure.layout.yaxis.domain[1] for name in names)  # above the cells
 
 
@@ -215,7 +215,7 @@ def test_rows_of_tables_and_the_trained_range(make: Callable[..., go.Figure], la
 
 def test_exact_answers_in_per_cent_and_gaps_where_nothing_was_measured() -> None:
     figure = learned.exact_by_length(LENGTHS, EXACT, (1, 5))
-    one, two = figure.data
-    assert list(one.x) == LENGTHS and list(one.y) == [100, 50, 0]
+    first, two = figure.data
+    assert list(first.x) == LENGTHS and list(first.y) == [100, 50, 0]
     assert two.y[0] == 25 and np.isnan(two.y[1:]).all()
     assert (figure.layout.shapes[0].x0, figure.layout.shapes[0].x1) == (0.5, 5.5)

@@ -1,4 +1,4 @@
-"""Figures are read, not only drawn: their data is what went in."""
+"""The shared style of figures."""
 
 from __future__ import annotations
 

@@ -46,13 +46,14 @@ WRITTEN = [(OPEN,), (Scale(1.0),), (Pad(3), Unmask("padding")), (KnockOut(Where(
            (Reposition("remove", "source"), Reposition("shift", "target", 3)),
            (Reposition("reverse"), Reposition("scale", "target", 0.5)), (Reposition("shuffle", None, 3),),
            (Skip("encoder", 1, "self"), Skip("decoder", 0, "cross"), Skip("decoder", 1, "self")),
-           (Skip("decoder", 1, "ff"), *(Silence("decoder", 0, one) for one in range(20)), Silence("encoder", 0, 3)),
+           (Skip("decoder", 1, "ff"), *(Silence("decoder", 0, neuron) for neuron in range(20)),
+            Silence("encoder", 0, 3)),
            ]  # fmt: skip
-NAMES = [str(Interventions(one)).replace(" ", "+") for one in WRITTEN]
+NAMES = [str(Interventions(switches)).replace(" ", "+") for switches in WRITTEN]
 
 
 def log_probs_after(model: Transformer, source: list[int], fed: list[int], value: Interventions) -> Tensor:
-    """log P(next token), [vocab], of one whole pass that knows nothing of decoding."""
+    """log P(next token), [vocab], from one whole pass without any decoding."""
     padded = [*source, *[model.config.pad_id] * value.pads]
     tap = Tap(edits_of(value, model.config))
     with torch.inference_mode():
@@ -65,8 +66,10 @@ def naive_greedy(
     config, fed, scores = model.config, [model.config.start_id], []
     while len(fed) <= limit and (len(fed) == 1 or fed[-1] != config.end_id):
         log_probs = log_probs_after(model, source, fed, value)
-        allowed = [one for one in range(config.vocab_size) if one not in (config.pad_id, config.start_id)]
-        best = max(allowed, key=lambda one: float(log_probs[one]))
+        allowed = [
+            token_id for token_id in range(config.vocab_size) if token_id not in (config.pad_id, config.start_id)
+        ]
+        best = max(allowed, key=lambda token_id: float(log_probs[token_id]))
         fed, scores = [*fed, best], [*scores, float(log_probs[best])]
     return fed[1:], scores
 
@@ -74,8 +77,8 @@ def naive_greedy(
 def naive_beam(
     model: Transformer, source: list[int], beams: int, alpha: float, limit: int, value: Interventions
 ) -> list[int]:
-    """Beam search as in the book: the best `beams` open ones of every step; a finished one counts if it is among the
-    best `beams` of its step; the best by score / ((5 + length) / 6)^alpha in the end."""
+    """Textbook beam search: the best `beams` open hypotheses of every step; a finished one counts if it is among the
+    best `beams` of its step; the best one by score / ((5 + length) / 6)^alpha in the end."""
     config = model.config
     open_: list[tuple[float, list[int]]] = [(0.0, [config.start_id])]
     done: list[tuple[float, list[int]]] = []
@@ -83,8 +86,8 @@ def naive_beam(
         grown = []
         for score, fed in open_:
             log_probs = log_probs_after(model, source, fed, value)
-            grown += [(score + float(log_probs[one]), [*fed, one]) for one in range(config.vocab_size)
-                      if one not in (config.pad_id, config.start_id)]  # fmt: skip
+            grown += [(score + float(log_probs[token_id]), [*fed, token_id]) for token_id in range(config.vocab_size)
+                      if token_id not in (config.pad_id, config.start_id)]  # fmt: skip
         grown.sort(key=lambda pair: -pair[0])
         done += [pair for pair in grown[:beams] if pair[1][-1] == config.end_id]
         open_ = [pair for pair in grown if pair[1][-1] != config.end_id][:beams]
@@ -119,9 +122,9 @@ def test_decoding_under_switches_is_a_loop_of_whole_passes(many: tuple) -> None:
     for text in ("ka lo mi", "nu re sta ti vu"):
         source = model.encode(text)
         wanted, scores = naive_greedy(model.model, source, limit, value)
-        found = model.translate(text, limit=limit, interventions=value)
-        assert found.tokens == tuple(model.tokenizer.pieces(wanted))
-        assert [math.log(one) for one in found.probabilities] == pytest.approx(scores, abs=1e-4)
+        translation = model.translate(text, limit=limit, interventions=value)
+        assert translation.tokens == tuple(model.tokenizer.pieces(wanted))
+        assert [math.log(probability) for probability in translation.probabilities] == pytest.approx(scores, abs=1e-4)
         (direct,) = greedy(
             model.model, torch.tensor([model.pad(source, value)]), limit, tap=model.tap(value)
         )  # fmt: skip
@@ -151,10 +154,10 @@ def test_padding_of_a_batch_stays_out_of_sight_under_switches(beams: int) -> Non
     batch = padded_sources(3, (7, 4, 2, 6), vocab=model.config.vocab_size)
     search = greedy if beams == 1 else functools.partial(beam, beams=beams)
     together = search(model, batch, limit=limit, tap=tap)
-    for row, found in zip(batch, together, strict=True):
+    for row, row_result in zip(batch, together, strict=True):
         (alone,) = search(model, row[row != model.config.pad_id][None], limit=limit, tap=tap)
-        assert alone.ids == found.ids
-    assert len({len(found.ids) for found in together}) > 1  # rows ended at different steps
+        assert alone.ids == row_result.ids
+    assert len({len(row_result.ids) for row_result in together}) > 1  # rows ended at different steps
 
 
 @pytest.mark.parametrize("many", WRITTEN[:4], ids=NAMES[:4])
@@ -170,9 +173,9 @@ def test_many_texts_under_switches_are_what_each_is_alone(many: tuple, beams: in
 
 def short(model: Transformer) -> Transformer:
     """The same weights with fewer positions, so that decoding ends soon."""
-    other = tiny_model(vocab_size=model.config.vocab_size, max_positions=14)
-    other.load_state_dict(model.state_dict())
-    return other
+    small = tiny_model(vocab_size=model.config.vocab_size, max_positions=14)
+    small.load_state_dict(model.state_dict())
+    return small
 
 
 # -- retracing ------------------------------------------------------------------------------------------------------
@@ -181,15 +184,18 @@ def short(model: Transformer) -> Transformer:
 def test_retracing_feeds_another_token_and_predicts_the_same() -> None:
     model = tiny_pretrained()
     first = model.trace("ka lo mi", "re sta ti")
-    place, number = 2, 4 + (first.target_in_ids[2] - 3) % 30
+    position, token_id = 2, 4 + (first.target_in_ids[2] - 3) % 30
     for value, leak in ((NONE, False), (Interventions((OPEN,)), True)):
-        before, after = model.retrace(first, value), model.retrace(first, value, fed={place: number})
-        assert after.target_in_ids[place] == number and after.target_in[place] == model.tokenizer.pieces([number])[0]
+        before, after = model.retrace(first, value), model.retrace(first, value, fed={position: token_id})
+        assert (
+            after.target_in_ids[position] == token_id
+            and after.target_in[position] == model.tokenizer.pieces([token_id])[0]
+        )
         assert after.target_out_ids == first.target_out_ids and after.target_out == first.target_out
-        assert after.target_in_ids[:place] == first.target_in_ids[:place] and after.id != before.id
-        moved = (after.logits - before.logits)[:place].abs().amax(-1)
+        assert after.target_in_ids[:position] == first.target_in_ids[:position] and after.id != before.id
+        moved = (after.logits - before.logits)[:position].abs().amax(-1)
         assert bool((moved > 0).any()) == leak
-        assert (after.logits - before.logits)[place:].abs().max() > 0
+        assert (after.logits - before.logits)[position:].abs().max() > 0
     for fed in ({-1: 4}, {99: 4}, {0: -1}, {0: 10_000}):
         with pytest.raises(ValueError, match="there are"):
             model.retrace(first, fed=fed)
@@ -211,7 +217,7 @@ def test_a_trace_says_what_was_switched() -> None:
 
 
 def same(one: Trace, two: Trace) -> bool:
-    """Whether every tensor of two traces is the same to the last bit."""
+    """Whether all tensors of two traces are equal to the last bit."""
     parts = [(getattr(one, kind), getattr(two, kind)) for kind in KINDS]
     return all(torch.equal(getattr(a, name), getattr(b, name)) for a, b in parts for name in FIELDS) and torch.equal(
         one.logits, two.logits
@@ -249,7 +255,7 @@ def test_viewers_with_different_switches_never_see_each_others() -> None:
             ):
                 wrong.append((number, -turn))
 
-    threads = [threading.Thread(target=look, args=(number,)) for number in range(len(viewers))]
+    threads = [threading.Thread(target=look, args=(index,)) for index in range(len(viewers))]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -1,4 +1,5 @@
-"""What each switch does to a pass: against a reference in loops, against equations, and to nothing else."""
+"""The effect of each switch on a pass: checked against a reference in loops and against equations, and nothing else
+changes."""
 
 from __future__ import annotations
 
@@ -62,13 +63,13 @@ def run(model: Transformer, value: Interventions = NONE, seed: int = 2) -> dict[
 
 
 def agree(model: Transformer, value: Interventions, seed: int = 2) -> float:
-    """Compare a pass with the reference; the least gap an argmax was decided by."""
-    source, target = (one[0].tolist() for one in ids(seed))
-    expected, found = reference(model, source, target, value), run(model, value, seed)
+    """Compare a pass with the reference. Returns the smallest gap that decided an argmax."""
+    source, target = (side[0].tolist() for side in ids(seed))
+    expected, trace = reference(model, source, target, value), run(model, value, seed)
     if expected.gap < TOLERANCE:
         return expected.gap
     for (kind, layer, head), weights in expected.weights.items():
-        part = found[kind]
+        part = trace[kind]
         assert isinstance(part, AttentionTrace)
         wanted = torch.tensor(weights, dtype=torch.float64)
         torch.testing.assert_close(part.weights[layer, head].double(), wanted, rtol=0, atol=TOLERANCE)
@@ -79,9 +80,9 @@ def agree(model: Transformer, value: Interventions, seed: int = 2) -> float:
         torch.testing.assert_close(part.scores[layer, head], scores, rtol=1e-4, atol=TOLERANCE)
     for (kind, layer), updates in expected.updates.items():
         torch.testing.assert_close(
-            found[kind].update[layer].double(), torch.stack(updates), rtol=0, atol=TOLERANCE  # type: ignore[attr-defined]
+            trace[kind].update[layer].double(), torch.stack(updates), rtol=0, atol=TOLERANCE  # type: ignore[attr-defined]
         )  # fmt: skip
-    logits = found["logits"]
+    logits = trace["logits"]
     assert isinstance(logits, Tensor)
     torch.testing.assert_close(logits.double(), torch.stack(expected.logits), rtol=1e-4, atol=TOLERANCE)
     return expected.gap
@@ -105,7 +106,7 @@ def test_a_factor_the_model_has_already_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize("factor", [1e-4, 1e3])
-def test_the_ends_of_the_range_are_flat_and_sharp(factor: float) -> None:
+def test_the_smallest_and_largest_factors_are_flat_and_sharp(factor: float) -> None:
     part = run(model_of(0), Interventions((Scale(factor),)))["cross"]
     assert isinstance(part, AttentionTrace) and part.weights.isfinite().all()
     if factor < 1:
@@ -124,14 +125,14 @@ def test_nothing_flows_from_the_future_until_the_mask_is_off(number: int) -> Non
     for value in (NONE, Interventions((OPEN,))):
         plain = run(model, value)["logits"]
         assert isinstance(plain, Tensor)
-        for place in range(TARGET):
-            other = target.clone()
-            other[0, place] = 4 + (int(target[0, place]) - 3) % 30  # another ordinary piece
-            assert other[0, place] != target[0, place]
-            moved = trace_pass(model, source, other, interventions=value)["logits"]
+        for position in range(TARGET):
+            changed = target.clone()
+            changed[0, position] = 4 + (int(target[0, position]) - 3) % 30  # another ordinary piece
+            assert changed[0, position] != target[0, position]
+            moved = trace_pass(model, source, changed, interventions=value)["logits"]
             assert isinstance(moved, Tensor)
-            before = (moved - plain)[:place].abs()
-            assert (moved - plain)[place:].abs().amax(-1).min() > 0  # the past and the present do flow
+            before = (moved - plain)[:position].abs()
+            assert (moved - plain)[position:].abs().amax(-1).min() > 0  # the past and the present do flow
             if value or not model.config.causal:
                 leaks += int((before > 0).any())
             else:
@@ -144,10 +145,10 @@ def test_nothing_flows_from_the_future_until_the_mask_is_off(number: int) -> Non
 def test_padding_is_invisible_until_its_mask_is_off(number: int) -> None:
     model, pads = model_of(number), 3
     plain, hidden = run(model), run(model, Interventions((Pad(pads),)))
-    seen = run(model, Interventions((Pad(pads), Unmask("padding"))))
+    unmasked = run(model, Interventions((Pad(pads), Unmask("padding"))))
     for kind in ("encoder_self", "cross"):
         real = slice(0, SOURCE) if kind == "encoder_self" else slice(0, TARGET)
-        on, off, before = hidden[kind], seen[kind], plain[kind]
+        on, off, before = hidden[kind], unmasked[kind], plain[kind]
         assert isinstance(on, AttentionTrace) and isinstance(off, AttentionTrace) and isinstance(before, AttentionTrace)
         assert not on.weights[..., -pads:].any() and not on.mask[..., -pads:].any()  # 0 exactly, as q.k is -inf
         assert (off.weights[..., -pads:] > 0).all() and off.mask.all()
@@ -156,7 +157,7 @@ def test_padding_is_invisible_until_its_mask_is_off(number: int) -> None:
         torch.testing.assert_close(on.leaves[:, real], before.leaves, rtol=0, atol=1e-5)
         assert (off.leaves[:, real] - before.leaves).abs().max() > 1e-3
     torch.testing.assert_close(hidden["logits"], plain["logits"], rtol=0, atol=2e-5)
-    assert (seen["logits"] - plain["logits"]).abs().max() > 1e-3  # type: ignore[operator]
+    assert (unmasked["logits"] - plain["logits"]).abs().max() > 1e-3  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("value", [(OPEN,), (OPEN, Unmask("padding")), (Unmask("padding", Where(None, 0, 1)),)])
@@ -178,9 +179,9 @@ def test_a_hidden_token_is_out_of_sight_and_out_of_the_sum() -> None:
     plain = run(model_of(0))["cross"]
     assert isinstance(part, AttentionTrace) and isinstance(plain, AttentionTrace)
     assert not part.weights[..., 2].any() and not part.mask[..., 2].any()
-    kept = [key for key in range(SOURCE) if key != 2]
-    rest = plain.weights[0][..., kept] / plain.weights[0][..., kept].sum(-1, keepdim=True)
-    torch.testing.assert_close(part.weights[0][..., kept], rest, rtol=0, atol=1e-6)
+    visible = [key for key in range(SOURCE) if key != 2]
+    rest = plain.weights[0][..., visible] / plain.weights[0][..., visible].sum(-1, keepdim=True)
+    torch.testing.assert_close(part.weights[0][..., visible], rest, rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -199,11 +200,11 @@ def test_a_hidden_token_is_out_of_sight_and_out_of_the_sum() -> None:
         ((*(Hide("target", key) for key in (0, 1)), Scale(1.0)), "row 1 of decoder-self attention (layer 1, head 1)"),
     ],
 )
-def test_a_row_with_nothing_to_see_is_refused(value: tuple, place: str) -> None:
+def test_a_row_without_visible_keys_is_refused(value: tuple, place: str) -> None:
     with pytest.raises(InterventionError) as error:
         run(model_of(0), Interventions(value))
     assert place in str(error.value) and "nothing to attend to" in str(error.value)
-    assert "leave it one key at least" in str(error.value)
+    assert "leave it at least one key" in str(error.value)
 
 
 def test_hiding_the_first_token_is_allowed_where_the_future_is_in_sight() -> None:
@@ -232,20 +233,22 @@ def test_all_heads_knocked_out_leave_the_bias_of_w_o(kind: str) -> None:
 
 def test_every_head_of_the_model_knocked_out() -> None:
     value = Interventions((KnockOut(Where()),))
-    found = run(model_of(0), value)
-    assert len(silent_layers(value.switches, model_of(0).config)) == 6 and found["logits"].isfinite().all()  # type: ignore[attr-defined]
+    trace = run(model_of(0), value)
+    assert len(silent_layers(value.switches, model_of(0).config)) == 6 and trace["logits"].isfinite().all()  # type: ignore[attr-defined]
     agree(model_of(0), value)
 
 
 def test_weights_that_are_exchanged() -> None:
     for rule, value in (("uniform", Replace("uniform")), ("argmax", Replace("argmax"))):
-        plain, found = run(model_of(0)), run(model_of(0), Interventions((value,)))
+        plain, changed = run(model_of(0)), run(model_of(0), Interventions((value,)))
         for kind in KINDS:
-            part = found[kind]
+            part = changed[kind]
             assert isinstance(part, AttentionTrace)
-            seen = part.mask.sum(-1, keepdim=True)
+            visible = part.mask.sum(-1, keepdim=True)
             best = part.scores.argmax(-1, keepdim=True)
-            wanted = part.mask / seen if rule == "uniform" else torch.zeros_like(part.weights).scatter_(-1, best, 1.0)
+            wanted = (
+                part.mask / visible if rule == "uniform" else torch.zeros_like(part.weights).scatter_(-1, best, 1.0)
+            )
             assert torch.equal(part.weights, wanted)
             assert torch.equal(part.scores[0], plain[kind].scores[0]) or kind != "encoder_self"  # type: ignore[attr-defined]
             assert check(part).hold
@@ -261,8 +264,8 @@ def test_the_best_key_is_that_of_the_scores_even_where_float32_weights_are_equal
 
 @pytest.mark.parametrize("factor", [1e-4, 1.0, 30.0, 1e3])
 def test_the_checks_hold_under_every_factor(factor: float) -> None:
-    found = run(model_of(0), Interventions((Scale(factor),)))
-    assert all(check(found[kind]).hold for kind in KINDS), [check(found[kind]) for kind in KINDS]  # type: ignore[arg-type]
+    trace = run(model_of(0), Interventions((Scale(factor),)))
+    assert all(check(trace[kind]).hold for kind in KINDS), [check(trace[kind]) for kind in KINDS]  # type: ignore[arg-type]
 
 
 # -- and nothing else -----------------------------------------------------------------------------------------------
@@ -279,24 +282,24 @@ def test_the_checks_hold_under_every_factor(factor: float) -> None:
     ],
     ids=["scale", "zero", "uniform", "hide"],
 )
-def test_what_is_not_switched_does_not_change_by_one_bit(kind: str, sort: Callable[..., object]) -> None:
+def test_unswitched_tensors_do_not_change_by_one_bit(kind: str, sort: Callable[..., object]) -> None:
     if kind == "decoder_self" and isinstance(sort, functools.partial) and sort.func is Hide:
         sort = functools.partial(Hide, "target", 1)
     layer, head = 1, 1
-    plain, found = run(model_of(0)), run(model_of(0), Interventions((sort(Where(kind, layer, head)),)))  # type: ignore[arg-type]
-    a, b = plain[kind], found[kind]
+    plain, changed = run(model_of(0)), run(model_of(0), Interventions((sort(Where(kind, layer, head)),)))  # type: ignore[arg-type]
+    a, b = plain[kind], changed[kind]
     assert isinstance(a, AttentionTrace) and isinstance(b, AttentionTrace)
     for name in FIELDS:
         assert torch.equal(getattr(a, name)[0], getattr(b, name)[0])  # the layer before
     for name in ("enters", "queries", "keys", "values"):
         assert torch.equal(getattr(a, name)[layer], getattr(b, name)[layer])
     for name in ("mask", "scores", "weights", "head_outputs"):
-        others = [one for one in range(3) if one != head]
+        others = [other_head for other_head in range(3) if other_head != head]
         assert torch.equal(getattr(a, name)[layer, others], getattr(b, name)[layer, others])
     assert not torch.equal(a.head_outputs[layer, head], b.head_outputs[layer, head])
     if kind != "encoder_self":
-        assert torch.equal(plain["encoder_output"], found["encoder_output"])  # type: ignore[arg-type]
-    assert not torch.equal(plain["logits"], found["logits"])  # type: ignore[arg-type]
+        assert torch.equal(plain["encoder_output"], changed["encoder_output"])  # type: ignore[arg-type]
+    assert not torch.equal(plain["logits"], changed["logits"])  # type: ignore[arg-type]
 
 
 def test_only_what_is_switched_is_edited() -> None:
@@ -307,14 +310,14 @@ def test_only_what_is_switched_is_edited() -> None:
     assert set(edits_of(Interventions((KnockOut(Where("encoder_self", 0)),)), config)) == {
         "encoder.0.self.head_outputs"
     }
-    with pytest.raises(InterventionError, match="names layer 3"):
+    with pytest.raises(InterventionError, match="asks for layer 3"):
         edits_of(Interventions((KnockOut(Where("cross", 2)),)), config)
 
 
 def test_edits_are_made_anew_for_each_pass() -> None:
     value = Interventions((Replace("uniform"), OPEN))
-    one, two = edits_of(value, model_of(0).config), edits_of(value, model_of(0).config)
-    assert set(one) == set(two) and not any(one[name] is two[name] for name in one)
+    first, two = edits_of(value, model_of(0).config), edits_of(value, model_of(0).config)
+    assert set(first) == set(two) and not any(first[name] is two[name] for name in first)
     # The second of two sizes must not meet the first one's mask.
     for length in (5, 3, 5):
         tap = Tap(edits_of(value, model_of(0).config))
@@ -328,11 +331,11 @@ def test_an_editing_tap_computes_what_a_tap_computes(many: tuple) -> None:
     source, target = ids()
     source = torch.cat((source, torch.full((1, value.pads), model.config.pad_id)), 1)
     with torch.inference_mode():
-        kept = EditingTap(edits_of(value, model.config))
-        assert torch.equal(model(source, target, kept), model(source, target, Tap(edits_of(value, model.config))))
-        assert not kept.records
+        tap = EditingTap(edits_of(value, model.config))
+        assert torch.equal(model(source, target, tap), model(source, target, Tap(edits_of(value, model.config))))
+        assert not tap.records
         if not value:
-            assert torch.equal(model(source, target, kept), model(source, target, OFF))
+            assert torch.equal(model(source, target, tap), model(source, target, OFF))
 
 
 def test_names_of_the_edits_are_names_of_the_tap() -> None:
@@ -341,4 +344,6 @@ def test_names_of_the_edits_are_names_of_the_tap() -> None:
     tap = Tap(edits)
     model_of(0)(*ids(), tap)
     assert len(edits) == 6 * 4 and set(edits) <= set(tap.finish())
-    assert {name.rsplit(".", 1)[0] + "." for name in edits} == {scope(kind, at) for kind in KINDS for at in (0, 1)}
+    assert {name.rsplit(".", 1)[0] + "." for name in edits} == {
+        scope(kind, layer) for kind in KINDS for layer in (0, 1)
+    }

@@ -1,4 +1,4 @@
-"""What holds for every class of SWITCHES, a new one too: its examples are all that is known here."""
+"""Rules for every class of SWITCHES, also a new one: only its examples are used here."""
 
 from __future__ import annotations
 
@@ -14,13 +14,17 @@ from transformer.interventions.edits import edits_of
 from transformer.interventions.sets import SWITCHES, HeadSwitch, Interventions, Pad, Switch
 from transformer.model.tap import KINDS
 
-EXAMPLES = [(sort, text) for sort in SWITCHES for text in sort.EXAMPLES]
+EXAMPLES = [(switch_class, text) for switch_class in SWITCHES for text in switch_class.EXAMPLES]
 SOURCE, TARGET = "ka lo mi", "re sta"
 every_example = pytest.mark.parametrize(("sort", "text"), EXAMPLES, ids=[text for _, text in EXAMPLES])
 
 
 def test_names_in_links_are_distinct() -> None:
-    assert len(Interventions.PARAMS) == len(set(Interventions.PARAMS)) == sum(len(sort.PARAMS) for sort in SWITCHES)
+    assert (
+        len(Interventions.PARAMS)
+        == len(set(Interventions.PARAMS))
+        == sum(len(switch_class.PARAMS) for switch_class in SWITCHES)
+    )
     assert {text.split("=")[0] for _, text in EXAMPLES} == set(Interventions.PARAMS)  # an example of each
 
 
@@ -31,14 +35,14 @@ def test_every_switch_and_only_a_switch_has_words() -> None:
 @every_example
 def test_an_example_is_read_written_and_said(sort: type[Switch], text: str) -> None:
     value = Interventions.parse(text)
-    (one,) = value.switches
-    assert type(one) is sort and str(value) == text and f"{one.param}={one.value}" == text
-    assert dataclasses.replace(one) == one  # type: ignore[type-var]
-    if isinstance(one, HeadSwitch):
-        assert set(one.kinds) <= set(KINDS) and one.param in one.PARAMS
+    (switch,) = value.switches
+    assert type(switch) is sort and str(value) == text and f"{switch.param}={switch.value}" == text
+    assert dataclasses.replace(switch) == switch  # type: ignore[type-var]
+    if isinstance(switch, HeadSwitch):
+        assert set(switch.kinds) <= set(KINDS) and switch.param in switch.PARAMS
     for words in (in_words(value), in_words(value, tiny_pretrained().config)):
         assert words and not set("{}=_") & set(words), words
-    others = [in_words(Interventions.parse(other)) for _, other in EXAMPLES if other != text]
+    others = [in_words(Interventions.parse(example)) for _, example in EXAMPLES if example != text]
     assert in_words(value) not in others
 
 
@@ -56,6 +60,8 @@ def test_an_example_changes_a_pass_and_only_by_tensors_that_there_are(sort: type
     assert model.translate(SOURCE, limit=12, interventions=value).tokens
 
 
-def test_all_together_are_said_one_phrase_each() -> None:
-    firsts = Interventions(tuple(Interventions.parse(sort.EXAMPLES[0]).switches[0] for sort in SWITCHES[:8]))
-    assert phrases(firsts) == [in_words(Interventions((one,))) for one in firsts.switches]
+def test_all_switches_together_have_one_phrase_each() -> None:
+    firsts = Interventions(
+        tuple(Interventions.parse(switch_class.EXAMPLES[0]).switches[0] for switch_class in SWITCHES[:8])
+    )
+    assert phrases(firsts) == [in_words(Interventions((switch,))) for switch in firsts.switches]

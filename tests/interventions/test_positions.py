@@ -1,4 +1,4 @@
-"""Positions switched: each change against a model that was built that way."""
+"""Position switches: each change against a model that was built that way."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def plain(variant: int = 0) -> Pretrained:
 
 
 def changed(model: Pretrained) -> Pretrained:
-    """A copy whose weights may be changed."""
+    """A copy of the model, so that its weights can be changed."""
     return named(copy.deepcopy(model.model))
 
 
@@ -39,26 +39,26 @@ def same(one: Trace, two: Trace) -> bool:
     return torch.equal(one.logits, two.logits) and torch.equal(one.cross.weights, two.cross.weights)
 
 
-@pytest.mark.parametrize("variant", range(len(VARIANTS)), ids=[variant_name(one) for one in VARIANTS])
+@pytest.mark.parametrize("variant", range(len(VARIANTS)), ids=[variant_name(variant) for variant in VARIANTS])
 def test_positions_removed_are_those_of_a_model_without(variant: int) -> None:
     model = plain(variant)
     without = changed(model)
     without.model.positions.table.zero_()
-    found = traced(model, Reposition("remove"))
-    assert same(found, traced(without)) and not found.source_positions.any() and not found.target_positions.any()
+    trace = traced(model, Reposition("remove"))
+    assert same(trace, traced(without)) and not trace.source_positions.any() and not trace.target_positions.any()
     half = traced(model, Reposition("remove", "target"))
     assert torch.equal(half.source_positions, traced(model).source_positions) and not half.target_positions.any()
 
 
-@pytest.mark.parametrize("variant", range(len(VARIANTS)), ids=[variant_name(one) for one in VARIANTS])
+@pytest.mark.parametrize("variant", range(len(VARIANTS)), ids=[variant_name(variant) for variant in VARIANTS])
 def test_positions_shifted_and_scaled_are_those_of_another_table(variant: int) -> None:
     model = plain(variant)
-    other = changed(model)
-    other.model.positions.table.copy_(0.25 * model.model.positions.table.roll(-4, 0))
-    found = traced(model, Reposition("shift", None, 4), Reposition("scale", None, 0.25))
-    assert same(found, traced(other))
-    length = len(found.source_tokens)
-    assert found.source_position_ids.tolist() == list(range(4, 4 + length))
+    other_table = changed(model)
+    other_table.model.positions.table.copy_(0.25 * model.model.positions.table.roll(-4, 0))
+    trace = traced(model, Reposition("shift", None, 4), Reposition("scale", None, 0.25))
+    assert same(trace, traced(other_table))
+    length = len(trace.source_tokens)
+    assert trace.source_position_ids.tolist() == list(range(4, 4 + length))
 
 
 def test_positions_reversed_and_shuffled() -> None:
@@ -72,19 +72,19 @@ def test_positions_reversed_and_shuffled() -> None:
     orders = {
         tuple(traced(model, Reposition("shuffle", "source", seed)).source_position_ids.tolist()) for seed in range(5)
     }
-    assert len(orders) > 2 and all(sorted(one) == list(range(length)) for one in orders)
+    assert len(orders) > 2 and all(sorted(order) == list(range(length)) for order in orders)
     again = traced(model, Reposition("shuffle", "source", 3))
     assert same(again, traced(model, Reposition("shuffle", "source", 3)))
     # One move after the other, in the order given.
     both = traced(model, Reposition("reverse", "source"), Reposition("shift", "source", 2))
-    assert both.source_position_ids.tolist() == [2 + one for one in range(length)][::-1]
+    assert both.source_position_ids.tolist() == [2 + position for position in range(length)][::-1]
 
 
 def test_a_shift_beyond_the_table_is_refused_and_decoding_ends_before_it() -> None:
     model = plain()
     most = model.config.max_positions
     source = len(model.encode(TEXT))
-    with pytest.raises(InterventionError, match=f"at position {most + 1}; this model has {most}"):
+    with pytest.raises(InterventionError, match=f"at position {most + 1}, but this model has {most}"):
         traced(model, Reposition("shift", "source", most + 1 - source))
     traced(model, Reposition("shift", "source", most - source))
     written = model.translate(TEXT, interventions=Interventions((Reposition("shift", "target", most - 3),)))
@@ -92,7 +92,7 @@ def test_a_shift_beyond_the_table_is_refused_and_decoding_ends_before_it() -> No
     assert model.translate_all([TEXT], interventions=Interventions((Reposition("shift", "target", most - 3),)))
 
 
-def test_what_decoding_has_to_begin_anew_for() -> None:
+def test_which_position_switches_prevent_cached_decoding() -> None:
     for value, wanted in (
         (Reposition("reverse", "target"), True),
         (Reposition("shuffle", None, 1), True),

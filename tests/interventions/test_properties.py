@@ -1,4 +1,4 @@
-"""What holds whatever is switched, in whatever model: a switch does what it says, where it says, and nothing before."""
+"""Properties that hold for any switches in any model: a switch does what it says, where it says, and nothing before."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ from transformer.model.transformer import Transformer
 
 
 def run(model: Transformer, batch: Batch, value: Interventions = NONE) -> dict[str, Tensor]:
-    """Every tensor of a pass under switches, by name. What they leave without keys is refused, which no property is of:
-    such an example is passed over."""
+    """Every tensor of a pass with switches, by name. An example that leaves a row without keys is skipped, because it
+    is refused."""
     try:
         return records_of(model, batch, value)
     except InterventionError:
@@ -68,7 +68,7 @@ def records_of(model: Transformer, batch: Batch, value: Interventions) -> dict[s
 def places(model: Transformer) -> st.SearchStrategy[Where]:
     """One head."""
     return st.builds(
-        lambda at, head: Where(*at, head),
+        lambda kind_and_layer, head: Where(*kind_and_layer, head),
         st.sampled_from(sub_layers(model)),
         st.integers(0, model.config.heads - 1),
     )
@@ -108,7 +108,7 @@ def first_touched(switch: Switch, model: Transformer, records: dict[str, Tensor]
 
 @given(st.data())
 @settings(max_examples=100)
-def test_what_is_written_is_read_back(data: st.DataObject) -> None:
+def test_switches_survive_their_text_form(data: st.DataObject) -> None:
     model = data.draw(models())
     value = data.draw(many_switches(model, 6, most=8))
     value.check(model.config)
@@ -123,7 +123,7 @@ def test_what_is_written_is_read_back(data: st.DataObject) -> None:
 @given(st.data())
 @settings(max_examples=120)
 def test_nothing_moves_before_the_switch(data: st.DataObject) -> None:
-    """To the last bit: every tensor born before the first one that the switch is about is what it was."""
+    """To the last bit: every tensor before the first switched one is unchanged."""
     model = data.draw(models())
     batch = data.draw(batches(model, rows=1))
     switch = data.draw(any_switches(model, min(*batch.sources, *batch.targets)))
@@ -141,22 +141,22 @@ def test_nothing_moves_before_the_switch(data: st.DataObject) -> None:
 @given(st.data())
 @settings(max_examples=50)
 def test_a_zeroed_head_contributes_exactly_nothing(data: st.DataObject) -> None:
-    """Its output is 0 to the last bit, the others' are what they were; and no number of its matrices matters any more,
-    as far as the logits."""
+    """Its output is 0 to the last bit, the outputs of the others are unchanged, and its matrices no longer affect the
+    logits."""
     model = data.draw(models())
     batch, where = data.draw(batches(model)), data.draw(places(model))
     kind, layer, head = where.kind, where.layer, where.head
     assert kind is not None and layer is not None and head is not None
     value, name = Interventions((KnockOut(where),)), scope(kind, layer) + "head_outputs"
     plain, zeroed = run(model, batch), run(model, batch, value)
-    others = [other for other in range(model.config.heads) if other != head]
+    others = [other_head for other_head in range(model.config.heads) if other_head != head]
     assert not zeroed[name][:, head].any() and torch.equal(zeroed[name][:, others], plain[name][:, others])
     module, config = attention_of(model, kind, layer), model.config
     width, rows = config.d_k or config.d_head, slice(head * config.d_head, (head + 1) * config.d_head)
     columns = module.output.weight[:, rows]  # type: ignore[index, union-attr]
     lost = plain[name][:, head] @ columns.T
-    at = scope(kind, layer) + "update"
-    torch.testing.assert_close(zeroed[at], plain[at] - lost, **CLOSE)
+    update_name = scope(kind, layer) + "update"
+    torch.testing.assert_close(zeroed[update_name], plain[update_name] - lost, **CLOSE)
     with torch.no_grad():
         columns.mul_(-3)
         for part in (module.query, module.key):  # type: ignore[union-attr]
@@ -169,7 +169,7 @@ def test_a_zeroed_head_contributes_exactly_nothing(data: st.DataObject) -> None:
 @given(st.data())
 @settings(max_examples=50)
 def test_scaling_off_multiplies_by_the_root_of_d_k(data: st.DataObject) -> None:
-    """In the heads named, in the first layer that is reached; in the others nothing moves by a bit."""
+    """In the named heads, in the first layer reached; in the others no bit changes."""
     model = data.draw(models(scaling=True))
     batch, where = data.draw(batches(model)), data.draw(places(model))
     assert where.kind is not None and where.layer is not None and where.head is not None
@@ -188,8 +188,8 @@ def test_scaling_off_multiplies_by_the_root_of_d_k(data: st.DataObject) -> None:
 @given(st.data())
 @settings(max_examples=50)
 def test_the_causal_mask_off_changes_what_it_may(data: st.DataObject) -> None:
-    """Of the head that is opened the rows that had no future to see stay, and the past keeps its shares; padding stays
-    hidden; the encoder and the other heads never notice."""
+    """In the unmasked head, rows without a future stay the same and the past keeps its proportions; padding stays
+    hidden; the encoder and the other heads do not change."""
     model = data.draw(models(causal=True))
     batch = data.draw(batches(model))
     layer = data.draw(st.integers(0, model.config.decoder_layers - 1))
@@ -198,12 +198,12 @@ def test_the_causal_mask_off_changes_what_it_may(data: st.DataObject) -> None:
     off = run(model, batch, Interventions((Unmask("causal", Where("decoder_self", layer, head)),)))
     assert all(torch.equal(off[name], tensor) for name, tensor in plain.items() if name.startswith("encoder."))
     name = scope("decoder_self", layer)
-    before, after = (one[name + "weights"] for one in (plain, off))
-    others = [other for other in range(model.config.heads) if other != head]
+    before, after = (records[name + "weights"] for records in (plain, off))
+    others = [other_head for other_head in range(model.config.heads) if other_head != head]
     assert torch.equal(after[:, others], before[:, others])
     for row, length in enumerate(batch.targets):
-        seen = off[name + "mask"][row, head]
-        assert seen[:, :length].all() and not seen[:, length:].any()
+        visible = off[name + "mask"][row, head]
+        assert visible[:, :length].all() and not visible[:, length:].any()
         assert not after[row, head][:, length:].any() and (after[row, head][:, :length] > 0).all()
         torch.testing.assert_close(after[row, head, length - 1], before[row, head, length - 1], rtol=0, atol=1e-6)
         for query in range(length):
@@ -214,39 +214,39 @@ def test_the_causal_mask_off_changes_what_it_may(data: st.DataObject) -> None:
 @given(st.data())
 @settings(max_examples=40)
 def test_the_causal_mask_off_is_a_model_without_it(data: st.DataObject) -> None:
-    """To the last bit, with whatever else is switched; and a model without it has nothing to take off."""
+    """To the last bit, with any other switches; in a model without the mask the switch changes nothing."""
     model = data.draw(models(causal=True))
     batch = data.draw(batches(model, rows=1))
     value, off = data.draw(many_switches(model, min(*batch.sources, *batch.targets))), Unmask("causal")
     without = Transformer(dataclasses.replace(model.config, causal=False)).eval()
     without.load_state_dict(model.state_dict())
     wanted = run(model, batch, value + off)
-    for found in (run(without, batch, value), run(without, batch, value + off)):
-        assert list(found) == list(wanted)
-        assert all(torch.equal(found[name], tensor) for name, tensor in wanted.items())
+    for record in (run(without, batch, value), run(without, batch, value + off)):
+        assert list(record) == list(wanted)
+        assert all(torch.equal(record[name], tensor) for name, tensor in wanted.items())
 
 
 @given(st.data())
 @settings(max_examples=40)
-def test_what_is_skipped_or_silenced_is_not_there(data: st.DataObject) -> None:
+def test_skipped_sub_layers_and_silenced_neurons_add_nothing(data: st.DataObject) -> None:
     model = data.draw(models())
     batch = data.draw(batches(model))
     switch = data.draw(skips(model) | silences(model))
     part = switch.part if isinstance(switch, Skip) else "ff"
     plain, off = run(model, batch), run(model, batch, Interventions((switch,)))
-    at = f"{switch.stack}.{switch.layer}.{part}."
+    prefix = f"{switch.stack}.{switch.layer}.{part}."
     if isinstance(switch, Skip):
-        left = off[at + "enters"] if model.config.residual else torch.zeros_like(off[at + "enters"])
-        assert not off[at + "update"].any() and torch.equal(off[at + "sum"], left)
+        left = off[prefix + "enters"] if model.config.residual else torch.zeros_like(off[prefix + "enters"])
+        assert not off[prefix + "update"].any() and torch.equal(off[prefix + "sum"], left)
     else:
-        kept = torch.ones(model.config.d_ff, dtype=torch.bool)
-        kept[switch.neuron] = False
-        assert not off[at + "activation"][..., switch.neuron].any()
-        assert torch.equal(off[at + "activation"][..., kept], plain[at + "activation"][..., kept])
+        active = torch.ones(model.config.d_ff, dtype=torch.bool)
+        active[switch.neuron] = False
+        assert not off[prefix + "activation"][..., switch.neuron].any()
+        assert torch.equal(off[prefix + "activation"][..., active], plain[prefix + "activation"][..., active])
         stack = model.encoder if switch.stack == "encoder" else model.decoder
         row = stack[switch.layer].feed_forward.outer.weight[:, switch.neuron]  # type: ignore[union-attr, index]
-        lost = plain[at + "activation"][..., switch.neuron, None] * row
-        torch.testing.assert_close(off[at + "update"], plain[at + "update"] - lost, **CLOSE)
+        lost = plain[prefix + "activation"][..., switch.neuron, None] * row
+        torch.testing.assert_close(off[prefix + "update"], plain[prefix + "update"] - lost, **CLOSE)
 
 
 # -- any switches together ------------------------------------------------------------------------------------------
@@ -255,7 +255,8 @@ def test_what_is_skipped_or_silenced_is_not_there(data: st.DataObject) -> None:
 @given(st.data())
 @settings(max_examples=80)
 def test_weights_stay_weights(data: st.DataObject) -> None:
-    """Rows sum to 1, hidden cells are 0, outputs are weights @ values or 0, and the stream adds up, whatever is set."""
+    """Rows sum to 1, hidden cells are 0, outputs are weights @ values or 0, and the stream adds up, with any
+    switches."""
     model = data.draw(models())
     batch = data.draw(batches(model, rows=1))
     value = data.draw(many_switches(model, min(*batch.sources, *batch.targets)))
@@ -267,21 +268,21 @@ def test_weights_stay_weights(data: st.DataObject) -> None:
         torch.testing.assert_close(weights.sum(-1), torch.ones(weights.shape[:-1]))
         assert not weights[~mask].any() and (weights >= 0).all() and mask.any(-1).all()
         zero = torch.tensor(
-            [any(isinstance(one, KnockOut) and one.where.covers(kind, layer, head) for one in value.switches)
+            [any(isinstance(switch, KnockOut) and switch.where.covers(kind, layer, head) for switch in value.switches)
              for head in range(model.config.heads)]
         )  # fmt: skip
         assert torch.equal(outputs, (weights @ values).masked_fill(zero[:, None, None], 0))
     for name, total in records.items():
         if name.endswith(".sum"):
-            at = name.removesuffix("sum")
-            past = records[at + "enters"] if model.config.residual else 0
-            assert torch.equal(total, past + records[at + "update"])
+            prefix = name.removesuffix("sum")
+            past = records[prefix + "enters"] if model.config.residual else 0
+            assert torch.equal(total, past + records[prefix + "update"])
 
 
 @given(st.data())
 @settings(max_examples=40)
 def test_any_switches_against_loops_in_any_model(data: st.DataObject) -> None:
-    """The reference, written from the equations in float64, knows every switch of attention."""
+    """The reference, written from the equations in float64, has every switch of attention."""
     model = data.draw(models())
     batch = data.draw(batches(model, rows=1, longest=5))
     value = data.draw(many_switches(model, min(*batch.sources, *batch.targets))).only(*KNOWN)
@@ -302,31 +303,35 @@ def test_any_switches_against_loops_in_any_model(data: st.DataObject) -> None:
 
 @given(st.data())
 @settings(max_examples=40)
-def test_decoding_with_what_came_before_kept_is_decoding_anew(data: st.DataObject) -> None:
-    """Under any switches that let nothing of the future in: key-value cache and whole prefixes write the same."""
+def test_cached_and_full_decoding_give_the_same_tokens(data: st.DataObject) -> None:
+    """With any switches that show nothing of the future, the key-value cache and whole prefixes give the same
+    tokens."""
     model = data.draw(models(causal=True))
     batch = data.draw(batches(model, rows=1))
     value = data.draw(many_switches(model, 1))
     assume(not value.replays)
     source = torch.nn.functional.pad(batch.source, (0, value.pads), value=model.config.pad_id)
     try:
-        kept, anew = (
+        cached, anew = (
             greedy(model, source, 6, tap=EditingTap(edits_of(value, model.config), replays=again))[0]
             for again in (False, True)
         )
     except InterventionError:
         assume(False)
-    for one, other, ours, theirs in zip(kept.ids, anew.ids, kept.log_probs, anew.log_probs, strict=False):
-        assert abs(ours - theirs) < 1e-4
-        if one != other:  # two tokens alike up to rounding; from here on other things are decoded
+    for cached_id, full_id, cached_log, full_log in zip(
+        cached.ids, anew.ids, cached.log_probs, anew.log_probs, strict=False
+    ):
+        assert abs(cached_log - full_log) < 1e-4
+        if cached_id != full_id:  # two tokens alike up to rounding; from here on other things are decoded
             return
-    assert len(kept.ids) == len(anew.ids)
+    assert len(cached.ids) == len(anew.ids)
 
 
 @given(SENTENCES, st.data())
 @settings(max_examples=40)
 def test_a_switched_trace_can_be_switched_back(text: str, data: st.DataObject) -> None:
-    """`retrace` under other switches is the pass that `trace` makes, and without any the first one, to the last bit."""
+    """`retrace` with other switches equals the pass of `trace`, and without switches the first trace, to the last
+    bit."""
     tiny = tiny_pretrained()
     value = data.draw(many_switches(tiny.model, 2))
     first = tiny.trace(text, "re sta", limit=40)

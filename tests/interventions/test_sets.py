@@ -1,4 +1,4 @@
-"""Switches as values: what is refused, what is equal, and what a link makes of them."""
+"""Switches as values: which are refused, which are equal, and how links write them."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ CROSS, CROSS_2, CROSS_2_3 = Where("cross"), Where("cross", 1), Where("cross", 1,
 
 
 def effect(value: Interventions) -> list[object]:
-    """Which factor, rule and heads knocked out hold in every sub-layer of CONFIG; and how many <pad> follow."""
+    """For every sub-layer of CONFIG: factors, rules and knocked-out heads; and the number of <pad>."""
     layers = {"encoder_self": 3, "decoder_self": 2, "cross": 2}
-    places = [SubLayer(kind, layer, CONFIG) for kind in KINDS for layer in range(layers[kind])]
-    found = [[of(value.switches, at) for of in (Replace.rules, KnockOut.zeros)] for at in places]
-    return [value.pads, found, [value.scales(at) for at in places]]
+    sub_layers = [SubLayer(kind, layer, CONFIG) for kind in KINDS for layer in range(layers[kind])]
+    rules = [[of(value.switches, sub_layer) for of in (Replace.rules, KnockOut.zeros)] for sub_layer in sub_layers]
+    return [value.pads, rules, [value.scales(sub_layer) for sub_layer in sub_layers]]
 
 
 # -- as text --------------------------------------------------------------------------------------------------------
@@ -90,7 +90,7 @@ def test_many_switches_of_a_sort_stand_in_one_parameter() -> None:
 
 def test_a_link_holds_every_head_of_the_papers_model() -> None:
     every = itertools.product(KINDS, range(6), range(8))
-    value = Interventions(tuple(KnockOut(Where(*place)) for place in every))
+    value = Interventions(tuple(KnockOut(Where(*where)) for where in every))
     assert Interventions.parse(value.to_params()) == value
 
 
@@ -101,16 +101,16 @@ def test_a_value_is_what_it_was_made_of(many: tuple) -> None:
     assert Interventions(value.switches) == value == Interventions(many)
     assert set(value.switches) <= set(many)
     # Reading the switches in the order given, the later one wins: the value must do the same.
-    pads = [one.tokens for one in many if isinstance(one, Pad)]
+    pads = [switch.tokens for switch in many if isinstance(switch, Pad)]
     assert value.pads == (pads[-1] if pads else 0)
     for kind, head in itertools.product(KINDS, range(3)):
-        reaching = [one for one in many if not isinstance(one, Pad) and one.where.covers(kind, 1, head)]
-        place = (value.switches, SubLayer(kind, 1, CONFIG))
-        factors = [one.factor for one in reaching if isinstance(one, Scale)]
-        rules = [one.rule for one in reaching if isinstance(one, Replace)]
-        assert value.scales(place[1])[head] == (factors[-1] if factors else CONFIG.scale)
-        assert ("softmax", "uniform", "argmax")[Replace.rules(*place)[head]] == (rules[-1] if rules else "softmax")
-        assert KnockOut.zeros(*place)[head] == any(isinstance(one, KnockOut) for one in reaching)
+        reaching = [switch for switch in many if not isinstance(switch, Pad) and switch.where.covers(kind, 1, head)]
+        arguments = (value.switches, SubLayer(kind, 1, CONFIG))
+        factors = [switch.factor for switch in reaching if isinstance(switch, Scale)]
+        rules = [switch.rule for switch in reaching if isinstance(switch, Replace)]
+        assert value.scales(arguments[1])[head] == (factors[-1] if factors else CONFIG.scale)
+        assert ("softmax", "uniform", "argmax")[Replace.rules(*arguments)[head]] == (rules[-1] if rules else "softmax")
+        assert KnockOut.zeros(*arguments)[head] == any(isinstance(switch, KnockOut) for switch in reaching)
 
 
 @given(
@@ -158,14 +158,14 @@ def test_of_pads_too_the_last_counts_when_it_came_before() -> None:
 def test_values_are_frozen_and_can_be_kept() -> None:
     value = Interventions([Scale(2.0), KnockOut(CROSS)])  # type: ignore[arg-type]
     assert isinstance(value.switches, tuple) and isinstance(hash(value), int)
-    for one in (value, *value.switches, CROSS):
-        name = dataclasses.fields(one)[0].name
+    for item in (value, *value.switches, CROSS):
+        name = dataclasses.fields(item)[0].name
         with pytest.raises(dataclasses.FrozenInstanceError):
-            setattr(one, name, None)
+            setattr(item, name, None)
     assert pickle.loads(pickle.dumps(value)) == value
 
 
-def test_sum_truth_and_without() -> None:
+def test_joining_filtering_and_truth_value() -> None:
     value = NONE + Scale(2.0) + Pad(2)
     assert value and not NONE and value == Interventions((Pad(2), Scale(2.0)))
     assert value + Interventions((KnockOut(CROSS), Pad(4))) == Interventions((Scale(2.0), Pad(4), KnockOut(CROSS)))
@@ -190,7 +190,7 @@ def test_pads_and_leaks() -> None:
     ids=lambda value: repr(value)[:12],
 )  # fmt: skip
 def test_factors_that_are_refused(factor: object) -> None:
-    message = refusal(lambda: Scale(factor), "the factor of scaling is", "a number from 0.0001 to 1,000")  # type: ignore[arg-type]
+    message = refusal(lambda: Scale(factor), "scaling cannot have the factor", "a number from 0.0001 to 1,000")  # type: ignore[arg-type]
     assert "1 switches scaling off" in message
 
 
@@ -206,7 +206,7 @@ def test_factors_that_are_allowed(factor: float) -> None:
     ids=lambda text: text[:10] or "blank",
 )  # fmt: skip
 def test_factors_in_a_link_that_are_refused(text: str) -> None:
-    refusal(lambda: Interventions.parse({"scaling": text}), "the factor of scaling is", "is allowed")
+    refusal(lambda: Interventions.parse({"scaling": text}), "scaling cannot have the factor", "give a number from")
 
 
 @pytest.mark.parametrize(
@@ -216,8 +216,10 @@ def test_factors_in_a_link_that_are_refused(text: str) -> None:
      "cross.1\n", " cross", "*", "*.1.2", "all.1.2@x", "\x00", "x" * 1_900],
     ids=lambda text: repr(text)[:14],
 )  # fmt: skip
-def test_places_that_are_refused(text: str) -> None:
-    refusal(lambda: Where.parse(text), "names no place", "counted from 1", "all, encoder_self, decoder_self, cross")
+def test_texts_that_name_no_heads_are_refused(text: str) -> None:
+    refusal(
+        lambda: Where.parse(text), "does not name heads", "counted from 1", "all, encoder_self, decoder_self or cross"
+    )
 
 
 def test_places() -> None:
@@ -236,7 +238,7 @@ def test_places() -> None:
 
 @given(places(layers=64, heads=128))
 @settings(max_examples=100)
-def test_every_place_is_read_back(where: Where) -> None:
+def test_every_where_survives_its_text_form(where: Where) -> None:
     assert Where.parse(str(where)) == where
 
 
@@ -250,12 +252,12 @@ def test_kinds_that_are_refused(kind: object) -> None:
 @pytest.mark.parametrize("value", [-1, True, 1.0, "1", "x" * 10_000], ids=lambda value: repr(value)[:9])
 @pytest.mark.parametrize("name", ["layer", "head"])
 def test_layers_and_heads_that_are_refused(name: str, value: object) -> None:
-    refusal(lambda: Where("cross", **{name: value}), f"{name} is ", "an index from 0, or None for all, is allowed")  # type: ignore[arg-type]
+    refusal(lambda: Where("cross", **{name: value}), f"{name} cannot be ", "give an index from 0, or None for all")  # type: ignore[arg-type]
 
 
 BAD = {
     "mask": (lambda: Unmask("future"), ("unknown mask 'future'", "causal or padding")),
-    "causal elsewhere": (lambda: Unmask("causal", CROSS), ("belongs to decoder_self", "cross was named")),
+    "causal elsewhere": (lambda: Unmask("causal", CROSS), ("belongs to decoder_self", "not to cross")),
     "no pads": (lambda: Pad(0), ("0 pad tokens", "a whole number from 1 to 64")),
     "many pads": (lambda: Pad(65), ("65 pad tokens", "from 1 to 64")),
     "pads in parts": (lambda: Pad(1.0), ("1.0 pad tokens",)),  # type: ignore[arg-type]
@@ -265,20 +267,20 @@ BAD = {
     "far token": (lambda: Hide("source", 100_000), ("cannot be hidden",)),
     "token's text": (lambda: Hide("source", "the"), ("token 'the' cannot be hidden",)),  # type: ignore[arg-type]
     "rule": (lambda: Replace("softmax"), ("unknown rule for weights 'softmax'", "uniform or argmax")),
-    "no switch": (lambda: Interventions((CROSS,)), ("is no switch",)),  # type: ignore[arg-type]
-    "a text": (lambda: Interventions(("scaling=off",)), ("'scaling=off' is no switch",)),  # type: ignore[arg-type]
-    "many": (lambda: Interventions((Scale(1),) * (MANY + 1)), ("1,001 switches arrived", "at most 1,000")),
-    "nothing by 1": (lambda: Reposition("remove", "source", 1), ("given the amount 1; 0 is allowed",)),
+    "no switch": (lambda: Interventions((CROSS,)), ("is not a switch",)),  # type: ignore[arg-type]
+    "a text": (lambda: Interventions(("scaling=off",)), ("'scaling=off' is not a switch",)),  # type: ignore[arg-type]
+    "many": (lambda: Interventions((Scale(1),) * (MANY + 1)), ("these are 1,001 switches", "at most 1,000")),
+    "nothing by 1": (lambda: Reposition("remove", "source", 1), ("remove takes no number; leave out 1",)),
     "shift in parts": (lambda: Reposition("shift", "source", 2.5), ("shifted by 2.5", "a whole number")),
     "true shift": (lambda: Reposition("shift", "source", True), ("shifted by True",)),
     "times nan": (lambda: Reposition("scale", "source", math.nan), ("multiplied by nan",)),
     "times a text": (lambda: Reposition("scale", "source", "2"), ("multiplied by '2'",)),  # type: ignore[arg-type]
     "rules": (lambda: Reposition(["remove"]), ("unknown change of positions",)),  # type: ignore[arg-type]
     "both stacks": (lambda: Skip("both", 0, "ff"), ("unknown stack 'both'", "encoder or decoder")),
-    "layer -1": (lambda: Skip("encoder", -1, "ff"), ("layer is -1",)),
+    "layer -1": (lambda: Skip("encoder", -1, "ff"), ("layer cannot be -1",)),
     "neuron -1": (lambda: Silence("encoder", 0, -1), ("neuron -1 cannot be silenced",)),
     "neuron in parts": (lambda: Silence("encoder", 0, 1.0), ("neuron 1.0",)),  # type: ignore[arg-type]
-    "no layer": (lambda: Silence("encoder", None, 1), ("layer is None",)),  # type: ignore[arg-type]
+    "no layer": (lambda: Silence("encoder", None, 1), ("layer cannot be None",)),  # type: ignore[arg-type]
 }  # fmt: skip
 
 
@@ -289,40 +291,46 @@ def test_values_that_are_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize("where", ["cross.1", None, ("cross", 1), 3], ids=repr)
-def test_a_place_that_is_none_is_refused(where: object) -> None:
-    for make in (KnockOut, lambda at: Scale(1, at), lambda at: Unmask("causal", at), lambda at: Hide("source", 1, at),
-                 lambda at: Replace("uniform", at)):  # fmt: skip
+def test_an_invalid_where_is_refused(where: object) -> None:
+    makers = (
+        KnockOut,
+        lambda where: Scale(1, where),
+        lambda where: Unmask("causal", where),
+        lambda where: Hide("source", 1, where),
+        lambda where: Replace("uniform", where),
+    )
+    for make in makers:
         with pytest.raises((InterventionError, TypeError)):
             make(where)  # type: ignore[arg-type, operator]
 
 
 LINKS = {
-    "scaling": ("'scaling' is no switch", "write NAME=VALUE"),
+    "scaling": ("'scaling' is not a switch", "write NAME=VALUE"),
     "volume=11": ("unknown switch 'volume'", f"choose {', '.join(Interventions.PARAMS[:-1])} or "),
     "Scaling=off": ("unknown switch 'Scaling'",),
     "=": ("unknown switch ''",),
-    "scaling=off@": ("'' names no place",),
-    "scaling=0.5@cross@cross": ("'cross@cross' names no place",),
-    "causal=on": ("causal is 'on'", "only off is allowed"),
+    "scaling=off@": ("'' does not name heads",),
+    "scaling=0.5@cross@cross": ("'cross@cross' does not name heads",),
+    "causal=on": ("causal cannot be 'on'", "only off is allowed"),
     "causal=off@encoder_self": ("belongs to decoder_self",),
-    "padding=": ("padding is ''",),
-    "pad=-1": ("pad is '-1'", "from 1 to 64"),
-    "pad=٣": ("pad is '٣'",),
-    "pad=4@cross": ("pad is '4@cross'",),
-    "pad=" + "9" * 1_900: ("pad is '999", "from 1 to 64"),
-    "hide=3": ("'3' names no token", "source.N or target.N"),
-    "hide=source": ("'source' names no token",),
-    "hide=source.0": ("'source.0' names no token",),
-    "hide=source.1.2": ("'source.1.2' names no token",),
-    "hide=source.²": ("'source.²' names no token",),
-    "hide=source.2@decoder_self": ("decoder_self looks at the target", "name another kind"),
-    "hide=target.2@cross.1": ("cross looks at the source",),
-    "zero=": ("'' names no place",),
-    "zero=cross.1,": ("'' names no place",),
-    "zero=cross.0.1": ("'cross.0.1' names no place",),
-    "zero=cross.1@cross": ("names no place",),
+    "padding=": ("padding cannot be ''",),
+    "pad=-1": ("pad cannot be '-1'", "from 1 to 64"),
+    "pad=٣": ("pad cannot be '٣'",),
+    "pad=4@cross": ("pad cannot be '4@cross'",),
+    "pad=" + "9" * 1_900: ("pad cannot be '999", "from 1 to 64"),
+    "hide=3": ("'3' is not a token", "source.N or target.N"),
+    "hide=source": ("'source' is not a token",),
+    "hide=source.0": ("'source.0' is not a token",),
+    "hide=source.1.2": ("'source.1.2' is not a token",),
+    "hide=source.²": ("'source.²' is not a token",),
+    "hide=source.2@decoder_self": ("decoder_self attends to the target", "name another kind"),
+    "hide=target.2@cross.1": ("cross attends to the source",),
+    "zero=": ("'' does not name heads",),
+    "zero=cross.1,": ("'' does not name heads",),
+    "zero=cross.0.1": ("'cross.0.1' does not name heads",),
+    "zero=cross.1@cross": ("does not name heads",),
     "weights=off": ("unknown rule for weights 'off'", "uniform or argmax"),
-    "positions=remove.3": ("remove", "alone"),
+    "positions=remove.3": ("remove", "takes no number"),
     "positions=shift": ("shift.N",),
     "positions=shift.0": ("shifted by 0", "from 1"),
     "positions=shift.1.5": ("whole number",),
@@ -334,10 +342,10 @@ LINKS = {
     "skip=encoder.2.cross": ("unknown sub-layer of the encoder 'cross'", "self or ff"),
     "skip=encoder.ff": ("encoder.LAYER.PART",),
     "skip=encoder.0.ff": ("counted from 1",),
-    "neurons=encoder.1.0": ("names no neuron",),
-    "neurons=cross.1.1": ("names no neuron",),
+    "neurons=encoder.1.0": ("is not a neuron",),
+    "neurons=cross.1.1": ("is not a neuron",),
     "softmax=all": ("unknown switch 'softmax'",),
-    "zero=" + "x" * 40_000: ("zero is 40,000 characters long", "at most 30,000"),
+    "zero=" + "x" * 40_000: ("the value of zero has 40,000 characters", "at most 30,000"),
     "x" * 10_000 + "=1": ("unknown switch 'xxx",),
 }  # fmt: skip
 
@@ -359,22 +367,22 @@ def test_links_that_are_refused(text: str) -> None:
      Unmask("causal", Where(None, 1)), Replace("uniform", Where(None, None, 2)), Hide("source", 999), Pad(64)],
     ids=repr,
 )  # fmt: skip
-def test_places_the_model_has(switch: object) -> None:
+def test_heads_and_layers_that_the_model_has(switch: object) -> None:
     Interventions((switch,)).check(CONFIG)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     ("switch", "words"),
     [
-        (KnockOut(Where("encoder_self", 3)), ("encoder_self.4 names layer 4", "has 3 there")),
-        (KnockOut(Where("decoder_self", 2)), ("decoder_self.3 names layer 3", "has 2 there")),
-        (Scale(1, Where("cross", 2, 0)), ("cross.3.1 names layer 3", "has 2 there")),
-        (Replace("argmax", Where(None, 3)), ("all.4 names layer 4", "has 3 there")),
-        (Unmask("causal", Where(None, 2)), ("all.3 names layer 3", "has 2 there")),
+        (KnockOut(Where("encoder_self", 3)), ("encoder_self.4 asks for layer 4", "has 3 there")),
+        (KnockOut(Where("decoder_self", 2)), ("decoder_self.3 asks for layer 3", "has 2 there")),
+        (Scale(1, Where("cross", 2, 0)), ("cross.3.1 asks for layer 3", "has 2 there")),
+        (Replace("argmax", Where(None, 3)), ("all.4 asks for layer 4", "has 3 there")),
+        (Unmask("causal", Where(None, 2)), ("all.3 asks for layer 3", "has 2 there")),
         (Unmask("padding", Where("cross", 98)), ("layer 99",)),
-        (Hide("source", 1, Where("cross", 0, 3)), ("cross.1.4 names head 4", "has 3 a layer")),
-        (KnockOut(Where(None, None, 3)), ("all.*.4 names head 4", "has 3 a layer")),
-        (Skip("encoder", 3, "ff"), ("encoder.4.ff names layer 4", "has 3")),
+        (Hide("source", 1, Where("cross", 0, 3)), ("cross.1.4 asks for head 4", "has 3 per layer")),
+        (KnockOut(Where(None, None, 3)), ("all.*.4 asks for head 4", "has 3 per layer")),
+        (Skip("encoder", 3, "ff"), ("encoder.4.ff asks for layer 4", "has 3")),
         (Skip("decoder", 2, "self"), ("layer 3", "has 2")),
         (Silence("encoder", 0, D_FF), (f"neuron {D_FF + 1}", f"has {D_FF}")),
         (Silence("decoder", 2, 0), ("layer 3", "has 2")),
@@ -382,5 +390,5 @@ def test_places_the_model_has(switch: object) -> None:
     ],
     ids=str,
 )
-def test_places_the_model_has_not(switch: object, words: tuple[str, ...]) -> None:
+def test_heads_and_layers_that_the_model_lacks(switch: object, words: tuple[str, ...]) -> None:
     refusal(lambda: Interventions((Pad(1), switch)).check(CONFIG), *words)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""What tests of pages share: a folder with a tiny checkpoint, and pages opened with it."""
+"""Fixtures for tests of pages: a folder with a tiny checkpoint, and pages opened with it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from transformer.live_training import workshop
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder of checkpoints with `tiny`, which brings an example; the app finds it before its own."""
+    """A folder of checkpoints with `tiny`, which has an example; the app prefers it to its own."""
     tiny = tiny_pretrained()
     save_checkpoint(tmp_path / "tiny", tiny.model, tiny.tokenizer, tiny.languages)
     (tmp_path / "tiny" / "examples.json").write_text(json.dumps([EXAMPLE]))
@@ -41,7 +41,7 @@ def open_page(folder: Path) -> Callable[..., AppTest]:
 
 @pytest.fixture(scope="session")
 def variants(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a checkpoint of every kind: Marian's, and those that a part of the paper was taken away from."""
+    """A folder with a checkpoint of every kind: Marian's, and models without a part of the paper."""
     folder = saved_variants(tmp_path_factory.mktemp("variants"), LEFT_OUT)
     for kind in KINDS:
         marian_folder(folder / kind, kind)
@@ -50,7 +50,7 @@ def variants(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def open_variant(variants: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., AppTest]:
-    """Open a part of a page with one of them."""
+    """Open a part of a page with one of these checkpoints."""
     monkeypatch.setenv("HEADSCOPE_CHECKPOINTS", str(variants))
     monkeypatch.setenv("HEADSCOPE_MAX_TOKENS", "40")
     monkeypatch.setattr(workshop, "_shared", [workshop.Workshop(0, 60)])  # nothing is trained

@@ -26,7 +26,7 @@ SENTENCE = {"source": "ka lo mi", "target": "mi nu"}
 
 @pytest.fixture(autouse=True)
 def forgotten() -> Iterator[None]:
-    """What one test's folders held is not another's."""
+    """No test sees the folders of another."""
     clear_caches()
     yield
     clear_caches()
@@ -49,15 +49,15 @@ def test_every_page_says_why_a_checkpoint_cannot_be_opened(page: str, tmp_path: 
     with pages.surroundings(tmp_path):
         app = pages.opened(page, {"checkpoint": "bad"}).run()
         pages.check(app)
-        (said,) = pages.messages(app)
-        assert "cannot be opened: model.safetensors is no complete safetensors file; copy it again." in said
+        (text,) = pages.messages(app)
+        assert "cannot be opened: model.safetensors is no complete safetensors file; copy it again." in text
         app.selectbox(key="checkpoint").select("good").run()
         pages.check(app)
         assert "cannot be opened" not in " ".join(pages.messages(app))
 
 
 def test_a_link_names_no_file_outside_the_checkpoint_folders(tmp_path: Path) -> None:
-    """Only what the menu offers is opened, whatever stands in the link: nothing else is even looked at."""
+    """A link can open only what the menu offers; nothing else is even looked at."""
     folders.write(tmp_path / "inside" / "good", dict(folders.base()))
     folders.write(tmp_path / "outside" / "secret", dict(folders.base()))
     outside = str(tmp_path / "outside" / "secret")
@@ -70,7 +70,7 @@ def test_a_link_names_no_file_outside_the_checkpoint_folders(tmp_path: Path) -> 
         "notes/secret",
         "notes/../notes/secret",
     ]
-    asked += [one.replace("/", "%2f") for one in asked[1:4]] + [one.replace("/", "\\") for one in asked[2:4]]
+    asked += [path.replace("/", "%2f") for path in asked[1:4]] + [path.replace("/", "\\") for path in asked[2:4]]
     asked += [asked[3].replace(".", "%2e"), outside + "\0", "good\0" + outside, "file://" + outside]
     touched: list[str] = []
 
@@ -82,21 +82,21 @@ def test_a_link_names_no_file_outside_the_checkpoint_folders(tmp_path: Path) -> 
     sys.addaudithook(look)
     try:
         with pages.surroundings(tmp_path / "inside"):
-            for one in (*asked, *PATHS[::3]):
-                app = pages.opened("model", {"checkpoint": one[:3_000]}).run()
+            for path in (*asked, *PATHS[::3]):
+                app = pages.opened("model", {"checkpoint": path[:3_000]}).run()
                 pages.check(app)
                 names = app.selectbox(key="checkpoint").options
                 assert app.selectbox(key="checkpoint").value in names and not {"secret", "notes"} & set(names)
-                if one not in names:
-                    assert "The link asks for the checkpoint" in pages.messages(app)[0], one
+                if path not in names:
+                    assert "The link asks for the checkpoint" in pages.messages(app)[0], path
     finally:
         active = False
     assert not touched
 
 
 @pytest.mark.parametrize("name", [folders.CARD, folders.LOG, folders.EXAMPLES])
-def test_what_is_shown_of_a_checkpoint_lies_in_it(name: str, tmp_path: Path) -> None:
-    """A folder from anywhere may bring a symbolic link to a file of the server; that is not shown to visitors."""
+def test_the_page_shows_only_files_of_the_checkpoint(name: str, tmp_path: Path) -> None:
+    """A folder may contain a symbolic link to a file of the server; visitors must not see that file."""
     secret = {
         folders.CARD: "SECRET",
         folders.LOG: "step,loss\n1,77.125\n",
@@ -112,7 +112,7 @@ def test_what_is_shown_of_a_checkpoint_lies_in_it(name: str, tmp_path: Path) -> 
                 app = pages.opened(page, {"checkpoint": folder}).run()
                 pages.check(app)
                 shown = json.dumps(
-                    [str(one.proto) for kind in ("html", "markdown", "bidi_component") for one in app.get(kind)]
+                    [str(element.proto) for kind in ("html", "markdown", "bidi_component") for element in app.get(kind)]
                 )
                 assert "SECRET" not in shown and "77.125" not in shown
                 assert "SECRET" not in str(address(app))

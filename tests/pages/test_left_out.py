@@ -1,4 +1,4 @@
-"""Every page with models that a part of the paper was taken away from: each part opens, and what it says is true."""
+"""Every page with models without a part of the paper: each part opens, and its sentences are true."""
 
 from __future__ import annotations
 
@@ -40,18 +40,24 @@ def test_every_part_opens_and_says_what_the_model_is(
     assert not failed_checks(app)
     text = said(app)
     if not LEFT_OUT[kind].get("causal", True):
-        for claim in ("a mask hides the future", "with the mask", "With the mask", "under the causal mask", "(masked)"):
+        for claim in (
+            "a mask hides the later ones",
+            "with the mask",
+            "With the mask",
+            "under the causal mask",
+            "(masked)",
+        ):
             assert claim not in text, claim
         if page == "lab" and part in ("compare", "measures", "leak"):
             assert "This model was trained without the causal mask" in text
     if not LEFT_OUT[kind].get("residual", True):
-        for claim in ("goes on by the residual connection", "adds most", "reads these rows and adds to them",
-                      "Around every sub-layer lies"):  # fmt: skip
+        for claim in ("the residual connection carries x on", "adds most", "reads these rows and adds to them",
+                      "Around every sub-layer there is"):  # fmt: skip
             assert claim not in text, claim
         if page == "embeddings" and part in ("residual", "lens"):
             assert "no residual connections" in text
     if LEFT_OUT[kind].get("norm") == "none":
-        assert "LayerNorm as ever" not in text and not re.search("(?<!No )LayerNorm (comes|and the)", text)
+        assert "LayerNorm as usual" not in text and not re.search("(?<!No )LayerNorm (comes|and the)", text)
         assert page != "embeddings" or part != "residual" or "LayerNorm" not in text
 
 
@@ -65,7 +71,8 @@ def test_the_model_card_names_what_is_missing(open_variant: Callable[..., AppTes
 
 
 def test_the_figures_have_what_there_is(open_variant: Callable[..., AppTest]) -> None:
-    """Lines of x and its update always; of the sum and of LayerNorm only where there are any; and the equation."""
+    """Lines of x and its update always; lines of the sum and of LayerNorm only if the model has them; and the
+    equation."""
     wanted = {
         "bare": (["x", "Sublayer(x)"], "Sublayer(<i>x</i>)", 2 + 3),
         "alone": (["x", "Sublayer(x)", "after LayerNorm"], "LayerNorm(Sublayer(<i>x</i>))", 2 + 6 + 1),
@@ -73,12 +80,12 @@ def test_the_figures_have_what_there_is(open_variant: Callable[..., AppTest]) ->
         "before": (["x", "Sublayer(x)", "after LayerNorm"], "Sublayer(LayerNorm(<i>x</i>))", 2 + 6 + 1),
     }
     for kind, (names, equation, parts) in wanted.items():
-        found = figures(open_variant(kind, "embeddings", "residual", stack="decoder"))
-        lengths = found["residual-lengths-decoder"]
+        drawn = figures(open_variant(kind, "embeddings", "residual", stack="decoder"))
+        lengths = drawn["residual-lengths-decoder"]
         assert [line["name"] for line in lengths["data"]] == names, kind
         assert equation in json.dumps(lengths["layout"]["title"], ensure_ascii=False), kind
         assert "LayerNorm(<i>x</i> +" not in json.dumps(lengths)
-        assert len(found["residual-shares-decoder"]["layout"]["xaxis"]["ticktext"]) == parts
+        assert len(drawn["residual-shares-decoder"]["layout"]["xaxis"]["ticktext"]) == parts
 
 
 def test_the_leak_of_a_model_without_the_mask_is_measured(
@@ -89,11 +96,11 @@ def test_the_leak_of_a_model_without_the_mask_is_measured(
     trace = model.trace(SOURCE, TARGET)
     whole, stepwise = perplexity(trace), step_by_step(trace, model.model)
     text = said(open_variant("alone", "lab", "leak"))
-    assert bare_verdict(whole, stepwise) in text and "predictions in the past move by up to" in text
+    assert bare_verdict(whole, stepwise) in text and "predictions before the changed token move by up to" in text
 
 
-def test_pictures_call_no_attention_masked_that_is_not(variants: Path) -> None:
-    """In what the explorer, the lab, a notebook and an offline page are handed."""
+def test_pictures_of_models_without_a_mask_do_not_say_masked(variants: Path) -> None:
+    """In the data of the explorer, the lab, a notebook and an offline page."""
     for kind, changes in LEFT_OUT.items():
         trace = transformer.load(variants / kind).trace(SOURCE, TARGET)
         header = unpack(full_pack(trace, View()))[0]
@@ -124,6 +131,6 @@ def test_what_is_missing_in_words() -> None:
 
 
 def test_verdicts_of_the_leak() -> None:
-    assert "with 9, 3.0 times as much" in bare_verdict(3.0, 9.0).replace("9.00", "9").replace("9.0,", "9,")
+    assert "it is 9, 3.0 times as much" in bare_verdict(3.0, 9.0).replace("9.00", "9").replace("9.0,", "9,")
     assert "hardly matters" in bare_verdict(3.0, 3.01)
     assert "worse than" in bare_verdict(9.0, 3.0)

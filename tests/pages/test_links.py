@@ -1,4 +1,4 @@
-"""Links that people have from before: each still opens what it asks for."""
+"""Old links: each still opens what it asks for."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ def parsed(link: str) -> tuple[str, dict[str, str]]:
 
 
 def one_of_each_part() -> list[str]:
-    """The link that asks for most, of every part of every page."""
-    found: dict[tuple[str, str], str] = {}
+    """For every part of every page, the link with the most parameters."""
+    links: dict[tuple[str, str], str] = {}
     for link in sorted(LINKS, key=lambda link: len(parsed(link)[1])):
         path, params = parsed(link)
-        found[path, params.get("part", "")] = link
-    return sorted(found.values())
+        links[path, params.get("part", "")] = link
+    return sorted(links.values())
 
 
 @pytest.mark.parametrize("link", LINKS)
@@ -46,12 +46,12 @@ def test_every_parameter_of_a_link_is_understood(link: str) -> None:
     path, params = parsed(link)
     content = PAGES[path].content
     config = config_of(params.get(CHECKPOINT, "en-de"))
-    own = {name: params.pop(name) for name in content.names if name in params}
-    assert own.get("part", next(iter(content.parts()), "")) in (*content.parts(), "")
+    own_params = {name: params.pop(name) for name in content.names if name in params}
+    assert own_params.get("part", next(iter(content.parts()), "")) in (*content.parts(), "")
     view, complaints = view_from_params(params, {kind: layers_of(config, kind) for kind in KINDS}, config.heads)
     assert not complaints and not read_switches(params, config)[1]
-    known = {CHECKPOINT, SOURCE, TARGET, *Interventions.PARAMS, *View().to_params(), *view.to_params()}
-    assert set(params) <= known
+    known_names = {CHECKPOINT, SOURCE, TARGET, *Interventions.PARAMS, *View().to_params(), *view.to_params()}
+    assert set(params) <= known_names
 
 
 @pytest.mark.parametrize("link", one_of_each_part())

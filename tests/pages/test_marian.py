@@ -1,4 +1,4 @@
-"""Every page with folders of Marian's: each part opens, and what it says is true of that model."""
+"""Every page with Marian folders: each part opens, and its sentences are true of that model."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def test_the_text_fields_count_the_tokens_of_their_own_side(
     model = transformer.load(variants / "apart")
     trace = model.trace(SOURCE, TARGET)
     assert len(trace.source_ids) != len(model.encode(SOURCE, "target"))  # or the test could not tell
-    first, second = (one.label for one in open_variant("apart").text_input)
+    first, second = (field.label for field in open_variant("apart").text_input)
     assert f"Source · en · {len(trace.source_ids)} of 40 tokens" in first
-    assert f"Target · de · traced as given · {len(trace.target_in_ids)} of 40 tokens" in second
+    assert f"Target · de · your text · {len(trace.target_in_ids)} of 40 tokens" in second
 
 
 @pytest.mark.parametrize("side", ["source", "target"])
@@ -60,12 +60,12 @@ def test_neighbours_are_words_of_one_side_from_its_table(
     model = transformer.load(variants / "apart")
     tokenizer, config = model.tokenizer_of(side), model.config
     app = open_variant("apart", "embeddings", "neighbours", side=side, word="zen")
-    number = tokenizer.encode("zen")[int(app.selectbox(key="embeddings_token").value) - 1]
+    token_id = tokenizer.encode("zen")[int(app.selectbox(key="embeddings_token").value) - 1]
     table = model.model.embedding.weight if side == "source" else model.model.target_embedding.weight
     specials = (config.pad_id, config.unk_id, config.start_id, config.end_id)
-    found = neighbours(table, number, inputs.NEAREST, specials)
+    nearest = neighbours(table, token_id, inputs.NEAREST, specials)
     labels = figures(app)["embedding-neighbours"]["layout"]["meta"]["labels"]["y"]
-    assert labels == list(inputs.shown(model, found.ids, side))
+    assert labels == list(inputs.shown(model, nearest.ids, side))
     assert f"this is the table of the {side}" in said(app) and f"Of the {len(table)} rows" in said(app)
 
 
@@ -83,9 +83,14 @@ def test_a_decoder_s_first_token_is_never_a_special_word_to_start_with(
     ("kind", "tables", "projection", "product"),
     [
         ("swish", "One table of 102 × 40 numbers", "the shared table of section 3.4, and a learned bias", "Eᵀ + b"),
-        ("apart", "another, of 71 × 44, is the input of the decoder", "the table of the target's embeddings", "Eᵀ + b"),
-        ("untied", "the output projection another of that size", "a matrix W of its own", "Wᵀ + b"),
-        ("apart-untied", "the output projection another of that size", "a matrix W of its own", "Wᵀ + b"),
+        (
+            "apart",
+            "Another one, of 71 × 44, is the input of the decoder",
+            "the table of the target's embeddings",
+            "Eᵀ + b",
+        ),
+        ("untied", "the output projection another one of that size", "a separate matrix W", "Wᵀ + b"),
+        ("apart-untied", "the output projection another one of that size", "a separate matrix W", "Wᵀ + b"),
     ],
 )
 def test_the_output_says_which_tables_there_are(
@@ -99,7 +104,7 @@ def test_the_output_says_which_tables_there_are(
         f"{letter}<sup>⊤</sup> + <i>b</i>" in figures(app)["output-candidates"]["layout"]["title"]["subtitle"]["text"]
     )
     lens = open_variant(kind, "embeddings", "lens")
-    assert projection in said(lens) and ("written with" in said(lens)) == (letter == "E")
+    assert projection in said(lens) and ("same rows of one table" in said(lens)) == (letter == "E")
     assert f"{letter}<sup>⊤</sup> + <i>b</i>" in figures(lens)["logit-lens"]["layout"]["title"]["subtitle"]["text"]
 
 
@@ -109,17 +114,17 @@ def test_figures_of_the_papers_model_keep_its_equation() -> None:
     assert with_table(text, paper) == text
 
 
-def test_embeddings_that_are_not_multiplied_are_said_to_be_so(open_variant: Callable[..., AppTest]) -> None:
+def test_the_page_says_that_embeddings_are_not_multiplied(open_variant: Callable[..., AppTest]) -> None:
     text = said(open_variant("relu", "embeddings", "norms"))
-    assert "This model adds its embeddings as they are" in text and "made without that factor" in text
+    assert "This model adds its embeddings without the factor" in text and "made without that factor" in text
     assert "Without the factor" not in text
     text = said(open_variant("swish", "embeddings", "norms"))
     assert "made without" not in text and "√40 = 6.325" in text
 
 
-def test_the_order_of_the_positions_is_said(open_variant: Callable[..., AppTest]) -> None:
+def test_the_page_says_that_marian_orders_positions_otherwise(open_variant: Callable[..., AppTest]) -> None:
     for part in ("encoding", "distance"):
-        assert "PE(p, 20 + i) the cosine of the same angle" in said(open_variant("swish", "positions", part))
+        assert "PE(p, 20 + i) is the cosine of the same angle" in said(open_variant("swish", "positions", part))
     assert "another order" not in said(open_variant("reverse", "positions", "encoding", source="abc", target=""))
 
 
@@ -127,12 +132,12 @@ def test_swish_is_drawn_and_named(open_variant: Callable[..., AppTest]) -> None:
     app = open_variant("swish", "feedforward", "nonlinearity")
     figure = figures(app)["feedforward-nonlinearity"]
     curves = figure["data"][:6:2]
-    names = [one["name"] for one in curves]
+    names = [curve["name"] for curve in curves]
     assert names == ["swish, this model", "ReLU", "GELU"]
-    assert len({one["line"]["dash"] for one in curves}) == 3
+    assert len({curve["line"]["dash"] for curve in curves}) == 3
     assert "swish gives numbers from −0.278 to 0" in said(app)
     text = said(open_variant("swish", "feedforward", "activity"))
-    assert "This model has swish in place of max(0, ·)" in text and "here 0.30 at first" in text
+    assert "This model has swish instead of max(0, ·)" in text and "here 0.30 at first" in text
 
 
 def test_the_model_page_says_what_differs_and_what_is_not_known(
@@ -143,9 +148,11 @@ def test_the_model_page_says_what_differs_and_what_is_not_known(
     for words in ("From en to de", "swish", "sines before all cosines", "not multiplied by √d_model", "output matrix",
                   "a bias on every logit", "starts with the padding token", "licence does not cover it"):  # fmt: skip
         assert words in text
-    assert ("vocabulary of the source", "71") in [(one.label, one.value) for one in app.metric]
+    assert ("vocabulary of the source", "71") in [(metric.label, metric.value) for metric in app.metric]
     text = said(open_variant("reverse", "model", source="abc", target=""))
-    assert "Built as in the paper but for: a bias in every projection of attention." in text and "Marian" not in text
+    assert (
+        "Built as in the paper, except for: a bias in every projection of attention." in text and "Marian" not in text
+    )
 
 
 def test_the_front_matter_of_a_card_stays_readable() -> None:
@@ -194,7 +201,7 @@ def test_labels_name_the_words_of_their_own_side(apart: Pretrained) -> None:
     ids = list(range(2, 40))
     for side in ("source", "target"):
         plain = readable(apart.tokenizer_of(side).pieces(ids))
-        assert tuple(one.removeprefix("…") for one in inputs.shown(apart, ids, side)) == plain
+        assert tuple(label.removeprefix("…") for label in inputs.shown(apart, ids, side)) == plain
     assert inputs.shown(apart, ids, "source") != inputs.shown(apart, ids, "target")
 
 

@@ -1,4 +1,4 @@
-"""Neurons over many sentence pairs: the numbers of a plain loop over traces, however sentences are batched."""
+"""Neurons over many sentence pairs: the numbers equal those of a plain loop over traces, whatever the batches."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ PAIRS: list[Pair] = list(zip(TEXTS[:9], TEXTS[20:29], strict=True))
 
 def plainly(model: Pretrained, stack: str) -> dict[tuple[int, int], list[tuple[float, int, int]]]:
     """(layer, neuron) -> (activation, sentence, token) of every token, over traces of one pair at a time."""
-    found: dict[tuple[int, int], list[tuple[float, int, int]]] = {}
+    strongest: dict[tuple[int, int], list[tuple[float, int, int]]] = {}
     for sentence, (source, target) in enumerate(PAIRS):
         trace = model.trace(source, target)
         rows = (trace.encoder_ff if stack == "encoder" else trace.decoder_ff).activation.tolist()
         for layer, tokens in enumerate(rows):
             for token, values in enumerate(tokens):
                 for neuron, value in enumerate(values):
-                    found.setdefault((layer, neuron), []).append((value, sentence, token))
-    return found
+                    strongest.setdefault((layer, neuron), []).append((value, sentence, token))
+    return strongest
 
 
 @pytest.mark.parametrize(
@@ -42,36 +42,36 @@ def test_the_numbers_are_those_of_a_loop_whatever_the_batches(changes: dict, bat
     above = ACTIVE[model.config.activation]
     assert (statistics.pairs, statistics.threshold) == (9, above)
     for stack in STACKS:
-        found, wanted = statistics.stack(stack), plainly(model, stack)
+        counted, wanted = statistics.stack(stack), plainly(model, stack)
         layers = max(layer for layer, _ in wanted) + 1
-        assert found.counts.shape == (layers, D_FF) and found.values.shape == (layers, D_FF, TOP_TOKENS)
+        assert counted.counts.shape == (layers, D_FF) and counted.values.shape == (layers, D_FF, TOP_TOKENS)
         for (layer, neuron), values in wanted.items():
-            assert found.tokens == len(values)
-            close = sum(abs(abs(one) - above) < 1e-5 for one, _, _ in values) if above else 0
-            count = sum(abs(one) > above for one, _, _ in values)
-            assert abs(found.counts[layer, neuron].item() - count) <= close
-            mean = sum(one for one, _, _ in values) / len(values)
-            assert found.mean[layer, neuron].item() == pytest.approx(mean, abs=1e-5)
-            first = sorted((one for one, _, _ in values), reverse=True)[:TOP_TOKENS]
-            assert found.values[layer, neuron].tolist() == pytest.approx(first, abs=1e-5)
-            at = {(sentence, token): value for value, sentence, token in values}
+            assert counted.tokens == len(values)
+            close = sum(abs(abs(value) - above) < 1e-5 for value, _, _ in values) if above else 0
+            count = sum(abs(value) > above for value, _, _ in values)
+            assert abs(counted.counts[layer, neuron].item() - count) <= close
+            mean = sum(value for value, _, _ in values) / len(values)
+            assert counted.mean[layer, neuron].item() == pytest.approx(mean, abs=1e-5)
+            first = sorted((value for value, _, _ in values), reverse=True)[:TOP_TOKENS]
+            assert counted.values[layer, neuron].tolist() == pytest.approx(first, abs=1e-5)
+            value_at = {(sentence, token): value for value, sentence, token in values}
             where = zip(
-                found.sentences[layer, neuron].tolist(), found.places[layer, neuron].tolist(), strict=True
+                counted.sentences[layer, neuron].tolist(), counted.positions[layer, neuron].tolist(), strict=True
             )  # fmt: skip
-            said = [at[place] for place in where]
-            assert said == pytest.approx(found.values[layer, neuron].tolist(), abs=1e-5)
+            read = [value_at[position] for position in where]
+            assert read == pytest.approx(counted.values[layer, neuron].tolist(), abs=1e-5)
 
 
 def test_no_token_stands_twice_among_the_strongest() -> None:
-    found = neuron_statistics(pretrained_variant(), PAIRS, batch_tokens=30)
+    statistics = neuron_statistics(pretrained_variant(), PAIRS, batch_tokens=30)
     for stack in STACKS:
-        side = found.stack(stack)
+        side = statistics.stack(stack)
         for layer in range(2):
             for neuron in range(D_FF):
-                places = list(
-                    zip(side.sentences[layer, neuron].tolist(), side.places[layer, neuron].tolist(), strict=True)
+                positions = list(
+                    zip(side.sentences[layer, neuron].tolist(), side.positions[layer, neuron].tolist(), strict=True)
                 )
-                assert len(set(places)) == TOP_TOKENS
+                assert len(set(positions)) == TOP_TOKENS
 
 
 def test_never_and_always() -> None:
@@ -79,42 +79,42 @@ def test_never_and_always() -> None:
     with torch.no_grad():
         inner = model.model.encoder[1].feed_forward.inner
         inner.bias[3], inner.bias[5], inner.bias[6] = -1e3, 1e3, 1e3
-    found = neuron_statistics(model, PAIRS).encoder
-    assert found.counts[1, 3] == 0 and found.counts[1, 5] == found.counts[1, 6] == found.tokens
-    assert found.never.tolist() == [(found.counts[layer] == 0).sum().item() for layer in range(2)]
-    assert found.never[1] >= 1 and found.always[1] >= 2
-    assert found.values[1, 3].tolist() == [0.0] * TOP_TOKENS
+    neurons = neuron_statistics(model, PAIRS).encoder
+    assert neurons.counts[1, 3] == 0 and neurons.counts[1, 5] == neurons.counts[1, 6] == neurons.tokens
+    assert neurons.never.tolist() == [(neurons.counts[layer] == 0).sum().item() for layer in range(2)]
+    assert neurons.never[1] >= 1 and neurons.always[1] >= 2
+    assert neurons.values[1, 3].tolist() == [0.0] * TOP_TOKENS
 
 
 def test_fewer_tokens_than_are_kept() -> None:
-    found = neuron_statistics(pretrained_variant(), [("ka", "lo")])
+    statistics = neuron_statistics(pretrained_variant(), [("ka", "lo")])
     for stack in STACKS:
-        side = found.stack(stack)
+        side = statistics.stack(stack)
         assert side.values.shape == (2, D_FF, side.tokens) and 2 <= side.tokens < TOP_TOKENS
 
 
 def test_another_threshold() -> None:
     model = pretrained_variant()
-    low, high = (neuron_statistics(model, PAIRS, threshold=one) for one in (0.0, 0.5))
+    low, high = (neuron_statistics(model, PAIRS, threshold=threshold) for threshold in (0.0, 0.5))
     assert high.threshold == 0.5 and (high.encoder.counts <= low.encoder.counts).all()
     assert high.encoder.counts.sum() < low.encoder.counts.sum() and torch.equal(high.encoder.mean, low.encoder.mean)
 
 
-def test_progress_is_told_and_can_stop() -> None:
-    told: list[tuple[int, int]] = []
+def test_progress_is_reported_and_can_stop() -> None:
+    reports: list[tuple[int, int]] = []
 
     def progress(done: int, total: int) -> bool:
-        told.append((done, total))
+        reports.append((done, total))
         return done < 4
 
     with pytest.raises(Stopped):
         neuron_statistics(pretrained_variant(), PAIRS, progress, batch_tokens=20)
-    assert told[0] == (0, 9) and told[-1][0] >= 4 and all(done < 4 for done, _ in told[:-1])
-    told.clear()
+    assert reports[0] == (0, 9) and reports[-1][0] >= 4 and all(done < 4 for done, _ in reports[:-1])
+    reports.clear()
     neuron_statistics(
-        pretrained_variant(), PAIRS, lambda done, total: told.append((done, total)) or True, batch_tokens=20
+        pretrained_variant(), PAIRS, lambda done, total: reports.append((done, total)) or True, batch_tokens=20
     )
-    assert told[-1] == (9, 9) and [done for done, _ in told] == sorted({done for done, _ in told})
+    assert reports[-1] == (9, 9) and [done for done, _ in reports] == sorted({done for done, _ in reports})
 
 
 def test_bad_input() -> None:
@@ -122,14 +122,14 @@ def test_bad_input() -> None:
         neuron_statistics(pretrained_variant(), [])
     with pytest.raises(InputError, match="target text is empty"):
         neuron_statistics(pretrained_variant(), [("ka", " ")])
-    found = neuron_statistics(pretrained_variant(), PAIRS[:2])
+    statistics = neuron_statistics(pretrained_variant(), PAIRS[:2])
     with pytest.raises(ValueError, match="'middle'"):
-        found.stack("middle")
+        statistics.stack("middle")
     with pytest.raises(ValueError, match="'middle'"):
         reading(pretrained_variant(), PAIRS[0], "middle")
     with pytest.raises(dataclasses.FrozenInstanceError):
-        found.pairs = 3  # type: ignore[misc]
-    assert isinstance(found, NeuronStatistics)
+        statistics.pairs = 3  # type: ignore[misc]
+    assert isinstance(statistics, NeuronStatistics)
 
 
 @pytest.mark.parametrize("pair", [*PAIRS[:3], ("ka <b>☃</b> lo", "nu ☃")])

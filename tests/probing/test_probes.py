@@ -1,4 +1,4 @@
-"""A probe set under switches: the numbers are those of a plain loop over traces, however sentences are grouped."""
+"""A probe set with switches: the numbers equal those of a plain loop over traces, whatever the groups."""
 
 from __future__ import annotations
 
@@ -57,15 +57,15 @@ def plainly(model: Pretrained, switches: Interventions) -> ProbeScores:
 
 @pytest.mark.parametrize("switches", SWITCHES)
 def test_the_numbers_are_those_of_a_plain_loop_whatever_the_groups(switches: str) -> None:
-    """With a model that was trained: a random one says one thing for ever, whatever it is given."""
+    """With a trained model, because a random one repeats one token for any input."""
     model, on = load("sort"), parse(switches)
     expected = plainly(model, on)
     assert 1 < len({len(source) for source, _ in DIGITS}) < len(DIGITS)
     for group in (1, 3, 100):
-        found = probe(model, DIGITS, on, group=group)
+        scores = probe(model, DIGITS, on, group=group)
         for name in ("sentences", "bleu", "perplexity", "repetition", "exact", "cut_off"):
-            assert getattr(found, name) == pytest.approx(getattr(expected, name), rel=1e-5), name
-        assert (found.texts, found.references) == (expected.texts, expected.references)
+            assert getattr(scores, name) == pytest.approx(getattr(expected, name), rel=1e-5), name
+        assert (scores.texts, scores.references) == (expected.texts, expected.references)
     if switches == "zero=cross":
         assert expected.exact == 0 and expected.perplexity > 3
     elif not switches:
@@ -73,12 +73,12 @@ def test_the_numbers_are_those_of_a_plain_loop_whatever_the_groups(switches: str
 
 
 @pytest.mark.parametrize("switches", SWITCHES)
-def test_surprise_does_not_see_the_padding_of_its_batch(switches: str) -> None:
+def test_perplexity_ignores_the_padding_of_its_batch(switches: str) -> None:
     model, on = tiny_pretrained(), parse(switches)
     alone = [surprise(model, [pair], interventions=on) for pair in PAIRS]
     total, tokens, measured = surprise(model, PAIRS, interventions=on)
-    assert (tokens, measured) == (sum(one[1] for one in alone), len(PAIRS))
-    assert total == pytest.approx(sum(one[0] for one in alone), rel=1e-5)
+    assert (tokens, measured) == (sum(pair[1] for pair in alone), len(PAIRS))
+    assert total == pytest.approx(sum(pair[0] for pair in alone), rel=1e-5)
 
 
 def test_a_source_that_does_not_fit_with_its_padding_is_left_out() -> None:
@@ -88,25 +88,25 @@ def test_a_source_that_does_not_fit_with_its_padding_is_left_out() -> None:
         probe(model, PAIRS, parse("pad=64"))
 
 
-def test_progress_is_told_and_can_stop() -> None:
-    told: list[tuple[int, int]] = []
+def test_progress_is_reported_and_can_stop() -> None:
+    reports: list[tuple[int, int]] = []
 
     def until(limit: int) -> bool:
         def progress(done: int, total: int) -> bool:
-            told.append((done, total))
+            reports.append((done, total))
             return done < limit
 
-        told.clear()
+        reports.clear()
         try:
             probe(tiny_pretrained(), PAIRS, progress=progress, group=2)
         except Stopped:
             return False
         return True
 
-    assert until(99) and told[0] == (0, 11) and told[-1] == (11, 11)
-    assert [done for done, _ in told] == sorted({done for done, _ in told}) and len(told) >= 6
-    assert not until(4) and told[-1][0] in (4, 5)
-    assert not until(0) and told == [(0, 11)]
+    assert until(99) and reports[0] == (0, 11) and reports[-1] == (11, 11)
+    assert [done for done, _ in reports] == sorted({done for done, _ in reports}) and len(reports) >= 6
+    assert not until(4) and reports[-1][0] in (4, 5)
+    assert not until(0) and reports == [(0, 11)]
 
 
 def test_what_cannot_be_measured_is_an_error() -> None:
@@ -120,11 +120,11 @@ def test_what_cannot_be_measured_is_an_error() -> None:
 
 
 def test_a_model_that_never_ends_is_cut_off_and_repeats() -> None:
-    """The random model feeds its own last token back: after a few steps it says one piece for ever."""
+    """The random model feeds its last token back and soon repeats one piece."""
     model = tiny_pretrained()
     assert all(model.translate(source).tokens[-1] != "</s>" for source, _ in PAIRS[:3])
-    found = probe(model, PAIRS[:3])
-    assert (found.cut_off, found.exact) == (1.0, 0.0) and found.repetition > 0.9
+    scores = probe(model, PAIRS[:3])
+    assert (scores.cut_off, scores.exact) == (1.0, 0.0) and scores.repetition > 0.9
 
 
 def lettered(languages: tuple[str, str], **sizes: int) -> Pretrained:
@@ -145,10 +145,10 @@ def test_toys_are_probed_with_their_own_task(languages: tuple[str, str], task: s
     assert few and len(few) < COUNT and max(len(source) for source, _ in few) == 9
 
 
-def test_which_pairs_other_models_get() -> None:
+def test_probe_sets_of_other_models() -> None:
     model = tiny_pretrained()
     assert task_of(model) is None and probe_pairs(model) is None
-    ours = probe_pairs(dataclasses.replace(model, languages=("English", "German")))
-    assert ours is None or all(len(model.encode(source)) <= 64 for source, _ in ours)
+    pairs = probe_pairs(dataclasses.replace(model, languages=("English", "German")))
+    assert pairs is None or all(len(model.encode(source)) <= 64 for source, _ in pairs)
     en_de = probe_pairs(dataclasses.replace(lettered(("English", "German"), max_positions=256)))
     assert en_de and len(en_de) == COUNT

@@ -70,7 +70,7 @@ def test_a_zip_of_the_largest_size_arrives_and_is_open(app: App) -> None:
         async with Bringer(app.host) as viewer:
             await viewer.open()
             await viewer.bring(data)
-            assert "mine/mine" in viewer.options["checkpoint"] and "Loaded, and open now" in viewer.said
+            assert "mine/mine" in viewer.options["checkpoint"] and "It is open now on every page" in viewer.said
 
     run(visit())
 

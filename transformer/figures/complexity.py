@@ -48,7 +48,7 @@ STROKES: dict[str, tuple[str, dict[str, str], str]] = {
 
 def _pale(colour: str) -> str:
     """A colour "#rrggbb" that what lies below shines through."""
-    red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
+    red, green, blue = (int(colour[start : start + 2], 16) for start in (1, 3, 5))
     return f"rgba({red},{green},{blue},0.22)"
 
 
@@ -63,21 +63,23 @@ def _marks(values: Mapping[str, int], lengths: Sequence[int], theme: str, texts:
         ("n", "here", "solid", INK[theme], dict[str, Any](y=1, yanchor="top")),
         ("d", "width", "dot", GREY[theme], dict[str, Any](y=0, yanchor="bottom")),
     ):
-        at = values[name]
-        if lengths[0] <= at <= lengths[-1]:
-            lines.append(across("x", at, colour, dash))
-            said = texts[text].format(**{name: f"{at:,}"})
-            left = math.log(at / lengths[0]) < 0.75 * math.log(lengths[-1] / lengths[0])  # room for it at the right
+        position = values[name]
+        if lengths[0] <= position <= lengths[-1]:
+            lines.append(across("x", position, colour, dash))
+            said = texts[text].format(**{name: f"{position:,}"})
+            left = math.log(position / lengths[0]) < 0.75 * math.log(
+                lengths[-1] / lengths[0]
+            )  # room for it at the right
             ends.update(
                 {"xref": "x", "yref": "y domain", "xanchor": "left" if left else "right", "xshift": 4 if left else -4}
             )
-            notes.append(note(said, math.log10(at), colour=colour, bgcolor=PAPER[theme], opacity=0.85, **ends))
+            notes.append(note(said, math.log10(position), colour=colour, bgcolor=PAPER[theme], opacity=0.85, **ends))
     return {"shapes": lines, "annotations": notes}
 
 
 def counts(
     lengths: Sequence[int],
-    found: Mapping[str, Sequence[int]],
+    counts_by_kind: Mapping[str, Sequence[int]],
     names: Mapping[str, str],
     values: Mapping[str, int],
     exact: bool,
@@ -90,10 +92,10 @@ def counts(
     values: n, d, kernel and window; exact: as built here, else by Table 1. Shapes: lines at n and at n = d.
     """
     figure = go.Figure()
-    for kind, ys in found.items():
+    for kind, ys in counts_by_kind.items():
         dash, colour, _mark = STROKES[kind]
         figure.add_scatter(
-            x=list(lengths), y=[float(one) for one in ys], name=plain(names[kind]), mode="lines",
+            x=list(lengths), y=[float(count) for count in ys], name=plain(names[kind]), mode="lines",
             hovertemplate="%{y:,.0f}", line={"color": colour[theme], "width": 3, "dash": dash},
         )  # fmt: skip
     ends = [math.log10(lengths[0]), math.log10(lengths[-1])]
@@ -103,12 +105,12 @@ def counts(
         **_marks(values, lengths, theme, texts),
     )
     title, equation = ("counted", "counted_equation") if exact else ("orders", "orders_equation")
-    say(figure, texts[title], texts[equation], **{name: f"{one:,}" for name, one in values.items()})
+    say(figure, texts[title], texts[equation], **{name: f"{value:,}" for name, value in values.items()})
     return dressed(figure, theme, 400)
 
 
 def timings(
-    found: Mapping[str, Sequence[tuple[int, float, float, float]]],
+    timings_by_kind: Mapping[str, Sequence[tuple[int, float, float, float]]],
     lengths: Sequence[int],
     names: Mapping[str, str],
     values: Mapping[str, int],
@@ -122,10 +124,10 @@ def timings(
     the upper quartiles with the band between, the medians.
     """
     figure = go.Figure()
-    for kind, points in found.items():
+    for kind, points in timings_by_kind.items():
         dash, colour, mark = STROKES[kind]
-        x = [one[0] for one in points]
-        low, middle, high = ([1000 * one[at] for one in points] for at in (2, 1, 3))
+        x = [point[0] for point in points]
+        low, middle, high = ([1000 * point[column] for point in points] for column in (2, 1, 3))
         name, ink = plain(names[kind]), colour[theme]
         edge = {"mode": "lines", "line": {"width": 0, "color": ink}, "hoverinfo": "skip", "showlegend": False,
                 "legendgroup": kind}  # fmt: skip
@@ -138,13 +140,13 @@ def timings(
             line={"color": ink, "width": 2.5, "dash": dash}, marker={"symbol": mark, "size": 8},
         )  # fmt: skip
     span = [math.log10(lengths[0]) - 0.06, math.log10(lengths[-1]) + 0.06]
-    ticks = {"tickmode": "array", "tickvals": list(lengths), "ticktext": [f"{one:,}" for one in lengths]}
+    ticks = {"tickmode": "array", "tickvals": list(lengths), "ticktext": [f"{length:,}" for length in lengths]}
     figure.update_layout(
         xaxis={**_log_axis(texts["tokens"], range=span), **ticks},
         yaxis=_log_axis(texts["milliseconds"], tickformat=",~g"),
         **_marks(values, lengths, theme, texts),
     )
-    say(figure, texts["timed"], texts["timed_equation"], **{name: f"{one:,}" for name, one in values.items()})
+    say(figure, texts["timed"], texts["timed_equation"], **{name: f"{value:,}" for name, value in values.items()})
     dressed(figure, theme, 460)
     palette = figure.layout.meta["palette"]  # the bands' colours too, for a browser that changes its theme
     paled = {name: [*colours, *map(_pale, colours)] for name, colours in palette.items()}

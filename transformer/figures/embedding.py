@@ -26,7 +26,7 @@ from transformer.figures.style import (
 from transformer.texts import N_
 
 SIDE = {"source": BLUE, "target": ORANGE, "encoder": BLUE, "decoder": ORANGE}
-HIDDEN = "rgba(1,1,1,0)"  # of a label that has no room: it stays in the figure's numbers
+HIDDEN = "rgba(1,1,1,0)"  # colour of a label that does not fit; it stays in the figure's data
 _CENTRED = "(<i>x</i> − <i>x̄</i>)"
 LABELS = {
     "token": N_("token"),
@@ -44,19 +44,20 @@ LABELS = {
     "map": N_("The tokens in two dimensions"),
     "map_equation": f"(<i>v</i><sub>1</sub>·{_CENTRED}, <i>v</i><sub>2</sub>·{_CENTRED}) / <i>s</i>",
     "first": N_("along v₁"),
-    "second": N_("along v₂"),
-    "place": N_("where"),
+    "second": N_("layer"),
+    "place": N_("path from the layer before"),
     "trail": N_("from the place before"),
 }  # fmt: skip
 
 
 def numbered(labels: Sequence[str]) -> list[str]:
-    """ "3 · the": labels with their number, counted from 1, for hover texts: tokens repeat, and axes thin them out."""
-    return [f"{number} · {plain(label)}" for number, label in enumerate(labels, 1)]
+    """ "3 · the": labels with their position, counted from 1, for hover texts, because tokens repeat and axes leave
+    labels out."""
+    return [f"{position} · {plain(label)}" for position, label in enumerate(labels, 1)]
 
 
 def signed(value: float, digits: int) -> str:
-    """A number with the sign as it is printed, "−0.20"; what rounds to 0 has none."""
+    """A number with a real minus sign, "−0.20"; without a sign if it rounds to 0."""
     text = f"{value:.{digits}f}"
     return text.lstrip("-") if float(text) == 0 else text.replace("-", "−")
 
@@ -72,10 +73,10 @@ def norm_figure(
     theme: str = "light",
     texts: Labels = LABELS,
 ) -> go.Figure:
-    """Length of every token's embedding, without the factor sqrt(d_model) and with it, and of its position encoding.
+    """Length of every token's embedding, without and with the factor sqrt(d_model), and of its position encoding.
 
-    labels: the tokens; row, scaled, positions: [token]; side: "source" or "target"; most: the longest length the axis
-    has room for, so that two figures can be compared.
+    labels: the tokens; row, scaled, positions: [token]; side: "source" or "target"; most: the largest length on the
+    axis, so that two figures can be compared.
     """
     colour = SIDE[side][theme]
     x, names = np.arange(len(labels)), numbered(labels)
@@ -110,13 +111,13 @@ def neighbour_bars(
     theme: str = "light",
     texts: Labels = LABELS,
 ) -> go.Figure:
-    """Cosines of a token's nearest neighbours, nearest on top. labels: the neighbours; cosines: of each."""
+    """Cosines of a token's nearest neighbours, the nearest on top. labels: the neighbours; cosines: of each."""
     values = np.asarray(cosines, np.float32)
     figure = go.Figure()
     figure.add_bar(
         x=values, y=np.arange(len(labels)), orientation="h", marker={"color": PURPLE[theme]},
-        text=[signed(one, 2) for one in values], textposition="outside", cliponaxis=False,
-        customdata=[signed(one, 4) for one in values],
+        text=[signed(cosine, 2) for cosine in values], textposition="outside", cliponaxis=False,
+        customdata=[signed(cosine, 4) for cosine in values],
         hovertemplate=f"%{{y}}<br>{texts['cosine']} %{{customdata}}<extra></extra>",
     )  # fmt: skip
     low = min(0.0, float(values.min(initial=0.0)) * 1.15)
@@ -129,48 +130,48 @@ def neighbour_bars(
     return dressed(figure, theme, 80 + 27 * max(3, len(labels)))
 
 
-# Where a label can stand beside its point, best first: name, and the middle of the label in widths and heights from it.
-PLACES = (
+# Sides of a point for its label, best first: name, and the middle of the label in widths and heights from the point.
+LABEL_SIDES = (
     ("top center", 0.0, 1.0), ("bottom center", 0.0, -1.0), ("middle right", 0.62, 0.0), ("middle left", -0.62, 0.0),
     ("top right", 0.55, 0.8), ("top left", -0.55, 0.8), ("bottom right", 0.55, -0.8), ("bottom left", -0.55, -0.8),
 )  # fmt: skip
 
 
 def _beside(points: np.ndarray, labels: Sequence[str], unit: float, size: float) -> list[tuple[str, bool]]:
-    """Where each label stands, one of PLACES' names, and whether it has room there.
+    """Where each label stands, by a name of LABEL_SIDES, and whether it fits there.
 
-    points: [token, 2]; unit: how long a pixel is on the axes; size: of the font in pixels, from which widths are
-    estimated. One label after the other, those far from other points first; a label has room where it covers no other
-    label and no point but, among few, one.
+    points: [token, 2]; unit: length of a pixel on the axes; size: of the font in pixels, from which widths are
+    estimated. Labels are placed one after the other, those far from other points first; a label fits if it covers no
+    other label and no point, or with few tokens at most one point.
     """
     x, y = points.T / unit
     gaps = np.hypot(x[:, None] - x, y[:, None] - y) + np.where(np.eye(len(x)), np.inf, 0)
     height, tolerated = 1.25 * size, int(len(x) <= FEW)
-    placed: list[tuple[float, float, float]] = []  # middle and half the width of the labels set so far
-    found = [(PLACES[0][0], False)] * len(labels)
-    for number in np.argsort(-gaps.min(1), kind="stable"):
-        width = 0.27 * size * max(2, len(labels[number]))
+    placed: list[tuple[float, float, float]] = []  # middle and half width of the labels placed so far
+    chosen = [(LABEL_SIDES[0][0], False)] * len(labels)
+    for index in np.argsort(-gaps.min(1), kind="stable"):
+        width = 0.27 * size * max(2, len(labels[index]))
         costs: list[tuple[int, int, str, tuple[float, float], bool]] = []
-        for name, right, up in PLACES:
-            at = (x[number] + right * (2 * width + 14), y[number] + up * height)
-            labelled = sum(abs(at[0] - a) < width + w and abs(at[1] - b) < height for a, b, w in placed)
-            dots = (np.abs(x - at[0]) < width + 5) & (np.abs(y - at[1]) < height / 2 + 5)
-            covered = int(dots.sum() - dots[number])
-            costs.append((2 * labelled + covered, len(costs), name, at, not labelled and covered <= tolerated))
-        _, _, name, at, fits = min(costs)
-        found[number] = (name, fits)
+        for name, right, up in LABEL_SIDES:
+            anchor = (x[index] + right * (2 * width + 14), y[index] + up * height)
+            labelled = sum(abs(anchor[0] - a) < width + w and abs(anchor[1] - b) < height for a, b, w in placed)
+            dots = (np.abs(x - anchor[0]) < width + 5) & (np.abs(y - anchor[1]) < height / 2 + 5)
+            covered = int(dots.sum() - dots[index])
+            costs.append((2 * labelled + covered, len(costs), name, anchor, not labelled and covered <= tolerated))
+        _, _, name, anchor, fits = min(costs)
+        chosen[index] = (name, fits)
         if fits:
-            placed.append((*at, width))
-    return found
+            placed.append((*anchor, width))
+    return chosen
 
 
-ROOM = (560, 450)  # pixels that the plane has on a page, or so: what labels are set for
+PLANE_PIXELS = (560, 450)  # about the pixels of the plane on a page, for which labels are placed
 FEW = 20  # tokens
-LEAST = 0.75  # of its longer side the shorter one has at least
+LEAST = 0.75  # the shorter side of the plane has at least this share of the longer one
 
 
 def _bounds(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Lowest and highest coordinate of the plane, [2] each: all places' points and a little room for labels."""
+    """Lowest and highest coordinate of the plane, [2] each: the points of all frames and some space for labels."""
     flat = points.reshape(-1, 2)
     low, high = flat.min(0), flat.max(0)
     span = np.maximum(high - low, max(LEAST * float((high - low).max()), 1e-3))
@@ -180,40 +181,42 @@ def _bounds(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def token_map(
     labels: Sequence[str],
     points: np.ndarray,
-    places: Sequence[str],
+    frame_names: Sequence[str],
     stack: str,
     grow: float = 1.0,
     *,
     theme: str = "light",
     texts: Labels = LABELS,
 ) -> go.Figure:
-    """The tokens in a plane, a frame for every place with the way from the place before it, and a slider over them.
+    """The tokens in a plane: one frame per layer with the path from the layer before, and a slider over the frames.
 
-    labels: of the tokens, [token]; points: [place, token, 2]; places: names of the frames, each another; stack:
-    "encoder" or "decoder"; grow: how much larger than SIZE the page draws text. The axes stay where they are over all
-    frames, one unit as long on both. A label without room is left to the hover text.
+    labels: of the tokens, [token]; points: [frame, token, 2]; frame_names: all different; stack: "encoder" or
+    "decoder"; grow: how much larger than SIZE the page draws text. The axes are the same in all frames and have the
+    same unit. A label that does not fit is only in the hover text.
     """
     points = np.asarray(points, np.float32)
     colour, count = SIDE[stack][theme], len(labels)
     trails = np.full((len(points), 3 * count, 2), np.nan, np.float32)
     trails[1:, 0::3], trails[1:, 1::3] = points[:-1], points[1:]
     low, high = _bounds(points)
-    unit = float(((high - low) / ROOM).max())
-    names, hover = [short(one) for one in labels], numbered(labels)
+    unit = float(((high - low) / PLANE_PIXELS).max())
+    names, hover = [short(label) for label in labels], numbered(labels)
 
-    def traces(place: int) -> list[go.Scatter]:
-        trail, dots = trails[place], points[place]
-        beside = _beside(dots, [one[:LONGEST_LABEL] for one in labels], unit, SIZE * grow)
+    def traces(frame: int) -> list[go.Scatter]:
+        trail, dots = trails[frame], points[frame]
+        beside = _beside(dots, [label[:LONGEST_LABEL] for label in labels], unit, SIZE * grow)
         return [
             go.Scatter(x=trail[:, 0], y=trail[:, 1]),
             go.Scatter(
                 x=dots[:, 0], y=dots[:, 1], textposition=[where for where, _ in beside],
                 textfont={"color": [INK[theme] if fits else HIDDEN for _, fits in beside]},
-                customdata=[[one, signed(x, 2), signed(y, 2)] for one, (x, y) in zip(hover, dots, strict=True)],
+                customdata=[[token, signed(x, 2), signed(y, 2)] for token, (x, y) in zip(hover, dots, strict=True)],
             ),
         ]  # fmt: skip
 
-    figure = go.Figure(traces(0), frames=[go.Frame(data=traces(place), name=name) for place, name in enumerate(places)])
+    figure = go.Figure(
+        traces(0), frames=[go.Frame(data=traces(frame), name=name) for frame, name in enumerate(frame_names)]
+    )
     figure.data[0].update(
         mode="lines", line={"color": GREY[theme], "width": 2, "dash": "dot"}, opacity=0.6 if count <= 40 else 0.3,
         name=texts["trail"], hoverinfo="skip",
@@ -223,8 +226,8 @@ def token_map(
         hovertemplate="%{customdata[0]}<br>%{customdata[1]}, %{customdata[2]}<extra></extra>",
     )  # fmt: skip
     axes = {
-        axis: {"title": texts[title], "range": [float(low[at]), float(high[at])]}
-        for at, (axis, title) in enumerate((("xaxis", "first"), ("yaxis", "second")))
+        axis: {"title": texts[title], "range": [float(low[component]), float(high[component])]}
+        for component, (axis, title) in enumerate((("xaxis", "first"), ("yaxis", "second")))
     }
     figure.update_layout(axes, hovermode="closest", showlegend=False)
     figure.update_layout(xaxis={"constrain": "domain", "constraintoward": "left"}, yaxis={"scaleanchor": "x"})

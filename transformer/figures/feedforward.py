@@ -1,4 +1,4 @@
-"""The feed-forward sub-layers of section 3.3: how many neurons are active, which, and the non-linearity itself."""
+"""Figures of the feed-forward sub-layers of section 3.3: active neurons, and the non-linearity."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from transformer.figures.style import (
 from transformer.texts import N_
 
 COLOURS = {"encoder": BLUE, "decoder": ORANGE}
-ROW, BARS, GAP, ROOM = 25, 130, 94, 900  # pixels: a token's row, the bars above, what is between, and all rows at most
-WRITTEN = 32  # tokens up to which every cell says its number
+ROW, BARS, GAP, MOST_ROWS = 25, 130, 94, 900  # pixels: a row, the bars above, the gap, all rows
+WRITTEN = 32  # up to this many tokens every cell shows its number
 GAPS = 0.35  # between bars, of a layer's width
-NUMBERED = 26  # bars up to which each says its number
+NUMBERED = 26  # up to this many bars each shows its number
 
 LABELS = {
     "equation": N_("{formula}, equation 2"),
-    "equation_gelu": N_("{formula}, equation 2 with GELU for max(0, ·)"),
-    "equation_swish": N_("{formula}, equation 2 with swish for max(0, ·)"),
+    "equation_gelu": N_("{formula}, equation 2 with GELU instead of max(0, ·)"),
+    "equation_swish": N_("{formula}, equation 2 with swish instead of max(0, ·)"),
     "active": N_("Active neurons per layer and token"),
     "active_equation": N_("{equation}; active: activation &gt; threshold; numbers: %"),
     "active_axis": N_("mean, %"),
@@ -46,16 +46,16 @@ LABELS = {
     "layers": N_("{stack} layer"),
     "fed": N_("rows: target, fed"),
     "read": N_("rows: source"),
-    "place": N_("{stack} layer {layer}"),
-    "place_token": N_("{stack} layer {layer}, token {token}"),
-    "histogram": N_("Before and after the non-linearity: {place}"),
+    "layer_name": N_("{stack} layer {layer}"),
+    "layer_token": N_("{stack} layer {layer}, token {token}"),
+    "histogram": N_("Before and after the non-linearity: {layer}"),
     "before": N_("before: z"),
     "after": N_("after: a"),
     "before_equation": N_("<i>z</i> = <i>x</i>W<sub>1</sub> + b<sub>1</sub>, <i>a</i> = {function}; {equation}"),
     "count": N_("counts on log axes"),
     "value": N_("z, a"),
     "bin_hover": N_("from %{customdata[0]:.3f} to %{customdata[1]:.3f}<br>%{y:,} numbers"),
-    "spread": N_("On how many tokens a neuron is active: {place}"),
+    "spread": N_("On how many tokens a neuron is active: {layer}"),
     "spread_equation": N_("active: activation &gt; {threshold}; {equation}"),
     "spread_axis": N_("tokens of the sentence, {count} in all"),
     "neurons": N_("neurons"),
@@ -76,20 +76,20 @@ NAMES = {"relu": "ReLU", "gelu": "GELU", "swish": "swish"}
 
 
 def function(kind: str, of: str = "<i>z</i>") -> str:
-    """The non-linearity of a model in plotly's markup, "relu" as the paper writes it."""
+    """The non-linearity of a model in plotly's markup; "relu" as the paper writes it."""
     return f"max(0, {of})" if kind == "relu" else f"{NAMES[kind]}({of})"
 
 
 def equation(kind: str, texts: Labels = LABELS) -> str:
-    """Equation 2 in plotly's markup, with the model's own non-linearity."""
+    """Equation 2 in plotly's markup, with this model's non-linearity."""
     inner = function(kind, "<i>x</i>W<sub>1</sub> + b<sub>1</sub>")
     formula = f"FFN(<i>x</i>) = {inner} W<sub>2</sub> + b<sub>2</sub>"
     return texts["equation" if kind == "relu" else f"equation_{kind}"].format(formula=formula)
 
 
-def place(stack: str, layer: int, token: str | None = None, texts: Labels = LABELS) -> str:
-    """A layer in words, "encoder layer 1" the first, and the token if one is meant, its markup harmless."""
-    words = texts["place" if token is None else "place_token"]
+def layer_name(stack: str, layer: int, token: str | None = None, texts: Labels = LABELS) -> str:
+    """A layer in words, "encoder layer 1" for the first, with the token if there is one; its markup is escaped."""
+    words = texts["layer_name" if token is None else "layer_token"]
     return words.format(stack=texts[stack], layer=layer + 1, token="" if token is None else short(token))
 
 
@@ -104,7 +104,7 @@ def activity(
     theme: str = "light",
     texts: Labels = LABELS,
 ) -> go.Figure:
-    """Bars of the mean share of active neurons per layer, and below each its tokens: a frame for every threshold.
+    """Bars of the mean share of active neurons per layer, and below each its tokens: one frame per threshold.
 
     shares: "encoder" and "decoder" -> [threshold, layer, token], 0 to 1; tokens: their labels; start: the threshold
     shown first; kind: the non-linearity; published: a share to compare with, drawn as a dashed line.
@@ -112,22 +112,22 @@ def activity(
     stacks = list(COLOURS)
     most = {stack: float(shares[stack].max()) for stack in stacks}
     means = {stack: 100 * shares[stack].mean(-1) for stack in stacks}
-    top = max(*(float(one.max()) for one in means.values()), 100 * (published or 0.0)) * 1.2 or 1.0
+    top = max(*(float(mean.max()) for mean in means.values()), 100 * (published or 0.0)) * 1.2 or 1.0
     rows = max(len(tokens[stack]) for stack in stacks)
-    below = min(rows * ROW, ROOM)
+    below = min(rows * ROW, MOST_ROWS)
     height = below + GAP + BARS
     ends: dict[str, Any] = {"y": [1 - BARS / height, 1], "x": {"encoder": [0, 0.485], "decoder": [0.515, 1]}}
     rows_are = {"encoder": "read", "decoder": "fed"}
     figure = go.Figure()
     layers = {stack: np.arange(1, shares[stack].shape[1] + 1) for stack in stacks}
-    for number, stack in enumerate(stacks):
+    for index, stack in enumerate(stacks):
         colour = COLOURS[stack][theme]
         figure.add_bar(x=layers[stack], y=means[stack][start], name=texts[stack], marker_color=colour, showlegend=False,
                        texttemplate="%{y:.1f}", textposition="outside", textangle=0, cliponaxis=False,
                        constraintext="none",
                        hovertemplate=texts["mean_hover"] + "<extra></extra>",
-                       xaxis=f"x{number + 1}", yaxis=f"y{number + 1}")  # fmt: skip
-    for number, stack in enumerate(stacks):
+                       xaxis=f"x{index + 1}", yaxis=f"y{index + 1}")  # fmt: skip
+    for index, stack in enumerate(stacks):
         written = len(tokens[stack]) <= WRITTEN
         named = [[f"{row} · {short(token)}"] * len(layers[stack]) for row, token in enumerate(tokens[stack], 1)]
         figure.add_heatmap(x=layers[stack], z=100 * shares[stack][start].T, customdata=named, name=texts[stack],
@@ -135,49 +135,49 @@ def activity(
                            zmin=0, zmax=100 * max(most.values()) or 1.0, colorscale=ramp(COLOURS[stack], theme),
                            xgap=2, ygap=2, texttemplate="%{z:.1f}" if written else None,
                            hovertemplate=texts["active_hover"] + "<extra></extra>",
-                           xaxis=f"x{number + 1}", yaxis=f"y{number + 3}")  # fmt: skip
-    for number, stack in enumerate(stacks):
+                           xaxis=f"x{index + 1}", yaxis=f"y{index + 3}")  # fmt: skip
+    for index, stack in enumerate(stacks):
         if published is not None:
             pieces = _between(len(layers[stack]), 1 - GAPS)
             share = f"{100 * published:.1f}\N{NO-BREAK SPACE}%"
             figure.add_scatter(x=pieces, y=np.where(np.isnan(pieces), np.nan, 100 * published), mode="lines",
                                hoverinfo="skip",
-                               name=texts["published"].format(share=share), showlegend=not number,
+                               name=texts["published"].format(share=share), showlegend=not index,
                                line={"color": GREY[theme], "width": 2, "dash": "dash"},
-                               xaxis=f"x{number + 1}", yaxis=f"y{number + 1}")  # fmt: skip
+                               xaxis=f"x{index + 1}", yaxis=f"y{index + 1}")  # fmt: skip
     figure.frames = [
         {
-            "name": f"{one:.2f}",
+            "name": f"{threshold:.2f}",
             "traces": [0, 1, 2, 3],
             "data": [
-                *({"type": "bar", "y": means[stack][at]} for stack in stacks),
-                *({"type": "heatmap", "z": 100 * shares[stack][at].T} for stack in stacks),
+                *({"type": "bar", "y": means[stack][index]} for stack in stacks),
+                *({"type": "heatmap", "z": 100 * shares[stack][index].T} for stack in stacks),
             ],
         }
-        for at, one in enumerate(thresholds)
+        for index, threshold in enumerate(thresholds)
     ]
     slider(figure, texts["threshold"], start)
     titled(figure, texts["active"], texts["active_equation"].format(equation=equation(kind, texts)))
     figure.update_layout(hovermode="closest", bargap=GAPS, showlegend=published is not None)
-    for number, stack in enumerate(stacks):
-        axis = {"domain": ends["x"][stack], "anchor": f"y{number + 1}",
+    for index, stack in enumerate(stacks):
+        axis = {"domain": ends["x"][stack], "anchor": f"y{index + 1}",
                 "title": f"{texts['layers'].format(stack=texts[stack])}<br>{texts[rows_are[stack]]}",
                 "range": [0.5, len(layers[stack]) + 0.5], "tickmode": "array", "tickvals": layers[stack],
                 "title_standoff": 4, "showgrid": False}  # fmt: skip
-        upper = {"domain": ends["y"], "anchor": f"x{number + 1}", "range": [0, top], "nticks": 4}
-        lower = {"domain": [0, below / height], "anchor": f"x{number + 1}", "range": [rows - 0.5, -0.5],
-                 "showgrid": False, "side": "right" if number else "left"}  # fmt: skip
-        upper |= {"showticklabels": False} if number else {"title": texts["active_axis"]}
-        figure.update_layout({f"xaxis{number + 1}": axis, f"yaxis{number + 1}": upper, f"yaxis{number + 3}": lower})
-        label_axis(figure, f"y{number + 3}", tokens[stack])
+        upper = {"domain": ends["y"], "anchor": f"x{index + 1}", "range": [0, top], "nticks": 4}
+        lower = {"domain": [0, below / height], "anchor": f"x{index + 1}", "range": [rows - 0.5, -0.5],
+                 "showgrid": False, "side": "right" if index else "left"}  # fmt: skip
+        upper |= {"showticklabels": False} if index else {"title": texts["active_axis"]}
+        figure.update_layout({f"xaxis{index + 1}": axis, f"yaxis{index + 1}": upper, f"yaxis{index + 3}": lower})
+        label_axis(figure, f"y{index + 3}", tokens[stack])
     dressed(figure, theme, height + 60)
     figure.update_layout(legend={"y": 1, "yanchor": "bottom"}, margin_b=16)
     return figure
 
 
 def _between(bars: int, width: float) -> np.ndarray:
-    """Where a line runs between bars around 1, 2, ..., so that it crosses no number above them: begin, end and NaN of
-    every piece."""
+    """A line between bars around 1, 2, ..., which crosses none of the numbers above them: start, end and NaN of every
+    piece."""
     sides = np.arange(1, bars + 1)[:, None] + [-width / 2, width / 2]
     edges = np.concatenate(([0.5], sides.ravel(), [bars + 0.5]))
     return np.insert(edges, np.arange(2, len(edges), 2), np.nan)
@@ -194,26 +194,26 @@ def histogram(
     theme: str = "light",
     texts: Labels = LABELS,
 ) -> go.Figure:
-    """How often each pre-activation and each activation occurs, one above the other, counts on a log axis.
+    """How often each pre-activation and each activation occurs, in two plots with counts on a log axis.
 
     edges: [bin + 1]; before, after: counts [bin]; layer counts from 0.
     """
     figure = go.Figure()
     ends = np.stack((edges[:-1], edges[1:]), -1)
-    for number, (counts, opacity, name) in enumerate(((before, 0.55, "before"), (after, 1.0, "after"))):
-        axis = str(number + 1)
+    for index, (counts, opacity, name) in enumerate(((before, 0.55, "before"), (after, 1.0, "after"))):
+        axis = str(index + 1)
         figure.add_bar(x=ends.mean(-1), y=counts, width=ends[:, 1] - ends[:, 0], name=texts[name], opacity=opacity,
                        marker={"color": COLOURS[stack][theme], "line": {"width": 0}}, customdata=ends, showlegend=False,
                        hovertemplate=texts["bin_hover"] + "<extra></extra>", xaxis="x", yaxis=f"y{axis}")  # fmt: skip
         top = np.log10(max(2, counts.max())) * 1.08
         figure.update_layout({f"yaxis{axis}": {
             "type": "log", "range": [np.log10(0.6), top], "title": texts[name], "anchor": "x", "nticks": 5,
-            "domain": [0.54, 1] if not number else [0, 0.46], "dtick": 1, "exponentformat": "power",
+            "domain": [0.54, 1] if not index else [0, 0.46], "dtick": 1, "exponentformat": "power",
         }})  # fmt: skip
     figure.update_layout(hovermode="closest", bargap=0, shapes=[upright(LINE[theme])])
     figure.update_layout(xaxis={"title": texts["value"], "anchor": "y2", "range": [edges[0], edges[-1]]})
-    said = texts["before_equation"].format(function=function(kind), equation=equation(kind, texts))
-    titled(figure, texts["histogram"].format(place=place(stack, layer, texts=texts)), f"{said}; {texts['count']}")
+    text = texts["before_equation"].format(function=function(kind), equation=equation(kind, texts))
+    titled(figure, texts["histogram"].format(layer=layer_name(stack, layer, texts=texts)), f"{text}; {texts['count']}")
     return dressed(figure, theme, 360)
 
 
@@ -247,8 +247,10 @@ def spread(
         xaxis={"title": texts["spread_axis"].format(count=tokens), "dtick": step, "tick0": 0},
         yaxis={"title": texts["neurons_log"], "type": "log", "dtick": 1, "range": [np.log10(0.6), top]},
     )
-    said = texts["spread_equation"].format(threshold=f"{threshold:.2f}", equation=equation(kind, texts))
-    return dressed(titled(figure, texts["spread"].format(place=place(stack, layer, texts=texts)), said), theme, 360)
+    text = texts["spread_equation"].format(threshold=f"{threshold:.2f}", equation=equation(kind, texts))
+    return dressed(
+        titled(figure, texts["spread"].format(layer=layer_name(stack, layer, texts=texts)), text), theme, 360
+    )
 
 
 def curves(
@@ -256,31 +258,31 @@ def curves(
     value: Mapping[str, np.ndarray],
     slope: Mapping[str, np.ndarray],
     kind: str,
-    own: np.ndarray,
+    ticks: np.ndarray,
     total: int,
     stack: str,
     *,
     theme: str = "light",
     texts: Labels = LABELS,
 ) -> go.Figure:
-    """Functions over their derivatives over a rug of the sentence's own pre-activations.
+    """Three plots: the functions, their derivatives, and ticks at the sentence's pre-activations.
 
-    z: [point]; value, slope: "relu", "gelu" and "swish" -> [point]; kind: the model's own, drawn boldly in its stack's
-    colour; own: the ticks, [tick]; total: of how many numbers they are.
+    z: [point]; value, slope: "relu", "gelu" and "swish" -> [point]; kind: the model's own function, drawn in bold in
+    its stack's colour; ticks: [tick]; total: how many numbers they stand for.
     """
     figure = go.Figure()
     dashes = iter(("dot", "dash"))
-    for name in sorted(value, key=lambda one: one != kind):
+    for name in sorted(value, key=lambda activation: activation != kind):
         is_own = name == kind
         line = {"color": (COLOURS[stack] if is_own else INK)[theme], "width": 5 if is_own else 2.5}
         line["dash"] = "solid" if is_own else next(dashes)
-        said = texts["this"].format(name=NAMES[name]) if is_own else NAMES[name]
+        label = texts["this"].format(name=NAMES[name]) if is_own else NAMES[name]
         for axis, heights in (("y", value[name]), ("y2", slope[name])):
-            figure.add_scatter(x=z, y=heights, mode="lines", name=said, legendgroup=name, showlegend=axis == "y",
+            figure.add_scatter(x=z, y=heights, mode="lines", name=label, legendgroup=name, showlegend=axis == "y",
                                line=line, hovertemplate=texts["curve_hover"] + f"<extra>{NAMES[name]}</extra>",
                                xaxis="x", yaxis=axis)  # fmt: skip
-    figure.add_scatter(x=own, y=np.zeros(len(own)), mode="markers", xaxis="x", yaxis="y3",
-                       name=texts["own"].format(drawn=f"{len(own):,}", total=f"{total:,}"),
+    figure.add_scatter(x=ticks, y=np.zeros(len(ticks)), mode="markers", xaxis="x", yaxis="y3",
+                       name=texts["own"].format(drawn=f"{len(ticks):,}", total=f"{total:,}"),
                        marker={"symbol": "line-ns-open", "size": 22, "color": COLOURS[stack][theme], "opacity": 0.45,
                                "line": {"width": 1.5}}, hovertemplate="z %{x:.3f}<extra></extra>")  # fmt: skip
     figure.update_layout(

@@ -19,8 +19,8 @@ from transformer.texts import N_
 SYMBOLS = ("circle", "square", "diamond", "cross")
 LABELS = {
     **{name: positions.LABELS[name] for name in ("position", "dimension", "value")},
-    "tables": N_("Sinusoidal beside learned"),
-    "tables_equation": N_("left section 3.5, right Table 3, row E: one learned vector a position"),
+    "tables": N_("Sinusoidal and learned"),
+    "tables_equation": N_("left section 3.5, right Table 3, row E: one learned vector per position"),
     "trained": N_("trained"),
     "norms": N_("Norm of every row"),
     "norms_equation": N_("‖PE(<i>p</i>)‖; of the formula √(<i>d</i><sub>model</sub> / 2)"),
@@ -36,14 +36,14 @@ LABELS = {
 
 
 def _trained(trained: tuple[int, int] | None, text: str, theme: str) -> dict[str, Any]:
-    """Layout of the shaded range on the x axis, both ends among the trained."""
+    """Layout of the shaded range on the x axis, both ends included."""
     if trained is None:
         return {}
     low, high = trained[0] - 0.5, trained[1] + 0.5
     area = {"type": "rect", "xref": "x", "yref": "y domain", "x0": low, "x1": high, "y0": 0, "y1": 1, "layer": "below",
             "fillcolor": GREY[theme], "opacity": 0.16, "line": {"width": 0}}  # fmt: skip
-    said = note(text, high, 0, GREY[theme], xref="x", yref="y domain", xanchor="right", yanchor="bottom")
-    return {"shapes": [area], "annotations": [said]}
+    mark = note(text, high, 0, GREY[theme], xref="x", yref="y domain", xanchor="right", yanchor="bottom")
+    return {"shapes": [area], "annotations": [mark]}
 
 
 def tables_beside(
@@ -55,9 +55,10 @@ def tables_beside(
     theme: str = "light",
     texts: Labels = LABELS,
 ) -> go.Figure:
-    """Two tables [position, dimension] on one scale, sinusoidal and learned; below the last trained position a line.
+    """Two tables [position, dimension] on one scale, sinusoidal and learned, with a line below the last trained
+    position.
 
-    Annotations: the names, then what the line means, on the learned one.
+    Annotations: the names, then the meaning of the line, on the learned table.
     """
     most = float(max(np.abs(first).max(), np.abs(second).max()))
     hover = f"{texts['position']} %{{y}}<br>{texts['dimension']} %{{x}}<br>{texts['value']} %{{z:.4f}}"
@@ -76,14 +77,14 @@ def tables_beside(
 def _lines(
     series: Mapping[str, tuple[np.ndarray, np.ndarray]], hover: str, theme: str, marks: bool = False
 ) -> go.Figure:
-    """One line a name, each with a colour, a dash and a mark of its own."""
+    """One line per name, each with its own colour, dash and mark."""
     figure = go.Figure()
-    for number, (name, (x, y)) in enumerate(series.items()):
-        dash, colour, _mark = STROKES[number % len(STROKES)]
+    for index, (name, (x, y)) in enumerate(series.items()):
+        dash, colour, _mark = STROKES[index % len(STROKES)]
         figure.add_scatter(
             x=np.asarray(x), y=np.asarray(y, np.float32), name=plain(name), mode="lines+markers", hovertemplate=hover,
             line={"color": colour[theme], "width": 2.5, "dash": dash},
-            marker={"symbol": SYMBOLS[number % len(SYMBOLS)], "size": 9 if marks else 6},
+            marker={"symbol": SYMBOLS[index % len(SYMBOLS)], "size": 9 if marks else 6},
         )  # fmt: skip
     return figure
 
@@ -96,7 +97,9 @@ def row_norms(
     texts: Labels = LABELS,
 ) -> go.Figure:
     """Length of every row of tables, name -> [position]; trained: first and last trained position, shaded."""
-    figure = _lines({name: (np.arange(len(one)), one) for name, one in norms.items()}, "%{y:.3f}", theme)
+    figure = _lines(
+        {name: (np.arange(len(row_values)), row_values) for name, row_values in norms.items()}, "%{y:.3f}", theme
+    )
     figure.update_layout(
         xaxis={"title": texts["position"]}, yaxis={"title": texts["norm"], "rangemode": "tozero"},
         **_trained(trained, texts["trained"], theme),
@@ -114,7 +117,9 @@ def neighbour_cosines(
 ) -> go.Figure:
     """Cosine between rows p and p + 1 of tables, name -> [position - 1]; trained: as in `row_norms`, shaded up to the
     last p whose neighbour is trained too."""
-    figure = _lines({name: (np.arange(len(one)), one) for name, one in cosines.items()}, "%{y:.3f}", theme)
+    figure = _lines(
+        {name: (np.arange(len(row_values)), row_values) for name, row_values in cosines.items()}, "%{y:.3f}", theme
+    )
     both = None if trained is None else (trained[0], max(trained[0], trained[1] - 1))
     figure.update_layout(
         xaxis={"title": texts["position"]}, yaxis={"title": texts["cosine"], "range": [-1.05, 1.05]},
@@ -132,11 +137,11 @@ def exact_by_length(
     theme: str = "light",
     texts: Labels = LABELS,
 ) -> go.Figure:
-    """Share of exact answers, 0 to 1, against the length of the input, name of model -> one for every length.
+    """Share of exact answers, 0 to 1, over the length of the input; model name -> one share per length.
 
-    None: not measured, for the model has no such positions; its line has a gap there.
+    None: not measured, because the model has no such positions; its line has a gap there.
     """
-    shares = {name: np.array([np.nan if one is None else 100 * one for one in ys]) for name, ys in exact.items()}
+    shares = {name: np.array([np.nan if share is None else 100 * share for share in ys]) for name, ys in exact.items()}
     figure = _lines({name: (np.asarray(lengths), ys) for name, ys in shares.items()}, "%{y:.0f} %", theme, marks=True)
     figure.update_layout(
         xaxis={"title": texts["symbols"], "range": [min(lengths) - 0.5, max(lengths) + 0.5], **whole(len(lengths))},

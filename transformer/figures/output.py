@@ -1,4 +1,4 @@
-"""What the decoder would say after every layer, what it says in the end, and the table it says it with."""
+"""Figures of the decoder's predictions: after every layer, in the end, and the table that makes them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from transformer.figures.embedding import numbered, signed
 from transformer.figures.style import GREY, INK, ORANGE, Labels, diverging, dressed, label_axis, ramp, short, titled
 from transformer.texts import N_
 
-MOST_RANKS = 20  # steps whose ranks can be read in a cell each
-HIGHEST_RANK = 99  # that is written in a cell
+MOST_RANKS = 20  # with more steps the ranks in the cells cannot be read
+HIGHEST_RANK = 99  # highest rank written in a cell
 _OF = "of the final token, from 0 to 1 in full orange"
 _RANKS = "number: rank of the final token (1 = likeliest), up to 99"
 LABELS = {
@@ -34,7 +34,7 @@ LABELS = {
         "softmax(LayerNorm(<i>x</i>) E<sup>⊤</sup>) of the final token, from 0 to 1 in full orange<br>number: rank of "
         "the final token (1 = likeliest), up to 99"
     ),
-    "steps": N_("How sure every step is"),
+    "steps": N_("How certain each step is"),
     "steps_equation": "<i>p</i>(<i>y</i><sub>t</sub> | <i>y</i><sub>&lt;t</sub>, source)",
     "shown": N_("the token of the target"),
     "likeliest": N_("the likeliest, where it is another"),
@@ -54,17 +54,17 @@ LABELS = {
 def lens_heatmap(
     probability: np.ndarray,
     rank: np.ndarray,
-    places: Sequence[str],
+    row_names: Sequence[str],
     steps: Sequence[str],
     pre: bool = False,
     *,
     theme: str = "light",
     texts: Labels = LABELS,
 ) -> go.Figure:
-    """Probability of the finally predicted token at every place, the first on top.
+    """Probability of the finally predicted token after every layer, the first on top.
 
     Where there are at most MOST_RANKS steps, its rank up to HIGHEST_RANK stands in the cell. probability, rank:
-    [place, step]; places, steps: their names; pre: the lens passes the final LayerNorm.
+    [layer, step]; row_names, steps: their names; pre: the lens passes the final LayerNorm.
     """
     figure, ranks = go.Figure(), len(steps) <= MOST_RANKS
     rows, names = np.asarray(rank).astype(int).tolist(), numbered(steps)
@@ -72,15 +72,15 @@ def lens_heatmap(
     hover += f"{texts['probability']} %{{z:.4f}}<br>{texts['rank']} %{{customdata[1]:,}}<extra></extra>"
     figure.add_heatmap(
         z=np.asarray(probability, np.float32), zmin=0, zmax=1, texttemplate="%{text}" if ranks else None,
-        text=[[str(one) if one <= HIGHEST_RANK else "" for one in row] for row in rows],
+        text=[[str(rank) if rank <= HIGHEST_RANK else "" for rank in row] for row in rows],
         colorscale=ramp(ORANGE, theme), showscale=False, hovertemplate=hover,
-        customdata=[[[name, one] for name, one in zip(names, row, strict=True)] for row in rows],
+        customdata=[[[name, rank] for name, rank in zip(names, row, strict=True)] for row in rows],
     )  # fmt: skip
     figure.update_layout(hovermode="closest", yaxis={"autorange": "reversed"}, xaxis={"title": texts["step"]})
-    label_axis(label_axis(figure, "y", places), "x", steps)
+    label_axis(label_axis(figure, "y", row_names), "x", steps)
     equation = "lens_equation" + ("_ranks" if ranks else "") + ("_pre" if pre else "")
     titled(figure, texts["lens"], texts[equation])
-    return dressed(figure, theme, 170 + 34 * len(places))
+    return dressed(figure, theme, 170 + 34 * len(row_names))
 
 
 def step_bars(
@@ -91,27 +91,30 @@ def step_bars(
     theme: str = "light",
     texts: Labels = LABELS,
 ) -> go.Figure:
-    """The probability of the token of every step, and of the likeliest one where that is another.
+    """The probability of the token of every step, and of the likeliest token where that is another one.
 
-    labels: the tokens shown; probabilities, likeliest: [step]. Anywhere above a step its bar answers to the pointer, so
-    that short ones can be clicked too.
+    labels: the tokens shown; probabilities, likeliest: [step]. The pointer selects a bar anywhere above its step, so
+    that short bars can be clicked too.
     """
     shown, most = np.asarray(probabilities, np.float32), np.asarray(likeliest, np.float32)
-    x, other = np.arange(len(labels)), most > shown
+    x, not_likeliest = np.arange(len(labels)), most > shown
     first = f"{texts['step']} %{{customdata[0]}}<br>{texts['probability']} %{{y:.4f}}%{{customdata[1]}}<extra></extra>"
-    more = [f"<br>{texts['likeliest']} {one:.4f}" if differs else "" for one, differs in zip(most, other, strict=True)]
+    more = [
+        f"<br>{texts['likeliest']} {likeliest:.4f}" if differs else ""
+        for likeliest, differs in zip(most, not_likeliest, strict=True)
+    ]
     figure = go.Figure()
     figure.add_bar(
         x=x, y=shown, name=texts["shown"], marker={"color": ORANGE[theme]}, hovertemplate=first,
-        customdata=[[*one] for one in zip(numbered(labels), more, strict=True)],
+        customdata=[[*pair] for pair in zip(numbered(labels), more, strict=True)],
     )  # fmt: skip
-    if other.any():
+    if not_likeliest.any():
         figure.add_scatter(
-            x=x[other], y=most[other], name=texts["likeliest"], mode="markers", hoverinfo="skip",
-            marker={"symbol": "line-ew-open", "size": 18, "color": INK[theme], "line": {"width": 3}},
+            x=x[not_likeliest], y=most[not_likeliest], name=texts["likeliest"], mode="markers",
+            hoverinfo="skip", marker={"symbol": "line-ew-open", "size": 18, "color": INK[theme], "line": {"width": 3}},
         )  # fmt: skip
     figure.update_layout(
-        hovermode="x", showlegend=bool(other.any()), xaxis={"title": texts["step"]},
+        hovermode="x", showlegend=bool(not_likeliest.any()), xaxis={"title": texts["step"]},
         yaxis={"title": texts["probability"], "range": [0, 1.02]},
     )  # fmt: skip
     titled(label_axis(figure, "x", labels), texts["steps"], texts["steps_equation"])
@@ -129,18 +132,18 @@ def candidate_bars(
     theme: str = "light",
     texts: Labels = LABELS,
 ) -> go.Figure:
-    """The likeliest tokens of one step, likeliest on top.
+    """The likeliest tokens of one step, the likeliest on top.
 
-    fed: the token the step was fed; labels, probabilities: of the candidates; chosen: which of them stands in the
-    target, in the decoder's colour, None if none does.
+    fed: the token the step was fed; labels, probabilities: of the candidates; chosen: the one in the target, in the
+    decoder's colour, None if there is none.
     """
     values = np.asarray(probabilities, np.float32)
-    colours = [ORANGE[theme] if place == chosen else GREY[theme] for place in range(len(labels))]
+    colours = [ORANGE[theme] if index == chosen else GREY[theme] for index in range(len(labels))]
     figure = go.Figure()
     figure.add_bar(
         x=values, y=np.arange(len(labels)), orientation="h", marker={"color": colours}, cliponaxis=False,
-        text=[f"{one:.3f}" if one >= 0.0005 else "&lt;.001" for one in values], textposition="outside",
-        hovertemplate=f"{texts['probability']} %{{x:.5f}}<extra></extra>",
+        text=[f"{probability:.3f}" if probability >= 0.0005 else "&lt;.001" for probability in values],
+        textposition="outside", hovertemplate=f"{texts['probability']} %{{x:.5f}}<extra></extra>",
     )  # fmt: skip
     figure.update_layout(
         hovermode="closest", showlegend=False, bargap=0.3, yaxis={"autorange": "reversed"},
@@ -154,13 +157,13 @@ def candidate_bars(
 def row_strip(
     token: str, entering: np.ndarray, leaving: np.ndarray, *, theme: str = "light", texts: Labels = LABELS
 ) -> go.Figure:
-    """A token's row at the input above its row at the output, a cell a dimension: [d_model] each."""
+    """A token's row at the input above its row at the output, one cell per dimension: [d_model] each."""
     rows = np.stack((np.asarray(entering, np.float32), np.asarray(leaving, np.float32)))
     most = max(float(np.abs(rows).max(initial=0.0)), 1e-6)
     figure = go.Figure()
     figure.add_heatmap(
         z=rows, zmid=0, zmin=-most, zmax=most, colorscale=diverging(theme), showscale=False, ygap=4,
-        customdata=[[signed(one, 5) for one in row] for row in rows],
+        customdata=[[signed(value, 5) for value in row] for row in rows],
         hovertemplate=f"%{{y}}<br>{texts['dimension']} %{{x}}<br>{texts['value']} %{{customdata}}<extra></extra>",
     )  # fmt: skip
     figure.update_layout(hovermode="closest", yaxis={"autorange": "reversed"}, xaxis={"title": texts["dimension"]})

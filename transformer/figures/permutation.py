@@ -19,7 +19,7 @@ LABELS = {
     "x": N_("encoder layer"),
     "y": N_("largest deviation"),
 }
-FLOOR = 1e-9  # below it a deviation is drawn on the axis: a logarithm has no place for 0
+FLOOR = 1e-9  # smaller deviations are drawn here, because a logarithmic axis has no 0
 
 
 def permutation_deviations(
@@ -33,7 +33,7 @@ def permutation_deviations(
     """Largest |f(P x) - P f(x)| of every encoder layer, on a logarithmic axis, beside the size of its outputs.
 
     with_positions, without, size: [layer], as in `analysis.permutation.Equivariance`; with_positions is empty for a
-    model that has none.
+    model without positions.
     """
     layers = np.arange(1, len(size) + 1)
     figure = go.Figure()

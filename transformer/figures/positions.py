@@ -1,8 +1,8 @@
-"""The encodings of positions (section 3.5): arrays in, figures out.
+"""Figures of the position encodings (section 3.5): arrays in, figures out.
 
-Positions and dimensions count from 0, as in the formula. What the browser draws again for another d_model, length, k
-or q (`transformer/view/positions_fill.js`) are these figures with other arrays: traces, shapes and annotations keep
-their places, and titles that hold numbers wait in `layout.meta` with their {placeholders}.
+Positions and dimensions count from 0, as in the formula. The browser draws these figures again with other arrays for
+another d_model, length, k or q (`transformer/view/positions_fill.js`): traces, shapes and annotations keep their order,
+and titles with numbers are in `layout.meta` with their {placeholders}.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from transformer.figures.style import (
 )
 from transformer.texts import N_
 
-SHOWN = 32  # dimensions of M_k and positions beside it: cells that can be told apart from the back row
-# Dash, colour and mark of each curve: no two look alike, in print neither.
+SHOWN = 32  # dimensions of M_k and positions beside it: cells that are visible from the back row
+# Dash, colour and mark of each curve: no two look alike, not even in print.
 STROKES = (
     ("solid", PURPLE, "circle"),
     ("dash", INK, "circle"),
@@ -42,9 +42,9 @@ STROKES = (
     ("longdash", GREY, "square"),
 )
 MOST_CURVES = len(STROKES)
-DOTTED = 32  # positions at most that a curve shows as dots
-RINGS = 100  # points at most that are drawn as rings
-FEW = 5  # places on an axis: plotly has up to 10 ticks, and would number so few by halves
+DOTTED = 32  # up to this many positions a curve has dots
+RINGS = 100  # up to this many points are drawn as rings
+FEW = 5  # numbers on an axis: plotly has up to 10 ticks, and would label so few in steps of a half
 SHORTEST, LONGEST = 2 * math.pi, 20000 * math.pi
 _GROWING = "10000<sup>2<i>i</i>/<i>d</i><sub>model</sub></sup>"
 _ANGLE = f"<i>p</i> / {_GROWING}"
@@ -94,16 +94,16 @@ LABELS = {
 
 
 def say(figure: go.Figure, title: str, equation: str, **values: object) -> None:
-    """Title and equation with numbers in them; the browser fills in others."""
+    """Title and equation with numbers in them; the browser fills in other numbers."""
     titled(figure, title.format(**values), equation.format(**values))
     figure.update_layout(meta={**(figure.layout.meta or {}), "title": title, "equation": equation})
 
 
 def across(axis: str, value: float, colour: str, dash: str = "dash") -> dict[str, Any]:
     """A line across the figure at a value of the axis "x" or "y"."""
-    other = "y" if axis == "x" else "x"
-    ends = {f"{axis}0": value, f"{axis}1": value, f"{other}0": 0, f"{other}1": 1}
-    return {"type": "line", f"{axis}ref": axis, f"{other}ref": f"{other} domain", **ends,
+    other_axis = "y" if axis == "x" else "x"
+    ends = {f"{axis}0": value, f"{axis}1": value, f"{other_axis}0": 0, f"{other_axis}1": 1}
+    return {"type": "line", f"{axis}ref": axis, f"{other_axis}ref": f"{other_axis} domain", **ends,
             "line": {"color": colour, "width": 2, "dash": dash}}  # fmt: skip
 
 
@@ -112,7 +112,7 @@ def note(text: str, x: float, y: float, colour: str, **more: object) -> dict[str
 
 
 def whole(count: int) -> dict[str, Any]:
-    """Of an axis with so many places, numbered from 0: ticks at whole numbers."""
+    """Ticks at whole numbers, for an axis with this many positions from 0."""
     return {"dtick": 1} if count <= FEW else {}
 
 
@@ -126,7 +126,7 @@ def signed(figure: go.Figure, z: np.ndarray, most: float, theme: str, hover: str
 
 
 def wavelength_text(value: float) -> str:
-    """A number of positions with three figures: "6.28", "19.9", "62,300"."""
+    """A number of positions with three significant digits: "6.28", "19.9", "62,300"."""
     if value < 99.95:
         return f"{value:.2f}" if value < 9.995 else f"{value:.1f}"
     step = 10 ** max(0, math.floor(math.log10(value)) - 2)
@@ -138,8 +138,8 @@ def encoding_heatmap(
 ) -> go.Figure:
     """A table [position, dimension] on the scale from -1 to 1.
 
-    dimensions: at most MOST_CURVES columns with a tick above them, each in the colour of its curve. Shapes: the ticks,
-    those without a dimension hidden.
+    dimensions: at most MOST_CURVES columns with a tick above them, each in the colour of its curve. Shapes: the ticks;
+    unused ones are hidden.
     """
     figure = go.Figure()
     hover = f"{texts['position']} %{{y}}<br>{texts['dimension']} %{{x}}<br>{texts['value']} %{{z:.4f}}"
@@ -147,19 +147,19 @@ def encoding_heatmap(
     figure.update_layout(
         xaxis={"title": texts["dimension"], **whole(len(table[0]))},
         yaxis={"title": texts["position"], "autorange": "reversed", **whole(len(table))},
-        shapes=[_tick(list(dimensions[number : number + 1]), colour[theme])
-                for number, (_dash, colour, _mark) in enumerate(STROKES)],
+        shapes=[_tick(list(dimensions[index : index + 1]), colour[theme])
+                for index, (_dash, colour, _mark) in enumerate(STROKES)],
         hovermode="closest",
     )  # fmt: skip
     say(figure, texts["encoding"], texts["encoding_equation"], d_model=len(table[0]))
     return dressed(figure, theme, 420)
 
 
-def _tick(places: Sequence[int], colour: str) -> dict[str, Any]:
+def _tick(positions: Sequence[int], colour: str) -> dict[str, Any]:
     """A mark above a column; hidden if there is none."""
-    at = places[0] if places else 0
-    return {"type": "line", "xref": "x", "yref": "y domain", "x0": at, "x1": at, "y0": 1.008, "y1": 1.04,
-            "line": {"color": colour, "width": 4}, "visible": bool(places)}  # fmt: skip
+    first = positions[0] if positions else 0
+    return {"type": "line", "xref": "x", "yref": "y domain", "x0": first, "x1": first, "y0": 1.008, "y1": 1.04,
+            "line": {"color": colour, "width": 4}, "visible": bool(positions)}  # fmt: skip
 
 
 def encoding_curves(
@@ -173,29 +173,30 @@ def encoding_curves(
 ) -> go.Figure:
     """Chosen dimensions of a table [position, dimension] over positions, with a mark at every token of the sentence.
 
-    dimensions: at most MOST_CURVES; wavelengths: of every pair, [d_model / 2]; tokens: of positions 0, 1, ...; they
-    stand on an axis above. Between positions the curves are smooth; up to DOTTED positions have dots. Traces:
-    MOST_CURVES lines, those without a dimension hidden, then the marks of the tokens.
-    Raises ValueError for more dimensions.
+    dimensions: at most MOST_CURVES; wavelengths: of every pair, [d_model / 2]; tokens: at positions 0, 1, ..., on an
+    axis above. The curves are smooth between positions; up to DOTTED positions have dots. Traces: MOST_CURVES lines,
+    unused ones hidden, then the marks of the tokens. Raises ValueError for more dimensions.
     """
     if len(dimensions) > MOST_CURVES:
         raise ValueError(f"{len(dimensions)} curves were asked for; {MOST_CURVES} can be told apart")
-    figure, places = go.Figure(), np.arange(len(table))
-    for number, (dash, colour, mark) in enumerate(STROKES):
-        there = number < len(dimensions)
-        dimension = dimensions[number] if there else 0
+    figure, positions = go.Figure(), np.arange(len(table))
+    for index, (dash, colour, mark) in enumerate(STROKES):
+        there = index < len(dimensions)
+        dimension = dimensions[index] if there else 0
         wavelength = wavelength_text(float(wavelengths[dimension // 2]))
         line = {"color": colour[theme], "dash": dash, "width": 2.5, "shape": "spline"}
         dotted = len(table) <= DOTTED or mark != "circle"
         marker = {"symbol": mark, "size": 5} if mark == "circle" else {"symbol": mark, "size": 10, "maxdisplayed": 16}
         figure.add_scatter(
-            x=places, y=np.asarray(table[:, dimension], np.float32) if there else np.zeros(0, np.float32),
+            x=positions, y=np.asarray(table[:, dimension], np.float32) if there else np.zeros(0, np.float32),
             name=texts["curve"].format(dimension=dimension, wavelength=wavelength), line=line, marker=marker,
             mode="lines+markers" if dotted else "lines", visible=there, hovertemplate="%{y:.4f}",
         )  # fmt: skip
     marked = min(len(tokens), len(table))
-    x = np.tile(places[:marked], len(dimensions))
-    y = np.concatenate([np.asarray(table[:marked, one], np.float32) for one in dimensions] or [np.zeros(0, np.float32)])
+    x = np.tile(positions[:marked], len(dimensions))
+    y = np.concatenate(
+        [np.asarray(table[:marked, dimension], np.float32) for dimension in dimensions] or [np.zeros(0, np.float32)]
+    )
     figure.add_scatter(
         x=x, y=y, xaxis="x2", mode="markers", name=texts["tokens"], hoverinfo="skip", visible=bool(len(tokens)),
         marker={"color": BLUE[theme], "size": 9},
@@ -210,7 +211,7 @@ def encoding_curves(
     )  # fmt: skip
     say(figure, texts["curves"], texts["curves_equation"])
     label_axis(figure, "x2", tokens)
-    ticks = range(0, len(tokens), -(-len(table) // MOST_LABELS))  # as many as there is room for on the whole axis
+    ticks = range(0, len(tokens), -(-len(table) // MOST_LABELS))  # as many as fit on the whole axis
     figure.update_layout(
         xaxis2={"tickvals": list(ticks), "ticktext": [short(tokens[tick]) for tick in ticks]},
         meta={**figure.layout.meta, "ticks": [short(token) for token in tokens]},
@@ -226,10 +227,11 @@ def wavelength_curve(
     theme: str = "light",
     texts: Labels = LABELS,
 ) -> go.Figure:
-    """The wavelength of every pair of dimensions, [d_model / 2], on a logarithmic axis with the paper's two ends.
+    """The wavelength of every pair of dimensions, [d_model / 2], on a logarithmic axis with the two ends from the
+    paper.
 
-    dimensions: marked on the line; length: of a table, a line across: pairs above it never come round in it.
-    Shapes: 2 pi, 10000 * 2 pi, length. Traces: the line, the marks.
+    dimensions: marked on the line; length: of a table, a line across: pairs above it complete no cycle in it. Shapes: 2
+    pi, 10000 * 2 pi, length. Traces: the line, the marks.
     """
     figure, even = go.Figure(), 2 * np.arange(len(wavelengths))
     hover = "%{y:,.2f}<extra></extra>"
@@ -238,12 +240,13 @@ def wavelength_curve(
         line={"color": PURPLE[theme], "width": 3}, hovertemplate=hover,
     )  # fmt: skip
     figure.add_scatter(
-        x=2 * (np.asarray(dimensions, np.int64) // 2), y=np.asarray([wavelengths[one // 2] for one in dimensions]),
-        mode="markers", name=texts["chosen"], marker={"color": INK[theme], "size": 11}, hoverinfo="skip",
+        x=2 * (np.asarray(dimensions, np.int64) // 2),
+        y=np.asarray([wavelengths[dimension // 2] for dimension in dimensions]), mode="markers",
+        name=texts["chosen"], marker={"color": INK[theme], "size": 11}, hoverinfo="skip",
         visible=bool(len(dimensions)), showlegend=True,
     )  # fmt: skip
     grey, shown, last = GREY[theme], length or 1, 2 * len(wavelengths) - 2
-    # Two labels at one side: of two lines close together the lower has its label below, the upper above.
+    # Two labels on one side: the lower of two close lines has its label below, the upper one above.
     above, below = ("bottom", "top") if length is not None and length < SHORTEST else ("top", "bottom")
     notes = (texts["shortest"], SHORTEST, 1, "right", above), (texts["longest"], LONGEST, 0, "left", "bottom")
     pad = max(1, 0.04 * last)
@@ -273,10 +276,10 @@ def product_matrix(
     theme: str = "light",
     texts: Labels = LABELS,
 ) -> go.Figure:
-    """PE(p).PE(q), [position, position], p down, q across; a column q framed.
+    """PE(p).PE(q), [position, position], p down, q across; column q is framed.
 
-    most: end of the scale, d_model / 2 for the sinusoidal encoding; None: the largest product. The scale begins at 0
-    where no product is negative, at -most otherwise. Shapes: column q.
+    most: end of the scale, d_model / 2 for the sinusoidal encoding; None: the largest product. The scale starts at 0 if
+    no product is negative, otherwise at -most. Shapes: column q.
     """
     figure = go.Figure()
     most = float(np.abs(products).max()) if most is None else most
@@ -284,15 +287,15 @@ def product_matrix(
     scales = {"signed": diverging(theme), "unsigned": ramp(PURPLE, theme)}
     positive = {"zmin": 0, "zmid": None, "colorscale": scales["unsigned"]} if products.min() >= 0 else {}
     signed(figure, products, most, theme, hover, texts["product"], **positive)
-    at = q or 0
-    frame = {"type": "rect", "xref": "x", "yref": "y domain", "x0": at - 0.5, "x1": at + 0.5, "y0": 0, "y1": 1,
+    column = q or 0
+    frame = {"type": "rect", "xref": "x", "yref": "y domain", "x0": column - 0.5, "x1": column + 0.5, "y0": 0, "y1": 1,
              "line": {"color": INK[theme], "width": 2}, "visible": q is not None}  # fmt: skip
-    said = note(texts["row"].format(q=at), at, 0, INK[theme], xref="x", yref="y domain", yanchor="bottom",
-                bgcolor=PAPER[theme], visible=q is not None)  # fmt: skip
+    annotation = note(texts["row"].format(q=column), column, 0, INK[theme], xref="x", yref="y domain", yanchor="bottom",
+                      bgcolor=PAPER[theme], visible=q is not None)  # fmt: skip
     figure.update_layout(
         xaxis={"title": texts["other"], **whole(len(products))},
         yaxis={"title": texts["position"], "autorange": "reversed", **whole(len(products))},
-        shapes=[frame], annotations=[said], hovermode="closest", meta={"row": texts["row"], "scales": scales},
+        shapes=[frame], annotations=[annotation], hovermode="closest", meta={"row": texts["row"], "scales": scales},
     )  # fmt: skip
     say(figure, texts["products"], texts["products_equation"])
     return dressed(figure, theme, 460)
@@ -327,12 +330,12 @@ def products_by_offset(
         hovertemplate="%{y:.3f}",
     )  # fmt: skip
     end, top = int(np.abs(offsets).max()), half or 0.0
-    said = note(texts["half"].format(half=f"{top:g}"), 1, top, GREY[theme], xanchor="right", yanchor="bottom",
+    annotation = note(texts["half"].format(half=f"{top:g}"), 1, top, GREY[theme], xanchor="right", yanchor="bottom",
                  visible=half is not None)  # fmt: skip
     figure.update_layout(
         xaxis={"title": texts["offset"], "range": [-end - 0.5, end + 0.5], **whole(2 * end + 1)},
         yaxis={"title": texts["product"]},
-        shapes=[{**across("y", top, GREY[theme]), "visible": half is not None}], annotations=[said],
+        shapes=[{**across("y", top, GREY[theme]), "visible": half is not None}], annotations=[annotation],
         meta={"row": texts["row"], "half": texts["half"]},
     )  # fmt: skip
     say(figure, texts["offsets"], texts["offsets_equation"])
@@ -356,15 +359,15 @@ def two_tables(
     left: np.ndarray, right: np.ndarray, names: tuple[str, str], axes: tuple[str, str], most: float, hover: str,
     theme: str, bar: str,
 ) -> go.Figure:  # fmt: skip
-    """Two heatmaps of one size side by side, rows and scale shared; their names above them. axes: titles of x and y.
+    """Two heatmaps of one size side by side, with shared rows and scale and their names above. axes: titles of x and y.
 
     Annotations: the names.
     """
-    figure, (rows, columns), top = go.Figure(), left.shape, 0.93  # of the plot, the names above it
-    for number, (z, name) in enumerate(zip((left, right), names, strict=True)):
-        end = {"xaxis": "x2", "yaxis": "y2"} if number else {"showscale": False}
-        place = {"len": top, "y": 0, "yanchor": "bottom"}
-        signed(figure, z, most, theme, f"{name}<br>{hover}", bar, name=name, bar=place, **end)
+    figure, (rows, columns), top = go.Figure(), left.shape, 0.93  # top of the plot, below the names
+    for index, (z, name) in enumerate(zip((left, right), names, strict=True)):
+        end = {"xaxis": "x2", "yaxis": "y2"} if index else {"showscale": False}
+        placement = {"len": top, "y": 0, "yanchor": "bottom"}
+        signed(figure, z, most, theme, f"{name}<br>{hover}", bar, name=name, bar=placement, **end)
     across_, down = whole(columns), {"domain": [0, top], "autorange": "reversed", **whole(rows)}
     figure.update_layout(
         xaxis={"domain": [0, 0.48], "title": axes[0], **across_},
@@ -383,8 +386,8 @@ def two_tables(
 def shifted_beside(
     there: np.ndarray, mapped: np.ndarray, k: int, *, theme: str = "light", texts: Labels = LABELS
 ) -> go.Figure:
-    """PE(p + k) from the table beside M_k PE(p), both [position, dimension]: the first SHOWN of either are drawn."""
-    left, right = (np.asarray(one)[:SHOWN, :SHOWN] for one in (there, mapped))
+    """PE(p + k) from the table beside M_k PE(p), both [position, dimension]; of each only the first SHOWN are drawn."""
+    left, right = (np.asarray(part)[:SHOWN, :SHOWN] for part in (there, mapped))
     hover = f"{texts['position']} %{{y}}<br>{texts['dimension']} %{{x}}<br>%{{z:.4f}}"
     names, axes = (texts["there"], texts["mapped"]), (texts["dimension"], texts["position"])
     figure = two_tables(left, right, names, axes, 1, hover, theme, texts["value"])

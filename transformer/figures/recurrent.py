@@ -1,4 +1,4 @@
-"""The one attention map of a recurrent model, and cross-attention of a Transformer drawn alike beside it."""
+"""The attention map of a recurrent model, and cross-attention of a Transformer drawn in the same way."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import plotly.graph_objects as go
 from transformer.figures.style import GREY, PURPLE, Labels, dressed, label_axis, plain, ramp, titled
 from transformer.texts import N_
 
-ROW, LEAST, MOST = 34, 150, 560  # pixels: a row of few, and all rows at least and at most
+ROW, LEAST, MOST = 34, 150, 560  # pixels: a row, and all rows at least and at most
 MARKED = 26  # rows up to which the right letter is framed
 
 LABELS = {
-    "additive": N_("Recurrent: its one attention map"),
+    "additive": N_("Recurrent: its only attention map"),
     "additive_equation": (
         "α<sub>ij</sub> = softmax<sub>j</sub> v<sub>a</sub><sup>⊤</sup> tanh(W<sub>a</sub> s<sub>i−1</sub> + "
         "U<sub>a</sub> h<sub>j</sub>)"
@@ -22,7 +22,7 @@ LABELS = {
     "head": N_("Transformer: cross-attention, layer {layer}, head {head}"),
     "head_equation": "softmax(Q K<sup>⊤</sup> / √d<sub>k</sub>), d<sub>k</sub> = {d_k}",
     "mean": N_("Transformer: cross-attention, mean of all {heads} heads"),
-    "mean_equation": N_("mean over layers and heads of softmax(Q K<sup>⊤</sup> / √d<sub>k</sub>)"),
+    "mean_equation": N_("the likeliest, where it is another token"),
     "written": N_("letter written"),
     "read": N_("letter read"),
     "weight": N_("weight"),
@@ -33,7 +33,7 @@ def attention_map(
     weights: np.ndarray,
     written: Sequence[str],
     read: Sequence[str],
-    places: Sequence[tuple[int, int]],
+    expected: Sequence[tuple[int, int]],
     title: str,
     equation: str,
     rows: int = 0,
@@ -43,7 +43,7 @@ def attention_map(
 ) -> go.Figure:
     """Weights from 0, the ground, to 1, full purple: two of these figures can be compared cell by cell.
 
-    weights: [target, source]; written, read: the tokens of both axes; places: (row, column) of the right letters,
+    weights: [target, source]; written, read: the tokens of both axes; expected: (row, column) of the right letters,
     framed where there are few enough rows. title, equation: in plotly's markup; rows: of the higher of two maps
     that stand side by side.
     """
@@ -56,7 +56,7 @@ def attention_map(
         hovertemplate=f"{hover}{texts['weight']} %{{z:.4f}}<extra></extra>",
     )  # fmt: skip
     if max(rows, len(written)) <= MARKED:
-        for row, column in places:
+        for row, column in expected:
             figure.add_shape(
                 type="rect", x0=column - 0.5, x1=column + 0.5, y0=row - 0.5, y1=row + 0.5,
                 line={"color": GREY[theme], "width": 2},
@@ -75,7 +75,7 @@ def additive_map(
     weights: np.ndarray,
     written: Sequence[str],
     read: Sequence[str],
-    places: Sequence[tuple[int, int]],
+    expected: Sequence[tuple[int, int]],
     rows: int = 0,
     *,
     theme: str = "light",
@@ -86,7 +86,7 @@ def additive_map(
         weights,
         written,
         read,
-        places,
+        expected,
         plain(texts["additive"]),
         texts["additive_equation"],
         rows,
@@ -99,7 +99,7 @@ def cross_map(
     weights: np.ndarray,
     written: Sequence[str],
     read: Sequence[str],
-    places: Sequence[tuple[int, int]],
+    expected: Sequence[tuple[int, int]],
     d_k: int,
     head: tuple[int, int] | None = None,
     rows: int = 0,
@@ -115,4 +115,4 @@ def cross_map(
     else:
         title = texts["head"].format(layer=head[0] + 1, head=head[1] + 1)
         shown, equation = values[head], texts["head_equation"].format(d_k=d_k)
-    return attention_map(shown, written, read, places, plain(title), equation, rows, theme=theme, texts=texts)
+    return attention_map(shown, written, read, expected, plain(title), equation, rows, theme=theme, texts=texts)

@@ -1,4 +1,4 @@
-"""The residual stream (section 3.1): how long its vectors are, and of what the last of them is the sum."""
+"""Figures of the residual stream (section 3.1): the lengths of its vectors, and the parts of the last one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from transformer.figures.style import GREY, INK, Labels, diverging, dressed, lab
 from transformer.texts import N_
 
 QUANTITIES = ("enters", "update", "sum", "normed")
-MOST_NUMBERS = 32  # tokens whose shares are written in the cells
+MOST_NUMBERS = 32  # up to this many tokens the shares are written in the cells
 _SHARE = "share of part <i>p</i> = ⟨<i>p</i>, <i>x</i>⟩ / ⟨<i>x</i>, <i>x</i>⟩, in %"
 LABELS = {
     "token": N_("token"),
@@ -23,14 +23,14 @@ LABELS = {
     "update": "Sublayer(x)",
     "sum": "x + Sublayer(x)",
     "normed": N_("after LayerNorm"),
-    "stream": N_("Lengths on the way through"),
+    "stream": N_("Lengths along the stack"),
     "stream_equation": "LayerNorm(<i>x</i> + Sublayer(<i>x</i>))",
     "stream_equation_pre": "<i>x</i> + Sublayer(LayerNorm(<i>x</i>))",
     "tokens": N_("Lengths, token by token"),
     "tokens_equation": "‖<i>v</i>‖ = √(Σ<sub>i</sub> <i>v</i><sub>i</sub><sup>2</sup>)",
     "quantity": N_("vector"),
     "share": N_("share"),
-    "shares": N_("Who made the vector"),
+    "shares": N_("What made the vector"),
     "shares_equation_encoder": N_(
         "share of part <i>p</i> = ⟨<i>p</i>, <i>x</i>⟩ / ⟨<i>x</i>, <i>x</i>⟩, in %; blue above 0, grey below"
     ),
@@ -49,10 +49,10 @@ def stream_figure(
     theme: str = "light",
     texts: Labels = LABELS,
 ) -> go.Figure:
-    """Lengths of the vectors at every sub-layer, as a line each.
+    """Lengths of the vectors at every sub-layer, one line per quantity.
 
-    lengths: of those of QUANTITIES that there are, [sublayer]; sublayers: their names, in the order of the pass; stack:
-    "encoder" or "decoder"; pre: the model normalises before the sub-layer.
+    lengths: quantity -> [sublayer], for those of QUANTITIES that this model has; sublayers: their names, in the order
+    of the pass; stack: "encoder" or "decoder"; pre: the model normalises before the sub-layer.
     """
     colour = SIDE[stack][theme]
     looks = {
@@ -62,7 +62,7 @@ def stream_figure(
         "normed": (INK[theme], "dash", "square"),
     }
     figure, x = go.Figure(), np.arange(len(sublayers))
-    for name in (one for one in QUANTITIES if one in lengths):
+    for name in (quantity for quantity in QUANTITIES if quantity in lengths):
         ink, dash, symbol = looks[name]
         figure.add_scatter(
             x=x, y=np.asarray(lengths[name], np.float32), name=texts[name], mode="lines+markers",
@@ -82,7 +82,8 @@ def stream_figure(
 def _cells(
     figure: go.Figure, labels: Sequence[str], columns: Sequence[str], theme: str, title: str, highest: int
 ) -> go.Figure:
-    """What heatmaps with a row a token share: axes, and a size that grows with the rows up to `highest` pixels."""
+    """Layout shared by heatmaps with one row per token: axes, and a height that grows with the rows up to `highest`
+    pixels."""
     rows = min(highest, 24 * max(14, len(labels)))
     label_axis(label_axis(figure, "y", labels, most=rows // 20), "x", columns)
     figure.update_layout(hovermode="closest", yaxis={"autorange": "reversed"}, xaxis={"title": title})
@@ -90,7 +91,7 @@ def _cells(
 
 
 def _each(rows: Sequence[str], columns: int) -> list[list[str]]:
-    """What hover texts say of a row, once for every cell: an axis names but some of many tokens."""
+    """The hover text of a row, repeated for every cell, because an axis labels only some of many tokens."""
     return [[row] * columns for row in rows]
 
 
@@ -111,7 +112,7 @@ def stream_heatmap(
     """
     values = {name: np.asarray(lengths[name], np.float32).T for name in QUANTITIES if name in lengths}
     first = "sum" if "sum" in values else "update"
-    every = np.concatenate([one.ravel() for one in values.values()])
+    every = np.concatenate([part.ravel() for part in values.values()])
     most = float(np.quantile(every, 0.99))
     ends = f"≥ {most:.3g}" if float(every.max()) > most else f"{most:.3g}"
     scale = {"title": texts["length"], "tickvals": [0, most / 2, most], "ticktext": ["0", f"{most / 2:.3g}", ends]}
@@ -144,11 +145,11 @@ def share_heatmap(
     values = 100 * np.asarray(shares, np.float32).T
     most = max(float(np.abs(values).max(initial=0.0)), 1.0)
     figure = go.Figure()
-    cells = [[[name, signed(one, 1)] for one in row] for name, row in zip(numbered(labels), values, strict=True)]
+    cells = [[[name, signed(share, 1)] for share in row] for name, row in zip(numbered(labels), values, strict=True)]
     hover = f"%{{customdata[0]}}<br>{texts['part']} %{{x}}<br>{texts['share']} %{{customdata[1]}} %<extra></extra>"
     figure.add_heatmap(
         z=values, zmid=0, zmin=-most, zmax=most, colorscale=diverging(theme, SIDE[stack]), showscale=False,
-        text=[[signed(one, 0) for one in row] for row in values],
+        text=[[signed(share, 0) for share in row] for row in values],
         texttemplate="%{text}" if len(labels) <= MOST_NUMBERS else None, customdata=cells, hovertemplate=hover,
     )  # fmt: skip
     titled(figure, texts["shares"], texts[f"shares_equation_{stack}"])

@@ -1,4 +1,5 @@
-"""Single neurons of section 3.3: the strongest of a token, what one writes, and those that never fire."""
+"""Figures of single neurons (section 3.3): the strongest ones of a token, what a neuron writes, and those that never
+fire."""
 
 from __future__ import annotations
 
@@ -43,9 +44,9 @@ LABELS = {
 }  # fmt: skip
 
 
-def signed(value: float, places: int) -> str:
-    """A number with its sign, the minus as long as the plus."""
-    return f"{value:+.{places}f}".replace("-", "−")
+def signed(value: float, digits: int) -> str:
+    """A number with its sign; the minus is as long as the plus."""
+    return f"{value:+.{digits}f}".replace("-", "−")
 
 
 def strongest(
@@ -60,18 +61,18 @@ def strongest(
     theme: str = "light",
     texts: Labels = LABELS,
 ) -> go.Figure:
-    """The neurons that lead at a token, the first on the left: a bar for the activation, a mark for the length added.
+    """The strongest neurons at a token, the first on the left: a bar for the activation, a mark for the length added.
 
     neurons, chosen: counted from 0, shown from 1; activation: a_i; contribution: |a_i| |w_i|; both [neuron]; token: its
-    label, which plotly's markup cannot change.
+    label, with markup escaped.
     """
     figure = go.Figure()
-    at, shown = np.arange(len(neurons)), [f"{one + 1:,}" for one in neurons]
-    opacity = [1.0 if chosen == one or chosen not in neurons else 0.45 for one in neurons]
-    figure.add_bar(x=at, y=activation, name=texts["activation"], customdata=shown,
+    indices, shown = np.arange(len(neurons)), [f"{neuron + 1:,}" for neuron in neurons]
+    opacity = [1.0 if chosen == neuron or chosen not in neurons else 0.45 for neuron in neurons]
+    figure.add_bar(x=indices, y=activation, name=texts["activation"], customdata=shown,
                    marker={"color": COLOURS[stack][theme], "opacity": opacity},
                    hovertemplate=texts["strongest_hover"] + "<extra></extra>")  # fmt: skip
-    figure.add_scatter(x=at, y=contribution, mode="markers", name=texts["contribution"], customdata=shown,
+    figure.add_scatter(x=indices, y=contribution, mode="markers", name=texts["contribution"], customdata=shown,
                        marker={"symbol": "diamond", "size": 12, "color": INK[theme],
                                "line": {"width": 2, "color": PAPER[theme]}},
                        hovertemplate=texts["strongest_hover"] + "<extra></extra>")  # fmt: skip
@@ -102,10 +103,10 @@ def vocabulary(
     theme: str = "light",
     texts: Labels = LABELS,
 ) -> go.Figure:
-    """Bars of the pieces a neuron promotes most, first, in its stack's colour, and suppresses most, last, in ink.
+    """Bars of the pieces a neuron promotes most, in its stack's colour, and then of those it suppresses most, in ink.
 
-    labels: as people read them; pieces: with the piece mark; scores: E w_i; deviations: how many standard deviations
-    each lies from the mean over the vocabulary; all [piece]. neuron counts from 0.
+    labels: of the pieces as text; pieces: with the piece mark; scores: E w_i; deviations: how many standard deviations
+    each is from the mean over the vocabulary; all [piece]. neuron counts from 0.
     """
     figure = go.Figure()
     colours = [(COLOURS[stack] if score > 0 else INK)[theme] for score in scores]
@@ -138,25 +139,25 @@ def silent(
     theme: str = "light",
     texts: Labels = LABELS,
 ) -> go.Figure:
-    """Per layer, how many neurons never and how many always fire over many sentences; "encoder" and "decoder" ->
-    [layer], whole numbers. neurons: d_ff; tokens: over what, in words, for below the title."""
+    """For each layer, how many neurons never and how many always fire over many sentences; "encoder" and "decoder" ->
+    [layer], whole numbers. neurons: d_ff; tokens: what was counted, in words, for the subtitle."""
     figure = go.Figure()
-    most = max(int(one.max()) for side in (never, always) for one in side.values())
-    for number, stack in enumerate(COLOURS):
+    most = max(int(counts.max()) for side in (never, always) for counts in side.values())
+    for index, stack in enumerate(COLOURS):
         for name, counts, pattern in (("never", never[stack], ""), ("always", always[stack], "/")):
             figure.add_bar(x=np.arange(1, len(counts) + 1), y=counts, name=f"{texts[stack]}, {texts[name]}",
                            marker={"color": COLOURS[stack][theme], "pattern": {"shape": pattern, "fillmode": "replace"},
                                    "line": {"color": COLOURS[stack][theme], "width": 1.5}},
-                           text=[f"{one:,}" if one else "" for one in counts.tolist()], textposition="outside",
+                           text=[f"{count:,}" if count else "" for count in counts.tolist()], textposition="outside",
                            textangle=0, cliponaxis=False, constraintext="none",
                            offsetgroup=name, hovertemplate=texts["silent_hover"] + "<extra>%{fullData.name}</extra>",
-                           xaxis=f"x{number + 1}", yaxis=f"y{number + 1}")  # fmt: skip
+                           xaxis=f"x{index + 1}", yaxis=f"y{index + 1}")  # fmt: skip
         figure.update_layout({
-            f"xaxis{number + 1}": {"domain": [0.51, 1] if number else [0, 0.49], "anchor": f"y{number + 1}", "dtick": 1,
+            f"xaxis{index + 1}": {"domain": [0.51, 1] if index else [0, 0.49], "anchor": f"y{index + 1}", "dtick": 1,
                                    "title": texts["layers"].format(stack=texts[stack]), "showgrid": False},
-            f"yaxis{number + 1}": {"anchor": f"x{number + 1}", "range": [0, max(most * 1.15, 4)],
-                                   "showticklabels": not number,
-                                   "title": "" if number else texts["silent_axis"].format(count=f"{neurons:,}")},
+            f"yaxis{index + 1}": {"anchor": f"x{index + 1}", "range": [0, max(most * 1.15, 4)],
+                                   "showticklabels": not index,
+                                   "title": "" if index else texts["silent_axis"].format(count=f"{neurons:,}")},
         })  # fmt: skip
     figure.update_layout(hovermode="closest", barmode="group", bargap=0.3)
     titled(figure, texts["silent"], texts["silent_equation"].format(threshold=f"{threshold:.2f}", tokens=plain(tokens)))

@@ -1,7 +1,7 @@
-"""How every figure looks: the project's colours, light and dark, big enough for a projector.
+"""The look of every figure: the project's colours, light and dark, large enough for a projector.
 
-A figure says of itself what it shows: its title and, below it, the equation it draws, in the small markup plotly knows
-(`<i>`, `<sub>`, `<sup>`, `<b>`). Text that a person typed goes through `plain` and `printable` first.
+A figure has a title and, below it, the equation it draws, in plotly's small markup (`<i>`, `<sub>`, `<sup>`, `<b>`).
+Text that a person typed goes through `plain` and `printable` first.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-Figure = go.Figure  # for those who show one and need not know plotly
+Figure = go.Figure  # for modules that show figures without importing plotly
 Labels = Mapping[str, str]  # name -> text of a figure; in English by default
 
 INK = {"light": "#16181d", "dark": "#e8eaee"}
@@ -31,25 +31,27 @@ LONGEST_LABEL = 18
 
 
 def plain(text: str) -> str:
-    """Text as plotly shows it letter by letter: markup in it stays text, and what breaks a line of text is a dot."""
-    shown = "".join("·" if unicodedata.category(one) in ("Cc", "Cf", "Cs", "Zl", "Zp") else one for one in text)
+    """Text as plotly shows it letter by letter: markup stays text, and control characters become dots."""
+    shown = "".join(
+        "·" if unicodedata.category(character) in ("Cc", "Cf", "Cs", "Zl", "Zp") else character for character in text
+    )
     return html.escape(shown, quote=False)
 
 
 def short(text: str, longest: int = LONGEST_LABEL) -> str:
-    """`plain` text, cut with … where it is longer than an axis has room for."""
+    """`plain` text, cut with … if it is too long for an axis."""
     return plain(text if len(text) <= longest else text[: longest - 1] + "…")
 
 
 def ramp(colour: dict[str, str], theme: str) -> list[list[float | str]]:
-    """A colour scale from the ground to one of the project's colours: monotonic in lightness."""
+    """A colour scale from the background to one of the project's colours, monotonic in lightness."""
     return [[0.0, PAPER[theme]], [1.0, colour[theme]]]
 
 
 def diverging(theme: str, colour: dict[str, str] = PURPLE) -> list[list[float | str]]:
-    """A colour scale for values below and above 0: ink, the ground, the colour of what is shown. Give it zmid=0.
+    """A colour scale for values below and above 0: ink, background, the given colour. Give it zmid=0.
 
-    Blue and orange name the two sides, so they cannot name signs as well; the lab's differences are drawn likewise.
+    Blue and orange name the two sides, so they cannot also name signs; the lab draws differences in the same way.
     """
     return [[0.0, INK[theme]], [0.5, PAPER[theme]], [1.0, colour[theme]]]
 
@@ -57,27 +59,27 @@ def diverging(theme: str, colour: dict[str, str] = PURPLE) -> list[list[float | 
 def label_axis(figure: go.Figure, axis: str, labels: Sequence[str], most: int = MOST_LABELS) -> go.Figure:
     """Label the numbers 0, 1, ... of an axis ("x", "y", "x2", ...) with tokens, which may repeat.
 
-    Of many labels only every second, third, ... is drawn; all of them stay in `layout.meta["labels"][axis]`, where the
+    Of many labels only every second, third, ... is drawn; all of them are in `layout.meta["labels"][axis]`, where the
     CSV download finds them.
     """
     step = -(-len(labels) // most) or 1
     ticks = list(range(0, len(labels), step))
-    found = {"tickmode": "array", "tickvals": ticks, "ticktext": [short(labels[tick]) for tick in ticks]}
+    ticks_of_axis = {"tickmode": "array", "tickvals": ticks, "ticktext": [short(labels[tick]) for tick in ticks]}
     name = f"{axis[0]}axis{axis[1:]}"
     meta = dict(figure.layout.meta or {})
     meta["labels"] = {**meta.get("labels", {}), axis: list(labels)}
-    figure.update_layout({name: found, "meta": meta})
+    figure.update_layout({name: ticks_of_axis, "meta": meta})
     return figure
 
 
 def titled(figure: go.Figure, title: str, equation: str = "") -> go.Figure:
-    """Title above the figure and the equation it draws below the title. Both may hold plotly's markup."""
+    """Set the title above the figure, and the equation below the title. Both may hold plotly's markup."""
     figure.update_layout(title={"text": title, "subtitle": {"text": equation}})
     return figure
 
 
 def slider(figure: go.Figure, label: str, start: int = 0) -> go.Figure:
-    """A slider over the figure's frames, each labelled with its name; the figure itself shows frame `start`."""
+    """A slider over the frames of a figure, labelled with their names; the figure shows frame `start` first."""
     steps = [
         {
             "label": frame.name,
@@ -91,7 +93,7 @@ def slider(figure: go.Figure, label: str, start: int = 0) -> go.Figure:
 
 
 def _merge(into: dict[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
-    """Put `more` into nested dictionaries, its own values before those there."""
+    """Merge `more` into nested dictionaries; its values replace older ones."""
     for name, value in more.items():
         if isinstance(value, dict) and isinstance(into.get(name), dict):
             _merge(into[name], value)
@@ -101,13 +103,13 @@ def _merge(into: dict[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def dressed(figure: go.Figure, theme: str = "light", height: int = 380) -> go.Figure:
-    """The figure in the colours of a theme, "light" or "dark", on a transparent ground. Call it last.
+    """The figure in the colours of a theme, "light" or "dark", on a transparent background. Call it last.
 
-    `layout.meta["palette"]` holds the same colours in both themes, so that a browser can exchange them when its own
-    theme changes. The layout is merged here and set once: `update_layout` and `update_xaxes` give the same in 13 ms,
-    most of what a figure takes.
+    `layout.meta["palette"]` holds the same colours in both themes, so that a browser can swap them when its theme
+    changes. The layout is merged here and set once: `update_layout` and `update_xaxes` would take 13 ms for the same
+    result, most of a figure's time.
     """
-    figure.layout.template = None  # plotly's own would be copied
+    figure.layout.template = None  # otherwise plotly's template would be copied
     layout = figure.layout.to_plotly_json()
     above = bool(figure.layout.title.text)
     below = 130 if "x" in (figure.layout.meta or {}).get("labels", {}) else 74  # pixels: ticks, which may slant; title

@@ -1,4 +1,4 @@
-"""How a model was trained, from its training.csv."""
+"""The course of a training, from its training.csv."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ LABELS = {
 
 
 def training_curve(rows: Sequence[Mapping[str, str]], *, theme: str = "light", texts: Labels = LABELS) -> go.Figure:
-    """Loss in nats per target token (left axis) and BLEU (right axis) against the step.
+    """Loss in nats per target token (left axis) and BLEU (right axis) over the step.
 
-    rows: of training.csv, names to text; an empty field is not drawn, and a column without values has no line and no
-    axis. The training loss is the mean since the row before, with dropout on and pieces sampled, so it may lie above
-    the validation loss.
+    rows: of training.csv, names to text; empty fields are not drawn, and a column without values has no line and no
+    axis. The training loss is the mean since the row before, with dropout and sampled pieces, so it may be above the
+    validation loss.
     """
 
     def column(name: str) -> tuple[list[int], list[float]]:
-        found = [(int(row["step"]), float(row[name])) for row in rows if row.get(name)]
-        return [step for step, _ in found], [value for _, value in found]
+        points = [(int(row["step"]), float(row[name])) for row in rows if row.get(name)]
+        return [step for step, _ in points], [value for _, value in points]
 
     figure = go.Figure()
     drawn = []

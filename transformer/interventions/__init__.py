@@ -1,5 +1,5 @@
 """Switches: what can be turned off or replaced in a trained model.
 
-`sets` lists them and puts any number together; `switch` has the base classes; every other module is one switch, which
-owns its fields, text form, check and edits; `edits` joins the edits of all.
+`sets` lists them and combines any number; `switch` has the base classes; every other module is one switch with its
+fields, text form, check and edits; `edits` joins the edits of all.
 """

@@ -10,7 +10,7 @@ from transformer.model.tap import Edit
 
 
 def joined(first: Mapping[str, Edit], second: Mapping[str, Edit]) -> dict[str, Edit]:
-    """Edits of both; where a name is in both, the second's edit gets what the first's returned."""
+    """The edits of both; where both edit the same tensor, the second edit gets the result of the first."""
 
     def one_after_the_other(before: Edit, after: Edit) -> Edit:
         return lambda tensor: after(before(tensor))
@@ -20,13 +20,14 @@ def joined(first: Mapping[str, Edit], second: Mapping[str, Edit]) -> dict[str, E
 
 
 def edits_of(interventions: Interventions, config: ModelConfig) -> dict[str, Edit]:
-    """The edits of one pass, by the names of `transformer.model.tap`: made anew for each, for they remember its masks.
+    """The edits of one pass, by the names of `transformer.model.tap`. Make new ones for each pass, because they
+    remember its masks.
 
-    Nothing that is not switched is edited. Raises InterventionError for a place the model has not; the edit of a mask
-    raises it when a row would have nothing left.
+    Only what is switched is edited. Raises InterventionError for a layer, head, neuron or position that the model
+    lacks; the edit of a mask raises it when a row would have no visible key.
     """
     interventions.check(config)
     edits: dict[str, Edit] = {}
-    for sort, switches in interventions.by_class():
-        edits = joined(edits, sort.edits(switches, config))
+    for switch_class, switches in interventions.by_class():
+        edits = joined(edits, switch_class.edits(switches, config))
     return edits

@@ -1,4 +1,4 @@
-"""Tokens out of sight."""
+"""Hidden tokens."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from transformer.interventions.switch import (
 from transformer.model.tap import SIDES, Edit
 from transformer.texts import N_
 
-KEYS = {"encoder_self": "source", "decoder_self": "target", "cross": "source"}  # the side a kind's keys are of
+KEYS = {"encoder_self": "source", "decoder_self": "target", "cross": "source"}  # kind of attention -> side of its keys
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,10 @@ class Hide(HeadSwitch):
         if self.side not in SIDES:
             raise unknown(N_("unknown side {value}; choose {names}"), self.side, SIDES)
         if type(self.token) is not int or not 0 <= self.token < 100_000:
-            raise InterventionError("token {brief} cannot be hidden; give its index, from 0", brief=brief(self.token))
+            raise InterventionError("token {value} cannot be hidden; give its index, from 0", value=brief(self.token))
         if self.where.kind is not None and self.where.kind not in self.kinds:
             raise InterventionError(
-                "{kind} looks at the {keys}, so nothing of the {side} can be hidden there; name another kind, or none",
+                "{kind} attends to the {keys}, so it has no {side} token to hide; name another kind, or none",
                 kind=self.where.kind,
                 keys=KEYS[self.where.kind],
                 side=self.side,
@@ -59,20 +59,20 @@ class Hide(HeadSwitch):
 
     @classmethod
     def read(cls, setting: str, where: Where, param: str) -> Hide:
-        side, _, number = setting.partition(".")
-        if side not in SIDES or not WHOLE.fullmatch(number) or int(number) == 0:
+        side, _, token = setting.partition(".")
+        if side not in SIDES or not WHOLE.fullmatch(token) or int(token) == 0:
             raise InterventionError(
-                "{brief} names no token; write source.N or target.N, counted from 1", brief=brief(setting)
+                "{value} is not a token; write source.N or target.N, counted from 1", value=brief(setting)
             )
-        return cls(side, int(number) - 1, where)
+        return cls(side, int(token) - 1, where)
 
     def check_lengths(self, lengths: Mapping[str, int]) -> None:
         if self.token >= lengths.get(self.side, self.token + 1):
             raise InterventionError(
-                "token {token} of the {side} cannot be hidden; there are {lengths}",
+                "token {token} of the {side} cannot be hidden; it has {count}",
                 token=self.token + 1,
                 side=self.side,
-                lengths=lengths[self.side],
+                count=lengths[self.side],
             )
 
     @property
@@ -80,22 +80,21 @@ class Hide(HeadSwitch):
         return (0,)
 
     @classmethod
-    def edit_heads(cls, heads: Sequence[Sequence[Hide]], at: SubLayer) -> dict[str, Edit]:
+    def edit_heads(cls, heads: Sequence[Sequence[Hide]], sub_layer: SubLayer) -> dict[str, Edit]:
         def mask(tensor: Tensor) -> Tensor:
             shown = torch.ones(len(heads), 1, tensor.shape[-1], dtype=torch.bool, device=tensor.device)
-            for head, found in enumerate(heads):
-                shown[head, :, [one.token for one in found if one.token < shown.shape[-1]]] = False
+            for head, switches in enumerate(heads):
+                shown[head, :, [switch.token for switch in switches if switch.token < shown.shape[-1]]] = False
             tensor = tensor & shown
             blind = (~tensor.any(-1)).nonzero()
             if len(blind):
                 _, head, query = blind[0].tolist()
                 raise InterventionError(
-                    "with these tokens hidden, row {query} of {replace} attention (layer {layer}, head "
-                    "{head}) has nothing to attend to, and a softmax over nothing has no value; leave it one "
-                    "key at least",
+                    "with these tokens hidden, row {query} of {kind} attention (layer {layer}, head {head}) has "
+                    "nothing to attend to, so its softmax is undefined; leave it at least one key",
                     query=query + 1,
-                    replace=at.kind.replace("_", "-"),
-                    layer=at.layer + 1,
+                    kind=sub_layer.kind.replace("_", "-"),
+                    layer=sub_layer.layer + 1,
                     head=head + 1,
                 )
             return tensor

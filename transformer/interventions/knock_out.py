@@ -27,19 +27,23 @@ class KnockOut(HeadSwitch):
         return cls(where)
 
     @classmethod
-    def zeros(cls, switches: Sequence[Switch], at: SubLayer) -> list[bool]:
+    def zeros(cls, switches: Sequence[Switch], sub_layer: SubLayer) -> list[bool]:
         """Which heads of a sub-layer are knocked out."""
-        return [bool(found) for found in cls.by_head(switches, at)]
+        return [bool(reaching) for reaching in cls.by_head(switches, sub_layer)]
 
     @classmethod
-    def edit_heads(cls, heads: Sequence[Sequence[KnockOut]], at: SubLayer) -> dict[str, Edit]:
+    def edit_heads(cls, heads: Sequence[Sequence[KnockOut]], sub_layer: SubLayer) -> dict[str, Edit]:
         def head_outputs(tensor: Tensor) -> Tensor:
-            return tensor.masked_fill(per_head([bool(found) for found in heads], tensor), 0.0)
+            return tensor.masked_fill(per_head([bool(reaching) for reaching in heads], tensor), 0.0)
 
         return {"head_outputs": head_outputs}
 
 
 def silent_layers(switches: Sequence[Switch], config: ModelConfig) -> tuple[tuple[str, int], ...]:
-    """Sub-layers, as (kind, layer), all of whose heads are knocked out: what they return is the bias of W^O alone."""
-    places = [(kind, layer) for kind in KINDS for layer in range(layers_of(config, kind))]
-    return tuple(place for place in places if all(KnockOut.zeros(switches, SubLayer(*place, config))))
+    """Sub-layers, as (kind, layer), with all heads knocked out: they return only the bias of W^O."""
+    sub_layers = [(kind, layer) for kind in KINDS for layer in range(layers_of(config, kind))]
+    return tuple(
+        kind_and_layer
+        for kind_and_layer in sub_layers
+        if all(KnockOut.zeros(switches, SubLayer(*kind_and_layer, config)))
+    )

@@ -1,4 +1,4 @@
-"""Padding behind the source."""
+"""Padding after the source."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PADS = (1, 64)
 
 @dataclass(frozen=True)
 class Pad(Switch):
-    """The source followed by this many <pad>, so that there is something for the padding mask to hide."""
+    """This many <pad> after the source, so that the padding mask has something to hide."""
 
     tokens: int
 
@@ -27,8 +27,8 @@ class Pad(Switch):
         low, high = PADS
         if type(self.tokens) is not int or not low <= self.tokens <= high:
             raise InterventionError(
-                "{brief} pad tokens are asked for; a whole number from {low} to {high} is allowed",
-                brief=brief(self.tokens),
+                "{value} pad tokens are not allowed; give a whole number from {low} to {high}",
+                value=brief(self.tokens),
                 low=low,
                 high=high,
             )
@@ -41,10 +41,10 @@ class Pad(Switch):
     def parse(cls, text: str, param: str = "") -> Pad:
         if not WHOLE.fullmatch(text):
             raise InterventionError(
-                "pad is {brief}; a whole number from {pads} to {pads2} is allowed",
-                brief=brief(text),
-                pads=PADS[0],
-                pads2=PADS[1],
+                "pad cannot be {value}; give a whole number from {low} to {high}",
+                value=brief(text),
+                low=PADS[0],
+                high=PADS[1],
             )
         return cls(int(text))
 

@@ -1,4 +1,4 @@
-"""Weights exchanged after the softmax."""
+"""Attention weights replaced after the softmax."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from transformer.interventions.switch import EVERYWHERE, HeadSwitch, SubLayer, S
 from transformer.model.tap import Edit
 from transformer.texts import N_
 
-RULES = ("softmax", "uniform", "argmax")  # by number in `AttentionTrace.rule`
+RULES = ("softmax", "uniform", "argmax")  # `AttentionTrace.rule` holds indices of these
 
 
 @dataclass(frozen=True)
 class Replace(HeadSwitch):
-    """Weights exchanged after the softmax: "uniform", 1/n over the n visible keys, or "argmax", 1 on the best one.
+    """Weights replaced after the softmax: "uniform", 1/n over the n visible keys, or "argmax", 1 on the best one.
 
-    Where two meet in a head, the later one holds.
+    If two apply to a head, the later one wins.
     """
 
     rule: str
@@ -43,34 +43,34 @@ class Replace(HeadSwitch):
         return cls(setting, where)
 
     @classmethod
-    def rules(cls, switches: Sequence[Switch], at: SubLayer) -> list[int]:
-        """What makes the weights of every head of a sub-layer: an index into RULES."""
-        return cls._rules(cls.by_head(switches, at))
+    def rules(cls, switches: Sequence[Switch], sub_layer: SubLayer) -> list[int]:
+        """For every head of a sub-layer, what makes its weights: an index into RULES."""
+        return cls._rules(cls.by_head(switches, sub_layer))
 
     @staticmethod
     def _rules(heads: Sequence[Sequence[Replace]]) -> list[int]:
-        return [RULES.index(found[-1].rule) if found else 0 for found in heads]
+        return [RULES.index(switches[-1].rule) if switches else 0 for switches in heads]
 
     @classmethod
-    def edit_heads(cls, heads: Sequence[Sequence[Replace]], at: SubLayer) -> dict[str, Edit]:
+    def edit_heads(cls, heads: Sequence[Sequence[Replace]], sub_layer: SubLayer) -> dict[str, Edit]:
         rules = cls._rules(heads)
         uniform, argmax = (RULES.index(rule) in rules for rule in RULES[1:])
-        seen: dict[str, Tensor] = {}  # of this pass, as all other switches left it
+        before: dict[str, Tensor] = {}  # mask and best key of this pass, after all other switches
 
         def mask(tensor: Tensor) -> Tensor:
-            seen["mask"] = tensor
+            before["mask"] = tensor
             return tensor
 
         def scores(tensor: Tensor) -> Tensor:
-            seen["best"] = tensor.argmax(-1, keepdim=True)  # weights may tie by rounding where scores do not
+            before["best"] = tensor.argmax(-1, keepdim=True)  # weights may tie by rounding where scores do not
             return tensor
 
         def weights(tensor: Tensor) -> Tensor:
             rule = per_head(rules, tensor)
             if argmax:
-                tensor = torch.where(rule == 2, torch.zeros_like(tensor).scatter_(-1, seen["best"], 1.0), tensor)
+                tensor = torch.where(rule == 2, torch.zeros_like(tensor).scatter_(-1, before["best"], 1.0), tensor)
             if uniform:
-                visible = seen["mask"]
+                visible = before["mask"]
                 tensor = torch.where(rule == 1, visible / visible.sum(-1, keepdim=True), tensor)
             return tensor
 

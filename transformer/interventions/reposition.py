@@ -1,4 +1,4 @@
-"""Position encodings exchanged (section 3.5)."""
+"""Changed position encodings (section 3.5)."""
 
 from __future__ import annotations
 
@@ -17,16 +17,20 @@ RULES = ("remove", "shuffle", "reverse", "shift", "scale")
 SHIFTS = (1, LIMITS["max_positions"][1] - 1)
 SEEDS = (0, 9999)
 FACTORS = (0.0, 100.0)
+_WRONG_AMOUNT = {
+    "shift": N_("positions cannot be shifted by {value}; give a whole number from {low} to {high:,}"),
+    "shuffle": N_("positions cannot be shuffled with the seed {value}; give a whole number from {low} to {high:,}"),
+}
 
 
 @dataclass(frozen=True)
 class Reposition(Switch):
-    """The position encodings of one side exchanged (section 3.5), or of both where side is None.
+    """Changed position encodings (section 3.5) of one side, or of both if side is None.
 
     "remove": nothing is added to the embeddings; "scale": the encodings times `amount`; "shift": token p gets the
-    encoding of position p + amount; "reverse": the first token that of the last, and so on; "shuffle": tokens get those
-    of a permutation drawn with the seed `amount`. Reversed and shuffled are the positions of the tokens that are there,
-    <pad> among them; while decoding, of those fed so far. Each changes what the one before left.
+    encoding of position p + amount; "reverse": the first token gets the encoding of the last, and so on; "shuffle": a
+    permutation drawn with the seed `amount`. Reverse and shuffle use the positions of all tokens, <pad> included; while
+    decoding, of those fed so far. Each change applies to the result of the one before.
     """
 
     rule: str
@@ -45,27 +49,21 @@ class Reposition(Switch):
             raise unknown(N_("unknown change of positions {value}; choose {names}"), self.rule, RULES)
         if self.side is not None and self.side not in SIDES:
             raise unknown(N_("unknown side {value}; choose {names}"), self.side, SIDES)
-        number = is_number(self.amount)
+        numeric = is_number(self.amount)
         if self.rule == "scale":
             low, high = FACTORS
-            if not number or not low <= self.amount <= high:
+            if not numeric or not low <= self.amount <= high:
                 raise InterventionError(
-                    "positions are to be multiplied by {brief}; a number from {low:.0f} to {high:.0f} is allowed",
-                    brief=brief(self.amount),
+                    "positions cannot be multiplied by {value}; give a number from {low:.0f} to {high:.0f}",
+                    value=brief(self.amount),
                     low=low,
                     high=high,
                 )
             return
-        bounds = {"shift": SHIFTS, "shuffle": SEEDS}.get(self.rule, (0, 0))
-        if not number or not bounds[0] <= self.amount <= bounds[1] or self.amount != int(self.amount):
-            what = {"shift": "shifted by", "shuffle": "shuffled with the seed"}.get(self.rule, "given the amount")
-            allowed = f"a whole number from {bounds[0]} to {bounds[1]:,}" if any(bounds) else "0"
-            raise InterventionError(
-                "positions are to be {what} {brief}; {allowed} is allowed",
-                what=what,
-                brief=brief(self.amount),
-                allowed=allowed,
-            )
+        low, high = {"shift": SHIFTS, "shuffle": SEEDS}.get(self.rule, (0, 0))
+        if not numeric or not low <= self.amount <= high or self.amount != int(self.amount):
+            text = _WRONG_AMOUNT.get(self.rule, N_("{rule} takes no number; leave out {value}"))
+            raise InterventionError(text, rule=self.rule, value=brief(self.amount), low=low, high=high)
         object.__setattr__(self, "amount", int(self.amount))
 
     def covers(self, side: str) -> bool:
@@ -78,17 +76,17 @@ class Reposition(Switch):
 
     @classmethod
     def parse(cls, text: str, param: str = "") -> Reposition:
-        value, at, side = text.partition("@")
+        value, has_side, side = text.partition("@")
         rule, _, amount = value.partition(".")
         if rule in ("shift", "shuffle") and not WHOLE.fullmatch(amount):
             raise InterventionError(
-                "{brief} names no whole number; write {rule}.N, for example {rule}.5", brief=brief(text), rule=rule
+                "{value} has no whole number; write {rule}.N, for example {rule}.5", value=brief(text), rule=rule
             )
         if rule not in ("shift", "shuffle", "scale") and amount:
             raise InterventionError(
-                "{brief} has a number too many; write {brief2} alone", brief=brief(text), brief2=brief(rule)
+                "{value} is not allowed, because {rule} takes no number; write {rule}", value=brief(text), rule=rule
             )
-        return cls(rule, side if at else None, parse_number(amount) if amount else 0)
+        return cls(rule, side if has_side else None, parse_number(amount) if amount else 0)
 
     @property
     def replays(self) -> bool:
@@ -100,27 +98,27 @@ class Reposition(Switch):
 
     @classmethod
     def shift(cls, switches: Sequence[Switch], side: str) -> int:
-        """By how many positions the encodings of a side are shifted."""
-        moves = (one for one in switches if isinstance(one, cls) and one.covers(side))
-        return sum(int(one.amount) for one in moves if one.rule == "shift")
+        """How many positions the encodings of a side are shifted by."""
+        moves = (switch for switch in switches if isinstance(switch, cls) and switch.covers(side))
+        return sum(int(switch.amount) for switch in moves if switch.rule == "shift")
 
     @classmethod
     def check_all(cls, switches: Sequence[Reposition], config: ModelConfig) -> None:
         for side in SIDES:
             if cls.shift(switches, side) >= config.max_positions:
                 raise InterventionError(
-                    "the positions of the {side} cannot be shifted by {shift:,}; this model has {max_positions:,}",
+                    "the positions of the {side} cannot be shifted by {shift:,}; this model has {most:,} positions",
                     side=side,
                     shift=cls.shift(switches, side),
-                    max_positions=config.max_positions,
+                    most=config.max_positions,
                 )
 
     @classmethod
     def edits(cls, switches: Sequence[Reposition], config: ModelConfig) -> dict[str, Edit]:
         edits = {}
         for side in SIDES:
-            moves = [one for one in switches if one.covers(side)]
-            rules = {one.rule for one in moves}
+            moves = [switch for switch in switches if switch.covers(side)]
+            rules = {switch.rule for switch in moves}
             if rules & {"reverse", "shuffle", "shift"}:
                 edits[f"{side}.position_ids"] = cls._order(moves, config, side)
             if rules & {"remove", "scale"}:
@@ -139,13 +137,13 @@ class Reposition(Switch):
                     tensor = tensor + int(move.amount)
             if len(tensor) and int(tensor.max()) >= config.max_positions:
                 raise InterventionError(
-                    "shifted by {shift:,}, the last of {count:,} tokens of the {side} would be at position "
-                    "{max:,}; this model has {max_positions:,}, so shift less or shorten the text",
+                    "shifted by {shift:,}, the last of {count:,} tokens of the {side} would be at position {last:,}, "
+                    "but this model has {most:,}; shift less or shorten the text",
                     shift=cls.shift(moves, side),
                     count=len(tensor),
                     side=side,
-                    max=int(tensor.max()) + 1,
-                    max_positions=config.max_positions,
+                    last=int(tensor.max()) + 1,
+                    most=config.max_positions,
                 )
             return tensor
 

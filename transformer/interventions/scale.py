@@ -25,9 +25,9 @@ FACTORS = (1e-4, 1e3)  # 1 / sqrt(d_k) is 0.011 at the largest d_k a configurati
 
 @dataclass(frozen=True)
 class Scale(HeadSwitch):
-    """Scores are q.k times factor, in place of 1 / sqrt(d_k) (equation 1). Factor 1: no scaling.
+    """Scores are q.k times factor, instead of 1 / sqrt(d_k) (equation 1). Factor 1: no scaling.
 
-    Where two meet in a head, the later one holds.
+    If two apply to a head, the later one wins.
     """
 
     factor: float
@@ -42,9 +42,9 @@ class Scale(HeadSwitch):
         low, high = FACTORS
         if not is_number(self.factor) or not low <= self.factor <= high:  # a comparison with NaN is False
             raise InterventionError(
-                "the factor of scaling is {brief}; a number from {low} to {high:,.0f} is allowed, and 1 "
-                "switches scaling off",
-                brief=brief(self.factor),
+                "scaling cannot have the factor {value}; give a number from {low} to {high:,.0f}, where 1 switches "
+                "scaling off",
+                value=brief(self.factor),
                 low=low,
                 high=high,
             )
@@ -59,11 +59,11 @@ class Scale(HeadSwitch):
 
     @classmethod
     def scales(cls, heads: Sequence[Sequence[Scale]], before: Sequence[float]) -> list[float]:
-        return [found[-1].factor if found else usual for found, usual in zip(heads, before, strict=True)]
+        return [switches[-1].factor if switches else usual for switches, usual in zip(heads, before, strict=True)]
 
     @classmethod
-    def edit_heads(cls, heads: Sequence[Sequence[Scale]], at: SubLayer) -> dict[str, Edit]:
-        ratios = [found[-1].factor / at.config.scale if found else 1.0 for found in heads]
+    def edit_heads(cls, heads: Sequence[Sequence[Scale]], sub_layer: SubLayer) -> dict[str, Edit]:
+        ratios = [switches[-1].factor / sub_layer.config.scale if switches else 1.0 for switches in heads]
 
         def scores(tensor: Tensor) -> Tensor:
             return tensor * per_head(ratios, tensor).to(tensor.dtype)

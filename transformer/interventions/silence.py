@@ -16,7 +16,7 @@ from transformer.model.tap import Edit
 
 @dataclass(frozen=True)
 class Silence(LayerSwitch):
-    """A neuron whose activation is 0 for every token (section 3.3): what W_2 makes of it is taken out.
+    """A neuron with activation 0 for every token (section 3.3), so that its row of W_2 adds nothing.
 
     stack: "encoder" or "decoder"; layer, neuron: indices from 0.
     """
@@ -32,15 +32,15 @@ class Silence(LayerSwitch):
         super().__post_init__()
         if type(self.neuron) is not int or not 0 <= self.neuron < LIMITS["d_ff"][1]:
             raise InterventionError(
-                "neuron {brief} cannot be silenced; give its index, from 0", brief=brief(self.neuron)
+                "neuron {value} cannot be silenced; give its index, from 0", value=brief(self.neuron)
             )
 
     def check(self, config: ModelConfig) -> None:
         super().check(config)
         if self.neuron >= config.d_ff:
             raise InterventionError(
-                "{self} names neuron {neuron:,}; this model has {d_ff:,} a layer",
-                self=self,
+                "{switch} asks for neuron {neuron:,}, but this model has {d_ff:,} per layer",
+                switch=self,
                 neuron=self.neuron + 1,
                 d_ff=config.d_ff,
             )
@@ -51,20 +51,20 @@ class Silence(LayerSwitch):
 
     @classmethod
     def parse(cls, text: str, param: str = "") -> Silence:
-        found = re.fullmatch(r"(encoder|decoder)\.([1-9]\d{0,2})\.([1-9]\d{0,5})", text, re.ASCII)
-        if not found:
+        match = re.fullmatch(r"(encoder|decoder)\.([1-9]\d{0,2})\.([1-9]\d{0,5})", text, re.ASCII)
+        if not match:
             raise InterventionError(
-                "{brief} names no neuron; write encoder.LAYER.NEURON or decoder.LAYER.NEURON, counted from 1",
-                brief=brief(text),
+                "{value} is not a neuron; write encoder.LAYER.NEURON or decoder.LAYER.NEURON, counted from 1",
+                value=brief(text),
             )
-        return cls(found[1], int(found[2]) - 1, int(found[3]) - 1)
+        return cls(match[1], int(match[2]) - 1, int(match[3]) - 1)
 
     @classmethod
     def edits(cls, switches: Sequence[Silence], config: ModelConfig) -> dict[str, Edit]:
         neurons: dict[str, list[int]] = {}
-        for one in switches:
-            neurons.setdefault(f"{one.stack}.{one.layer}.ff.activation", []).append(one.neuron)
-        return {name: cls._silence(found) for name, found in neurons.items()}
+        for switch in switches:
+            neurons.setdefault(f"{switch.stack}.{switch.layer}.ff.activation", []).append(switch.neuron)
+        return {name: cls._silence(indices) for name, indices in neurons.items()}
 
     @staticmethod
     def _silence(neurons: list[int]) -> Edit:

@@ -24,7 +24,7 @@ _PARTS = {
 
 @dataclass(frozen=True)
 class Skip(LayerSwitch):
-    """A whole sub-layer that returns nothing: x goes on by the residual connection alone (section 3.1).
+    """A whole sub-layer that returns 0: only the residual connection carries x on (section 3.1).
 
     stack: "encoder" or "decoder"; layer: index from 0; part: "self", "cross" (decoder only) or "ff".
     """
@@ -47,15 +47,15 @@ class Skip(LayerSwitch):
 
     @classmethod
     def parse(cls, text: str, param: str = "") -> Skip:
-        found = re.fullmatch(r"(encoder|decoder)\.([1-9]\d{0,2})\.(self|cross|ff)", text, re.ASCII)
-        if not found:
+        match = re.fullmatch(r"(encoder|decoder)\.([1-9]\d{0,2})\.(self|cross|ff)", text, re.ASCII)
+        if not match:
             raise InterventionError(
-                "{brief} names no sub-layer; write encoder.LAYER.PART or decoder.LAYER.PART, counted "
-                "from 1, with PART one of self, cross, ff",
-                brief=brief(text),
+                "{value} is not a sub-layer; write encoder.LAYER.PART or decoder.LAYER.PART, counted from 1; PART is "
+                "self, cross or ff",
+                value=brief(text),
             )
-        return cls(found[1], int(found[2]) - 1, found[3])
+        return cls(match[1], int(match[2]) - 1, match[3])
 
     @classmethod
     def edits(cls, switches: Sequence[Skip], config: ModelConfig) -> dict[str, Edit]:
-        return {f"{one.stack}.{one.layer}.{one.part}.update": torch.zeros_like for one in switches}
+        return {f"{switch.stack}.{switch.layer}.{switch.part}.update": torch.zeros_like for switch in switches}

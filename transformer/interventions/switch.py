@@ -1,4 +1,4 @@
-"""What all switches have in common: the base classes, and the places of heads."""
+"""What all switches share: the base classes, and `Where` for heads."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from transformer.texts import N_, UserError, _, any_of
 
 
 class InterventionError(UserError):
-    """A switch that cannot be set; the message says what arrived, what is allowed, and what to do."""
+    """A switch that cannot be set; the message says what was given, what is allowed, and what to do."""
 
 
 def brief(value: object) -> str:
-    """A value as a message shows it: never long, and never an error of its own."""
+    """A value shortened for a message; never raises an error itself."""
     try:
         return shortened(value)
-    except ValueError:  # Python refuses to write out a whole number of thousands of digits
+    except ValueError:  # Python does not print a whole number of thousands of digits
         return _("a whole number of thousands of digits")
 
 
 def unknown(text: str, value: object, names: Sequence[str]) -> InterventionError:
-    """The error for a value that is not in a list of names. text: has places for {value} and {names}."""
+    """The error for a value that is not in a list of names. text: with {value} and {names}."""
     return InterventionError(text, value=brief(value), names=any_of(names))
 
 
@@ -39,7 +39,7 @@ WHOLE = re.compile(r"[0-9]{1,6}")
 
 
 def parse_number(text: str) -> Any:
-    """A number in ASCII; the text itself where it is none, for the message to show."""
+    """A number in ASCII; otherwise the text itself, to be shown in the message."""
     return float(text) if len(text) <= 40 and _DECIMAL.fullmatch(text) else text
 
 
@@ -48,7 +48,7 @@ def is_number(value: object) -> bool:
 
 
 def layers_of(config: ModelConfig, kind: str) -> int:
-    """Layers that have this kind of attention, or that this stack has."""
+    """How many layers have this kind of attention, or are in this stack."""
     return config.encoder_layers if kind in ("encoder_self", "encoder") else config.decoder_layers
 
 
@@ -67,7 +67,7 @@ class Where:
             value = getattr(self, name)
             if value is not None and (type(value) is not int or value < 0):
                 raise InterventionError(
-                    "{name} is {brief}; an index from 0, or None for all, is allowed", name=name, brief=brief(value)
+                    "{name} cannot be {value}; give an index from 0, or None for all", name=name, value=brief(value)
                 )
 
     def covers(self, kind: str, layer: int, head: int) -> bool:
@@ -84,35 +84,35 @@ class Where:
 
     @classmethod
     def parse(cls, text: str) -> Where:
-        """The place a text names, e.g. "cross.2.5". Raises InterventionError."""
-        found = re.fullmatch(r"(\w+)(?:\.([1-9]\d{0,2}|\*))?(?:\.([1-9]\d{0,2}|\*))?", text, re.ASCII)
-        if not found or found[1] not in ("all", *KINDS):
+        """The heads that a text names, e.g. "cross.2.5". Raises InterventionError."""
+        match = re.fullmatch(r"(\w+)(?:\.([1-9]\d{0,2}|\*))?(?:\.([1-9]\d{0,2}|\*))?", text, re.ASCII)
+        if not match or match[1] not in ("all", *KINDS):
             raise InterventionError(
-                "{brief} names no place; write KIND, KIND.LAYER or KIND.LAYER.HEAD, counted from 1, with "
-                "KIND one of all, {kinds}",
-                brief=brief(text),
-                kinds=", ".join(KINDS),
+                "{value} does not name heads; write KIND, KIND.LAYER or KIND.LAYER.HEAD, counted from 1; KIND is "
+                "{kinds}",
+                value=brief(text),
+                kinds=any_of(("all", *KINDS)),
             )
-        numbers = [None if part in (None, "*") else int(part) - 1 for part in found.group(2, 3)]
-        return cls(None if found[1] == "all" else found[1], *numbers)
+        numbers = [None if part in (None, "*") else int(part) - 1 for part in match.group(2, 3)]
+        return cls(None if match[1] == "all" else match[1], *numbers)
 
 
 EVERYWHERE = Where()
 
 
 class Switch(ABC):
-    """One thing that can be exchanged in a trained model.
+    """One change to a trained model.
 
-    A switch is a frozen dataclass that owns its fields with their limits (`__post_init__`), its text form, its check
-    against a model, and its edits of a pass. `transformer.interventions.sets.SWITCHES` lists all of them.
+    A switch is a frozen dataclass with its fields and their limits (`__post_init__`), its text form, its check against
+    a model, and its edits of a pass. `transformer.interventions.sets.SWITCHES` lists all of them.
     """
 
-    PARAMS: ClassVar[tuple[str, ...]]  # its names in links and on the command line
-    EXAMPLES: ClassVar[tuple[str, ...]]  # as text, one of each form; they fit a model of 2 layers with 2 heads
-    ATTENTION: ClassVar[bool] = False  # it is one of those that the lab sets
-    ORDERED: ClassVar[bool] = False  # two of them may do something else in another order
+    PARAMS: ClassVar[tuple[str, ...]]  # names in links and on the command line
+    EXAMPLES: ClassVar[tuple[str, ...]]  # one of each text form; they fit a model of 2 layers with 2 heads
+    ATTENTION: ClassVar[bool] = False  # the lab has a card for it
+    ORDERED: ClassVar[bool] = False  # the order of two of them may matter
     SINGLE: ClassVar[bool] = False  # only the last one counts
-    BARE: ClassVar[bool] = False  # a place is its whole value
+    BARE: ClassVar[bool] = False  # its value is a Where and nothing else
 
     # -- as text: PARAM=VALUE, counted from 1 ---------------------------------------------------------------------
 
@@ -132,7 +132,7 @@ class Switch(ABC):
 
     @classmethod
     def kinds_of(cls, param: str) -> tuple[str, ...]:
-        """Kinds of attention that can be named with it."""
+        """Kinds of attention allowed with this parameter."""
         return ()
 
     # -- what it does -----------------------------------------------------------------------------------------------
@@ -143,31 +143,31 @@ class Switch(ABC):
         """What all switches of this class together change in one pass, by the names of `transformer.model.tap`."""
 
     def check(self, config: ModelConfig) -> None:  # noqa: B027  most need none
-        """Raises InterventionError where the model lacks what is named."""
+        """Raises InterventionError if the model lacks what the switch names."""
 
     @classmethod
     def check_all(cls, switches: Sequence[Self], config: ModelConfig) -> None:
-        """The same for all switches of this class together."""
-        for one in switches:
-            one.check(config)
+        """The check of all switches of this class together."""
+        for switch in switches:
+            switch.check(config)
 
     def check_lengths(self, lengths: Mapping[str, int]) -> None:  # noqa: B027  most need none
-        """Raises InterventionError for a token that a side lacks. lengths: side -> tokens."""
+        """Raises InterventionError for a token that a side lacks. lengths: side -> number of tokens."""
 
     @property
     def sentence_group(self) -> tuple[int, ...] | None:
-        """A switch may not fit every sentence; those of one group are then left out together, the least group first.
-        None: it fits all."""
+        """A switch may not fit every sentence; then all of its group are left out, smaller groups first. None: it fits
+        all."""
         return None
 
     @property
     def leaks(self) -> bool:
-        """Whether a head sees the future."""
+        """Whether a head sees future tokens."""
         return False
 
     @property
     def replays(self) -> bool:
-        """Whether later tokens change what earlier steps computed, so that decoding cannot go on from a cache."""
+        """Whether later tokens change what earlier steps computed, so that decoding cannot use its cache."""
         return self.leaks
 
 
@@ -180,7 +180,7 @@ class SubLayer(NamedTuple):
 
 
 class HeadSwitch(Switch):
-    """A switch of attention heads: everywhere, in one kind of attention, one layer, or one head."""
+    """A switch of attention heads: all, or those of one kind of attention, one layer, or one head."""
 
     ATTENTION = True
 
@@ -193,7 +193,7 @@ class HeadSwitch(Switch):
     def __post_init__(self) -> None:
         if not isinstance(self.where, Where):
             raise InterventionError(
-                "{brief} is no place; give a Where, e.g. Where('cross', 1, 4)", brief=brief(self.where)
+                "{value} does not name heads; give a Where, for example Where('cross', 1, 4)", value=brief(self.where)
             )
 
     @property
@@ -208,14 +208,14 @@ class HeadSwitch(Switch):
         layers = max(layers_of(config, kind) for kind in self.kinds if where.kind in (None, kind))
         if where.layer is not None and where.layer >= layers:
             raise InterventionError(
-                "{where} names layer {layer}; this model has {layers} there",
+                "{where} asks for layer {layer}, but this model has {layers} there",
                 where=where,
                 layer=where.layer + 1,
                 layers=layers,
             )
         if where.head is not None and where.head >= config.heads:
             raise InterventionError(
-                "{where} names head {head}; this model has {heads} a layer",
+                "{where} asks for head {head}, but this model has {heads} per layer",
                 where=where,
                 head=where.head + 1,
                 heads=config.heads,
@@ -223,7 +223,7 @@ class HeadSwitch(Switch):
 
     @property
     def setting(self) -> str:
-        """The value without the place."""
+        """The value without the heads."""
         return ""
 
     @property
@@ -236,23 +236,26 @@ class HeadSwitch(Switch):
     def parse(cls, text: str, param: str = "") -> Self:
         if cls.BARE:
             return cls.read("", Where.parse(text), param)
-        setting, at, place = text.partition("@")
-        return cls.read(setting, Where.parse(place) if at else EVERYWHERE, param)
+        setting, has_place, heads = text.partition("@")
+        return cls.read(setting, Where.parse(heads) if has_place else EVERYWHERE, param)
 
     @classmethod
     @abstractmethod
     def read(cls, setting: str, where: Where, param: str) -> Self:
-        """The switch of a setting at a place. Raises InterventionError."""
+        """The switch of a setting for these heads. Raises InterventionError."""
 
     @classmethod
-    def by_head(cls, switches: Sequence[Switch], at: SubLayer) -> list[list[Self]]:
-        """For every head of a sub-layer the switches of this class that reach it."""
-        found = [one for one in switches if isinstance(one, cls)]
-        return [[one for one in found if one.reaches(at.kind, at.layer, head)] for head in range(at.config.heads)]
+    def by_head(cls, switches: Sequence[Switch], sub_layer: SubLayer) -> list[list[Self]]:
+        """For every head of a sub-layer, the switches of this class that reach it."""
+        of_class = [switch for switch in switches if isinstance(switch, cls)]
+        return [
+            [switch for switch in of_class if switch.reaches(sub_layer.kind, sub_layer.layer, head)]
+            for head in range(sub_layer.config.heads)
+        ]
 
     @classmethod
     def scales(cls, heads: Sequence[Sequence[Self]], before: Sequence[float]) -> list[float]:
-        """What the scores q.k of every head are multiplied by, given what they were before these switches."""
+        """The factors of the scores q.k of every head, given the factors before these switches."""
         return list(before)
 
     @classmethod
@@ -260,20 +263,22 @@ class HeadSwitch(Switch):
         edits = {}
         for kind in KINDS:
             for layer in range(layers_of(config, kind)):
-                at = SubLayer(kind, layer, config)
-                heads = cls.by_head(switches, at)
+                sub_layer = SubLayer(kind, layer, config)
+                heads = cls.by_head(switches, sub_layer)
                 if any(heads):
-                    edits.update({scope(kind, layer) + name: edit for name, edit in cls.edit_heads(heads, at).items()})
+                    edits.update(
+                        {scope(kind, layer) + name: edit for name, edit in cls.edit_heads(heads, sub_layer).items()}
+                    )
         return edits
 
     @classmethod
     @abstractmethod
-    def edit_heads(cls, heads: Sequence[Sequence[Self]], at: SubLayer) -> dict[str, Edit]:
-        """The edits of one sub-layer by the names of its tensors. heads: for every head the switches that reach it."""
+    def edit_heads(cls, heads: Sequence[Sequence[Self]], sub_layer: SubLayer) -> dict[str, Edit]:
+        """The edits of one sub-layer by the names of its tensors. heads: for every head, the switches that reach it."""
 
 
 def per_head(values: Sequence[object], like: Tensor) -> Tensor:
-    """One value a head -> [head, 1, 1], on the device of `like`."""
+    """One value per head -> [head, 1, 1], on the device of `like`."""
     return torch.tensor(values, device=like.device)[:, None, None]
 
 
@@ -287,14 +292,14 @@ class LayerSwitch(Switch):
         if self.stack not in STACKS:
             raise unknown(N_("unknown stack {value}; choose {names}"), self.stack, STACKS)
         if type(self.layer) is not int or self.layer < 0:
-            raise InterventionError("layer is {brief}; an index from 0 is allowed", brief=brief(self.layer))
+            raise InterventionError("layer cannot be {value}; give an index from 0", value=brief(self.layer))
 
     def check(self, config: ModelConfig) -> None:
         layers = layers_of(config, self.stack)
         if self.layer >= layers:
             raise InterventionError(
-                "{self} names layer {layer}; this model has {layers} there",
-                self=self,
+                "{switch} asks for layer {layer}, but this model has {layers} there",
+                switch=self,
                 layer=self.layer + 1,
                 layers=layers,
             )

@@ -1,4 +1,4 @@
-"""The masks of section 3.2.3, taken off."""
+"""The masks of section 3.2.3, switched off."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MASKED = {"causal": ("decoder_self",), "padding": ("encoder_self", "cross")}  # 
 
 @dataclass(frozen=True)
 class Unmask(HeadSwitch):
-    """A mask taken off: "causal" (decoder self-attention sees the future) or "padding" (<pad> is seen)."""
+    """A mask switched off: "causal" (decoder self-attention sees the future) or "padding" (<pad> is seen)."""
 
     mask: str
     where: Where = EVERYWHERE
@@ -40,7 +40,7 @@ class Unmask(HeadSwitch):
             raise unknown(N_("unknown mask {value}; choose {names}"), self.mask, self.PARAMS)
         if self.where.kind is not None and self.where.kind not in self.kinds:
             raise InterventionError(
-                "the {mask} mask belongs to {kinds}, and {kind} was named; leave the kind out",
+                "the {mask} mask belongs to {kinds}, not to {kind}; leave the kind out",
                 mask=self.mask,
                 kinds=" and ".join(self.kinds),
                 kind=self.where.kind,
@@ -62,9 +62,9 @@ class Unmask(HeadSwitch):
     def read(cls, setting: str, where: Where, param: str) -> Unmask:
         if setting != "off":
             raise InterventionError(
-                "{param} is {brief}; only off is allowed, it is on without being named",
+                "{param} cannot be {value}; only off is allowed, and without this switch the mask is on",
                 param=param,
-                brief=brief(setting),
+                value=brief(setting),
             )
         return cls(param, where)
 
@@ -73,20 +73,22 @@ class Unmask(HeadSwitch):
         return self.mask == "causal"
 
     def reaches(self, kind: str, layer: int, head: int) -> bool:
-        """A batch pads its shorter targets as well: <pad> is then seen there too, unless a kind is named."""
+        """A batch also pads shorter targets: then <pad> is seen there too, unless a kind is named."""
         kinds = (*self.kinds, "decoder_self") if self.mask == "padding" else self.kinds
         return kind in kinds and self.where.covers(kind, layer, head)
 
     @classmethod
-    def edit_heads(cls, heads: Sequence[Sequence[Unmask]], at: SubLayer) -> dict[str, Edit]:
-        causal, padding = ([any(one.mask == mask for one in found) for found in heads] for mask in cls.PARAMS)
+    def edit_heads(cls, heads: Sequence[Sequence[Unmask]], sub_layer: SubLayer) -> dict[str, Edit]:
+        causal, padding = (
+            [any(switch.mask == mask for switch in switches) for switches in heads] for mask in cls.PARAMS
+        )
 
         def mask(tensor: Tensor) -> Tensor:
-            if at.kind != "decoder_self":
+            if sub_layer.kind != "decoder_self":
                 return tensor | per_head(padding, tensor)
-            queries, keys = tensor.shape[-2:]  # one query, the last, while decoding with a cache
+            queries, keys = tensor.shape[-2:]  # only the last query while decoding with a cache
             past = torch.ones_like(tensor[0, 0])
-            if at.config.causal:
+            if sub_layer.config.causal:
                 past = past.tril(keys - queries)
             real = tensor[..., -1:, :]  # the last row hides no future
             return (past | per_head(causal, tensor)) & (real | per_head(padding, tensor))

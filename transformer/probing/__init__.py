@@ -1,1 +1,1 @@
-"""A model over many sentences: what switches and neurons do there."""
+"""A model over many sentences: the effect of switches, and the activity of neurons."""

@@ -19,7 +19,7 @@ from transformer.text.batching import bucket, make_batch
 from transformer.training.data import Pair
 
 TOP_TOKENS = 8  # strongest tokens of every neuron
-BATCH_TOKENS = 400  # padded tokens a side in one pass; d_ff 1,024: one layer's activations are 1.6 MB
+BATCH_TOKENS = 400  # padded tokens per side in one pass; with d_ff 1,024 the activations of a layer take 1.6 MB
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class StackNeurons:
     mean       [layer, neuron]     activation, mean over all tokens, float64
     values     [layer, neuron, k]  the k largest activations, falling
     sentences  [layer, neuron, k]  in which pair each was, counted from 0; of equal activations any
-    places     [layer, neuron, k]  at which token of it, counted from 0
+    positions  [layer, neuron, k]  at which token of it, counted from 0
     """
 
     tokens: int
@@ -41,7 +41,7 @@ class StackNeurons:
     mean: Tensor
     values: Tensor
     sentences: Tensor
-    places: Tensor
+    positions: Tensor
 
     @property
     def never(self) -> Tensor:
@@ -72,7 +72,7 @@ class NeuronStatistics:
 
 
 class _Sums:
-    """What adds up to StackNeurons, token by token, never more than one layer of one pass at a time."""
+    """Running sums for StackNeurons; holds at most one layer of one pass at a time."""
 
     def __init__(self, layers: int, neurons: int, threshold: float, device: torch.device) -> None:
         self.threshold = threshold
@@ -80,24 +80,24 @@ class _Sums:
         self.totals = torch.zeros(layers, neurons, dtype=torch.float64, device=device)
         self.best = [torch.empty(neurons, 0, device=device) for _ in range(layers)]
         self.where = [torch.empty(neurons, 0, dtype=torch.int64, device=device) for _ in range(layers)]
-        self.names: list[tuple[int, int]] = []  # (sentence, place) of every token so far
+        self.names: list[tuple[int, int]] = []  # (sentence, position) of every token so far
         self.real = torch.empty(0, dtype=torch.bool, device=device)  # [sentence of the batch, token], False is <pad>
 
     def begin(self, rows: Sequence[int], real: Tensor) -> None:
-        """The tokens of the next pass: its sentences by number, and which places hold a token."""
+        """Set the tokens of the next pass: the indices of its sentences, and which positions hold a token."""
         self.real, self.first = real, len(self.names)
-        self.names += [(rows[row], place) for row, place in real.nonzero().tolist()]
+        self.names += [(rows[row], position) for row, position in real.nonzero().tolist()]
 
     def watch(self, layer: int, activation: Tensor) -> Tensor:
-        """Take in [sentence, token, neuron] of a layer; gives it back as it came."""
-        found = activation[self.real].float().T  # [neuron, token]
-        self.counts[layer] += (found > self.threshold).sum(1)
-        self.totals[layer] += found.sum(1, dtype=torch.float64)
-        values, places = found.topk(min(TOP_TOKENS, found.shape[1]), dim=1)
+        """Read the activations [sentence, token, neuron] of a layer; returns them unchanged."""
+        activations = activation[self.real].float().T  # [neuron, token]
+        self.counts[layer] += (activations > self.threshold).sum(1)
+        self.totals[layer] += activations.sum(1, dtype=torch.float64)
+        values, positions = activations.topk(min(TOP_TOKENS, activations.shape[1]), dim=1)
         values = torch.cat((self.best[layer], values), 1)
-        places = torch.cat((self.where[layer], places + self.first), 1)
+        positions = torch.cat((self.where[layer], positions + self.first), 1)
         self.best[layer], order = values.topk(min(TOP_TOKENS, values.shape[1]), dim=1)
-        self.where[layer] = places.gather(1, order)
+        self.where[layer] = positions.gather(1, order)
         return activation
 
     def finish(self) -> StackNeurons:
@@ -109,7 +109,7 @@ class _Sums:
             mean=self.totals.cpu() / tokens,
             values=torch.stack(self.best).cpu(),
             sentences=where[..., 0].contiguous(),
-            places=where[..., 1].contiguous(),
+            positions=where[..., 1].contiguous(),
         )
 
 
@@ -123,13 +123,13 @@ def neuron_statistics(
 ) -> NeuronStatistics:
     """Run every pair through the model and count.
 
-    progress: told (pairs done, of how many) before the first batch and after each; False stops. batch_tokens: padded
-    tokens a side in one pass. threshold: None is `ACTIVE` of the model's non-linearity.
+    progress: called with (pairs done, total) before the first batch and after each; False stops. batch_tokens: padded
+    tokens per side in one pass. threshold: None means `ACTIVE` of the model's non-linearity.
 
     Raises Stopped; ValueError for no pairs; InputError for a pair that does not fit the model.
     """
     if not pairs:
-        raise ValueError("there is nothing to count: no sentence pair arrived")
+        raise ValueError("there is nothing to count: no sentence pairs were given")
     config, device = model.config, model.model.device
     above = ACTIVE[config.activation] if threshold is None else threshold
     numbered = [(model.encode(source)[:-1], model.encode(target, "target")[:-1]) for source, target in pairs]
@@ -157,7 +157,7 @@ def neuron_statistics(
 
 @dataclass(frozen=True)
 class Reading:
-    """The tokens a stack reads of a pair, as `NeuronStatistics` counts places.
+    """The tokens a stack reads of a pair, counted as in `NeuronStatistics`.
 
     pieces: with the piece mark; labels: as a person reads them; ids; following: ids of what comes next, what the
     decoder should predict there.
@@ -170,7 +170,8 @@ class Reading:
 
 
 def reading(model: Pretrained, pair: Pair, stack: str) -> Reading:
-    """What the encoder reads of a pair's source, or the decoder of its target: its start token first; </s> is not fed.
+    """What the encoder reads of a pair's source, or the decoder of its target, which begins with its start token; </s>
+    is not fed.
 
     For the encoder `following` is the next token of the source, and </s> after the last. Raises ValueError, InputError.
     """

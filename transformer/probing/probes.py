@@ -1,4 +1,4 @@
-"""A model on many sentence pairs with heads, masks or scaling switched: a few at a time, so that it can be watched."""
+"""A model on many sentence pairs, with switches: a few sentences at a time, so that progress can be shown."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from transformer.training.tasks import TASKS, task_pairs
 
 PROBES = Path(__file__).parent / "data"
 COUNT = 120
-ENGLISH, GERMAN = ("English", "en", "eng"), ("German", "de", "deu")  # as checkpoints name them, Marian's by codes
+ENGLISH, GERMAN = ("English", "en", "eng"), ("German", "de", "deu")  # names in checkpoints; Marian's use codes
 LENGTHS = (3, 14)  # symbols of a toy's inputs; the bundled toys were trained on 1 to 16
 SEED = 2017
 DRAWS, LEVEL = 1000, 0.95  # of the bootstrap
-GROUP = 8  # sentences between two looks at `progress`: 0.1 to 1.7 s of one core with en-de
+GROUP = 8  # sentences between two calls of `progress`: 0.1 to 1.7 s of one core with en-de
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,9 @@ class ProbeScores:
 
     bleu: sacreBLEU, 0 to 100; perplexity: exp of the mean negative ln p per token of the references, </s> included,
     under teacher forcing; repetition: seq-rep-4 (`analysis.translation.repetition`) of the translations' tokens, mean
-    over sentences; exact: share of translations that are the reference letter by letter; cut_off: share that had not
-    ended at the limit of input length + 50. texts, references: what was scored, sentence by sentence; scores compare
-    without them.
+    over sentences; exact: share of translations equal to the reference letter by letter; cut_off: share that had not
+    ended at the limit of input length + 50. texts, references: what was scored, sentence by sentence; comparisons of
+    scores ignore them.
     """
 
     sentences: int
@@ -51,7 +51,7 @@ class ProbeScores:
 
 
 def task_of(model: Pretrained) -> str | None:
-    """The toy task a model was trained for, by its two languages; None for any other model."""
+    """The toy task of a model, from its two languages; None for any other model."""
     return next((name for name, task in TASKS.items() if task.languages == model.languages), None)
 
 
@@ -60,8 +60,8 @@ def english_to_german(model: Pretrained) -> bool:
 
 
 def probe_pairs(model: Pretrained) -> list[Pair] | None:
-    """The pairs to probe a model with, those that fit it: ours for English to German, drawn ones for a toy task, always
-    the same. None for other languages, or if none fits."""
+    """The pairs to probe a model with, as far as they fit it: Headscope's own for English to German, seeded ones for a
+    toy task. None for other languages, or if none fits."""
     task = task_of(model)
     if task:
         pairs = task_pairs(task, COUNT, LENGTHS, SEED)
@@ -77,7 +77,7 @@ def _groups(lengths: Sequence[int], size: int) -> list[list[int]]:
     rows: dict[int, list[int]] = {}
     for index in sorted(range(len(lengths)), key=lengths.__getitem__):
         rows.setdefault(lengths[index], []).append(index)
-    return [same[at : at + size] for same in rows.values() for at in range(0, len(same), size)]
+    return [same[start : start + size] for same in rows.values() for start in range(0, len(same), size)]
 
 
 @torch.inference_mode()
@@ -88,18 +88,18 @@ def probe(
     progress: Callable[[int, int], bool] = lambda done, total: True,
     group: int = GROUP,
 ) -> ProbeScores:
-    """Translate every source greedily and score it, under switches.
+    """Translate every source greedily with the switches, and score it.
 
-    progress: told (sentences done, of how many) before the first group and after each; False stops. group: sentences
-    translated together. Only sources of one length are, for padding could be seen with its mask off; what is scored
-    depends on neither.
+    progress: called with (sentences done, total) before the first group and after each; False stops. group: sentences
+    translated together, always of one length, because padding could be seen with its mask off. The scores do not depend
+    on the groups.
 
     Raises Stopped; ValueError for no pairs; InterventionError; InputError for a pair that does not fit the model.
     """
-    from sacrebleu.metrics import BLEU  # 0.1 s, for those who measure
+    from sacrebleu.metrics import BLEU  # takes 0.1 s, needed only here
 
     if not pairs:
-        raise ValueError("there is nothing to probe: no sentence pair arrived")
+        raise ValueError("there is nothing to probe: no sentence pairs were given")
     end, longest = model.config.end_id, model.output_limit(interventions)
     tap = model.tap(interventions)
     for _, target in pairs:
@@ -112,8 +112,8 @@ def probe(
         raise Stopped
     for rows in _groups([len(source) for source in sources], group):
         batch = torch.tensor([sources[row] for row in rows], device=model.model.device)
-        for row, found in zip(rows, greedy(model.model, batch, longest, tap=tap), strict=True):
-            texts[row], written[row] = model.tokenizer.decode(found.ids), found.ids
+        for row, ids in zip(rows, greedy(model.model, batch, longest, tap=tap), strict=True):
+            texts[row], written[row] = model.tokenizer.decode(ids.ids), ids.ids
         nats, count, _ = surprise(model, [pairs[row] for row in rows], interventions=interventions)
         surprised, tokens, done = surprised + nats, tokens + count, done + len(rows)
         if not progress(done, len(pairs)):
@@ -123,8 +123,8 @@ def probe(
         sentences=len(pairs),
         bleu=BLEU().corpus_score(texts, [references]).score,
         perplexity=math.exp(surprised / tokens),
-        repetition=sum(repetition([one for one in ids if one != end]) for ids in written) / len(pairs),
-        exact=sum(ours == reference for ours, reference in zip(texts, references, strict=True)) / len(pairs),
+        repetition=sum(repetition([token_id for token_id in ids if token_id != end]) for ids in written) / len(pairs),
+        exact=sum(text == reference for text, reference in zip(texts, references, strict=True)) / len(pairs),
         cut_off=sum(ids[-1] != end for ids in written) / len(pairs),
         texts=tuple(texts),
         references=tuple(references),
@@ -133,16 +133,16 @@ def probe(
 
 @lru_cache(64)
 def bleu_interval(before: tuple[str, ...], after: tuple[str, ...], references: tuple[str, ...]) -> tuple[float, float]:
-    """95 % interval of how far BLEU moves from some translations to others of the same sentences: percentiles of a
+    """95 % interval of the change of BLEU between two sets of translations of the same sentences: percentiles of a
     paired bootstrap over sentences (Koehn 2004), seeded."""
     from sacrebleu.metrics import BLEU
 
     metric = BLEU()
 
     def counts(texts: tuple[str, ...]) -> np.ndarray:
-        """[sentence, numbers BLEU is computed of]; they add up."""
-        found = (metric.corpus_score([text], [[one]]) for text, one in zip(texts, references, strict=True))
-        return np.array([[*one.counts, *one.totals, one.sys_len, one.ref_len] for one in found])
+        """[sentence, counts from which BLEU is computed]; they can be summed."""
+        scores = (metric.corpus_score([text], [[reference]]) for text, reference in zip(texts, references, strict=True))
+        return np.array([[*score.counts, *score.totals, score.sys_len, score.ref_len] for score in scores])
 
     def bleu(sums: np.ndarray) -> float:
         numbers = sums.tolist()
@@ -150,8 +150,8 @@ def bleu_interval(before: tuple[str, ...], after: tuple[str, ...], references: t
         return BLEU.compute_bleu(numbers[:half], numbers[half:-2], numbers[-2], numbers[-1], metric.smooth_method).score
 
     count = len(references)
-    times = np.random.default_rng(0).multinomial(count, [1 / count] * count, DRAWS)  # how often each is drawn
+    times = np.random.default_rng(0).multinomial(count, [1 / count] * count, DRAWS)  # how often each sentence is drawn
     first, second = (times @ counts(texts) for texts in (before, after))
-    moved = [bleu(two) - bleu(one) for one, two in zip(first, second, strict=True)]
+    moved = [bleu(two) - bleu(old) for old, two in zip(first, second, strict=True)]
     low, high = np.quantile(moved, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return float(low), float(high)

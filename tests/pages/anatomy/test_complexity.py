@@ -1,4 +1,4 @@
-"""How layers compare, on a page: the table, what it says, and the measurement in a thread."""
+"""The part of the anatomy that compares layers: the table, its conclusions, and the measurement in a thread."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def start(model: str = "tiny", source: str = SENTENCE, **asked: str) -> AppTest:
 
 @pytest.fixture(autouse=True)
 def fresh() -> Iterator[None]:
-    """Models to draw with, and nothing cached before or after."""
+    """Models to draw with, and empty caches before and after."""
     clear_caches()
     tiny = tiny_pretrained()
     MODELS["tiny"] = tiny
@@ -49,14 +49,14 @@ def fresh() -> Iterator[None]:
 
 
 def cells(text: str) -> list[list[tuple[bool, str]]]:
-    """Of each row of the table: whether a cell is framed, and its number."""
+    """For each row of the table: whether a cell is framed, and its number."""
     rows = re.findall(r"<tr><th scope=\"row\">.*?</tr>", text.split('class="hs-cx-table"')[1].split("</table>")[0])
     cell = re.compile(r'<td data-label="[^"]+"( class="hs-cx-best")?>.*?<b>(.*?)</b>')
-    return [[(bool(best), number) for best, number in cell.findall(row)] for row in rows]
+    return [[(bool(best), cell_text) for best, cell_text in cell.findall(row)] for row in rows]
 
 
 def chosen(app: AppTest) -> dict[str, str]:
-    """What the address bar says of the part's own choices."""
+    """The part's own options in the address bar."""
     return {name: value for name, value in address(app).items() if name in ("n", "kernel", "restricted")}
 
 
@@ -71,19 +71,19 @@ def test_the_table_has_the_numbers_of_this_sentence_and_model() -> None:
     app = start()
     n = len(MODELS["tiny"].trace(SENTENCE).source_ids)
     sizes = Sizes(n, D_MODEL, HEADS, complexity.KERNEL, complexity.WINDOW)
-    found = costs(sizes)
+    layer_costs = costs(sizes)
     shown = cells(written(app))
     assert len(shown) == len(KINDS) == 5
-    for row, cost in zip(shown, found, strict=True):
-        numbers = [float(number.replace(",", "")) for _best, number in row]
+    for row, cost in zip(shown, layer_costs, strict=True):
+        numbers = [float(cell_text.replace(",", "")) for _best, cell_text in row]
         exact = [getattr(cost, column) for column in COLUMNS]
         assert numbers == pytest.approx(exact, abs=0.05) and [best for best, _number in row] == [
-            cost.kind in fewest(found, column) for column in COLUMNS
+            cost.kind in fewest(layer_costs, column) for column in COLUMNS
         ]
-    for text in (by_table(sizes), as_built(sizes), winners(found), paths(sizes)):
+    for text in (by_table(sizes), as_built(sizes), winners(layer_costs), paths(sizes)):
         assert text in said(app)
     assert f"n = {n} tokens, d = {D_MODEL}, h = {HEADS} heads" in said(app) and not chosen(app)
-    assert written(app).count("fewest") == 1 + sum(best for row in shown for best, _number in row)  # and the legend
+    assert written(app).count("smallest") == 1 + sum(best for row in shown for best, _number in row)  # and the legend
 
 
 def test_every_product_is_listed_and_adds_up() -> None:
@@ -97,12 +97,12 @@ def test_every_product_is_listed_and_adds_up() -> None:
         whole, *each = rows
         assert whole == [f"{multiply_adds(kind, sizes):,}", f"{multiply_adds(kind, sizes, mixing=True):,}"]
         assert len(each) == len(products(kind, sizes))
-        for (shapes, count, between), one in zip(each, products(kind, sizes), strict=True):
-            factors = [int(number.replace(",", "")) for number in re.findall(r"\d[\d,]*\d|\d", shapes)]
+        for (shapes, count, between), product in zip(each, products(kind, sizes), strict=True):
+            factors = [int(factor_text.replace(",", "")) for factor_text in re.findall(r"\d[\d,]*\d|\d", shapes)]
             times = factors[0] if len(factors) == 5 else 1
             rows_, inner, again, columns = factors[-4:]
             assert inner == again and int(count.replace(",", "")) == times * rows_ * inner * columns
-            assert between == (count if one.mixes else "–")
+            assert between == (count if product.mixes else "–")
 
 
 def test_n_k_and_r_are_chosen_and_in_the_link() -> None:
@@ -115,12 +115,12 @@ def test_n_k_and_r_are_chosen_and_in_the_link() -> None:
     app.number_input("anatomy_n").set_value(2).run()
     assert chosen(app)["n"] == "2" and cells(written(app))[1][4][1] == "2"
     app.button("anatomy_n_own").click().run()
-    own = len(MODELS["tiny"].trace(SENTENCE).source_ids)
-    assert "n" not in chosen(app) and app.number_input("anatomy_n").value == own
+    sentence_tokens = len(MODELS["tiny"].trace(SENTENCE).source_ids)
+    assert "n" not in chosen(app) and app.number_input("anatomy_n").value == sentence_tokens
     assert "anatomy_n_own" not in [button.key for button in app.button]
     app.session_state["sentence"] = "ka lo mi nu re sta vu"
     longer = len(MODELS["tiny"].trace("ka lo mi nu re sta vu").source_ids)
-    assert app.run().number_input("anatomy_n").value == longer > own  # it follows the sentence again
+    assert app.run().number_input("anatomy_n").value == longer > sentence_tokens  # it follows the sentence again
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_n_k_and_r_are_chosen_and_in_the_link() -> None:
     [({"n": "1"}, "2"), ({"n": "99999999999999"}, "10000"), ({"n": "x<b>"}, ""), ({"kernel": "4"}, "3"),
      ({"restricted": "-1"}, "5")],
 )  # fmt: skip
-def test_what_a_link_may_not_ask_for_is_said(asked: dict[str, str], shown: str) -> None:
+def test_forbidden_values_in_a_link_give_a_message(asked: dict[str, str], shown: str) -> None:
     app = start(**asked)
     assert "The link asks for" in said(app) and f"{shown}" in said(app) and "<b>'" not in written(app)
     assert not app.exception and len(cells(written(app))) == 5
@@ -151,7 +151,7 @@ def test_the_curves_are_the_counts() -> None:
 def test_every_kind_of_layer_and_every_product_has_a_name() -> None:
     assert set(complexity_texts.names()) == set(KINDS) | set(MEASURED) == set(complexity_figures.STROKES)
     assert set(complexity._ORDERS) == set(KINDS)
-    named = {one.name for kind in KINDS for one in products(kind, Sizes(3, 4))}
+    named = {product.name for kind in KINDS for product in products(kind, Sizes(3, 4))}
     assert set(complexity._product_names()) == named
 
 
@@ -159,7 +159,7 @@ def test_every_kind_of_layer_and_every_product_has_a_name() -> None:
 
 
 class Slow:
-    """Stands in for `measure`: yields a few points, then goes on when told."""
+    """Stands in for `measure`: yields a few points, then waits until it may go on."""
 
     def __init__(self, first: int = 12, error: Exception | None = None) -> None:
         self.first, self.error = first, error
@@ -170,8 +170,8 @@ class Slow:
         assert tuple(made) == MEASURED
         self.asked.append(sizes)
         points = [Timing(kind, n, n / 1000, n / 1100, n / 900, 6) for n in LENGTHS for kind in MEASURED]
-        for number, one in enumerate(points * ROUNDS):
-            if number == self.first:
+        for index, point in enumerate(points * ROUNDS):
+            if index == self.first:
                 self.there.set()
                 if self.error:
                     raise self.error
@@ -179,7 +179,7 @@ class Slow:
                     time.sleep(0.005)
             if not wanted():
                 raise Stopped
-            yield one
+            yield point
 
 
 @pytest.fixture
@@ -194,12 +194,12 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[Slow]:
 
 
 def begun(app: AppTest, slow: Slow) -> Measurement:
-    """The measurement that the button starts, once its first points are there."""
+    """The measurement that the button started, after its first points."""
     app.button(key="hs-layers-start").click().run()
     assert slow.there.wait(30)
-    found = app.session_state[layer_timing.KEY]
-    assert isinstance(found, Measurement)
-    return found
+    measurement = app.session_state[layer_timing.KEY]
+    assert isinstance(measurement, Measurement)
+    return measurement
 
 
 def finished(app: AppTest) -> AppTest:
@@ -218,21 +218,21 @@ def test_progress_stop_and_what_was_measured_stays(slow: Slow) -> None:
     assert bar.proto.value == 100 * 12 // (ROUNDS * POINTS)
     assert bar.proto.text == f"Round 1 of 3, n = 32; d = {D_MODEL}, k = 3, r = 5"
     shown = figures(app)["anatomy-timing"]["data"]
-    middles = [one for one in shown if one.get("showlegend") is not False]
-    assert [one["name"] for one in middles] == [complexity_texts.names()[kind] for kind in MEASURED]
-    assert [len(one["x"]) for one in middles] == [3, 3, 2, 2, 2]
+    middles = [line for line in shown if line.get("showlegend") is not False]
+    assert [line["name"] for line in middles] == [complexity_texts.names()[kind] for kind in MEASURED]
+    assert [len(line["x"]) for line in middles] == [3, 3, 2, 2, 2]
     assert "This is time, not operations" not in said(app)  # sentences wait for the end
     app.button(key="hs-layers-stop").click().run()
     finished(app)
     assert labels(app) == ["Measure on this machine"] and not app.get("progress")
-    assert "Stopped after 8 % of the passes; what was measured stays." in said(app)
+    assert "Stopped after 8 % of the passes. The results so far are kept." in said(app)
     assert figures(app)["anatomy-timing"]["data"] == shown and "This is time, not operations" in said(app)
     # Stopped is not forbidden.
     slow.go.set()
     finished(app.button(key="hs-layers-start").click().run())
     assert labels(app) == ["Measure again"] and "Stopped after" not in said(app)
     everything = figures(app)["anatomy-timing"]["data"]
-    assert [len(one["x"]) for one in everything] == [len(LENGTHS)] * 3 * len(MEASURED)
+    assert [len(line["x"]) for line in everything] == [len(LENGTHS)] * 3 * len(MEASURED)
     assert everything[2]["y"] == pytest.approx([1.0 * n for n in LENGTHS])  # milliseconds
     assert "At n = 8" in said(app)
 
@@ -252,7 +252,7 @@ def test_times_stand_under_their_own_widths_only(slow: Slow) -> None:
     assert len(slow.asked) == 1
 
 
-def test_what_runs_is_shown_under_other_widths_too(slow: Slow) -> None:
+def test_a_running_measurement_is_shown_for_other_widths_too(slow: Slow) -> None:
     app = start()
     begun(app, slow)
     app.button_group("anatomy_restricted").set_value(9).run()
@@ -272,10 +272,10 @@ def test_an_error_in_the_thread_is_one_sentence(
     assert "anatomy-timing" in figures(app)  # what came before it
 
 
-def test_a_width_that_does_not_fit_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_odd_width_gives_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(layer_timing, "fits", lambda sizes: False)
     app = start()
-    assert f"with d = {D_MODEL} needs more memory than this page takes." in said(app) and not labels(app)
+    assert f"with d = {D_MODEL} needs more memory than this page allows." in said(app) and not labels(app)
 
 
 def test_one_measurement_at_a_time(slow: Slow) -> None:
@@ -284,31 +284,31 @@ def test_one_measurement_at_a_time(slow: Slow) -> None:
     assert slow.there.wait(30)
     second = Measurement(jobs, dataclasses.replace(SIZES, kernel=5))
     third = Measurement(jobs, dataclasses.replace(SIZES, kernel=7))
-    assert [one.stage for one in (first, second, third)] == ["running", "waiting", "waiting"]
+    assert [measurement.stage for measurement in (first, second, third)] == ["running", "waiting", "waiting"]
     third.stop()
     third.thread.join(30)
     assert third.stage == "stopped" and first.running and len(slow.asked) == 1  # who waits can leave
     slow.go.set()
-    for one in (first, second):
-        one.thread.join(30)
-    assert (first.stage, second.stage) == ("done", "done") and [one.kernel for one in slow.asked] == [3, 5]
+    for measurement in (first, second):
+        measurement.thread.join(30)
+    assert (first.stage, second.stage) == ("done", "done") and [sizes.kernel for sizes in slow.asked] == [3, 5]
     assert jobs.find(first.key) == first.found and len(first.found) == POINTS and first.done == ROUNDS * POINTS
     assert not jobs.find(third.key)
 
 
-def test_who_waits_is_told(slow: Slow) -> None:
+def test_a_waiting_viewer_gets_a_message(slow: Slow) -> None:
     blocked = Measurement(layer_timing.JOBS, SIZES)
     assert slow.there.wait(30)
     app = start()
     app.button(key="hs-layers-start").click().run()
     (bar,) = app.get("progress")
-    assert bar.proto.text == "Somebody else is measuring; this begins when they are done." and bar.proto.value == 0
+    assert bar.proto.text == "Another measurement is running. This one starts when it ends." and bar.proto.value == 0
     slow.go.set()
     blocked.thread.join(30)
     assert labels(finished(app)) == ["Measure again"]
 
 
-def test_who_does_not_look_any_more_is_not_worked_for(slow: Slow, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_work_stops_when_its_viewer_no_longer_looks(slow: Slow, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
     monkeypatch.setattr(job.time, "monotonic", lambda: now[0])
     app = start()
@@ -320,7 +320,7 @@ def test_who_does_not_look_any_more_is_not_worked_for(slow: Slow, monkeypatch: p
     now[0] += layer_timing.PATIENCE + 1
     measurement.thread.join(30)
     assert measurement.stage == "stopped" and not measurement.stopping
-    assert "This part of the page was left, so the measurement ended after 8 % of the passes." in said(app.run())
+    assert "You left this part of the page, so the measurement ended after 8 % of the passes." in said(app.run())
     assert "anatomy-timing" in figures(app) and layer_timing.POLL < layer_timing.PATIENCE / 5
 
 

@@ -1,4 +1,4 @@
-"""What the table of section 4 and the measured times say: sentences against numbers made up for them."""
+"""Sentences about the table of section 4 and the measured times, checked against made-up numbers."""
 
 from __future__ import annotations
 
@@ -28,36 +28,36 @@ from transformer.cost.layer_timing import Timing
 
 def timed(**kinds: dict[int, float]) -> list[Timing]:
     return [
-        Timing(kind, n, one, 0.8 * one, 1.1 * one, 7) for kind, times in kinds.items()
-        for n, one in times.items()
+        Timing(kind, n, seconds, 0.8 * seconds, 1.1 * seconds, 7) for kind, times in kinds.items()
+        for n, seconds in times.items()
     ]  # fmt: skip
 
 
 SIZES = Sizes(12, 64, 4)
 
 
-def test_what_follows_from_the_table() -> None:
-    assert "n = 12 is smaller than d = 256: by Table 1 a recurrent layer needs 21 times" in by_table(Sizes(12, 256))
-    assert "n = 512 is larger than d = 256: by Table 1 self-attention needs 2.0 times" in by_table(Sizes(512, 256))
-    assert by_table(Sizes(256, 256)).startswith("n = d = 256: here, by Table 1")
-    assert "98 % of what" in as_built(Sizes(12, 256, 8)) and "meet at n = 256 again." in as_built(Sizes(12, 256, 8))
+def test_conclusions_from_the_complexity_table() -> None:
+    assert "n = 12 is smaller than d = 256: by Table 1, a recurrent layer needs 21 times" in by_table(Sizes(12, 256))
+    assert "n = 512 is larger than d = 256: by Table 1, self-attention needs 2.0 times" in by_table(Sizes(512, 256))
+    assert by_table(Sizes(256, 256)).startswith("n = d = 256: by Table 1")
+    assert "98 % of what" in as_built(Sizes(12, 256, 8)) and "meet again at n = 256." in as_built(Sizes(12, 256, 8))
     meet = math.ceil((4 * 256**2 - 2 * 256 * 88) / (88 + 256))  # 2 n d 88 + 2 n d^2 + n^2 (88 + d) = 6 n d^2
     assert as_built(Sizes(12, 256, 8, d_k=11)).endswith(f"the two meet at n = {meet}.")
-    assert as_built(Sizes(12, 256, 8, d_k=512)).endswith("it needs more at any n.")
-    found = costs(Sizes(12, 256, 8, 3, 5))
-    assert "by Table 1: Self-attention (restricted); as built: Separable convolutional." in winners(found)
-    assert "in 3 such layers here, but a centred one leaves" in paths(Sizes(12, 256))
-    assert "in 1 such layers here, a centred one every position in 1." in paths(Sizes(2, 256))
+    assert as_built(Sizes(12, 256, 8, d_k=512)).endswith("self-attention needs more at any n.")
+    layer_costs = costs(Sizes(12, 256, 8, 3, 5))
+    assert "by Table 1: Self-attention (restricted); as built: Separable convolutional." in winners(layer_costs)
+    assert "in 3 such layers here, but a centred kernel leaves" in paths(Sizes(12, 256))
+    assert "in 1 such layers here, a centred kernel every position in 1." in paths(Sizes(2, 256))
 
 
 def test_numbers_as_people_read_them() -> None:
-    assert [factor(one) for one in (1.25, 9.94, 9.96, 1234)] == ["1.2", "9.9", "10", "1,234"]
-    shown = [milliseconds(one) for one in (0.00008123, 0.0009999, 0.004224, 0.02246, 0.2781)]
+    assert [factor(ratio) for ratio in (1.25, 9.94, 9.96, 1234)] == ["1.2", "9.9", "10", "1,234"]
+    shown = [milliseconds(seconds) for seconds in (0.00008123, 0.0009999, 0.004224, 0.02246, 0.2781)]
     assert shown == ["0.081 ms", "1.00 ms", "4.22 ms", "22.5 ms", "278 ms"]
     assert complexity._decimal(4.999999999999999) == "5" and complexity._decimal(2.2618) == "2.3"
 
 
-def test_what_the_times_say() -> None:
+def test_conclusions_from_the_measured_times() -> None:
     points = timed(
         attention={8: 1e-4, 16: 1.1e-4, 64: 5e-4, 128: 1e-2},
         fused={128: 2e-3},
@@ -75,18 +75,20 @@ def test_what_the_times_say() -> None:
         "Self-attention was faster than the GRU up to n = 64 and slower from n = 128 on; in multiply-adds the two meet "
         "at 64."
     )
-    at = dataclasses.replace(SIZES, n=64)
-    fast, slow = multiply_adds("attention", at) / 5e-4 / 1e9, multiply_adds("recurrent", at) / 1e-3 / 1e9
+    at_64 = dataclasses.replace(SIZES, n=64)
+    fast, slow = multiply_adds("attention", at_64) / 5e-4 / 1e9, multiply_adds("recurrent", at_64) / 1e-3 / 1e9
     assert (
-        f"At n = 64 the GRU did {slow:.1f} billion multiply-adds a second and self-attention {fast:.1f}: 64 small"
+        f"At n = 64 the GRU did {slow:.1f} billion multiply-adds per second and self-attention {fast:.1f}: 64 small"
         in (rates(times, SIZES))
     )
-    assert growth(times, SIZES).startswith("From n = 64 to 128 self-attention took 20 times as long for 2.7 times the ")
-    assert growth(times, SIZES).endswith("it took 2.00 ms instead of 10.0 ms.")
-    assert overhead(times).endswith("twice as many tokens, 16 for 8, took self-attention 1.10 times as long.")
+    assert growth(times, SIZES).startswith(
+        "From n = 64 to 128, self-attention took 20 times as long for 2.7 times the "
+    )
+    assert growth(times, SIZES).endswith("took 2.00 ms instead of 10.0 ms.")
+    assert overhead(times).endswith("self-attention took 1.10 times as long for twice as many tokens, 16 instead of 8.")
 
 
-def test_what_the_times_do_not_say() -> None:
+def test_no_conclusion_from_too_few_times() -> None:
     even = medians(timed(attention={8: 1.0, 16: 2.0}, recurrent={8: 2.0, 16: 4.0}))
     assert "at every n up to 16; in multiply-adds the two meet at 64." in crossing(even, SIZES)
     assert crossing(even, SIZES).startswith("Self-attention was faster")
@@ -102,15 +104,15 @@ def test_what_the_times_do_not_say() -> None:
     left += [Timing("attention", 2048, left="memory"), Timing("fused", 2048, left="budget")]
     assert left_out(left) == (
         "Not measured: Recurrent from n = 512 on (one pass would take longer than 0.5 s); Self-attention from n = "
-        "2,048 on (it would take too much memory); Self-attention (fused) from n = 2,048 on (the time for all was used "
+        "2,048 on (it would take too much memory); Self-attention (fused) from n = 2,048 on (the total time was used "
         "up)."
     )
     assert left_out(timed(attention={8: 1.0})) == ""
 
 
-def test_a_busy_machine_is_said() -> None:
+def test_a_note_says_that_the_machine_was_busy() -> None:
     calm = timed(attention={2**power: 1.0 for power in range(8)})
-    loud = [dataclasses.replace(one, fastest=0.5) for one in calm]
+    loud = [dataclasses.replace(timing, fastest=0.5) for timing in calm]
     assert busy([*calm, *loud[:1], Timing("fused", 8, left="slow")]) == ""
     assert busy([*calm, *loud]).startswith("The machine was busy: at 8 of 16 points the median is more than 1.5 times")
     assert busy([*calm[:4], *loud[:1]]).startswith("The machine was busy: at 1 of 5")

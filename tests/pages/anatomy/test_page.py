@@ -1,4 +1,4 @@
-"""The anatomy's page as a script: links to every zoom and step, what the browser reports, and what it is handed."""
+"""The anatomy page as a script: links to every zoom and step, reports of the browser, and the data it gets."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SWITCHES = {
 
 
 def feeds(app: AppTest) -> dict[str, bytes]:
-    """What the drawing was handed, by sort."""
+    """The data of the drawing, by part."""
     return payloads(app, "anatomy")
 
 
@@ -48,7 +48,7 @@ def traced(**switches: str) -> Trace:
 
 
 def report(app: AppTest, **values: Any) -> AppTest:
-    """What the browser reports when a person goes somewhere or switches something."""
+    """The browser's report after a person moves or sets a switch."""
     state = app.session_state["headscope"]
     stand = {**header(app)["state"], "switches": state.switches.to_params(), "revision": state.revision, **values}
     app.session_state["anatomy"] = {"anatomy": stand}
@@ -56,13 +56,15 @@ def report(app: AppTest, **values: Any) -> AppTest:
 
 
 def middle() -> int:
-    """The step of decoding with which the page begins: something is written, and something is to come."""
+    """The first decoding step shown: with tokens before it and after it."""
     return (len(traced().target_in_ids) + 1) // 2 - 1
 
 
 def said(app: AppTest) -> str:
-    """Sentences that are no message."""
-    return " ".join(one.proto.body for one in app.get("html") if one.proto.body.startswith('<p class="hs-said'))
+    """Sentences that are not messages."""
+    return " ".join(
+        element.proto.body for element in app.get("html") if element.proto.body.startswith('<p class="hs-said')
+    )
 
 
 def test_the_page_opens_with_the_whole_model(open_page: Callable[..., AppTest]) -> None:
@@ -75,9 +77,9 @@ def test_the_page_opens_with_the_whole_model(open_page: Callable[..., AppTest]) 
 
 
 LINKS = [
-    (place, step, zooms_of(place)[number % len(zooms_of(place))])
+    (place, step, zooms_of(place)[index % len(zooms_of(place))])
     for place in PLACES
-    for number, step in enumerate(steps_of(place, tiny_pretrained().config))
+    for index, step in enumerate(steps_of(place, tiny_pretrained().config))
 ]
 
 
@@ -95,14 +97,14 @@ def test_a_link_to_every_place_step_and_zoom_opens_cold(
     assert ("place" in feeds(app)) == near
     assert ("weights" in feeds(app)) == (near and step in MATRICES and "." in place)
     if near:
-        found, data = unpack(feeds(app)["place"])
-        assert found["place"] == stand.name
+        step_header, data = unpack(feeds(app)["place"])
+        assert step_header["place"] == stand.name
         expected = steps(traced(), model().model, stand.name, 1)
-        for name, reference in found["matrices"].items():
+        for name, reference in step_header["matrices"].items():
             assert np.array_equal(array(reference, data), getattr(expected, name).numpy()), name
     if "weights" in feeds(app):
-        found, data = unpack(feeds(app)["weights"])
-        for name, reference in found["matrices"].items():
+        step_header, data = unpack(feeds(app)["weights"])
+        for name, reference in step_header["matrices"].items():
             assert np.array_equal(array(reference, data), matrices(model().model, stand.name)[name].numpy())
     shown = address(app)
     assert {name: shown[name] for name in ("encoder", "decoder", "head", "t", "col")} == {
@@ -113,22 +115,22 @@ def test_a_link_to_every_place_step_and_zoom_opens_cold(
 
 
 WRONG = {
-    "place": ("nowhere", "there are source, encoder.self", AnatomyState()),
-    "zoom": ("close", "there are model, layer", AnatomyState()),
-    "step": ("<script>", "there are x, project", AnatomyState()),
-    "matrix": ("x" * 5000, "there are queries, keys", AnatomyState()),
-    "encoder": ("3", "from 1 to 2 is allowed, and 2 is shown", AnatomyState(encoder=1)),
-    "decoder": ("99999999999999999", "from 1 to 2 is allowed, and 2 is shown", AnatomyState(decoder=1)),
-    "head": ("-1", "from 1 to 3 is allowed, and 1 is shown", AnatomyState()),
+    "place": ("nowhere", "Allowed: source, encoder.self", AnatomyState()),
+    "zoom": ("close", "Allowed: model, layer", AnatomyState()),
+    "step": ("<script>", "Allowed: x, project", AnatomyState()),
+    "matrix": ("x" * 5000, "Allowed: queries, keys", AnatomyState()),
+    "encoder": ("3", "from 1 to 2. Shown: 2.", AnatomyState(encoder=1)),
+    "decoder": ("99999999999999999", "from 1 to 2. Shown: 2.", AnatomyState(decoder=1)),
+    "head": ("-1", "from 1 to 3. Shown: 1.", AnatomyState()),
     "row": ("²", "a whole number from 1 to", AnatomyState()),
-    "col": ("-7", "a whole number from 0 to 66 is allowed, and 0 is shown", AnatomyState()),
+    "col": ("-7", "a whole number from 0 to 66. Shown: 0.", AnatomyState()),
     "t": ("0", "a whole number from 1 to", AnatomyState()),
-    "part": ("nope", "there are flow, compare, before", AnatomyState()),
+    "part": ("nope", "Allowed: flow, compare, before", AnatomyState()),
 }
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_what_a_link_asks_wrongly_is_said_and_the_nearest_is_shown(
+def test_a_wrong_value_in_a_link_is_reported_and_the_nearest_is_shown(
     open_page: Callable[..., AppTest], name: str
 ) -> None:
     asked, sentence, stand = WRONG[name]
@@ -141,9 +143,9 @@ def test_what_a_link_asks_wrongly_is_said_and_the_nearest_is_shown(
     assert not messages(app.run())  # said once
 
 
-def test_a_zoom_that_a_place_has_not_becomes_the_nearest(open_page: Callable[..., AppTest]) -> None:
+def test_a_zoom_that_a_place_lacks_becomes_the_nearest(open_page: Callable[..., AppTest]) -> None:
     app = open_page("anatomy", place="encoder.ff", zoom="head")
-    assert "which &#x27;encoder.ff&#x27; has not; &#x27;sub&#x27; is shown" in messages(app)
+    assert "which &#x27;encoder.ff&#x27; does not have; &#x27;sub&#x27; is shown" in messages(app)
     assert header(app)["state"]["zoom"] == address(app)["zoom"] == "sub"
     assert not messages(app.run())
 
@@ -156,7 +158,7 @@ def test_a_cell_is_bounded_by_its_matrix(open_page: Callable[..., AppTest]) -> N
     assert "from 1 to" in messages(app) and "from 0 to" in messages(app)
 
 
-def test_where_a_person_went_reaches_the_link_and_the_numbers(open_page: Callable[..., AppTest]) -> None:
+def test_a_move_in_the_drawing_reaches_the_link_and_the_numbers(open_page: Callable[..., AppTest]) -> None:
     app = open_page("anatomy")
     first = feeds(app)
     stand = AnatomyState("head", "decoder.cross", 1, 1, 2, "project", "keys", 2, 4, 1)
@@ -169,9 +171,9 @@ def test_where_a_person_went_reaches_the_link_and_the_numbers(open_page: Callabl
     assert feeds(app)["trace"] == first["trace"]  # the picture is not sent again
     assert header(app, "open")["decoder"] == 1 and header(app, "place")["place"] == "decoder.1.cross"
     assert set(header(app, "weights")["matrices"]) == {"W_q", "W_k", "W_v"}
-    kept = feeds(app)
+    sent = feeds(app)
     app = report(app, **{**stand.to_browser(), "step": "softmax", "col": 3})
-    assert "weights" not in feeds(app) and feeds(app)["place"] == kept["place"] and feeds(app)["open"] == kept["open"]
+    assert "weights" not in feeds(app) and feeds(app)["place"] == sent["place"] and feeds(app)["open"] == sent["open"]
     app = report(app, **AnatomyState().to_browser())
     assert set(feeds(app)) == {"trace", "open"} and address(app)["head"] == "1" and "place" not in address(app)
 
@@ -181,9 +183,9 @@ def test_the_words_of_every_step_of_decoding(open_page: Callable[..., AppTest]) 
     trace = traced()
     for t in range(len(trace.target_in)):
         app = report(app, place="output", step="logits", zoom="sub", t=t)
-        found, data = unpack(feeds(app)["place"])
-        assert found["t"] == t
-        assert np.array_equal(array(found["matrices"]["logits"], data), trace.logits[t].numpy())
+        step_header, data = unpack(feeds(app)["place"])
+        assert step_header["t"] == t
+        assert np.array_equal(array(step_header["matrices"]["logits"], data), trace.logits[t].numpy())
 
 
 @pytest.mark.parametrize(
@@ -197,7 +199,7 @@ def test_nonsense_from_a_browser_is_harmless(open_page: Callable[..., AppTest], 
     assert set(address(app)) <= {"checkpoint", "source", "target", "head", "t"}
 
 
-def test_reports_older_than_what_python_changed_are_ignored(open_page: Callable[..., AppTest]) -> None:
+def test_browser_reports_older_than_a_python_change_are_ignored(open_page: Callable[..., AppTest]) -> None:
     app = report(
         open_page("anatomy", zoom="layer"), zoom="sub", place="source", revision=-1, switches={"scaling": "off"}
     )
@@ -221,12 +223,12 @@ def test_every_switch_travels_by_link(open_page: Callable[..., AppTest]) -> None
     assert {name: address(app)[name] for name in SWITCHES} == SWITCHES
     after, before = traced(**SWITCHES), traced(pad="2")
     assert header(app)["id"] == header(app, "place")["id"] == after.id and header(app)["switches"] == SWITCHES
-    found, data = unpack(feeds(app)["place"])
+    step_header, data = unpack(feeds(app)["place"])
     for sort, trace in (("matrices", after), ("plain", before)):
         expected = steps(trace, model().model, "decoder.1.cross")
-        for name, reference in found[sort].items():
+        for name, reference in step_header[sort].items():
             assert np.array_equal(array(reference, data), getattr(expected, name).numpy()), name
-    assert found["plain"] and header(app)["changed"]["decoder.output"] > 0
+    assert step_header["plain"] and header(app)["changed"]["decoder.output"] > 0
     assert "Switched: scaling off in cross-attention" in said(app) and "3 more switches" in said(app)
 
 
@@ -244,7 +246,7 @@ def test_each_switch_of_the_browser_and_back(open_page: Callable[..., AppTest], 
 
 
 @pytest.mark.parametrize("switches", [None, 7, {"scaling": "0"}, {"scaling": 1}, {"zero": "cross.9.1"}, {"x": "off"}])
-def test_switches_that_are_none_change_nothing(open_page: Callable[..., AppTest], switches: Any) -> None:
+def test_invalid_switches_change_nothing(open_page: Callable[..., AppTest], switches: Any) -> None:
     app = report(open_page("anatomy", skip="encoder.1.ff"), switches=switches)
     assert not app.exception and address(app)["skip"] == "encoder.1.ff"
     assert header(app)["id"] == traced(skip="encoder.1.ff").id
@@ -265,7 +267,7 @@ def test_markup_in_the_sentence_stays_text(open_page: Callable[..., AppTest]) ->
     text = "<script>alert(1)</script> <b>ka</b> $x$"
     app = open_page("anatomy", source=text, target=text, scaling="off")
     assert not app.exception and app.text_input("source").value == address(app)["source"] == text
-    assert "<script>" not in "".join(one.proto.body for one in app.get("html"))
+    assert "<script>" not in "".join(element.proto.body for element in app.get("html"))
     assert "".join(header(app)["labels"]["source"]).startswith("␣<script>alert(1)</script>")
 
 
@@ -294,7 +296,7 @@ def test_sixty_four_tokens_are_drawn_and_sixty_five_are_not(open_page: Callable[
         app = open_page("anatomy", checkpoint="longer", zoom="sub", place="output", **{side: text})
         assert not app.exception and not feeds(app)
         assert "has 65 tokens" in messages(app) or "target 65" in messages(app)
-        assert "up to 64 a side" in messages(app) and "Heads" in messages(app)
+        assert "up to 64 per side" in messages(app) and "Heads" in messages(app)
         assert app.text_input(side).value == text == address(app)[side] and address(app)["place"] == "output"
         app.text_input(side).input("ka lo").run()
         assert not messages(app) and header(app)["state"]["place"] == "output" and "place" in feeds(app)
@@ -306,7 +308,7 @@ def test_padding_counts(open_page: Callable[..., AppTest]) -> None:
     assert not app.exception and not feeds(app) and "source has 65 tokens" in messages(app)
 
 
-def test_what_cannot_be_traced_is_said(open_page: Callable[..., AppTest]) -> None:
+def test_a_text_that_cannot_be_traced_gives_a_message(open_page: Callable[..., AppTest]) -> None:
     app = open_page("anatomy", source="ka " * 500)
     assert not app.exception and "at most 40 are allowed" in messages(app) and not feeds(app)
 
@@ -354,18 +356,18 @@ def test_other_parts_of_the_page_and_back(open_page: Callable[..., AppTest]) -> 
     for part in ("compare", "before"):
         app.button_group("anatomy_part").set_value(part).run()
         assert not app.exception and not feeds(app) and address(app)["part"] == part
-        assert "Your switches wait" in messages(app, notes=True)
+        assert "Your switches have no effect here" in messages(app, notes=True)
     app.button_group("anatomy_part").set_value("flow").run()
     state = header(app)["state"]
     assert state["revision"] > before and (state["zoom"], state["place"], state["step"]) == ("sub", "source", "plus")
     assert "part" not in address(app) and header(app)["id"] == traced(skip="encoder.1.ff").id
 
 
-def test_two_viewers_never_meet(open_page: Callable[..., AppTest]) -> None:
-    one, other = open_page("anatomy"), open_page("anatomy", zoom="sub", place="target", head="2")
-    report(one, zoom="head", place="encoder.self", head=2, switches={"scaling": "off"})
-    report(other, place="output", step="choose")
-    assert header(one)["id"] == traced(scaling="off").id and header(other)["id"] == traced().id
-    assert (address(one)["head"], address(other)["head"]) == ("3", "2")
-    assert header(one, "place")["place"] == "encoder.0.self" and header(other, "place")["place"] == "output"
-    assert "scaling" not in address(other)
+def test_two_viewers_share_no_state(open_page: Callable[..., AppTest]) -> None:
+    first, second = open_page("anatomy"), open_page("anatomy", zoom="sub", place="target", head="2")
+    report(first, zoom="head", place="encoder.self", head=2, switches={"scaling": "off"})
+    report(second, place="output", step="choose")
+    assert header(first)["id"] == traced(scaling="off").id and header(second)["id"] == traced().id
+    assert (address(first)["head"], address(second)["head"]) == ("3", "2")
+    assert header(first, "place")["place"] == "encoder.0.self" and header(second, "place")["place"] == "output"
+    assert "scaling" not in address(second)

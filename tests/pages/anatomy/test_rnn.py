@@ -30,15 +30,15 @@ def open_page(open_page: Callable[..., AppTest]) -> Callable[..., AppTest]:
 
 def rows(app: AppTest) -> dict[str, list[str]]:
     """The table: name of a row -> its two cells."""
-    body = next(one.proto.body for one in app.get("html") if "hs-tr-table" in one.proto.body)
+    body = next(element.proto.body for element in app.get("html") if "hs-tr-table" in element.proto.body)
     cells = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in re.findall(r"<tr>(.*?)</tr>", body)]
-    return {html.unescape(row[0]): [html.unescape(one) for one in row[1:]] for row in cells}
+    return {html.unescape(row[0]): [html.unescape(cell_text) for cell_text in row[1:]] for row in cells}
 
 
 def weights(figure: dict[str, Any]) -> np.ndarray:
     """The heatmap's numbers, as a browser gets them."""
     z = figure["data"][0]["z"]
-    shape = [int(one) for one in z["shape"].split(",")]
+    shape = [int(size) for size in z["shape"].split(",")]
     return np.frombuffer(base64.b64decode(z["bdata"]), np.dtype(z["dtype"])).reshape(shape)
 
 
@@ -53,8 +53,8 @@ def test_both_maps_are_those_of_the_models(open_page: Callable[..., AppTest], he
     new = transformer.load(BUNDLED / "reverse").trace("transformer")
     drawn = figures(app)
     np.testing.assert_allclose(weights(drawn["before-additive-attention"]), old.weights, atol=1e-6)
-    place = best_head(new.cross.weights)
-    wanted = new.cross.weights[place] if heads == "best" else new.cross.weights.mean((0, 1))
+    head = best_head(new.cross.weights)
+    wanted = new.cross.weights[head] if heads == "best" else new.cross.weights.mean((0, 1))
     np.testing.assert_allclose(weights(drawn["before-cross-attention"]), wanted, atol=1e-6)
     for figure, trace in zip(drawn.values(), (old, new), strict=True):
         labels = figure["layout"]["meta"]["labels"]
@@ -62,14 +62,14 @@ def test_both_maps_are_those_of_the_models(open_page: Callable[..., AppTest], he
         assert (figure["data"][0]["zmin"], figure["data"][0]["zmax"]) == (0, 1)
         assert len(figure["layout"]["shapes"]) == len("transformer")
     assert drawn["before-additive-attention"]["layout"]["height"] == drawn["before-cross-attention"]["layout"]["height"]
-    table, found = rows(app), alignment(old.weights)
+    table, aligned = rows(app), alignment(old.weights)
     assert table["writes"] == ["remrofsnart ✓", "remrofsnart ✓"]
-    assert table["weight on the right letter, mean"][0] == f"{found.weight:.3f}"
+    assert table["weight on the right letter, mean"][0] == f"{aligned.weight:.3f}"
     assert table["weight on the right letter, mean"][1].startswith(f"{alignment(wanted).weight:.3f} (")
     assert table["probability of its least certain letter"][1] == f"{float(new.probabilities.min()):.3f}"
-    assert table["probability of all it wrote"][0] == f"{float(old.probabilities.double().prod()):.3f}"
+    assert table["probability of everything it wrote"][0] == f"{float(old.probabilities.double().prod()):.3f}"
     assert table["largest weight on the right letter"][0] == "11 of 11 letters"
-    assert table["steps to read, one after the other"] == ["12, a token each", "2 layers, all tokens at once"]
+    assert table["sequential steps to read"] == ["12, one per token", "2 layers, all tokens at once"]
     assert table["longest path between two letters"] == ["10", "1, in each layer"]
     assert table["parameters"] == ["150,848", "169,408"]
     assert "12 × 128 = 1,536 numbers" in said(app) and "64 numbers, however long" in said(app)
@@ -77,7 +77,7 @@ def test_both_maps_are_those_of_the_models(open_page: Callable[..., AppTest], he
     assert [latex.value.count("e_{ij}") for latex in app.latex] == [1, 1]
 
 
-def test_a_checkpoint_of_another_task_gets_letters_of_its_own(open_page: Callable[..., AppTest]) -> None:
+def test_a_checkpoint_of_another_task_gets_its_own_letters(open_page: Callable[..., AppTest]) -> None:
     app = open_page()
     assert "The loaded checkpoint tiny reads Invented" in said(app)
     app.text_input("anatomy_letters").input("abc").run()
@@ -92,7 +92,7 @@ def test_a_link_opens_cold(open_page: Callable[..., AppTest]) -> None:
     assert not app.exception and not messages(app) and rows(app)["writes"][0] == "ippississim ✓"
     assert app.text_input("anatomy_letters").value == "mississippi"
     app = open_page(heads="nope")
-    assert not app.exception and "there are best, mean" in messages(app)
+    assert not app.exception and "Allowed: best, mean" in messages(app)
 
 
 def test_a_checkpoint_that_reverses_gives_its_own_source(open_page: Callable[..., AppTest]) -> None:
@@ -100,9 +100,9 @@ def test_a_checkpoint_that_reverses_gives_its_own_source(open_page: Callable[...
     assert not app.exception and rows(app)["writes"] == ["olleh ✓", "olleh ✓"]
     assert [field.key for field in app.text_input] == ["source", "target"]  # no field for other letters
     assert "Transformer reverse-gelu" in said(app) and "letters of the page's source" in said(app)
-    other = transformer.load(BUNDLED / "reverse-gelu").trace("Hello")
+    gelu_trace = transformer.load(BUNDLED / "reverse-gelu").trace("Hello")
     drawn = weights(figures(app)["before-cross-attention"])
-    np.testing.assert_allclose(drawn, other.cross.weights[best_head(other.cross.weights)], atol=1e-6)
+    np.testing.assert_allclose(drawn, gelu_trace.cross.weights[best_head(gelu_trace.cross.weights)], atol=1e-6)
 
 
 def test_one_letter(open_page: Callable[..., AppTest]) -> None:
@@ -118,14 +118,16 @@ def test_one_letter(open_page: Callable[..., AppTest]) -> None:
         ("abcdefghijklmnopqr", True, False, "the recurrent model is still right and the Transformer is wrong."),
     ],
 )
-def test_beyond_the_trained_length_it_is_said_who_is_wrong(
+def test_beyond_the_trained_length_a_sentence_says_which_model_is_wrong(
     open_page: Callable[..., AppTest], letters: str, recurrent_right: bool, transformer_right: bool, sentence: str
 ) -> None:
     app = open_page(letters=letters)
     assert not app.exception
-    found = rows(app)["writes"]
-    assert [one[-1] for one in found] == ["✓" if right else "✗" for right in (recurrent_right, transformer_right)]
-    assert [one[:-2] == letters[::-1] for one in found] == [recurrent_right, transformer_right]
+    outputs = rows(app)["writes"]
+    assert [output[-1] for output in outputs] == [
+        "✓" if right else "✗" for right in (recurrent_right, transformer_right)
+    ]
+    assert [output[:-2] == letters[::-1] for output in outputs] == [recurrent_right, transformer_right]
     notes = messages(app, notes=True)
     assert sentence in notes and (f"These are {len(letters)} letters" in notes) == bool(sentence)
 
@@ -135,7 +137,7 @@ def test_beyond_the_trained_length_it_is_said_who_is_wrong(
     [
         ("a" * 1000, "The source text has 1,001 tokens; at most 40 are allowed, shorten it."),
         ("   ", "The source text is empty; type a sentence of up to 40 tokens."),
-        ("straße 5!", "These models know the letters a to z and the blank; leave out: ß 5!"),
+        ("straße 5!", "These models know the letters a to z and the space; leave out: ß 5!"),
         ("<b>", "leave out: < >"),
     ],
 )
@@ -150,7 +152,7 @@ def test_letters_that_cannot_be_read_get_one_sentence_and_stay(
     assert not app.exception and not messages(app) and rows(app)["writes"][0] == "ba ✓"
 
 
-def test_a_source_that_cannot_be_traced_is_said_once(open_page: Callable[..., AppTest]) -> None:
+def test_a_source_that_cannot_be_traced_gives_one_message(open_page: Callable[..., AppTest]) -> None:
     for source in ("", "a" * 1000):
         app = open_page(checkpoint="reverse", source=source)
         assert not app.exception and not figures(app) and messages(app).count("hs-message") == 1
@@ -183,9 +185,9 @@ def test_a_map_says_what_it_shows(theme: str) -> None:
 def test_cross_attention_of_a_head_and_the_mean_of_all() -> None:
     values = np.random.default_rng(1).random((2, 3, 5, 4))
     labels = ("a", "b", "c", "d", "</s>"), ("a", "b", "c", "</s>")
-    one = cross_map(values, *labels, right_places(4, 5), 16, (1, 2))
-    np.testing.assert_allclose(one.data[0].z, values[1, 2], atol=1e-6)
-    assert "layer 2, head 3" in one.layout.title.text and "= 16" in one.layout.title.subtitle.text
+    single = cross_map(values, *labels, right_places(4, 5), 16, (1, 2))
+    np.testing.assert_allclose(single.data[0].z, values[1, 2], atol=1e-6)
+    assert "layer 2, head 3" in single.layout.title.text and "= 16" in single.layout.title.subtitle.text
     mean = cross_map(values, *labels, right_places(4, 5), 16)
     np.testing.assert_allclose(mean.data[0].z, values.mean((0, 1)), atol=1e-6)
     assert "all 6 heads" in mean.layout.title.text

@@ -22,17 +22,19 @@ def test_figures_bring_title_equation_axes_and_both_palettes(
     open_page: Callable[..., AppTest], page: str, part: str
 ) -> None:
     app = open_page(page, part=part)
-    found = figures(app)
-    assert not app.exception and found
-    for name, figure in found.items():
+    drawn = figures(app)
+    assert not app.exception and drawn
+    for name, figure in drawn.items():
         layout = figure["layout"]
         assert layout["title"]["text"] and layout["title"]["subtitle"]["text"], name
-        assert layout["meta"]["palette"] == {one: [colour[one] for colour in PALETTE] for one in ("light", "dark")}
+        assert layout["meta"]["palette"] == {
+            theme_name: [colour[theme_name] for colour in PALETTE] for theme_name in ("light", "dark")
+        }
         assert layout["font"]["size"] >= 15 and layout["paper_bgcolor"] == "rgba(0,0,0,0)"
-        for at, axis in layout.items():
-            if at.startswith("xaxis"):  # named, unless tokens stand under it
-                assert axis.get("title", {}).get("text") or at.replace("axis", "") in layout["meta"]["labels"], (
+        for axis_name, axis in layout.items():
+            if axis_name.startswith("xaxis"):  # named, unless tokens stand under it
+                assert axis.get("title", {}).get("text") or axis_name.replace("axis", "") in layout["meta"]["labels"], (
                     name,
-                    at,
+                    axis_name,
                 )
         assert {trace["type"] for trace in figure["data"]} <= {"scatter", "bar", "heatmap"}

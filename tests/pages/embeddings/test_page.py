@@ -1,4 +1,4 @@
-"""The page of embeddings as a script: each part by link, what is out of range, odd text, other checkpoints."""
+"""The embeddings page as a script: each part by link, values out of range, odd text, other checkpoints."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def open_page(open_page: Callable[..., AppTest]) -> Callable[..., AppTest]:
 
 
 def shown(app: AppTest) -> dict[str, dict[str, Any]]:
-    """What every figure on the page was handed, by its name."""
-    found = [one for one in app.get("bidi_component") if one.proto.component_name == "headscope.figure"]
-    data = [json.loads(one.proto.json) for one in found]
-    return {one["name"]: {**one, "figure": json.loads(one["figure"])} for one in data}
+    """The data of every figure on the page, by its name."""
+    elements = [element for element in app.get("bidi_component") if element.proto.component_name == "headscope.figure"]
+    data = [json.loads(element.proto.json) for element in elements]
+    return {figure["name"]: {**figure, "figure": json.loads(figure["figure"])} for figure in data}
 
 
 @pytest.mark.parametrize("part", FIGURES)
@@ -85,7 +85,7 @@ def test_every_kind_of_model_is_shown(open_page: Callable[..., AppTest], folder:
         ("nonsense", "part", "nonsense", None),
     ],
 )
-def test_what_is_out_of_range_becomes_the_nearest_and_a_sentence_says_so(
+def test_a_value_out_of_range_becomes_the_nearest_with_a_message(
     open_page: Callable[..., AppTest], part: str, name: str, asked: str, expected: str | None
 ) -> None:
     app = open_page(**{"part": part, name: asked})
@@ -133,7 +133,7 @@ def test_neighbours_of_a_typed_word(open_page: Callable[..., AppTest]) -> None:
 def test_a_word_without_letters_and_one_that_is_not_known(open_page: Callable[..., AppTest]) -> None:
     for word in (" ", "\t", "\x00"):
         app = open_page(part="neighbours", word=word)
-        assert not app.exception and "has no character that can be read" in messages(app)
+        assert not app.exception and "Your word has no readable character" in messages(app)
         assert shown(app)
     app = open_page(part="neighbours", word="語", token="2")
     assert not app.exception and "“語” is not in this model&#x27;s vocabulary" in messages(app, notes=True)
@@ -164,12 +164,12 @@ def test_the_table_of_the_lens(open_page: Callable[..., AppTest]) -> None:
     trace = model.trace("ka lo mi", "re sta vu")
     app = open_page(part="lens", step="2")
     tables = re.findall(r"<table class=\"hs-emb-table\">.*?</table>", written(app))
-    steps, one = tables
+    steps, step_rows = tables
     rows = re.findall(r"<tr>.*?</tr>", steps)[1:]
     assert len(rows) == 3 and all(row.count("<td") == len(trace.target_out) for row in rows)
     assert rows[-1].count("hs-emb-final") == len(trace.target_out)  # the last layer finds what it finds
     assert re.findall(r"<th scope=\"row\">(.*?)</th>", steps) == ["embedding", "layer 1", "layer 2"]
-    last = re.findall(r"<small>([0-9.]+)</small>", re.findall(r"<tr>.*?</tr>", one)[-1])
+    last = re.findall(r"<small>([0-9.]+)</small>", re.findall(r"<tr>.*?</tr>", step_rows)[-1])
     best = trace.logits[1].softmax(-1).topk(5).values.tolist()
     assert [float(text) for text in last] == pytest.approx(best, abs=0.0006)
     assert "largest deviation of the logits 0" in written(app)
@@ -179,12 +179,14 @@ def test_the_shading_of_the_lens_is_the_probability_it_says(open_page: Callable[
     app = open_page(part="lens")
     shades = re.findall(r'--p:([0-9.]+)%"><span>.*?</span><small>(.*?)</small>', written(app))
     assert len(shades) > 20
-    for shade, said in shades:
-        assert float(shade) / 100 == pytest.approx(float(said.replace("&lt;", "")), abs=0.0011)
+    for shade, probability in shades:
+        assert float(shade) / 100 == pytest.approx(float(probability.replace("&lt;", "")), abs=0.0011)
     lens = shown(app)["logit-lens"]
     assert (lens["figure"]["data"][0]["zmin"], lens["figure"]["data"][0]["zmax"]) == (0, 1)
-    said = re.search(r"In (\d+) of (\d+) steps the final token leads already before the last layer", written(app))
-    assert said and 0 <= int(said[1]) <= int(said[2]) == len(
+    probability = re.search(
+        r"In (\d+) of (\d+) steps the final token already leads before the last layer", written(app)
+    )
+    assert probability and 0 <= int(probability[1]) <= int(probability[2]) == len(
         tiny_pretrained().trace("ka lo mi", "re sta vu").target_out
     )
 
@@ -219,25 +221,25 @@ def _norms(off: float, factor: float = 16.0) -> Norms:
 @pytest.mark.parametrize(
     ("source", "target", "expected"),
     [
-        (0.1, 0.125, "the positions would drown the words: 10.0 times as long in the source, 8.0 in the target. "
-         "With it the words are 1.6 and 2.0 times"),
-        (0.75, 0.8, "would be 1.3 times as long as the words in the source, 1.2 times in the target. "
+        (0.1, 0.125, "would outweigh the words: they would be 10.0 times as long in the source and 8.0 times in the "
+         "target. With it the words are 1.6 and 2.0 times"),
+        (0.75, 0.8, "would be 1.3 times as long as the words in the source and 1.2 times in the target. "
          "With it the words are 12.0 and 12.8 times"),
-        (0.01, 0.125, "would be 100.0 times as long as the words in the source, 8.0 times in the target. "
+        (0.01, 0.125, "would be 100.0 times as long as the words in the source and 8.0 times in the target. "
          "With it the words are 0.16 and 2.0 times"),
-        (2.0, 1.0, "with and without the factor: without it 2.0 times as long in the source and 1.0 in the target, "
-         "with it 32.0 and 16.0"),
+        (2.0, 1.0, "with and without the factor: 2.0 times as long in the source and 1.0 times in the target without "
+         "it, 32.0 and 16.0 times with it"),
     ],
 )  # fmt: skip
-def test_the_headline_says_who_drowns_whom(source: float, target: float, expected: str) -> None:
-    assert expected in inputs._who([_norms(source), _norms(target)])
+def test_the_headline_compares_the_lengths_of_words_and_positions(source: float, target: float, expected: str) -> None:
+    assert expected in inputs._headline([_norms(source), _norms(target)])
 
 
 def test_the_headline_stands_above_the_figures_and_without_positions_says_so(open_page: Callable[..., AppTest]) -> None:
     text = written(open_page())
     assert text.index("hs-emb-headline") < text.index("Section 3.4") and "√d_model" not in text
     none = Norms(torch.ones(2), torch.ones(2), torch.zeros(2))
-    assert "adds no positions" in inputs._who([none, none])
+    assert "adds no positions" in inputs._headline([none, none])
 
 
 def test_single_characters_are_counted_and_can_be_left_out(
@@ -245,28 +247,28 @@ def test_single_characters_are_counted_and_can_be_left_out(
 ) -> None:
     model = tiny_pretrained()
     pieces = model.tokenizer.pieces(range(len(model.tokenizer)))
-    single = {one for one, piece in enumerate(pieces) if len(piece.removeprefix("▁")) == 1}
+    single = {index for index, piece in enumerate(pieces) if len(piece.removeprefix("▁")) == 1}
     assert set(inputs._single(model)) == single and single
     monkeypatch.setattr(inputs, "NEAREST", len(pieces) - 5)  # every row but the specials and the token itself
     app = open_page(part="neighbours")
-    found = re.search(r"(\d+) of these (\d+) are single characters", written(app))
-    assert found and int(found[1]) in (len(single), len(single) - 1) and int(found[2]) == len(pieces) - 5
+    match = re.search(r"(\d+) of these (\d+) are single characters", written(app))
+    assert match and int(match[1]) in (len(single), len(single) - 1) and int(match[2]) == len(pieces) - 5
     app.toggle("embeddings_words").set_value(True).run()
     assert not app.exception and "single characters" not in written(app)
     bars = shown(app)["embedding-neighbours"]["figure"]["layout"]["meta"]["labels"]["y"]
     assert len(bars) in (len(pieces) - len(single) - 4, len(pieces) - len(single) - 5)
 
 
-def test_thinned_axes_say_so(open_page: Callable[..., AppTest]) -> None:
+def test_a_sentence_says_that_an_axis_is_thinned(open_page: Callable[..., AppTest]) -> None:
     source = " ".join(["ka lo mi"] * 6)
     count = len(tiny_pretrained().trace(source, "re sta vu").source_labels)
     assert 18 < count <= 36
     app = open_page(source=source, part="residual")
-    assert not app.exception and f"Of {count} tokens the axis names one in 2; point at" in written(app)
-    assert "the axis names" not in written(open_page(part="residual"))
+    assert not app.exception and f"The axis labels one in 2 of the {count} tokens; point at" in written(app)
+    assert "The axis labels" not in written(open_page(part="residual"))
 
 
-def test_a_target_given_need_not_be_what_the_model_would_say(open_page: Callable[..., AppTest]) -> None:
+def test_a_given_target_may_differ_from_the_model_output(open_page: Callable[..., AppTest]) -> None:
     app = open_page(part="output", step="2")
     trace = tiny_pretrained().trace("ka lo mi", "re sta vu")
     figure = shown(app)["output-steps"]["figure"]
@@ -275,7 +277,9 @@ def test_a_target_given_need_not_be_what_the_model_would_say(open_page: Callable
     assert "largest difference 0" in written(app)
 
 
-def test_a_checkpoint_with_fewer_layers_takes_the_choice_along(open_page: Callable[..., AppTest], folder: Path) -> None:
+def test_a_checkpoint_with_fewer_layers_shows_its_nearest_layer(
+    open_page: Callable[..., AppTest], folder: Path
+) -> None:
     tiny = tiny_pretrained()
     small = tiny_model(vocab_size=len(tiny.tokenizer), encoder_layers=1, decoder_layers=1)
     save_checkpoint(folder / "small", small, tiny.tokenizer, tiny.languages)
@@ -286,7 +290,7 @@ def test_a_checkpoint_with_fewer_layers_takes_the_choice_along(open_page: Callab
     assert not app.exception and shown(app)
 
 
-def test_what_was_chosen_stays_when_the_person_comes_back(open_page: Callable[..., AppTest]) -> None:
+def test_choices_stay_after_a_visit_to_another_page(open_page: Callable[..., AppTest]) -> None:
     app = open_page(part="lens", step="3")
     switch_page(app, "model").run()
     switch_page(app, "embeddings").run()

@@ -1,4 +1,4 @@
-"""Sub-layers and neurons taken out on the feed-forward page."""
+"""Sub-layers and neurons left out on the feed-forward page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from transformer.interventions.sets import Interventions
 
 
 def shown(app: AppTest) -> str:
-    return " ".join(one.proto.body for one in app.get("html"))
+    return " ".join(element.proto.body for element in app.get("html"))
 
 
 @given(st.sets(st.integers(0, 99)))
@@ -61,8 +61,10 @@ def test_sub_layers_and_neurons_by_link(open_page: Callable[..., AppTest]) -> No
     assert not app.exception and not messages(app)
     assert app.session_state["feedforward_skip_encoder"] == ["encoder.1.ff"]
     assert app.session_state["feedforward_skip_decoder"] == ["decoder.2.cross"]
-    said = "left out: cross-attention, decoder layer 2 and feed-forward, encoder layer 1; neuron 3 of encoder layer 2"
-    assert f"After: {said}" in shown(app)
+    expected = (
+        "left out: cross-attention, decoder layer 2 and feed-forward, encoder layer 1; neuron 3 of encoder layer 2"
+    )
+    assert f"After: {expected}" in shown(app)
     assert address(app)["skip"] == "decoder.2.cross,encoder.1.ff"
 
 
@@ -74,14 +76,14 @@ def test_perplexity_without_a_sub_layer_is_that_of_the_given_target(
     numbers = []
     for switches in ("", "skip=decoder.2.ff"):
         trace = model.trace("ka lo mi", "re sta vu", interventions=Interventions.parse(switches))
-        logs = [trace.logits[q].log_softmax(-1)[one].item() for q, one in enumerate(trace.target_out_ids)]
+        logs = [trace.logits[q].log_softmax(-1)[token_id].item() for q, token_id in enumerate(trace.target_out_ids)]
         numbers.append(number(math.exp(-sum(logs) / len(logs))))
     assert numbers[0] != numbers[1]
-    assert f"Perplexity of the given target</th><td>{numbers[0]}</td><td>{numbers[1]}</td>" in shown(app)
+    assert f"Perplexity of your target</th><td>{numbers[0]}</td><td>{numbers[1]}</td>" in shown(app)
 
 
 def test_more_neurons_than_can_be_silenced(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ListError, match=r"these are 2,000 neurons.*leave out the whole FFN"):
+    with pytest.raises(ListError, match=r"these are 2,000; leave out the whole FFN"):
         read_neurons("1-2000", 3000)
 
 
@@ -96,10 +98,10 @@ def test_neurons_are_typed_and_put_back(open_page: Callable[..., AppTest]) -> No
     app.text_input("feedforward_neurons_decoder_0").input("9").run()
     assert "decoder.1.9" in address(app)["neurons"] and "encoder.1.2" in address(app)["neurons"]
     app.text_input("feedforward_neurons_decoder_0").input("9, nine").run()
-    assert "“nine” is no neuron" in messages(app)
+    assert "“nine” is not a neuron" in messages(app)
     assert app.text_input("feedforward_neurons_decoder_0").value == "9, nine"  # to be mended
     assert "decoder.1.9" in address(app)["neurons"]
-    assert "“nine” is no neuron" in messages(app.run())  # until it is
+    assert "“nine” is not a neuron" in messages(app.run())  # until it is
     app.button("feedforward_strongest").click().run()
     silent = address(app)["neurons"].count("decoder.1.")
     assert silent >= 10 and not messages(app)
@@ -111,9 +113,9 @@ def test_neurons_are_typed_and_put_back(open_page: Callable[..., AppTest]) -> No
 
 @pytest.mark.parametrize(
     ("typed", "said"),
-    [("17, 9-3", "9-3 runs backwards; write 3-9."), ("38", "38 lies outside this layer; its neurons are 1 to 37.")],
+    [("17, 9-3", "9-3 runs backwards; write 3-9."), ("38", "38 is outside this layer; its neurons are 1 to 37.")],
 )
-def test_what_is_wrong_with_a_list_stands_under_it_until_it_is_mended(
+def test_an_error_stands_under_a_list_until_it_is_corrected(
     open_page: Callable[..., AppTest], typed: str, said: str
 ) -> None:
     app = open_page("feedforward", part="knock")
@@ -124,7 +126,7 @@ def test_what_is_wrong_with_a_list_stands_under_it_until_it_is_mended(
     assert not messages(app) and address(app)["neurons"].count("encoder.1.") == 7
 
 
-def test_more_than_can_be_switched_is_said_under_the_list(
+def test_too_many_neurons_give_a_message_under_the_list(
     open_page: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sets, "MANY", 5)
@@ -134,15 +136,15 @@ def test_more_than_can_be_switched_is_said_under_the_list(
     assert app.text_input("feedforward_neurons_encoder_0").value == "1-6" and "neurons" not in address(app)
 
 
-def test_experiments_to_begin_with(open_page: Callable[..., AppTest], folder: Path) -> None:
+def test_suggested_experiments_change_the_switches(open_page: Callable[..., AppTest], folder: Path) -> None:
     app = open_page("feedforward", part="knock")
-    labels = [app.button(f"feedforward_try_{at}").label for at in range(3)]
+    labels = [app.button(f"feedforward_try_{index}").label for index in range(3)]
     assert "FFN 2 of the encoder" in labels[0] and "10 most active neurons of decoder layer 1" in labels[2]
     leaders = strongest(load(folder / "tiny").trace("ka lo mi", "re sta vu"), "decoder", 0)
-    wanted = sorted(f"decoder.1.{one + 1}" for one in leaders)
+    wanted = sorted(f"decoder.1.{neuron + 1}" for neuron in leaders)
     switched = ({"skip": "encoder.2.ff"}, {"skip": "decoder.1.cross,decoder.2.cross"}, {"neurons": ",".join(wanted)})
-    for at, params in enumerate(switched):
-        app.button(f"feedforward_try_{at}").click().run()
+    for index, params in enumerate(switched):
+        app.button(f"feedforward_try_{index}").click().run()
         assert not app.exception and {name: address(app).get(name) for name in params} == params
         assert {"skip", "neurons"} & set(address(app)) == set(params)
         with pytest.raises(KeyError):
@@ -157,10 +159,10 @@ def test_experiments_on_a_model_of_one_layer(open_page: Callable[..., AppTest], 
     model = tiny_model(vocab_size=len(tiny.tokenizer), encoder_layers=1, decoder_layers=1, d_ff=6)
     save_checkpoint(folder / "small", model, tiny.tokenizer, tiny.languages)
     app = open_page("feedforward", part="knock", checkpoint="small")
-    labels = [app.button(f"feedforward_try_{at}").label for at in range(3)]
+    labels = [app.button(f"feedforward_try_{index}").label for index in range(3)]
     assert "FFN 1 of the encoder" in labels[0] and "The 6 most active neurons" in labels[2]
-    for at, params in enumerate(({"skip": "encoder.1.ff"}, {"skip": "decoder.1.cross"})):
-        app.button(f"feedforward_try_{at}").click().run()
+    for index, params in enumerate(({"skip": "encoder.1.ff"}, {"skip": "decoder.1.cross"})):
+        app.button(f"feedforward_try_{index}").click().run()
         assert not app.exception and address(app)["skip"] == params["skip"]
         app.button("feedforward_back").click().run()
 
@@ -174,8 +176,8 @@ def test_sub_layers_are_chosen(open_page: Callable[..., AppTest]) -> None:
 
 
 @pytest.mark.parametrize("params", [{"skip": "encoder.9.ff"}, {"neurons": "encoder.1.99999"}, {"skip": "x"}])
-def test_places_the_model_has_not_are_left_out_with_a_sentence(
+def test_sub_layers_and_neurons_that_the_model_lacks_are_ignored_with_a_message(
     open_page: Callable[..., AppTest], params: dict[str, str]
 ) -> None:
     app = open_page("feedforward", part="knock", **params)
-    assert not app.exception and "which is left out" in messages(app) and not set(params) & set(address(app))
+    assert not app.exception and "which is ignored" in messages(app) and not set(params) & set(address(app))

@@ -1,4 +1,4 @@
-"""The feed-forward page as a script: links, what is said, what the probe set tells, and what cannot be shown."""
+"""The feed-forward page as a script: links, sentences, the probe set, and values that cannot be shown."""
 
 from __future__ import annotations
 
@@ -46,20 +46,24 @@ def sort(folder: Path) -> Path:
 
 
 def drawn(app: AppTest) -> dict[str, dict[str, Any]]:
-    """What the figures were handed, by the stem of their files."""
-    found = [json.loads(one.proto.json) for one in app.get("bidi_component") if "figure" in one.proto.component_name]
-    return {one["name"]: {**one, "figure": json.loads(one["figure"])} for one in found}
+    """The data of the figures, by the stem of their files."""
+    sent = [
+        json.loads(element.proto.json)
+        for element in app.get("bidi_component")
+        if "figure" in element.proto.component_name
+    ]
+    return {figure["name"]: {**figure, "figure": json.loads(figure["figure"])} for figure in sent}
 
 
 def says(app: AppTest) -> str:
-    """Every sentence of the page, tags taken out."""
-    found = [one.proto.body for one in app.get("html") if "<style" not in one.proto.body]
+    """Every sentence of the page, without tags."""
+    found = [element.proto.body for element in app.get("html") if "<style" not in element.proto.body]
     bodies = [body for body in found if "hs-ff-" in body or "hs-said" in body]
     return html.unescape(re.sub(r"<[^>]+>", "", " ".join(bodies)))
 
 
 def moved(app: AppTest, frame: int, kind: str = "relu") -> AppTest:
-    """What the browser reports when a person moves the slider."""
+    """The browser's report after a person moves the slider."""
     app.session_state[f"figure_{activity.KEY}_{kind}"] = {"frame": frame}
     return app.run()
 
@@ -69,36 +73,36 @@ def test_every_part_is_reached_by_link(open_page: Callable[..., AppTest], part: 
     app = open_page(part=part, stack="decoder", layer="2")
     assert not app.exception and not messages(app)
     assert set(drawn(app)) == PARTS[part] and "ection 3.3" in says(app) and "quation 2" in says(app)
-    for one in drawn(app).values():
-        assert "equation 2" in one["figure"]["layout"]["title"]["subtitle"]["text"]
-    found = address(app)
-    assert (found["stack"], found["layer"], found.get("part", "activity")) == ("decoder", "2", part)
+    for figure in drawn(app).values():
+        assert "equation 2" in figure["figure"]["layout"]["title"]["subtitle"]["text"]
+    params = address(app)
+    assert (params["stack"], params["layer"], params.get("part", "activity")) == ("decoder", "2", part)
 
 
 def test_shares_are_those_of_the_trace(open_page: Callable[..., AppTest], folder: Path) -> None:
     app = open_page()
     trace = load(folder / "tiny").trace("ka lo mi", "re sta vu")
     means = {
-        (stack, layer): 100 * one
+        (stack, layer): 100 * share
         for stack, side in activity.sides(trace).items()
-        for layer, one in enumerate(active_share(side.activation, [0.0])[0].mean(-1).tolist())
+        for layer, share in enumerate(active_share(side.activation, [0.0])[0].mean(-1).tolist())
     }
     stack, layer = max(means, key=means.__getitem__)
     assert f"most in {stack} layer {layer + 1} ({means[stack, layer]:.1f}\N{NO-BREAK SPACE}%)" in says(app)
-    assert f"Of 37 neurons {int((trace.encoder_ff.activation[0] <= 0).all(0).sum())} are active on no token" in says(
+    assert f"Of 37 neurons, {int((trace.encoder_ff.activation[0] <= 0).all(0).sum())} are active on no token" in says(
         app
     )
 
 
 def test_the_threshold_comes_by_link_and_goes_by_slider(open_page: Callable[..., AppTest]) -> None:
     app = open_page(threshold="50")
-    assert drawn(app)["feedforward-active"]["start"] == 10 and "Above the threshold 0.50" in says(app)
+    assert drawn(app)["feedforward-active"]["start"] == 10 and "are above the threshold 0.50" in says(app)
     app = moved(app, 20)
-    assert not app.exception and address(app)["threshold"] == "100" and "Above the threshold 1.00" in says(app)
+    assert not app.exception and address(app)["threshold"] == "100" and "are above the threshold 1.00" in says(app)
     assert "&gt; 1.00" in drawn(app)["feedforward-spread"]["figure"]["layout"]["title"]["subtitle"]["text"]
     assert drawn(app)["feedforward-active"]["start"] is None  # where it stands is the browser's to say
     app = moved(app, 0)
-    assert address(app)["threshold"] == "0" and "Above the threshold 0.00" in says(app)
+    assert address(app)["threshold"] == "0" and "are above the threshold 0.00" in says(app)
 
 
 def test_a_gelu_has_another_threshold(open_page: Callable[..., AppTest], folder: Path) -> None:
@@ -106,9 +110,9 @@ def test_a_gelu_has_another_threshold(open_page: Callable[..., AppTest], folder:
     model = tiny_model(vocab_size=len(tiny.tokenizer), activation="gelu")
     save_checkpoint(folder / "gelu", model, tiny.tokenizer, tiny.languages)
     app = open_page(checkpoint="gelu", threshold="3")
-    assert not app.exception and "from 0 to 200 in steps of 5 is allowed, and 5 is shown" in messages(app)
+    assert not app.exception and "from 0 to 200 in steps of 5. Shown: 5." in messages(app)
     app = open_page(checkpoint="gelu")
-    assert "Above the threshold 0.20" in says(app) and "threshold" not in address(app)
+    assert "are above the threshold 0.20" in says(app) and "threshold" not in address(app)
     assert drawn(app)["feedforward-active"]["start"] == thresholds().index(0.2)
     for part in ("neurons", "nonlinearity"):
         app = open_page(checkpoint="gelu", part=part)
@@ -129,14 +133,14 @@ BAD = [
 
 
 @pytest.mark.parametrize(("part", "name", "asked", "shown"), BAD, ids=lambda one: str(one)[:12])
-def test_what_a_link_cannot_have_is_said_and_the_nearest_is_shown(
+def test_a_value_out_of_bounds_in_a_link_gives_a_message_and_the_nearest(
     open_page: Callable[..., AppTest], part: str, name: str, asked: str, shown: str
 ) -> None:
     app = open_page(part=part, **{name: asked})
     tokens = str(len(tiny_pretrained().encode("re sta vu", "target")))
     shown = tokens if (name, asked) == ("token", "40") else shown
     assert not app.exception and f"The link asks for {name} " in messages(app) and "<script>" not in messages(app)
-    assert f"{shown} is shown" in messages(app) and set(drawn(app)) == PARTS[part]
+    assert f"Shown: {shown}." in messages(app) and set(drawn(app)) == PARTS[part]
     assert address(app)["source"] == "ka lo mi" and address(app).get(name, shown) == shown
     assert not messages(app.run())
 
@@ -147,7 +151,7 @@ def test_without_a_choice_the_neuron_is_the_tokens_strongest(open_page: Callable
         app = open_page(part="neurons", stack="decoder", layer="2", token=str(token))
         first = int(trace.decoder_ff.activation[1, token - 1].argmax()) + 1
         assert app.number_input("feedforward_neuron").value == first and "neuron" not in address(app)
-        assert f"Neuron {first} of decoder layer 2" in says(app) and "number 1 of 37" in says(app)
+        assert f"Neuron {first} of decoder layer 2" in says(app) and "rank 1 of 37" in says(app)
     app.number_input("feedforward_neuron").set_value(5).run()
     assert address(app)["neuron"] == "5" and "Neuron 5 of decoder layer 2" in says(app)
     app.selectbox("feedforward_token").select(2).run()
@@ -160,7 +164,7 @@ def test_the_first_neuron_is_one_of_the_decoders_last_layer_at_its_longest_token
     trace = load(folder / "tiny").trace("ka lo mi", "re sta vu")
     app = open_page(part="neurons")
     labels = trace.target_in_labels[1:]  # without <s>, which is longer than any
-    token = 2 + [len(one) for one in labels].index(max(map(len, labels)))
+    token = 2 + [len(label) for label in labels].index(max(map(len, labels)))
     first = int(trace.decoder_ff.activation[1, token - 1].argmax()) + 1
     assert app.selectbox("feedforward_token").value == token and app.selectbox("feedforward_layer").value == 2
     assert f"Neuron {first} of decoder layer 2" in says(app)
@@ -180,7 +184,7 @@ def test_once_counted_a_neuron_with_examples_comes_first_but_none_changes_under_
     assert kept.found is not None
 
     def seldom(*which: int) -> None:
-        """These neurons of the last layer fire on one token less than examples are kept."""
+        """Makes these neurons of the last layer fire on one token less than the number of examples."""
         counts = kept.found.decoder.counts.clone()
         counts[-1, list(which)] = TOP_TOKENS - 1
         kept.found = replace(kept.found, decoder=replace(kept.found.decoder, counts=counts))
@@ -227,12 +231,12 @@ def test_the_bars_are_the_activations_and_their_lengths(open_page: Callable[...,
     count = min(12, int((activation != 0).sum()))
     order = activation.argsort(descending=True)[:count].tolist()
     bars, marks = drawn(app)["feedforward-strongest"]["figure"]["data"]
-    assert bars["customdata"] == [str(one + 1) for one in order]
+    assert bars["customdata"] == [str(neuron + 1) for neuron in order]
     assert _numbers(bars["y"]) == pytest.approx(activation[order].tolist())
     assert _numbers(marks["y"]) == pytest.approx(lengths[order].tolist())
-    missed = [one for one in lengths.argsort(descending=True)[:count].tolist() if one not in order]
-    found = re.search(r"By length these lead as well: ([^.]*(?:\.\d[^.]*)*)\.", says(app))
-    assert (found is not None) == bool(missed) and all(f"{one + 1} (" in found[1] for one in missed if found)
+    missed = [neuron for neuron in lengths.argsort(descending=True)[:count].tolist() if neuron not in order]
+    match = re.search(r"These also lead by length: ([^.]*(?:\.\d[^.]*)*)\.", says(app))
+    assert (match is not None) == bool(missed) and all(f"{neuron + 1} (" in match[1] for neuron in missed if match)
 
 
 def _numbers(packed: Any) -> list[float]:
@@ -243,7 +247,7 @@ def _numbers(packed: Any) -> list[float]:
 def test_a_language_pair_without_a_probe_set_says_so(open_page: Callable[..., AppTest]) -> None:
     app = open_page(part="neurons")
     assert "There is no probe set from Invented to Imagined" in messages(app, notes=True)
-    assert "What excites it most" not in says(app) and "feedforward-silent" not in drawn(app)
+    assert "Its strongest activations" not in says(app) and "feedforward-silent" not in drawn(app)
 
 
 def test_the_probe_set_is_counted_once(
@@ -262,34 +266,39 @@ def test_the_probe_set_is_counted_once(
     }
     app = open_page(**params)
     assert not app.exception and len(calls) == 1
-    found = says(app)
-    assert "What excites it most in the probe set" in found and "120 sentence pairs" in found
+    text = says(app)
+    assert "Its strongest activations in the probe set" in text and "120 sentence pairs" in text
     assert re.search(
-        r"At \d of these \d the reference goes on with one of the \d+ pieces it promotes most, which are \d+\.\d\s% of",
-        found,
+        r"At \d of these \d, the reference continues with one of the \d+ pieces that the neuron promotes most, "
+        r"which are \d+\.\d\s% of",
+        text,
     )
-    (tokens,) = [one.proto.body for one in app.get("html") if "<ol" in one.proto.body]
+    (tokens,) = [element.proto.body for element in app.get("html") if "<ol" in element.proto.body]
     assert 1 <= tokens.count("<mark>") == tokens.count("<li>") <= 8 and "hs-ff-decoder" in tokens
     assert open_page(**params).exception == [] and len(calls) == 1
     app = open_page(**{**params, "stack": "encoder"})
     assert (
-        len(calls) == 1 and "does not write to the vocabulary" in says(app) and "the reference goes on" not in says(app)
+        len(calls) == 1
+        and "does not write to the vocabulary" in says(app)
+        and "the reference continues" not in says(app)
     )
 
 
-def test_counting_can_be_stopped_and_taken_up(open_page: Callable[..., AppTest], sort: Path) -> None:
+def test_counting_can_be_stopped_and_started_again(open_page: Callable[..., AppTest], sort: Path) -> None:
     app = app_test("feedforward")
     app.query_params.update({"checkpoint": "sort", "source": "314", "part": "neurons"})
     app.session_state[neurons.STOPPED] = "sort"
     app.run()
     assert not app.exception and "Counting was stopped" in messages(app, notes=True)
-    assert "What excites it most" not in says(app) and "feedforward-vocabulary" in drawn(app)
+    assert "Its strongest activations" not in says(app) and "feedforward-vocabulary" in drawn(app)
     app.button("hs-neurons-start").click().run()
-    assert not app.exception and "What excites it most" in says(app)
+    assert not app.exception and "Its strongest activations" in says(app)
     assert "Counting was stopped" not in messages(app, notes=True) and neurons.STOPPED not in app.session_state
 
 
-def test_who_comes_while_another_counts_gets_the_same_numbers(open_page: Callable[..., AppTest], sort: Path) -> None:
+def test_a_second_viewer_gets_the_numbers_of_a_count_that_is_running(
+    open_page: Callable[..., AppTest], sort: Path
+) -> None:
     counts = neurons.counts_of(cache.load("sort", str(sort)))
     assert counts is neurons.counts_of(cache.load("sort", str(sort)))
     assert counts.found is None and len(counts.pairs) == 120
@@ -299,12 +308,12 @@ def test_who_comes_while_another_counts_gets_the_same_numbers(open_page: Callabl
         with counts.queue.turn(lambda: None):
             release.wait(20)
 
-    other = threading.Thread(target=count)
-    other.start()
+    thread = threading.Thread(target=count)
+    thread.start()
     threading.Timer(0.5, release.set).start()
     app = open_page(checkpoint="sort", source="314", target="", part="neurons")
-    other.join(20)
-    assert not app.exception and not counts.queue.waiting and "What excites it most" in says(app)
+    thread.join(20)
+    assert not app.exception and not counts.queue.waiting and "Its strongest activations" in says(app)
 
 
 @pytest.mark.parametrize("text", ["<script>alert(1)</script>", "$x^2$ **b**", "a\x00b", "שלום"])
@@ -312,7 +321,7 @@ def test_who_comes_while_another_counts_gets_the_same_numbers(open_page: Callabl
 def test_odd_text_stays_text(open_page: Callable[..., AppTest], text: str, part: str) -> None:
     app = open_page(source=text, target=text, part=part)
     assert not app.exception and set(drawn(app)) == PARTS[part]
-    assert "<script>" not in "".join(one.proto.body for one in app.get("html"))
+    assert "<script>" not in "".join(element.proto.body for element in app.get("html"))
 
 
 @pytest.mark.parametrize("text", ["", "ka " * 500])
@@ -323,18 +332,18 @@ def test_unusable_text_gets_one_sentence(open_page: Callable[..., AppTest], text
     assert address(app)["layer"] == "2" or address(app)["layer"] == 2
 
 
-def test_switches_set_elsewhere_wait(open_page: Callable[..., AppTest]) -> None:
+def test_a_note_says_that_switches_have_no_effect_here(open_page: Callable[..., AppTest]) -> None:
     app = open_page(scaling="off")
-    assert "Your switches wait" in messages(app, notes=True) and address(app)["scaling"] == "off"
+    assert "Your switches have no effect here" in messages(app, notes=True) and address(app)["scaling"] == "off"
 
 
-def test_what_was_chosen_stays_while_a_person_looks_elsewhere(open_page: Callable[..., AppTest]) -> None:
+def test_choices_stay_while_another_page_is_open(open_page: Callable[..., AppTest]) -> None:
     app = open_page(part="neurons", stack="decoder", layer="2", token="3", neuron="9")
     switch_page(app, "model").run()
     switch_page(app, "feedforward").run()
     assert not app.exception and "Neuron 9 of decoder layer 2" in says(app)
-    found = address(app)
-    assert [found[name] for name in ("part", "stack", "layer", "token", "neuron")] == [
+    params = address(app)
+    assert [params[name] for name in ("part", "stack", "layer", "token", "neuron")] == [
         "neurons",
         "decoder",
         "2",
@@ -358,6 +367,6 @@ def test_a_token_in_its_sentence(pieces: tuple[str, ...], place: int, wanted: st
 
 
 def test_shares_in_words() -> None:
-    assert [activity.percent(one) for one in (0.0, 1e-5, 0.0004, 0.03, 0.9999, 1.0)] == [
+    assert [activity.percent(share) for share in (0.0, 1e-5, 0.0004, 0.03, 0.9999, 1.0)] == [
         "0\xa0%", "<\xa00.01\xa0%", "0.04\xa0%", "3.0\xa0%", ">\xa099.9\xa0%", "100\xa0%"
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The pages as scripts: every way a person or a link can put them, without a browser."""
+"""The page frame as a script: everything a person or a link can do to it, without a browser."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def open_app(folder: Path) -> Callable[..., AppTest]:
 
 
 def pick(app: AppTest, **values: Any) -> AppTest:
-    """What the browser reports when a person clicks in the picture."""
+    """The browser's report after a click in the picture."""
     state = app.session_state["headscope"]
     app.session_state["explorer"] = {"view": {**state.view.to_browser(), "revision": state.revision, **values}}
     return app.run()
@@ -60,7 +60,7 @@ def test_a_click_in_the_picture_reaches_the_address_and_the_numbers(open_app: Ca
     assert b'"kind":"decoder_self","layer":1,"head":2' in feed.proto.bytes
 
 
-def test_reports_older_than_what_python_changed_are_ignored(open_app: Callable[..., AppTest]) -> None:
+def test_browser_reports_older_than_a_python_change_are_ignored(open_app: Callable[..., AppTest]) -> None:
     app = open_app()
     app.button("hs-big").click().run()
     assert address(app)["big"] == "1"
@@ -138,7 +138,7 @@ def test_no_checkpoint_at_all(open_app: Callable[..., AppTest], monkeypatch: pyt
     assert not app.exception and "No checkpoint was found" in messages(app)
 
 
-def test_a_named_folder_that_is_none_says_so(
+def test_a_missing_checkpoint_folder_gives_a_message(
     open_app: Callable[..., AppTest], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("HEADSCOPE_CHECKPOINT", str(tmp_path / "gone"))
@@ -160,7 +160,7 @@ def test_examples_set_sentence_and_place(open_app: Callable[..., AppTest]) -> No
     assert len(looks) == 1 and "Head 2 &lt;b&gt;looks back&lt;/b&gt;." in looks[0]
 
 
-def test_the_sentence_survives_a_broken_one_and_a_rerun(open_app: Callable[..., AppTest]) -> None:
+def test_the_chosen_head_survives_an_invalid_sentence(open_app: Callable[..., AppTest]) -> None:
     app = pick(open_app(), kind="encoder_self", head=1)
     app.text_input("source").input("").run()
     app.text_input("source").input("nu re ka").run()
@@ -175,7 +175,7 @@ def test_the_model_page_says_what_the_checkpoint_says(open_app: Callable[..., Ap
     assert not app.exception
     values = {metric.label: metric.value for metric in app.metric}
     assert values["parameters"] == f"{tiny_pretrained().model.parameter_count():,}" and values["sacreBLEU"] == "12.3"
-    assert "chrF" not in values and values["heads a layer"] == "3 × 22"
+    assert "chrF" not in values and values["heads per layer"] == "3 × 22"
     assert list(figures(app)) == ["training"] and any("Made for tests." in text.value for text in app.markdown)
     assert address(app)["kind"] == "encoder_self" and address(app)["source"] == "ka lo mi"
 
@@ -202,7 +202,7 @@ def test_the_model_page_of_a_bare_checkpoint(open_app: Callable[..., AppTest], f
 
 @pytest.fixture
 def family(folder: Path) -> Path:
-    """Beside `tiny`: `twin`, of the same two languages, and `toy`, of others, with an example."""
+    """Beside `tiny`: `twin`, of the same two languages, and `toy`, of other languages, with an example."""
     tiny = tiny_pretrained()
     save_checkpoint(folder / "twin", tiny.model, tiny.tokenizer, tiny.languages)
     save_checkpoint(folder / "toy", tiny.model, tiny.tokenizer, ("letters", "reversed"))

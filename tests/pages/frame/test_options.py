@@ -1,4 +1,4 @@
-"""What is chosen on a page: kept in session and link, bounded, and said where a link asks for what is not there."""
+"""Options of a page: kept in session and link, within bounds, with a message for invalid values in links."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ def test_a_link_opens_cold_and_what_was_chosen_stays_over_pages(open_page: Calla
     [("-3", 0), ("10000", 9999), ("99999999999999999999", 9999), ("-99999999999999999999", 0), ("x", 0), ("", 0),
      ("1.5", 0), ("\u0663", 0), ("<b>", 0)],
 )  # fmt: skip
-def test_a_number_out_of_range_becomes_the_nearest_and_is_said(
+def test_a_number_out_of_range_becomes_the_nearest_with_a_message(
     open_page: Callable[..., AppTest], seed: str, shown: int
 ) -> None:
     app = open_page("positions", part="order", seed=seed)
     assert not app.exception and app.number_input("positions_seed").value == shown
-    said = messages(app)
-    assert "a whole number from 0 to 9999" in said and f"and {shown} is shown" in said and "<b>" not in said
+    text = messages(app)
+    assert "a whole number from 0 to 9999" in text and f"Shown: {shown}." in text and "<b>" not in text
     assert app.text_input("source").value == "ka lo mi"
     app.run()
     assert not messages(app)  # said once
 
 
-def test_an_unknown_part_is_said_and_the_first_is_shown(open_page: Callable[..., AppTest]) -> None:
+def test_an_unknown_part_gives_a_message_and_the_first_is_shown(open_page: Callable[..., AppTest]) -> None:
     for page, first in (("positions", "encoding"), ("embeddings", "norms"), ("feedforward", "activity")):
         app = open_page(page, part="nope")
         assert not app.exception and "'nope'" in messages(app).replace("&#x27;", "'")
@@ -65,7 +65,7 @@ def test_the_layer_of_a_page_is_not_the_layer_of_the_picture(open_page: Callable
     assert not app.exception and address(app)["layer"] == "1" and address(app)["kind"] == "cross"
 
 
-def test_what_one_part_allows_less_of_comes_back_in_another(open_page: Callable[..., AppTest]) -> None:
+def test_a_choice_beyond_one_part_returns_in_another(open_page: Callable[..., AppTest]) -> None:
     app = open_page("feedforward", part="nonlinearity", token="2")
     assert app.selectbox("feedforward_token").value == 2
     app.button_group("feedforward_part").set_value("neurons").run()
@@ -74,7 +74,7 @@ def test_what_one_part_allows_less_of_comes_back_in_another(open_page: Callable[
     assert app.selectbox("feedforward_token").value == 2 and address(app)["token"] == "2"
 
 
-def test_what_a_smaller_model_cannot_show_comes_back_with_the_larger(
+def test_a_choice_beyond_a_smaller_model_returns_with_the_larger(
     open_page: Callable[..., AppTest], folder: Path
 ) -> None:
     small = tiny_model(vocab_size=len(tiny_tokenizer()), encoder_layers=1, d_ff=5)
@@ -86,13 +86,13 @@ def test_what_a_smaller_model_cannot_show_comes_back_with_the_larger(
     assert address(app)["layer"] == "2" and address(app)["neuron"] == "30"
 
 
-def test_a_threshold_between_two_steps_is_said(open_page: Callable[..., AppTest]) -> None:
+def test_a_threshold_between_two_steps_gives_a_message(open_page: Callable[..., AppTest]) -> None:
     app = open_page("feedforward", threshold="33")
-    assert "'33'" in messages(app).replace("&#x27;", "'") and "35 is shown" in messages(app)
+    assert "'33'" in messages(app).replace("&#x27;", "'") and "Shown: 35." in messages(app)
     assert address(app)["threshold"] == "35"
 
 
-def test_options_of_a_part_that_is_not_drawn_wait(open_page: Callable[..., AppTest]) -> None:
+def test_options_of_hidden_parts_are_kept(open_page: Callable[..., AppTest]) -> None:
     app = open_page("positions", part="lab", seed="5")
     assert not app.exception and address(app)["seed"] == "5"
     app.button_group("positions_part").set_value("order").run()

@@ -1,4 +1,4 @@
-"""Texts that come from elsewhere are no markup."""
+"""Texts from elsewhere never become markup."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The slider over a training on the explorer, as a script: opened, moved, linked, and where nothing can be shown."""
+"""The training slider of the explorer as a script: opened, moved, linked, and where nothing can be shown."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def open_app(folder: Path) -> Callable[..., AppTest]:
 
 
 def states(app: AppTest) -> dict[str, Any]:
-    """The header of what the slider was sent."""
+    """The header of the slider's data."""
     (feed,) = components(app, "recording")
     data = feed.bytes
     return json.loads(data[8 : 8 + struct.unpack("<I", data[4:8])[0]])
@@ -59,7 +59,7 @@ def test_nothing_is_read_or_sent_before_it_is_asked_for(
 
 
 def press(app: AppTest, opened: bool) -> AppTest:
-    """What the browser reports when the picture's button is pressed; the callback runs before the script."""
+    """The browser's report after a press of the picture's button; the callback runs before the script."""
     app.session_state["explorer"] = {"formation": opened}
     state = app.session_state["headscope"]
     training = (state.view.training or 0) if opened else None
@@ -67,7 +67,7 @@ def press(app: AppTest, opened: bool) -> AppTest:
     return app.run()
 
 
-def test_opened_it_has_every_state_of_the_sentence(open_app: Callable[..., AppTest]) -> None:
+def test_the_open_slider_has_every_state_of_the_sentence(open_app: Callable[..., AppTest]) -> None:
     app = press(open_app(), True)
     assert not app.exception and not messages(app, notes=True) and len(components(app, "formation")) == 1
     assert address(app)["training"] == "0"
@@ -75,12 +75,12 @@ def test_opened_it_has_every_state_of_the_sentence(open_app: Callable[..., AppTe
     assert header["steps"] == [0, 3, 20] and header["step"] == 0 and set(header["kinds"]) == {
         "encoder_self", "decoder_self", "cross"
     }  # fmt: skip
-    assert header["id"] in app.session_state["headscope_payloads"]["explorer"]["pack"][0]
+    assert header["id"] in app.session_state["headscope_payloads"]["explorer"]["pack"][0][0]
     app = press(app, False)
     assert not components(app, "formation") and "training" not in address(app)
 
 
-def test_a_link_opens_it_and_a_move_is_in_the_link(open_app: Callable[..., AppTest]) -> None:
+def test_a_link_opens_the_part_and_a_move_changes_the_link(open_app: Callable[..., AppTest]) -> None:
     app = open_app(training="3")
     assert not app.exception and not messages(app, notes=True) and states(app)["step"] == 3
     sent = components(app, "recording")[0].bytes
@@ -97,33 +97,31 @@ def test_a_link_opens_it_and_a_move_is_in_the_link(open_app: Callable[..., AppTe
 
 def test_a_step_that_was_not_recorded_becomes_the_nearest(open_app: Callable[..., AppTest]) -> None:
     app = open_app(training="999999999")
-    assert "The link asks for step 999,999,999 of the training; the nearest one recorded, 20," in messages(
-        app, notes=True
-    )
+    assert "The link asks for training step 999,999,999. The nearest recorded step, 20," in messages(app, notes=True)
     assert address(app)["training"] == "20" and not messages(app.run(), notes=True)
 
 
-def test_it_opens_at_the_first_state_whatever_that_is(open_app: Callable[..., AppTest], folder: Path) -> None:
+def test_the_slider_opens_at_the_first_recorded_state(open_app: Callable[..., AppTest], folder: Path) -> None:
     (folder / "learning.npz").write_bytes(made_recording((5, 6, 7)).to_bytes())
     app = press(open_app(), True)
     assert not app.exception and not messages(app, notes=True)
     assert address(app)["training"] == "5" and states(app)["step"] == 5
 
 
-def test_another_sentence_is_told_apart_and_a_recorded_one_offered(open_app: Callable[..., AppTest]) -> None:
+def test_another_sentence_is_recognised_and_recorded_ones_are_offered(open_app: Callable[..., AppTest]) -> None:
     app = open_app(source="re sta", target="lo", training="3")
     header = states(app)
     assert not app.exception and header["kinds"] == {}
-    assert [one["source"] for one in header["sentences"]] == ["ka lo", "mi"]
-    assert not any(one["same"] for one in header["sentences"])
+    assert [sentence["source"] for sentence in header["sentences"]] == ["ka lo", "mi"]
+    assert not any(sentence["same"] for sentence in header["sentences"])
     app = open_app(target="lo", training="3")  # a recorded source, with another target
-    assert [one["same"] for one in states(app)["sentences"]] == [True, False]
+    assert [sentence["same"] for sentence in states(app)["sentences"]] == [True, False]
 
 
 def test_a_checkpoint_without_a_recording_says_so(open_app: Callable[..., AppTest], folder: Path) -> None:
     (folder / "learning.npz").unlink()
     app = open_app(training="3")
-    assert "brought no recording of its training" in messages(app, notes=True) and not components(app, "formation")
+    assert "has no recording of its training" in messages(app, notes=True) and not components(app, "formation")
     assert "training" not in address(app) and not messages(app.run(), notes=True)
     assert b'"recorded":false' in components(app, "pack")[0].bytes
 
@@ -134,16 +132,16 @@ def test_a_damaged_recording_is_a_sentence(open_app: Callable[..., AppTest], fol
         (folder / "learning.npz").write_bytes(data)
         app = open_app(training="3")
         assert not app.exception and not components(app, "formation")
-        assert "How its heads formed cannot be shown: learning.npz is no recording: " in messages(app, notes=True)
+        assert "The page cannot show how the heads formed: learning.npz is no recording: " in messages(app, notes=True)
         assert len(components(app, "explorer")) == 1  # the rest of the page is as ever
 
 
 def test_a_recording_of_another_model_is_a_sentence(open_app: Callable[..., AppTest], folder: Path) -> None:
-    other = made_recording()
-    weights = {kind: tuple(array[:, :1] for array in arrays) for kind, arrays in other.weights.items()}
-    (folder / "learning.npz").write_bytes(dataclasses.replace(other, weights=weights).to_bytes())
+    recording = made_recording()
+    weights = {kind: tuple(array[:, :1] for array in arrays) for kind, arrays in recording.weights.items()}
+    (folder / "learning.npz").write_bytes(dataclasses.replace(recording, weights=weights).to_bytes())
     app = open_app(training="3")
-    assert not app.exception and "none of its sentences has the tokens" in messages(app, notes=True)
+    assert not app.exception and "no recorded sentence matches the tokens" in messages(app, notes=True)
 
 
 def test_an_example_keeps_it_open(open_app: Callable[..., AppTest]) -> None:
@@ -154,7 +152,7 @@ def test_an_example_keeps_it_open(open_app: Callable[..., AppTest]) -> None:
     assert states(app)["writes"][2] == "state 20 of mi"
 
 
-def test_what_it_is_stands_in_the_explanation(open_app: Callable[..., AppTest], folder: Path) -> None:
-    assert any("How it learned" in one.value for one in open_app().markdown)
+def test_the_explanation_describes_this_model(open_app: Callable[..., AppTest], folder: Path) -> None:
+    assert any("How it learned" in element.value for element in open_app().markdown)
     (folder / "learning.npz").unlink()
-    assert not any("How it learned" in one.value for one in open_app().markdown)
+    assert not any("How it learned" in element.value for element in open_app().markdown)

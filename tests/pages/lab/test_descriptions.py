@@ -18,7 +18,7 @@ CONFIG = load("en-de").config  # 4 + 4 layers of 8 heads
 @pytest.mark.parametrize(
     ("switches", "expected"),
     [
-        ("none", "nothing switched"),
+        ("none", "no switches"),
         ("scaling=off", "scaling off"),
         ("scaling=off@cross", "scaling off in cross-attention"),
         ("scaling=0.5@cross.2", "scores × 0.5 in cross-attention, layer 2"),
@@ -31,7 +31,7 @@ CONFIG = load("en-de").config  # 4 + 4 layers of 8 heads
         ("causal=off@decoder_self", "causal mask off"),
         ("causal=off@decoder_self.1", "causal mask off in decoder self-attention, layer 1"),
         ("padding=off@encoder_self", "padding mask off in encoder self-attention"),
-        ("padding=off pad=4", "padding mask off; 4 <pad> behind the source"),
+        ("padding=off pad=4", "padding mask off; 4 <pad> after the source"),
         ("hide=source.3", "token 3 of the source hidden"),
         ("hide=target.2", "token 2 of the target hidden"),
         ("hide=source.11,source.3,target.2@decoder_self", None),
@@ -71,7 +71,7 @@ def test_every_switch_has_words(switches: str, expected: str | None) -> None:
     assert text == expected
 
 
-def test_without_sizes_places_are_named() -> None:
+def test_without_a_config_heads_are_named_and_not_counted() -> None:
     def say(text: str) -> str:
         return in_words(Interventions.parse(text))
 
@@ -91,7 +91,7 @@ def test_many_switches_are_counted() -> None:
     )
 
 
-def test_what_switching_scaling_does_not_show() -> None:
+def test_the_note_about_scaling_names_what_is_not_shown() -> None:
     def note(text: str, brief: bool = False) -> str:
         return scaling_note(Interventions.parse(text), CONFIG, brief)
 

@@ -1,4 +1,4 @@
-"""Measures before and after: what the browser is handed is what the analysis found; what it reports is checked."""
+"""Measures before and after: the browser gets what the analysis found, and its reports are checked."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from transformer.view.state import View
 
 
 def compared(text: str, source: str = "ka lo mi nu", target: str = "re sta ti") -> Compared:
-    """A sentence pair before and after the switches of a text, as `compare` makes it."""
+    """A sentence pair before and after these switches, as `compare` makes it."""
     model, value = tiny_pretrained(), Interventions.parse(text)
     first = model.trace(source, target)
     pads = f"pad={value.pads}" if value.pads else ""
@@ -30,14 +30,14 @@ def compared(text: str, source: str = "ka lo mi nu", target: str = "re sta ti") 
 
 
 def test_the_browser_gets_what_the_analysis_found() -> None:
-    found = compared("scaling=off zero=cross.2.3,encoder_self.1 causal=off@decoder_self.1")
-    data = measures.payload(found, View("cross", 1, 2))
-    for side, trace in (("before", found.before), ("after", found.after)):
+    comparison = compared("scaling=off zero=cross.2.3,encoder_self.1 causal=off@decoder_self.1")
+    data = measures.payload(comparison, View("cross", 1, 2))
+    for side, trace in (("before", comparison.before), ("after", comparison.after)):
         for kind in KINDS:
             wanted = saturation(trace.attention(kind))
             assert data[side][kind]["rows"] == wanted.rows.tolist()
             for name in MEASURES:
-                flat = [one for row in data[side][kind][name] for one in row]
+                flat = [value for row in data[side][kind][name] for value in row]
                 assert flat == pytest.approx(getattr(wanted, name).flatten().tolist(), abs=5.1e-7)
                 assert len(data[side][kind][name]) == 2 and len(data[side][kind][name][0]) == 3
     assert data["zero"]["cross"] == [[False] * 3, [False, False, True]]
@@ -46,7 +46,7 @@ def test_the_browser_gets_what_the_analysis_found() -> None:
     json.dumps(data, allow_nan=False)
 
 
-def test_nothing_switched_is_one_trace_measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_switches_one_trace_is_measured_once(monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
     real = measures.saturation
     monkeypatch.setattr(measures, "saturation", lambda *given: calls.append(1) or real(*given))
@@ -58,7 +58,7 @@ def test_nothing_switched_is_one_trace_measured_once(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     "view", [View("cross", None, 0), View("cross", 0, None), View("cross", 9, 0), View("cross", 0, 9)]
 )
-def test_where_no_single_head_is_chosen_none_is_ringed(view: View) -> None:
+def test_without_a_chosen_head_none_is_outlined(view: View) -> None:
     assert measures.payload(compared(""), view)["chosen"] is None
 
 
@@ -69,8 +69,8 @@ def test_rows_of_padding_are_left_out() -> None:
     assert data["before"]["encoder_self"]["rows"] == data["after"]["encoder_self"]["rows"] == [[real] * 3] * 2
     for kind in KINDS:
         for name in MEASURES:
-            flat = [one for row in data["before"][kind][name] for one in row]
-            assert flat == pytest.approx([one for row in first["before"][kind][name] for one in row], abs=2e-5)
+            flat = [value for row in data["before"][kind][name] for value in row]
+            assert flat == pytest.approx([value for row in first["before"][kind][name] for value in row], abs=2e-5)
 
 
 def test_a_decoder_fed_one_token_has_nothing_to_measure() -> None:

@@ -1,4 +1,4 @@
-"""The lab as a script: links, switches the browser reports, and what cannot be switched."""
+"""The lab as a script: links, switches from the browser, and switches that cannot be set."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def open_lab(open_page: Callable[..., AppTest]) -> Callable[..., AppTest]:
 
 
 def switch(app: AppTest, **values: Any) -> AppTest:
-    """What the browser reports when a person switches something."""
+    """The browser's report after a person sets a switch."""
     state = app.session_state["headscope"]
     view = state.view.to_browser()
     shown = {"kind": view["kind"], "layer": view["layer"], "head": view["head"]}
@@ -107,7 +107,7 @@ def test_nonsense_from_a_browser_changes_nothing(open_lab: Callable[..., AppTest
     assert not app.exception and address(app)["causal"] == "off" and trace_ids(app) == (traced(), traced(causal="off"))
 
 
-def test_reports_older_than_what_python_changed_are_ignored(open_lab: Callable[..., AppTest]) -> None:
+def test_browser_reports_older_than_a_python_change_are_ignored(open_lab: Callable[..., AppTest]) -> None:
     app = switch(open_lab(causal="off"), switches={}, revision=-1)
     assert address(app)["causal"] == "off"
 
@@ -117,7 +117,7 @@ def test_a_mask_that_hides_a_whole_row_is_refused_and_the_switch_can_be_taken_ba
 ) -> None:
     app = switch(open_lab(), switches={"hide": "target.1", "scaling": "off"})
     assert not app.exception and "nothing to attend to" in messages(app)
-    assert "your other switches hold" in messages(app)
+    assert "Your other switches still apply" in messages(app)
     assert address(app)["hide"] == "target.1" and trace_ids(app) == (traced(), traced(scaling="off"))
     assert not messages(switch(app, switches={}))
 
@@ -128,10 +128,10 @@ def test_more_padding_than_fits_is_refused(open_lab: Callable[..., AppTest]) -> 
 
 
 def test_a_layer_without_heads_is_explained(open_lab: Callable[..., AppTest]) -> None:
-    said = messages(open_lab(zero="cross.2,encoder_self"), notes=True)
-    assert "Every head is out in encoder self-attention, layer 1; encoder self-attention, layer 2" in said
-    assert "cross-attention, layer 2: there the sub-layer returns only the bias of W_O" in said
-    assert "Every head is out" not in messages(open_lab(zero="cross.2.1,cross.2.2"), notes=True)
+    text = messages(open_lab(zero="cross.2,encoder_self"), notes=True)
+    assert "Every head is knocked out in encoder self-attention, layer 1; encoder self-attention, layer 2" in text
+    assert "cross-attention, layer 2. There the sub-layer returns only the bias of W_O" in text
+    assert "Every head is knocked out" not in messages(open_lab(zero="cross.2.1,cross.2.2"), notes=True)
 
 
 @pytest.mark.parametrize("part", ["compare", "measures", "leak", "scaling", "softmax"])
@@ -146,7 +146,7 @@ def test_switches_stay_when_the_person_goes_to_another_page_and_back(open_lab: C
     app = app_test()
     app.query_params.update({"source": "ka lo mi", "scaling": "off"})
     app.run()
-    assert "this page shows the model as it was trained" in messages(app, notes=True)
+    assert "Your switches have no effect on this page" in messages(app, notes=True)
     switch_page(app, "lab").run()
     app = switch(app, switches={"scaling": "off", "causal": "off"})
     switch_page(app, "model").run()
@@ -162,7 +162,7 @@ def test_a_model_without_the_heads_switched_begins_unswitched(open_lab: Callable
     save_checkpoint(folder / "small", small, tiny.tokenizer, tiny.languages)
     app = open_lab(zero="cross.2.1", scaling="off", checkpoint="tiny")
     app.selectbox("checkpoint").select("small").run()
-    assert not app.exception and "so this is switched back: zero=cross.2.1." in messages(app)
+    assert not app.exception and "so these switches were removed: zero=cross.2.1." in messages(app)
     assert "zero" not in address(app) and address(app)["scaling"] == "off"
 
 
@@ -171,7 +171,7 @@ def test_a_model_without_the_heads_switched_begins_unswitched(open_lab: Callable
 def test_odd_text_stays_text(open_lab: Callable[..., AppTest], text: str, part: str) -> None:
     app = open_lab(source=text, target=text, part=part, causal="off")
     assert not app.exception
-    assert "<script>" not in "".join(one.proto.body for one in app.get("html"))
+    assert "<script>" not in "".join(element.proto.body for element in app.get("html"))
 
 
 @pytest.mark.parametrize("text", ["", " ", "ka " * 500])
@@ -181,13 +181,13 @@ def test_unusable_text_gets_one_sentence(open_lab: Callable[..., AppTest], text:
     assert app.text_input("source").value == text and address(app)["scaling"] == "off"
 
 
-def test_a_first_step_that_sees_nothing_is_no_traceback(open_lab: Callable[..., AppTest]) -> None:
+def test_a_first_step_that_sees_nothing_gives_a_message(open_lab: Callable[..., AppTest]) -> None:
     for part in ("compare", "leak"):
         app = open_lab(hide="target.1", causal="off", part=part)  # can be traced, but not written token by token
         assert not app.exception and trace_ids(app)[1] == traced(hide="target.1", causal="off")
 
 
-def test_a_hidden_token_that_a_new_sentence_has_not_leaves_the_other_switches(open_lab: Callable[..., AppTest]) -> None:
+def test_a_hidden_token_that_a_new_sentence_lacks_leaves_the_other_switches(open_lab: Callable[..., AppTest]) -> None:
     app = open_lab(hide="source.5", scaling="off")
     app.text_input("source").input("ka").run()
     assert not app.exception and "Token 5 of the source cannot be hidden" in messages(app)
@@ -207,7 +207,7 @@ def test_a_switch_and_a_click_elsewhere_in_one_run_are_both_kept(open_lab: Calla
     assert header["switches"] == {"scaling": "off"} and header["state"]["revision"] == state.revision + 1
 
 
-def test_a_picture_that_comes_back_knows_what_was_switched(open_lab: Callable[..., AppTest]) -> None:
+def test_a_picture_shown_again_knows_the_switches(open_lab: Callable[..., AppTest]) -> None:
     app = switch(open_lab(), switches={"scaling": "off"}, kind="encoder_self", layer=1)
     app.text_input("source").input("").run()
     app.text_input("source").input("ka lo mi").run()
@@ -216,7 +216,7 @@ def test_a_picture_that_comes_back_knows_what_was_switched(open_lab: Callable[..
     assert header["state"]["revision"] == app.session_state["headscope"].revision > 0
 
 
-def test_a_model_with_fewer_heads_takes_the_view_along(open_lab: Callable[..., AppTest], folder: Path) -> None:
+def test_a_model_with_fewer_heads_shows_its_nearest_head(open_lab: Callable[..., AppTest], folder: Path) -> None:
     tiny = tiny_pretrained()
     small = tiny_model(vocab_size=len(tiny.tokenizer), heads=2, encoder_layers=1, decoder_layers=1)
     save_checkpoint(folder / "small", small, tiny.tokenizer, tiny.languages)

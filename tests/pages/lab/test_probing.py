@@ -1,4 +1,4 @@
-"""The Lab's probe set: measured in a thread, before and after, and what its numbers say."""
+"""The lab's probe set: measured in a thread, before and after, and conclusions from its numbers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def fresh() -> Iterator[None]:
 
 
 def finished(app: AppTest) -> AppTest:
-    """The page once its measurement has ended."""
+    """The page after its measurement has ended."""
     app.session_state[probing.KEY].thread.join(60)
     return app.run()
 
@@ -52,25 +52,25 @@ def test_before_and_after_are_measured() -> None:
     model = load("sort")
     pairs = probe_pairs(model)
     assert pairs
-    before, after = wanted = [probe(model, pairs, one) for one in (NONE, Interventions.parse("zero=cross.1"))]
+    before, after = wanted = [probe(model, pairs, switches) for switches in (NONE, Interventions.parse("zero=cross.1"))]
     head, *rows = cells(raw(app))
-    assert head == ["120 sentences", "nothing switched", "4 heads knocked out in cross-attention, layer 1"]
+    assert head == ["120 sentences", "no switches", "4 heads knocked out in cross-attention, layer 1"]
     assert rows == [list(row) for row in rows_of(wanted, toy=True)] and "BLEU" not in [row[0] for row in rows]
     assert labels(app) == [] and wanted[0] != wanted[1]
     on = Interventions.parse("zero=cross.1")
     changed = sum(model.translate(pair[0]).text != model.translate(pair[0], interventions=on).text for pair in pairs)
     assert changed and f"{changed} of 120 translations changed." in plain(app)
     exact = round(100 * after.exact, 1) - round(100 * before.exact, 1)
-    said = f"Exact translations moved by {exact:+.1f} percentage points and perplexity by "
-    assert said + relative(before.perplexity, after.perplexity) in plain(app) and "bootstrap" not in plain(app)
+    expected = f"Exact matches changed by {exact:+.1f} percentage points and perplexity by "
+    assert expected + relative(before.perplexity, after.perplexity) in plain(app) and "bootstrap" not in plain(app)
     # Numbers never stand under other switches, and come back with their own.
     app.session_state["switches"] = "scaling=off"
     app.run()
     assert not cells(raw(app)) and labels(app) == ["Measure on 120 sentences"]
-    said = "The last evaluation was of these switches: 4 heads knocked out in cross-attention, layer 1. Its numbers"
-    assert said in plain(app)
+    expected = "The last evaluation was for these switches: 4 heads knocked out in cross-attention, layer 1. Set them"
+    assert expected in plain(app)
     app.session_state["switches"] = ""
-    assert cells(raw(app.run()))[0] == ["120 sentences", "nothing switched"]
+    assert cells(raw(app.run()))[0] == ["120 sentences", "no switches"]
     app.session_state["switches"] = "zero=cross.1"
     assert cells(raw(app.run()))[0][2] == "4 heads knocked out in cross-attention, layer 1"
 
@@ -82,7 +82,7 @@ def test_rows_have_bleu_where_words_are_words() -> None:
 
 
 class Slow:
-    """Stands in for `probe`: goes on when told, and counts how often it was asked."""
+    """Stands in for `probe`: waits until it may go on, and records its calls."""
 
     def __init__(self, error: Exception | None = None) -> None:
         self.go, self.there, self.second = threading.Event(), threading.Event(), threading.Event()
@@ -122,15 +122,15 @@ def test_progress_and_stop(slow: Slow) -> None:
     app.run()
     assert labels(app) == ["Stop"]
     (bar,) = app.get("progress")
-    assert bar.proto.value == 100 * 3 // 240 and bar.proto.text == "3 of 240 sentences, now with nothing switched"
+    assert bar.proto.value == 100 * 3 // 240 and bar.proto.text == "3 of 240 sentences, now without switches"
     # The switches may be changed meanwhile; what runs is still shown, and can be stopped.
     app.session_state["switches"] = "causal=off"
     app.run().button(key="hs-probe-stop").click().run()
     finished(app)
     assert labels(app) == ["Measure on 120 sentences"] and not app.get("progress") and not cells(raw(app))
     app.session_state["switches"] = "scaling=off"
-    said = "The evaluation was stopped after 3 of 240 sentences. That is not enough for numbers, so there are none."
-    assert said in plain(app.run())
+    expected = "The evaluation was stopped after 3 of 240 sentences. That is not enough for a result."
+    assert expected in plain(app.run())
     # Stopped is not forbidden.
     slow.go.set()
     finished(app.button(key="hs-probe-start").click().run())
@@ -159,18 +159,18 @@ def test_an_error_in_the_thread_is_one_sentence(
 
 def test_a_model_without_probes_says_so() -> None:
     app = start("probing")
-    assert "There is no probe set from Invented to Imagined; the command evaluate" in plain(app) and not labels(app)
+    assert "There is no probe set from Invented to Imagined. The command evaluate" in plain(app) and not labels(app)
 
 
 def stopped_in_the_second_half(slow: Slow, app: AppTest) -> None:
-    """Lets "nothing switched" be measured, and comes back while the switches are."""
+    """Measures the model without switches, and returns while it measures with them."""
     slow.only = NONE
     slow.go.set()
     app.button(key="hs-probe-start").click().run()
     assert slow.second.wait(30)
 
 
-def test_what_was_complete_is_kept_and_shown(slow: Slow) -> None:
+def test_completed_results_are_kept_and_shown(slow: Slow) -> None:
     app = start("probing", "scaling=off", "3142", model="sort")
     stopped_in_the_second_half(slow, app)
     app.run()
@@ -178,12 +178,12 @@ def test_what_was_complete_is_kept_and_shown(slow: Slow) -> None:
     assert bar.proto.text == "123 of 240 sentences, now with: scaling off"
     app.button(key="hs-probe-stop").click().run()
     finished(app)
-    assert "The evaluation was stopped after 123 of 240 sentences. The numbers with nothing switched are" in plain(app)
-    assert cells(raw(app))[0] == ["120 sentences", "nothing switched"] and "moved by" not in plain(app)
+    assert "The evaluation was stopped after 123 of 240 sentences. The numbers without switches are" in plain(app)
+    assert cells(raw(app))[0] == ["120 sentences", "no switches"] and "changed by" not in plain(app)
     # The next one measures the other half only.
     slow.only = None
     finished(app.button(key="hs-probe-start").click().run())
-    assert cells(raw(app))[0][2] == "scaling off" and [bool(one) for one in slow.asked] == [False, True, True]
+    assert cells(raw(app))[0][2] == "scaling off" and [bool(switches) for switches in slow.asked] == [False, True, True]
     assert app.session_state[probing.KEY].total == 120
 
 
@@ -202,16 +202,18 @@ def test_a_measurement_goes_on_in_any_part_of_the_lab(slow: Slow, monkeypatch: p
     now[0] += probing.PATIENCE + 1
     measurement.thread.join(30)
     app.session_state["section"] = "probing"
-    said = "The lab was left for a minute, so the evaluation ended after 3 of 240 sentences."
-    assert measurement.stage == "stopped" and said in plain(app.run())
+    expected = "You left the lab for a minute, so the evaluation ended after 3 of 240 sentences."
+    assert measurement.stage == "stopped" and expected in plain(app.run())
     assert probing.STAY < probing.PATIENCE / 2  # who only reads is seen too
 
 
 def test_a_stop_before_anything_was_done_says_so() -> None:
-    found = SimpleNamespace(done=0, total=240, stopping=True)
-    assert probing._stopped(found, False).startswith("The evaluation was stopped before its first sentences were done.")
-    found.stopping = False
-    assert "The lab was left for a minute" in probing._stopped(found, True)
+    measurement = SimpleNamespace(done=0, total=240, stopping=True)
+    assert probing._stopped(measurement, False).startswith(
+        "The evaluation was stopped before its first sentences were done."
+    )
+    measurement.stopping = False
+    assert "You left the lab for a minute" in probing._stopped(measurement, True)
 
 
 English = tuple[Pretrained, list[Pair], ProbeScores, ProbeScores]
@@ -219,10 +221,10 @@ English = tuple[Pretrained, list[Pair], ProbeScores, ProbeScores]
 
 @pytest.fixture(scope="module")
 def english() -> English:
-    """en-de, 24 pairs, and both sides measured."""
+    """en-de with 24 pairs, measured before and after."""
     model = load("en-de")
     pairs = (probe_pairs(model) or [])[:24]
-    before, after = (probe(model, pairs, one) for one in (NONE, Interventions.parse("zero=cross.4")))
+    before, after = (probe(model, pairs, switches) for switches in (NONE, Interventions.parse("zero=cross.4")))
     return model, pairs, before, after
 
 
@@ -234,11 +236,11 @@ def test_the_translations_stand_by_their_references(
     assert before.references == after.references == tuple(target for _source, target in pairs)
     for text, reference in zip(before.texts[:6], before.references[:6], strict=True):
         assert text == model.translate(sources[reference]).text
-    changed = sum(one != other for one, other in zip(before.texts, after.texts, strict=True))
-    said = moved(before, after, toy=False)
-    shown = [float(one) for one in rows_of([before, after], toy=False)[0][1:]]
-    assert said.startswith(f"BLEU moved by {shown[1] - shown[0]:+.1f} and perplexity by ")
-    assert said.endswith(f"; {changed} of 24 translations changed.") and changed > 0
+    changed = sum(old_text != new_text for old_text, new_text in zip(before.texts, after.texts, strict=True))
+    sentence = moved(before, after, toy=False)
+    shown = [float(cell_text) for cell_text in rows_of([before, after], toy=False)[0][1:]]
+    assert sentence.startswith(f"BLEU changed by {shown[1] - shown[0]:+.1f} and perplexity by ")
+    assert sentence.endswith(f"; {changed} of 24 translations changed.") and changed > 0
 
 
 def test_the_interval_is_of_the_difference(english: English) -> None:
@@ -251,24 +253,25 @@ def test_the_interval_is_of_the_difference(english: English) -> None:
     plainly = []
     for _draw in range(200):
         drawn = draws.choices(rows, k=len(rows))
-        one, other = (
-            BLEU().corpus_score([found.texts[row] for row in drawn], [[found.references[row] for row in drawn]]).score
-            for found in (before, after)
+        old_score, new_score = (
+            BLEU().corpus_score([scores.texts[row] for row in drawn], [[scores.references[row] for row in drawn]]).score
+            for scores in (before, after)
         )
-        plainly.append(other - one)
+        plainly.append(new_score - old_score)
     plainly.sort()
     width = high - low
     assert abs(plainly[5] - low) < width / 4 and abs(plainly[-6] - high) < width / 4
     says = chance(before, after)
-    assert f"BLEU moves by {low:+.1f} to {high:+.1f} (95 %" in says and ("includes 0" in says) == (low <= 0 <= high)
+    assert f"BLEU changes by {low:+.1f} to {high:+.1f} (95 %" in says and ("includes 0" in says) == (low <= 0 <= high)
     assert "includes 0" in chance(before, before)
 
 
-def test_our_sentences_are_easy() -> None:
-    assert "BLEU here is not the model card's 42.3, which is of other sentences." in probe_results._easy(
-        load("en-de"), 120
+def test_a_note_says_that_the_probe_sentences_are_easy() -> None:
+    assert (
+        "do not compare this BLEU with the model card's 42.3, which was measured on other sentences."
+        in probe_results._easy(load("en-de"), 120)
     )
-    assert probe_results._easy(load("sort"), 9).startswith("These 9 sentences are ours, short and easy")
+    assert probe_results._easy(load("sort"), 9).startswith("These 9 sentences are Headscope's own, short and easy")
 
 
 PAIRS = (("31", "13"), ("210", "012"))
@@ -285,12 +288,12 @@ def test_one_measurement_at_a_time(slow: Slow) -> None:
     third.thread.join(30)
     assert third.stage == "stopped" and first.running  # who waits can leave
     slow.go.set()
-    for one in (first, second):
-        one.thread.join(30)
+    for measurement in (first, second):
+        measurement.thread.join(30)
     assert (first.stage, second.stage) == ("done", "done")
     # Nothing switched was measured once, for both.
     assert slow.asked == [NONE, Interventions.parse("scaling=off")]
-    assert set(second.scores) == {key_of(model, one) for one in slow.asked} and second.total == len(PAIRS)
+    assert set(second.scores) == {key_of(model, switches) for switches in slow.asked} and second.total == len(PAIRS)
 
 
 def test_scores_belong_to_a_model_and_its_switches() -> None:

@@ -1,4 +1,4 @@
-"""The Lab's sections as scripts: translation, leak. What draws them serves test_lab_probing too."""
+"""The lab's sections as scripts: translation and leak. test_probing uses the same helpers."""
 
 from __future__ import annotations
 
@@ -42,25 +42,25 @@ def test_words_stand_over_their_probabilities_and_what_differs_is_marked(section
     model, on = load("sort"), Interventions.parse("zero=cross")
     before, after = model.translate("3142"), model.translate("3142", interventions=on)
     first, second = re.findall(r'<p class="hs-tr-words">.*?</p>', raw(app))
-    for found, wanted in ((first, before), (second, after)):
-        assert re.findall(r"<span>(.*?)</span>", found) == [html.escape(token) for token in wanted.tokens]
-        assert re.findall(r"<small>(.*?)</small>", found) == [html.escape(short(p)) for p in wanted.probabilities]
-    marked = [len(re.findall("hs-tr-differs", found)) for found in (first, second)]
+    for row_html, wanted in ((first, before), (second, after)):
+        assert re.findall(r"<span>(.*?)</span>", row_html) == [html.escape(token) for token in wanted.tokens]
+        assert re.findall(r"<small>(.*?)</small>", row_html) == [html.escape(short(p)) for p in wanted.probabilities]
+    marked = [len(re.findall("hs-tr-differs", row_html)) for row_html in (first, second)]
     assert (before.text, after.text) == ("1234", "0123446789") and marked == [0, 6]
-    assert "Before: nothing switched" in plain(app) and "After: 8 heads knocked out in cross-attention" in plain(app)
+    assert "Before: no switches" in plain(app) and "After: 8 heads knocked out in cross-attention" in plain(app)
     assert "Framed and bold: the words that differ." in plain(app)
     trace = model.trace("3142")
     rows = dict((row[0], row[1:]) for row in cells(raw(app)))
-    numbers = [number(perplexity(one)) for one in (trace, model.retrace(trace, on))]
-    assert rows["Perplexity of the translation before"] == numbers
+    numbers = [number(perplexity(pass_trace)) for pass_trace in (trace, model.retrace(trace, on))]
+    assert rows["Perplexity of the original translation"] == numbers
 
 
-def test_the_given_target_is_named_and_pads_alone_are_nothing(section: Callable[..., AppTest]) -> None:
+def test_a_given_target_is_named_and_padding_alone_changes_nothing(section: Callable[..., AppTest]) -> None:
     app = section("translation", "pad=3", "3142", "1234", "sort")
     text = plain(app)
-    assert "Perplexity of the given target" in text and "No word differs." in text and "hs-tr-differs" not in raw(app)
+    assert "Perplexity of your target" in text and "No word differs." in text and "hs-tr-differs" not in raw(app)
     app = section("translation", "", "3142", "", "sort")
-    assert "A translation with your switches will stand beside it." in plain(app)
+    assert "Set a switch to see its translation beside this one." in plain(app)
 
 
 def test_before_has_no_padding_even_where_padding_would_be_seen(section: Callable[..., AppTest]) -> None:
@@ -71,9 +71,9 @@ def test_before_has_no_padding_even_where_padding_would_be_seen(section: Callabl
 
 def test_a_translation_that_was_cut_off_says_so(section: Callable[..., AppTest]) -> None:
     text = plain(section("translation", "scaling=off", limit=12))
-    assert "The translation under these switches had not ended after 12 tokens and was cut off." in text
-    assert "The translation with nothing switched had not ended after 12 tokens and was cut off." in text
-    assert "had not ended" not in plain(section("translation", "zero=cross.1.1", "3142", model="sort"))
+    assert "With these switches the translation did not end within 12 tokens and was cut off." in text
+    assert "Without switches the translation did not end within 12 tokens and was cut off." in text
+    assert "did not end" not in plain(section("translation", "zero=cross.1.1", "3142", model="sort"))
 
 
 MARKUP = "<script>alert(1)</script> <b>ka</b>"
@@ -93,32 +93,32 @@ def test_words_are_escaped() -> None:
     assert "&lt;i&gt;&quot;" in body and "<i>" not in body and "hs-tr-differs" in body and "--p:50.0%" in body
 
 
-def test_switches_that_blind_a_first_step_are_one_sentence(section: Callable[..., AppTest]) -> None:
-    """With the future in sight the hidden <s> leaves other keys; the first step of decoding has none."""
+def test_switches_that_hide_everything_from_the_first_step_give_one_message(section: Callable[..., AppTest]) -> None:
+    """If the future is visible, a hidden <s> leaves other keys; but the first decoding step has none."""
     for name in ("translation", "leak"):
         text = plain(section(name, "hide=target.1@decoder_self causal=off", target="mi nu re"))
         assert "nothing to attend to" in text
-        assert text.endswith("show again what is hidden: token 1 of the target hidden in decoder self-attention.")
+        assert text.endswith("To go on, undo this: token 1 of the target hidden in decoder self-attention.")
 
 
 def test_numbers_as_people_read_them() -> None:
-    found = [number(value) for value in (0.0, 1e-7, 0.25, 123.456, 12345.6, 3e9, float("inf"), float("nan"))]
-    assert found == ["0", "1.0e-07", "0.25", "123.46", "12,346", "3.0e+09", "∞", "∞"]
+    texts = [number(value) for value in (0.0, 1e-7, 0.25, 123.456, 12345.6, 3e9, float("inf"), float("nan"))]
+    assert texts == ["0", "1.0e-07", "0.25", "123.46", "12,346", "3.0e+09", "∞", "∞"]
     assert [short(p) for p in (0.0, 1e-6, 0.006, 0.999)] == ["0.00", "<.01", "0.01", "1.00"]
 
 
 def test_how_far_numbers_moved_as_people_read_it() -> None:
     pairs = [(1.55, 1.74), (2, 2), (2, 1.999999), (2, 1), (1, 25), (1, 1e9), (2, float("inf"))]
-    found = [relative(*pair) for pair in pairs]
-    assert found == ["+12 %", "+0.0 %", "+0.0 %", "-50 %", "× 25", "× 1.0e+09", "× ∞"]
+    texts = [relative(*pair) for pair in pairs]
+    assert texts == ["+12 %", "+0.0 %", "+0.0 %", "-50 %", "× 25", "× 1.0e+09", "× ∞"]
 
 
-def test_scaling_is_put_into_place_below_its_translation(section: Callable[..., AppTest]) -> None:
+def test_a_note_about_scaling_stands_below_the_translation(section: Callable[..., AppTest]) -> None:
     app = section("translation", "scaling=off", "3142", model="sort")
     trace = load("sort").trace("3142")
     moved = relative(perplexity(trace), perplexity(load("sort").retrace(trace, Interventions.parse("scaling=off"))))
     marked = len(re.findall("hs-tr-differs", re.findall(r'<p class="hs-tr-words">.*?</p>', raw(app))[1]))
-    assert f"{marked} of " in plain(app) and f"differ, and perplexity moved by {moved}. This model" in plain(app)
+    assert f"{marked} of " in plain(app) and f"differ, and perplexity changed by {moved}. This model" in plain(app)
     assert "so switching it off now only makes its softmax sharper." in plain(app) and "docs/table3.md" in plain(app)
     assert "docs/table3.md" not in plain(section("translation", "zero=cross.1.1", "3142", model="sort"))
 
@@ -129,15 +129,15 @@ def test_scaling_is_put_into_place_below_its_translation(section: Callable[..., 
 def test_sides_put_the_mask_on_and_off() -> None:
     rest = Interventions.parse("scaling=off padding=off pad=2")
     assert sides(rest) == (rest, rest + Interventions.parse("causal=off"))
-    own = Interventions.parse("causal=off@decoder_self.1 scaling=off")
-    assert sides(own) == (Interventions.parse("scaling=off"), own)
+    switches = Interventions.parse("causal=off@decoder_self.1 scaling=off")
+    assert sides(switches) == (Interventions.parse("scaling=off"), switches)
     assert sides(NONE) == (NONE, Interventions.parse("causal=off"))
 
 
 def test_the_runner_up_is_the_best_token_that_is_not_there() -> None:
     trace = tiny_pretrained().trace("ka lo", "mi nu re")
     order = trace.logits[1].argsort(descending=True).tolist()
-    wanted = next(one for one in order if one > 3 and one != trace.target_in_ids[2])
+    wanted = next(token_id for token_id in order if token_id > 3 and token_id != trace.target_in_ids[2])
     token, probability = runner_up(trace, 2, (0, 1, 2, 3))
     assert token == wanted and probability == pytest.approx(float(trace.logits[1].softmax(-1)[wanted]))
 
@@ -152,27 +152,29 @@ def test_the_past_is_exactly_0_with_the_mask_and_moves_without(section: Callable
     assert [row[3] for row in rows[:4]] == ["0"] * 4 and all(row[4] != "0" for row in rows)
     assert all(row[3] != "0" for row in rows[4:]) and "→" in rows[4][1] and "ti" not in rows[3][1]
     assert len(re.findall("hs-leak-changed", raw(app))) == 1 and "From position 5 on" in text
-    rest, without = (in_words(one, tiny_pretrained().config) for one in sides(Interventions.parse(switches)))
+    rest, without = (
+        in_words(switch_set, tiny_pretrained().config) for switch_set in sides(Interventions.parse(switches))
+    )
     assert f"With the mask: {rest}. Without: {without}." in text and "=" not in without
     most = max(float(row[4]) for row in rows[:4])
-    assert f"predictions in the past move by up to {most:.2f}." in text
+    assert f"predictions before it move by up to {most:.2f}." in text
     app.selectbox[0].select(1).run()
     assert "✓ Exactly 0 with the mask, at the one position before it." in plain(app)
 
 
-def test_what_is_fed_is_said(section: Callable[..., AppTest]) -> None:
+def test_a_sentence_says_which_token_is_fed(section: Callable[..., AppTest]) -> None:
     app = section("leak", target="mi nu re sta")
     app.selectbox[0].select(3).run()
     assert app.selectbox[0].options[2] == "4 · re"
-    assert "At position 4 “" in plain(app) and "the likeliest other token of the model there, p = " in plain(app)
+    assert "At position 4, “" in plain(app) and "the model's likeliest other token there, p = " in plain(app)
     app.text_input[0].input("!").run()
-    assert "At position 4 “!” is fed in place of “re”, as typed." in plain(app)
+    assert "At position 4, “!” is fed instead of “re”, as you typed." in plain(app)
     app.text_input[0].input("! <b>").run()
-    assert re.search("At position 4 “!” is fed in place of “re”: the first of the [3-9] pieces typed.", plain(app))
+    assert re.search("At position 4, “!” is fed instead of “re”: the first of the [3-9] pieces you typed.", plain(app))
     app.text_input[0].input("re").run()
-    assert "“re” is fed already; type another token." in plain(app) and "hs-check hs-" not in raw(app)
+    assert "“re” is already fed at position 4. Type another token." in plain(app) and "hs-check hs-" not in raw(app)
     app.text_input[0].input("\x00 \u0007").run()
-    assert "has no character that can be read" in plain(app) and "hs-check hs-good" in raw(app)
+    assert "Your text has no readable character" in plain(app) and "hs-check hs-good" in raw(app)
 
 
 def test_both_fields_come_back_with_the_section(section: Callable[..., AppTest]) -> None:
@@ -184,7 +186,7 @@ def test_both_fields_come_back_with_the_section(section: Callable[..., AppTest])
     app.session_state["section"] = "leak"
     app.run()
     assert (app.selectbox[0].value, app.text_input[0].value) == (3, "!")
-    assert "At position 4 “!” is fed in place of “re”, as typed." in plain(app)
+    assert "At position 4, “!” is fed instead of “re”, as you typed." in plain(app)
     app.session_state["switches"] = "scaling=off"  # other switches, same tokens
     assert (app.run().selectbox[0].value, app.text_input[0].value) == (3, "!")
     app.session_state["switches"] = "pad=2"  # another trace begins anew, and only the last one is kept
@@ -193,12 +195,12 @@ def test_both_fields_come_back_with_the_section(section: Callable[..., AppTest])
     assert app.run().text_input[0].value == ""
 
 
-def test_the_sentence_is_computed(section: Callable[..., AppTest]) -> None:
+def test_the_verdict_is_computed_from_both_passes(section: Callable[..., AppTest]) -> None:
     app = section("leak", "scaling=off", "3142", "1234", "sort")
     model, switches = load("sort"), sides(Interventions.parse("scaling=off"))
     trace = model.trace("3142", "1234")
-    numbers = [perplexity(model.retrace(trace, one)) for one in switches]
-    tokens = [model.translate("3142", interventions=one).tokens for one in switches]
+    numbers = [perplexity(model.retrace(trace, switch_set)) for switch_set in switches]
+    tokens = [model.translate("3142", interventions=switch_set).tokens for switch_set in switches]
     assert verdict(*numbers, *tokens) in plain(app)
     assert number(numbers[0]) in verdict(*numbers, *tokens) and number(numbers[1]) in verdict(*numbers, *tokens)
 
@@ -206,25 +208,25 @@ def test_the_sentence_is_computed(section: Callable[..., AppTest]) -> None:
 @pytest.mark.parametrize(
     ("numbers", "tokens", "expected"),
     [
-        ((4, 2), "ab ab", ["helps", "4.00 with the mask and 2.00 without", "and its", "stays the same."]),
-        ((4, 2), "abc axc", ["helps", "yet its", "differs from token 2 on."]),
-        ((2, 9), "ab ab", ["confuses", "4.5 times as much", "yet its", "stays the same."]),
-        ((2, 9), "ab abc", ["confuses", "and its", "differs from token 3 on."]),
+        ((4, 2), "ab ab", ["helps", "4.00 with the mask, 2.00 without", "and its", "stays the same."]),
+        ((4, 2), "abc axc", ["helps", "but its", "changes from token 2 on."]),
+        ((2, 9), "ab ab", ["confuses", "4.5 times as much", "but its", "stays the same."]),
+        ((2, 9), "ab abc", ["confuses", "and its", "changes from token 3 on."]),
         ((2, 2.01), "ab ab", ["hardly matters", "and the", "stays the same."]),
-        ((2, 2.01), "b a", ["hardly matters", "yet the", "differs from token 1 on."]),
+        ((2, 2.01), "b a", ["hardly matters", "but the", "changes from token 1 on."]),
     ],
 )
-def test_every_case_of_the_sentence(numbers: tuple[float, float], tokens: str, expected: list[str]) -> None:
+def test_every_case_of_the_verdict(numbers: tuple[float, float], tokens: str, expected: list[str]) -> None:
     before, after = tokens.split()
     sentence = verdict(*numbers, tuple(before), tuple(after))
     assert all(part in sentence for part in expected) and "{" not in sentence and sentence.count(". ") == 0
 
 
-def test_the_badge_turns_red() -> None:
-    assert "hs-check hs-bad" in checked(1e-7, 3) and "moved by 1e-07; it must be exactly 0" in checked(1e-7, 3)
+def test_a_failed_check_is_red() -> None:
+    assert "hs-check hs-bad" in checked(1e-7, 3) and "moved by 1e-07. It must be exactly 0" in checked(1e-7, 3)
 
 
-def test_a_target_of_one_token_has_nothing_to_exchange() -> None:
+def test_a_target_of_one_token_has_no_later_token_to_change() -> None:
     def only_start() -> None:
         import dataclasses
 
@@ -237,8 +239,8 @@ def test_a_target_of_one_token_has_nothing_to_exchange() -> None:
         leak.draw(Compared(tiny_pretrained(), trace, trace, NONE, 40))
 
     app = AppTest.from_function(only_start).run()
-    said = "Nothing but the start token is fed to the decoder here, so there is no later token to exchange."
-    assert said in plain(app)
+    expected = "Only the start token is fed to the decoder here, so there is no later token to change."
+    assert expected in plain(app)
     assert not app.selectbox
 
 
@@ -249,4 +251,4 @@ def test_a_free_run_that_was_cut_off_says_so_in_the_table(section: Callable[...,
 def test_sections_take_what_the_page_has() -> None:
     names = {field.name for field in dataclasses.fields(Compared)}
     assert names == {"model", "before", "after", "interventions", "limit"}
-    assert all(callable(one.draw) for one in (translation, leak, probing))
+    assert all(callable(section_module.draw) for section_module in (translation, leak, probing))

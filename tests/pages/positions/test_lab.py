@@ -1,4 +1,4 @@
-"""Positions exchanged on their page: links, menus, and the picture that follows."""
+"""The position lab: links, menus, and the picture that follows."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ def test_each_side_has_its_menu(open_page: Callable[..., AppTest]) -> None:
     assert "positions" not in address(app) and trace_ids(app)[0] == trace_ids(app)[1]
 
 
-def test_a_move_of_both_sides_is_one_of_each(open_page: Callable[..., AppTest]) -> None:
+def test_a_move_of_both_sides_counts_for_each_side(open_page: Callable[..., AppTest]) -> None:
     app = open_page("positions", part="lab", positions="reverse")
     assert app.session_state["positions_rule_source"] == app.session_state["positions_rule_target"] == "reverse"
     choose(app, "positions_rule_target", "trained")
     assert address(app)["positions"] == "reverse@source"
 
 
-def test_a_shift_that_this_sentence_does_not_allow_is_said(open_page: Callable[..., AppTest]) -> None:
+def test_a_shift_too_large_for_the_sentence_gives_a_message(open_page: Callable[..., AppTest]) -> None:
     app = open_page("positions", part="lab", positions="shift.62@source")
     assert not app.exception and "this model has 64" in messages(app) and "shift less" in messages(app)
     assert address(app)["positions"] == "shift.62@source"  # nothing lost: a shorter sentence may allow it
@@ -70,16 +70,16 @@ def test_a_shift_that_this_sentence_does_not_allow_is_said(open_page: Callable[.
 def test_of_two_moves_the_one_that_fits_holds(open_page: Callable[..., AppTest]) -> None:
     app = open_page("positions", part="lab", positions="shift.62@source,reverse@target")
     assert not app.exception
-    assert "Left out: positions of the source shifted by 62; your other switches hold." in messages(app)
+    assert "Not applied: positions of the source shifted by 62. Your other switches still apply." in messages(app)
     assert trace_ids(app)[1] == traced("positions=reverse@target")
     assert address(app)["positions"] == "shift.62@source,reverse@target"
     app = open_page("positions", part="lab", positions="shift.62@source,shift.62@target")
-    assert "nothing is switched" in messages(app) and trace_ids(app)[0] == trace_ids(app)[1]
+    assert "No switch is on now" in messages(app) and trace_ids(app)[0] == trace_ids(app)[1]
 
 
 def test_moves_that_a_link_brings_together_stay_together(open_page: Callable[..., AppTest]) -> None:
     app = open_page("positions", part="lab", positions="reverse@source,shift.5@source")
-    assert "Together, in this order" in messages(app, notes=True)
+    assert "These changes apply together, in this order" in messages(app, notes=True)
     app.number_input("positions_amount_source_shift").set_value(6).run()
     assert address(app)["positions"] == "reverse@source,shift.6@source"
     choose(app, "positions_rule_source", "remove")
@@ -92,25 +92,25 @@ def test_perplexity_before_and_after_is_that_of_the_given_target(open_page: Call
     numbers = []
     for switches in ("", "positions=remove"):
         trace = model.trace("ka lo mi", "re sta vu", interventions=Interventions.parse(switches))
-        logs = [trace.logits[q].log_softmax(-1)[one].item() for q, one in enumerate(trace.target_out_ids)]
+        logs = [trace.logits[q].log_softmax(-1)[token_id].item() for q, token_id in enumerate(trace.target_out_ids)]
         numbers.append(number(math.exp(-sum(logs) / len(logs))))
-    shown = " ".join(one.proto.body for one in app.get("html"))
+    shown = " ".join(element.proto.body for element in app.get("html"))
     assert numbers[0] != numbers[1]
-    assert f"Perplexity of the given target</th><td>{numbers[0]}</td><td>{numbers[1]}</td>" in shown
+    assert f"Perplexity of your target</th><td>{numbers[0]}</td><td>{numbers[1]}</td>" in shown
 
 
 def test_a_model_without_positions_has_nothing_to_compare(open_page: Callable[..., AppTest], folder: Path) -> None:
     model = tiny_model(vocab_size=len(tiny_tokenizer()), positions="none")
     save_checkpoint(folder / "bare", model, tiny_tokenizer(), ("a", "b"))
     app = open_page("positions", part="order", checkpoint="bare")
-    shown = " ".join(one.proto.body for one in app.get("html"))
+    shown = " ".join(element.proto.body for element in app.get("html"))
     assert not app.exception and "trained without positions" in shown and "With positions" not in shown
     assert len(figures(app)["permutation"]["data"]) == 2
 
 
-def test_switches_of_other_pages_wait(open_page: Callable[..., AppTest]) -> None:
+def test_switches_of_other_pages_have_no_effect_here(open_page: Callable[..., AppTest]) -> None:
     app = open_page("positions", part="lab", scaling="off", positions="remove", skip="encoder.1.ff")
-    assert not app.exception and "Switches of other pages wait there" in messages(app, notes=True)
+    assert not app.exception and "Switches of other pages have no effect here" in messages(app, notes=True)
     assert trace_ids(app)[1] == traced("positions=remove")
     switch_page(app, "lab").run()
     assert trace_ids(app)[1] == traced("scaling=off") and "no positions" in messages(app, notes=True)
@@ -118,9 +118,9 @@ def test_switches_of_other_pages_wait(open_page: Callable[..., AppTest]) -> None
     shown = {"kind": "cross", "layer": 0, "head": 0, "revision": state.revision}
     app.session_state["lab"] = {"lab": {**shown, "switches": {"causal": "off"}}}
     app.run()  # what the lab's cards report leaves the others as they are
-    found = address(app)
-    assert (found["causal"], found["positions"], found["skip"]) == ("off", "remove", "encoder.1.ff")
-    assert "scaling" not in found
+    params = address(app)
+    assert (params["causal"], params["positions"], params["skip"]) == ("off", "remove", "encoder.1.ff")
+    assert "scaling" not in params
 
 
 def test_the_picture_chooses_heads_here_too(open_page: Callable[..., AppTest]) -> None:
@@ -129,5 +129,10 @@ def test_the_picture_chooses_heads_here_too(open_page: Callable[..., AppTest]) -
     chosen = {"kind": "encoder_self", "layer": 1, "head": 2, "revision": state.revision, "switches": {}}
     app.session_state["lab"] = {"lab": chosen}
     app.run()
-    found = address(app)
-    assert (found["kind"], found["layer"], found["head"], found["positions"]) == ("encoder_self", "2", "3", "remove")
+    params = address(app)
+    assert (params["kind"], params["layer"], params["head"], params["positions"]) == (
+        "encoder_self",
+        "2",
+        "3",
+        "remove",
+    )

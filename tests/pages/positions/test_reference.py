@@ -1,4 +1,4 @@
-"""frontend/src/positions/reference.json: Python's numbers and figures of positions, which the JavaScript must have too.
+"""frontend/src/positions/reference.json: numbers and figures of positions from Python, which the JavaScript must match.
 
 `python -m tests.pages.positions.test_reference` writes it; frontend/src/positions/positions.test.js reads it.
 """
@@ -34,11 +34,11 @@ def decoded(value: Any) -> Any:
         if "bdata" in value:
             flat = np.frombuffer(base64.b64decode(value["bdata"]), value["dtype"])
             shape = str(value.get("shape", flat.size))
-            return decoded(flat.reshape([int(one) for one in shape.split(",")]).tolist())
-        return {name: decoded(one) for name, one in value.items()}
+            return decoded(flat.reshape([int(size) for size in shape.split(",")]).tolist())
+        return {name: decoded(item) for name, item in value.items()}
     if isinstance(value, float):
         return float(f"{value:.9g}")
-    return [decoded(one) for one in value] if isinstance(value, list | tuple) else value
+    return [decoded(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def numbers(length: int, d_model: int, k: int) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def reference() -> Any:
                     "templates": {name: json.loads(figure().to_json()) for name, figure in smallest.items()},
                     "figures": [figures(values) for values in VALUES],
                     "typed": typed,
-                    "lengths": [{"value": one, "text": wavelength_text(one)} for one in LENGTHS],
+                    "lengths": [{"value": length, "text": wavelength_text(length)} for length in LENGTHS],
                 }
             )
         )
@@ -88,17 +88,17 @@ def same(found: Any, wanted: Any, path: str = "reference") -> None:
         assert found == pytest.approx(wanted, rel=1e-6, abs=1e-6), path
     elif isinstance(wanted, dict):
         assert set(found) == set(wanted), path
-        for name, one in wanted.items():
-            same(found[name], one, f"{path}.{name}")
+        for name, item in wanted.items():
+            same(found[name], item, f"{path}.{name}")
     elif isinstance(wanted, list):
         assert len(found) == len(wanted), path
-        for number, one in enumerate(wanted):
-            same(found[number], one, f"{path}[{number}]")
+        for index, item in enumerate(wanted):
+            same(found[index], item, f"{path}[{index}]")
     else:
         assert found == wanted, path
 
 
-def test_the_reference_is_what_python_makes_today() -> None:
+def test_the_reference_figures_match_python() -> None:
     same(json.loads(REFERENCE.read_text(encoding="utf-8")), reference())
 
 

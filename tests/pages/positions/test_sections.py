@@ -1,4 +1,4 @@
-"""The page's sections on the encodings: links, what the browser reports, learned tables and longer inputs."""
+"""The sections about encodings: links, reports of the browser, learned tables and longer inputs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def start(part: str, model: str = "tiny", source: str = SENTENCE, **asked: str) 
 
 
 def variant(name: str, **changes: Any) -> Pretrained:
-    """The tiny model with another configuration, under a name of its own."""
+    """The tiny model with another configuration, under its own name."""
     tiny = tiny_pretrained()
     model = tiny_model(vocab_size=len(tiny.tokenizer), **changes)
     return dataclasses.replace(tiny, name=name, path=Path(name), model=model)
@@ -46,7 +46,7 @@ def nothing_counted() -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def fresh() -> Iterator[None]:
-    """Models to draw with, and nothing cached before or after."""
+    """Models to draw with, and empty caches before and after."""
     clear_caches()
     MODELS.update(tiny=tiny_pretrained(), none=variant("none", positions="none"))
     MODELS.update({"le<b>arned": variant("le<b>arned", positions="learned"), FORMULA: load(FORMULA)})
@@ -56,16 +56,18 @@ def fresh() -> Iterator[None]:
 
 
 def said(app: AppTest, sort: str = "") -> str:
-    """Messages of a sort, or everything in HTML that a person reads."""
+    """Messages of a kind, or all HTML that a person reads."""
     assert not app.exception, app.exception
-    bodies = [one.proto.body for one in app.get("html") if sort in one.proto.body]
+    bodies = [element.proto.body for element in app.get("html") if sort in element.proto.body]
     return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", " ".join(bodies))).split())
 
 
 def handed(app: AppTest) -> dict[str, Any]:
-    """What the component of the sliders was handed."""
+    """The data of the slider component."""
     assert not app.exception, app.exception
-    (drawn,) = [one for one in app.get("bidi_component") if one.proto.component_name == "headscope.positions"]
+    (drawn,) = [
+        element for element in app.get("bidi_component") if element.proto.component_name == "headscope.positions"
+    ]
     assert len(drawn.proto.json) < 60_000  # templates, not tables
     return json.loads(drawn.proto.json)
 
@@ -76,12 +78,12 @@ def counting(app: AppTest) -> list[Any]:
 
 
 def chosen(app: AppTest) -> dict[str, str]:
-    """What the address bar says of the part's own choices."""
+    """The part's own options in the address bar."""
     return {name: value for name, value in address(app).items() if name in ("d_model", "length", "dims", "k", "q")}
 
 
 def report(app: AppTest, **values: Any) -> AppTest:
-    """What the browser says when a person moves a slider."""
+    """The browser's report after a person moves a slider."""
     revision = app.session_state["headscope"].revision
     app.session_state[encoding.KEY] = {"values": {"revision": revision, **values}}
     return app.run()
@@ -104,7 +106,7 @@ def test_the_sliders_begin_at_the_loaded_model() -> None:
     assert not chosen(app) and not said(app, "hs-message")
     assert "like the digits of a counter. Click a column to draw it below." in said(app, "hs-said-quiet")
     app = start("distance")
-    assert "depends on their distance p − q alone" in said(app, "hs-said-quiet")
+    assert "depends only on their distance p − q" in said(app, "hs-said-quiet")
     data = handed(app)
     assert data["values"] == {"d_model": 66, "length": 64, "k": 5, "q": 10}
     assert list(data["figures"]) == ["products", "offsets", "map", "shifted"]
@@ -129,19 +131,23 @@ def test_a_link_is_shown_and_kept() -> None:
 @pytest.mark.parametrize(
     ("asked", "wanted", "sentence"),
     [
-        ({"d_model": "9999"}, {"d_model": 512}, "The link asks for d_model '9999'; a whole number from 2 to 512"),
+        (
+            {"d_model": "9999"},
+            {"d_model": 512},
+            "The link asks for d_model '9999'. Allowed: a whole number from 2 to 512",
+        ),
         ({"d_model": "0"}, {"d_model": 2}, "d_model '0'"),
         ({"d_model": "-4"}, {"d_model": 2}, "d_model '-4'"),
         ({"d_model": "x<b>"}, {"d_model": 66}, "d_model 'x<b>'"),
-        ({"d_model": "7"}, {"d_model": 6}, "d_model is 7, and the encoding needs an even one: 6 is shown."),
+        ({"d_model": "7"}, {"d_model": 6}, "d_model is 7, but the encoding needs an even number: 6 is shown."),
         ({"length": "1"}, {"length": 2, "k": 1, "q": 1}, "length '1'"),
         ({"length": "9" * 50}, {"length": 512}, "length"),
-        ({"k": "64"}, {"k": 63}, "k '64'; a whole number from 0 to 63 is allowed, and 63 is shown."),
+        ({"k": "64"}, {"k": 63}, "k '64'. Allowed: a whole number from 0 to 63. Shown: 63."),
         ({"q": "-1"}, {"q": 0}, "q '-1'"),
-        ({"length": "8", "q": "8"}, {"length": 8, "q": 7}, "q '8'; a whole number from 0 to 7"),
+        ({"length": "8", "q": "8"}, {"length": 8, "q": 7}, "q '8'. Allowed: a whole number from 0 to 7"),
     ],
 )
-def test_what_does_not_fit_becomes_the_nearest_with_a_sentence(
+def test_a_slider_value_out_of_bounds_becomes_the_nearest_with_a_message(
     asked: dict[str, str], wanted: dict[str, int], sentence: str
 ) -> None:
     app = start("distance", **asked)
@@ -165,11 +171,11 @@ def test_what_does_not_fit_becomes_the_nearest_with_a_sentence(
 def test_dimensions_of_a_link_are_bounded(dims: str, wanted: list[int] | None, left: str) -> None:
     app = start("encoding", dims=dims)
     assert handed(app)["values"]["dims"] == wanted
-    assert (f"left out: {left};" in said(app, "hs-message")) == bool(left)
+    assert (f"left out: {left}." in said(app, "hs-message")) == bool(left)
     assert not said(app.run(), "hs-message") and handed(app)["values"]["dims"] == wanted
 
 
-def test_a_browsers_word_is_kept_for_the_link() -> None:
+def test_values_from_the_browser_are_in_the_link() -> None:
     app = report(start("encoding"), d_model=256, length=100, dims=[0, 200])
     assert chosen(app) == {"d_model": "256", "length": "100", "dims": "0,200"}
     assert handed(app)["values"] == {"d_model": 256, "length": 100, "dims": [0, 200]}
@@ -199,7 +205,7 @@ def test_a_shorter_table_has_fewer_shifts() -> None:
     ],
     ids=str,
 )
-def test_what_the_browser_cannot_mean_is_not_kept(values: dict[str, Any]) -> None:
+def test_invalid_values_from_the_browser_are_not_stored(values: dict[str, Any]) -> None:
     app = report(start("encoding"), **values)
     assert handed(app)["values"] == {"d_model": 66, "length": 64, "dims": None} and not chosen(app)
 
@@ -225,13 +231,13 @@ def test_the_learned_table_of_the_loaded_model() -> None:
     assert f"The positions of {LEARNED} are learned" in text
     table = load(LEARNED).model.positions.table.detach()
     cosines = neighbour_cosines(table)
-    near, far = (f"{one.mean():.2f}".replace("-", "−") for one in (cosines[:16], cosines[17:]))
+    near, far = (f"{part.mean():.2f}".replace("-", "−") for part in (cosines[:16], cosines[17:]))
     assert (near, far) == ("0.68", "−0.01")
-    assert f"{LEARNED} saw at most 16 symbols and </s>: only positions 0 to 16 were ever trained." in text
-    assert f"resemble each other (mean cosine {near}); below it they are still the random numbers" in text
+    assert f"{LEARNED} saw at most 16 symbols and </s>, so only positions 0 to 16 were trained." in text
+    assert f"are similar (mean cosine {near}); below it they are still the random numbers" in text
     assert f"(mean cosine {far})" in text
     (more,) = app.expander
-    source = html.unescape(" ".join(one.proto.body for one in more.get("html")))
+    source = html.unescape(" ".join(element.proto.body for element in more.get("html")))
     assert "“reverse, 1 to 16 symbols, unseen”" in source and "variance 1 / d_model" in source
     assert [button.label for button in counting(app)] == ["Count exact answers at 4 to 24 symbols, 100 inputs each"]
 
@@ -241,13 +247,13 @@ def test_the_learned_table_of_the_loaded_model() -> None:
     [
         ("tiny", "tiny adds the encoding of the formula, which is computed and not learned"),
         (FORMULA, "reverse adds the encoding of the formula"),
-        ("none", "none adds no positions at all"),
+        ("none", "none adds no positions, so it has no position vectors to show"),
     ],
 )
 def test_other_models_show_the_bundled_one(model: str, sentence: str) -> None:
     app = start("learned", model, "abc" if model == FORMULA else SENTENCE)
     assert sentence in said(app) and len(figures(app)) == 3 and app.button(key="hs-exact-start")
-    assert "one line of their recipes differs" in said(app)
+    assert "their recipes differ in one line" in said(app)
 
 
 def test_a_learned_model_without_a_task_shows_its_own_table() -> None:
@@ -284,8 +290,8 @@ def test_exact_answers_beyond_the_trained_length(monkeypatch: pytest.MonkeyPatch
     assert [exact(load(LEARNED), "reverse", length) for length in (15, 16, 17, 18)] == [1, 1, 0, 0]
     text = said(app, "hs-said")
     share = f"{100 * exact(load(FORMULA), 'reverse', 17):.0f} %"
-    conclusion = "here, trained on at most 16 symbols, reverse got inputs of up to 17 symbols right "
-    assert f"{conclusion}({share} of those with 17), reverse-learned none beyond 16." in text
+    conclusion = "Here, trained on at most 16 symbols, reverse got inputs of up to 17 symbols right "
+    assert f"{conclusion}({share} of those with 17), and reverse-learned none beyond 16." in text
     assert f"{LEARNED}: 100 % exact at 16 symbols, the longest it was trained on; 0 % at 17, 0 % at 18." in text
     assert not app.get("progress") and not counting(app)
     assert "positions_exact" in figures(app.run())  # kept
@@ -298,9 +304,13 @@ def test_exact_answers_beyond_the_trained_length(monkeypatch: pytest.MonkeyPatch
         (
             [1, 0.5, 0.1],
             [1, 0, None],
-            "up to 18 symbols right (50 % of those with 17), reverse-learned none beyond 16.",
+            "up to 18 symbols right (50 % of those with 17), and reverse-learned none beyond 16.",
         ),
-        ([1, 0, 0], [1, 0.2, 0], "right (0 % of those with 17), reverse-learned of up to 17 (20 % of those with 17)."),
+        (
+            [1, 0, 0],
+            [1, 0.2, 0],
+            "right (0 % of those with 17), and reverse-learned of up to 17 (20 % of those with 17).",
+        ),
         ([0, 0, 0], [0, 0, 0], "neither reverse nor reverse-learned got a single longer input right."),
     ],
 )
@@ -313,7 +323,7 @@ def test_the_conclusion_is_computed(
     assert text.startswith("Section 3.5 says sinusoids “may allow the model to extrapolate to") and sentence in text
 
 
-def test_rows_that_do_not_resemble_each_other_are_not_said_to() -> None:
+def test_dissimilar_rows_are_not_called_similar() -> None:
     table = torch.eye(8)
     text = learned._says(table, (0, 3), "m")
     assert "neighbouring rows have a mean cosine of 0.00; below it" in text and "(mean cosine 0.00)" in text
@@ -339,7 +349,7 @@ def test_counting_can_be_stopped_and_what_was_counted_is_kept(monkeypatch: pytes
     assert app.button(key="hs-exact-start") and "positions_exact" not in figures(app) and len(counted) == 6
 
 
-def test_lengths_beyond_the_positions_are_said_and_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lengths_beyond_the_positions_give_a_message_and_are_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     model = load(LEARNED)
     assert exact(model, "reverse", model.config.max_positions) is None
     monkeypatch.setattr(learned, "COUNT", 2)
@@ -347,7 +357,7 @@ def test_lengths_beyond_the_positions_are_said_and_not_tried(monkeypatch: pytest
     app = start("learned", LEARNED, "abc")
     app.button(key="hs-exact-start").click().run()
     assert len(figures(app)["positions_exact"]["data"]) == 2
-    assert f"{LEARNED} has 64 positions: inputs of 64 symbols and more do not fit, </s> included." in said(app)
+    assert f"{LEARNED} has 64 positions, </s> included: inputs of 64 symbols or more do not fit." in said(app)
 
 
 @pytest.mark.parametrize(
@@ -372,7 +382,7 @@ def test_a_range_that_fills_every_position_is_not_shaded() -> None:
     assert trained_lengths(model) == (1, 63) and trained_positions(model) is None
 
 
-def test_whose_tables_are_compared() -> None:
+def test_which_models_are_compared() -> None:
     for name in (LEARNED, FORMULA, "tiny", "none"):
         pair = pair_of(MODELS[name])
         assert (

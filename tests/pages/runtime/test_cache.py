@@ -22,25 +22,25 @@ def test_a_trace_is_as_large_as_its_tensors() -> None:
     assert size(short.source_text) == 0
 
 
-def test_traces_are_kept_while_there_is_room_and_those_used_last_stay() -> None:
+def test_the_trace_cache_keeps_the_most_recently_used() -> None:
     made: list[str] = []
 
     def make(text: str) -> Trace:
         made.append(text)
         return traced(text)
 
-    kept = SharedCache[Trace](2 * size(traced("ka")), size)
+    cache_ = SharedCache[Trace](2 * size(traced("ka")), size)
     for text in ("ka", "lo", "ka", "mi", "ka", "lo"):
-        assert kept.get(text, lambda text=text: make(text)).source_text == text  # type: ignore[misc]
-        assert kept.used <= kept.capacity
+        assert cache_.get(text, lambda text=text: make(text)).source_text == text  # type: ignore[misc]
+        assert cache_.used <= cache_.capacity
     assert made == ["ka", "lo", "mi", "lo"]
-    assert kept.get("ka", lambda: make("ka")) is kept.get("ka", lambda: make("ka"))
+    assert cache_.get("ka", lambda: make("ka")) is cache_.get("ka", lambda: make("ka"))
 
 
-def test_a_trace_too_large_for_the_room_is_kept_alone_and_errors_are_not_kept() -> None:
-    kept = SharedCache[Trace](1, size)
-    first = kept.get("ka", lambda: traced("ka"))
-    assert kept.get("ka", lambda: traced("ka")) is first and kept.used == size(first)
+def test_a_trace_larger_than_the_cache_is_stored_alone_and_errors_are_not_stored() -> None:
+    cache_ = SharedCache[Trace](1, size)
+    first = cache_.get("ka", lambda: traced("ka"))
+    assert cache_.get("ka", lambda: traced("ka")) is first and cache_.used == size(first)
     with pytest.raises(ValueError, match="the source text is empty"):
-        kept.get("", lambda: traced(""))
-    assert kept.get("ka", lambda: traced("ka")) is first
+        cache_.get("", lambda: traced(""))
+    assert cache_.get("ka", lambda: traced("ka")) is first

@@ -1,5 +1,5 @@
-"""A checkpoint that is taken away, exchanged or damaged while the app runs: one sentence, nothing typed is lost, no two
-checkpoints in one picture, and the page works again when the folder is whole."""
+"""A checkpoint is removed, replaced or damaged while the app runs: there is one message, typed text is kept, no picture
+mixes two checkpoints, and the page works again when the folder is whole."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from transformer.checkpoints.folder import save_checkpoint
 
 ROOT = Path(__file__).resolve().parents[3]
 FILES = {  # and what the sentence calls it
-    "config.json": "config.json|is gone from its folder",
+    "config.json": "config.json|is no longer in its folder",
     "model.safetensors": "model.safetensors",
     "tokenizer.model": "tokenizer.model|SentencePiece",
 }
@@ -31,7 +31,7 @@ LINK = {"source": SOURCE, "kind": "encoder_self", "layer": "2", "head": "3"}
 
 
 def put(path: Path, seed: int = 1) -> Path:
-    """A tiny checkpoint; another seed: other weights of the same shapes and under the same tokenizer."""
+    """Write a tiny checkpoint; another seed gives other weights of the same shapes with the same tokenizer."""
     tiny = tiny_pretrained()
     model = tiny_model(seed, vocab_size=len(tiny.tokenizer))
     save_checkpoint(path, model, tiny.tokenizer, tiny.languages)
@@ -39,7 +39,7 @@ def put(path: Path, seed: int = 1) -> Path:
 
 
 def exchange(path: Path, seed: int) -> None:
-    """Another checkpoint in its place, as `mv` does it: at once."""
+    """Replace the checkpoint at once, as `mv` does."""
     put(path.with_name("new"), seed)
     path.rename(path.with_name(f"old-{seed}"))
     path.with_name("new").rename(path)
@@ -63,7 +63,7 @@ def open_app(folder: Path) -> Callable[..., AppTest]:
 
 def shown(app: AppTest) -> str:
     """The id of the trace that the picture shows; it depends on every attention weight."""
-    return str(app.session_state["headscope_payloads"]["explorer"]["pack"][0][0])
+    return str(app.session_state["headscope_payloads"]["explorer"]["pack"][0][0][0])
 
 
 def expected(folder: Path) -> str:
@@ -82,7 +82,7 @@ def test_a_folder_that_is_taken_away_and_comes_back(open_app: Callable[..., AppT
     folder.rename(folder.with_name(".away"))
     app.run()
     assert messages(app).count("hs-error") == 1 and not app.exception and not pictures(app)
-    assert "The checkpoint &#x27;tiny&#x27; is gone from its folder; put it back and reload" in messages(app)
+    assert "The checkpoint &#x27;tiny&#x27; is no longer in its folder. Put it back and reload" in messages(app)
     assert address(app)["source"] == SOURCE
     folder.with_name(".away").rename(folder)
     assert whole(app.run(), folder)
@@ -99,7 +99,9 @@ def test_another_can_be_chosen_while_one_is_gone(open_app: Callable[..., AppTest
     assert address(app)["checkpoint"] == "reverse"
 
 
-def test_a_link_opened_while_it_is_gone_keeps_all_it_asks_for(open_app: Callable[..., AppTest], folder: Path) -> None:
+def test_a_link_opened_while_the_folder_is_gone_is_applied_later(
+    open_app: Callable[..., AppTest], folder: Path
+) -> None:
     (folder / "tokenizer.model").rename(folder.parent / "tokenizer")
     app = open_app(checkpoint="tiny")
     assert "it has no tokenizer.model" in messages(app) and not app.exception
@@ -107,9 +109,7 @@ def test_a_link_opened_while_it_is_gone_keeps_all_it_asks_for(open_app: Callable
     assert whole(app.run(), folder)
 
 
-def test_one_exchanged_for_another_is_read_anew_and_nothing_is_mixed(
-    open_app: Callable[..., AppTest], folder: Path
-) -> None:
+def test_a_replaced_checkpoint_is_read_again_and_not_mixed(open_app: Callable[..., AppTest], folder: Path) -> None:
     app, ids = open_app(), []
     for seed in (2, 3):
         assert whole(app, folder)
@@ -128,7 +128,7 @@ def test_its_examples_are_those_of_its_own_folder(open_app: Callable[..., AppTes
         model = cache.load("tiny", str(folder))
         from pages.frame.examples import examples
 
-        return [one.title for one in examples(model)]
+        return [example.title for example in examples(model)]
 
     assert (titles("first"), titles("a second")) == (["first"], ["a second"])
 
@@ -153,24 +153,24 @@ def test_a_damaged_file_is_one_sentence_until_it_is_whole_again(
     assert whole(app.run(), folder)
 
 
-def test_a_change_while_it_is_read_is_not_taken_for_either(
+def test_a_checkpoint_that_changes_while_it_is_read_is_refused(
     open_app: Callable[..., AppTest], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     load = transformer.load
 
     def late(*given: object) -> object:
-        found = load(*given)  # type: ignore[arg-type]
+        loaded = load(*given)  # type: ignore[arg-type]
         monkeypatch.setattr(transformer, "load", load)
         exchange(folder, 4)
-        return found
+        return loaded
 
     monkeypatch.setattr(transformer, "load", late)
     app = open_app()
-    assert "tiny was changed while it was read; reload the page when it is complete" in messages(app)
+    assert "tiny changed while it was being read; reload the page when the change is complete" in messages(app)
     assert whole(app.run(), folder)
 
 
-def test_every_page_says_it(open_app: Callable[..., AppTest], folder: Path) -> None:
+def test_every_page_says_why_a_file_is_unreadable(open_app: Callable[..., AppTest], folder: Path) -> None:
     (folder / "model.safetensors").write_bytes(b"")
     app = open_app()
     for page in pages():
@@ -178,27 +178,27 @@ def test_every_page_says_it(open_app: Callable[..., AppTest], folder: Path) -> N
         assert not app.exception and messages(app).count("hs-error") == 1, page
 
 
-def test_a_state_of_a_folder_is_told_from_another(folder: Path) -> None:
+def test_a_changed_folder_has_another_stamp(folder: Path) -> None:
     first = cache.stamp(str(folder))
     assert first == cache.stamp(str(folder)) != ""
-    seen = {first}
+    stamps = {first}
     weights = folder / "model.safetensors"
     before = weights.stat()
     weights.write_bytes(weights.read_bytes()[::-1])  # as long as before, and as old
     os.utime(weights, ns=(before.st_atime_ns, before.st_mtime_ns))
-    seen.add(cache.stamp(str(folder)))
+    stamps.add(cache.stamp(str(folder)))
     (folder / "README.md").write_text("a card")
-    seen.add(cache.stamp(str(folder)))
+    stamps.add(cache.stamp(str(folder)))
     (folder / "README.md").rename(folder / "card.md")
-    seen.add(cache.stamp(str(folder)))
-    assert len(seen) == 4
+    stamps.add(cache.stamp(str(folder)))
+    assert len(stamps) == 4
     (folder / ".model.safetensors.partial").write_text("being written")
-    assert cache.stamp(str(folder)) in seen
+    assert cache.stamp(str(folder)) in stamps
     assert cache.stamp(str(folder / "none")) == cache.stamp(str(weights)) == ""
 
 
-def test_a_model_is_let_go_with_all_that_is_kept_under_it(folder: Path) -> None:
-    """Four states are kept at most, however often a checkpoint is exchanged."""
+def test_an_evicted_model_is_freed_with_its_results(folder: Path) -> None:
+    """At most four states are cached, however often a checkpoint is replaced."""
     for seed in range(2, 9):
         exchange(folder, seed)
         cache.load("tiny", str(folder))

@@ -36,12 +36,12 @@ def model() -> Pretrained:
 
 @pytest.fixture(scope="module")
 def app(model: Pretrained) -> Iterator[App]:
-    with running(model.path) as found:
-        yield found
+    with running(model.path) as server:
+        yield server
 
 
 def run(asked: Coroutine[Any, Any, Answer]) -> Answer:
-    """`asyncio.run` in a thread of its own: in this one Playwright, once used, has a loop of its own."""
+    """`asyncio.run` in its own thread, because Playwright leaves an event loop in this one."""
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(asyncio.run, asked).result()
 
@@ -51,7 +51,7 @@ def word(number: int, length: int = 6) -> str:
 
 
 async def connected(app: App, count: int) -> int:
-    """How many viewers the server knows, once it is `count` of them, or after ten seconds."""
+    """How many viewers the server knows: returns when there are `count`, or after ten seconds."""
     for _ in range(100):
         if await asyncio.to_thread(sessions, app) == count:
             break
@@ -62,7 +62,7 @@ async def connected(app: App, count: int) -> int:
 @pytest.mark.long
 def test_thirty_viewers_click_on_all_pages_at_once(app: App, model: Pretrained) -> None:
     async def visit(number: int) -> int:
-        """Its own sentence, clicks, another sentence: every run ends well, or an error is raised."""
+        """Types a sentence, clicks, and types another; raises an error unless every run ends well."""
         rng = random.Random(number)
         async with Viewer(app.host, list(PAGES)[number % len(PAGES)]) as viewer:
             await viewer.open(source=word(number))
@@ -79,7 +79,7 @@ def test_thirty_viewers_click_on_all_pages_at_once(app: App, model: Pretrained) 
     assert run(connected(app, 0)) == 0
 
 
-def test_long_texts_from_all_at_once_are_all_answered(app: App) -> None:
+def test_long_texts_from_many_viewers_at_once_are_all_answered(app: App) -> None:
     async def ask(number: int) -> str:
         async with Viewer(app.host) as viewer:
             await viewer.open(source=word(number))
@@ -93,13 +93,13 @@ def test_long_texts_from_all_at_once_are_all_answered(app: App) -> None:
 
 
 @PROC
-def test_viewers_who_leave_in_the_midst_of_it_leave_no_work_behind(app: App) -> None:
+def test_viewers_who_leave_during_work_leave_no_work_behind(app: App) -> None:
     async def leave() -> None:
         crowd = [Viewer(app.host) for _ in range(VIEWERS)]
         for viewer in crowd:
             await viewer.open(source="a")
-        for number, viewer in enumerate(crowd):
-            await viewer.ask(source=word(300 + number, LONGEST - 1))
+        for index, viewer in enumerate(crowd):
+            await viewer.ask(source=word(300 + index, LONGEST - 1))
         for viewer in crowd:
             await viewer.vanish()
         assert await connected(app, 0) == 0
@@ -120,16 +120,16 @@ def test_viewers_who_leave_in_the_midst_of_it_leave_no_work_behind(app: App) -> 
         assert time.monotonic() < end, "the process goes on working for nobody"
 
 
-def test_who_reads_nothing_stops_nobody(app: App) -> None:
+def test_a_viewer_who_reads_nothing_blocks_nobody(app: App) -> None:
     async def crowd() -> None:
         async with Viewer(app.host) as viewer:
             deaf = Viewer(app.host)
             await deaf.open(source=word(1, LONGEST - 1))
             await viewer.open(source="a")
-            for number in range(20):
+            for index in range(20):
                 deaf.large.clear()
                 await deaf.ask()
-                await viewer.type(source=word(500 + number))
+                await viewer.type(source=word(500 + index))
             await deaf.vanish()
 
     run(crowd())
@@ -153,16 +153,16 @@ def test_growth_by_hand() -> None:
 
 @PROC
 def test_a_process_is_read() -> None:
-    found = sample(os.getpid())
-    assert found.memory > 10 and found.threads >= 1 and found.files >= 3 and found.cpu > 0
+    usage = sample(os.getpid())
+    assert usage.memory > 10 and usage.threads >= 1 and usage.files >= 3 and usage.cpu > 0
 
 
 def a_crowd(times: dict[str, list[float]], sizes: list[float]) -> Crowd:
-    """A crowd that has clicked. times: page -> milliseconds; sizes: MB, one a second."""
-    found = Crowd(App("localhost:1", 1), transformer.load("reverse"), [], 2.0)
-    found.runs = {page: [Run(one, 20_000, 100) for one in many] for page, many in times.items()}
-    found.samples = [Sample(second, size, 5, 30, 0.1 * second) for second, size in enumerate(sizes)]
-    return found
+    """A crowd after its clicks. times: page -> milliseconds; sizes: MB, one per second."""
+    crowd = Crowd(App("localhost:1", 1), transformer.load("reverse"), [], 2.0)
+    crowd.runs = {page: [Run(seconds, 20_000, 100) for seconds in many] for page, many in times.items()}
+    crowd.samples = [Sample(second, size, 5, 30, 0.1 * second) for second, size in enumerate(sizes)]
+    return crowd
 
 
 def test_the_tables_judge_by_hand() -> None:
@@ -176,7 +176,7 @@ def test_the_tables_judge_by_hand() -> None:
     assert load.holds(a_crowd({NEW: []}, [500.0, 540.0, 500.0]).samples, crowd, 0).rows[0].good
 
 
-def test_what_happens_is_judged_by_hand() -> None:
+def test_results_of_runs_match_a_judgement_by_hand() -> None:
     rush = Rush([100.0, 200.0, 150.0, 400.0], 4.0, 0)
     assert rush.overtaken == 0 and Rush([300.0, 310.0, 100.0], 4.0, 0).overtaken == 1
     left, calm, late = Left([0.2] + [0.0] * 9, 0.0, 0, 1.0), Beside([10.0], 0.0), Beside([150.0], 0.0)

@@ -1,4 +1,4 @@
-"""The queue before the model."""
+"""The queue for passes of a model."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from transformer.tracing.trace import Trace
 
 
 class Gone(BaseException):
-    """A run that was ended; Streamlit's own are no Exception either."""
+    """The run was ended; Streamlit's exceptions for this are not subclasses of Exception either."""
 
 
 def nobody_left() -> None:
-    """Who waits is still there."""
+    """All waiting viewers are still there."""
 
 
 def begin(work: Callable[[], None]) -> threading.Thread:
@@ -42,9 +42,9 @@ def until(reached: Callable[[], bool]) -> None:
 def queue_up(
     queue: TurnQueue, names: str, work: Callable[[str], None], look: dict[str, Callable[[], None]]
 ) -> list[Any]:
-    """A thread a name, each in the queue before the next comes."""
+    """One thread per name, each in the queue before the next one starts."""
     threads = []
-    for place, name in enumerate(names, 1):
+    for count, name in enumerate(names, 1):
 
         def run(name: str = name) -> None:
             try:
@@ -54,7 +54,7 @@ def queue_up(
                 pass
 
         threads.append(begin(run))
-        until(lambda place=place: queue.waiting == place)  # type: ignore[misc]
+        until(lambda place=count: queue.waiting == place)  # type: ignore[misc]
     return threads
 
 
@@ -63,7 +63,7 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queue, "LOOK", 0.01)
 
 
-def test_turns_come_in_the_order_of_asking_and_none_is_lost() -> None:
+def test_turns_come_in_order_and_none_is_lost() -> None:
     queue, served, inside, most = TurnQueue(1), [], [], []
 
     def work(name: str) -> None:
@@ -80,7 +80,7 @@ def test_turns_come_in_the_order_of_asking_and_none_is_lost() -> None:
     assert "".join(served) == "abcdefghij" and max(most) == 1 and queue.waiting == 0
 
 
-def test_as_many_are_let_in_as_there_is_room_for() -> None:
+def test_the_queue_lets_in_only_its_number_of_threads() -> None:
     queue, together, inside = TurnQueue(3), threading.Barrier(3, timeout=20), []
 
     def work() -> None:
@@ -93,7 +93,7 @@ def test_as_many_are_let_in_as_there_is_room_for() -> None:
     assert sorted(inside) == [0, 1, 2]
 
 
-def test_who_left_gives_up_the_place_and_is_not_served() -> None:
+def test_a_viewer_who_left_loses_the_turn_in_the_queue() -> None:
     queue, served, left = TurnQueue(1), [], threading.Event()
 
     def look() -> None:
@@ -109,7 +109,7 @@ def test_who_left_gives_up_the_place_and_is_not_served() -> None:
     assert served == ["a", "c"] and queue.waiting == 0
 
 
-def test_who_left_just_before_their_turn_hands_it_on() -> None:
+def test_a_viewer_who_leaves_right_before_the_turn_passes_it_on() -> None:
     queue, served = TurnQueue(1), []
 
     def look() -> None:
@@ -127,7 +127,7 @@ def test_who_left_just_before_their_turn_hands_it_on() -> None:
         assert served == ["b"]
 
 
-def test_work_that_fails_hands_the_turn_on_and_a_turn_is_not_waited_for_twice() -> None:
+def test_failed_work_passes_the_turn_on_and_nested_turns_do_not_wait() -> None:
     queue = TurnQueue(1)
     with pytest.raises(ZeroDivisionError), queue.turn(nobody_left):
         _ = 1 // 0
@@ -135,7 +135,7 @@ def test_work_that_fails_hands_the_turn_on_and_a_turn_is_not_waited_for_twice() 
         assert queue.waiting == 0
 
 
-def test_the_runs_of_who_left_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_end_when_their_viewer_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
     class Server:
         here = True
 
@@ -160,8 +160,8 @@ def test_the_runs_of_who_left_end(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not ended and MODEL_QUEUE.waiting == 0
 
 
-def test_what_two_ask_for_at_once_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    queue, kept, made = TurnQueue(1), SharedCache[Trace](2**30), []
+def test_two_calls_at_once_make_a_value_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    queue, cache_, made = TurnQueue(1), SharedCache[Trace](2**30), []
     monkeypatch.setattr(shared, "MODEL_QUEUE", queue)
     model = tiny_pretrained()
 
@@ -169,10 +169,10 @@ def test_what_two_ask_for_at_once_is_made_once(monkeypatch: pytest.MonkeyPatch) 
         made.append(1)
         return model.trace("ka", "lo")
 
-    found: list[Trace] = []
+    results: list[Trace] = []
     with queue.turn(nobody_left):
-        threads = [begin(lambda: found.append(kept.get("ka", make, queued=True))) for _ in range(2)]
+        threads = [begin(lambda: results.append(cache_.get("ka", make, queued=True))) for _ in range(2)]
         until(lambda: queue.waiting == 2)
     for thread in threads:
         thread.join(20)
-    assert len(found) == 2 and found[0] is found[1] and len(made) == 1
+    assert len(results) == 2 and results[0] is results[1] and len(made) == 1

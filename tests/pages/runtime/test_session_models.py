@@ -1,4 +1,5 @@
-"""Models that one session trained or loaded: on every page, for nobody else, bounded, and back as the same zip."""
+"""Models that a session trained or loaded: on every page, visible to nobody else, bounded, and downloaded as the same
+zip."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ from transformer.live_training import workshop
 
 
 def other_zip(seed: int = 7, **changes: Any) -> bytes:
-    """A small model of other weights."""
+    """A small model with other weights."""
     tokenizer = tiny_tokenizer()
     model = tiny_model(seed, vocab_size=len(tokenizer), **changes)
     return zipped(checkpoint_files(model, tokenizer, ("Invented", "Imagined")), "other")
@@ -38,7 +39,7 @@ def data() -> bytes:
 
 @pytest.fixture(autouse=True)
 def quiet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Nothing is trained, and what one test opened is not another's."""
+    """Nothing is trained, and no test sees the models of another."""
     monkeypatch.setattr(workshop, "_shared", [workshop.Workshop(0, 60)])
     clear_caches()
     yield
@@ -50,7 +51,7 @@ def start(folder: Path) -> Callable[..., AppTest]:
     def opened(page: str = "heads", models: tuple[SessionModel, ...] = (), **params: str) -> AppTest:
         app = app_test(page, **{"source": "ka lo mi", **params})
         if models:
-            app.session_state[session_models.KEY] = {one.name: one for one in models}
+            app.session_state[session_models.KEY] = {session_model.name: session_model for session_model in models}
         return app.run()
 
     return opened
@@ -75,57 +76,60 @@ def test_it_is_chosen_in_the_menu_and_brings_its_examples(start: Callable[..., A
 
 def test_the_model_page_shows_what_the_zip_says(start: Callable[..., AppTest], data: bytes) -> None:
     app = start("model", (SessionModel("mine/good", data),), checkpoint="mine/good")
-    shown = " ".join([one.value for one in app.markdown])
+    shown = " ".join([element.value for element in app.markdown])
     assert "Card" in shown and "data, licence" in shown
-    values = {one.label: one.value for one in app.metric}
+    values = {metric.label: metric.value for metric in app.metric}
     assert values["sacreBLEU"] == "12.5" and values["layers"] == "1 + 1"
-    assert any("training" in one.proto.json for one in app.get("bidi_component"))  # the curve
+    assert any("training" in element.proto.json for element in app.get("bidi_component"))  # the curve
     assert len(app.get("download_button")) == 1
     bundled = start("model", (SessionModel("mine/good", data),), checkpoint="tiny")
     assert not bundled.get("download_button")
 
 
-def test_a_bare_zip_says_what_it_lacks(start: Callable[..., AppTest]) -> None:
+def test_a_zip_without_card_and_log_says_what_is_missing(start: Callable[..., AppTest]) -> None:
     app = start("model", (SessionModel("mine/bare", other_zip()),), checkpoint="mine/bare")
-    captions = [one.value for one in app.caption]
-    assert "This checkpoint brought no training.csv." in captions
-    assert "This checkpoint brought no model card (README.md)." in captions
+    captions = [element.value for element in app.caption]
+    assert "This checkpoint has no training.csv." in captions
+    assert "This checkpoint has no model card (README.md)." in captions
 
 
 def test_the_card_of_a_zip_is_as_harmless_as_any(start: Callable[..., AppTest]) -> None:
     files = {**base(), CARD: b"# x\n<script>alert(1)</script> ![x](//a.b/c)"}
     app = start("model", (SessionModel("mine/x", zipped(files, "x")),), checkpoint="mine/x")
-    assert not app.exception and "!\\[x](//a.b/c)" in " ".join(one.value for one in app.markdown)
-    assert not any(one.proto.allow_html for one in app.markdown)
+    assert not app.exception and "!\\[x](//a.b/c)" in " ".join(element.value for element in app.markdown)
+    assert not any(element.proto.allow_html for element in app.markdown)
 
 
-def test_a_link_to_it_opens_it_for_nobody_else(start: Callable[..., AppTest], data: bytes) -> None:
+def test_a_link_to_a_session_model_opens_it_for_nobody_else(start: Callable[..., AppTest], data: bytes) -> None:
     start(models=(SessionModel("mine/good", data),), checkpoint="mine/good")
     app = start("lab", checkpoint="mine/good")
     assert not app.exception and "mine/good" not in checkpoints(app) and address(app)["checkpoint"] != "mine/good"
-    said = messages(app)
-    assert "The link asks for the checkpoint" in said and "mine/good" in said
-    assert "in another session" in said and "load that on the Training page" in said
+    text = messages(app)
+    assert "The link asks for the checkpoint" in text and "mine/good" in text
+    assert "in another session" in text and "load the zip on the Training page" in text
     assert "in another session" not in messages(start(checkpoint="nothing"))
 
 
 def test_two_sessions_with_one_name_never_mix(start: Callable[..., AppTest]) -> None:
-    """The same name, the same sentence, other weights: what is kept for all viewers is kept apart."""
+    """Same name and sentence, other weights: the shared caches keep them apart."""
 
     def packed(app: AppTest) -> list[str]:
-        return [one.proto.bytes.hex() if one.proto.bytes else one.proto.json for one in app.get("bidi_component")]
+        return [
+            element.proto.bytes.hex() if element.proto.bytes else element.proto.json
+            for element in app.get("bidi_component")
+        ]
 
     first, second = (SessionModel("mine/x", other_zip(seed)) for seed in (7, 8))
     asked = {"checkpoint": "mine/x", "target": "re sta vu"}
-    one, two, again = (start(models=(model,), **asked) for model in (first, second, first))
-    assert packed(one) == packed(again) and packed(one) != packed(two)
+    first_app, two, again = (start(models=(model,), **asked) for model in (first, second, first))
+    assert packed(first_app) == packed(again) and packed(first_app) != packed(two)
 
 
-def test_the_same_numbers_stay_kept_when_a_model_made_room(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
-    """It is opened from its zip again, and counts as the same."""
+def test_results_stay_cached_when_a_model_is_evicted(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
+    """It is opened from its zip again and counts as the same model."""
     models: SharedCache[Any] = SharedCache(1)
     monkeypatch.setattr(session_models, "MODELS", models)
-    kept = {one.name: one for one in (SessionModel("mine/a", data), SessionModel("mine/b", other_zip()))}
+    kept = {model.name: model for model in (SessionModel("mine/a", data), SessionModel("mine/b", other_zip()))}
     monkeypatch.setattr(session_models, "own_models", lambda: kept)
     first = session_models.load("mine/a")
     assert session_models.load("mine/a") is first
@@ -138,25 +142,25 @@ def test_the_same_numbers_stay_kept_when_a_model_made_room(monkeypatch: pytest.M
 
 @pytest.fixture
 def session(monkeypatch: pytest.MonkeyPatch, folder: Path) -> dict[str, SessionModel]:
-    kept: dict[str, SessionModel] = {}
-    monkeypatch.setattr(session_models, "own_models", lambda: kept)
-    return kept
+    models: dict[str, SessionModel] = {}
+    monkeypatch.setattr(session_models, "own_models", lambda: models)
+    return models
 
 
 def test_a_session_keeps_a_bounded_number(session: dict[str, SessionModel]) -> None:
-    """The oldest makes room and is named; what is open now stays."""
-    names, said = [], []
+    """The oldest model is removed and named; the open model stays."""
+    names, messages_ = [], []
     for seed in range(session_models.MOST + 2):
         name, dropped = session_models.add("model", other_zip(seed), current="mine/model")
         names.append(name)
-        said += dropped
+        messages_ += dropped
     assert names[:3] == ["mine/model", "mine/model (2)", "mine/model (3)"]
     assert list(session) == ["mine/model", *names[3:]] and len(session) == session_models.MOST
-    assert [one.split(" made room")[0] for one in said] == ["mine/model (2)", "mine/model (3)"]
+    assert [message.split(" was removed")[0] for message in messages_] == ["mine/model (2)", "mine/model (3)"]
 
 
 def test_a_session_keeps_a_bounded_size(session: dict[str, SessionModel], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session_models, "ROOM", 2 * len(other_zip()) + 5_000)
+    monkeypatch.setattr(session_models, "MOST_BYTES", 2 * len(other_zip()) + 5_000)
     for seed in range(3):
         session_models.add(f"model {seed}", other_zip(seed))
     assert list(session) == ["mine/model 1", "mine/model 2"]
@@ -181,7 +185,7 @@ def test_names_are_text_of_a_line(session: dict[str, SessionModel], data: bytes,
     assert session_models.add(title, data)[0] == name
 
 
-def test_what_cannot_be_opened_is_not_kept(session: dict[str, SessionModel]) -> None:
+def test_a_zip_that_cannot_be_opened_is_not_stored(session: dict[str, SessionModel]) -> None:
     with pytest.raises(CheckpointError, match="the file is no zip"):
         session_models.add("x", b"x")
     assert not session
@@ -190,17 +194,17 @@ def test_what_cannot_be_opened_is_not_kept(session: dict[str, SessionModel]) -> 
 def test_a_round_trip_is_the_same_bit_by_bit(session: dict[str, SessionModel]) -> None:
     data = other_zip()
     name, _said = session_models.add("other", data)
-    ours, theirs = session_models.load(name), open_files(read_zip(data), "x")
+    loaded, read = session_models.load(name), open_files(read_zip(data), "x")
     assert session[name].data == data
-    for key, weight in theirs.model.named_parameters():
-        assert torch.equal(weight, ours.model.get_parameter(key))
+    for key, weight in read.model.named_parameters():
+        assert torch.equal(weight, loaded.model.get_parameter(key))
 
 
 # -- the field for a file -------------------------------------------------------------------------------------------
 
 
 def loading(sent: object) -> None:
-    """The page after a browser sent a file: as Streamlit does it, the callback first."""
+    """The page after a browser sent a file: the callback runs first, as in Streamlit."""
     import streamlit as st
 
     from pages.frame.frame import open_frame
@@ -228,8 +232,8 @@ def test_a_zip_that_a_browser_sends_is_open_at_once(data: bytes) -> None:
     sent = {"name": "good <b>.zip", "data": base64.b64encode(data).decode()}
     app = loaded(sent)
     assert not app.exception and app.text[0].value == "mine/good <b>"
-    said = messages(app)
-    assert "Loaded, and open now on every page, for this session alone: mine/good &lt;b&gt;." in said
+    text = messages(app)
+    assert "Loaded: mine/good &lt;b&gt;. It is open now on every page, for this session only." in text
 
 
 @pytest.mark.parametrize(
@@ -244,7 +248,7 @@ def test_a_zip_that_a_browser_sends_is_open_at_once(data: bytes) -> None:
     ids=["alphabet", "no-zip", "no-data", "no-name", "large"],
 )
 @pytest.mark.usefixtures("folder")
-def test_what_is_no_zip_is_a_sentence(sent: dict[str, Any], said: str) -> None:
+def test_a_file_that_is_not_a_zip_gives_a_message(sent: dict[str, Any], said: str) -> None:
     app = loaded(sent)
     assert not app.exception and app.text[0].value == "tiny"
     assert said in messages(app)
@@ -252,7 +256,7 @@ def test_what_is_no_zip_is_a_sentence(sent: dict[str, Any], said: str) -> None:
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("sent", [None, [], "x", 7])
-def test_what_is_no_file_at_all_is_nothing(sent: object) -> None:
+def test_a_report_without_a_file_is_ignored(sent: object) -> None:
     app = loaded(sent)
     assert not app.exception and app.text[0].value == "tiny" and not messages(app)
 

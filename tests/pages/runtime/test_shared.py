@@ -1,4 +1,4 @@
-"""The cache of what all viewers share, and fingerprints of values."""
+"""The cache shared by all viewers, and fingerprints of values."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ DIFFERENT = [
 
 
 def test_other_values_have_other_names() -> None:
-    for one, other in itertools.combinations(DIFFERENT, 2):
-        assert fingerprint(*one) != fingerprint(*other), (one, other)
+    for first, second in itertools.combinations(DIFFERENT, 2):
+        assert fingerprint(*first) != fingerprint(*second), (first, second)
 
 
 def test_the_same_values_have_the_same_name() -> None:
@@ -57,26 +57,26 @@ def test_the_same_values_have_the_same_name() -> None:
 
 
 @pytest.mark.parametrize("value", [object(), {1, 2}, np.array(["a", None], object), lambda: None, Pair])
-def test_what_has_no_fingerprint_is_an_error(value: object) -> None:
+def test_a_value_without_a_fingerprint_is_an_error(value: object) -> None:
     with pytest.raises(TypeError, match="no fingerprint"):
         fingerprint("a", [value])
 
 
-def test_the_last_used_stay_while_there_is_room() -> None:
-    kept: SharedCache[str] = SharedCache(5, len)
-    assert kept.find("a") is None
-    kept.store("a", "aa")
-    kept.store("b", "bb")
-    assert kept.find("a") == "aa" and kept.used == 4
-    assert kept.store("a", "a") == "a" == kept.find("a") and kept.used == 3  # the newest counts
-    kept.store("a", "aa")
-    kept.store("c", "cc")
-    assert kept.find("b") is None and kept.find("a") == "aa" and kept.find("c") == "cc" and kept.used == 4
-    kept.store("large", "l" * 9)
-    assert kept.find("large") == "l" * 9 and kept.used == 9 and kept.find("a") is None
+def test_the_cache_keeps_the_most_recently_used_values() -> None:
+    cache_: SharedCache[str] = SharedCache(5, len)
+    assert cache_.find("a") is None
+    cache_.store("a", "aa")
+    cache_.store("b", "bb")
+    assert cache_.find("a") == "aa" and cache_.used == 4
+    assert cache_.store("a", "a") == "a" == cache_.find("a") and cache_.used == 3  # the newest counts
+    cache_.store("a", "aa")
+    cache_.store("c", "cc")
+    assert cache_.find("b") is None and cache_.find("a") == "aa" and cache_.find("c") == "cc" and cache_.used == 4
+    cache_.store("large", "l" * 9)
+    assert cache_.find("large") == "l" * 9 and cache_.used == 9 and cache_.find("a") is None
 
 
-def test_a_function_is_called_once_for_the_same_arguments_by_however_many_at_once() -> None:
+def test_concurrent_calls_with_the_same_arguments_run_once() -> None:
     called, together = [], threading.Barrier(8, timeout=20)
 
     @shared(entries=2)
@@ -92,7 +92,7 @@ def test_a_function_is_called_once_for_the_same_arguments_by_however_many_at_onc
         return double(3)
 
     with ThreadPoolExecutor(8) as pool:
-        assert {one.result() for one in [pool.submit(ask) for _ in range(8)]} == {6}
+        assert {future.result() for future in [pool.submit(ask) for _ in range(8)]} == {6}
     assert called == [(3, 0)]
     assert double(0) is None is double(0) and double(3, add=1) == 7 == double(3, add=1)
     assert called == [(3, 0), (0, 0), (3, 1)]
@@ -111,13 +111,13 @@ def test_models_and_traces_are_told_apart_by_what_they_hold() -> None:
         return model, trace
 
     model = tiny_pretrained()
-    first, again, other = model.trace("ka", "lo"), model.trace("ka", "lo"), model.trace("ka", "mi")
-    assert pair(model, first) is pair(model, again) and pair(model, other)[1] is other
+    first, again, different = model.trace("ka", "lo"), model.trace("ka", "lo"), model.trace("ka", "mi")
+    assert pair(model, first) is pair(model, again) and pair(model, different)[1] is different
 
 
 def test_a_figure_is_made_once_for_the_same_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept: SharedCache[figure.Built] = SharedCache(10**6, lambda one: len(one.text))
-    monkeypatch.setattr(figure, "FIGURES", kept)
+    cache_: SharedCache[figure.Built] = SharedCache(10**6, lambda built: len(built.text))
+    monkeypatch.setattr(figure, "FIGURES", cache_)
     made: list[float] = []
 
     def make(

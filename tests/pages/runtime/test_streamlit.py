@@ -1,4 +1,4 @@
-"""Contracts of the workarounds for Streamlit: each test first shows what Streamlit does by itself."""
+"""Tests of the workarounds for Streamlit: each first shows what Streamlit does by itself."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def untouched(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("untouched")
-def test_a_folder_named_pages_does_not_make_it_an_app_of_the_older_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_pages_does_not_start_an_old_style_app(monkeypatch: pytest.MonkeyPatch) -> None:
     PagesManager(str(ROOT / "app.py"))
     assert PagesManager.uses_pages_directory is True
     monkeypatch.setattr(PagesManager, "uses_pages_directory", None)
@@ -131,27 +131,27 @@ def test_the_hidden_chart_brings_plotly_from_streamlit_s_own_files() -> None:
     assert list(Path(get_static_dir()).glob("static/js/PlotlyChart.*.js"))
 
 
-def test_what_is_drawn_later_belongs_to_its_page() -> None:
+def test_widgets_drawn_last_belong_to_their_page() -> None:
     def script() -> None:
         import streamlit as st
         from streamlit.runtime.scriptrunner_utils.script_run_context import ThreadState
 
         from pages.runtime.streamlit import bound_to_page
 
-        found = []
+        elements = []
 
         def look() -> None:
-            found.append(ThreadState.get().active_script_hash)
+            elements.append(ThreadState.get().active_script_hash)
 
         def page() -> None:
             look()
-            found.append(bound_to_page(look))
+            elements.append(bound_to_page(look))
 
         st.navigation([st.Page(page)]).run()
-        within, later = found
+        within, later = elements
         look()
         later()
-        st.session_state["found"] = [within, *found[2:]]
+        st.session_state["found"] = [within, *elements[2:]]
 
     app = AppTest.from_function(script).run()
     assert not app.exception

@@ -1,4 +1,4 @@
-"""Runs of the page of training in words: their names, and what the paper predicts beside what happened."""
+"""Runs of the Training page in words: their names, and the paper's predictions beside the results."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ WAITING = Watched(Run(BASE, "f" * 12, "waiting"), BASE)  # type: ignore[arg-type
 
 
 def test_runs_are_named_by_what_differs_from_the_first() -> None:
-    found = [BASE, replace(BASE, causal=False), replace(BASE, seed=2, heads=1), BASE, replace(BASE, causal=False)]
-    assert labels(found, BASE) == [
+    experiments = [BASE, replace(BASE, causal=False), replace(BASE, seed=2, heads=1), BASE, replace(BASE, causal=False)]
+    assert labels(experiments, BASE) == [
         "reverse",
         "no causal mask",
         "one head, seed 2",
@@ -44,17 +44,21 @@ def test_runs_are_named_by_what_differs_from_the_first() -> None:
     )
 
 
-@pytest.mark.parametrize("name", [one for one in BASE.to_dict() if one not in ("pairs",)])
+@pytest.mark.parametrize("name", [field for field in BASE.to_dict() if field not in ("pairs",)])
 def test_every_field_has_words(name: str) -> None:
     others = {"task": "sort", "shift": 5, "positions": "none", "norm": "none", "activation": "gelu", "d_k": 8}
     value = getattr(BASE, name)
-    other = others.get(name, not value if isinstance(value, bool) else value + 2 if isinstance(value, int) else 0.5)
+    changed_value = others.get(
+        name, not value if isinstance(value, bool) else value + 2 if isinstance(value, int) else 0.5
+    )
     task = {"task": "shift"} if name == "shift" else {}
-    changes = {"shortest": {"shortest": 8}, "heads": {"heads": 2}, "d_model": {"d_model": 128}}.get(name, {name: other})
+    changes = {"shortest": {"shortest": 8}, "heads": {"heads": 2}, "d_model": {"d_model": 128}}.get(
+        name, {name: changed_value}
+    )
     changed = replace(BASE, **task, **changes)
-    said = phrase(name, changed)
-    assert said and "{" not in said and said != phrase(name, replace(BASE, **task))
-    assert said in differences_words(changed, replace(BASE, **task))
+    text = phrase(name, changed)
+    assert text and "{" not in text and text != phrase(name, replace(BASE, **task))
+    assert text in differences_words(changed, replace(BASE, **task))
 
 
 # -- findings -------------------------------------------------------------------------------------------------------
@@ -65,7 +69,7 @@ OPENING = Opening("ab", "ba", ("a", "b", "</s>"), ("<s>", "b", "a"), ("b", "a", 
 def made(
     experiment: Experiment, exact: float, forced: float, loss: float, number: int = 0, reason: str = "steps"
 ) -> Watched:
-    """A run whose last frame says so; every weight is 85 of 255, a third."""
+    """A run whose last frame has these numbers; every weight is 85 of 255, a third."""
     weights = bytes([85] * OPENING.frame_bytes)
     frames = [
         Frame(0, 0.0, 0.0, None, 4.0, 0.0, 0.0, (), (), weights),
@@ -80,85 +84,92 @@ GOOD = made(BASE, 1.0, 1.0, 0.01)
 
 
 def row(other: Watched, first: Watched = GOOD) -> dict[str, Any]:
-    (found,) = rows([first, other], labels([first.experiment, other.experiment], BASE))
-    return found
+    (finding,) = rows([first, other], labels([first.experiment, other.experiment], BASE))
+    return finding
 
 
 def test_as_the_paper_predicts() -> None:
-    found = row(made(PRESETS["no-mask"], 0.0, 1.0, 0.002, 1))
-    assert found["run"] == f"{1:012x}" and found["title"] == "no causal mask"
-    assert found["section"] == "3.2.3" and found["verdict"] == "as predicted"
-    assert found["predicts"].startswith("Without the mask every place sees the token it is to predict")
-    assert found["happened"] == (
-        "Free-running 0 % right, reverse: 100 %. Teacher-forced 100 %, against 100 %. Loss on unseen inputs 0.0020, "
-        "against 0.0100. reverse has 95 % right from step 200 on, this one never had."
+    finding = row(made(PRESETS["no-mask"], 0.0, 1.0, 0.002, 1))
+    assert finding["run"] == f"{1:012x}" and finding["title"] == "no causal mask"
+    assert finding["section"] == "3.2.3" and finding["verdict"] == "as predicted"
+    assert finding["predicts"].startswith("Without the mask every position sees the token it must predict")
+    assert finding["happened"] == (
+        "Free-running exact match is 0 %, against 100 % for reverse. "
+        "Teacher-forced exact match is 100 %, against 100 %. "
+        "Loss on unseen inputs is 0.0020, against 0.0100. "
+        "reverse has 95 % exact match from step 200 on; this run never reached it."
     )
 
 
-def test_where_it_differs_the_page_says_so() -> None:
-    found = row(made(PRESETS["no-positions"], 0.992, 1.0, 0.05, 1))
-    assert found["verdict"] == "differs" and found["section"] == "3.5"
-    assert "Free-running 99.2 % right" in found["happened"]
-    assert "95 % right from step 200 on, against 200." in found["happened"]
+def test_a_result_against_the_prediction_is_marked() -> None:
+    finding = row(made(PRESETS["no-positions"], 0.992, 1.0, 0.05, 1))
+    assert finding["verdict"] == "differs" and finding["section"] == "3.5"
+    assert "Free-running exact match is 99.2 %" in finding["happened"]
+    assert "95 % exact match from step 200 on, against step 200." in finding["happened"]
 
 
-def test_while_it_trains_and_what_ended_early_is_open() -> None:
-    found = row(made(PRESETS["no-mask"], 0.0, 1.0, 0.002, 1, ""))
-    assert found["verdict"] == "open" and found["happened"].startswith("So far, at step 400: free-running 0 % right")
-    found = row(made(PRESETS["no-mask"], 0.0, 1.0, 0.002, 1, "stopped"))
-    assert found["verdict"] == "open" and found["happened"].startswith("It ended early, at step 400: ")
+def test_a_run_that_trains_or_ended_early_has_no_verdict() -> None:
+    finding = row(made(PRESETS["no-mask"], 0.0, 1.0, 0.002, 1, ""))
+    assert finding["verdict"] == "open" and finding["happened"].startswith(
+        "The run is at step 400. Free-running exact match is 0 %"
+    )
+    finding = row(made(PRESETS["no-mask"], 0.0, 1.0, 0.002, 1, "stopped"))
+    assert finding["verdict"] == "open" and finding["happened"].startswith("It ended early, at step 400. ")
 
 
-def test_what_lies_in_between_is_open() -> None:
-    found = row(made(PRESETS["no-positions"], 0.0, 0.0, 0.5, 1), made(BASE, 0.7, 0.7, 0.1))
-    assert found["verdict"] == "open" and found["happened"].endswith("Too little was learned to tell.")
+def test_a_result_in_between_has_no_verdict() -> None:
+    finding = row(made(PRESETS["no-positions"], 0.0, 0.0, 0.5, 1), made(BASE, 0.7, 0.7, 0.1))
+    assert finding["verdict"] == "open" and finding["happened"].endswith("Too little was learned to decide.")
 
 
 def test_several_things_at_once_cannot_be_told_apart() -> None:
-    found = row(made(replace(BASE, causal=False, positions="none"), 0.0, 1.0, 0.5, 1))
-    assert found["verdict"] == "open" and not found["section"]
-    assert found["predicts"] == (
-        "2 things differ at once (no causal mask, no positions): which of them did what cannot be told apart."
+    finding = row(made(replace(BASE, causal=False, positions="none"), 0.0, 1.0, 0.5, 1))
+    assert finding["verdict"] == "open" and not finding["section"]
+    assert finding["predicts"] == (
+        "2 things differ at once (no causal mask, no positions), so their effects cannot be told apart."
     )
 
 
-def test_of_what_the_paper_does_not_speak() -> None:
-    found = row(made(replace(BASE, batch=8), 1.0, 1.0, 0.01, 1))
-    assert found["verdict"] == "open" and found["predicts"] == (
-        "Nothing: the paper does not speak of this (8 inputs a step)."
+def test_no_prediction_where_the_paper_says_nothing() -> None:
+    finding = row(made(replace(BASE, batch=8), 1.0, 1.0, 0.01, 1))
+    assert finding["verdict"] == "open" and finding["predicts"] == (
+        "Nothing: the paper says nothing about this (8 inputs per step)."
     )
-    found = row(made(replace(BASE, seed=2), 1.0, 1.0, 0.01, 1))
-    assert found["predicts"] == "Nothing: the same experiment from other random numbers. What differs is chance."
+    finding = row(made(replace(BASE, seed=2), 1.0, 1.0, 0.01, 1))
+    assert (
+        finding["predicts"]
+        == "Nothing: this is the same experiment with other random numbers. Any difference is chance."
+    )
 
 
 def test_scaling_tells_how_sharp_attention_begins() -> None:
     first = made(PRESETS["wide"], 1.0, 1.0, 0.01)
-    found = row(made(PRESETS["wide-unscaled"], 0.2, 0.2, 1.0, 1), first)
-    assert found["section"] == "3.2.1" and found["verdict"] == "as predicted"
-    assert "Before the first step the largest weight of a row was 0." in found["happened"]
+    finding = row(made(PRESETS["wide-unscaled"], 0.2, 0.2, 1.0, 1), first)
+    assert finding["section"] == "3.2.1" and finding["verdict"] == "as predicted"
+    assert "Before the first step, the largest weight of a row was 0." in finding["happened"]
 
 
 def test_every_prediction_has_its_words() -> None:
-    seen = set()
+    predictions = set()
     for changes in (
         {"causal": False}, {"positions": "none"}, {"positions": "learned"}, {"scaling": False}, {"heads": 1},
         {"d_k": 4}, {"layers": 1}, {"dropout": 0.2}, {"smoothing": 0.1}, {"residual": False}, {"norm": "none"},
     ):  # fmt: skip
-        found = row(made(replace(BASE, **changes), 0.0, 0.0, 1.0, 1))
-        assert found["predicts"].endswith(".") and found["section"], changes
-        seen.add(found["predicts"])
-    assert len(seen) == 11 and len(PREDICTIONS) == 12  # and scaling of a wide head
+        finding = row(made(replace(BASE, **changes), 0.0, 0.0, 1.0, 1))
+        assert finding["predicts"].endswith(".") and finding["section"], changes
+        predictions.add(finding["predicts"])
+    assert len(predictions) == 11 and len(PREDICTIONS) == 12  # and scaling of a wide head
 
 
 def test_runs_without_a_frame_are_left_out() -> None:
     assert rows([], []) == [] and rows([GOOD], ["reverse"]) == []
     assert rows([GOOD, WAITING], ["reverse", "the same again"]) == []
     assert rows([WAITING, GOOD], ["reverse", "the same again"]) == []
-    (found,) = rows([GOOD, WAITING, made(PRESETS["no-mask"], 0.0, 1.0, 0.002, 2)], ["a", "b", "c"])
-    assert found["title"] == "c" and found["run"] == f"{2:012x}"
+    (finding,) = rows([GOOD, WAITING, made(PRESETS["no-mask"], 0.0, 1.0, 0.002, 2)], ["a", "b", "c"])
+    assert finding["title"] == "c" and finding["run"] == f"{2:012x}"
 
 
 def test_no_text_is_glued_from_pieces_with_braces() -> None:
-    for other in (made(PRESETS[name], 0.5, 0.5, 0.5, 1) for name in PRESETS if name != "reverse"):
-        found = row(other)
-        assert not re.search(r"[{}]", found["predicts"] + found["happened"])
+    for changed in (made(PRESETS[name], 0.5, 0.5, 0.5, 1) for name in PRESETS if name != "reverse"):
+        finding = row(changed)
+        assert not re.search(r"[{}]", finding["predicts"] + finding["happened"])

@@ -1,5 +1,5 @@
-"""The page of training as a script: form, link, runs and commands, with a workshop that trains nothing; and one short
-run of the real one."""
+"""The Training page as a script: form, link, runs and commands, with a workshop that trains nothing; and one short run
+of the real one."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def press(app: AppTest, key: str = "training_train") -> AppTest:
 
 
 def command(app: AppTest, run: Run, do: str) -> AppTest:
-    """As the picture in the browser sends it."""
+    """A command as the picture in the browser sends it."""
     app.session_state["training"] = {"command": {"run": run.id, "do": do, "have": {}, "n": 1}}
     app.run()
     del app.session_state["training"]
@@ -57,16 +57,16 @@ def command(app: AppTest, run: Run, do: str) -> AppTest:
 
 
 def follow(app: AppTest, run: Run, page: str) -> AppTest:
-    """The link from a run that ended to its model on another page."""
-    links = [one for one in app.page_link if run.id in one.proto.query_string]
-    assert [one.label for one in links] == [page.title for page in pages() if page.opens_models]
-    assert {one.proto.query_string for one in links} == {f"open={run.id}"}
+    """The link from an ended run to its model on another page."""
+    links = [link for link in app.page_link if run.id in link.proto.query_string]
+    assert [link.label for link in links] == [page.title for page in pages() if page.opens_models]
+    assert {link.proto.query_string for link in links} == {f"open={run.id}"}
     app.query_params["open"] = run.id
     return switch_page(app, page).run()
 
 
 def chosen(app: AppTest, shop: Shop) -> Experiment:
-    """What Train would train."""
+    """The experiment that Train would start."""
     count = len(shop.runs)
     press(app)
     assert len(shop.runs) == count + 1
@@ -86,33 +86,33 @@ def test_every_preset_has_words_and_trains_what_it_says(start: Callable[..., App
         assert app.button("training_train").disabled
         return
     assert chosen(app, shop) == PRESETS[name]
-    other = partner(name)
+    partner_name = partner(name)
     fresh = start(preset=name)
-    if other is None:
-        assert "training_both" not in [one.key for one in fresh.button]
+    if partner_name is None:
+        assert "training_both" not in [button.key for button in fresh.button]
     else:
         press(fresh, "training_both")
-        assert [one.experiment for one in shop.runs[-2:]] == [PRESETS[other], PRESETS[name]]
+        assert [run.experiment for run in shop.runs[-2:]] == [PRESETS[partner_name], PRESETS[name]]
 
 
-def test_it_is_said_beforehand_what_it_takes(start: Callable[..., AppTest], shop: Shop) -> None:
+def test_the_page_says_beforehand_what_a_run_takes(start: Callable[..., AppTest], shop: Shop) -> None:
     shop.running = 1
     app = start()
     assert f"{BASE.steps} steps" in written(app) and "at most 60 s" in written(app)
-    assert "1 of 2 trainings run now: it begins at once." in written(app) and shop.prepared == 1
+    assert "1 of 2 trainings run now; yours starts at once." in written(app) and shop.prepared == 1
     shop.running, shop.waiting = 2, 3
-    assert "2 of 2 trainings run now, 3 wait in the line." in written(app.run())
+    assert "2 of 2 trainings run now, 3 wait in the queue." in written(app.run())
 
 
-def test_what_is_changed_of_a_preset_is_said(start: Callable[..., AppTest], shop: Shop) -> None:
-    """What to look for holds no more; other steps and seeds change nothing of that."""
+def test_the_page_says_how_a_preset_was_changed(start: Callable[..., AppTest], shop: Shop) -> None:
+    """Then the hint of the preset is gone; other steps and seeds do not count as changes."""
     assert presets.look_for("reverse") in written(start(steps="9", seed="3")).replace("&#x27;", "'")
     app = start(mask="off", heads="2")
     assert "Reverse, changed: 2 heads, no causal mask." in written(app)
     assert "seed 1, no causal mask; at most 60 s." in written(app)
 
 
-def test_a_preset_gives_up_what_was_changed_before(start: Callable[..., AppTest], shop: Shop) -> None:
+def test_a_preset_resets_earlier_changes(start: Callable[..., AppTest], shop: Shop) -> None:
     app = start(heads="2", seed="9")
     assert chosen(app, shop) == replace(BASE, heads=2, seed=9)
     app.button_group("training_preset").set_value("no-mask").run()
@@ -150,7 +150,7 @@ CHANGES: list[tuple[str, str, dict[str, Any]]] = [
 def test_every_field_goes_into_the_link_and_comes_back(
     start: Callable[..., AppTest], shop: Shop, link: str, kind: str, fields: dict[str, Any]
 ) -> None:
-    """Typed it stands in the address; the address opens the same experiment, whose seed gives the same result."""
+    """A typed value is in the address; the address opens the same experiment, and its seed gives the same result."""
     wanted = replace(BASE, **fields)
     name, value = link.split("=")
     app = start()
@@ -170,10 +170,10 @@ def test_every_field_of_the_link_is_tested() -> None:
     assert tested | {"preset", "shift"} == set(form.OPTIONS)
 
 
-def test_shift_is_asked_for_where_it_is_used(start: Callable[..., AppTest], shop: Shop) -> None:
+def test_the_shift_field_appears_only_for_the_shift_task(start: Callable[..., AppTest], shop: Shop) -> None:
     app = start(preset="shift", shift="5")
     assert chosen(app, shop) == replace(PRESETS["shift"], shift=5)
-    assert "training_shift" not in [one.key for one in start().number_input]
+    assert "training_shift" not in [element.key for element in start().number_input]
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_shift_is_asked_for_where_it_is_used(start: Callable[..., AppTest], shop
      ("mask=perhaps", "causal", True), ("norm=<b>", "norm", "post"), ("task=x", "task", "reverse"),
      ("seed=9999999999999", "seed", 999_999)],
 )  # fmt: skip
-def test_what_a_link_cannot_ask_for_is_said(
+def test_invalid_values_in_a_link_give_a_message(
     start: Callable[..., AppTest], shop: Shop, asked: str, name: str, shown: Any
 ) -> None:
     link, value = asked.split("=")
@@ -195,7 +195,7 @@ def test_what_a_link_cannot_ask_for_is_said(
     assert not messages(start(**address(app)))
 
 
-def test_an_unknown_preset_is_said(start: Callable[..., AppTest], shop: Shop) -> None:
+def test_an_unknown_preset_gives_a_message(start: Callable[..., AppTest], shop: Shop) -> None:
     app = start(preset="none")
     assert "The link asks for preset " in messages(app) and chosen(app, shop) == BASE
 
@@ -209,7 +209,7 @@ def test_an_unknown_preset_is_said(start: Callable[..., AppTest], shop: Shop) ->
         ({"layers": "6", "d_model": "256", "d_k": "512", "heads": "8"}, "are trained here, so choose fewer layers"),
     ],
 )
-def test_what_cannot_be_trained_is_one_sentence_and_stays_typed(
+def test_invalid_fields_give_one_message_and_stay_typed(
     start: Callable[..., AppTest], shop: Shop, params: dict[str, str], words: str
 ) -> None:
     app = start(**params)
@@ -229,8 +229,8 @@ def test_own_pairs_stay_in_the_session(start: Callable[..., AppTest], shop: Shop
     pairs = "\n".join(f"{'x' * n}y, {'z' * n}" for n in range(1, 21))
     app.text_area("training_pairs").set_value(pairs).run()
     assert not messages(app) and "z" not in str({k: v for k, v in address(app).items() if k != "source"})
-    found = chosen(app, shop)
-    assert found.task == "own" and len(found.pairs) == 20 and found.pairs[0] == ("xy", "z")
+    experiment = chosen(app, shop)
+    assert experiment.task == "own" and len(experiment.pairs) == 20 and experiment.pairs[0] == ("xy", "z")
     switch_page(app, "model").run()
     switch_page(app, "training").run()
     assert app.text_area("training_pairs").value == pairs
@@ -240,14 +240,14 @@ def test_own_pairs_stay_in_the_session(start: Callable[..., AppTest], shop: Shop
 def test_a_server_that_trains_nothing_says_so(start: Callable[..., AppTest], shop: Shop) -> None:
     shop.most = 0
     app = start()
-    assert "This server trains no models" in written(app) and app.button("training_train").disabled
+    assert "This server does not train models" in written(app) and app.button("training_train").disabled
 
 
 # -- runs -----------------------------------------------------------------------------------------------------------
 
 
-def test_four_runs_are_kept_and_the_oldest_that_ended_makes_room(start: Callable[..., AppTest], shop: Shop) -> None:
-    """But for the first, which the others are compared with."""
+def test_a_fifth_run_replaces_the_oldest_one_that_ended(start: Callable[..., AppTest], shop: Shop) -> None:
+    """But never the first, which the others are compared with."""
     app = start()
     for seed in range(1, 5):
         app.number_input("training_seed").set_value(seed).run()
@@ -255,16 +255,16 @@ def test_four_runs_are_kept_and_the_oldest_that_ended_makes_room(start: Callable
     app.number_input("training_seed").set_value(5).run()
     press(app)
     assert len(shop.runs) == 4
-    assert "4 runs of yours train or wait; stop or remove one of them first." in messages(app)
+    assert "You already have 4 runs that train or wait. Stop or remove one first." in messages(app)
     shop.runs[0].end()
     shop.runs[2].end()
     press(app)
-    kept = [one.run for one in app.session_state[runs.RUNS]]
-    assert kept == [shop.runs[0], shop.runs[1], shop.runs[3], shop.runs[4]]
-    assert "seed 3 made room, for 4 runs are shown at most" in messages(app)
+    kept_runs = [watched.run for watched in app.session_state[runs.RUNS]]
+    assert kept_runs == [shop.runs[0], shop.runs[1], shop.runs[3], shop.runs[4]]
+    assert "seed 3 was removed, because at most 4 runs are shown" in messages(app)
 
 
-def test_what_the_workshop_refuses_is_a_sentence(start: Callable[..., AppTest], shop: Shop) -> None:
+def test_a_refused_run_gives_a_message(start: Callable[..., AppTest], shop: Shop) -> None:
     app = start()
     shop.refuses = "100 runs wait already, as many as may; train in a few minutes"
     press(app)
@@ -272,14 +272,14 @@ def test_what_the_workshop_refuses_is_a_sentence(start: Callable[..., AppTest], 
     assert app.session_state[runs.RUNS] == []
 
 
-def test_a_run_that_is_refused_costs_no_other(start: Callable[..., AppTest], shop: Shop) -> None:
+def test_a_refused_run_removes_no_other_run(start: Callable[..., AppTest], shop: Shop) -> None:
     app = start()
     for _ in range(4):
         press(app)
         shop.runs[-1].end()
     shop.refuses = "no"
     press(app)
-    assert [one.run for one in app.session_state[runs.RUNS]] == shop.runs
+    assert [watched.run for watched in app.session_state[runs.RUNS]] == shop.runs
 
 
 def test_commands_of_the_picture(start: Callable[..., AppTest], shop: Shop) -> None:
@@ -290,9 +290,9 @@ def test_commands_of_the_picture(start: Callable[..., AppTest], shop: Shop) -> N
     assert run.told == ["pause", "go", "stop"]
     command(app, run, "again")
     assert shop.runs[1].experiment == replace(run.experiment, seed=run.experiment.seed + 1)
-    assert [one.run for one in app.session_state[runs.RUNS]] == shop.runs
+    assert [watched.run for watched in app.session_state[runs.RUNS]] == shop.runs
     command(app, run, "remove")
-    assert [one.run for one in app.session_state[runs.RUNS]] == shop.runs[1:] and run.told[-1] == "stop"
+    assert [watched.run for watched in app.session_state[runs.RUNS]] == shop.runs[1:] and run.told[-1] == "stop"
     command(app, run, "stop")  # a run that is gone
     command(app, shop.runs[1], "burn")
     assert not app.exception and shop.runs[1].told == []
@@ -322,7 +322,7 @@ def test_a_run_that_was_stopped_says_so_in_its_name(start: Callable[..., AppTest
     assert list(app.session_state[session_models.KEY]) == ["mine/reverse, 77 steps"]
 
 
-def test_a_model_that_made_room_is_opened_again(start: Callable[..., AppTest], shop: Shop) -> None:
+def test_an_evicted_model_is_opened_again(start: Callable[..., AppTest], shop: Shop) -> None:
     app = press(start())
     shop.runs[0].end(zipped(base(), "x"))
     app.run()
@@ -338,9 +338,9 @@ def test_a_link_to_a_run_of_another_session_is_a_sentence(start: Callable[..., A
     before = app.session_state["headscope"].checkpoint
     app.query_params["open"] = "<b>x</b>"
     switch_page(app, "lab").run()
-    assert "The link leads to the model of a run that is not on your Training page" in messages(app)
+    assert "The link opens the model of a run that is not on your Training page" in messages(app)
     assert not app.exception and app.session_state["headscope"].checkpoint == before
-    assert "The link leads" not in messages(app.run()) and "open" not in app.query_params
+    assert "The link opens" not in messages(app.run()) and "open" not in app.query_params
 
 
 def test_a_model_that_cannot_be_opened_is_a_sentence(start: Callable[..., AppTest], shop: Shop) -> None:
@@ -357,8 +357,8 @@ def test_the_recipe_of_own_pairs_is_a_zip_with_them(start: Callable[..., AppTest
     press(app)
     shop.runs[0].end()
     app.run()
-    (found,) = app.get("download_button")
-    assert found.proto.label == "Recipe" and not app.exception
+    (button,) = app.get("download_button")
+    assert button.proto.label == "Recipe" and not app.exception
 
 
 def test_a_real_run_from_the_button_to_the_lab(
@@ -368,11 +368,11 @@ def test_a_real_run_from_the_button_to_the_lab(
     monkeypatch.setattr(workshop, "_shared", [real])
     try:
         app = press(start(steps="6"))
-        (one,) = app.session_state[runs.RUNS]
+        (watched,) = app.session_state[runs.RUNS]
         end = time.monotonic() + 120
-        while not one.run.ended and time.monotonic() < end:
+        while not watched.run.ended and time.monotonic() < end:
             time.sleep(0.1)
-        assert one.run.reason == "steps" and one.run.step == 6, one.run.error
+        assert watched.run.reason == "steps" and watched.run.step == 6, watched.run.error
         app.run()
         assert not app.exception and checkpoints(app)[-1] == "mine/reverse"
         app.selectbox(key="checkpoint").select("mine/reverse").run()
