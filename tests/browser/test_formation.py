@@ -197,7 +197,7 @@ def test_a_milestone_leads_to_its_state_and_head(context: BrowserContext, server
     expect(mark).to_contain_text("Cross L3 H1 begins to align")
     mark.click()
     shows(page, 1219)
-    expect(page.get_by_test_id("habit-aligned")).to_have_text("on the paired word 69 %")
+    expect(page.get_by_test_id("habit-aligned")).to_have_text("on the aligned word 69 %")
     wait_for_params(page, kind="cross", layer="3", head="1", training="1219")
     previous = page.get_by_test_id("formation-previous-encoder_self")
     expect(previous).to_contain_text("1,219–2,739")

@@ -17,7 +17,7 @@ from transformer.view.languages import languages, load_language
 GERMAN = {
     "Heads": "Köpfe",
     "Big text": "Große Schrift",
-    "Colours run from weight {low} to weight {high}": "Farben von Gewicht {low} bis Gewicht {high}",
+    "Colours: weight {low} to weight {high}": "Farben von Gewicht {low} bis Gewicht {high}",
 }
 
 
