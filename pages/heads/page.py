@@ -57,7 +57,7 @@ def about(model: Pretrained) -> None:
             _(
                 "**How it learned**: the same attention at states of the training that were recorded, log-spaced from "
                 "random weights to the model as it is, with BLEU and loss on the validation text. The target is the "
-                "same at each; *It writes* is that state's own translation. *Formed at steps* is computed from the "
+                "same at each; *Output* is that state's own translation. *Formed at steps* is computed from the "
                 "states: the first at which a head has its largest weight on a paired word, or on the token before or "
                 "after, in at least half of the rows, and in twice as many as any untrained head. What happened "
                 "between two states nobody recorded."

@@ -34,12 +34,12 @@ test("shares that are nearly all or nothing are not rounded to it", () => {
 test("every stage of a run has its words", () => {
   /** @type {[object, number | null, string][]} */
   const cases = [
-    [{ stage: "waiting", place: 1 }, 1, "next in the line"],
+    [{ stage: "waiting", place: 1 }, 1, "next in the queue"],
     [{ stage: "waiting", place: 2 }, 3, "2nd of 3 waiting"],
     [{ stage: "waiting", place: 4 }, 9, "4th of 9 waiting"],
-    [{ stage: "waiting", place: 3 }, null, "3rd in the line"],
+    [{ stage: "waiting", place: 3 }, null, "3rd in the queue"],
     [{ stage: "training" }, 0, "step 120 of 4,000"],
-    [{ stage: "done", reason: "time" }, 0, "ended at step 120 of 4,000 by the limit of 90 s"],
+    [{ stage: "done", reason: "time" }, 0, "ended at step 120 of 4,000: time limit of 90 s"],
     [{ stage: "done", reason: "odd" }, 0, "ended at step 120 of 4,000"],
     [{ stage: "failed", error: "the loss is not finite." }, 0, "failed at step 120: the loss is not finite."],
   ];
