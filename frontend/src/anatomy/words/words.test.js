@@ -358,7 +358,7 @@ test("a model without the mask is never said to have one, nor that a switch took
       assert.equal(keys({ place: "output", step: "choose", t: row }).text, "tell_choose_own_bare");
     const state = at({ step: "mask", place: "decoder.self" });
     const said = spokenState(t, state, data, scores(false), "decoder_self", false);
-    assert.ok(said.includes("self-attention, which has no mask, of decoder layer 1"), said);
+    assert.ok(said.includes("self-attention of decoder layer 1, which has no mask"), said);
     assert.equal(maskSuffix(at({ place: "encoder.self" }), data), "");
   }
   for (const key of ["tell_mask_bare", "tell_model_decoder_self_bare", "tell_layer_decoder_self_bare"]) {
@@ -406,14 +406,14 @@ test("a picture is said in one sentence", () => {
   assert.equal(
     spokenState(t, state, made(), scores(true), "decoder_self", false),
     "Step 6 of 12, mask, masked self-attention of decoder layer 1: head 3 of 8, scores of 2 queries by 2 keys, hidden " +
-      "cells: 1, the rest from 1 to 4, largest at row “Die”, column “Die”.",
+      "cells: 1, the others from 1 to 4, largest in row “Die”, column “Die”.",
   );
   assert.equal(
     spokenState(t, at({ place: "output", step: "choose", t: 2 }), made(), null, "output", false),
-    "Step 4 of 5, the token chosen, output. Step 3 of decoding, fed “Kat”: “ze”, probability 0.4000, rank 2 of 4000.",
+    "Step 4 of 5, the chosen token, output. Decoding step 3, fed “Kat”: “ze”, probability 0.4000, rank 2 of 4000.",
   );
   assert.equal(
     spokenState(t, at({ step: "dot" }), made(), null, "encoder_self", true),
-    "Step 4 of 12, dot products, self-attention of encoder layer 1: the numbers are on their way.",
+    "Step 4 of 12, dot products, self-attention of encoder layer 1: loading the numbers.",
   );
 });
