@@ -22,8 +22,8 @@ export const LAB_TEXTS = {
     "Hides later tokens from decoder self-attention, so that a prediction depends only on earlier tokens (section " +
     "3.2.3).",
   lab_causal_none:
-    "This model was built without the causal mask, so there is no mask to switch off: its decoder self-attention " +
-    "also sees later tokens (section 3.2.3).",
+    "This model was made without the causal mask, so there is no mask to switch off: its decoder self-attention also " +
+    "sees later tokens (section 3.2.3).",
   lab_padding: "Padding mask",
   lab_padding_title:
     "Hides <pad>, which fills up the shorter sentences of a batch. Pad the source, then switch the mask off: " +
