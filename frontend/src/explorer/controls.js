@@ -79,8 +79,8 @@ export class Controls {
     return el("label", { class: "hs-opt" }, el("span", null, t(name)), select);
   }
 
-  // legends: [{kind, low, high, gradient, text}]; formation: whether the slider over the training is {open}, null where
-  // there is none
+  // legends: [{kind, low, high, gradient, text}]; formation: {open} of the slider over the training, null without a
+  // slider
   draw(state, kinds, legends, formation) {
     const { t } = this.hooks;
     this.formation.hidden = !formation;

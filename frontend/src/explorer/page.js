@@ -1,6 +1,6 @@
 import { mountExplorer } from "./explorer.js";
 
-// The self-contained page: the pack is in the page as base64, the state in the part of the address after "#".
+// The self-contained page: the page holds the pack as base64; the part of the address after "#" holds the state.
 
 function decodeBase64(text) {
   const letters = atob(text.trim());
@@ -28,7 +28,7 @@ function startPage() {
       try {
         history.replaceState(null, "", "#" + encodeURIComponent(JSON.stringify(state)));
       } catch {
-        // A page inside a notebook may have no address of its own: then the state lives as long as the page.
+        // A page inside a notebook may have no address: then the state lives as long as the page.
       }
     },
   });

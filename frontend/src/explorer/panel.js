@@ -57,7 +57,7 @@ export class Panel {
     return this.view.rows.some((group) => group.length > 1) || this.view.columns.some((group) => group.length > 1);
   }
 
-  // The weight at the dark end of the colours: for the grid's tiles (null: each its own) and for the head.
+  // The weight at the dark end of the colours: for the grid's tiles (null: each tile has its own) and for the head.
   tops() {
     const { state, model, view } = this;
     if (state.scale === "common") {
@@ -80,7 +80,7 @@ export class Panel {
     this.plot.draw(view, this.state, theme, { top: this.tops().head, cell, width, height, label: this.describe() });
   }
 
-  // The picture in words, for software that reads the screen: the strongest link of up to 20 rows.
+  // The picture in words, for screen readers: the strongest link of up to 20 rows.
   describe() {
     const { t } = this.hooks;
     const { view } = this;
@@ -160,7 +160,7 @@ export class Panel {
     );
   }
 
-  // A check holds when it holds for every head (computed in Python) and, once its numbers are here, for this one.
+  // A check holds when it holds for every head (computed in Python) and, once its numbers have arrived, for this head.
   badge(name, all, own, tolerance) {
     const { t } = this.hooks;
     const known = own !== undefined && own !== null;
@@ -185,7 +185,7 @@ export class Panel {
     );
   }
 
-  // The chosen piece cell -> [row, column] of the view, or null where it is dropped or out of range.
+  // The chosen subword cell -> [row, column] of the view, or null if it is dropped or out of range.
   place(cell) {
     if (!cell || !this.view) return null;
     const row = this.view.rows.findIndex((group) => group.includes(cell[0]));

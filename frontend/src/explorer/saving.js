@@ -1,7 +1,7 @@
 import { printable } from "../core/dom.js";
 import { pictureSvg, svgToPng, viewCsv, saveFile, fileStem } from "../core/save.js";
 
-// What a person takes home: the picture on the screen as SVG or PNG, the chosen head's numbers as CSV.
+// Saved files: the picture on the screen as SVG or PNG, the numbers of the chosen head as CSV.
 
 // "The cat sleeps.  →  Die Katze schläft."
 function sentencesOf(header) {

@@ -1,12 +1,12 @@
 import { el } from "../core/dom.js";
 import { arrowStep, stepIndex } from "../core/keys.js";
 
-// A plotly figure without a pointer and without eyes: one stop for the Tab key, where the arrow keys walk from number to
-// number. Each is shown as the pointer would show it, and what plotly writes there is spoken.
+// A plotly figure for keyboard and screen reader: one stop of the Tab key; the arrow keys move from number to number.
+// Each number is shown as under the pointer, and plotly's hover text is spoken.
 
 const HOVER = 90; // milliseconds: plotly draws a hover at most every 50
 
-// What a figure has to read: {curve, rows, columns, at}; a heatmap is a matrix, everything else a row of points.
+// The numbers of a figure to read: {curve, rows, columns, at}; a heatmap is a matrix, everything else a row of points.
 function readTrace(box) {
   const found = [];
   (box._fullData || []).forEach((trace, curve) => {
@@ -44,7 +44,8 @@ export class FigureReader {
   /** @type {any} */ box;
   /** @type {any} */ choose;
   /** @type {Translate} */ t;
-  // box: plotly's; t: of makeTexts, with read and read_none among its texts; choose: told (row, column) at Enter
+  // box: plotly's element; t: of makeTexts, with read and read_none among its texts; choose: called with (row, column)
+  // at Enter
   constructor(box, t, choose) {
     Object.assign(this, { box, t, choose, at: null });
     this.spoken = el("div", { class: "hs-spoken", role: "status", "aria-live": "polite" });
@@ -91,7 +92,7 @@ export class FigureReader {
     const [series, row, column] = this.at;
     if (across) return [series, row, column + across];
     const { rows } = this.read[series];
-    // past the last row of a matrix, and of a line or of bars at once, comes the next of them
+    // after the last row of a matrix, or after a line or bar chart, comes the next trace
     if (row + down >= 0 && row + down < rows) return [series, row + down, column];
     const other = this.read[series + down];
     return other ? [series + down, down > 0 ? 0 : other.rows - 1, column] : this.at;
@@ -134,7 +135,7 @@ export class FigureReader {
     return axis.d2c ? axis.d2c(given[at]) : given[at];
   }
 
-  // Where a point stands, for hovers that say it once for all lines, beside what is read here; "" for others.
+  // The position of a point, for hovers that state it once for all lines; "" for other hovers.
   unifiedPlace(trace, column) {
     if (trace.z || !/unified/.test(this.box._fullLayout.hovermode || "")) return "";
     const axis = this.axis(trace, "x");

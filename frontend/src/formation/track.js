@@ -1,12 +1,12 @@
 import { el, svgEl } from "../core/dom.js";
 
-// What surrounds the slider: loss and BLEU above it, a label below every stop, and where heads formed. The stops lie at
+// What surrounds the slider: loss and BLEU above it, a label below every stop, and where heads formed. The stops are at
 // equal distances: their steps are log-spaced.
 
 const HEIGHT = 30; // pixels of the curves, at the ordinary size of text
 const LABEL_WIDTH = 2.9; // em a label needs
 
-// Of stop `at`, the share of the way: the slider's thumb stays within its track.
+// The position of stop `at` along the track: the slider's thumb stays within its track.
 function placeOf(at, count) {
   return `calc(var(--fm-thumb) / 2 + (100% - var(--fm-thumb)) * ${(at / Math.max(1, count - 1)).toFixed(5)})`;
 }
@@ -39,7 +39,7 @@ export function formationCurves(view, width) {
     points.forEach(([cx, cy], at) =>
       svg.append(svgEl("circle", { cx, cy, r: 2.6 * unit, class: "fm-dot fm-" + name, "data-at": at })),
     );
-    // Each is named where it is highest: loss at the beginning, BLEU at the end.
+    // Each curve has its name where it is highest: loss at the start, BLEU at the end.
     const [nameX, nameY] = points[name === "loss" ? 0 : count - 1];
     const beside = name === "loss" ? 7 * unit : -9 * unit;
     const anchor = name === "loss" ? "start" : "end";
@@ -49,7 +49,7 @@ export function formationCurves(view, width) {
   return svg;
 }
 
-// A label below every stop, or below as many as there is room for: the stop shown is always among them.
+// A label below every stop, or below as many as fit; the current stop always has one.
 export function stopLabels(view, width) {
   const { data, t, theme, at } = view;
   const count = data.steps.length;

@@ -3,8 +3,8 @@ import { cssColour } from "../core/colour.js";
 import { formatWeight } from "../core/format.js";
 import { walkCells } from "./head.js";
 
-// One head as lines between two columns of tokens: queries left, keys right; opacity and width follow the weight.
-// Lines fainter than this share of the scale cannot be seen; not drawing them keeps 128 x 128 tokens quick.
+// One head as lines between two columns of tokens: queries left, keys right; opacity and width follow the weight. Lines
+// fainter than this share of the scale are invisible; skipping them keeps 128 x 128 tokens fast.
 const FAINTEST = 0.012;
 const SHADES = 24;
 
@@ -77,7 +77,7 @@ export class LinesPlot {
     this.build();
   }
 
-  // For a file: without what only a page understands.
+  // For a saved file: without the parts that only a page can use.
   drawOn(context) {
     const copy = /** @type {SVGSVGElement} */ (this.svg.cloneNode(true));
     for (const name of ["class", "data-testid", "data-plot", "style"]) copy.removeAttribute(name);
@@ -144,7 +144,7 @@ export class LinesPlot {
     return Math.max(0.6, Math.min(7, this.plot.step * 0.3) * share + 0.5);
   }
 
-  // All lines, gathered by strength into a few paths: 24 elements instead of up to 16,384.
+  // All lines, grouped by strength into a few paths: 24 elements instead of up to 16,384.
   drawAll() {
     const { view } = this;
     const shades = Array.from({ length: SHADES + 1 }, () => []);
@@ -266,7 +266,7 @@ export class LinesPlot {
     this.emphasise();
   }
 
-  // A click on a token chooses its strongest link.
+  // A click on a token selects its strongest link.
   click(event) {
     const found = this.tokenAt(event);
     if (!found) return;

@@ -29,7 +29,7 @@ export function writeSwitches(lists, forms) {
   return params;
 }
 
-// "cross.2.*" -> does it cover head `head` (from 0) of layer `layer` of the kind?
+// Does "cross.2.*" cover head `head` (from 0) of layer `layer` of the kind?
 function placeCovers(place, kind, layer, head) {
   const [of, l = "*", h = "*"] = place.split(".");
   const fits = (text, index) => text === "*" || Number(text) === index + 1;

@@ -21,7 +21,7 @@ export function labLegend(t, theme, kind) {
   return [one(weights, "0", "1", "legend"), one(change, t("lab_lost"), t("lab_gained"), "lab_legend_difference")];
 }
 
-// How large the canvases are: both rows of pictures in one window where it is high enough.
+// Sizes of the canvases: both rows of pictures fit into one window if it is high enough.
 export function measureLabRoom(lab) {
   const { element, theme, state, models, root, work } = lab;
   const unit = theme.size / 15;

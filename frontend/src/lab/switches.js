@@ -6,9 +6,9 @@ import { hint } from "../core/tooltip.js";
 
 const OCTAVES = 5; // the slider runs from 1/32 to 32 times 1/sqrt(d_k)
 const STEP = 0.1;
-const SNAP = 0.16; // octaves around a mark within which the slider takes it
+const SNAP = 0.16; // the slider snaps to a mark within this many octaves
 
-// The cards of switches above the pictures. They change lists of {value, where} (params.js) and hand them out.
+// The cards of switches above the pictures. They change lists of {value, where} (params.js) and report them.
 export class SwitchCards {
   constructor(hooks) {
     this.hooks = hooks;
@@ -22,7 +22,7 @@ export class SwitchCards {
     this.makeHide();
   }
 
-  // A card: title, controls, then where it holds.
+  // A card: title, controls, then where the switch applies.
   card(name, ...controls) {
     const { t } = this.hooks;
     const explained = t(`lab_${name}_title`);
@@ -175,13 +175,13 @@ export class SwitchCards {
     this.hide = { select, chips, card };
   }
 
-  // -- what a person does ------------------------------------------------------------------------------------------
+  // -- actions of the user -----------------------------------------------------------------------------------------
 
   change(name, list, dragging) {
     this.hooks.switched({ ...this.lists, [name]: list }, dragging);
   }
 
-  // The last entry of a switch is the one its card shows; what comes before it came with a link.
+  // A card shows the last entry of its switch; the entries before it came with a link.
   put(name, value, dragging) {
     const list = this.lists[name];
     const where = list.length ? list[list.length - 1].where : this.chosenWhere(name);
@@ -195,13 +195,13 @@ export class SwitchCards {
   slide(octaves) {
     const { std } = this;
     const off = Math.log2(1 / std);
-    const near = this.dragging ? SNAP : STEP / 2; // the arrow keys walk out of a mark again
+    const near = this.dragging ? SNAP : STEP / 2; // with the arrow keys the slider can leave a mark again
     if (Math.abs(octaves) < near) return this.scaleBy(std, true);
     if (Math.abs(octaves - off) < near) return this.scaleBy(1, true);
     return this.scaleBy(Number(formatFactor(std * 2 ** octaves)), true);
   }
 
-  // The factor the model was trained with is no switch.
+  // The factor the model was trained with counts as no switch.
   scaleBy(factor, dragging) {
     const same = Math.abs(factor / this.trained - 1) < 1e-9;
     this.put("scaling", same ? null : factor === 1 ? "off" : String(factor), dragging);
@@ -218,7 +218,7 @@ export class SwitchCards {
     this.change(name, this.lists[name].slice(-1));
   }
 
-  // Knock a head out or bring it back; "all" stands for every layer or head. Returns whether it is out now.
+  // Knocks a head out or restores it; "all" means every layer or head. Returns whether it is knocked out now.
   toggle(kind, layer, head) {
     const sizes = this.sizes();
     const found = headsIn(
@@ -248,7 +248,7 @@ export class SwitchCards {
     );
   }
 
-  // -- what is shown -----------------------------------------------------------------------------------------------
+  // -- drawing -----------------------------------------------------------------------------------------------------
 
   // subject: {lists, forms, kinds, kind, layer, head, header, std: 1/sqrt(d_k), trained: the model's own factor, knocking}
   draw(subject) {
@@ -283,7 +283,7 @@ export class SwitchCards {
     this.drawHide();
   }
 
-  // A model that was made without the causal mask has none to take off.
+  // A model made without the causal mask has no mask to switch off.
   drawBare({ causal, config }) {
     const bare = causal === false || (config || {}).causal === false;
     const { seg, where, card } = this.causal;

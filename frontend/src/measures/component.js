@@ -7,9 +7,9 @@ import { axisTicks, markLegend, scatterPlot, thumbnail } from "./plot.js";
 import { measureTable } from "./table.js";
 
 // Saturation of every head, before and after the switches: five measures to choose from, tables layer by head, and all
-// heads in one plot. The numbers come from transformer/analysis/saturation.py through pages/lab/measures.py:
-// data = {before, after: {kind: {measure: [layer][head], rows: [layer][head]}}, zero: {kind: [layer][head]}, switched,
-// chosen: {kind, layer, head} or null, big, texts}; null where there is nothing to measure.
+// heads in one plot. The numbers come from transformer/analysis/saturation.py through pages/lab/measures.py: data =
+// {before, after: {kind: {measure: [layer][head], rows: [layer][head]}}, zero: {kind: [layer][head]}, switched, chosen:
+// {kind, layer, head} or null, big, texts}; null if there is nothing to measure.
 
 const MEASURES = ["entropy", "largest", "gradient", "spread", "saturated"];
 
@@ -23,7 +23,7 @@ class View extends PlainView {
     if (!before || JSON.stringify(before.chosen) !== JSON.stringify(this.data.chosen)) this.chosen = this.data.chosen;
   }
 
-  // What a definition says: name, formula and meaning, source, and which rows count.
+  // The text of a definition: name, formula and meaning, source, and which rows count.
   definition(name) {
     const dim = (text) => ({ text, class: "hs-tip-dim" });
     return [this.t("full_" + name), this.t("formula_" + name), this.t("term_" + name), dim(this.t("term_rows"))];
@@ -109,7 +109,7 @@ class View extends PlainView {
       ),
     );
     this.hint(word, () => this.definition(name));
-    // Only the name is hovered over, but the whole card is what the keyboard reaches.
+    // The pointer hovers over the name only, but the keyboard reaches the whole card.
     button.addEventListener("blur", () => this.tooltip.hide());
     button.addEventListener("focus", () => {
       const place = button.getBoundingClientRect();
@@ -118,7 +118,7 @@ class View extends PlainView {
     return button;
   }
 
-  // Everything that shows the chosen measure.
+  // Redraws everything that shows the chosen measure.
   drawChosen() {
     const name = this.measure;
     const axis = this.axis(name);
@@ -147,7 +147,7 @@ class View extends PlainView {
     this.tables.replaceChildren(
       ...KINDS.flatMap((kind) => ["before", "after"].map((side) => measureTable(this, kind, side, axis))),
     );
-    this.tables.toggleAttribute("data-many", this.data.zero.cross[0].length > 10); // two side by side would be cut off
+    this.tables.toggleAttribute("data-many", this.data.zero.cross[0].length > 10); // two tables side by side would be cut off
     if (held) this.tables.querySelector(`[data-testid="${held}"]`)?.focus();
     this.drawPlot();
   }
@@ -156,7 +156,7 @@ class View extends PlainView {
     return Boolean(this.chosen) && ["kind", "layer", "head"].every((name) => place[name] === this.chosen[name]);
   }
 
-  // What hovering over a head says, in tables and plot alike.
+  // The tooltip of a head, in tables and plot.
   lines({ kind, layer, head }) {
     const at = (side, name) => this.data[side][kind][name][layer][head];
     const [before, after] = ["before", "after"].map((side) => exactText(at(side, this.measure), this.t("none")));

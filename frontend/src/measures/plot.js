@@ -2,11 +2,11 @@ import { nice, range, ticks } from "d3-array";
 import { svgEl } from "../core/dom.js";
 import { tickText } from "./numbers.js";
 
-// Before (x) against after (y) of every head. Told apart by shape as well as by colour.
+// Before (x) against after (y) of every head. Marks differ by shape as well as by colour.
 
 const SHAPES = { encoder_self: "circle", decoder_self: "square", cross: "triangle" };
 
-// A mark of its kind's shape around x, y; areas are about equal.
+// A mark in the shape of its kind around x, y; areas are about equal.
 export function headMark(kind, x, y, r, attributes) {
   const more = { class: "measures-mark", "data-kind": kind, ...attributes };
   const shape = SHAPES[kind];
@@ -32,7 +32,7 @@ export function crossMark(x, y, r) {
   return svgEl("path", { d, class: "measures-strike" });
 }
 
-// What the marks mean: [[swatch, key of a text]].
+// The legend: [[swatch, key of a text]].
 export function markLegend(zero, chosen) {
   const keys = Object.keys(SHAPES).map((kind) => [swatch(kind), "kind_" + kind]);
   if (zero) keys.push([smallMark(crossMark(7, 7, 5.5)), "key_zero"]);
@@ -40,8 +40,8 @@ export function markLegend(zero, chosen) {
   return keys;
 }
 
-// The axis of a measure: {low, high, log, ticks, share(value)}. A standard deviation has no upper end; where the
-// largest is 30 times the smallest, powers of ten keep the small ones apart.
+// The axis of a measure: {low, high, log, ticks, share(value)}. A standard deviation has no upper limit; if the largest
+// is 30 times the smallest, a logarithmic axis keeps the small ones apart.
 export function axisTicks(name, values) {
   if (name !== "spread") return { low: 0, high: 1, log: false, ticks: [0, 0.2, 0.4, 0.6, 0.8, 1], share: (v) => v };
   const top = Math.max(...values, 0) || 1;
@@ -69,7 +69,7 @@ export function thumbnail(points, axis, size) {
 }
 
 // The large picture. options: {points, axis, size, before, after (names of the axes), label, chosen, unit: of text}.
-// Returns {svg, near(x, y), away}: the point within reach of a place in the picture, which it rings, or null.
+// Returns {svg, near(x, y), away}: near rings and returns the point close to a position in the picture, or null.
 export function scatterPlot(options) {
   const { points, axis, size, chosen, unit } = options;
   const texts = axis.ticks.map(tickText);
@@ -87,7 +87,7 @@ export function scatterPlot(options) {
   svg.append(svgEl("path", { class: "measures-diagonal", d: `M${left} ${end + side}L${left + side} ${end}` }));
   const write = (name, attributes, text) => svg.append(svgEl("text", { class: name, ...attributes }, text));
   axis.ticks.forEach((tick, i) => {
-    const last = i === axis.ticks.length - 1 && texts[i].length > 3; // would stand out of the picture
+    const last = i === axis.ticks.length - 1 && texts[i].length > 3; // would reach out of the picture
     const anchor = last ? "end" : "middle";
     const under = { x: x(tick) + (last ? end : 0), y: end + side + 18 * unit, "text-anchor": anchor };
     write("measures-tick", under, texts[i]);

@@ -5,7 +5,7 @@ import { hint } from "../core/tooltip.js";
 import { cellText } from "./numbers.js";
 import { crossMark, swatch } from "./plot.js";
 
-// One kind of attention on one side, layer down and head across: a table of buttons. view: the View.
+// One kind of attention on one side, layers down and heads across: a table of buttons. view: the View.
 
 export function measureTable(view, kind, side, axis) {
   const values = view.data[side][kind][view.measure];
@@ -27,7 +27,7 @@ export function measureTable(view, kind, side, axis) {
   return el("div", { class: "measures-part" }, name, el("div", { class: "measures-scroll" }, table));
 }
 
-// Arrow keys: one cell of a table is a stop of the tab key, the others are reached from it.
+// Arrow keys: the Tab key stops at one cell of a table, the arrow keys reach the others.
 function moveFocus(event, cells, heads) {
   const step = arrowStep(event);
   const at = cells.indexOf(event.target);

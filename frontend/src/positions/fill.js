@@ -1,14 +1,13 @@
 import { mapByShift, shiftMap, rowsOf, wavelengthText } from "./numbers.js";
 
 // The figures of transformer/figures/positions.py with the arrays of another d_model, length, k or q. Python made them
-// once, with their colours and texts; here their traces, shapes and annotations are filled in, each in its place. A
-// test holds both to the same numbers. now: {dModel, length, dims, k, q, most, table, wavelengths, rows, matrix,
-// offsets}.
+// once, with their colours and texts; here their traces, shapes and annotations are filled with new numbers. A test
+// compares both with each other. now: {dModel, length, dims, k, q, most, table, wavelengths, rows, matrix, offsets}.
 
 const SHOWN = 32; // dimensions of M_k and positions beside it, SHOWN there
 const DOTTED = 32; // positions at most that a curve shows as dots, DOTTED there
 const RINGS = 100; // points at most that are drawn as rings, RINGS there
-const FEW = 5; // places on an axis that plotly would number by halves, FEW there
+const FEW = 5; // positions on an axis that plotly would number in halves, FEW there
 
 function sayIn(text, values) {
   return text.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
@@ -29,7 +28,7 @@ function axisOf(figure, name, values) {
   return { [name]: { ...figure.layout[name], ...values } };
 }
 
-// Axes with so many places, {name: count}: few have a tick at every step, many where plotly puts them.
+// Axes with so many positions, {name: count}: few have a tick at every step, many have plotly's ticks.
 function axisTicks(figure, counts, step = 1) {
   const ticked = ([name, count]) => {
     const { dtick, ...axis } = figure.layout[name];
@@ -101,7 +100,7 @@ function lengthsFigure(figure, now) {
   const last = 2 * wavelengths.length - 2;
   const pad = Math.max(1, 0.04 * last);
   const { xaxis } = axisTicks(figure, { xaxis: last / 2 }, 2);
-  const [above, below] = length < 2 * Math.PI ? ["bottom", "top"] : ["top", "bottom"]; // two labels at one side
+  const [above, below] = length < 2 * Math.PI ? ["bottom", "top"] : ["top", "bottom"]; // two labels on the same side
   const text = sayIn(meta.length, { length });
   return withTraces(figure, data, {
     xaxis: { ...xaxis, range: [-pad, last + pad] },
@@ -170,7 +169,7 @@ function shiftedFigure(figure, now) {
   return withTraces(figure, data, axes, { k, last: last - 1, d_model: dModel });
 }
 
-// Every figure: how it is filled, and which of the values change it.
+// Every figure: how to fill it, and which of the values change it.
 export const FIGURES = {
   encoding: { fill: encodingFigure, needs: ["dModel", "length", "dims"] },
   curves: { fill: curvesFigure, needs: ["dModel", "length", "dims", "most"] },

@@ -3,7 +3,7 @@ import { formatDeviation } from "../core/format.js";
 import { figureMarkup } from "../figure/plot.js";
 import { mapByShift, shiftError, wavelengthText } from "./numbers.js";
 
-// What is said below its sliders. t: its texts; now: what its figures are filled with.
+// The sentences below the sliders. t: the texts; now: the values that fill the figures.
 
 const LIMIT = 1e-5; // of |PE(p + k) - M_k PE(p)|
 const SPREAD = 1e-6; // of products, for each unit of d_model: rounding of float32, generously

@@ -5,7 +5,7 @@ import { FrameGrid, FrameHead, viewOf } from "./heads.js";
 import { runLabel } from "./words.js";
 import { runSwatch } from "./status.js";
 
-// The heads of the chosen run, one of them enlarged, and the same head in every run.
+// The heads of the chosen run, one head enlarged, and the same head in every run.
 export class HeadStage {
   /** @type {any} */ index;
   /** @type {any} */ room;
@@ -59,7 +59,7 @@ export class HeadStage {
     this.same = el("section", same, this.sameTitle, this.sameBox);
     this.others = [];
     this.cell = null;
-    // Below the first screen: drawn while somebody sees it.
+    // Below the first screen: drawn while it is visible.
     this.looks = new IntersectionObserver((entries) => {
       this.seen = entries[entries.length - 1].isIntersecting;
       if (this.seen && this.run) this.frame(this.store, this.run, this.index, true);
@@ -71,7 +71,7 @@ export class HeadStage {
     this.looks.disconnect();
   }
 
-  // -- what a person does ------------------------------------------------------------------------------------------
+  // -- actions of the user ---------------------------------------------------------------------------------------
 
   gridHooks() {
     const { hooks } = this;
@@ -85,7 +85,7 @@ export class HeadStage {
     };
   }
 
-  // named: whether its axes are.
+  // named: whether its axes have names.
   head(kind, testid, named = () => true) {
     const { hooks } = this;
     const { t } = hooks;
@@ -137,7 +137,7 @@ export class HeadStage {
     this.hooks.redraw();
   }
 
-  // -- what is laid out --------------------------------------------------------------------------------------------
+  // -- layout ----------------------------------------------------------------------------------------------------
 
   shownKinds() {
     const { kind } = this.hooks.memory;
@@ -149,7 +149,7 @@ export class HeadStage {
     return this.hooks.t(open ? "kind_decoder_open" : "kind_" + kind);
   }
 
-  // room: of TrainingView. Everything that stays from frame to frame.
+  // room: of TrainingView. Lays out everything that stays from frame to frame.
   layout(store, run, theme, room) {
     this.unhover();
     Object.assign(this, { store, run, theme, room });
@@ -199,7 +199,7 @@ export class HeadStage {
     this.example.title = opening ? t("example_title", values) : "";
   }
 
-  // The chosen head within what the run has.
+  // Limits the chosen head to what the run has.
   placeOf(run) {
     const { kind, layer, head } = this.hooks.memory.place;
     const { layers, heads } = run.opening;
@@ -266,7 +266,7 @@ export class HeadStage {
 
   // -- a frame -----------------------------------------------------------------------------------------------------
 
-  // index: of the frame of the chosen run, -1 without one; speak: with descriptions.
+  // index: of the frame of the chosen run, -1 without one; speak: with descriptions for screen readers.
   frame(store, run, index, speak) {
     Object.assign(this, { store, index });
     if (!run || !run.opening || index < 0) return;
@@ -341,7 +341,7 @@ export class HeadStage {
     }, event);
   }
 
-  // Beside the pointer, and again with every frame while it stays there.
+  // The tooltip at the pointer, updated with every frame while the pointer stays.
   tell(lines, { clientX, clientY }) {
     this.told = () => this.hooks.tooltip.show(lines(), clientX, clientY);
     this.told();

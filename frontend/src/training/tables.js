@@ -2,10 +2,10 @@ import { el, printable } from "../core/dom.js";
 import { runSwatch } from "./status.js";
 import { runLabel, lettersOf } from "./words.js";
 
-// What a run writes at the step that is shown, letter by letter, and what was predicted beside what happened.
+// What a run writes at the step shown, letter by letter, and predictions of the paper with what happened.
 
-// A text as people read it, wrong letters marked by more than a colour. Returns the element, how many are wrong, and of
-// how many: of those that are missing or too many as well.
+// A text with its wrong letters marked by more than a colour. Returns the element, how many letters are wrong, and of
+// how many; missing and extra letters count, too.
 function writtenText(t, written, right) {
   const letters = lettersOf(written, right);
   const wrong = letters.filter((one) => one.state !== "right").length;
@@ -39,7 +39,7 @@ export class PredictionTable {
     );
   }
 
-  // step: in words. A cell is made anew only where what it says has changed.
+  // step: in words. A cell is rebuilt only if its content changed.
   draw(store, run, index, step) {
     const { t } = this;
     const frame = run && run.frames[index];
@@ -67,7 +67,7 @@ export class PredictionTable {
     this.drawTeacher(run.opening, frame.predicted);
   }
 
-  // A cell of what a run wrote: the chosen one's with a verdict in words behind it, the others' with its sign alone.
+  // A cell with the output of a run: the chosen run's with a verdict in words after it, the others' with a sign only.
   write({ target }, cell, written) {
     const { t } = this;
     if (cell.written === written) return;
@@ -79,7 +79,7 @@ export class PredictionTable {
     cell.output.replaceChildren(...(cell.words ? [element] : [cell.verdict, element]));
   }
 
-  // One of the shown inputs and its right answer; what is written comes with every frame.
+  // One of the shown inputs and its right answer; the output comes with every frame.
   row([source, target], i, beside) {
     const { t } = this;
     const cell = (name, words) => ({

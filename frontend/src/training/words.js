@@ -4,7 +4,7 @@ export function runLabel(t, run) {
   return run.about.label || t("run_unnamed", { n: run.slot + 1 });
 }
 
-// Shares as people read them; 99.6 % is not all of them.
+// Shares for people; 99.6 % must not become 100 %.
 export function percentText(t, share) {
   if (typeof share !== "number") return t("none");
   const value = 100 * share;
@@ -27,10 +27,10 @@ export function timeText(t, seconds) {
   return t("minutes", { m: Math.floor(whole / 60), s: whole % 60 });
 }
 
-// Where a run stands, in a few words.
+// The status of a run, in a few words.
 export function stageText(t, run, waiting) {
   const { stage, reason, place, error, limit } = run.about;
-  // The newest frame may be ahead of what the last pack said of its step.
+  // The newest frame may have a later step than the last pack.
   const step = Math.max(run.about.step, run.frames.length ? run.frames[run.last].step : 0);
   const values = { step: countText(step), steps: countText(run.about.steps), limit: countText(limit), error };
   if (stage === "waiting") {
@@ -44,7 +44,7 @@ export function stageText(t, run, waiting) {
   return t(known ? "stage_done_" + reason : "stage_done", values);
 }
 
-// The numbers beside it: speed, time left and the limit, which is said beforehand.
+// The numbers beside the status: speed, time left and the limit, which is shown from the start.
 export function numberTexts(t, run) {
   const { stage, seconds } = run.about;
   const limit = countText(run.about.limit);
@@ -61,7 +61,7 @@ export function numberTexts(t, run) {
   return parts.join(" · ");
 }
 
-// Letter by letter: what was written beside what is right. [{letter, state: "right" | "wrong" | "missing"}]
+// Output and right answer letter by letter: [{letter, state: "right" | "wrong" | "missing"}]
 export function lettersOf(written, right) {
   const [mine, theirs] = [Array.from(written), Array.from(right)];
   return Array.from({ length: Math.max(mine.length, theirs.length) }, (_, i) => {

@@ -13,7 +13,7 @@ const WAYS = ["scaled", "unscaled", "additive"];
 const MEASURES = ["entropy", "largest", "room"];
 const QUANTITIES = ["query", "key", "product"];
 const OCTAVE = 5; // depths to an octave, a page of the slider's keys
-const MANY = 10; // heads; more do not fit beside each other
+const MANY = 10; // heads; more do not fit side by side
 
 class View extends PlainView {
   constructor(parent) {
@@ -105,7 +105,7 @@ class View extends PlainView {
     ];
   }
 
-  // Where a depth lies on the slider, 0 to 1.
+  // The position of a depth on the slider, 0 to 1.
   place(d) {
     const { depths } = this.data;
     return Math.min(1, Math.max(0, Math.log2(d) / Math.log2(depths[depths.length - 1])));
@@ -123,7 +123,7 @@ class View extends PlainView {
     this.drawRandom();
   }
 
-  // From depth to depth: a step of the slider itself is too fine to reach the next.
+  // Moves from depth to depth: a step of the slider itself is too small to reach the next depth.
   onKey(event) {
     const arrow = arrowStep(event);
     const more = { PageUp: OCTAVE, PageDown: -OCTAVE, Home: -Infinity, End: Infinity };
@@ -151,7 +151,7 @@ class View extends PlainView {
     const share = Math.round((100 * data.room[1][at]) / data.room[0][at]);
     const summary = this.t("summary", { d, keys: data.keys, rows: data.rows, share, ...values("largest") });
     this.sentence.replaceChildren(...richText(summary));
-    this.tooltip.hide(); // what it stood beside is drawn anew
+    this.tooltip.hide(); // its anchor is redrawn
     this.drawHistogram(d);
     this.drawRow(d);
     for (const name of MEASURES) {
@@ -248,7 +248,7 @@ class View extends PlainView {
     const x = (d) => left + (Math.min(last, Math.log2(d)) / last) * (right - left);
     const svg = plotSvg(width, height, label);
     this.drawScale(svg, 0, right, y);
-    const stride = right - left < 13 * em ? 5 : 2; // 1, 32, 1,024 where 1, 4, 16 ... would touch
+    const stride = right - left < 13 * em ? 5 : 2; // 1, 32, 1,024 if 1, 4, 16 ... would touch
     for (let power = 0; power <= last; power += stride) {
       const place = x(2 ** power);
       svg.append(svgEl("path", { class: "why-axis", d: `M${place} ${base}v4` }));
@@ -268,7 +268,7 @@ class View extends PlainView {
       return { way, value: values[at], y: y(values[values.length - 1]) + 0.3 * em };
     });
     for (const { way, value } of labels) svg.append(pointMark(way, now, y(value), 0.27 * em));
-    // Names stand where their lines end, pushed apart where two would touch.
+    // Names stand at the ends of their lines, moved apart if two would touch.
     labels.sort((a, b) => a.y - b.y);
     labels.forEach((one, i) => i && (one.y = Math.max(one.y, labels[i - 1].y + 1.15 * em)));
     for (let i = labels.length - 1, floor = base + 0.1 * em; i >= 0; i--, floor -= 1.15 * em)
@@ -281,8 +281,8 @@ class View extends PlainView {
   drawOwn() {
     for (const button of this.quantities.children)
       button.setAttribute("aria-pressed", String(button.dataset.quantity === this.quantity));
-    // Logarithmic: one head of 80 would leave all others, and 1 among them, the colour of the page. One scale for all
-    // kinds: equal shades are equal numbers.
+    // Logarithmic: otherwise one head with 80 would make all others, including 1, as pale as the page. One scale for
+    // all kinds: equal shades are equal numbers.
     const seen = this.data.own.flatMap((own) => own[this.quantity].flat()).filter((value) => value !== null);
     const top = Math.max(1, ...seen);
     const ramps = this.data.own.map((own) => makeRamp(this.theme, own.kind));
@@ -359,7 +359,7 @@ class View extends PlainView {
     ]);
   }
 
-  // Outlines a head and draws its products beside N(0, d_k); each area and the curve have a peak of their own.
+  // Outlines a head and draws its products with N(0, d_k); each area and the curve have their own peak.
   choose(chosen, focus) {
     this.chosen = this.memory.chosen = chosen;
     const { data, em } = this;
