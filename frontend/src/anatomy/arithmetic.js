@@ -1,5 +1,5 @@
-// How single numbers of a Transformer come about: in double precision, from the trace's float32 numbers. Pure
-// functions. tolerance: how far float32 arithmetic in another order may lie from the result.
+// How single numbers of a Transformer are computed: in double precision, from the trace's float32 numbers. Pure
+// functions. tolerance: how far float32 arithmetic in another order may be from the result.
 
 const FLOAT32_STEP = 2 ** -23; // between 1 and the next float32
 const WAVE_BASE = 10000; // section 3.5
@@ -22,14 +22,14 @@ export function sumOf(a, b, made = "add") {
   return { made, a, b, value: a + b, tolerance: FLOAT32_STEP * (Math.abs(a) + Math.abs(b)) };
 }
 
-// slack: how far `a` may lie from the number that the trace's result was made of.
+// slack: how far `a` may be from the number that the trace used.
 export function multiply(a, factor, made = "times", slack = 0) {
   const value = a * factor;
   return { made, a, factor, value, tolerance: 8 * FLOAT32_STEP * Math.abs(value) + slack * Math.abs(factor) };
 }
 
-// The softmax of a row, -Infinity where it is masked, and what a switch puts in its place: rule 1, every visible key
-// the same; rule 2, all on the best one. at: the column in question.
+// The softmax of a row, -Infinity where it is masked, or a switch's replacement: rule 1, equal weights on all visible
+// keys; rule 2, all weight on the best key. at: the column in question.
 export function softmaxOf(scores, at, rule = 0) {
   let top = -Infinity;
   let visible = 0;
@@ -83,7 +83,7 @@ export function activate(x, sort) {
 export function activationOf(x, sort, silenced) {
   const free = activate(x, sort);
   const value = silenced ? 0 : free;
-  // Of GELU 1 + erf loses what erf has near -1; swish divides, and loses nothing.
+  // For GELU, 1 + erf loses the digits that erf loses near -1; swish divides, and loses none.
   const size = { relu: 0, gelu: Math.abs(x), swish: Math.abs(free) }[sort];
   const tolerance = 8 * FLOAT32_STEP * size;
   return { made: "activation", x, sort, silenced, free, value, tolerance };
@@ -109,7 +109,7 @@ export function probabilityOf(logits, id) {
 }
 
 // Section 3.5: PE(pos, 2i) = sin(pos / 10000^(2i / d_model)), PE(pos, 2i + 1) the cosine of the same angle. layout
-// "halves": PE(pos, i) and PE(pos, d_model / 2 + i) in their place.
+// "halves": PE(pos, i) and PE(pos, d_model / 2 + i) instead.
 export function positionWave(position, column, width, layout = "interleaved") {
   const half = width / 2;
   const halves = layout === "halves";
@@ -119,7 +119,7 @@ export function positionWave(position, column, width, layout = "interleaved") {
   return { sort: cosine ? "cos" : "sin", even, angle, value: cosine ? Math.cos(angle) : Math.sin(angle) };
 }
 
-// Where the largest terms are, by absolute value, the largest first; of equal ones the first.
+// The indices of the largest terms by absolute value, the largest first; of equal terms the first.
 export function largestTerms(values, count) {
   const order = Array.from(values, (_, m) => m);
   order.sort((a, b) => Math.abs(values[b]) - Math.abs(values[a]) || a - b);
@@ -133,7 +133,7 @@ export function runningSums(values) {
   return sums;
 }
 
-// Whether a computed number is the trace's, float32 rounding aside; two masked cells are alike.
+// Whether a computed number equals the trace's, apart from float32 rounding; two masked cells are equal.
 export function agrees(found, stored) {
   if (!Number.isFinite(found.value) || !Number.isFinite(stored)) return found.value === stored;
   // Half a step is the rounding of the stored number itself, and 1e-37 the end of the normal float32.

@@ -36,15 +36,16 @@ export function attentionBoardHeight(ctx) {
   return Math.ceil(tallest + unit);
 }
 
-const ASIDE = 48; // units of width from which what is made of x and of memory stand beside each other
-// The columns of memory are counted apart from those of x: neither lights the other. Before the colon is what is shown.
+const ASIDE = 48; // units of width from which the products of x and of memory stand side by side
+// The columns of memory and of x are separate: highlighting one does not highlight the other. The shown text ends at
+// the colon.
 const OF_MEMORY = "d_model:memory";
 
 const inputBoard = (sheet) => (sheet.pre ? "LN(x)" : "x");
 
 // -- products with the weights ----------------------------------------------------------------------------------------
 
-// Heights of what stands in blocks beside each other, in a room of that height.
+// Heights of the blocks that stand side by side, in an area of that height.
 function productSizes(sheet, blocks, height) {
   const { u, line } = sheet;
   const rows = Math.max(...blocks.map((block) => block.side.n));
@@ -58,7 +59,7 @@ function productSizes(sheet, blocks, height) {
   return { top, bias, row: high / rows, height: fixed + top + high };
 }
 
-// One operand at the left, one or more on top, their products in the corners. coming: only outlines of the latter two.
+// One operand at the left, one or more on top, their products in the corners. coming: the latter two are outlines.
 function drawProduct(sheet, block, { x, y, sizes, coming = false }) {
   const { u, line } = sheet;
   const { side, left, products, a, tops, gap } = block;
@@ -92,14 +93,14 @@ function drawProduct(sheet, block, { x, y, sizes, coming = false }) {
     sheet.matrix(one.weight, above, { ...more, rowAxis: left.axis });
     sheet.matrix("place.b" + one.weight.slice(1), { x: at, y: yBias, w: wide, h: bias }, { ...more, from });
     sheet.title(key, one.name, shape, { x: at, y: yRows - line, w: wide });
-    // Where the heads are cut out of it in the next step.
+    // Where the next step cuts the heads out of it.
     const { pick, colFrom } = one;
     const parent = [leftKey, weight];
-    const first = one.slices ? "x" : undefined; // with the heads' parts, see slices
+    const first = one.slices ? "x" : undefined; // together with the heads' parts, see slices
     sheet.matrix("place." + one.role, corner, { ...more, side, pick, colFrom, parent, first });
     if (one.slices) sheet.slices(one.role, corner, { ramp, side, top: sheet.whole(one.role), parent });
   });
-  // A row of biases is added to every product: it is named once, where nothing else stands.
+  // A row of biases is added to every product: it is named once, where there is space.
   const room = { x: xs, y: yBias + bias / 2 - 0.7 * u, w: a + gap - 0.45 * u };
   if (!coming) sheet.note("bias:" + left.role, "+ b", room, { align: "right" });
   return { xs, yRows, h, wide, yTop: y + line, top };
@@ -135,7 +136,7 @@ function projectBoard(sheet) {
         { side: sheet.k, left: memory, products: others },
       ]
     : [{ side: sheet.q, left, products: [queries, ...others] }];
-  // Beside each other where there is room, else below each other.
+  // Side by side if there is space, otherwise below each other.
   const aside = cross && !slim && area.w >= ASIDE * u;
   const tops = near ? 0.62 : 1; // one head's part of the weights is narrower than all of them
   const gap = slim ? 0.5 * u : 1.4 * u;
@@ -190,7 +191,7 @@ function outputBoard(sheet) {
   const spare = Math.max(0, sheet.w0 - 2 * a - gap);
   const at = drawProduct(sheet, block, { x: area.x + spare / 2, y: sheet.top(sizes.height), sizes });
   if (!near) return;
-  // A head's columns of the concatenation meet its rows of W^O, and those alone.
+  // A head's columns of the concatenation meet only its rows of W^O.
   const part = { w: a / heads, h: at.top / heads };
   sheet.frame("concat", { x: at.xs + head * part.w, y: at.yRows - 1, w: part.w, h: at.h + 2 });
   sheet.frame("W_o", { x: at.xs + a + gap - 1, y: at.yTop + head * part.h, w: at.wide + 2, h: part.h });
@@ -203,7 +204,7 @@ function sumBoard(sheet) {
   const { u, slim, line, q, post, w0, area, d } = sheet;
   const norm = sheet.state.step === "norm";
   const stats = drawStatistics(sheet);
-  const four = !slim && post && w0 >= 48 * u; // all in one line: nothing moves from adding to LayerNorm
+  const four = !slim && post && w0 >= 48 * u; // all in one line: nothing moves from the sum to LayerNorm
   if (norm && !four) return normBoard(sheet);
   const names = sumNames(sheet);
   const terms = [
@@ -248,24 +249,24 @@ function sumBoard(sheet) {
   else sheet.coming(sheet.key("leaves"), leaves, names.leaves, [q.n, d]);
 }
 
-// Of what leaves the sub-layer before LayerNorm and behind it.
+// Statistics of the output of the sub-layer before LayerNorm, and after it.
 function sumNames({ residual }) {
   const sum = residual ? "x + MultiHead" : "MultiHead";
   return { sum, leaves: [`LayerNorm(${sum})`, "LayerNorm"] };
 }
 
-// Widths around mean and deviation; above: room for gamma and beta.
+// Widths around mean and deviation; above: space for gamma and beta.
 function drawStatistics({ u, slim }) {
   const [wide, sign, strip] = slim ? [1.6 * u, 0.4 * u, 0.9 * u] : [3.2 * u, 1.7 * u, 0.9 * u];
   return { wide, sign, strip, room: 2 * wide + (slim ? 2 : 3) * sign, above: 2 * (strip + 0.35 * u) };
 }
 
-// LayerNorm alone: of the sum (of the update where nothing is added), or with pre-norm of x before anything else.
+// LayerNorm alone: of the sum (of the update if nothing is added), or with pre-norm of x at the beginning.
 function normBoard(sheet) {
   const { u, slim, line, q, pre, residual, area, d } = sheet;
   const [from, to] = pre ? ["x", "normed"] : [residual ? "sum" : "update", "leaves"];
   const stats = drawStatistics(sheet);
-  const memory = pre && sheet.cross ? sheet.k : null; // comes in too, and is drawn where nothing else will be
+  const memory = pre && sheet.cross ? sheet.k : null; // an input, too, and drawn where nothing else will be
   const count = slim ? 2 : 1;
   const between = slim ? u : 0;
   const below = memory && (slim || area.w < ASIDE * u);
@@ -297,7 +298,7 @@ function normBoard(sheet) {
   else normedKey(sheet, from, to, first, second);
 }
 
-// The encoder's output, pale where nothing is made of it.
+// The encoder's output, pale if nothing is computed from it.
 function drawMemory(sheet, at, alpha) {
   const { k, line, d } = sheet;
   const more = alpha < 1 ? { alpha, group: "aside" } : { pick: { matrix: "memory" } };
@@ -306,7 +307,7 @@ function drawMemory(sheet, at, alpha) {
   sheet.matrix("place.memory", at, { ramp: k.side, side: k, colAxis: OF_MEMORY, ...more });
 }
 
-// Mean and deviation of every row, then what is left, times gamma plus beta.
+// Mean and deviation of every row, then the normalised rows, times gamma plus beta.
 function normedKey(sheet, from, to, first, second) {
   const { u, slim, line, q, d } = sheet;
   const stats = drawStatistics(sheet);

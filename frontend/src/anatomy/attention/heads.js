@@ -3,7 +3,8 @@ import { clamp, mathWidth } from "../stage/measure.js";
 
 // The boards of attention that show all heads: split into heads, Q K^T to V of every head as tiles, concatenated.
 
-// What a step makes of a head: its name in the pack, and the key it is drawn under. Scores are one thing until softmax.
+// The result of a step in one head: its name in the pack, and its key in the drawing. Scores keep one key until
+// softmax.
 export const RESULT_NAMES = {
   dot: ["dot", "scores"],
   scale: ["scaled", "scores"],
@@ -12,12 +13,12 @@ export const RESULT_NAMES = {
   values: ["weights", "weights"],
 };
 
-const LABEL_SPACE = 2.9; // units of height in which a slanted label still says something
+const LABEL_SPACE = 2.9; // units of height in which a slanted label is still legible
 
 const headsOf = (sheet) => Array.from({ length: sheet.heads }, (_, head) => head);
 
-// One end of the colour scale over all heads. Dot products before and after the division share it: dividing pales them.
-// Masked, they have a scale that shows them well.
+// The end of the colour scale of all heads. Dot products before and after the division share it: the division makes
+// them paler. Masked scores have a scale that shows them well.
 function scoreTop({ data, heads, state }) {
   const name = state.step === "mask" ? "place.scaled" : "place.dot";
   let top = 0;
@@ -35,7 +36,7 @@ export function scoresOf(sheet, head, rect, more = {}) {
   return sheet.matrix("place." + name, rect, { head, role, ...axes, ...look, parent, ...more });
 }
 
-// "head 3", or the number alone, or nothing, as the room is; off: what is said behind it, as far as `most`.
+// "head 3", or only the number, or nothing, as space allows; off: the note after it, within `most`.
 function headLabel(sheet, head, rect, { off = "", most = 0, ...more } = /** @type {any} */ ({})) {
   const { u } = sheet;
   const chosen = head === sheet.head;
@@ -56,7 +57,7 @@ function headLabel(sheet, head, rect, { off = "", most = 0, ...more } = /** @typ
   sheet.add({ key: `name:${sheet.headKey(head)}`, kind: "text", ...rect, ...look, ...more });
 }
 
-// Numbers above narrow columns of heads: every one, or every second, third, ...
+// Numbers above narrow columns of heads: all, or every second, third, ...
 function headRow(sheet, y, { x, width, step }) {
   const { u, heads } = sheet;
   const one = mathWidth(String(heads), true) * u;
@@ -146,8 +147,8 @@ function splitOne(sheet, { letter, role, side, cols, axis }, y, h) {
 
 // -- tiles ------------------------------------------------------------------------------------------------------------
 
-// The size of a tile if they stand in so many columns. Beside the scores a strip is left for one operand and above them
-// for the other. labels: room for the keys' labels above the first row. null: no room.
+// The size of a tile for this number of columns. Beside the scores there is a strip for one operand, above them a strip
+// for the other. labels: height for the keys' labels above the first row. null: not enough space.
 function tileSize(sheet, columns, labels) {
   const { u, heads, slim, area } = sheet;
   const [n, m] = [sheet.q.n, sheet.k.n];
@@ -162,21 +163,21 @@ function tileSize(sheet, columns, labels) {
   let wide = Math.min(w - strip - space, 3.6 * u * m);
   let high = Math.min(h - title - strip - space, 2.4 * u * n, slim && sheet.natural ? 6.5 * u : Infinity);
   if (wide < 2 || high < 2) return null;
-  // Cells may be stretched, but not out of recognition.
+  // Cells may be stretched, within limits.
   wide = Math.min(wide, ((2.1 * high) / n) * m);
   high = Math.min(high, ((1.5 * wide) / m) * n);
   const cell = { w: wide + strip + space, h: high + title + strip + space };
   return { columns, rows, gap, gapY, title, strip, space, wide, high, cell, labels };
 }
 
-// The columns of tiles with which the scores are largest; on a phone, where there is height, a few.
+// The number of columns that makes the scores largest; a few on a phone, where there is height.
 function tileSizes(sheet, labels) {
   const { u, heads, slim } = sheet;
   const few = Math.min(heads, heads <= 8 ? 2 : heads <= 18 ? 3 : 4);
   const narrow = slim && tileSize(sheet, few, labels);
   if (narrow && narrow.high >= 3 * u) return narrow;
   let best = null;
-  // Rather without a gap in the last row, and rather of the shape of the area.
+  // Better without a gap in the last row, and better in the shape of the area.
   const worth = ({ wide, high, columns, rows, cell }) => {
     const off = Math.log((columns * cell.w * sheet.area.h) / (rows * cell.h * sheet.w0));
     return wide * high * (columns * rows === heads ? 1.15 : 1) * (1 - 0.05 * Math.min(1, Math.abs(off)));
@@ -189,12 +190,12 @@ function tileSizes(sheet, labels) {
 }
 
 export function tileBoard(sheet) {
-  // Where there is little height the labels are cut short, and where there is none left out.
+  // With little height the labels are cut short; without height they are left out.
   const low = Math.max(0.12 * sheet.area.h, LABEL_SPACE * sheet.u);
   const size = tileSizes(sheet, sheet.columnRoom(1, low)) || tileSizes(sheet, { h: 0, over: 0 });
   if (!size) return;
   const { columns, rows, cell, gapY, labels } = size;
-  // What is left over goes between the tiles, up to a limit, and around them.
+  // Remaining space goes between the tiles, up to a limit, and around them.
   const spare = Math.max(0, sheet.w0 - labels.over - columns * cell.w - (columns - 1) * size.gap);
   const gap = size.gap + (columns > 1 ? Math.min(spare / (columns - 1), 1.6 * sheet.u) : 0);
   const used = columns * cell.w + (columns - 1) * gap;
@@ -211,7 +212,7 @@ export function tileBoard(sheet) {
     const tile = sheet.state.step === "values" ? valuesTile : scoresTile;
     const inside = tile(sheet, head, at);
     if (column === 0) sheet.rowTokens(sheet.q, inside.y, inside.h, { x: left - sheet.pad - sheet.tw });
-    // Above tiles of a few pixels the labels would be those of nothing: there the first tile's speak for all.
+    // Tiles of a few pixels have no labels of their own: the first tile's labels stand for all.
     const named = row === 0 && labels.h && (column === 0 || size.wide >= 2 * sheet.u);
     if (named) sheet.columnTokens(sheet.k, { x: inside.x, y: top - 4, w: inside.w, h: labels.h });
   }
@@ -231,7 +232,7 @@ function scoresTile(sheet, head, { x, y, size }) {
   return at;
 }
 
-// Weights at the left, V above at the right, and in the corner what the head hands on.
+// Weights at the left, V above at the right, and in the corner the output of the head.
 function valuesTile(sheet, head, { x, y, size }) {
   const { strip, space, wide, high } = size;
   const at = { x, y: y + strip + space, w: wide, h: high };

@@ -5,12 +5,12 @@ import { outputSceneHeight } from "./room.js";
 import { formatCount } from "../format.js";
 import { clamp, fittingText, lettersWidth } from "../stage/measure.js";
 
-// The ends of the model at the zoom "sub": embedding (sections 3.4 and 3.5) and, in a file of its own, output.
+// The ends of the model at the zoom "sub": embedding (sections 3.4 and 3.5); output has its own file.
 
 const SIGN = 2.2; // units for a sign between two matrices
 const TIMES = 4.6; // units for "x 16" and its root
 const LEAST = 46; // units of width from which all matrices stand side by side
-const SLIM = 4.5; // units of width of a matrix that makes room for another
+const SLIM = 4.5; // units of width of a matrix that leaves space for another
 
 export const outputBoard = (ctx) => outputScene(ctx);
 export const outputBoardHeight = (ctx) => outputSceneHeight(ctx);
@@ -63,7 +63,7 @@ function wideLayout({ unit, inside, label, id, n, d, note, positions }) {
   };
 }
 
-// Widths in a line. The positions' waves need a pixel a column to be seen, x comes next, and the others make room.
+// Widths in a line. The waves of the positions need one pixel per column, x comes next, and the others shrink.
 function widthsOf(free, unit, d, positions) {
   const roomy = { lines: 3.4 * unit, table: clamp((free - 6.8 * unit) * 0.1, 4 * unit, 7 * unit) };
   const even = Math.min((free - 2 * roomy.lines - roomy.table) / 4, 22 * unit);
@@ -82,7 +82,7 @@ function narrowLayout({ unit, inside, label, id, n, note, positions }) {
   const sign = 1.3 * unit;
   const ids = inside.x + label + 0.4 * unit;
   const free = inside.w - label - id - 0.7 * unit;
-  // Very narrow: the rows keep the larger half, lines and table get thinner.
+  // Very narrow: the rows keep the larger half; lines and table get thinner.
   const fit = clamp((0.62 * free) / (7 * unit), 0.1, 1);
   const [lines, table] = [2 * unit * fit, 3 * unit * fit];
   const between = 2 * NAME_SIZE * unit + 0.6 * unit;
@@ -111,7 +111,7 @@ function narrowLayout({ unit, inside, label, id, n, note, positions }) {
   };
 }
 
-// Needed height where things stand below each other; the same for all steps.
+// The height needed if items stand below each other; the same for all steps.
 export function embeddingBoardHeight(ctx) {
   const { unit, data, state } = ctx;
   const n = data.labels(state.place === "source" ? "source" : "target_in").length;
@@ -163,7 +163,7 @@ function drawNumbers(board, key, numbers, { x, w }, rect, more = {}) {
   }
 }
 
-// The table, and a thin line from every token to its row at its true height, and on to where it is written.
+// The table, and a thin line from every token to its row at its true height, and on to the copy of that row.
 function drawTable(board) {
   const { pen, ctx, get, ids, table, rows, side, labels, n, d, vocab, unit, step, note, inside, line, positions } =
     board;
@@ -217,7 +217,7 @@ function drawTable(board) {
 function drawRows(board) {
   const { pen, key, get, rows, line, n, d, step, small } = board;
   const [matrix, scaled] = [get("rows"), get("embedding")];
-  // Behind the multiplication on one scale with its result, so that the growth is seen.
+  // After the multiplication, on one scale with its result, so that the growth is visible.
   const top = step !== "row" && scaled ? scaled.top : undefined;
   const alpha = step === "plus" ? 0.55 : 1;
   const more = {

@@ -20,7 +20,7 @@ export function logitScale({ bar, step, get, ctx, t, many }) {
   return { low, high, toX: (value) => bar.x + (bar.w * (value - low)) / span };
 }
 
-// All logits of the vocabulary as a histogram, on the axis of the bars; the likeliest are marked below it.
+// All logits of the vocabulary as a histogram, on the axis of the bars; the most likely are marked below it.
 export function allLogits(board) {
   const { pen, ctx, all, get, ids, t, many, unit, vocab } = board;
   if (!all.h) return;

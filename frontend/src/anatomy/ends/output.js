@@ -5,8 +5,8 @@ import { outputPlan } from "./room.js";
 import { formatCell, formatCount, formatNumber } from "../format.js";
 import { INNER_STEPS } from "../../state/generated.js";
 
-// Output at the zoom "sub" (section 3.4): row t of the decoder's output times the embedding table, softmax, the word that
-// is chosen, and its way back in. The words of the ten largest logits keep their lines over all steps.
+// Output at the zoom "sub" (section 3.4): row t of the decoder's output times the embedding table, softmax, the chosen
+// word, and its way back to the input. The words of the ten largest logits keep their lines over all steps.
 
 export function outputScene(ctx) {
   const plan = outputPlan(ctx);
@@ -30,13 +30,13 @@ export function outputScene(ctx) {
   return pen.items;
 }
 
-// The decoder's output with row t outlined, and that row by itself.
+// The decoder's output with row t outlined, and that row alone.
 function drawHidden(board) {
   const { pen, ctx, key, get, tokens, hidden, strip, labels, m, d, t, unit, step, small, lanes } = board;
   const matrix = get("hidden") || ctx.data.matrix("decoder.output");
   const back = step === "back";
   const next = t + 1;
-  // What arrives is drawn by itself: its place is kept free.
+  // The result is drawn separately: its position is kept free.
   const shown = back ? labels.map((label, i) => (i === next ? "" : label)) : labels;
   const now = back && next < m ? next : t;
   pen.tokens("tokens:target", shown, tokens, { axis: "step", current: now, dimAfter: now });
@@ -84,7 +84,7 @@ function drawHidden(board) {
   });
 }
 
-// The embedding table once more, and out of it the rows of the likeliest words.
+// The embedding table again, and the rows of the most likely words.
 function drawTable(board) {
   const { pen, ctx, key, get, table, rows, ids, words, vocab, d, many, unit, slot, later, step, small, note } = board;
   const letter = board.table_name;

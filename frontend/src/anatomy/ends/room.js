@@ -38,11 +38,11 @@ export function outputPlan(ctx) {
   return { ...plan, ...(small ? narrowPlan(plan) : widePlan(plan)) };
 }
 
-// Heights of a word's line and of the picture of all logits, in what is left for both.
+// Heights of a word's line and of the picture of all logits, in the height left for both.
 function heightsOf({ unit, slots }, free, wanted) {
   const picture = clamp(free - slots * wanted, PICTURE.least * unit, PICTURE.most * unit);
   const slot = Math.min(wanted, (free - picture) / slots);
-  // The words come first: where there is no height for both, the picture is left out.
+  // The words come first: without height for both, the picture is left out.
   return slot < SLOT.least * unit ? { picture: 0, slot: Math.min(wanted, free / slots) } : { picture, slot };
 }
 
@@ -131,7 +131,7 @@ function narrowPlan(plan) {
   };
 }
 
-// Needed height where things stand below each other; the same for all steps.
+// The height needed if items stand below each other; the same for all steps.
 export function outputSceneHeight({ unit, data }) {
   const m = data.labels("target_in").length;
   const slots = Math.max(...data.outputs.ids.map((ids) => ids.length)) + 2;

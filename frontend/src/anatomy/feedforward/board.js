@@ -15,7 +15,7 @@ const HEAD = 3.5; // units for gamma and beta above what LayerNorm leaves
 const SIGN = 2.4; // units for a sign between two matrices
 const LEAST = 44; // units of width from which both products stand side by side
 
-// Sizes in pixels that all steps share, and what there is to draw.
+// Sizes in pixels that all steps share, and the items to draw.
 function boardPlan(ctx) {
   const { data, state, unit, area } = ctx;
   const { d_model: d, d_ff: ff, norm, residual, activation } = data.config;
@@ -70,7 +70,7 @@ function columnsOf({ small, room, gap, stats, unit, d, ff, pre }) {
 }
 
 function weightsHeight({ small, wide, unit, d, ff }) {
-  const honest = (wide * ff) / d; // as many pixels a feature down as across
+  const honest = (wide * ff) / d; // a feature has the same pixels down and across
   return small ? clamp(honest, 7 * unit, 12 * unit) : Math.max(honest, 6 * unit);
 }
 
@@ -90,7 +90,7 @@ function heightsOf(plan) {
   return { rows, weights, rowsTop: top + around + weights, tall: Math.max(tall, 1), sumsTop };
 }
 
-// Needed height where things stand below each other; the same for all steps.
+// The height needed if items stand below each other; the same for all steps.
 export function feedForwardBoardHeight(ctx) {
   const plan = boardPlan({ ...ctx, area: { ...ctx.area, h: 4000 } });
   return Math.ceil(
@@ -107,7 +107,7 @@ export function feedForwardBoard(ctx) {
   const strips = { x: `${at}.enters`, activation: `${at}.activation`, update: `${at}.update` };
   /** @type {any} */
   const board = { ...plan, pen, frame: `box:${state.place}`, key: (name) => `m:${at}.${name}` };
-  // Until the exact numbers are here, what the model's picture is made of stands for them.
+  // Until the exact numbers have arrived, the data of the model's picture replaces them.
   board.get = (name, options) =>
     data.matrix(`place.${name}`, options) || (strips[name] && !options ? data.matrix(strips[name]) : null);
   board.line = {
@@ -131,7 +131,7 @@ function drawProducts(board, step) {
   const { left, wide, gap, hidden, stats, small, pre, rowsTop, rows, room } = board;
   const line = (x, w) => ({ x, y: rowsTop, w, h: rows });
   const x = line(left, wide);
-  const z = pre && !small ? line(left + wide + stats, wide) : x; // what is multiplied with W_1
+  const z = pre && !small ? line(left + wide + stats, wide) : x; // the first operand of W_1
   let middle = line(z.x + wide + gap, hidden);
   let end = small ? null : line(left + room - wide, wide);
   if (small && step === "outer") {
@@ -146,7 +146,7 @@ function drawProducts(board, step) {
   if (end) drawOuter(board, step, where);
 }
 
-// x, and with pre-norm LayerNorm of it, which is what enters the product.
+// x, and with pre-norm its LayerNorm, which is the input of the product.
 function drawInputs(board, step, { x, z }) {
   const { pen, key, get, line, n, d, pre, small, gap } = board;
   const normed = pre && step !== "x";
@@ -217,7 +217,7 @@ function drawInner(board, step, { middle }) {
   });
 }
 
-// A row of biases right above what it is added to.
+// A row of biases right above the rows it is added to.
 function drawBias(board, name, rect, axis) {
   const { pen, key, get, unit, rowsTop } = board;
   const matrix = get(name);
@@ -230,7 +230,7 @@ function drawBias(board, name, rect, axis) {
     pen.math(`name:${key(name)}`, `+ ${name}`, { x, y: y - 0.35 * unit, w: wide }, { align: "right", colour: "dim" });
 }
 
-// pre moves up, and what the non-linearity leaves of it takes its place; beside it how many neurons stay.
+// pre moves up, and the output of the non-linearity takes its position; beside it the number of active neurons.
 function drawActivation(board, { x, middle, end }) {
   const { pen, key, get, line, unit, weights, n, ff, rowsTop, rows } = board;
   const [before, after] = [get("pre"), get("activation")];
@@ -324,7 +324,7 @@ function drawSums(board, step) {
   return pen.coming(key("leaves"), { ...rect(2), x: rect(2).x + even + stats }, ["LayerNorm", "LN"], [n, d]);
 }
 
-// LayerNorm of each row: what enters, minus its mean, divided by its deviation, then times gamma plus beta.
+// LayerNorm of each row: its input, minus its mean, divided by its deviation, then times gamma plus beta.
 function drawNorm(board, from, to, { x, w }, sums) {
   const { pen, key, get, line, unit, stat, signs, n, d, rowsTop, rows, sumsTop, tall, small } = board;
   const [y, h] = sums ? [sumsTop, tall] : [rowsTop, rows];

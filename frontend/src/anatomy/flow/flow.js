@@ -2,12 +2,12 @@ import { formatCount, formatNumber } from "../format.js";
 import { lastStep } from "../walk.js";
 import { Lane, laneColumns, parametersOf } from "./lane.js";
 
-// The model and a layer as a flow. The encoder's lane runs below, the decoder's above it: a sentence goes in at the bottom
-// left and the next word comes out at the top right.
+// The model and a layer as a flow. The encoder's lane is below, the decoder's above it: the sentence goes in at the
+// bottom left and the next word comes out at the top right.
 
 const GAP = 26; // pixels between the lanes
 
-// What leaves a layer: the next layer's x, or the output of the stack.
+// The output of a layer: the next layer's x, or the output of the stack.
 function afterLane(stack, layer, layers) {
   return layer + 1 < layers ? `${stack}.${layer + 1}.self.enters` : `${stack}.output`;
 }
@@ -42,7 +42,7 @@ function encoderFlow(ctx, rect, single) {
   return { lane, leaves };
 }
 
-// K and V of cross-attention, made of the encoder's output, in its lane: their rows are source tokens.
+// K and V of cross-attention, computed from the encoder's output, in its lane: their rows are source tokens.
 function memoryParts(ctx, decoder, memory, column, rect) {
   const { unit, t } = ctx;
   const at = `decoder.${decoder.layer}.cross`;
@@ -116,8 +116,8 @@ function decoderFlow(ctx, rect, single, memory, lower) {
   lane.around("decoder.cross", cross.x, ff.x);
   lane.around("decoder.ff", ff.x, leaves);
   if (parts) {
-    // K comes up into the columns; the values of every source token come over to the row that is being decoded, as
-    // strongly as this head attends to them.
+    // K goes up into the columns; the values of every source token go to the row that is being decoded, as strongly as
+    // this head attends to them.
     const { keys, values } = parts;
     const middle = keys.x + keys.w / 2;
     const into = Math.max(heads.x + unit, Math.min(heads.x + heads.w - unit, middle));
@@ -148,7 +148,7 @@ function decoderFlow(ctx, rect, single, memory, lower) {
   return { lane, leaves, cross };
 }
 
-// The likeliest next words at the top right, with their probabilities.
+// The most likely next words at the top right, with their probabilities.
 function drawWords(ctx, lane, leaves, rect) {
   const { data, state, unit, t, narrow } = ctx;
   const { outputs } = data;
@@ -257,7 +257,7 @@ export function modelFlow(ctx) {
   if (narrow) return narrowFlow(ctx);
   const lanes = (area.h - GAP) / 2;
   const above = { x: area.x + area.w * 0.06, y: area.y + unit * 0.6, w: area.w * 0.94 - unit, h: lanes };
-  // The encoder ends where the decoder's values can still come over from it.
+  // The encoder ends where its values can still go over to the decoder.
   const columns = laneColumns(ctx, "decoder", above.x, above.w, false);
   const room = columns["ff.x"].x - columns["cross.parts"].w - unit * 5.4 - area.x;
   const below = {
@@ -280,7 +280,7 @@ export function modelFlow(ctx) {
   return [...encoder.lane.items, ...decoder.lane.items, total];
 }
 
-// How the counts on the boxes add up to the whole model.
+// How the counts on the boxes add up to the total of the model.
 function totalHeight({ data, area, unit, t }, lane) {
   const { boxes, config } = data.header;
   const layer = (stack) => parametersOf(boxes, `${stack}.0`);

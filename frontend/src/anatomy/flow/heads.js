@@ -1,6 +1,6 @@
-// The heads of an attention sub-layer in the flow: what they make of queries and keys.
+// The heads of an attention sub-layer in the flow: what they compute from queries and keys.
 
-// A head as a tile. A head that is knocked out is pale, crossed by its name for it.
+// A head as a tile. A knocked-out head is pale, with "off" across it.
 function drawTile(lane, part, head, box, parent) {
   const { ctx, stack, layer, side } = lane;
   const { data, state, t } = ctx;
@@ -35,7 +35,7 @@ function drawTile(lane, part, head, box, parent) {
   return tile;
 }
 
-// In a layer by itself all heads, each under its number.
+// In a single layer: all heads, each under its number.
 function drawTiles(lane, part, room) {
   const { ctx, stack, layer } = lane;
   const { data, state, t, unit } = ctx;
@@ -91,7 +91,7 @@ function drawOpenHead(lane, part, room) {
   return tile;
 }
 
-// The heads of a part in a column. made: what it is made of, by name; gets `weights`.
+// The heads of a part in a column. made: the strips it is computed from, by name; `weights` is added to it.
 export function headTiles(lane, part, column, made, x) {
   const { ctx, single, stack, layer, top, high } = lane;
   const { data, unit } = ctx;
@@ -104,7 +104,7 @@ export function headTiles(lane, part, column, made, x) {
   lane.flow(`meet:${at}`, made.queries || x, shown, { strength: 0.13 });
   if (!made.keys || !own) return;
   if (single) return void lane.flow(`under:${at}`, made.keys, shown, { strength: 0.08 });
-  // K comes in from below: its tokens are the columns.
+  // K comes from below: its tokens are the columns.
   const { keys } = made;
   const below = shown.y + shown.h + unit * 0.85;
   const from = keys.y + keys.h * 0.8;

@@ -4,9 +4,9 @@ import { headTiles } from "./heads.js";
 // A stack as a lane of the flow: tokens as rows, vectors as strips, bands between them, one layer open.
 
 const BEHIND = 4; // outlines of layers behind the open one, at most
-const DEEP = 12; // pixels that all of them rise above it; above them the title still has its line
+const DEEP = 12; // pixels that all of them rise above it; the title still fits above them
 
-// Widths of the columns of a lane. Bands take what is left over, each its share.
+// Widths of the columns of a lane. Bands share what is left over.
 const COLUMNS = {
   tokens: { unit: 6.2 },
   first: { px: 42 },
@@ -40,7 +40,7 @@ const LANES = {
     "words",
   ],
 };
-// On a phone the decoder goes from x to its heads.
+// On a phone the decoder's lane goes from x to its heads only.
 const NARROW_LANE = [
   "tokens",
   ["self", "x fan heads mix"],
@@ -49,7 +49,7 @@ const NARROW_LANE = [
   "out",
   "last",
 ];
-const LAYER_SKIPS = ["first", "in", "say", "words"]; // what a layer by itself, and a phone, have no column for
+const LAYER_SKIPS = ["first", "in", "say", "words"]; // columns that a single layer and a phone do not have
 
 // x and width of every column: {"self.heads": {x, w}, ...}
 export function laneColumns(ctx, stack, x, width, single) {
@@ -79,15 +79,15 @@ export function laneColumns(ctx, stack, x, width, single) {
   return columns;
 }
 
-// Parameters of a part, its LayerNorm included: of a sub-layer or of a whole layer.
+// Parameters of a sub-layer or of a whole layer, with its LayerNorm.
 export function parametersOf(boxes, part) {
   let sum = 0;
   for (const [key, box] of Object.entries(boxes)) if (key === part || key.startsWith(part + ".")) sum += box.count;
   return sum;
 }
 
-// One stack: its tokens, the open layer with the others behind it, and what comes out. rect: room of the lane; single: the
-// layer alone, all of its heads side by side.
+// One stack: its tokens, the open layer with the others behind it, and its output. rect: area of the lane; single: only
+// one layer, with all of its heads side by side.
 export class Lane {
   /** @type {any} */ ctx;
   /** @type {any} */ single;
@@ -116,7 +116,7 @@ export class Lane {
     return `m:${this.stack}.${this.layer}.${part}.${name}`;
   }
 
-  // A strip of vectors in a column: one row a token.
+  // A strip of vectors in a column: one row per token.
   strip(key, source, column, part, options = {}) {
     const { data } = this.ctx;
     const matrix = data.matrix(source);
@@ -295,7 +295,7 @@ export class Lane {
     });
   }
 
-  // One attention sub-layer: x, its queries, keys and values, the heads, and what they bring on. Returns its x.
+  // One attention sub-layer: x, its queries, keys and values, the heads, and their output. Returns its x.
   attention(part, memory) {
     const { ctx, columns, stack, layer } = this;
     const { data, t, unit } = ctx;
@@ -303,7 +303,7 @@ export class Lane {
     const place = `${stack}.${part}`;
     const ramp = part === "cross" ? "cross" : this.side;
     const column = (name) => columns[`${part}.${name}`];
-    const bare = stack === "encoder" || data.config.causal === false; // there never was a mask against the future
+    const bare = stack === "encoder" || data.config.causal === false; // without a mask against later tokens
     const kind = part === "cross" ? "flow_cross" : bare ? "flow_self" : this.opened() ? "flow_opened" : "flow_masked";
     const title = t(kind + (ctx.narrow ? "_short" : ""));
     const box = this.place(place, column("x").x, column("mix").x + column("mix").w * 0.35, {
@@ -339,7 +339,7 @@ export class Lane {
     return { x, made, box };
   }
 
-  // Whether a switch took the causal mask off this layer.
+  // Whether a switch removed the causal mask from this layer.
   opened() {
     const places = ((this.ctx.data.header.holding || {}).causal || "")
       .split(",")
@@ -393,8 +393,8 @@ export class Lane {
     return { x, wide, box };
   }
 
-  // The residual connection over a sub-layer, from one x to the next: added there, and normalised. What a model has not
-  // is not drawn.
+  // The residual connection around a sub-layer, from one x to the next: added there, and normalised. Parts that the
+  // model does not have are not drawn.
   around(key, from, to) {
     const { unit, narrow, t, data } = this.ctx;
     const { norm, residual } = data.config;

@@ -2,8 +2,8 @@ import { formatCount, formatNumber } from "../format.js";
 import { activate } from "../arithmetic.js";
 import { widthOfText, LINE_HEIGHT, SMALL_TEXT } from "./sheet.js";
 
-// Computations of a few numbers: a card a number with its name and what it is, signs between them; below it the row
-// they stand in, or the curve of the non-linearity. Parts are as in dot.js.
+// Computations of a few numbers: one card per number with its name and description, signs between them; below it the
+// row of the number, or the curve of the non-linearity. Parts are as in dot.js.
 
 const VALUE = 1.35; // size of the number in a card
 const NOTE = 0.8;
@@ -82,7 +82,7 @@ export function cardsPart(sheet, cards, w, noted = true) {
   return { least: total, best: total, draw };
 }
 
-// A whole row of numbers with one of them outlined. heads: what its columns are called, if not by their numbers.
+// A whole row of numbers with one number outlined. heads: the names of its columns, if they have names.
 export function rowPart(sheet, name, numbers, { title, at, origin, pick, ramp, heads, w }) {
   const { unit } = sheet;
   const rows = sheet.stripRows(numbers.length);

@@ -1,6 +1,6 @@
 import { widthOfText, LINE_HEIGHT, SMALL_TEXT } from "./sheet.js";
 
-// Rows of numbers over each other, every number written, in blocks of 16, 8 or 4 columns.
+// Rows of numbers below each other, with every number written, in blocks of 16, 8 or 4 columns.
 
 const MOST = 32; // columns
 const WIDE = 2.9; // units that a written number needs at least (the stage prints from 2.6 on)
@@ -8,8 +8,8 @@ const WIDEST = 4.6;
 const HIGH = 1.5;
 const GAP = 0.15;
 
-// rows: [{numbers, text, kind, sign, more}]; heads: what stands over the columns (null: their numbers); mark: the
-// column that is outlined, or -1. A part as in dot.js, or null where the numbers would not be legible.
+// rows: [{numbers, text, kind, sign, more}]; heads: the headings of the columns (null: their numbers); mark: the
+// outlined column, or -1. A part as in dot.js, or null if the numbers would not be legible.
 export function cellsPart(sheet, rows, heads, w, mark = -1) {
   const { unit } = sheet;
   const count = rows[0].numbers.length;

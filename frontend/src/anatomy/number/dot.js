@@ -42,8 +42,7 @@ export function dotVariants(sheet, names, w) {
   return count > 4 && !ctx.narrow ? [both, cells, ...long] : [cells, ...long];
 }
 
-// What all pictures of the a, the b and the products share: whose numbers they are, what they say and where they come
-// from.
+// What all pictures of a, b and the products share: the tokens of their numbers, their texts and their origin.
 function operand(sheet, names, i) {
   const { found, t } = sheet;
   const one = [names.a, names.b, { text: t("number_product"), ramp: sheet.ramp }][i];

@@ -1,14 +1,14 @@
 import { formatNumber } from "../format.js";
 
-// The equation of a number with the numbers in it, in pieces between which a line may break. Indices count from 1; ids,
-// which stand in brackets as in E[id], from 0.
+// The equation of a number with its values, in pieces between which a line may break. Indices count from 1; ids, which
+// stand in brackets as in E[id], count from 0.
 
 const SHOWN = 3; // terms of a sum that are written: the first two and the last
 
-// A factor as it is: 16, 0.7, 5.6569.
+// A factor without padding: 16, 0.7, 5.6569.
 export const factorName = (value) => String(Number(value.toFixed(4))).replace("-", "−");
 
-// What a switch puts in the place of a number.
+// What a switch puts instead of a number.
 const replacement = (switched) => (switched ? ["→ 0"] : []);
 
 // "2.32e-5" as 2.32 × 10^{−5}: an e would be read as that of e^x.
@@ -96,7 +96,7 @@ const EQUATIONS = {
   back: (found) => EQUATIONS.probability(found),
 };
 
-// The sign of the number: of a word its place among the likeliest, else row and column.
+// The symbol of the number: for a word its rank among the most likely, otherwise row and column.
 function signOf(found) {
   const { of, col } = found;
   const row = found.made === "choose" || found.made === "back" ? found.words.rank : found.row;

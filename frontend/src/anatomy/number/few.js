@@ -6,7 +6,7 @@ import { cellsPart } from "./cells.js";
 import { cardsPart, curvePart, rowPart, stackedParts } from "./cards.js";
 import { LINE_HEIGHT } from "./sheet.js";
 
-// What is drawn below a number that is made of a few others: a card for each, and the rows they stand in. tools: see
+// The drawing below a number that is computed from a few others: a card for each, and their rows. tools: see
 // numberParts.
 
 export const FEW = {
@@ -23,7 +23,7 @@ export const FEW = {
   concat: concatParts,
 };
 
-// Cards, a sentence above them if there is one to say, and pictures below as far as there is room.
+// Cards, with a sentence above them if there is one, and pictures below as far as there is space.
 function cardVariants({ sheet, w }, cards, pictures = [], said = null) {
   const gap = 1.1 * sheet.unit;
   const say = said ? [sentencePart(sheet, said, w)] : [];
@@ -41,7 +41,7 @@ export function sentencePart(sheet, text, w) {
   return { least: high, best: high, draw: (x, y, wide) => sheet.paragraph("said", text, x, y, wide) };
 }
 
-// The row of a matrix that the number is in, as a strip; outlined is the number itself, or what stands at `mark`.
+// The row of a matrix with the number, as a strip; the number itself is outlined, or the one at `mark`.
 function rowIn(tools, name, { mark = tools.found.col, pick, options, heads } = /** @type {any} */ ({})) {
   const { sheet, w, t, read, token, found, state } = tools;
   const matrix = read(name, options);
@@ -54,7 +54,7 @@ function rowIn(tools, name, { mark = tools.found.col, pick, options, heads } = /
 
 // -- a few numbers ---------------------------------------------------------------------------------------------------
 
-// A card that leads to where its number comes from.
+// A card that leads to the origin of its number.
 export function linkedCard({ found, t }, card, go = found.from(0)) {
   return go ? { ...card, go, label: t("number_from", { name: card.name }) } : card;
 }
@@ -109,7 +109,7 @@ function scaleParts(tools) {
   return cardVariants(tools, cards, keyRows(tools, ["dot", "scaled"]));
 }
 
-// Rows of scores, key by key: their numbers where there is room for them, else strips.
+// Rows of scores, key by key: as numbers if there is space for them, otherwise as strips.
 function keyRows(tools, names) {
   const { sheet, found, own, t, w, token, labels } = tools;
   const step = { dot: "dot", scaled: "scale", scores: "mask" };

@@ -12,14 +12,14 @@ import { numberParts } from "./parts.js";
 
 const boundedCell = (value, count) => Math.max(0, Math.min(count - 1, Number.isInteger(value) ? value : 0));
 
-// The cell that is shown, {row, col}: the one of the state as far as it is there; where none is chosen (col -1) the
-// largest of a row, the decoder's at its step of decoding.
+// The cell shown, {row, col}: the cell of the state, limited to the matrix; if none is chosen (col -1), the largest
+// cell of a row, in the decoder of the row at its decoding step.
 export function cellOf(state, data) {
   const made = matrixOfStep(state, data.config);
   const [rows, cols] = [sizeOfAxis(state, data, made.rows), sizeOfAxis(state, data, made.cols)];
   if (made.rows === "word") {
     const rank = data.outputs.chosen_rank[state.t];
-    // What is chosen is one word, whatever row was meant before.
+    // One word is chosen, whatever the row was before.
     const decided = state.step === "choose" || state.step === "back";
     return { row: decided || !(state.col >= 0) ? (rank < rows ? rank : 0) : boundedCell(state.row, rows), col: 0 };
   }
@@ -27,7 +27,7 @@ export function cellOf(state, data) {
     return { row: boundedCell(state.row, rows), col: boundedCell(state.col, cols) };
   const decoder = state.place === "output" || sideOfAxis(state, made.rows) === "target_in";
   const row = boundedCell(decoder ? state.t : state.row, rows);
-  // From the products to the weights one cell is followed: the largest that is not masked.
+  // From the products to the weights one cell is followed: the largest unmasked one.
   const asked = made.file === "scores" || made.name === "weights" ? { ...made, name: "scores" } : made;
   const matrix = drawnMatrix(state, data, asked);
   let col = 0;
@@ -46,14 +46,14 @@ export function moveCell(state, data, dr, dc) {
   return cellOf({ ...state, ...next }, data);
 }
 
-// The state that a click on a cell of a matrix leads to. item.pick: true, a partial state, or a function of the cell;
+// The state to which a click on a cell of a matrix leads. item.pick: true, a partial state, or a function of the cell;
 // item.colFrom: where the columns of the item begin in the matrix of the step.
 export function pickCell(item, row, col) {
   if (typeof item.pick === "function") return { zoom: "number", ...item.pick(row, col) };
   return { zoom: "number", row, col: col + (item.colFrom || 0), ...(typeof item.pick === "object" ? item.pick : {}) };
 }
 
-// The number of a state and how it comes about, see operandsOf.
+// The number of a state and its computation, see operandsOf.
 export function numberOf({ state, data }) {
   return operandsOf(state, data, cellOf(state, data));
 }
@@ -62,7 +62,7 @@ export function numberOf({ state, data }) {
 
 const MAP_SIZE = 17; // units of width of the small matrix
 const MAP_HIGH = 7.4;
-const WORD = 0.9; // units of height that a word beside its cell needs: the stage writes 0.82 high
+const WORD = 0.9; // units of height that a word beside its cell needs: its text is 0.82 high
 const RESULT = 2.7; // size of the result
 const EQUATION = [1.15, 1.05, 0.95]; // sizes: the first that needs one line, else the first
 const GAP = 1.1;
@@ -85,7 +85,7 @@ export function numberBoardHeight(ctx) {
 function drawnParts(ctx) {
   const { unit, area, narrow } = ctx;
   const found = numberOf(ctx);
-  // On a large screen everything is drawn larger; what is below the number only as far as nothing is left out for it.
+  // On a large screen everything is larger; the part below the number grows only while nothing has to be left out.
   const large = Math.min(area.h / (HIGH_AT_1 * unit), area.w / (WIDE_AT_1 * unit), LARGEST);
   const scale = narrow ? 1 : Math.max(1, large);
   const sheet = new NumberSheet(ctx, found, sideOf(ctx.state.place, found.of.name), scale);
@@ -97,7 +97,7 @@ function drawnParts(ctx) {
   const map = narrow && found.matrix ? mapPart(sheet, w) : { high: -gap, draw: () => {} };
   const room = area.h - head.high - equation.high - map.high - 3 * gap - 0.4 * unit;
   const body = found.waiting ? { high: 0, draw: () => {} } : bodyPart(sheet, w, narrow ? Infinity : room);
-  // What is left of the height goes between the parts, as far as they still belong together.
+  // The remaining height goes between the parts, as long as they still belong together.
   const free = narrow ? 0 : Math.max(0, Math.min(room - body.high, 6 * unit)) / 3;
   let y = area.y + 0.2 * unit + free;
   for (const one of [head, equation, body, map]) {
@@ -107,7 +107,7 @@ function drawnParts(ctx) {
   return { items: sheet.items, used: y - gap - area.y + 0.4 * unit };
 }
 
-// The best that fits of what is drawn below the number, as large as it may be.
+// The best drawing below the number that fits, as large as possible.
 function bodyPart({ ctx, found, ramp, scale, items }, w, room) {
   const sizes = [...SCALES.filter((each) => each < scale - 0.04), scale].sort((a, b) => b - a);
   for (const one of sizes) {
@@ -121,7 +121,7 @@ function bodyPart({ ctx, found, ramp, scale, items }, w, room) {
   return null;
 }
 
-// -- what it is: row and column, the number, the check ---------------------------------------------------------------
+// -- row and column, the number, the check --------------------------------------------------------------------------
 
 function headPart(sheet, w, wide) {
   const { unit, found, t } = sheet;
@@ -174,7 +174,7 @@ function drawResult(sheet, x, y, w, high) {
   return y + high;
 }
 
-// What row and column are: [label, name, side of the name's colour, what it counts].
+// Row and column: [label, name, side of the name's colour, what it counts].
 function axisLines({ ctx, found, t }) {
   const { state, data } = ctx;
   const { of: made, row, col } = found;
@@ -247,7 +247,7 @@ function equationPart(sheet, w) {
   return { high: lines.length * line, draw };
 }
 
-// The whole matrix, small, with the cell outlined: where the number stands, and the way to another one.
+// The whole matrix, small, with the cell outlined: the position of the number, and a way to other numbers.
 function mapPart(sheet, w) {
   const { unit, found, ctx, t, ramp } = sheet;
   const { state, data } = ctx;

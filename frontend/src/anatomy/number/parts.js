@@ -7,7 +7,7 @@ import { cardsPart, stackedParts, tablePart } from "./cards.js";
 import { FEW, linkedCard, sentencePart } from "./few.js";
 import { widthOfText } from "./sheet.js";
 
-// What is drawn below a number, for every sort of computation: variants, the best first.
+// The drawings below a number, for every sort of computation: variants, the best first.
 
 const PARTS = {
   ...FEW,

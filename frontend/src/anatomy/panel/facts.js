@@ -1,18 +1,18 @@
 import { formatNumber, formatCount } from "../format.js";
 import { traceName, stackOf, isAttention, isFeedForward, isEmbedding } from "../walk.js";
 
-// What the panel of the anatomy says of a state: which of its texts, and the numbers that stand in them.
+// What the panel says about a state: which of its texts, and the numbers in them.
 
 export const isNear = ({ zoom }) => zoom !== "model" && zoom !== "layer";
 
 // Which of the three projections a state is about.
 export const projectionOf = ({ matrix }) => (["keys", "values"].includes(matrix) ? matrix : "queries");
 
-// Whether the word that follows at a step of decoding is the model's own prediction: else it is given, or was chosen
+// Whether the word that follows a decoding step is the model's own prediction: otherwise it is given, or was chosen
 // without the switches.
 export const isPredicted = ({ header, outputs }, t) => header.own && outputs.chosen_rank[t] === 0;
 
-// Whether a switch has taken the causal mask away: in the open layer of the decoder, or (anywhere) in any.
+// Whether a switch has removed the causal mask: in the open layer of the decoder, or (anywhere) in any layer.
 export function isCausalOff({ decoder }, { header, steps }, anywhere = false) {
   const { causal = "" } = header.holding || {};
   const opens = (one) => {
@@ -21,7 +21,7 @@ export function isCausalOff({ decoder }, { header, steps }, anywhere = false) {
     const here = anywhere || layer === "*" || Number(layer) === decoder + 1;
     return value === "off" && (kind === "all" || kind === "decoder_self") && here;
   };
-  return steps > 1 && causal.split(",").some(opens); // a single row has nothing after it
+  return steps > 1 && causal.split(",").some(opens); // a single row has no later tokens
 }
 
 // The softmax of the logits, a row over the vocabulary.
@@ -39,7 +39,8 @@ export function probabilitiesOf(logits) {
 
 const ROUNDING = 1e-6;
 
-// How two matrices differ, but for rounding: the largest change of a number, and how many cells only one of them masks.
+// How two matrices differ, apart from rounding: the largest change of a number, and how many cells only one of them
+// masks.
 export function changeOf(after, before) {
   const found = { most: 0, cells: 0 };
   if (!before || before.data.length !== after.data.length) return found;
@@ -51,19 +52,19 @@ export function changeOf(after, before) {
   return found;
 }
 
-// Whether the model was made without the causal mask, so that there is none to take away.
+// Whether the model was made without the causal mask, so that there is no mask to remove.
 export const isUnmasked = ({ config }) => config.causal === false;
 
-// Behind the name of a text about masked self-attention: another one where it is not masked.
+// The ending of a key about masked self-attention: other endings if it is not masked.
 export function maskSuffix(state, data) {
   if (state.place !== "decoder.self") return "";
   return isUnmasked(data) ? "_bare" : isCausalOff(state, data) ? "_off" : "";
 }
 
-// Behind the name of a text about what goes around a sub-layer: another one where no residual connection does.
+// The ending of a key about what goes around a sub-layer: another ending without residual connections.
 const aloneSuffix = ({ config }) => (config.residual === false ? "_alone" : "");
 
-// All heads of a tensor of which one is meant, where all are drawn.
+// All heads of a tensor if one head is chosen but all are drawn.
 export function wholeRow({ zoom }, data, matrix) {
   return (zoom === "sub" && oneHead(matrix) && data.matrix("place." + matrix.name)) || matrix;
 }
@@ -74,8 +75,8 @@ export function oneHead(matrix) {
   return axes[1] === "head" && shape.length === 4 && rows === shape[2] && cols === shape[3];
 }
 
-// The side whose colours a matrix of a place has: what comes from the encoder is blue, from the decoder orange, what
-// cross-attention makes of both purple.
+// The side whose colours a matrix of a place has: blue for the encoder, orange for the decoder, purple for what
+// cross-attention computes from both.
 export function sideOf(place, name) {
   if (place !== "decoder.cross") return stackOf(place) === "encoder" ? "source" : "target";
   if (["keys", "values", "memory"].includes(name)) return "source";
@@ -100,9 +101,9 @@ function factorOf(state, data) {
   return Math.abs(factor - trained) > 1e-6 * trained ? factor : null;
 }
 
-// What the switches put in the place of the model's arithmetic. factor: of the scores, not there where it is the
-// model's; rule: 1 uniform weights, 2 all on the best key; zero: the head is knocked out; skipped: the sub-layer is
-// left out; silenced: neurons.
+// What the switches replace in the model's arithmetic. factor: of the scores, missing if it is the model's; rule: 1
+// uniform weights, 2 all on the best key; zero: the head is knocked out; skipped: the sub-layer is knocked out;
+// silenced: neurons.
 export function switchedText(state, data) {
   const about = data.about || {};
   const factor = factorOf(state, data);
@@ -165,7 +166,7 @@ const VARIANTS = {
   },
   back: ({ t }, { steps, header }) => (t + 1 < steps ? (header.own ? "back" : "back_given") : "back_end"),
 };
-// Behind the name of a text about Sublayer(x): what becomes of it where it is not added to x.
+// The ending of a key about Sublayer(x): what happens to it if it is not added to x.
 function updateSuffix(data) {
   if (data.config.residual !== false) return "";
   return data.about && data.about.skipped ? "_skipped" : "_alone";
@@ -187,13 +188,13 @@ const TITLES = {
   plus_none_bare: "plus_none",
 };
 
-// Which tables of section 3.4 are one: all three, those of both inputs, the target's and the output's, or none.
+// Which tables of section 3.4 are shared: all three, those of both inputs, the target's and the output's, or none.
 function tableSuffix({ target_vocab_size: apart, tied_output: tied }) {
   if (apart) return tied ? "_target" : "_apart";
   return tied ? "" : "_inputs";
 }
 
-// Keys of the title, the explanation and what folds behind it.
+// Keys of the title, the explanation and the folded text.
 export function textKeys(state, data, matrix) {
   const { place, step, zoom } = state;
   const { config } = data;
@@ -223,7 +224,7 @@ export function textKeys(state, data, matrix) {
   return { title: "tell_title_" + title, text: "tell_" + text, more: "tell_more_" + more };
 }
 
-// Everything that the texts may name.
+// All values that the texts may use.
 export function textValues(state, data) {
   const { config, outputs, steps } = data;
   const { place, t } = state;
@@ -267,7 +268,7 @@ function hiddenCount(matrix) {
   return { hidden, total: matrix.data.length };
 }
 
-// One line of what this step did to these numbers: {key, values} or null.
+// One line about the effect of this step on these numbers: {key, values} or null.
 export function factOf(state, data, matrix) {
   const { step, place, t } = state;
   if (!isNear(state)) return null;
@@ -301,7 +302,7 @@ export function factOf(state, data, matrix) {
   return null;
 }
 
-// The tokens along the rows and, where they are keys, the columns of a matrix of a place.
+// The tokens of the rows and, if they are keys, of the columns of a matrix of a place.
 export function labelsOf(state, data, matrix) {
   const { place } = state;
   const own = data.labels(stackOf(place) === "encoder" ? "source" : "target_in");
@@ -310,7 +311,7 @@ export function labelsOf(state, data, matrix) {
   return { rows: rowAxis === "key" ? keys : own, columns: colAxis === "key" ? keys : null };
 }
 
-// The boxes of parameters that a state is about: how many, what of, and the key of the text that says it.
+// The parameters of a state: how many, in which tensors, and the key of the text about them.
 export function boxesOf(state, data) {
   const { boxes } = data.header;
   const { config } = data;
@@ -351,12 +352,13 @@ export function boxesOf(state, data) {
 
 const countOf = (tensors) => tensors.reduce((sum, { count }) => sum + count, 0);
 
-// A matrix as the paper multiplies with it, x W: torch stores the transpose. The output's own W has a row a word, as E.
+// A matrix as the paper multiplies by it, x W: torch stores the transpose. The output's own W has one row per word,
+// like E.
 function paperValue(tensor) {
   return /^W./.test(tensor.symbol) ? { ...tensor, shape: [...tensor.shape].reverse() } : tensor;
 }
 
-// What the switches changed in what is shown, {most, cells} as of changeOf; null where it is not known.
+// What the switches changed in the matrix shown, {most, cells} as from changeOf; null if it is not known.
 export function plainText(state, data, matrix) {
   const at = traceName(state);
   const { changed } = data.header;

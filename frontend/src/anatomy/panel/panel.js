@@ -10,7 +10,7 @@ import { sideOf, switchedText } from "./facts.js";
 import { spokenState } from "../words/spoken.js";
 import { stackOf } from "../walk.js";
 
-// The panel beside the drawing: what is computed, its equation, its numbers in shape and colour, and why.
+// The panel beside the drawing: what is computed, its equation, its numbers in shape and colour, and the reason.
 
 const STOPS = 32; // of the gradient between the smallest and the largest number
 
@@ -47,8 +47,8 @@ export class ExplanationPanel {
     this.element.tabIndex = 0; // it scrolls
   }
 
-  // info: {matrix: what the step makes, or null; item: of the scene, the one that shows it, for its colours; waiting:
-  // its numbers are on their way; hover: {lines} or null}
+  // info: {matrix: the result of the step, or null; item: the item of the scene that shows it, for its colours;
+  // waiting: its numbers have not arrived; hover: {lines} or null}
   draw(state, data, info) {
     const { t } = this;
     const matrix = info.matrix || null;
@@ -121,8 +121,8 @@ export class ExplanationPanel {
     );
   }
 
-  // The colours between the smallest and the largest number, as the drawing has them. one: the head that is meant;
-  // matrix: all that are drawn.
+  // The colours between the smallest and the largest number, as in the drawing. one: the chosen head; matrix: all heads
+  // that are drawn.
   drawLegend(state, one, matrix, info) {
     const { t } = this;
     this.legend.classList.toggle("hs-an-unseen", !matrix);
@@ -197,7 +197,7 @@ export class ExplanationPanel {
     this.switches.replaceChildren(...words.map((word) => el("li", null, word)));
   }
 
-  // One or two sentences that stand for the picture.
+  // One or two sentences that replace the picture for screen readers.
   spoken(state, data, info) {
     return spokenState(this.t, state, data, info.matrix || null, placeName(state.place), info.waiting);
   }

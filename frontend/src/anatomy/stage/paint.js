@@ -2,7 +2,7 @@ import { cssColour, mixColours, packPixel, inkOn } from "../../core/colour.js";
 import { formatCell } from "../format.js";
 import { paintText, paintMath, paintTokens } from "./paint_text.js";
 
-// How the items of a scene are painted. A matrix is painted once, one pixel a cell, and then only scaled.
+// How the items of a scene are painted. A matrix is painted once, one pixel per cell, and then only scaled.
 
 const CACHE_SIZE = 240; // pictures of matrices
 const NUMBER_WIDTH = 2.35; // units of width from which a cell can hold its number
@@ -40,7 +40,7 @@ export class PaintKit {
             ? mixColours(theme.background, middle, at / 0.72)
             : mixColours(middle, end, (at - 0.72) / 0.28);
         });
-      // Without a hue of its own a positive number is ink and a negative one purple, as in the figures.
+      // Without a hue, positive numbers have the text colour and negative numbers are purple, as in the figures.
       const grey = name === "ink" ? theme.hues.cross : mixColours(theme.ink, theme.background, 0.42);
       if (this.ramps.size > 24) this.ramps.clear();
       this.ramps.set(key, { up: through(hue, far), down: through(grey, mixColours(theme.ink, theme.background, 0.1)) });
@@ -59,7 +59,7 @@ export class PaintKit {
     return `${item.matrix.id}|${item.ramp}|${item.top || ""}`;
   }
 
-  // across: pixels there are for its columns.
+  // across: pixels available for its columns.
   picture(theme, item, across) {
     const { matrix } = item;
     const sparse = matrix.name === "activation";
@@ -121,13 +121,13 @@ export class PaintKit {
   }
 }
 
-// How often the columns are to be halved until there is about a pixel for each; slack: of an octave.
+// How often the number of columns must be halved until each has about one pixel; slack: in octaves.
 function halvings(cols, across, slack) {
   return Math.max(0, Math.ceil(Math.log2(cols / Math.max(8, across)) - slack - 0.01));
 }
 
-// Columns in groups: columns left out would make patterns that are not there. Each is the mean of its group; where few
-// numbers are not 0, as with neurons, the one furthest from 0, so that none is lost.
+// Columns in groups, because leaving out columns would create false patterns. Each group shows its mean; if few numbers
+// are not 0, as with neurons, it shows the number furthest from 0, so that none is lost.
 function pooled(matrix, cols, width, sparse) {
   const found = new Float32Array(matrix.rows * cols);
   for (let row = 0; row < matrix.rows; row++)
@@ -142,7 +142,7 @@ function pooled(matrix, cols, width, sparse) {
   return found;
 }
 
-// Paints one item where it is `now` ({x, y, w, h, alpha, more}); lit: what the pointer lights.
+// Paints one item at its current position `now` ({x, y, w, h, alpha, more}); lit: what the pointer highlights.
 export function paintItem(context, item, now, kit, theme, lit) {
   context.globalAlpha = Math.max(0, Math.min(1, now.alpha));
   const unit = theme.size;
@@ -201,7 +201,7 @@ function paintMatrix(context, item, now, kit, theme, lit, unit) {
     const [top, end] = [Math.round(y + item.current * cell.h), Math.round(y + (item.current + 1) * cell.h)];
     if (end - top >= THIN) context.strokeRect(x - 1, top, w + 2, end - top);
     else {
-      // A frame would cover a row this thin: a mark on either side.
+      // A frame would cover a row this thin: draw a mark on both sides.
       context.fillStyle = cssColour(theme.ink);
       for (const at of [x - 5, x + w + 1]) context.fillRect(at, top - 1, 4, Math.max(3, end - top + 2));
     }
@@ -210,7 +210,7 @@ function paintMatrix(context, item, now, kit, theme, lit, unit) {
   if (lit) paintHighlight(context, item, now, cell, theme, lit);
 }
 
-// A corner in every cell that a switch changed by more than a hundredth of the scale, where cells are large enough.
+// A corner in every cell that a switch changed by more than a hundredth of the scale, if cells are large enough.
 function paintChanges(context, { matrix, plain, top }, { x, y }, cell, kit, theme) {
   const size = Math.min(9, cell.w * 0.4, cell.h * 0.4);
   if (size < 3 || plain.rows !== matrix.rows || plain.cols !== matrix.cols) return;
@@ -307,7 +307,7 @@ function paintBox(context, item, { x, y, w, h }, kit, theme) {
   }
 }
 
-// One band a row, from the rows of one edge to the rows of another, all of one strength in one path.
+// One band per row, from the rows of one edge to the rows of another; bands of equal strength share a path.
 function paintBands(context, item, now, kit, theme, lit) {
   const [ax, ay, ah, bx, by, bh] = now.more;
   const { rows } = item;
@@ -315,7 +315,7 @@ function paintBands(context, item, now, kit, theme, lit) {
   const [from, to] = [ah / rows, bh / rows];
   const thin = Math.min(from, to) > 5 ? 0.12 : 0;
   const middle = (ax + bx) / 2;
-  // n bands from a row on as one shape: without gaps between them they look the same, and take a fraction of the time.
+  // Draws n bands from a row on as one shape: without gaps between them they look the same, and take less time.
   const add = (row, n) => {
     const [top, end] = [ay + (row + thin) * from, by + (row + thin) * to];
     const [fromHigh, toHigh] = [from * (n - 2 * thin), to * (n - 2 * thin)];

@@ -1,8 +1,8 @@
 import { el, sizeCanvas } from "../../core/dom.js";
 import { paintItem, PaintKit } from "./paint.js";
 
-// The stage of the anatomy: shows scenes of items on one canvas and moves from one to the next without a cut. What has the
-// same key in both is the same thing and moves; what is new grows out of its parent; the rest follows the camera.
+// The stage of the anatomy: shows scenes of items on one canvas and moves smoothly from one to the next. Items with the
+// same key in both scenes are the same and move; new items grow out of their parent; the rest follows the camera.
 
 const MOVE = 620; // milliseconds from zoom to zoom
 const STEP = 420; // from step to step
@@ -55,7 +55,7 @@ export class Stage {
     this.tick();
   }
 
-  // What is on the canvas now, in the middle of a move too.
+  // The items on the canvas now, also during a move.
   seen() {
     if (!this.moving.length) return [];
     const at = this.progress();
@@ -67,7 +67,7 @@ export class Stage {
     return Math.min(1, (performance.now() - this.started) / this.duration);
   }
 
-  // Pairs of where everything comes from and goes to.
+  // For every item: its start and its end.
   plan(before, items) {
     const old = new Map(before.map((one) => [one.item.key, one]));
     const fresh = new Map(items.map((item) => [item.key, item]));
@@ -105,7 +105,7 @@ export class Stage {
   at(move, progress) {
     const share = eased(progress);
     const now = {};
-    // Some things go one way first and then the other, so that they do not cross each other.
+    // Some items move first in one direction and then in the other, so that they do not cross each other.
     const { first } = move.item;
     for (const name of NUMBERS) {
       let part = share;
@@ -115,7 +115,7 @@ export class Stage {
       }
       now[name] = between(move.from[name], move.to[name], part);
     }
-    // What goes makes room early, what comes is there late: two texts never lie over each other for long.
+    // Old items disappear early, new items appear late: two texts never overlap for long.
     const swift = move.item.kind === "bands" || move.item.kind === "arrow" ? 4 : 2.2;
     if (move.leaves) now.alpha = move.from.alpha * Math.max(0, 1 - progress * swift);
     else if (!move.from.alpha && progress < 1) now.alpha = move.to.alpha * Math.max(0, (share - 0.25) / 0.75);
@@ -191,7 +191,7 @@ export class Stage {
     this.hooks.hover(found && found.item, found ? found.row : -1, found ? found.col : -1, event);
   }
 
-  // Lights the lines that belong to a cell: of its own matrix, and of every matrix that shares one of its axes.
+  // Highlights the lines of a cell: in its own matrix, and in every matrix that shares one of its axes.
   light(found) {
     const key = found ? `${found.item.key}/${found.row}/${found.col}` : "";
     if (key === this.litKey) return;
@@ -211,7 +211,7 @@ export class Stage {
     this.hooks.hover(null, -1, -1, null);
   }
 
-  // In the middle of a move a click means what will be there.
+  // During a move a click means the item at its end.
   onClick(event) {
     if (this.progress() < 1) {
       this.duration = 0;
@@ -223,7 +223,7 @@ export class Stage {
     else if (found.item.pick) this.hooks.pick(found.item, found.row, found.col);
   }
 
-  // A button for everything that leads on, for the keyboard and for those who listen; a pointer meets the canvas.
+  // A button for every item that leads on, for keyboard and screen readers; a pointer uses the canvas.
   layButtons() {
     const focus = this.buttons.contains(this.root().activeElement) ? this.root().activeElement.dataset.key : null;
     const made = this.items.filter((item) => item.go && item.label).map((item) => this.button(item));
@@ -261,7 +261,8 @@ export class Stage {
   }
 }
 
-// How the picture as a whole moves: from the frame around what stays, before, to the frame around it, after.
+// The movement of the whole picture: from the frame around the items that stay, before, to the frame around them,
+// after.
 function cameraOf(before, fresh) {
   const frames = [null, null];
   const grow = (frame, { x, y, w, h }) =>
@@ -309,8 +310,8 @@ function parentRect(item, find) {
   return null;
 }
 
-// The numbers of an item that move, in a rectangle other than its own if `rect` says so. now: where its lines are; carry: how
-// the camera moves them there.
+// The numbers of an item that move; `rect` replaces its rectangle. now: the current lines; carry: how the camera moves
+// them.
 function shapeOf(item, rect, now, carry) {
   const made = { ...rect };
   for (const name of NUMBERS) made[name] ??= 0;

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { mathWidth } from "../stage/measure.js";
 
-// What is wrong with a board, for tests: texts are measured by the widths of DejaVu Sans, as wide as a font here may be.
+// Finds faults of a board, for tests: texts are measured with the widths of DejaVu Sans, the widest font expected here.
 
 const widths = JSON.parse(readFileSync(new URL("widths.json", import.meta.url), "utf8"));
 const tables = Object.fromEntries(
@@ -16,7 +16,7 @@ const tables = Object.fromEntries(
 /** Width of a text in its sizes; letters that the font lacks are Korean or the like. */
 const lettersWide = (text, weight) => [...text].reduce((sum, letter) => sum + (tables[weight].get(letter) ?? 1.05), 0);
 
-// Where the ink of a text is; `cut`: the stage shortens what is too wide for its room.
+// The ink of a text; `cut`: the stage shortens a text that is too wide.
 function inkOf(item, unit, cut) {
   const { kind, text, align = "left", weight = 400 } = item;
   const size = unit * (item.size || (kind === "math" ? 1.05 : 1));
@@ -29,7 +29,7 @@ function inkOf(item, unit, cut) {
 
 const meet = (a, b) => Math.min(a.x + a.w - b.x, b.x + b.w - a.x, a.y + a.h - b.y, b.y + b.h - a.y) > 1;
 
-// ctx: of the board; least: the smallest size of a text; cut: whether texts may be longer than their room; apart: whether
+// ctx: of the board; least: the smallest text size; cut: whether texts may be wider than their space; apart: whether
 // two items, by their keys, may meet.
 export function faultsOf(
   items,
@@ -56,7 +56,7 @@ export function faultsOf(
     const beyond = (at, size) => place[at] < area[at] - 0.5 || place[at] + place[size] > area[at] + area[size] + 0.5;
     if (beyond("x", "w") || beyond("y", "h")) found.push(`outside: ${key}`);
     if (letters || kind === "tokens") texts.push(place);
-    // "under": heads' parts of a matrix, hidden by the whole; rows of a table may lie over each other.
+    // "under": heads' parts of a matrix, hidden by the whole; rows of a table may overlap.
     const alone = item.group !== "under" && !/^(row|out:row):/.test(key);
     if (alone && (kind === "matrix" || key.endsWith(":wait"))) pictures.push(place);
     if (kind === "tokens" && item.orient === "columns" && w / item.labels.length < 4 * unit) {
@@ -80,7 +80,7 @@ export const textsOf =
   (key, values = {}) => {
     if (!(key in texts)) throw new Error(`no text ${key}`);
     used.add(key);
-    // An index such as _{model} is itself, unless it has a value.
+    // An index such as _{model} is kept, unless it has a value.
     return texts[key].replace(/([_^]?)\{(\w+)\}/g, (whole, sign, name) => {
       if (values[name] === undefined && !sign) throw new Error(`${key} has no ${name}`);
       return values[name] === undefined ? whole : sign + values[name];

@@ -2,7 +2,7 @@ import { formatNumber } from "../format.js";
 import { stepsOf, stopsOf, stopIndex, isAttention, stackOf } from "../walk.js";
 import { labelsOf, maskSuffix, isPredicted, isNear, oneHead } from "../panel/facts.js";
 
-// What is said in place of the picture.
+// The description that replaces the picture for screen readers.
 
 export function spokenState(t, state, data, matrix, place, waiting) {
   const { config, outputs, steps } = data;
@@ -59,7 +59,7 @@ function spokenMatrix(t, state, data, matrix, values) {
   return t("said_number", { text, row: rows[row] ?? row + 1, column: columns ? columns[col] : col + 1, value });
 }
 
-// Smallest and largest number and where the largest is, cells of minus infinity left out.
+// Smallest and largest number and the position of the largest, without cells of minus infinity.
 function spokenExtremes({ rows, cols, data }) {
   const found = { low: Infinity, high: -Infinity, row: 0, col: 0, hidden: 0 };
   for (let i = 0; i < rows * cols; i++) {
