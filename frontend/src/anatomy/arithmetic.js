@@ -38,8 +38,8 @@ export function softmaxOf(scores, at, rule = 0) {
     if (score > -Infinity) visible += 1;
   }
   const less = Float64Array.from(scores, (score) => score - top);
-  const exps = Float64Array.from(less, (one) => Math.exp(one));
-  const total = exps.reduce((sum, one) => sum + one, 0);
+  const exps = Float64Array.from(less, (score) => Math.exp(score));
+  const total = exps.reduce((sum, exp) => sum + exp, 0);
   const best = scores.indexOf(top);
   const rules = [(k) => exps[k] / total, (k) => (scores[k] > -Infinity ? 1 / visible : 0), (k) => Number(k === best)];
   const weights = Float64Array.from(scores, (_, k) => rules[rule](k));
@@ -52,12 +52,12 @@ export function softmaxOf(scores, at, rule = 0) {
 // LayerNorm of a row at one column: (x - mean) / sqrt(variance + eps) * gamma + beta.
 export function layerNorm(numbers, at, gamma, beta, eps) {
   const n = numbers.length;
-  const mean = numbers.reduce((sum, one) => sum + one, 0) / n;
-  const variance = numbers.reduce((sum, one) => sum + (one - mean) ** 2, 0) / n;
+  const mean = numbers.reduce((sum, value) => sum + value, 0) / n;
+  const variance = numbers.reduce((sum, value) => sum + (value - mean) ** 2, 0) / n;
   const deviation = Math.sqrt(variance + eps);
   const normal = (numbers[at] - mean) / deviation;
   const value = normal * gamma + beta;
-  const largest = numbers.reduce((most, one) => Math.max(most, Math.abs(one)), 0);
+  const largest = numbers.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
   const tolerance = 8 * FLOAT32_STEP * (Math.abs(gamma) * (largest / deviation + Math.abs(normal)) + Math.abs(beta));
   return { made: "norm", numbers, x: numbers[at], at, mean, deviation, normal, gamma, beta, value, tolerance };
 }
@@ -134,8 +134,8 @@ export function runningSums(values) {
 }
 
 // Whether a computed number equals the trace's, apart from float32 rounding; two masked cells are equal.
-export function agrees(found, stored) {
-  if (!Number.isFinite(found.value) || !Number.isFinite(stored)) return found.value === stored;
+export function agrees(computed, stored) {
+  if (!Number.isFinite(computed.value) || !Number.isFinite(stored)) return computed.value === stored;
   // Half a step is the rounding of the stored number itself, and 1e-37 the end of the normal float32.
-  return Math.abs(found.value - stored) <= found.tolerance + FLOAT32_STEP * Math.abs(stored) + 1e-37;
+  return Math.abs(computed.value - stored) <= computed.tolerance + FLOAT32_STEP * Math.abs(stored) + 1e-37;
 }

@@ -248,13 +248,13 @@ export class StepBar {
   // What the chips stand for: the steps of a place, or in the whole model its places.
   stops({ zoom, place }, config) {
     const { activation, embedding_scale, scaling, positions, causal } = config;
-    const bare = (one) => (one === "decoder.self" && causal === false ? "_bare" : "");
+    const bare = (name) => (name === "decoder.self" && causal === false ? "_bare" : "");
     if (zoom === "model" || zoom === "layer")
-      return PLACES.filter((one) => zoom === "model" || one.includes(".")).map((one) => ({
-        key: one,
-        text: "place_chip_" + placeName(one),
-        tip: "place_" + placeName(one) + bare(one),
-        go: { place: one },
+      return PLACES.filter((name) => zoom === "model" || name.includes(".")).map((name) => ({
+        key: name,
+        text: "place_chip_" + placeName(name),
+        tip: "place_" + placeName(name) + bare(name),
+        go: { place: name },
       }));
     const sorts = {
       activation: `_${activation}`,

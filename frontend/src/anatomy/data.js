@@ -111,10 +111,10 @@ export class AnatomyData {
   }
 
   keep(sort, key, value) {
-    const kept = this.kept[sort];
-    kept.delete(key);
-    kept.set(key, value);
-    while (kept.size > KEPT[sort]) kept.delete(kept.keys().next().value);
+    const packs = this.kept[sort];
+    packs.delete(key);
+    packs.set(key, value);
+    while (packs.size > KEPT[sort]) packs.delete(packs.keys().next().value);
   }
 
   get header() {
@@ -209,8 +209,8 @@ export class AnatomyData {
   make(name, options, key) {
     if (name in WEIGHT_AXES) {
       if (WEIGHT_STEPS[name] !== this.state.step) return null;
-      const found = this.kept.weights.get(`${this.header.checkpoint}/${traceName(this.state)}/${name}`);
-      return found ? this.weightMatrix(name, found, options, key) : null;
+      const pack = this.kept.weights.get(`${this.header.checkpoint}/${traceName(this.state)}/${name}`);
+      return pack ? this.weightMatrix(name, pack, options, key) : null;
     }
     if (name.startsWith("place.")) {
       const pack = this.place;
@@ -292,13 +292,13 @@ export class AnatomyData {
       const exact = open && open.header.weights[attention[1]];
       const axes = ATTENTION_AXES.weights;
       if (exact) return this.tensor(name, open.array(exact), exact.shape, options, key + "|exact", axes);
-      const found = this.header.attention[attention[1]];
-      if (!found) return null;
-      const bytes = this.trace.array(found.picture);
+      const pack = this.header.attention[attention[1]];
+      if (!pack) return null;
+      const bytes = this.trace.array(pack.picture);
       return this.tensor(
         name,
         Float32Array.from(bytes, (v) => v / 255),
-        found.picture.shape,
+        pack.picture.shape,
         options,
         key,
         axes,
@@ -308,7 +308,7 @@ export class AnatomyData {
     const [pack, strip] = [
       [this.trace, this.header.strips[name]],
       [open, open && open.header.strips[name]],
-    ].find(([, one]) => one) || [null, null];
+    ].find(([, pack]) => pack) || [null, null];
     if (!strip) return null;
     const scale = strip.top / 127;
     const data = Float32Array.from(pack.array(strip.picture), (v) => (v - 128) * scale);

@@ -361,12 +361,12 @@ export class AnatomyView {
     this.stage.show(items, size, this.shown && this.shown !== key ? "move" : how);
     this.shown = key;
     const matrix = mainMatrix(ctx);
-    const item = matrix && items.find((one) => one.kind === "matrix" && one.matrix.id === matrix.id);
+    const item = matrix && items.find((item) => item.kind === "matrix" && item.matrix.id === matrix.id);
     const info = { matrix, item, waiting: this.data.waiting };
     this.tell.draw(ctx.state, this.data, info);
-    const said = this.tell.spoken(ctx.state, this.data, info);
-    this.stage.canvas.setAttribute("aria-label", said);
-    if (this.spoken.textContent !== said) this.spoken.textContent = said;
+    const sentence = this.tell.spoken(ctx.state, this.data, info);
+    this.stage.canvas.setAttribute("aria-label", sentence);
+    if (this.spoken.textContent !== sentence) this.spoken.textContent = sentence;
     this.element.dataset.state = JSON.stringify(ctx.state);
     this.element.dataset.drawn = this.data.id;
     this.element.dispatchEvent(new CustomEvent("headscope:drawn", { bubbles: true, composed: true }));

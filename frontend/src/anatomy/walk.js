@@ -55,14 +55,14 @@ export function stopsOf(config, zoom) {
 
 // Index of the state among the stops of its zoom; in a layer the ends of the model count as the nearest stop.
 export function stopIndex(config, state, stops = stopsOf(config, state.zoom)) {
-  const found = stops.findIndex(
+  const index = stops.findIndex(
     (stop) =>
       stop.place === state.place &&
       (stop.step === null || stop.step === state.step) &&
       (stop.encoder === undefined || stop.encoder === state.encoder) &&
       (stop.decoder === undefined || stop.decoder === state.decoder),
   );
-  return Math.max(0, found);
+  return Math.max(0, index);
 }
 
 // The state `delta` stops further on; after the output comes the next decoding step, if there is one.

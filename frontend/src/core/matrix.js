@@ -40,13 +40,13 @@ export function transformMatrix(weights, keys, rows, columns, renormalise, unit)
   for (let r = 0; r < rows.length; r++) {
     for (const q of rows[r]) {
       const base = q * keys;
-      let kept = 1;
+      let total = 1;
       if (renormalise) {
         let sum = 0;
         for (const group of columns) for (const k of group) sum += weights[base + k];
-        kept = sum > 0 ? sum / unit : 1;
+        total = sum > 0 ? sum / unit : 1;
       }
-      const share = 1 / (kept * rows[r].length);
+      const share = 1 / (total * rows[r].length);
       for (let c = 0; c < columns.length; c++) {
         let sum = 0;
         for (const k of columns[c]) sum += weights[base + k];
@@ -121,24 +121,24 @@ export function recomputeRow(exact, q, hidden) {
 // Largest deviations of one head from what must hold. `recomputed` is null if queries and keys are not known.
 export function checkMatrix(exact, hidden) {
   const rows = exact.count ? exact.weights.length / exact.count : 0;
-  const found = { row_sum: 0, masked: 0, recomputed: exact.queries ? 0 : null };
+  const deviations = { row_sum: 0, masked: 0, recomputed: exact.queries ? 0 : null };
   for (let q = 0; q < rows; q++) {
     let sum = 0;
     const again = exact.queries ? recomputeRow(exact, q, hidden) : null;
     for (let k = 0; k < exact.count; k++) {
       const w = exact.weights[q * exact.count + k];
       sum += w;
-      if (hidden && hidden[q * exact.count + k]) found.masked = worse(found.masked, Math.abs(w));
-      if (again) found.recomputed = worse(found.recomputed, Math.abs(w - again.weights[k]));
+      if (hidden && hidden[q * exact.count + k]) deviations.masked = worse(deviations.masked, Math.abs(w));
+      if (again) deviations.recomputed = worse(deviations.recomputed, Math.abs(w - again.weights[k]));
     }
-    found.row_sum = worse(found.row_sum, Math.abs(sum - 1));
+    deviations.row_sum = worse(deviations.row_sum, Math.abs(sum - 1));
   }
-  return found;
+  return deviations;
 }
 
 // Not Math.max: a weight that is not a number must fail the check, and NaN > x is false.
-function worse(known, found) {
-  return Number.isNaN(known) || found <= known ? known : found;
+function worse(known, deviation) {
+  return Number.isNaN(known) || deviation <= known ? known : deviation;
 }
 
 export function strongestPair(weights, keys, rowPieces, columnPieces) {

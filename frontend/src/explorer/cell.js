@@ -179,7 +179,7 @@ export class CellLine {
   strip(values, top) {
     const { theme, view } = this.subject;
     const { t } = this.hooks;
-    const most = top || values.reduce((found, value) => Math.max(found, Math.abs(value)), 0) || 1;
+    const most = top || values.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0) || 1;
     const hue = theme.hues[view.kind];
     const strip = el("span", { class: "hs-strip" });
     values.forEach((value, i) => {

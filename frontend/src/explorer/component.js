@@ -19,7 +19,9 @@ export default function (component) {
     });
     const stops = [
       listenToFeeds(FEEDS, (bytes) => explorer.show(bytes)),
-      listenToFeeds(FORMATION, (said, name) => (name === FORMATION[0] ? explorer.recorded(said) : explorer.pick(said))),
+      listenToFeeds(FORMATION, (message, name) =>
+        name === FORMATION[0] ? explorer.recorded(message) : explorer.pick(message),
+      ),
     ];
     made.destroy = () => {
       for (const stop of stops) stop();

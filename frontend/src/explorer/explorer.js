@@ -110,8 +110,8 @@ class Explorer {
     const given = header.state ? mergeState(START_VIEW, header.state) : null;
     const text = given && stateText(given);
     // The server may echo a state that we reported a moment ago: keep what the user has done since then.
-    this.reported = this.reported.filter((one) => performance.now() - one.time < ECHO_TIME);
-    const echo = this.reported.findIndex((one) => one.text === text);
+    this.reported = this.reported.filter((report) => performance.now() - report.time < ECHO_TIME);
+    const echo = this.reported.findIndex((report) => report.text === text);
     // The revision counts the server's own changes. Reports carry it, so that the server recognises old reports.
     const revision = given ? header.state.revision : undefined;
     const ordered = revision !== this.revision;
@@ -367,7 +367,7 @@ class Explorer {
   }
 
   drawCell() {
-    const panel = this.panels.find((one) => one.kind === this.focusKind) || this.panels[0];
+    const panel = this.panels.find((panel) => panel.kind === this.focusKind) || this.panels[0];
     this.cellLine.draw({
       model: this.model,
       view: panel.view,

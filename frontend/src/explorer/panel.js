@@ -137,8 +137,8 @@ export class Panel {
     }
     const single = view.layer !== "all" && view.head !== "all";
     const exact = single ? model.exactOf(this.kind, view.layer, view.head) : null;
-    const own = exact ? checkMatrix(exact, model.hidden(this.kind, view.layer, view.head)) : {};
-    const badges = [this.badge("rows", about.checks.row_sum, own.row_sum, CHECK_TOLERANCE)];
+    const deviations = exact ? checkMatrix(exact, model.hidden(this.kind, view.layer, view.head)) : {};
+    const badges = [this.badge("rows", about.checks.row_sum, deviations.row_sum, CHECK_TOLERANCE)];
     if (!single && state.summary === "max") {
       badges[0] = el(
         "span",
@@ -150,8 +150,8 @@ export class Panel {
         t("badge_rows_max"),
       );
     }
-    if (about.masks) badges.push(this.badge("masked", about.checks.masked, own.masked, 0));
-    badges.push(this.badge("recomputed", about.checks.recomputed, own.recomputed, about.checks.tolerance));
+    if (about.masks) badges.push(this.badge("masked", about.checks.masked, deviations.masked, 0));
+    badges.push(this.badge("recomputed", about.checks.recomputed, deviations.recomputed, about.checks.tolerance));
     this.stats.replaceChildren(
       number("entropy", meanEntropy(view.raw, about.queries, about.keys), 3),
       number("largest", largestOf(view.raw), 4),
@@ -161,13 +161,13 @@ export class Panel {
   }
 
   // A check holds when it holds for every head (computed in Python) and, once its numbers have arrived, for this head.
-  badge(name, all, own, tolerance) {
+  badge(name, all, deviation, tolerance) {
     const { t } = this.hooks;
-    const known = own !== undefined && own !== null;
-    const holds = all <= tolerance && (!known || own <= tolerance);
-    const worst = known && !(own <= tolerance) ? own : all;
+    const known = deviation !== undefined && deviation !== null;
+    const holds = all <= tolerance && (!known || deviation <= tolerance);
+    const worst = known && !(deviation <= tolerance) ? deviation : all;
     const title = known
-      ? t("badge_title_head", { all: formatDeviation(all), head: formatDeviation(own) })
+      ? t("badge_title_head", { all: formatDeviation(all), head: formatDeviation(deviation) })
       : t("badge_title", { all: formatDeviation(all) });
     const label = t("badge_" + name);
     return el(

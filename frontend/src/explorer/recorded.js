@@ -23,7 +23,7 @@ export function habitsOf(model, kind, layer, head) {
   const wanted = kind === "cross" ? ["aligned"] : RECORDED_HABITS.slice(0, 3);
   return wanted
     .map((name) => ({ name, percent: shares[kind][from + RECORDED_HABITS.indexOf(name)] }))
-    .filter((one) => one.percent <= 100);
+    .filter((habit) => habit.percent <= 100);
 }
 
 // Whether a state has as many bytes as the pictures of a trace.
@@ -41,7 +41,7 @@ export function shownModel({ live, training, states }) {
 
 // Shows a recorded state of the training, {id, step, last, bytes}, instead of its trace; null: shows the trace.
 export function takeRecorded(explorer, state) {
-  const tall = (one) => (one ? 1 + Number(Boolean(one.bytes)) : 0);
+  const tall = (training) => (training ? 1 + Number(Boolean(training.bytes)) : 0);
   const moved = tall(state) !== tall(explorer.training); // the slider appeared, disappeared or changed its text: the space changed
   explorer.training = state;
   if (!explorer.live) return;

@@ -35,7 +35,7 @@ function pictureOf(explorer) {
 
 export function saveExplorer(explorer, format) {
   const { t, state, panels, model } = explorer;
-  const panel = panels.find((one) => one.kind === explorer.focusKind) || panels[0];
+  const panel = panels.find((panel) => panel.kind === explorer.focusKind) || panels[0];
   const { view } = panel;
   const name = (value, word) => (value === "all" ? `${state.summary}-${word}s` : `${word}${value + 1}`);
   const which = format !== "csv" && panels.length > 1 ? "all" : panel.kind;

@@ -17,7 +17,7 @@ const ARRAYS = {
 // An array in the JSON of a figure: a list, or base64 of a typed array, {dtype, bdata, shape}.
 function arrayOf(value) {
   if (!value || !value.bdata) return value;
-  const bytes = Uint8Array.from(atob(value.bdata), (one) => one.charCodeAt(0));
+  const bytes = Uint8Array.from(atob(value.bdata), (character) => character.charCodeAt(0));
   const flat = new ARRAYS[value.dtype](bytes.buffer);
   const shape = String(value.shape || flat.length)
     .split(",")

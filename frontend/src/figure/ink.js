@@ -22,7 +22,7 @@ export function scaleColour(trace, value) {
   const [a, b] = [hexColour(from), hexColour(to)];
   if (!a || !b) return null;
   const part = (share - low) / (high - low || 1);
-  return a.map((one, i) => Math.round(one + (b[i] - one) * part));
+  return a.map((channel, i) => Math.round(channel + (b[i] - channel) * part));
 }
 
 export function inkLabels(box) {

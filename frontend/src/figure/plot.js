@@ -42,12 +42,12 @@ export function figureMarkup(text) {
 }
 
 function scaled(value, factor) {
-  if (Array.isArray(value)) return value.map((one) => scaled(one, factor));
+  if (Array.isArray(value)) return value.map((item) => scaled(item, factor));
   if (!value || typeof value !== "object" || ArrayBuffer.isView(value)) return value;
   const grown = {};
-  for (const [name, one] of Object.entries(value)) {
-    const isFont = /font$/.test(name) && one && typeof one === "object" && typeof one.size === "number";
-    grown[name] = isFont ? { ...one, size: one.size * factor } : scaled(one, factor);
+  for (const [name, item] of Object.entries(value)) {
+    const isFont = /font$/.test(name) && item && typeof item === "object" && typeof item.size === "number";
+    grown[name] = isFont ? { ...item, size: item.size * factor } : scaled(item, factor);
   }
   return grown;
 }
@@ -56,8 +56,8 @@ function scaled(value, factor) {
 function scaledTrace(trace, factor) {
   if (factor === 1) return trace;
   const fonts = Object.keys(trace).filter((name) => /^(inside|outside)?textfont$/.test(name) || name === "colorbar");
-  const some = Object.fromEntries(fonts.map((name) => [name, trace[name]]));
-  return { ...trace, ...scaled(some, factor) };
+  const scaledFonts = Object.fromEntries(fonts.map((name) => [name, trace[name]]));
+  return { ...trace, ...scaled(scaledFonts, factor) };
 }
 
 // The same figure in the colours of the other theme: layout.meta.palette = {light: [...], dark: [...]}.
@@ -65,13 +65,13 @@ function tinted(figure, dark) {
   const { palette } = figure.layout.meta || {};
   if (!palette) return figure;
   const [from, to] = dark ? [palette.light, palette.dark] : [palette.dark, palette.light];
-  const other = new Map(from.map((colour, i) => [colour, to[i]]));
+  const replacements = new Map(from.map((colour, i) => [colour, to[i]]));
   const tint = (value) => {
-    if (typeof value === "string") return other.get(value) || value;
+    if (typeof value === "string") return replacements.get(value) || value;
     // long lists are numbers; a colour scale is a list of pairs of number and colour
     if (Array.isArray(value)) return typeof value[0] === "number" && value.length > 2 ? value : value.map(tint);
     if (!value || typeof value !== "object" || ArrayBuffer.isView(value)) return value;
-    return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, tint(one)]));
+    return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, tint(item)]));
   };
   const { meta, ...layout } = figure.layout;
   return { data: tint(figure.data), layout: { ...tint(layout), meta }, frames: tint(figure.frames) };
@@ -198,7 +198,7 @@ export class FigurePlot {
       const width = this.box.clientWidth;
       if (this.gone || this.wanted !== wanted || !width) return;
       const state = [this.figure, this.at, this.big, width];
-      if (this.done && state.every((one, i) => one === this.done[i])) return; // a resize that changed nothing
+      if (this.done && state.every((item, i) => item === this.done[i])) return; // a resize that changed nothing
       const figure = this.current();
       const { layout, narrow } = this.layout(figure, width);
       const grown = figure.data.map((trace) => scaledTrace(trace, this.big ? BIG : 1));

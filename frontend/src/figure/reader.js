@@ -8,28 +8,28 @@ const HOVER = 90; // milliseconds: plotly draws a hover at most every 50
 
 // The numbers of a figure to read: {curve, rows, columns, at}; a heatmap is a matrix, everything else a row of points.
 function readTrace(box) {
-  const found = [];
+  const read = [];
   (box._fullData || []).forEach((trace, curve) => {
     if (trace.visible !== true || trace.hoverinfo === "skip") return;
     const { z } = trace;
     if (z && z.length && z[0].length) {
       const value = (r, c) => Number(z[r][c]);
-      found.push({ curve, trace, rows: z.length, columns: z[0].length, value });
+      read.push({ curve, trace, rows: z.length, columns: z[0].length, value });
       return;
     }
     const values = trace.orientation === "h" ? trace.x : trace.y;
     if (values && values.length)
-      found.push({ curve, trace, rows: 1, columns: values.length, value: (_, c) => Number(values[c]) });
+      read.push({ curve, trace, rows: 1, columns: values.length, value: (_, c) => Number(values[c]) });
   });
-  return found;
+  return read;
 }
 
 function rangeText(read) {
   let [count, low, high] = [0, Infinity, -Infinity];
-  for (const one of read) {
-    for (let r = 0; r < one.rows; r++) {
-      for (let c = 0; c < one.columns; c++) {
-        const value = one.value(r, c);
+  for (const row of read) {
+    for (let r = 0; r < row.rows; r++) {
+      for (let c = 0; c < row.columns; c++) {
+        const value = row.value(r, c);
         if (!Number.isFinite(value)) continue;
         count += 1;
         low = Math.min(low, value);
@@ -94,8 +94,8 @@ export class FigureReader {
     const { rows } = this.read[series];
     // after the last row of a matrix, or after a line or bar chart, comes the next trace
     if (row + down >= 0 && row + down < rows) return [series, row + down, column];
-    const other = this.read[series + down];
-    return other ? [series + down, down > 0 ? 0 : other.rows - 1, column] : this.at;
+    const next = this.read[series + down];
+    return next ? [series + down, down > 0 ? 0 : next.rows - 1, column] : this.at;
   }
 
   show() {
@@ -114,11 +114,11 @@ export class FigureReader {
         (text) =>
           Array.from(text.querySelectorAll("tspan.line"), (line) => line.textContent).join(", ") || text.textContent,
       );
-      const said = lines
+      const spoken = lines
         .map((line) => line.trim())
         .filter(Boolean)
         .join("; ");
-      this.spoken.textContent = about + (said || `${column + 1}: ${Number(value(row, column).toPrecision(4))}`);
+      this.spoken.textContent = about + (spoken || `${column + 1}: ${Number(value(row, column).toPrecision(4))}`);
     }, HOVER);
   }
 

@@ -65,7 +65,7 @@ class View extends PlainView {
       const habit = { shares: Object.fromEntries(habits.map(cut)), rows: data.rows, sentences: data.sentences.length };
       return { ...state, bytes: Object.fromEntries(arrays.map(cut)), habits: habit };
     });
-    const lists = (one) => JSON.stringify([one.sentences, one.formings, one.writes.length > 0]);
+    const lists = (values) => JSON.stringify([values.sentences, values.formings, values.writes.length > 0]);
     this.rebuild = Boolean(before) && lists(before) !== lists(data);
   }
 
@@ -116,12 +116,12 @@ class View extends PlainView {
 
   offer() {
     const { data, t } = this;
-    const same = data.sentences.some((one) => one.same);
+    const same = data.sentences.some((sentence) => sentence.same);
     const chosen = [...data.sentences].sort((a, b) => Number(b.same) - Number(a.same));
     const select = el(
       "select",
       { "aria-label": t("sentence"), "data-testid": "formation-sentence" },
-      ...chosen.map((one) => el("option", { value: one.number }, printable(one.source))),
+      ...chosen.map((sentence) => el("option", { value: sentence.number }, printable(sentence.source))),
     );
     const open = () => this.component.setTriggerValue("open", Number(select.value));
     return [
@@ -176,7 +176,7 @@ class View extends PlainView {
     );
     this.now.hidden = !this.recorded;
     this.ticks.replaceChildren(...stopLabels(this, this.track.clientWidth));
-    for (const one of this.marks.children) one.toggleAttribute("data-past", Number(one.dataset.state) <= at);
+    for (const mark of this.marks.children) mark.toggleAttribute("data-past", Number(mark.dataset.state) <= at);
     const dots = this.plot.querySelectorAll("[data-at]");
     for (const dot of dots) dot.toggleAttribute("data-here", Number(dot.dataset.at) === at);
     this.element.dataset.step = data.steps[at];

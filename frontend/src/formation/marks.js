@@ -14,8 +14,8 @@ export function stepText(view, at) {
 // Never rounded up to a value it has not reached, nor down from a value it has.
 function percentOf(share, needed) {
   const rounded = Math.round(100 * share);
-  const kept = share < needed && rounded >= 100 * needed ? Math.floor(100 * share) : rounded;
-  return kept;
+  const percent = share < needed && rounded >= 100 * needed ? Math.floor(100 * share) : rounded;
+  return percent;
 }
 
 function wordsOf(view, forming) {

@@ -242,20 +242,20 @@ export class Grid extends HeadCanvas {
   }
 
   pointer(event) {
-    const found = this.model ? this.rectAt(event) : null;
-    const rect = found ? found.rect : null;
+    const hit = this.model ? this.rectAt(event) : null;
+    const rect = hit ? hit.rect : null;
     if (rect !== this.hover) {
       this.hover = rect;
       this.paint();
     }
     this.canvas.style.cursor = rect ? "pointer" : "default";
-    if (found) this.hooks.hover(this.kind, rect.layer, rect.head, found.row, found.column, event);
+    if (hit) this.hooks.hover(this.kind, rect.layer, rect.head, hit.row, hit.column, event);
     else this.hooks.unhover();
   }
 
   click(event) {
-    const found = this.model ? this.rectAt(event) : null;
-    if (found) this.hooks.choose(this.kind, found.rect.layer, found.rect.head);
+    const hit = this.model ? this.rectAt(event) : null;
+    if (hit) this.hooks.choose(this.kind, hit.rect.layer, hit.rect.head);
   }
 
   key(event) {

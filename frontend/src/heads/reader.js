@@ -71,7 +71,7 @@ export class Reader {
 
   hoverCell(view, [row, column], event) {
     this.explorer.tooltip.show(
-      this.linkLines(view, row, column).map((one, i) => (i ? one : one.text)),
+      this.linkLines(view, row, column).map((line, i) => (i ? line : line.text)),
       event.clientX,
       event.clientY,
     );

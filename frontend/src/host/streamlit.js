@@ -135,20 +135,20 @@ function noteArrival() {
 // component: from Streamlit. Returns it with senders that hold back reports during navigation. Of several reports under
 // one name, the last is sent if the user stays on the page. kept: {gone} says when the component is taken down; it
 // lasts over calls of the component.
-function holdWhileLeaving(component, kept) {
-  const waiting = (kept.waiting ??= new Map());
-  kept.raw = component;
+function holdWhileLeaving(component, mounted) {
+  const waiting = (mounted.waiting ??= new Map());
+  mounted.raw = component;
   const sender = (how) =>
     function send(name, value) {
       const key = `${how} ${name}`;
       clearTimeout(waiting.get(key));
-      if (kept.gone) return;
+      if (mounted.gone) return;
       if (isLeaving())
         waiting.set(
           key,
           setTimeout(() => send(name, value), RETRY),
         );
-      else kept.raw[how](name, value);
+      else mounted.raw[how](name, value);
     };
   return { ...component, setStateValue: sender("setStateValue"), setTriggerValue: sender("setTriggerValue") };
 }

@@ -21,7 +21,7 @@ export class DifferenceModel {
     const before = this.before.view(kind, layer, head, state);
     const after = this.after.view(kind, layer, head, state);
     const data = after.data.map((value, at) => value - before.data[at]);
-    const mask = before.mask && after.mask ? after.mask.map((one, at) => one & before.mask[at]) : null;
+    const mask = before.mask && after.mask ? after.mask.map((hidden, at) => hidden & before.mask[at]) : null;
     return { ...after, data, raw: data, mask, exact: before.exact && after.exact, before, after };
   }
 
@@ -33,7 +33,7 @@ export class DifferenceModel {
       line.map((tile, h) => {
         const was = before.grid[l][h];
         const bytes = tile.bytes.map((value, at) => halfDifference(value - was.bytes[at]));
-        const mask = was.mask && tile.mask ? tile.mask.map((one, at) => one & was.mask[at]) : null;
+        const mask = was.mask && tile.mask ? tile.mask.map((hidden, at) => hidden & was.mask[at]) : null;
         return { bytes, mask, largest: 1 };
       }),
     );

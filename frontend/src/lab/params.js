@@ -38,25 +38,27 @@ function placeCovers(place, kind, layer, head) {
 
 // Every head, named "kind.layer.head", that the places cover; sizes: kind -> {layers, heads}.
 export function headsIn(places, sizes) {
-  const found = new Set();
+  const names = new Set();
   for (const [kind, { layers, heads }] of Object.entries(sizes)) {
     for (let l = 0; l < layers; l++)
       for (let h = 0; h < heads; h++)
-        if (places.some((place) => placeCovers(place, kind, l, h))) found.add(`${kind}.${l + 1}.${h + 1}`);
+        if (places.some((place) => placeCovers(place, kind, l, h))) names.add(`${kind}.${l + 1}.${h + 1}`);
   }
-  return found;
+  return names;
 }
 
 // The fewest places that name these heads: whole kinds and layers by one name each.
-export function placesOf(found, sizes) {
+export function placesOf(names, sizes) {
   const places = [];
   for (const [kind, { layers, heads }] of Object.entries(sizes)) {
     const whole = [];
     const single = [];
     for (let l = 1; l <= layers; l++) {
-      const own = Array.from({ length: heads }, (_, h) => `${kind}.${l}.${h + 1}`).filter((one) => found.has(one));
-      if (own.length === heads) whole.push(`${kind}.${l}`);
-      else single.push(...own);
+      const covered = Array.from({ length: heads }, (_, h) => `${kind}.${l}.${h + 1}`).filter((name) =>
+        names.has(name),
+      );
+      if (covered.length === heads) whole.push(`${kind}.${l}`);
+      else single.push(...covered);
     }
     places.push(...(whole.length === layers ? [kind] : whole), ...single);
   }

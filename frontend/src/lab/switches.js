@@ -166,7 +166,7 @@ export class SwitchCards {
       change: () => {
         const { value } = select;
         select.value = "";
-        if (value && !this.lists.hide.some((one) => one.value === value && one.where === "all"))
+        if (value && !this.lists.hide.some((entry) => entry.value === value && entry.where === "all"))
           this.change("hide", [...this.lists.hide, { value, where: "all" }]);
       },
     });
@@ -221,8 +221,8 @@ export class SwitchCards {
   // Knocks a head out or restores it; "all" means every layer or head. Returns whether it is knocked out now.
   toggle(kind, layer, head) {
     const sizes = this.sizes();
-    const found = headsIn(
-      this.lists.zero.map((one) => one.where),
+    const knockedOut = headsIn(
+      this.lists.zero.map((entry) => entry.where),
       sizes,
     );
     const { layers, heads } = sizes[kind];
@@ -230,14 +230,14 @@ export class SwitchCards {
     for (let l = 0; l < layers; l++)
       for (let h = 0; h < heads; h++)
         if ((layer === "all" || l === layer) && (head === "all" || h === head)) meant.push(`${kind}.${l + 1}.${h + 1}`);
-    const out = !meant.every((one) => found.has(one));
-    for (const one of meant) {
-      if (out) found.add(one);
-      else found.delete(one);
+    const out = !meant.every((name) => knockedOut.has(name));
+    for (const name of meant) {
+      if (out) knockedOut.add(name);
+      else knockedOut.delete(name);
     }
     this.change(
       "zero",
-      placesOf(found, sizes).map((where) => ({ value: "", where })),
+      placesOf(knockedOut, sizes).map((where) => ({ value: "", where })),
     );
     return out;
   }
@@ -272,7 +272,7 @@ export class SwitchCards {
     this.weights.card.toggleAttribute("data-switched", rules.length > 0);
     this.drawWhere("weights", this.weights.where, rules);
     const out = headsIn(
-      this.lists.zero.map((one) => one.where),
+      this.lists.zero.map((entry) => entry.where),
       this.sizes(),
     ).size;
     this.zero.count.textContent =
@@ -340,16 +340,18 @@ export class SwitchCards {
     where.select.value = value;
     where.more.hidden = list.length < 2;
     where.more.textContent = t("lab_more", { n: list.length - 1 });
-    const others = list.slice(0, -1).map((one) => [one.value, this.placeText(one.where)].filter(Boolean).join(" · "));
-    where.more.title = t("lab_more_title", { list: others.join("; ") });
+    const earlier = list
+      .slice(0, -1)
+      .map((entry) => [entry.value, this.placeText(entry.where)].filter(Boolean).join(" · "));
+    where.more.title = t("lab_more_title", { list: earlier.join("; ") });
   }
 
   placeText(place) {
     const { t } = this.hooks;
-    const found = /^(\w+)\.([1-9]\d*)(?:\.([1-9]\d*))?$/.exec(place);
-    if (!found || found[1] === "all") return place;
-    const names = { kind: t("kind_" + found[1]), layer: found[2], head: found[3] };
-    return t(found[3] ? "lab_where_head" : "lab_where_layer", names);
+    const match = /^(\w+)\.([1-9]\d*)(?:\.([1-9]\d*))?$/.exec(place);
+    if (!match || match[1] === "all") return place;
+    const names = { kind: t("kind_" + match[1]), layer: match[2], head: match[3] };
+    return t(match[3] ? "lab_where_head" : "lab_where_layer", names);
   }
 
   drawHide() {
@@ -372,8 +374,8 @@ export class SwitchCards {
     select.value = "";
     card.toggleAttribute("data-switched", this.lists.hide.length > 0);
     chips.replaceChildren(
-      ...this.lists.hide.map((one, i) => {
-        const [side, n] = one.value.split(".");
+      ...this.lists.hide.map((entry, i) => {
+        const [side, n] = entry.value.split(".");
         const text = name(side, Number(n));
         return el(
           "button",

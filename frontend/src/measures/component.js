@@ -51,11 +51,11 @@ class View extends PlainView {
   }
 
   known(name) {
-    return this.heads(name).filter((one) => typeof one.before === "number" && typeof one.after === "number");
+    return this.heads(name).filter((head) => typeof head.before === "number" && typeof head.after === "number");
   }
 
   axis(name) {
-    const values = this.heads(name).flatMap((one) => [one.before, one.after]);
+    const values = this.heads(name).flatMap((head) => [head.before, head.after]);
     return axisTicks(
       name,
       values.filter((value) => typeof value === "number"),
@@ -79,13 +79,13 @@ class View extends PlainView {
 
   card(name) {
     const points = this.known(name);
-    const sum = (side) => points.reduce((all, one) => all + one[side], 0);
+    const sum = (side) => points.reduce((all, point) => all + point[side], 0);
     const mean = (side) => (points.length ? meanText(sum(side) / points.length) : this.t("none"));
     const values = { name: this.t("full_" + name), n: points.length, before: mean("before"), after: mean("after") };
     const word = el("span", { class: "measures-term" }, this.t(name));
     const choose = () => {
       this.measure = this.memory.measure = name;
-      for (const one of this.cards.children) one.setAttribute("aria-pressed", String(one === button));
+      for (const card of this.cards.children) card.setAttribute("aria-pressed", String(card === button));
       this.tooltip.hide();
       this.drawChosen();
     };
@@ -187,8 +187,8 @@ class View extends PlainView {
     const name = this.measure;
     const points = this.known(name);
     const size = Math.round(Math.max(280, Math.min(this.plot.clientWidth, (560 * this.theme.size) / 15)));
-    const signs = points.map((one) => Math.sign(one.after - one.before));
-    const moved = (sign) => signs.filter((one) => one === sign).length;
+    const signs = points.map((point) => Math.sign(point.after - point.before));
+    const moved = (sign) => signs.filter((value) => value === sign).length;
     const says = { name: this.t("full_" + name), n: points.length, above: moved(1), below: moved(-1), same: moved(0) };
     const axisName = { name: this.t(name), unit: this.t("unit_" + name) };
     const { svg, near, away } = scatterPlot({
@@ -207,9 +207,9 @@ class View extends PlainView {
       return near((event.clientX - frame.left) * unit, (event.clientY - frame.top) * unit);
     };
     svg.addEventListener("pointermove", (event) => {
-      const found = at(event);
-      svg.style.cursor = found ? "pointer" : "";
-      if (found) this.tooltip.show(this.lines(found), event.clientX, event.clientY);
+      const point = at(event);
+      svg.style.cursor = point ? "pointer" : "";
+      if (point) this.tooltip.show(this.lines(point), event.clientX, event.clientY);
       else this.tooltip.hide();
     });
     svg.addEventListener("pointerleave", () => {
@@ -217,11 +217,11 @@ class View extends PlainView {
       this.tooltip.hide();
     });
     svg.addEventListener("click", (event) => {
-      const found = at(event);
-      if (found) this.choose({ kind: found.kind, layer: found.layer, head: found.head });
+      const point = at(event);
+      if (point) this.choose({ kind: point.kind, layer: point.layer, head: point.head });
     });
     const keys = markLegend(
-      points.some((one) => one.zero),
+      points.some((point) => point.zero),
       Boolean(this.chosen),
     );
     const sentence = this.t(this.data.switched ? "plot_says" : "plot_same", says);

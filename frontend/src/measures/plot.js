@@ -63,8 +63,8 @@ export function thumbnail(points, axis, size) {
   const svg = svgEl("svg", { class: "measures-thumb", viewBox: `0 0 ${size} ${size}`, "aria-hidden": "true" });
   svg.append(svgEl("rect", { class: "measures-frame", x: 0.5, y: 0.5, width: size - 1, height: size - 1 }));
   svg.append(svgEl("path", { class: "measures-diagonal", d: `M3 ${size - 3}L${size - 3} 3` }));
-  for (const one of points)
-    svg.append(headMark(one.kind, at(axis.share(one.before)), size - at(axis.share(one.after)), 1.7));
+  for (const point of points)
+    svg.append(headMark(point.kind, at(axis.share(point.before)), size - at(axis.share(point.after)), 1.7));
   return svg;
 }
 
@@ -96,21 +96,21 @@ export function scatterPlot(options) {
   write("measures-axis", { x: left + side / 2, y: height - 8 * unit, "text-anchor": "middle" }, options.before);
   const turn = `translate(${14 * unit} ${end + side / 2}) rotate(-90)`;
   write("measures-axis", { transform: turn, "text-anchor": "middle" }, options.after);
-  const placed = points.map((one) => ({ ...one, x: x(one.before), y: y(one.after) }));
-  for (const one of placed) {
-    const name = `measures-point-${one.kind}-${one.layer + 1}-${one.head + 1}`;
-    svg.append(headMark(one.kind, one.x, one.y, 5 * unit, { "data-testid": name, "data-zero": one.zero }));
-    if (one.zero) svg.append(crossMark(one.x, one.y, 6.5 * unit));
+  const placed = points.map((point) => ({ ...point, x: x(point.before), y: y(point.after) }));
+  for (const point of placed) {
+    const name = `measures-point-${point.kind}-${point.layer + 1}-${point.head + 1}`;
+    svg.append(headMark(point.kind, point.x, point.y, 5 * unit, { "data-testid": name, "data-zero": point.zero }));
+    if (point.zero) svg.append(crossMark(point.x, point.y, 6.5 * unit));
   }
-  const same = (one) => ["kind", "layer", "head"].every((name) => one[name] === chosen[name]);
-  const found = chosen && placed.find(same);
+  const same = (point) => ["kind", "layer", "head"].every((name) => point[name] === chosen[name]);
+  const chosenPoint = chosen && placed.find(same);
   const ring = { class: "measures-ring", "data-testid": "measures-ring", r: 10 * unit };
-  if (found) svg.append(svgEl("circle", { ...ring, cx: found.x, cy: found.y }));
+  if (chosenPoint) svg.append(svgEl("circle", { ...ring, cx: chosenPoint.x, cy: chosenPoint.y }));
   const over = svgEl("circle", { class: "measures-over", r: 9 * unit, visibility: "hidden" });
   svg.append(over);
   const near = (px, py) => {
-    const far = (one) => Math.hypot(one.x - px, one.y - py);
-    const best = placed.reduce((a, one) => (a && far(a) <= far(one) ? a : one), null);
+    const far = (point) => Math.hypot(point.x - px, point.y - py);
+    const best = placed.reduce((a, point) => (a && far(a) <= far(point) ? a : point), null);
     const reached = best && far(best) <= 16 * unit ? best : null;
     over.setAttribute("visibility", reached ? "visible" : "hidden");
     if (reached) over.setAttribute("cx", reached.x);

@@ -127,8 +127,8 @@ class View extends PlainView {
     this.values[name] = this.bounded(name, value);
     this.typing = typing;
     this.note = "";
-    for (const other of ["k", "q"])
-      if (this.values[other] !== undefined) this.values[other] = this.bounded(other, this.values[other]);
+    for (const name of ["k", "q"])
+      if (this.values[name] !== undefined) this.values[name] = this.bounded(name, this.values[name]);
     this.later();
   }
 
@@ -166,7 +166,7 @@ class View extends PlainView {
   // The dimensions to draw: the chosen ones that this d_model has, or the default.
   shown() {
     const { dims, d_model } = this.values;
-    const there = (dims || []).filter((one) => one < d_model);
+    const there = (dims || []).filter((dimension) => dimension < d_model);
     return there.length ? there : defaultDims(d_model);
   }
 
@@ -196,7 +196,7 @@ class View extends PlainView {
     const drawings = [];
     for (const [name, plot] of Object.entries(this.plots)) {
       const { fill, needs } = FIGURES[name];
-      const key = JSON.stringify([needs.map((one) => now[one]), look]);
+      const key = JSON.stringify([needs.map((name) => now[name]), look]);
       if (this.done[name] === key) continue;
       this.done[name] = key;
       const drawing = plot.show(fill(this.figures[name], now), { name: "positions_" + name, big, quiet: true });
@@ -280,7 +280,7 @@ class View extends PlainView {
 
   clicked(dimension) {
     const dims = this.shown();
-    const without = dims.filter((one) => one !== dimension);
+    const without = dims.filter((dim) => dim !== dimension);
     const most = this.data.curves;
     if (without.length < dims.length) this.choose(without);
     else if (dims.length < most) this.choose([...dims, dimension]);

@@ -92,8 +92,8 @@ function lengthsFigure(figure, now) {
     { ...line, x: positionLabels(wavelengths.length, (i) => 2 * i), y: Float32Array.from(wavelengths) },
     {
       ...marks,
-      x: Int32Array.from(now.dims, (one) => one - (one % 2)),
-      y: Float64Array.from(now.dims, (one) => wavelengths[one >> 1]),
+      x: Int32Array.from(now.dims, (dim) => dim - (dim % 2)),
+      y: Float64Array.from(now.dims, (dim) => wavelengths[dim >> 1]),
       visible: now.dims.length > 0,
     },
   ];

@@ -15,16 +15,16 @@ const {
 const STEP = 2 ** -24; // of float32 between 0.5 and 1
 
 // Equal, numbers within `by` (and a part in a million); arrays of any sort are lists.
-function same(found, wanted, by, path) {
+function same(actual, wanted, by, path) {
   if (typeof wanted === "number")
-    assert.ok(Math.abs(found - wanted) <= by + 1e-6 * Math.abs(wanted), `${path}: ${found}, not ${wanted}`);
+    assert.ok(Math.abs(actual - wanted) <= by + 1e-6 * Math.abs(wanted), `${path}: ${actual}, not ${wanted}`);
   else if (Array.isArray(wanted)) {
-    assert.equal(found.length, wanted.length, path);
-    wanted.forEach((one, i) => same(found[i], one, by, `${path}[${i}]`));
+    assert.equal(actual.length, wanted.length, path);
+    wanted.forEach((item, i) => same(actual[i], item, by, `${path}[${i}]`));
   } else if (wanted && typeof wanted === "object") {
-    assert.deepEqual(Object.keys(found).sort(), Object.keys(wanted).sort(), path);
-    for (const [name, one] of Object.entries(wanted)) same(found[name], one, by, `${path}.${name}`);
-  } else assert.equal(found, wanted, path);
+    assert.deepEqual(Object.keys(actual).sort(), Object.keys(wanted).sort(), path);
+    for (const [name, item] of Object.entries(wanted)) same(actual[name], item, by, `${path}.${name}`);
+  } else assert.equal(actual, wanted, path);
 }
 
 test("tables, products and maps are Python's", () => {
@@ -81,8 +81,8 @@ test("a figure made for the smallest table and filled is the one that Python mak
       ...{ matrix: numbers.rowsOf(products, now.length), offsets: numbers.byOffset(products, now.length) },
     };
     for (const [name, { fill }] of Object.entries(FIGURES)) {
-      const found = fill(structuredClone(templates[name]), all);
-      same({ data: found.data, layout: found.layout }, wanted[name], 1e-5, `${name} of ${JSON.stringify(now)}`);
+      const filled = fill(structuredClone(templates[name]), all);
+      same({ data: filled.data, layout: filled.layout }, wanted[name], 1e-5, `${name} of ${JSON.stringify(now)}`);
     }
   }
 });

@@ -25,17 +25,17 @@ export class TraceModel {
     const gained = new Set();
     for (const entry of pack.header.exact || []) {
       if (!this.kinds[entry.kind]) continue;
-      const one = { weights: pack.array(entry.weights), count: entry.weights.shape[1] };
+      const numbers = { weights: pack.array(entry.weights), count: entry.weights.shape[1] };
       if (entry.queries && entry.keys) {
-        one.queries = pack.array(entry.queries);
-        one.keys = pack.array(entry.keys);
-        one.depth = entry.queries.shape[1];
-        one.scale = entry.scale;
-        one.rule = entry.rule || 0;
-        one.values = entry.values ? pack.array(entry.values) : null;
-        one.valueDepth = entry.values ? entry.values.shape[1] : 0;
+        numbers.queries = pack.array(entry.queries);
+        numbers.keys = pack.array(entry.keys);
+        numbers.depth = entry.queries.shape[1];
+        numbers.scale = entry.scale;
+        numbers.rule = entry.rule || 0;
+        numbers.values = entry.values ? pack.array(entry.values) : null;
+        numbers.valueDepth = entry.values ? entry.values.shape[1] : 0;
       }
-      this.exact.set(this.exactKey(entry.kind, entry.layer, entry.head, entry.summary || "mean"), one);
+      this.exact.set(this.exactKey(entry.kind, entry.layer, entry.head, entry.summary || "mean"), numbers);
       gained.add(entry.kind);
     }
     for (const key of [...this.cache.keys()]) {
@@ -87,7 +87,7 @@ export class TraceModel {
         if (all.every(Boolean))
           return {
             data: summarise(
-              all.map((one) => one.weights),
+              all.map((head) => head.weights),
               summary,
             ),
             exact: true,
@@ -113,7 +113,7 @@ export class TraceModel {
     const wanted = [...new Set(this.members(kind, layer, head).map(([l, h]) => of[l][h]))].sort();
     return this.remember(["hidden", kind, ...wanted].join("|"), () => {
       const all = wanted.map((number) => masks.subarray(number * queries * keys, (number + 1) * queries * keys));
-      return all.length === 1 ? all[0] : all[0].map((_, at) => Number(all.every((one) => one[at])));
+      return all.length === 1 ? all[0] : all[0].map((_, at) => Number(all.every((mask) => mask[at])));
     });
   }
 
@@ -215,7 +215,7 @@ export class TraceModel {
           byHead[h].push(pictures[h]);
         }
         byLayer.push(summarise(pictures, state.summary));
-        grid.push([...pictures.map((one, h) => finish(one, l, h)), finish(byLayer[l], l, "all")]);
+        grid.push([...pictures.map((picture, h) => finish(picture, l, h)), finish(byLayer[l], l, "all")]);
       }
       grid.push([
         ...byHead.map((pictures, h) => finish(summarise(pictures, state.summary), "all", h)),

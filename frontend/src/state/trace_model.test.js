@@ -17,9 +17,9 @@ const HEADER = {
 const pack = (header) => ({ header, array: (reference) => reference.data });
 const model = (more = {}) => new TraceModel(pack({ ...HEADER, ...more }));
 const state = (more) => ({ ...START_VIEW, pieces: "pieces", ...more });
-const close = (found, wanted) =>
+const close = (actual, wanted) =>
   assert.deepEqual(
-    Array.from(found, (value) => value.toFixed(5)),
+    Array.from(actual, (value) => value.toFixed(5)),
     wanted.map((value) => value.toFixed(5)),
   );
 

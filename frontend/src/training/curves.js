@@ -90,9 +90,9 @@ export class Curves {
       }
       plot.cursor = svgEl("path", { class: "learn-cursor", d: `M0 ${inside.top}V${bottom}` });
       plot.lines = this.runs.map((run) => this.makeLines(plot, run));
-      const groups = plot.lines.map((one) => one.group);
-      svg.replaceChildren(...parts, plot.cursor, ...groups.reverse(), ...plot.lines.map((one) => one.mark));
-      plot.values.replaceChildren(...plot.lines.map((one) => one.value));
+      const groups = plot.lines.map((line) => line.group);
+      svg.replaceChildren(...parts, plot.cursor, ...groups.reverse(), ...plot.lines.map((line) => line.mark));
+      plot.values.replaceChildren(...plot.lines.map((line) => line.value));
     });
   }
 
@@ -164,7 +164,7 @@ export class Curves {
       for (const line of plot.lines) {
         const { run } = line;
         const until = run === chosen && growing ? index : run.last;
-        const path = (one, i) => one.setAttribute("d", this.path(plot, line, i, until));
+        const path = (element, i) => element.setAttribute("d", this.path(plot, line, i, until));
         if (line.until !== until) line.paths.forEach(path);
         line.until = until;
         const at = this.at(run, step);

@@ -126,7 +126,7 @@ export class FrameGrid {
       context.strokeRect(r.x - 0.5, r.y - 0.5, r.w + 1, r.h + 1);
     };
     if (this.hovered) outline(this.hovered, cssColour(theme.dim), 2);
-    const r = chosen && this.rects.find((one) => one.layer === chosen.layer && one.head === chosen.head);
+    const r = chosen && this.rects.find((rect) => rect.layer === chosen.layer && rect.head === chosen.head);
     if (r) outline(r, cssColour(theme.ink), 3);
   }
 

@@ -24,7 +24,7 @@ test("a handful of frames is played out evenly and the next one joins", () => {
     [...new Set(second)],
     Array.from({ length: 21 }, (_, i) => i + 20),
   );
-  const counts = Array.from({ length: 20 }, (_, i) => first.filter((one) => one === i).length);
+  const counts = Array.from({ length: 20 }, (_, i) => first.filter((frame) => frame === i).length);
   assert.ok(Math.max(...counts) - Math.min(...counts) <= 1);
 });
 

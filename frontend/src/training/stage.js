@@ -107,14 +107,14 @@ export class HeadStage {
     this.cell = null;
     say(t("title_kind", { kind: this.kindName(this.run, kind), layer: layer + 1, head: head + 1 }));
     this.placeHead();
-    for (const one of this.shownKinds()) this.grid[one].refresh(this.index);
+    for (const kind of this.shownKinds()) this.grid[kind].refresh(this.index);
     this.layoutSame();
     this.frame(this.store, this.run, this.index, true);
   }
 
   chooseCell(cell, spoken) {
     this.cell = cell;
-    for (const plot of [this.enlarged, ...this.others.map((one) => one.plot)]) {
+    for (const plot of [this.enlarged, ...this.others.map((same) => same.plot)]) {
       plot.options.cell = cell[0] < plot.view.queries && cell[1] < plot.view.keys ? cell : null;
       plot.paint();
     }
@@ -240,7 +240,7 @@ export class HeadStage {
     const known = this.others;
     this.others = runs.map((run) => {
       const { kind, layer, head } = this.placeOf(run);
-      const before = known.find((one) => one.run === run && one.plot.kind === kind);
+      const before = known.find((same) => same.run === run && same.plot.kind === kind);
       const plot = before ? before.plot : this.head(kind, "training-same-head", () => !this.room.narrow);
       const name = before ? before.name : el("span");
       const view = viewOf(run, kind, layer, head, memory.rows);
@@ -249,7 +249,7 @@ export class HeadStage {
       return { run, plot, name, view, element: before ? before.element : made() };
     });
     this.sameBox.style.setProperty("--runs", this.others.length);
-    this.sameBox.replaceChildren(...this.others.map((one) => one.element));
+    this.sameBox.replaceChildren(...this.others.map((same) => same.element));
     this.sameTitle.lastChild.textContent = "";
     for (const { plot, view, element } of this.others) {
       const width = Math.floor(element.clientWidth);
@@ -291,7 +291,7 @@ export class HeadStage {
     const { step } = run.frames[index];
     const hint = t("same_hint", { title: this.sameName, step: this.step(run, index) });
     if (this.sameTitle.lastChild.textContent !== hint) this.sameTitle.lastChild.textContent = hint;
-    for (const one of this.others) this.frameSame(one, step, speak);
+    for (const same of this.others) this.frameSame(same, step, speak);
   }
 
   frameSame({ run, plot, name }, step, speak) {

@@ -31,13 +31,13 @@ export class RunStore {
   take({ header, array }, now = performance.now()) {
     const before = this.runs;
     this.more = header.more || {};
-    const found = { grown: [], number: header.number || 0 };
+    const news = { grown: [], number: header.number || 0 };
     this.runs = header.runs.map((about) => before.find((run) => run.id === about.id) || new Run(about.id));
     for (const run of this.runs) if (run.slot < 0) run.slot = this.freeSlot();
     header.runs.forEach((about, i) => {
-      if (this.runs[i].take(about, array, now)) found.grown.push(about.id);
+      if (this.runs[i].take(about, array, now)) news.grown.push(about.id);
     });
-    return found;
+    return news;
   }
 
   // A run keeps its style when others are removed.

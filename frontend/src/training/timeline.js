@@ -37,7 +37,7 @@ export class Timeline {
   draw(run, index, mode) {
     const { t } = this.hooks;
     const there = Boolean(run) && index >= 0;
-    for (const one of [this.playing, this.slider, this.live]) one.disabled = !there;
+    for (const control of [this.playing, this.slider, this.live]) control.disabled = !there;
     const playing = mode === "play";
     if (this.mode !== mode) {
       this.mode = mode;

@@ -85,10 +85,10 @@ export class TrainingView {
     const { run } = this;
     if (run && grown.includes(run.id)) this.player.arrived(run.last, now);
     this.asker.answered(number, this.store.lacks && (grown.length > 0 || number === 0));
-    const grew = this.store.runs.filter((one) => grown.includes(one.id));
-    const outgrown = grew.some((one) => this.curves.outgrown(one, held[one.id] ?? 0));
+    const grew = this.store.runs.filter((run) => grown.includes(run.id));
+    const outgrown = grew.some((run) => this.curves.outgrown(run, held[run.id] ?? 0));
     const big = Boolean(this.store.more.big);
-    const begins = this.store.runs.some((one) => one.opening && !this.laidOut?.has(one.id));
+    const begins = this.store.runs.some((run) => run.opening && !this.laidOut?.has(run.id));
     if (changed || outgrown || begins || big !== this.big || !this.theme) this.draw();
     else this.drawFrame(now);
     this.follow();
@@ -146,10 +146,10 @@ export class TrainingView {
   settle(begun) {
     const { store, memory } = this;
     const before = this.run;
-    const kept = store.run(memory.run);
+    const current = store.run(memory.run);
     const next = store.runs.find((run) => begun.includes(run.id) && run.active);
-    const leave = !kept || !kept.frames.length || (!kept.active && this.player.mode === "live");
-    this.run = (leave && next) || kept || store.runs.find((run) => run.frames.length) || store.runs[0] || null;
+    const leave = !current || !current.frames.length || (!current.active && this.player.mode === "live");
+    this.run = (leave && next) || current || store.runs.find((run) => run.frames.length) || store.runs[0] || null;
     memory.run = this.run && this.run.id;
     if (this.run === before) return false;
     this.player.reset(this.run && this.run !== next ? Math.max(0, this.run.last) : 0);

@@ -63,9 +63,9 @@ export function numberTexts(t, run) {
 
 // Output and right answer letter by letter: [{letter, state: "right" | "wrong" | "missing"}]
 export function lettersOf(written, right) {
-  const [mine, theirs] = [Array.from(written), Array.from(right)];
-  return Array.from({ length: Math.max(mine.length, theirs.length) }, (_, i) => {
-    if (i >= mine.length) return { letter: theirs[i], state: "missing" };
-    return { letter: mine[i], state: mine[i] === theirs[i] ? "right" : "wrong" };
+  const [mine, expected] = [Array.from(written), Array.from(right)];
+  return Array.from({ length: Math.max(mine.length, expected.length) }, (_, i) => {
+    if (i >= mine.length) return { letter: expected[i], state: "missing" };
+    return { letter: mine[i], state: mine[i] === expected[i] ? "right" : "wrong" };
   });
 }

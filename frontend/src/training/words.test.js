@@ -10,7 +10,7 @@ const t = makeTexts({}, TRAINING_TEXTS);
 test("letters are right, wrong or missing", () => {
   const states = (written, right) =>
     lettersOf(written, right)
-      .map((one) => one.state[0])
+      .map((letter) => letter.state[0])
       .join("");
   const cases = [
     ["abc", "abc", "rrr"],
@@ -25,9 +25,9 @@ test("letters are right, wrong or missing", () => {
 });
 
 test("shares that are nearly all or nothing are not rounded to it", () => {
-  const shares = [0, 1, 0.996, 0.005, 0.35, null].map((one) => percentText(t, one));
+  const shares = [0, 1, 0.996, 0.005, 0.35, null].map((share) => percentText(t, share));
   assert.deepEqual(shares, ["0 %", "100 %", "99.6 %", "0.5 %", "35 %", "–"]);
-  const losses = [3.3, 0.0042, 0.5, 12, null].map((one) => lossText(t, one));
+  const losses = [3.3, 0.0042, 0.5, 12, null].map((loss) => lossText(t, loss));
   assert.deepEqual(losses, ["3.300", "0.0042", "0.500", "12.0", "–"]);
 });
 

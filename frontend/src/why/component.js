@@ -270,7 +270,7 @@ class View extends PlainView {
     for (const { way, value } of labels) svg.append(pointMark(way, now, y(value), 0.27 * em));
     // Names stand at the ends of their lines, moved apart if two would touch.
     labels.sort((a, b) => a.y - b.y);
-    labels.forEach((one, i) => i && (one.y = Math.max(one.y, labels[i - 1].y + 1.15 * em)));
+    labels.forEach((label, i) => i && (label.y = Math.max(label.y, labels[i - 1].y + 1.15 * em)));
     for (let i = labels.length - 1, floor = base + 0.1 * em; i >= 0; i--, floor -= 1.15 * em)
       labels[i].y = Math.min(labels[i].y, floor);
     for (const { way, y: place } of labels)
@@ -283,13 +283,17 @@ class View extends PlainView {
       button.setAttribute("aria-pressed", String(button.dataset.quantity === this.quantity));
     // Logarithmic: otherwise one head with 80 would make all others, including 1, as pale as the page. One scale for
     // all kinds: equal shades are equal numbers.
-    const seen = this.data.own.flatMap((own) => own[this.quantity].flat()).filter((value) => value !== null);
+    const seen = this.data.own
+      .flatMap((kindNumbers) => kindNumbers[this.quantity].flat())
+      .filter((value) => value !== null);
     const top = Math.max(1, ...seen);
-    const ramps = this.data.own.map((own) => makeRamp(this.theme, own.kind));
-    this.tables.replaceChildren(...this.data.own.map((own, i) => this.ownTable(own, ramps[i], Math.log1p(top))));
+    const ramps = this.data.own.map((kindNumbers) => makeRamp(this.theme, kindNumbers.kind));
+    this.tables.replaceChildren(
+      ...this.data.own.map((kindNumbers, i) => this.ownTable(kindNumbers, ramps[i], Math.log1p(top))),
+    );
     this.element.toggleAttribute(
       "data-many",
-      this.data.own.some((own) => own.query[0].length > MANY),
+      this.data.own.some((kindNumbers) => kindNumbers.query[0].length > MANY),
     );
     for (const scroll of this.tables.querySelectorAll(".why-scroll"))
       scroll.toggleAttribute("data-cut", scroll.scrollWidth > scroll.clientWidth + 1);
@@ -302,10 +306,10 @@ class View extends PlainView {
     this.choose(this.chosen);
   }
 
-  ownTable(own, ramp, top) {
-    const values = own[this.quantity];
+  ownTable(kindNumbers, ramp, top) {
+    const values = kindNumbers[this.quantity];
     const [layers, heads] = [values.length, values[0].length];
-    const kind = this.t("kind_" + own.kind);
+    const kind = this.t("kind_" + kindNumbers.kind);
     const name = this.t(this.quantity);
     const label = this.t("table", { kind, name, layers, heads });
     const table = el("div", { class: "why-table", role: "group", "aria-label": label, style: `--heads: ${heads}` });
@@ -313,31 +317,32 @@ class View extends PlainView {
     table.append(el("span"), ...values[0].map((_, head) => title(head, "short_head")));
     values.forEach((row, layer) => {
       table.append(title(layer, "short_layer"));
-      row.forEach((value, head) => table.append(this.ownCell(own, layer, head, value, ramp, top)));
+      row.forEach((value, head) => table.append(this.ownCell(kindNumbers, layer, head, value, ramp, top)));
     });
     table.addEventListener("keydown", (event) => {
       const move = arrowStep(event);
       if (!move) return;
       event.preventDefault();
-      const { kind: at, layer, head } = this.chosen.kind === own.kind ? this.chosen : { layer: 0, head: 0 };
+      const { kind: at, layer, head } = this.chosen.kind === kindNumbers.kind ? this.chosen : { layer: 0, head: 0 };
       const next = { layer: layer + (at ? move[0] : 0), head: head + (at ? move[1] : 0) };
-      if (values[next.layer] && next.head >= 0 && next.head < heads) this.choose({ kind: own.kind, ...next }, true);
+      if (values[next.layer] && next.head >= 0 && next.head < heads)
+        this.choose({ kind: kindNumbers.kind, ...next }, true);
     });
-    const products = own.product.flat().filter((value) => value !== null);
+    const products = kindNumbers.product.flat().filter((value) => value !== null);
     const [low, high] = [Math.min(...products), Math.max(...products)].map(numberText);
-    const unit = this.t("unit", { n: own.unit, total: layers * heads });
+    const unit = this.t("unit", { n: kindNumbers.unit, total: layers * heads });
     const spread = products.length ? richText(this.t("spread", { low, high })) : [];
     return el(
       "div",
-      { "data-testid": `why-own-${own.kind}` },
-      el("h3", { "data-kind": own.kind }, kind),
+      { "data-testid": `why-own-${kindNumbers.kind}` },
+      el("h3", { "data-kind": kindNumbers.kind }, kind),
       el("div", { class: "why-scroll" }, table),
       el("p", { class: "why-more" }, this.t("more_heads", { heads })),
       el("p", {}, unit, " ", ...spread),
     );
   }
 
-  ownCell(own, layer, head, value, ramp, top) {
+  ownCell(kindNumbers, layer, head, value, ramp, top) {
     const colour = ramp[value === null ? 0 : Math.round((255 * Math.log1p(value)) / top)];
     const place = { layer: layer + 1, head: head + 1 };
     const cell = el(
@@ -346,16 +351,17 @@ class View extends PlainView {
         type: "button",
         style: `background: ${cssColour(colour)}; color: ${inkOn(colour)}`,
         "aria-label": this.t("head_cell", { ...place, name: this.t(this.quantity), value: numberText(value) }),
-        "data-cell": `${own.kind}-${layer}-${head}`,
-        click: () => this.choose({ kind: own.kind, layer, head }),
+        "data-cell": `${kindNumbers.kind}-${layer}-${head}`,
+        click: () => this.choose({ kind: kindNumbers.kind, layer, head }),
       },
       numberText(value),
     );
-    const line = (name) => this.t("head_line", { name: this.t(name), value: numberText(own[name][layer][head]) });
+    const line = (name) =>
+      this.t("head_line", { name: this.t(name), value: numberText(kindNumbers[name][layer][head]) });
     return this.hint(cell, () => [
-      this.t("head", { kind: this.t("kind_" + own.kind), ...place }),
+      this.t("head", { kind: this.t("kind_" + kindNumbers.kind), ...place }),
       ...QUANTITIES.map(line),
-      this.t("head_mean", { value: numberText(own.mean[layer][head]) }),
+      this.t("head_mean", { value: numberText(kindNumbers.mean[layer][head]) }),
     ]);
   }
 
@@ -373,9 +379,11 @@ class View extends PlainView {
       cell.tabIndex = entry ? 0 : -1;
       if (on && focus) cell.focus();
     }
-    const own = data.own.find((one) => one.kind === kind);
+    const kindNumbers = data.own.find((numbers) => numbers.kind === kind);
     const { box, keys, head: title } = this.ownPlot;
-    const [bins, limit, product] = [own.histogram, own.limit, own.product].map((value) => value[layer][head]);
+    const [bins, limit, product] = [kindNumbers.histogram, kindNumbers.limit, kindNumbers.product].map(
+      (value) => value[layer][head],
+    );
     const sd = Math.sqrt(data.d_k);
     const d = countText(data.d_k);
     const variance = product === null ? numberText(null) : numberText(product * data.d_k);

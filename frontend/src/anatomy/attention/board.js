@@ -74,31 +74,31 @@ function drawProduct(sheet, block, { x, y, sizes, coming = false }) {
   const operand = { ramp: left.ramp, side, colAxis: left.axis, pick: coming && { matrix: left.matrix } };
   sheet.title(leftKey, left.name, [side.n, sheet.d], { x: xs, y: yRows - line, w: a + 0.75 * gap });
   sheet.matrix("place." + left.role, { x: xs, y: yRows, w: a, h }, operand);
-  products.forEach((one, i) => {
-    const { head = null, ramp, axis: colAxis, group, from } = one;
+  products.forEach((product, i) => {
+    const { head = null, ramp, axis: colAxis, group, from } = product;
     const at = xs + a + gap + i * (wide + gap);
     const [above, corner] = [
       { x: at, y: y + line, w: wide, h: top },
       { x: at, y: yRows, w: wide, h },
     ];
-    const [weight, key] = [sheet.key(one.weight, head), sheet.key(one.role, head)];
-    const [weightShape, shape] = [[one.rows, one.cols], one.off || [side.n, one.cols]];
+    const [weight, key] = [sheet.key(product.weight, head), sheet.key(product.role, head)];
+    const [weightShape, shape] = [[product.rows, product.cols], product.off || [side.n, product.cols]];
     if (coming) {
-      sheet.coming(weight, above, one.weightName, weightShape);
-      return sheet.coming(key, corner, one.name, shape);
+      sheet.coming(weight, above, product.weightName, weightShape);
+      return sheet.coming(key, corner, product.name, shape);
     }
     const more = { head, ramp, colAxis, group };
-    const { top: end } = sheet.data.matrix(one.weight, head === null ? {} : { head }) || {};
-    sheet.title(weight, one.weightName, weightShape, { x: at, y, w: wide, top: end });
-    sheet.matrix(one.weight, above, { ...more, rowAxis: left.axis });
-    sheet.matrix("place.b" + one.weight.slice(1), { x: at, y: yBias, w: wide, h: bias }, { ...more, from });
-    sheet.title(key, one.name, shape, { x: at, y: yRows - line, w: wide });
+    const { top: end } = sheet.data.matrix(product.weight, head === null ? {} : { head }) || {};
+    sheet.title(weight, product.weightName, weightShape, { x: at, y, w: wide, top: end });
+    sheet.matrix(product.weight, above, { ...more, rowAxis: left.axis });
+    sheet.matrix("place.b" + product.weight.slice(1), { x: at, y: yBias, w: wide, h: bias }, { ...more, from });
+    sheet.title(key, product.name, shape, { x: at, y: yRows - line, w: wide });
     // Where the next step cuts the heads out of it.
-    const { pick, colFrom } = one;
+    const { pick, colFrom } = product;
     const parent = [leftKey, weight];
-    const first = one.slices ? "x" : undefined; // together with the heads' parts, see slices
-    sheet.matrix("place." + one.role, corner, { ...more, side, pick, colFrom, parent, first });
-    if (one.slices) sheet.slices(one.role, corner, { ramp, side, top: sheet.whole(one.role), parent });
+    const first = product.slices ? "x" : undefined; // together with the heads' parts, see slices
+    sheet.matrix("place." + product.role, corner, { ...more, side, pick, colFrom, parent, first });
+    if (product.slices) sheet.slices(product.role, corner, { ramp, side, top: sheet.whole(product.role), parent });
   });
   // A row of biases is added to every product: it is named once, where there is space.
   const room = { x: xs, y: yBias + bias / 2 - 0.7 * u, w: a + gap - 0.45 * u };
@@ -126,16 +126,16 @@ function projectBoard(sheet) {
     slices: !near,
   });
   const queries = product("Q", "queries", dk, sheet.q.side);
-  const others = [product("K", "keys", dk, sheet.k.side), product("V", "values", dh, sheet.k.side)];
+  const memoryProducts = [product("K", "keys", dk, sheet.k.side), product("V", "values", dh, sheet.k.side)];
   const role = sheet.pre ? "normed" : "x";
   const left = { role, matrix: "queries", name: inputBoard(sheet), ramp: sheet.q.side, axis: "d_model" };
   const memory = { role: "memory", matrix: "memory", name: "memory", ramp: sheet.k.side, axis: OF_MEMORY };
   const blocks = cross
     ? [
         { side: sheet.q, left, products: [queries] },
-        { side: sheet.k, left: memory, products: others },
+        { side: sheet.k, left: memory, products: memoryProducts },
       ]
-    : [{ side: sheet.q, left, products: [queries, ...others] }];
+    : [{ side: sheet.q, left, products: [queries, ...memoryProducts] }];
   // Side by side if there is space, otherwise below each other.
   const aside = cross && !slim && area.w >= ASIDE * u;
   const tops = near ? 0.62 : 1; // one head's part of the weights is narrower than all of them
@@ -144,8 +144,8 @@ function projectBoard(sheet) {
   const between = 2.2 * u;
   for (const block of blocks) {
     const mates = aside ? blocks : [block];
-    const columns = mates.reduce((sum, one) => sum + 1 + one.products.length * tops, 0);
-    const used = mates.reduce((sum, one) => sum + label + one.products.length * gap, 0) + (aside ? between : 0);
+    const columns = mates.reduce((sum, mate) => sum + 1 + mate.products.length * tops, 0);
+    const used = mates.reduce((sum, mate) => sum + label + mate.products.length * gap, 0) + (aside ? between : 0);
     Object.assign(block, { a: (area.w - used) / columns, tops, gap });
   }
   const coming = sheet.state.step === "x";

@@ -40,12 +40,12 @@ export function scoresOf(sheet, head, rect, more = {}) {
 function headLabel(sheet, head, rect, { off = "", most = 0, ...more } = /** @type {any} */ ({})) {
   const { u } = sheet;
   const chosen = head === sheet.head;
-  const said = [sheet.t("attention_head", { n: head + 1 }), String(head + 1)];
-  const wide = (one) => mathWidth(one, true) * u;
+  const labels = [sheet.t("attention_head", { n: head + 1 }), String(head + 1)];
+  const wide = (text) => mathWidth(text, true) * u;
   const rest = off ? (mathWidth(off) + 0.5) * u : 0;
-  const short = wide(said[1]) + rest <= most ? said[1] : undefined;
-  const both = said.find((one) => wide(one) + rest <= rect.w) ?? short;
-  const text = both ?? said.find((one) => wide(one) <= rect.w);
+  const short = wide(labels[1]) + rest <= most ? labels[1] : undefined;
+  const both = labels.find((label) => wide(label) + rest <= rect.w) ?? short;
+  const text = both ?? labels.find((label) => wide(label) <= rect.w);
   if (!text) return;
   if (off && both) {
     const at = { ...rect, x: rect.x + wide(text) + 0.45 * u, w: rest - 0.45 * u };
@@ -60,10 +60,10 @@ function headLabel(sheet, head, rect, { off = "", most = 0, ...more } = /** @typ
 // Numbers above narrow columns of heads: all, or every second, third, ...
 function headRow(sheet, y, { x, width, step }) {
   const { u, heads } = sheet;
-  const one = mathWidth(String(heads), true) * u;
-  const every = Math.max(1, Math.ceil((one + 0.3 * u) / step));
+  const numberWidth = mathWidth(String(heads), true) * u;
+  const every = Math.max(1, Math.ceil((numberWidth + 0.3 * u) / step));
   for (let head = 0; head < heads; head += every) {
-    const room = Math.max(width, one);
+    const room = Math.max(width, numberWidth);
     const left = clamp(x + head * step + (width - room) / 2, sheet.area.x, sheet.area.x + sheet.area.w - room);
     headLabel(sheet, head, { x: left, y, w: room }, { align: "center" });
   }
@@ -134,7 +134,7 @@ function splitOne(sheet, { letter, role, side, cols, axis }, y, h) {
   const part = { ...all, x: all.x + wide + gap, w: sheet.w0 - gap - wide };
   const [whole, key] = [sheet.key(role), sheet.key(role, head)];
   const more = { ramp: side.side, side };
-  const own = { head, colAxis: axis, group: "h" + letter, pick: { matrix: role } };
+  const options = { head, colAxis: axis, group: "h" + letter, pick: { matrix: role } };
   sheet.title(whole, letter, [side.n, heads * cols], { x: all.x, y, w: wide });
   sheet.matrix("place." + role, all, { ...more, colAxis: "head·" + axis, group: "all" + letter });
   sheet.frame(role, { x: all.x + (head * wide) / heads, y: all.y - 1, w: wide / heads, h: h + 2 });
@@ -142,7 +142,7 @@ function splitOne(sheet, { letter, role, side, cols, axis }, y, h) {
   sheet.arrow(role, [all.x + wide + 0.4 * u, middle, part.x - 0.4 * u, middle]);
   sheet.title(key, `${letter}_{${head + 1}}`, [side.n, cols], { x: part.x, y, w: part.w });
   const parent = [`frame:${sheet.name}.${role}`, whole];
-  sheet.matrix("place." + role, part, { ...more, ...own, parent });
+  sheet.matrix("place." + role, part, { ...more, ...options, parent });
 }
 
 // -- tiles ------------------------------------------------------------------------------------------------------------
@@ -265,17 +265,17 @@ export function concatBoard(sheet) {
   sheet.rowTokens(q, yTop, h);
   sheet.rowTokens(q, yRows, h, { x: start - sheet.pad - sheet.tw });
   headRow(sheet, top + 0.1 * u, { x: sheet.x0, ...columns });
-  for (const one of headsOf(sheet)) {
-    const at = { x: sheet.x0 + one * step, y: yTop, w: width, h };
-    const alpha = near && one !== head ? PALE : 1;
-    const go = near && one === head ? {} : { go: { zoom: "head", head: one } };
-    const parent = [sheet.headKey(one)];
-    const more = { head: one, side: q, colAxis: "d_head", group: "h" + one, alpha, parent, ...go };
+  for (const index of headsOf(sheet)) {
+    const at = { x: sheet.x0 + index * step, y: yTop, w: width, h };
+    const alpha = near && index !== head ? PALE : 1;
+    const go = near && index === head ? {} : { go: { zoom: "head", head: index } };
+    const parent = [sheet.headKey(index)];
+    const more = { head: index, side: q, colAxis: "d_head", group: "h" + index, alpha, parent, ...go };
     sheet.matrix("place.head_outputs", at, { ...more, top: sheet.whole("concat") });
-    if (!near) sheet.opens(one, { x: at.x - 2, y: top, w: width + 4, h: labels + h + 3 });
-    const points = [at.x + width / 2, yTop + h + 0.4 * u, start + (one + 0.5) * width, yRows - line - 0.1 * u];
-    const look = { colour: one === head ? "ink" : "dim", weight: one === head ? 1.8 : 1, tip: width > u, alpha };
-    sheet.arrow(`concat.h${one}`, points, { ...look, parent: [sheet.key("head_outputs", one)] });
+    if (!near) sheet.opens(index, { x: at.x - 2, y: top, w: width + 4, h: labels + h + 3 });
+    const points = [at.x + width / 2, yTop + h + 0.4 * u, start + (index + 0.5) * width, yRows - line - 0.1 * u];
+    const look = { colour: index === head ? "ink" : "dim", weight: index === head ? 1.8 : 1, tip: width > u, alpha };
+    sheet.arrow(`concat.h${index}`, points, { ...look, parent: [sheet.key("head_outputs", index)] });
   }
   const whole = sheet.key("concat");
   sheet.title(whole, "Concat", [q.n, heads * dh], { x: start, y: yRows - line, w: wide });

@@ -46,12 +46,16 @@ export class AttentionSheet {
       const labels = data.labels(name === "target" ? "target_in" : "source");
       return { side: name, labels, n: labels.length };
     };
-    const own = decoder ? "target" : "source";
+    const querySide = decoder ? "target" : "source";
     // The two sides of attention: queries as rows, and keys. Rows after t are not decoded yet.
-    this.q = { axis: "query", ...side(own), ...(decoder ? { late: { dimAfter: state.t, current: state.t } } : {}) };
+    this.q = {
+      axis: "query",
+      ...side(querySide),
+      ...(decoder ? { late: { dimAfter: state.t, current: state.t } } : {}),
+    };
     const late = decoder && !cross ? { late: { dimAfter: state.t } } : {};
-    this.k = { axis: "key", ...side(cross ? "source" : own), ...late };
-    this.own = cross ? "cross" : own;
+    this.k = { axis: "key", ...side(cross ? "source" : querySide), ...late };
+    this.own = cross ? "cross" : querySide;
     // Heights of a row and of all rows of a matrix. On a page that scrolls, the height is limited: a step that needs
     // less (natural) than another step still gets the larger height.
     this.natural = Boolean(ctx.natural);
@@ -130,7 +134,7 @@ export class AttentionSheet {
     const { u } = this;
     const room = (text) => mathWidth(text) * size * u;
     const names = [name].flat();
-    const text = names.find((one) => room(one) <= w) || names[names.length - 1];
+    const text = names.find((name) => room(name) <= w) || names[names.length - 1];
     const wide = Math.min(room(text), w);
     const says = Array.isArray(shape) ? `[${shape.map(formatCount).join(", ")}]` : shape || "";
     const more = (lettersWidth(says) * 0.92 + 0.1) * u;
@@ -201,8 +205,8 @@ export class AttentionSheet {
   // The frame around a head's part of a matrix.
   frame(name, rect, more = {}) {
     const look = { fill: null, stroke: "ink", radius: 2, weight: 2, z: 1 };
-    const own = this.key(name, this.head);
-    const parent = [own, this.key("head_outputs", this.head), this.key(name)];
+    const frameKey = this.key(name, this.head);
+    const parent = [frameKey, this.key("head_outputs", this.head), this.key(name)];
     this.add({ key: `frame:${this.name}.${name}`, kind: "box", ...rect, ...look, parent, ...more });
   }
 

@@ -154,10 +154,10 @@ class FakeData {
 
   make(name, { transposed }) {
     const { n, d, ff, vocab, norm, missing } = this.o;
-    const one = name.replace("place.", "");
-    if (missing || (one === "normed" && norm !== "pre") || one.includes(".")) return null;
-    if (one === "W_1") return fakeMatrix(one, d, ff);
-    if (one === "W_2") return fakeMatrix(one, ff, d);
+    const matrix = name.replace("place.", "");
+    if (missing || (matrix === "normed" && norm !== "pre") || matrix.includes(".")) return null;
+    if (matrix === "W_1") return fakeMatrix(matrix, d, ff);
+    if (matrix === "W_2") return fakeMatrix(matrix, ff, d);
     const output = this.state.place === "output";
     const column = transposed ? [n, 1] : [1, n];
     const shapes = {
@@ -169,12 +169,12 @@ class FakeData {
       logits: [1, vocab],
     };
     for (const row of ["gamma", "beta", "b_2"]) shapes[row] = [1, d];
-    if (output && one === "rows") shapes.rows = [Math.min(10, vocab), d];
-    const [rows, cols] = shapes[one] || [n, d];
+    if (output && matrix === "rows") shapes.rows = [Math.min(10, vocab), d];
+    const [rows, cols] = shapes[matrix] || [n, d];
     // Of token i the first 3 i + 1 neurons stay.
-    if (one === "activation")
-      return fakeMatrix(one, rows, cols, 1, (_, at) => (at % ff < 3 * Math.floor(at / ff) + 1 ? 1 : 0));
-    return fakeMatrix(one, rows, cols, one === "rows" && !output ? 0.1 : 1);
+    if (matrix === "activation")
+      return fakeMatrix(matrix, rows, cols, 1, (_, at) => (at % ff < 3 * Math.floor(at / ff) + 1 ? 1 : 0));
+    return fakeMatrix(matrix, rows, cols, matrix === "rows" && !output ? 0.1 : 1);
   }
 }
 
@@ -225,7 +225,7 @@ for (const model of MODELS)
   test(`everything is inside and nothing lies over another: ${JSON.stringify(model)}`, () => {
     const data = new FakeData(model);
     const apart = (a, b) => [a, b].includes("tokens:target") && /^word:/m.test(`${a}\n${b}`); // in a place left for it
-    const found = SIZES.flatMap((size) =>
+    const faults = SIZES.flatMap((size) =>
       statesOf(model).flatMap((state) => {
         const { items, ...ctx } = sceneOf(data, state, size);
         return faultsOf(items, ctx, { apart }).map((fault) =>
@@ -233,7 +233,7 @@ for (const model of MODELS)
         );
       }),
     );
-    assert.deepEqual(found, []);
+    assert.deepEqual(faults, []);
   });
 
 test("every text is used in these", () => {
@@ -247,8 +247,8 @@ test("steps of a place need one height", () => {
   for (const place of PLACES)
     for (const narrow of [false, true]) {
       const height = (step) => sceneOf(new FakeData({ n: 13 }), { place, step }, { w: 366, h: 0, narrow }).area.h;
-      const [high, ...others] = new Set(STEPS[place].map(height));
-      assert.ok(!others.length && high > 200 && high < 1200);
+      const [high, ...otherHeights] = new Set(STEPS[place].map(height));
+      assert.ok(!otherHeights.length && high > 200 && high < 1200);
     }
 });
 
@@ -256,13 +256,13 @@ test("rows stand beside their tokens and columns below their columns", () => {
   for (const place of ["encoder.ff", "decoder.ff"]) {
     const name = `m:${place.replace(".", ".0.")}`;
     const inner = scene({}, place, "inner");
-    const [x, first, pre] = ["x", "W_1", "pre"].map((one) => inner[`${name}.${one}`]);
+    const [x, first, pre] = ["x", "W_1", "pre"].map((matrix) => inner[`${name}.${matrix}`]);
     assert.deepEqual([x.y, x.h, first.x, first.w], [pre.y, pre.h, pre.x, pre.w]);
     assert.ok(x.x + x.w < pre.x && first.y + first.h < pre.y);
     assert.deepEqual([x.rowAxis, first.rowAxis, first.colAxis], ["token", "d_model", "d_ff"]);
     assert.deepEqual([pre.rowAxis, pre.colAxis, pre.pick], ["token", "d_ff", true]);
     const outer = scene({}, place, "outer");
-    const [activation, second, update] = ["activation", "W_2", "update"].map((one) => outer[`${name}.${one}`]);
+    const [activation, second, update] = ["activation", "W_2", "update"].map((matrix) => outer[`${name}.${matrix}`]);
     assert.deepEqual(rect(activation), rect(pre)); // in the place of what it was made of
     assert.deepEqual([second.x, second.w, activation.y], [update.x, update.w, update.y]);
     const tokens = Object.values(outer).filter((item) => item.kind === "tokens");
@@ -330,7 +330,7 @@ test("the table grows by the root on one scale", () => {
   const [first, second, third] = STEPS.target.map((step) => scene({ d: 64 }, "target", step));
   assert.deepEqual([second["emb:times"].text, second["emb:root"].text], ["× 8", "= √64"]);
   assert.deepEqual([first["m:target.rows"].top, second["m:target.rows"].top], [undefined, 2]); // 2: of the embedding
-  for (const one of ["rows", "embedding", "positions", "x"]) assert.equal(third[`m:target.${one}`].top ?? 2, 2);
+  for (const matrix of ["rows", "embedding", "positions", "x"]) assert.equal(third[`m:target.${matrix}`].top ?? 2, 2);
   assert.deepEqual(
     numbers(9).map((i) => third[`pos:${i}`].text),
     numbers(9).map(String),

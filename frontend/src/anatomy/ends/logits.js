@@ -9,9 +9,9 @@ const BINS = 44;
 export function logitScale({ bar, step, get, ctx, t, many }) {
   if (step !== "logits") return { low: 0, high: 1, toX: (value) => bar.x + bar.w * value };
   const matrix = get("logits");
-  const own = ctx.data.outputs.logit.subarray(t * many, (t + 1) * many);
+  const logits = ctx.data.outputs.logit.subarray(t * many, (t + 1) * many);
   let [low, high] = [0, 0];
-  for (const values of matrix ? [matrix.data, own] : [own])
+  for (const values of matrix ? [matrix.data, logits] : [logits])
     for (const value of values) {
       low = Math.min(low, value);
       high = Math.max(high, value);
@@ -49,17 +49,17 @@ export function allLogits(board) {
     );
   });
   pen.line("out:axis", [all.x, base, all.x + all.w, base], { colour: "line" });
-  const own = ctx.data.outputs.logit.subarray(t * many, (t + 1) * many);
+  const logits = ctx.data.outputs.logit.subarray(t * many, (t + 1) * many);
   ids.forEach((id, i) => {
-    const x = toX(own[i]);
+    const x = toX(logits[i]);
     pen.line(`out:mark:${id}`, [x, base, x, base + 0.45 * unit], { colour: "target", weight: 1.5, parent: `bar:${i}` });
   });
   const y = base + 0.4 * unit;
   const third = all.w / 3;
-  const said = [formatCell(low, "logit"), formatCell(high, "logit")];
-  const wide = Math.max(...said.map((text) => lettersWidth(text) * 0.9 * unit));
-  if (low < 0 && wide < third) pen.text("out:low", said[0], { x: all.x, y, w: third }, head);
-  if (wide < third) pen.text("out:high", said[1], { x: all.x + 2 * third, y, w: third }, { ...head, align: "right" });
+  const range = [formatCell(low, "logit"), formatCell(high, "logit")];
+  const wide = Math.max(...range.map((text) => lettersWidth(text) * 0.9 * unit));
+  if (low < 0 && wide < third) pen.text("out:low", range[0], { x: all.x, y, w: third }, head);
+  if (wide < third) pen.text("out:high", range[1], { x: all.x + 2 * third, y, w: third }, { ...head, align: "right" });
   const zero = toX(0);
   const clear = zero - wide - unit > all.x && zero + wide + unit < all.x + all.w;
   if (low === 0) pen.text("out:nought", "0", { x: all.x, y, w: unit }, head);

@@ -52,8 +52,8 @@ function drawHidden(board) {
   const words = ctx.t("ends_hidden");
   const named = pen.wide(`${words} h`, 1, 600) + pen.wide(`[${m}, ${d}]`, 0.9) + unit < room ? `${words} h` : "h";
   pen.full(key("hidden"), matrix, hidden, named, [m, d], { ...more, pick: step === "hidden", room, nameAlpha: 1 });
-  const one = matrix && rowRect(matrix, t);
-  pen.matrix(key("hidden.row"), one, strip, {
+  const rect = matrix && rowRect(matrix, t);
+  pen.matrix(key("hidden.row"), rect, strip, {
     colAxis: "d_model",
     top: matrix ? matrix.top : undefined,
     parent: key("hidden"),
@@ -281,13 +281,13 @@ function drawWord(board, line, toX) {
   });
   if (thick < 0.5) {
     const ghost = { x: bar.x, y: y + slot * 0.68, w: Math.max(1, bar.w * line.plain), h: slot * 0.2 };
-    const said = [ctx.t("ends_plain_tip", { word: line.word, probability: formatNumber(line.plain, "probability") })];
+    const lines = [ctx.t("ends_plain_tip", { word: line.word, probability: formatNumber(line.plain, "probability") })];
     pen.box(`bar:${name}:plain`, ghost, {
       stroke: "dim",
       dash: true,
       radius: 0,
       alpha: pale,
-      tip: said,
+      tip: lines,
       parent: `bar:${name}`,
     });
   }
@@ -307,8 +307,8 @@ function drawChosen(board) {
     h: slot,
   };
   pen.box("out:chosen", frame, { stroke: "target", weight: 1.5, radius: 4, z: 1, parent: `bar:${tensorName(board)}` });
-  const own = ctx.data.header.own ? "chosen" : "given";
-  const texts = chosen.rank ? [`ends_${own}_rank`, `ends_${own}_rank_short`] : [`ends_${own}`];
+  const verdict = ctx.data.header.own ? "chosen" : "given";
+  const texts = chosen.rank ? [`ends_${verdict}_rank`, `ends_${verdict}_rank_short`] : [`ends_${verdict}`];
   const values = { rank: formatCount(chosen.rank + 1), n: formatCount(vocab) };
   const where = all.h ? { x: all.x, y: all.y + 0.3 * unit, w: all.w + number.w } : { ...note, y: note.y + 0.1 * unit };
   pen.note("out:chosen:text", texts, values, where, { size: 0.95, colour: "target", parent: "out:chosen" });

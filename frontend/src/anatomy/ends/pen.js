@@ -43,11 +43,11 @@ export function rowRect(matrix, row) {
   if (!made.has(row)) {
     const { cols, data, name, exact, top, axes } = matrix;
     const at = (_, col) => matrix.at(row, col);
-    const own = data.subarray(row * cols, (row + 1) * cols);
-    const range = [Math.min(...own), Math.max(...own)];
+    const numbers = data.subarray(row * cols, (row + 1) * cols);
+    const range = [Math.min(...numbers), Math.max(...numbers)];
     const id = `${matrix.id}#${row}`;
     const shape = [1, 1, cols];
-    made.set(row, { id, name, data: own, rows: 1, cols, at, exact, top, shape, axes, range, masked: false });
+    made.set(row, { id, name, data: numbers, rows: 1, cols, at, exact, top, shape, axes, range, masked: false });
   }
   return made.get(row);
 }
@@ -122,8 +122,8 @@ export class Pen {
   // A note, in the first of several wordings that fits.
   note(key, texts, values, where, more = {}) {
     const size = more.size || 0.9;
-    const some = texts.map((name) => this.ctx.t(name, values));
-    const text = some.find((one) => this.wide(one, size) <= where.w) ?? some[some.length - 1];
+    const wordings = texts.map((name) => this.ctx.t(name, values));
+    const text = wordings.find((wording) => this.wide(wording, size) <= where.w) ?? wordings[wordings.length - 1];
     return this.text(key, text, where, { colour: "dim", ...more, size });
   }
 
@@ -149,15 +149,15 @@ export class Pen {
     const { unit } = this;
     const top = y - NAME_SIZE * unit;
     const room = (name) => this.wide(name, 1, 600) + 0.1 * unit;
-    const some = [names].flat();
-    const symbol = some.find((name) => room(name) <= w) ?? some[some.length - 1];
+    const wordings = [names].flat();
+    const symbol = wordings.find((name) => room(name) <= w) ?? wordings[wordings.length - 1];
     const wide = Math.min(w, room(symbol));
     const text = typeof shape === "string" ? shape : `[${shape.map(formatCount).join(", ")}]`;
     const scale = end ? sheetScale(end) : "";
     const apart = 0.4 * unit;
-    const needs = (some, size) => some.reduce((sum, one) => sum + apart + this.wide(one, size), wide);
+    const needs = (pieces, size) => pieces.reduce((sum, part) => sum + apart + this.wide(part, size), wide);
     // Both, or only the shape, small if there is no space for more.
-    const fits = ([said, size]) => needs(said, size) <= w + before;
+    const fits = ([pieces, size]) => needs(pieces, size) <= w + before;
     /** @type {[string[], number][]} */
     const tries = [
       [[text], SMALL_TEXT],
@@ -165,15 +165,15 @@ export class Pen {
       [[], 1],
     ];
     if (scale) tries.unshift([[text, scale], SMALL_TEXT]);
-    const [said, size] = tries.find(fits) || tries[tries.length - 1];
-    const start = x - Math.max(0, needs(said, size) - w);
+    const [parts, size] = tries.find(fits) || tries[tries.length - 1];
+    const start = x - Math.max(0, needs(parts, size) - w);
     this.math(`name:${key}`, symbol, { x: start, y: top, w: wide }, { weight: 600, ...more });
     const look = { size, colour: "dim", alpha: more.alpha, parent: more.parent };
     let at = start + wide + apart;
-    said.forEach((one, i) => {
-      const long = this.wide(one, size);
+    parts.forEach((part, i) => {
+      const long = this.wide(part, size);
       const where = { x: at, y: top + 0.1 * unit, w: long + 0.1 * unit };
-      this.text(`${["shape", "scale"][i]}:${key}`, one, where, look);
+      this.text(`${["shape", "scale"][i]}:${key}`, part, where, look);
       at += long + apart;
     });
   }

@@ -339,22 +339,22 @@ function drawNorm(board, from, to, { x, w }, sums) {
     });
   let at = x + w;
   const scale = get(from);
-  for (const [one, symbol, sign] of [
+  for (const [name, symbol, sign] of [
     ["mean", "μ", "−"],
     ["deviation", "σ", "÷"],
   ]) {
-    pen.sign(`ff:${one}:sign`, sign, { x: at, y, w: signs, h });
+    pen.sign(`ff:${name}:sign`, sign, { x: at, y, w: signs, h });
     at += signs;
-    const matrix = get(one, { transposed: true });
+    const matrix = get(name, { transposed: true });
     const numbers = h / n >= 1.15 * unit && stat > 2.6 * unit;
     pen.matrix(
-      key(one),
+      key(name),
       matrix,
       { x: at, y, w: stat, h },
       { ...line, top: scale ? scale.top : undefined, numbers, parent: key(from) },
     );
     pen.math(
-      `name:${key(one)}`,
+      `name:${key(name)}`,
       symbol,
       { x: at, y: y - NAME_SIZE * unit, w: stat },
       { align: "center", parent: key(from) },
@@ -368,16 +368,16 @@ function drawNorm(board, from, to, { x, w }, sums) {
     pick: true,
     parent: key(from),
   });
-  for (const [i, [one, symbol]] of [
+  for (const [i, [name, symbol]] of [
     ["gamma", "· γ"],
     ["beta", "+ β"],
   ].entries()) {
     const high = 0.9 * unit;
     const row = { x: end.x, y: y - (NAME_SIZE + HEAD - 0.2 - i * 1.6) * unit, w, h: high };
-    pen.matrix(key(one), get(one), row, { colAxis: "d_model", parent: key(to) });
+    pen.matrix(key(name), get(name), row, { colAxis: "d_model", parent: key(to) });
     const wide = 2.2 * unit;
     pen.math(
-      `name:${key(one)}`,
+      `name:${key(name)}`,
       symbol,
       { x: row.x - wide - 0.3 * unit, y: row.y - 0.2 * unit, w: wide },
       { align: "right", colour: "dim" },

@@ -224,10 +224,10 @@ function drawWords(ctx, lane, leaves, rect) {
       weight,
     });
   });
-  const own = data.config.tied_output ? null : formatCount(data.header.boxes.output.count);
-  const said = own ? t("flow_own", { n: own }) : t("flow_shared");
+  const outputCount = data.config.tied_output ? null : formatCount(data.header.boxes.output.count);
+  const note = outputCount ? t("flow_own", { n: outputCount }) : t("flow_shared");
   if (!narrow)
-    lane.text("count:output", said, rect.x, rect.y + rect.h + unit * 0.85, rect.w, {
+    lane.text("count:output", note, rect.x, rect.y + rect.h + unit * 0.85, rect.w, {
       colour: "dim",
       align: "center",
       size: 0.82,

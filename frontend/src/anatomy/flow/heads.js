@@ -96,13 +96,13 @@ export function headTiles(lane, part, column, made, x) {
   const { ctx, single, stack, layer, top, high } = lane;
   const { data, unit } = ctx;
   const at = `${stack}.${layer}.${part}`;
-  const own = part !== "cross";
+  const selfAttention = part !== "cross";
   const alone = single && data.config.heads > 1;
-  const room = { x: column.x, y: top, w: column.w, h: own && made.keys && !alone ? high * 0.64 : high };
+  const room = { x: column.x, y: top, w: column.w, h: selfAttention && made.keys && !alone ? high * 0.64 : high };
   const shown = alone ? drawTiles(lane, part, room) : drawOpenHead(lane, part, room);
   made.weights = shown;
   lane.flow(`meet:${at}`, made.queries || x, shown, { strength: 0.13 });
-  if (!made.keys || !own) return;
+  if (!made.keys || !selfAttention) return;
   if (single) return void lane.flow(`under:${at}`, made.keys, shown, { strength: 0.08 });
   // K comes from below: its tokens are the columns.
   const { keys } = made;

@@ -55,8 +55,8 @@ const LAYER_SKIPS = ["first", "in", "say", "words"]; // columns that a single la
 export function laneColumns(ctx, stack, x, width, single) {
   const { unit, narrow } = ctx;
   const lane = narrow && stack === "decoder" ? NARROW_LANE : LANES[stack];
-  const flat = lane.flatMap((one) =>
-    Array.isArray(one) ? one[1].split(" ").map((name) => [`${one[0]}.${name}`, name]) : [[one, one]],
+  const flat = lane.flatMap((group) =>
+    Array.isArray(group) ? group[1].split(" ").map((name) => [`${group[0]}.${name}`, name]) : [[group, group]],
   );
   const used = flat.filter(([, name]) => !((single || narrow) && LAYER_SKIPS.includes(name)));
   const fixed = narrow ? unit * 4.9 : 0; // the tokens of a phone keep their width
@@ -64,7 +64,7 @@ export function laneColumns(ctx, stack, x, width, single) {
     const { px, unit: units } = COLUMNS[name];
     return px !== undefined ? px : narrow ? fixed : units * unit;
   };
-  const natural = used.reduce((sum, one) => sum + base(one), 0);
+  const natural = used.reduce((sum, column) => sum + base(column), 0);
   const shares = used.reduce((sum, [, name]) => sum + (COLUMNS[name].share || 0), 0);
   const spare = Math.max(0, width - natural);
   const shrink = Math.min(1, (width - fixed) / (natural - fixed));
@@ -230,8 +230,8 @@ export class Lane {
     if (count && !narrow) {
       const n = formatCount(count);
       const align = this.single && place === "decoder.cross" ? "left" : "center"; // K comes in below the middle
-      const said = to - from < unit * 8.2 ? n : t(shared ? "flow_table" : "flow_count", { n });
-      this.text(`count:${place}`, said, from, top + high + unit * 0.85, to - from, {
+      const note = to - from < unit * 8.2 ? n : t(shared ? "flow_table" : "flow_count", { n });
+      this.text(`count:${place}`, note, from, top + high + unit * 0.85, to - from, {
         colour: "dim",
         align,
         size: 0.88,
@@ -343,10 +343,10 @@ export class Lane {
   opened() {
     const places = ((this.ctx.data.header.holding || {}).causal || "")
       .split(",")
-      .map((one) => one.split("@")[1] || "all");
+      .map((entry) => entry.split("@")[1] || "all");
     return (
       this.ctx.data.header.holding?.causal &&
-      places.some((one) => ["all", "decoder_self", `decoder_self.${this.layer + 1}`].includes(one))
+      places.some((target) => ["all", "decoder_self", `decoder_self.${this.layer + 1}`].includes(target))
     );
   }
 

@@ -84,39 +84,39 @@ export function numberBoardHeight(ctx) {
 
 function drawnParts(ctx) {
   const { unit, area, narrow } = ctx;
-  const found = numberOf(ctx);
+  const computation = numberOf(ctx);
   // On a large screen everything is larger; the part below the number grows only while nothing has to be left out.
   const large = Math.min(area.h / (HIGH_AT_1 * unit), area.w / (WIDE_AT_1 * unit), LARGEST);
   const scale = narrow ? 1 : Math.max(1, large);
-  const sheet = new NumberSheet(ctx, found, sideOf(ctx.state.place, found.of.name), scale);
+  const sheet = new NumberSheet(ctx, computation, sideOf(ctx.state.place, computation.of.name), scale);
   const x = area.x + 0.2 * unit;
   const w = Math.min(area.w - 0.4 * unit, WIDEST * unit);
   const gap = GAP * sheet.unit;
   const head = headPart(sheet, w, !narrow && w >= WIDE * sheet.unit);
-  const equation = found.waiting ? { high: -gap, draw: () => {} } : equationPart(sheet, w);
-  const map = narrow && found.matrix ? mapPart(sheet, w) : { high: -gap, draw: () => {} };
+  const equation = computation.waiting ? { high: -gap, draw: () => {} } : equationPart(sheet, w);
+  const map = narrow && computation.matrix ? mapPart(sheet, w) : { high: -gap, draw: () => {} };
   const room = area.h - head.high - equation.high - map.high - 3 * gap - 0.4 * unit;
-  const body = found.waiting ? { high: 0, draw: () => {} } : bodyPart(sheet, w, narrow ? Infinity : room);
+  const body = computation.waiting ? { high: 0, draw: () => {} } : bodyPart(sheet, w, narrow ? Infinity : room);
   // The remaining height goes between the parts, as long as they still belong together.
   const free = narrow ? 0 : Math.max(0, Math.min(room - body.high, 6 * unit)) / 3;
   let y = area.y + 0.2 * unit + free;
-  for (const one of [head, equation, body, map]) {
-    one.draw(x, y, w, one.high);
-    y += one.high + gap + (one === body ? 0 : free);
+  for (const part of [head, equation, body, map]) {
+    part.draw(x, y, w, part.high);
+    y += part.high + gap + (part === body ? 0 : free);
   }
   return { items: sheet.items, used: y - gap - area.y + 0.4 * unit };
 }
 
 // The best drawing below the number that fits, as large as possible.
-function bodyPart({ ctx, found, ramp, scale, items }, w, room) {
+function bodyPart({ ctx, computation, ramp, scale, items }, w, room) {
   const sizes = [...SCALES.filter((each) => each < scale - 0.04), scale].sort((a, b) => b - a);
-  for (const one of sizes) {
-    const sheet = new NumberSheet(ctx, found, ramp, one);
+  for (const size of sizes) {
+    const sheet = new NumberSheet(ctx, computation, ramp, size);
     sheet.items = items;
     const variants = numberParts(sheet, w);
     const part = fittingVariant(variants, room);
     const high = Math.max(part.least, Math.min(part.best, room));
-    if (one === sizes.at(-1) || (part === variants[0] && part.best <= room)) return { high, draw: part.draw };
+    if (size === sizes.at(-1) || (part === variants[0] && part.best <= room)) return { high, draw: part.draw };
   }
   return null;
 }
@@ -124,43 +124,44 @@ function bodyPart({ ctx, found, ramp, scale, items }, w, room) {
 // -- row and column, the number, the check --------------------------------------------------------------------------
 
 function headPart(sheet, w, wide) {
-  const { unit, found, t } = sheet;
-  const map = wide && found.matrix ? mapPart(sheet, MAP_SIZE * unit) : null;
+  const { unit, computation, t } = sheet;
+  const map = wide && computation.matrix ? mapPart(sheet, MAP_SIZE * unit) : null;
   const left = map ? map.wide + 2 * unit : 0;
   const lines = axisLines(sheet);
   const line = 1.5 * unit;
   const result = RESULT * LINE_HEIGHT * unit;
-  const check = found.waiting ? t("number_waiting") : checkText(sheet);
+  const check = computation.waiting ? t("number_waiting") : checkText(sheet);
   const checks = sheet.paragraphHeight(check, w - left);
-  const texts = lines.length * line + 0.3 * unit + (found.stored === undefined ? 0 : result) + 0.3 * unit + checks;
+  const texts =
+    lines.length * line + 0.3 * unit + (computation.stored === undefined ? 0 : result) + 0.3 * unit + checks;
   const draw = (x, y) => {
     if (map) map.draw(x, y);
     x += left;
     if (map) y += Math.max(0, (map.high - texts) / 2);
-    for (const one of lines) {
-      drawAxis(sheet, one, x, y, w - left);
+    for (const axis of lines) {
+      drawAxis(sheet, axis, x, y, w - left);
       y += line;
     }
     y += 0.3 * unit;
-    if (found.stored !== undefined) y = drawResult(sheet, x, y, w - left, result);
-    const colour = found.waiting || !found.checked ? "dim" : found.agrees ? "good" : "ink";
-    sheet.paragraph("check", check, x, y + 0.3 * unit, w - left, { colour, weight: found.checked ? 600 : 400 });
+    if (computation.stored !== undefined) y = drawResult(sheet, x, y, w - left, result);
+    const colour = computation.waiting || !computation.checked ? "dim" : computation.agrees ? "good" : "ink";
+    sheet.paragraph("check", check, x, y + 0.3 * unit, w - left, { colour, weight: computation.checked ? 600 : 400 });
   };
   return { high: Math.max(map ? map.high : 0, texts), draw };
 }
 
-function checkText({ found, t }) {
-  const { stored } = found;
-  if (!found.checked) return t("number_read", { value: formatNumber(stored) });
-  const [computed, said] = [found.value, stored].map((value) => formatNumber(value));
-  if (found.agrees) return t("number_same", { computed, stored: said });
-  const exact = [found.value, stored].map((value) => String(Number(value.toPrecision(9))).replace("-", "−"));
+function checkText({ computation, t }) {
+  const { stored } = computation;
+  if (!computation.checked) return t("number_read", { value: formatNumber(stored) });
+  const [computed, saved] = [computation.value, stored].map((value) => formatNumber(value));
+  if (computation.agrees) return t("number_same", { computed, stored: saved });
+  const exact = [computation.value, stored].map((value) => String(Number(value.toPrecision(9))).replace("-", "−"));
   return t("number_differs", { computed: exact[0], stored: exact[1] });
 }
 
 function drawResult(sheet, x, y, w, high) {
-  const { unit, found, ramp } = sheet;
-  const { matrix, row, col, key, of, stored: value } = found;
+  const { unit, computation, ramp } = sheet;
+  const { matrix, row, col, key, of, stored: value } = computation;
   const side = high * 0.84;
   const shown = { origin: `${matrix.id}|cell|${row},${col}`, label: of.name, top: matrix.top, outline: "strong" };
   sheet.matrix("cell", Float64Array.of(value), 1, 1, x + 2, y + (high - side) / 2, side, side, shown);
@@ -175,9 +176,9 @@ function drawResult(sheet, x, y, w, high) {
 }
 
 // Row and column: [label, name, side of the name's colour, what it counts].
-function axisLines({ ctx, found, t }) {
+function axisLines({ ctx, computation, t }) {
   const { state, data } = ctx;
-  const { of: made, row, col } = found;
+  const { of: made, row, col } = computation;
   const count = (axis) => formatCount(sizeOfAxis(state, data, axis));
   const line = (name, axis, index) => {
     const side = sideOfAxis(state, axis);
@@ -239,7 +240,7 @@ function drawAxis(sheet, { name, text, colour, note }, x, y, w) {
 function equationPart(sheet, w) {
   const { unit } = sheet;
   const pieces = equationPieces(sheet);
-  const size = EQUATION.find((one) => linesOfText(pieces, one * unit, w).length === 1) || EQUATION[0];
+  const size = EQUATION.find((factor) => linesOfText(pieces, factor * unit, w).length === 1) || EQUATION[0];
   const lines = linesOfText(pieces, size * unit, w);
   const line = size * LINE_HEIGHT * unit;
   const draw = (x, y) =>
@@ -249,9 +250,9 @@ function equationPart(sheet, w) {
 
 // The whole matrix, small, with the cell outlined: the position of the number, and a way to other numbers.
 function mapPart(sheet, w) {
-  const { unit, found, ctx, t, ramp } = sheet;
+  const { unit, computation, ctx, t, ramp } = sheet;
   const { state, data } = ctx;
-  const { matrix, of: made, row, col, key } = found;
+  const { matrix, of: made, row, col, key } = computation;
   const words = made.rows === "word" ? data.outputs.labels[state.t] : null;
   // Words are written beside their cells.
   const most = (words ? Math.max(MAP_HIGH, WORD * words.length) : MAP_HIGH) * unit;

@@ -140,8 +140,8 @@ function faultsOfAll(n, m, config, areas, wanted = /^/) {
       const state = { ...stop, ...cellOf(stop, data) };
       return areas.flatMap((area) => {
         const ctx = contextOf(data, state, area);
-        const found = faultsOf(numberBoard(ctx), ctx, { least: 0.75 });
-        return found.map((fault) => [state.place, state.step, state.matrix, area, fault].join(" "));
+        const faults = faultsOf(numberBoard(ctx), ctx, { least: 0.75 });
+        return faults.map((fault) => [state.place, state.step, state.matrix, area, fault].join(" "));
       });
     });
 }

@@ -24,20 +24,20 @@ export function linesOfText(pieces, size, room) {
 }
 
 export class NumberSheet {
-  /** @type {any} */ found;
+  /** @type {any} */ computation;
   /** @type {any} */ items;
   /** @type {any} */ ramp;
   /** @type {any} */ ctx;
   /** @type {any} */ scale;
   /** @type {any} */ unit;
-  // found: what operandsOf gives; ramp: the side whose colours the numbers have; scale: of allOf on it.
-  constructor(ctx, found, ramp, scale = 1) {
-    Object.assign(this, { ctx, found, ramp, scale, t: ctx.t, unit: ctx.unit * scale, items: [] });
+  // computation: what operandsOf gives; ramp: the side whose colours the numbers have; scale: of allOf on it.
+  constructor(ctx, computation, ramp, scale = 1) {
+    Object.assign(this, { ctx, computation, ramp, scale, t: ctx.t, unit: ctx.unit * scale, items: [] });
   }
 
   // Everything grows out of the cell; numbers of another matrix grow out of that matrix.
   add(name, item) {
-    const { key, row, col } = this.found;
+    const { key, row, col } = this.computation;
     const home = item.parent ? {} : { parent: key, parentCell: { key, row, col } };
     this.items.push({ key: `number:${name}`, ...home, ...item });
   }
@@ -131,5 +131,5 @@ export class NumberSheet {
 
 // Variants of a part, the best first -> the first that fits a height, or the last one.
 export function fittingVariant(variants, height) {
-  return variants.find((one) => one.least <= height) || variants[variants.length - 1];
+  return variants.find((variant) => variant.least <= height) || variants[variants.length - 1];
 }

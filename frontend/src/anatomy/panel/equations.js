@@ -85,7 +85,7 @@ function attentionRows(state, config, part, about) {
     projected("V", memory(), "V"),
   ];
   const rows = pre ? [normedInput(part, config)] : [];
-  const beside = (...parts) => parts.flatMap((one, i) => (i ? [comma(), gap(0.4), ...one] : one));
+  const beside = (...parts) => parts.flatMap((part, i) => (i ? [comma(), gap(0.4), ...part] : part));
   if (cross) rows.push([part("project", ...queries)], [part("project", ...beside(keys, values))]);
   else rows.push([part("project", ...beside(queries, keys, values))]);
   const index = () => (state.zoom === "sub" ? nameOf("i") : numberOf(state.head + 1));
@@ -179,11 +179,11 @@ function outputRows(state, config, part) {
 function placeRows(state, config) {
   const lit = (...children) => mathEl("mrow", { "data-part": state.place, class: "hs-an-lit" }, ...children);
   const pre = config.norm === "pre";
-  const own = nameOf(pre ? "z" : "x");
+  const input = nameOf(pre ? "z" : "x");
   if (isEmbedding(state.place)) return [embeddingRows(state, config, partMaker("row"))[0]];
   if (state.place === "output") return [outputRows(state, config, partMaker("probabilities"))[0]];
   const name = isAttention(state.place) ? "MultiHead" : "FFN";
-  const inputs = { "decoder.cross": [own, nameOf("memory")] }[state.place] || [own];
+  const inputs = { "decoder.cross": [input, nameOf("memory")] }[state.place] || [input];
   const past = config.residual === false ? [] : [nameOf("x"), plus()];
   const sum = [...past, lit(applyTo(name, ...listOf(inputs)))];
   if (config.norm === "post") return [[applyTo("LayerNorm", ...sum)]];
@@ -221,8 +221,8 @@ export function spokenEquation(sort, { place }, config, near, t, about) {
   const input = config.norm === "pre" ? "z" : "x";
   const values = { ...config, input, factor: about.factor, heads_named: headsOf(config) };
   const inputs = place === "decoder.cross" ? "eq_inputs_cross" : "eq_inputs";
-  const said = sort === "ff" ? ["eq_ff_" + config.activation] : [inputs, spokenScores(config, about), "eq_heads"];
-  return [...(config.norm === "pre" ? ["eq_normed"] : []), ...said].map((key) => t(key, values)).join(" ");
+  const rows = sort === "ff" ? ["eq_ff_" + config.activation] : [inputs, spokenScores(config, about), "eq_heads"];
+  return [...(config.norm === "pre" ? ["eq_normed"] : []), ...rows].map((key) => t(key, values)).join(" ");
 }
 
 function spokenScores({ scaling }, { factor, rule }) {
@@ -329,10 +329,10 @@ export function richText(text, values = {}) {
 function richSymbols(text) {
   const made = [];
   let end = 0;
-  for (const found of text.matchAll(SYMBOL)) {
-    const [whole, first, index, power, second, only] = found;
-    made.push(text.slice(end, found.index));
-    end = found.index + whole.length;
+  for (const match of text.matchAll(SYMBOL)) {
+    const [whole, first, index, power, second, only] = match;
+    made.push(text.slice(end, match.index));
+    end = match.index + whole.length;
     const below = index ? el("sub", null, index) : null;
     const above = power || only ? el("sup", null, power || only) : null;
     made.push(el("span", { class: "hs-an-symbol" }, el("i", null, first || second), below, above));

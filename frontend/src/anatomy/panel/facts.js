@@ -15,8 +15,8 @@ export const isPredicted = ({ header, outputs }, t) => header.own && outputs.cho
 // Whether a switch has removed the causal mask: in the open layer of the decoder, or (anywhere) in any layer.
 export function isCausalOff({ decoder }, { header, steps }, anywhere = false) {
   const { causal = "" } = header.holding || {};
-  const opens = (one) => {
-    const [value, where = "all"] = one.split("@");
+  const opens = (entry) => {
+    const [value, where = "all"] = entry.split("@");
     const [kind, layer = "*"] = where.split(".");
     const here = anywhere || layer === "*" || Number(layer) === decoder + 1;
     return value === "off" && (kind === "all" || kind === "decoder_self") && here;
@@ -27,14 +27,14 @@ export function isCausalOff({ decoder }, { header, steps }, anywhere = false) {
 // The softmax of the logits, a row over the vocabulary.
 export function probabilitiesOf(logits) {
   const { data } = logits;
-  const top = data.reduce((most, one) => Math.max(most, one), -Infinity);
-  const numbers = Float64Array.from(data, (one) => Math.exp(one - top));
-  const total = numbers.reduce((sum, one) => sum + one, 0);
-  const made = { name: "probabilities", id: logits.id + "|softmax", data: numbers.map((one) => one / total) };
-  const found = Object.assign(Object.create(logits), made);
+  const top = data.reduce((most, value) => Math.max(most, value), -Infinity);
+  const numbers = Float64Array.from(data, (value) => Math.exp(value - top));
+  const total = numbers.reduce((sum, value) => sum + value, 0);
+  const made = { name: "probabilities", id: logits.id + "|softmax", data: numbers.map((value) => value / total) };
+  const probabilities = Object.assign(Object.create(logits), made);
   for (const [name, value] of Object.entries({ top: 1, range: [0, 1], masked: false }))
-    Object.defineProperty(found, name, { value });
-  return found;
+    Object.defineProperty(probabilities, name, { value });
+  return probabilities;
 }
 
 const ROUNDING = 1e-6;
@@ -42,14 +42,14 @@ const ROUNDING = 1e-6;
 // How two matrices differ, apart from rounding: the largest change of a number, and how many cells only one of them
 // masks.
 export function changeOf(after, before) {
-  const found = { most: 0, cells: 0 };
-  if (!before || before.data.length !== after.data.length) return found;
+  const change = { most: 0, cells: 0 };
+  if (!before || before.data.length !== after.data.length) return change;
   after.data.forEach((value, i) => {
     const far = Math.abs(value - before.data[i]); // NaN: both are masked
-    if (far === Infinity) found.cells++;
-    else if (far > found.most && far > ROUNDING) found.most = far;
+    if (far === Infinity) change.cells++;
+    else if (far > change.most && far > ROUNDING) change.most = far;
   });
-  return found;
+  return change;
 }
 
 // Whether the model was made without the causal mask, so that there is no mask to remove.
@@ -107,10 +107,10 @@ function factorOf(state, data) {
 export function switchedText(state, data) {
   const about = data.about || {};
   const factor = factorOf(state, data);
-  const own = (list) => (list && list[state.head]) || 0;
+  const ofHead = (list) => (list && list[state.head]) || 0;
   return {
     ...(factor === null ? {} : { factor: Number(factor.toPrecision(4)) }),
-    ...{ rule: own(about.rule), zero: Boolean(own(about.zero)) },
+    ...{ rule: ofHead(about.rule), zero: Boolean(ofHead(about.zero)) },
     ...{ skipped: Boolean(about.skipped), silenced: about.silenced || [] },
   };
 }
@@ -204,8 +204,8 @@ export function textKeys(state, data, matrix) {
     const more = zoom === "model" ? "model" + aloneSuffix(data) : "layer" + norm + aloneSuffix(data);
     const off = maskSuffix(state, data);
     const adds = zoom === "model" && (place === "encoder.self" || isFeedForward(place)) ? aloneSuffix(data) : "";
-    const own = place === "output" && !config.tied_output ? "_own" : adds;
-    return { title: "place_" + named + off, text: `tell_${zoom}_${named}${off}${own}`, more: "tell_more_" + more };
+    const ending = place === "output" && !config.tied_output ? "_own" : adds;
+    return { title: "place_" + named + off, text: `tell_${zoom}_${named}${off}${ending}`, more: "tell_more_" + more };
   }
   const text = VARIANTS[step] ? VARIANTS[step](state, data, matrix) : step;
   const title = TITLES[text] || step;
@@ -233,8 +233,8 @@ export function textValues(state, data) {
   const m = place === "decoder.self" ? target : source;
   const stack = stackOf(place);
   const factor = factorOf(state, data);
-  const kept = outputs.labels[t].length;
-  const held = outputs.probability.subarray(t * kept, (t + 1) * kept).reduce((sum, p) => sum + p, 0);
+  const count = outputs.labels[t].length;
+  const held = outputs.probability.subarray(t * count, (t + 1) * count).reduce((sum, p) => sum + p, 0);
   return {
     ...config,
     ...{ n, m, t: t + 1, next: t + 2, steps, layer: state[stack] + 1, layers: config[stack + "_layers"] },
@@ -293,11 +293,11 @@ export function factOf(state, data, matrix) {
     return { key: "tell_fact_row", values: { row: rows[row], column: columns[best], value } };
   }
   if (place === "output" && (step === "probabilities" || step === "logits")) {
-    const kept = outputs.labels[t].length;
+    const count = outputs.labels[t].length;
     const [token] = outputs.labels[t];
-    const logit = formatNumber(outputs.logit[t * kept], "");
+    const logit = formatNumber(outputs.logit[t * count], "");
     if (step === "logits") return { key: "tell_fact_logit", values: { token, value: logit } };
-    return { key: "tell_fact_top", values: { token, value: formatNumber(outputs.probability[t * kept], "weights") } };
+    return { key: "tell_fact_top", values: { token, value: formatNumber(outputs.probability[t * count], "weights") } };
   }
   return null;
 }
@@ -305,10 +305,10 @@ export function factOf(state, data, matrix) {
 // The tokens of the rows and, if they are keys, of the columns of a matrix of a place.
 export function labelsOf(state, data, matrix) {
   const { place } = state;
-  const own = data.labels(stackOf(place) === "encoder" ? "source" : "target_in");
+  const tokens = data.labels(stackOf(place) === "encoder" ? "source" : "target_in");
   const keys = data.labels(place === "decoder.self" ? "target_in" : "source");
   const [rowAxis, colAxis] = matrix.axes.slice(-2);
-  return { rows: rowAxis === "key" ? keys : own, columns: colAxis === "key" ? keys : null };
+  return { rows: rowAxis === "key" ? keys : tokens, columns: colAxis === "key" ? keys : null };
 }
 
 // The parameters of a state: how many, in which tensors, and the key of the text about them.
@@ -317,37 +317,52 @@ export function boxesOf(state, data) {
   const { config } = data;
   const { place, step } = state;
   const near = isNear(state);
-  const found = (name, tensors, key) => {
+  const boxesFor = (name, tensors, key) => {
     const box = boxes[name] || { tensors: [] };
     const shown = tensors || box.tensors;
     const count = tensors || !box.count ? countOf(shown) : box.count;
     const shared = box.shared_with || [];
-    const own = shown.reduce((sum, one) => sum + (one.name === "output_bias" ? one.count : 0), 0);
-    const sort = shared.length ? (own ? "tell_parameters_shared_but" : "tell_parameters_shared") : "tell_parameters";
+    const biasCount = shown.reduce((sum, tensor) => sum + (tensor.name === "output_bias" ? tensor.count : 0), 0);
+    const sort = shared.length
+      ? biasCount
+        ? "tell_parameters_shared_but"
+        : "tell_parameters_shared"
+      : "tell_parameters";
     const share = count / config.parameters;
-    return { name, step: tensors && step, key: key || sort, count, share, shared, own, tensors: shown.map(paperValue) };
+    return {
+      name,
+      step: tensors && step,
+      key: key || sort,
+      count,
+      share,
+      shared,
+      own: biasCount,
+      tensors: shown.map(paperValue),
+    };
   };
   if (isEmbedding(place)) {
-    if (near && step === "times") return found("", [], "tell_parameters_none");
-    if (!near || step === "row") return found(place + ".embedding");
+    if (near && step === "times") return boxesFor("", [], "tell_parameters_none");
+    if (!near || step === "row") return boxesFor(place + ".embedding");
     const fixed = { sinusoidal: "tell_parameters_fixed", none: "tell_parameters_none" };
-    return found(place + ".positions", null, fixed[config.positions]);
+    return boxesFor(place + ".positions", null, fixed[config.positions]);
   }
   if (place === "output") {
-    if (!near || step === "logits") return found("output");
-    return step === "hidden" && config.norm === "pre" ? found("decoder.norm") : found("", [], "tell_parameters_none");
+    if (!near || step === "logits") return boxesFor("output");
+    return step === "hidden" && config.norm === "pre"
+      ? boxesFor("decoder.norm")
+      : boxesFor("", [], "tell_parameters_none");
   }
   const at = traceName(state);
-  if (near && step === "norm") return found(at + ".norm");
-  const own = near && TENSORS[step];
+  if (near && step === "norm") return boxesFor(at + ".norm");
+  const symbols = near && TENSORS[step];
   const sub = boxes[at] ? boxes[at].tensors : [];
-  if (own)
-    return found(
+  if (symbols)
+    return boxesFor(
       at,
-      sub.filter(({ symbol }) => own.includes(symbol)),
+      sub.filter(({ symbol }) => symbols.includes(symbol)),
     );
   const norm = boxes[at + ".norm"] ? boxes[at + ".norm"].tensors : [];
-  return found(at, [...sub, ...norm], near ? "tell_parameters_not" : null);
+  return boxesFor(at, [...sub, ...norm], near ? "tell_parameters_not" : null);
 }
 
 const countOf = (tensors) => tensors.reduce((sum, { count }) => sum + count, 0);
@@ -374,9 +389,9 @@ export function plainText(state, data, matrix) {
     return changeOf(matrix, plain && probabilitiesOf(plain));
   }
   const plain = (options) => data.plain("place." + matrix.name, options);
-  const own = changeOf(matrix, plain(oneHead(matrix) ? { head: state.head } : {}));
+  const headChange = changeOf(matrix, plain(oneHead(matrix) ? { head: state.head } : {}));
   const whole = wholeRow(state, data, matrix);
-  if (whole === matrix) return own;
+  if (whole === matrix) return headChange;
   const all = changeOf(whole, plain({}));
-  return { most: all.most, cells: own.cells || all.cells }; // masks are the same for every head but for a switch
+  return { most: all.most, cells: headChange.cells || all.cells }; // masks are the same for every head but for a switch
 }

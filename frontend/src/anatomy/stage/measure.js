@@ -50,6 +50,6 @@ export function paintedWidth(text, font, size, weight) {
 
 // The first of several wordings that fits into a width, or the last; size: of the text, in pixels.
 export function fittingText(texts, width, size) {
-  const some = [texts].flat();
-  return some.find((text) => mathWidth(text) * size <= width) ?? some[some.length - 1];
+  const wordings = [texts].flat();
+  return wordings.find((text) => mathWidth(text) * size <= width) ?? wordings[wordings.length - 1];
 }

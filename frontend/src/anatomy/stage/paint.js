@@ -66,15 +66,15 @@ export class PaintKit {
     const whole = matrix.masked || (item.sampling === "some" && !sparse); // a hidden cell would hide its neighbours
     const half = whole ? 0 : halvings(matrix.cols, across, sparse ? 0 : 0.3);
     const key = `${this.pictureKey(item)}|${theme.key}${theme.dark}|${half}`;
-    let found = this.pictures.get(key);
-    if (found) return found;
+    let picture = this.pictures.get(key);
+    if (picture) return picture;
     const { rows } = matrix;
     const cols = Math.ceil(matrix.cols / 2 ** half);
     const data = half ? pooled(matrix, cols, 2 ** half, sparse) : matrix.data;
-    found = document.createElement("canvas");
-    found.width = cols;
-    found.height = rows;
-    const context = found.getContext("2d");
+    picture = document.createElement("canvas");
+    picture.width = cols;
+    picture.height = rows;
+    const context = picture.getContext("2d");
     const image = context.createImageData(cols, rows);
     const pixels = new Uint32Array(image.data.buffer);
     const ramp = this.ramp(theme, item.ramp);
@@ -88,8 +88,8 @@ export class PaintKit {
     }
     context.putImageData(image, 0, 0);
     if (this.pictures.size >= CACHE_SIZE) this.pictures.delete(this.pictures.keys().next().value);
-    this.pictures.set(key, found);
-    return found;
+    this.pictures.set(key, picture);
+    return picture;
   }
 
   hatch(theme, context) {
@@ -129,17 +129,17 @@ function halvings(cols, across, slack) {
 // Columns in groups, because leaving out columns would create false patterns. Each group shows its mean; if few numbers
 // are not 0, as with neurons, it shows the number furthest from 0, so that none is lost.
 function pooled(matrix, cols, width, sparse) {
-  const found = new Float32Array(matrix.rows * cols);
+  const grouped = new Float32Array(matrix.rows * cols);
   for (let row = 0; row < matrix.rows; row++)
     for (let col = 0; col < matrix.cols; col++) {
       const at = row * cols + Math.floor(col / width);
       const value = matrix.at(row, col);
       if (matrix.name === "positions")
-        found[at] = col % width ? found[at] : value; // a mean of sines and cosines is flat
-      else if (!sparse) found[at] += value / Math.min(width, matrix.cols - Math.floor(col / width) * width);
-      else if (Math.abs(value) > Math.abs(found[at])) found[at] = value;
+        grouped[at] = col % width ? grouped[at] : value; // a mean of sines and cosines is flat
+      else if (!sparse) grouped[at] += value / Math.min(width, matrix.cols - Math.floor(col / width) * width);
+      else if (Math.abs(value) > Math.abs(grouped[at])) grouped[at] = value;
     }
-  return found;
+  return grouped;
 }
 
 // Paints one item at its current position `now` ({x, y, w, h, alpha, more}); lit: what the pointer highlights.
@@ -179,11 +179,11 @@ function paintMatrix(context, item, now, kit, theme, lit, unit) {
   context.imageSmoothingEnabled = false;
   const pale = item.dimAfter !== undefined && item.dimAfter !== null && item.dimAfter + 1 < matrix.rows;
   if (pale) {
-    const kept = item.dimAfter + 1;
-    const cut = (h * kept) / matrix.rows;
-    context.drawImage(picture, 0, 0, picture.width, kept, x, y, w, cut);
+    const bright = item.dimAfter + 1;
+    const cut = (h * bright) / matrix.rows;
+    context.drawImage(picture, 0, 0, picture.width, bright, x, y, w, cut);
     context.globalAlpha = alpha * PALE;
-    context.drawImage(picture, 0, kept, picture.width, matrix.rows - kept, x, y + cut, w, h - cut);
+    context.drawImage(picture, 0, bright, picture.width, matrix.rows - bright, x, y + cut, w, h - cut);
     context.globalAlpha = alpha;
   } else context.drawImage(picture, x, y, w, h);
   if (item.numbers) paintNumbers(context, item, now, kit, theme, unit);
@@ -253,18 +253,18 @@ function outlineCell(context, { x, y }, cell, row, col, theme, width) {
 function paintHighlight(context, item, now, cell, theme, lit) {
   if (lit.group !== undefined && item.group !== undefined && item.group !== lit.group) return;
   const { x, y, w, h } = now;
-  const own = item.key === lit.key;
-  const row = own ? lit.row : (lit.axes[item.rowAxis] ?? -1);
-  const col = own ? lit.col : (lit.axes[item.colAxis] ?? -1);
+  const inside = item.key === lit.key;
+  const row = inside ? lit.row : (lit.axes[item.rowAxis] ?? -1);
+  const col = inside ? lit.col : (lit.axes[item.colAxis] ?? -1);
   context.strokeStyle = cssColour(theme.ink);
-  context.lineWidth = own ? 1 : 2;
-  if (own) context.globalAlpha *= 0.55;
+  context.lineWidth = inside ? 1 : 2;
+  if (inside) context.globalAlpha *= 0.55;
   if (row >= 0 && row < item.matrix.rows)
     context.strokeRect(x - 1, y + row * cell.h - 1, w + 2, Math.max(2, cell.h) + 2);
   if (col >= 0 && col < item.matrix.cols)
     context.strokeRect(x + col * cell.w - 1, y - 1, Math.max(2, cell.w) + 2, h + 2);
   context.globalAlpha = now.alpha;
-  if (own) outlineCell(context, now, cell, lit.row, lit.col, theme, 2.5);
+  if (inside) outlineCell(context, now, cell, lit.row, lit.col, theme, 2.5);
 }
 
 function paintNumbers(context, item, { x, y, w, h }, kit, theme, unit) {

@@ -94,7 +94,9 @@ export function paintTokens(context, item, now, kit, theme, lit, unit) {
   context.textBaseline = "middle";
   labels.forEach((label, i) => {
     const marked = i === item.current || i === axis;
-    const near = [item.current, axis].some((one) => one !== undefined && one !== null && Math.abs(one - i) < every);
+    const near = [item.current, axis].some(
+      (index) => index !== undefined && index !== null && Math.abs(index - i) < every,
+    );
     if (!marked && (i % every || (near && every > 1))) return;
     context.font = `${marked ? 600 : 400} ${size}px ${theme.font}`;
     context.fillStyle = marked ? hue : cssColour(theme.ink);

@@ -116,10 +116,10 @@ export function mainMatrix({ state, data }) {
   const name = number ? number.name : stepMatrix(state, data.config.norm);
   const cut = (state.step === "split" || state.step === "project") && zoom === "head";
   const heads = number ? number.own : isAttention(place) && (state.step in MAIN_ATTENTION || cut);
-  const found = data.matrix("place." + name, heads ? { head: state.head } : {});
-  if (!found) return null;
-  if (place === "output" && SCENE_TRIES.includes(state.step)) return probabilitiesOf(found);
+  const matrix = data.matrix("place." + name, heads ? { head: state.head } : {});
+  if (!matrix) return null;
+  if (place === "output" && SCENE_TRIES.includes(state.step)) return probabilitiesOf(matrix);
   // Before the split there is no tensor of heads.
-  const whole = state.step === "project" && !heads && found.shape.length === 4;
-  return whole ? joinedScene(found) : found;
+  const whole = state.step === "project" && !heads && matrix.shape.length === 4;
+  return whole ? joinedScene(matrix) : matrix;
 }

@@ -59,7 +59,9 @@ export class Stage {
   seen() {
     if (!this.moving.length) return [];
     const at = this.progress();
-    return this.moving.filter((one) => !one.leaves || at < 1).map((one) => ({ item: one.item, now: this.at(one, at) }));
+    return this.moving
+      .filter((move) => !move.leaves || at < 1)
+      .map((move) => ({ item: move.item, now: this.at(move, at) }));
   }
 
   progress() {
@@ -69,7 +71,7 @@ export class Stage {
 
   // For every item: its start and its end.
   plan(before, items) {
-    const old = new Map(before.map((one) => [one.item.key, one]));
+    const old = new Map(before.map((drawn) => [drawn.item.key, drawn]));
     const fresh = new Map(items.map((item) => [item.key, item]));
     const camera = cameraOf(before, fresh);
     const moves = [];
@@ -97,9 +99,9 @@ export class Stage {
     }
     const depth = ({ item }) => (item.z || 0) * 10 + DEPTH[item.kind];
     return moves
-      .map((one, i) => ({ one, i }))
-      .sort((a, b) => depth(a.one) - depth(b.one) || a.i - b.i)
-      .map(({ one }) => one);
+      .map((move, i) => ({ move, i }))
+      .sort((a, b) => depth(a.move) - depth(b.move) || a.i - b.i)
+      .map(({ move }) => move);
   }
 
   at(move, progress) {
@@ -136,7 +138,7 @@ export class Stage {
   }
 
   rest() {
-    this.moving = this.moving.filter((one) => !one.leaves);
+    this.moving = this.moving.filter((move) => !move.leaves);
     this.element.removeAttribute("data-moving");
     this.element.dataset.drawn = String((Number(this.element.dataset.drawn) || 0) + 1);
   }
@@ -183,22 +185,22 @@ export class Stage {
 
   onPointer(event) {
     if (this.progress() < 1) return;
-    const found = this.find(event);
+    const hit = this.find(event);
     const { canvas } = this;
-    const clicks = found && (found.item.go || found.item.pick);
+    const clicks = hit && (hit.item.go || hit.item.pick);
     canvas.style.cursor = clicks ? "pointer" : "default";
-    this.light(found);
-    this.hooks.hover(found && found.item, found ? found.row : -1, found ? found.col : -1, event);
+    this.light(hit);
+    this.hooks.hover(hit && hit.item, hit ? hit.row : -1, hit ? hit.col : -1, event);
   }
 
   // Highlights the lines of a cell: in its own matrix, and in every matrix that shares one of its axes.
-  light(found) {
-    const key = found ? `${found.item.key}/${found.row}/${found.col}` : "";
+  light(hit) {
+    const key = hit ? `${hit.item.key}/${hit.row}/${hit.col}` : "";
     if (key === this.litKey) return;
     this.litKey = key;
     this.lit = null;
-    if (found && found.item.kind === "matrix") {
-      const { item, row, col } = found;
+    if (hit && hit.item.kind === "matrix") {
+      const { item, row, col } = hit;
       this.lit = { key: item.key, group: item.group, row, col, axes: {} };
       if (item.rowAxis) this.lit.axes[item.rowAxis] = row;
       if (item.colAxis) this.lit.axes[item.colAxis] = col;
@@ -217,10 +219,10 @@ export class Stage {
       this.duration = 0;
       this.tick();
     }
-    const found = this.find(event);
-    if (!found) return;
-    if (found.item.go) this.hooks.go(found.item.go);
-    else if (found.item.pick) this.hooks.pick(found.item, found.row, found.col);
+    const hit = this.find(event);
+    if (!hit) return;
+    if (hit.item.go) this.hooks.go(hit.item.go);
+    else if (hit.item.pick) this.hooks.pick(hit.item, hit.row, hit.col);
   }
 
   // A button for every item that leads on, for keyboard and screen readers; a pointer uses the canvas.
@@ -229,7 +231,7 @@ export class Stage {
     const made = this.items.filter((item) => item.go && item.label).map((item) => this.button(item));
     this.buttons.replaceChildren(...made);
     this.focused = null;
-    const again = focus && made.find((one) => one.dataset.key === focus);
+    const again = focus && made.find((button) => button.dataset.key === focus);
     if (again) again.focus({ preventScroll: true });
   }
 
@@ -278,8 +280,8 @@ function cameraOf(before, fresh) {
   if (!frames[0]) return { forth: (rect) => rect, back: (rect) => rect };
   const [a, b] = frames;
   const ratio = (low, high) => {
-    const found = (b[high] - b[low]) / Math.max(1, a[high] - a[low]);
-    return Math.max(0.25, Math.min(4, found || 1));
+    const ratio = (b[high] - b[low]) / Math.max(1, a[high] - a[low]);
+    return Math.max(0.25, Math.min(4, ratio || 1));
   };
   const [sx, sy] = [ratio(0, 2), ratio(1, 3)];
   const [ax, ay, bx, by] = [(a[0] + a[2]) / 2, (a[1] + a[3]) / 2, (b[0] + b[2]) / 2, (b[1] + b[3]) / 2];
@@ -304,8 +306,8 @@ function parentRect(item, find) {
     return { x: cell.x + col * w, y: cell.y + row * h, w, h };
   }
   for (const key of [item.parent].flat()) {
-    const found = key && find(key);
-    if (found && found.w !== undefined) return rectBetween(found);
+    const parent = key && find(key);
+    if (parent && parent.w !== undefined) return rectBetween(parent);
   }
   return null;
 }

@@ -48,9 +48,9 @@ export function hoverLines(view, item, row, col) {
   const where = first && second ? t(cell, { row: first, column: second }) : first || second || matrix.name;
   const lines = item.title ? [item.title, where] : [where];
   const value = matrix.at(row, col);
-  const said = formatNumber(value, matrix.name);
+  const text = formatNumber(value, matrix.name);
   // A strip of 8 bits shows a vector, not its numbers: its length is given instead.
-  if (matrix.exact || (value === 0 && matrix.name === "weights")) lines.push({ text: said, class: "hs-tip-number" });
+  if (matrix.exact || (value === 0 && matrix.name === "weights")) lines.push({ text: text, class: "hs-tip-number" });
   else if (matrix.norms) lines.push(t("say_norm", { value: formatNumber(matrix.norms[row], "") }));
   else if (matrix.name === "weights")
     lines.push({ text: t("say_approximate", { value: value.toFixed(2) }), class: "hs-tip-number" });
