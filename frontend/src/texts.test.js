@@ -25,8 +25,8 @@ const SOURCES = import.meta.dirname;
 
 function codeOf(folders) {
   const paths = readdirSync(SOURCES, { recursive: true }).map((path) => String(path).replaceAll("\\", "/"));
-  const wanted = (path) => path.endsWith(".js") && !/(\.test|texts|explanations\w*)\.js$/.test(path);
-  const chosen = paths.filter((path) => wanted(path) && folders.some((folder) => path.startsWith(`${folder}/`)));
+  const isCode = (path) => path.endsWith(".js") && !/(\.test|texts|explanations\w*)\.js$/.test(path);
+  const chosen = paths.filter((path) => isCode(path) && folders.some((folder) => path.startsWith(`${folder}/`)));
   return chosen.map((path) => readFileSync(`${SOURCES}/${path}`, "utf8")).join("\n");
 }
 
@@ -44,8 +44,8 @@ for (const [name, texts, folders, built] of TABLES) {
         !ends.some((end) => key.endsWith(end)),
     );
     assert.deepEqual(unused, []);
-    const asked = [...code.matchAll(/\bt\("(\w+)"/g)].map(([, key]) => key).filter((key) => !key.endsWith("_"));
-    const missing = asked.filter((key) => key !== "region" && !(key in texts)); // region: of host/plain_view.js
+    const askedKeys = [...code.matchAll(/\bt\("(\w+)"/g)].map(([, key]) => key).filter((key) => !key.endsWith("_"));
+    const missing = askedKeys.filter((key) => key !== "region" && !(key in texts)); // region: of host/plain_view.js
     if (!name.startsWith("anatomy")) assert.deepEqual(missing, []); // its code uses four tables at once
   });
 }

@@ -4,8 +4,8 @@ import * as arithmetic from "./arithmetic.js";
 
 const { activate, agrees, dotProduct, erf, largestTerms, layerNorm, positionWave, probabilityOf, runningSums } =
   arithmetic;
-const near = (actual, wanted, by = 1e-14) =>
-  assert.ok(Math.abs(actual - wanted) <= Math.max(1e-15, by * Math.abs(wanted)), `${actual} and ${wanted}`);
+const near = (actual, expected, by = 1e-14) =>
+  assert.ok(Math.abs(actual - expected) <= Math.max(1e-15, by * Math.abs(expected)), `${actual} and ${expected}`);
 
 // x, and PyTorch's erf, gelu and silu of it in double precision
 const TORCH = [

@@ -81,18 +81,18 @@ export class Crumbs {
   draw(state) {
     const { t } = this;
     const zooms = zoomsOf(state.place);
-    const here = zooms.indexOf(state.zoom);
+    const current = zooms.indexOf(state.zoom);
     for (const { zoom, button, element } of this.parts) {
       const at = zooms.indexOf(zoom);
       element.hidden = at < 0;
       if (at < 0) continue;
       const [key, values] = this.name(zoom, state);
       textButton(button, t, key, values);
-      setPressed(button, "aria-current", at === here ? "location" : null);
-      element.classList.toggle("hs-an-deeper", at > here);
+      setPressed(button, "aria-current", at === current ? "location" : null);
+      element.classList.toggle("hs-an-deeper", at > current);
       const name = t(key, values);
-      button.dataset.hint = at === here ? t("zoom_here") : t(at < here ? "zoom_out" : "zoom_in", { name });
-      if (at === here) scrollIntoBar(this.list, element);
+      button.dataset.hint = at === current ? t("zoom_here") : t(at < current ? "zoom_out" : "zoom_in", { name });
+      if (at === current) scrollIntoBar(this.list, element);
     }
   }
 }
@@ -131,11 +131,11 @@ class NumberTabs {
     this.select.replaceChildren(...numbers.map((i) => el("option", { value: i }, String(i + 1))));
   }
 
-  draw(count, chosen, here) {
+  draw(count, chosen, isCurrent) {
     if (count !== this.count) this.make(count);
     [...this.buttons.children].forEach((button, i) => setPressed(button, "aria-pressed", i === chosen));
     this.select.value = String(chosen);
-    this.element.toggleAttribute("data-here", here);
+    this.element.toggleAttribute("data-here", isCurrent);
   }
 }
 
@@ -151,9 +151,9 @@ export class LayerTabs {
   }
 
   draw(state, data) {
-    const here = state.place.includes(".") ? stackOf(state.place) : null;
+    const currentStack = state.place.includes(".") ? stackOf(state.place) : null;
     ["encoder", "decoder"].forEach((stack, i) =>
-      this.tabs[i].draw(data.config[stack + "_layers"], state[stack], here === stack),
+      this.tabs[i].draw(data.config[stack + "_layers"], state[stack], currentStack === stack),
     );
   }
 }

@@ -86,8 +86,8 @@ export class AnatomySwitches {
 
   isOut() {
     const { kind, layer, head } = this.subject();
-    const place = new RegExp(`^(all|${kind}|${kind}\\.${layer + 1}|${kind}\\.(${layer + 1}|\\*)\\.${head + 1})$`);
-    return this.lists.zero.some((entry) => place.test(entry.where));
+    const pattern = new RegExp(`^(all|${kind}|${kind}\\.${layer + 1}|${kind}\\.(${layer + 1}|\\*)\\.${head + 1})$`);
+    return this.lists.zero.some((entry) => pattern.test(entry.where));
   }
 
   // Knocks out the head shown, or restores it.

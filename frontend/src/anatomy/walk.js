@@ -18,7 +18,7 @@ export const stackOf = (place) => (place === "source" || place.startsWith("encod
 export function stepsOf(place, { norm, residual }) {
   const inner = INNER_STEPS[place];
   if (!place.includes(".")) return inner;
-  const normed = (where) => (norm === where ? ["norm"] : []);
+  const normed = (position) => (norm === position ? ["norm"] : []);
   return ["x", ...normed("pre"), ...inner, ...(residual === false ? [] : ["add"]), ...normed("post")];
 }
 

@@ -104,9 +104,9 @@ export class SvgContext {
   }
 
   // Arguments as on a canvas: (canvas, x, y, width, height), or with the part of the canvas before these four.
-  drawImage(canvas, ...place) {
-    const [x, y, width, height] = place.slice(-4);
-    const [sx, sy, columns, rows] = place.length > 4 ? place : [0, 0, canvas.width, canvas.height];
+  drawImage(canvas, ...args) {
+    const [x, y, width, height] = args.slice(-4);
+    const [sx, sy, columns, rows] = args.length > 4 ? args : [0, 0, canvas.width, canvas.height];
     const cells = runsByColour(canvas.getContext("2d").getImageData(sx, sy, columns, rows));
     const paths = [...cells].map(([fill, d]) => tag("path", { fill, d })).join("");
     const transform = `translate(${short(x)} ${short(y)}) scale(${width / columns} ${height / rows})`;
@@ -139,8 +139,8 @@ export function escape(text) {
 
 // content: markup
 export function tag(name, attributes, content = "") {
-  const given = Object.entries(attributes).map(([key, value]) => ` ${key}="${escape(value)}"`);
-  return `<${name}${given.join("")}${content ? `>${content}</${name}>` : "/>"}`;
+  const written = Object.entries(attributes).map(([key, value]) => ` ${key}="${escape(value)}"`);
+  return `<${name}${written.join("")}${content ? `>${content}</${name}>` : "/>"}`;
 }
 
 // image: {data, width, height} as from getImageData. Returns colour -> path of rectangles one pixel high.

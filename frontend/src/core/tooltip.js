@@ -36,8 +36,8 @@ export function hint(element, tooltip, lines) {
   element.addEventListener("pointerleave", () => tooltip.hide());
   element.addEventListener("blur", () => tooltip.hide());
   element.addEventListener("focus", () => {
-    const place = element.getBoundingClientRect();
-    if (element.matches(":focus-visible")) tooltip.show(lines(), place.left, place.bottom);
+    const rect = element.getBoundingClientRect();
+    if (element.matches(":focus-visible")) tooltip.show(lines(), rect.left, rect.bottom);
   });
   return element;
 }

@@ -107,18 +107,18 @@ class Explorer {
     const same = known && rest === this.rest;
     this.rest = rest;
     const before = stateText(this.state);
-    const given = header.state ? mergeState(START_VIEW, header.state) : null;
-    const text = given && stateText(given);
+    const linkState = header.state ? mergeState(START_VIEW, header.state) : null;
+    const text = linkState && stateText(linkState);
     // The server may echo a state that we reported a moment ago: keep what the user has done since then.
     this.reported = this.reported.filter((report) => performance.now() - report.time < ECHO_TIME);
     const echo = this.reported.findIndex((report) => report.text === text);
     // The revision counts the server's own changes. Reports carry it, so that the server recognises old reports.
-    const revision = given ? header.state.revision : undefined;
+    const revision = linkState ? header.state.revision : undefined;
     const ordered = revision !== this.revision;
     this.revision = revision;
-    if (given && echo >= 0 && !ordered) this.reported.splice(0, echo + 1);
-    else if (given && (ordered || text !== this.givenText || !known)) {
-      this.state = given;
+    if (linkState && echo >= 0 && !ordered) this.reported.splice(0, echo + 1);
+    else if (linkState && (ordered || text !== this.givenText || !known)) {
+      this.state = linkState;
       this.reported = [];
     }
     this.givenText = text;
@@ -233,8 +233,8 @@ class Explorer {
     const before = this.state;
     this.state = mergeState(before, partial);
     if (!this.model) return;
-    const asked = this.state.kind;
-    if (asked !== "all" && !this.model.kinds[asked]) this.state.kind = before.kind;
+    const chosenKind = this.state.kind;
+    if (chosenKind !== "all" && !this.model.kinds[chosenKind]) this.state.kind = before.kind;
     // A cell of one kind means nothing in another kind.
     const focus = this.focusOf(this.state);
     if (!("cell" in partial) && this.state.kind !== before.kind && focus !== this.focusOf(before))

@@ -19,10 +19,10 @@ function stateOfAddress() {
 
 function startPage() {
   const pack = document.getElementById("pack");
-  const place = document.getElementById("explorer");
-  if (!pack || !place) return;
+  const container = document.getElementById("explorer");
+  if (!pack || !container) return;
   const css = document.getElementById("explorer-css");
-  const handle = mountExplorer(place.attachShadow({ mode: "open" }), {
+  const handle = mountExplorer(container.attachShadow({ mode: "open" }), {
     assets: { css: css ? css.textContent : "" },
     onState: (state) => {
       try {
@@ -33,8 +33,8 @@ function startPage() {
     },
   });
   handle.show(decodeBase64(pack.textContent));
-  const given = stateOfAddress();
-  if (given && typeof given === "object") handle.setState(given);
+  const linkState = stateOfAddress();
+  if (linkState && typeof linkState === "object") handle.setState(linkState);
   window.addEventListener("hashchange", () => {
     const next = stateOfAddress();
     if (next && typeof next === "object") handle.setState(next);

@@ -74,8 +74,8 @@ export class Panel {
   drawHead(theme, width, height, cell) {
     const { view } = this;
     const nothing = !view.queries || !view.keys;
-    const wanted = nothing ? this.empty : this.state.view === "lines" ? this.lines.element : this.head.canvas;
-    if (this.plotBox.firstChild !== wanted) this.plotBox.replaceChildren(wanted);
+    const shownElement = nothing ? this.empty : this.state.view === "lines" ? this.lines.element : this.head.canvas;
+    if (this.plotBox.firstChild !== shownElement) this.plotBox.replaceChildren(shownElement);
     if (nothing) return;
     this.plot.draw(view, this.state, theme, { top: this.tops().head, cell, width, height, label: this.describe() });
   }

@@ -17,11 +17,11 @@ const RECORDED_HABITS = ["previous", "same", "next", "aligned"]; // as formation
 // habits that could be measured.
 export function habitsOf(model, kind, layer, head) {
   const { shares } = model.recorded.habits;
-  const many = RECORDED_HABITS.length;
-  const from = (layer * model.kinds[kind].heads + head) * many;
+  const count = RECORDED_HABITS.length;
+  const from = (layer * model.kinds[kind].heads + head) * count;
   // In cross-attention positions cannot be compared: source and target count separately.
-  const wanted = kind === "cross" ? ["aligned"] : RECORDED_HABITS.slice(0, 3);
-  return wanted
+  const names = kind === "cross" ? ["aligned"] : RECORDED_HABITS.slice(0, 3);
+  return names
     .map((name) => ({ name, percent: shares[kind][from + RECORDED_HABITS.indexOf(name)] }))
     .filter((habit) => habit.percent <= 100);
 }

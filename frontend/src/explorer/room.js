@@ -9,13 +9,13 @@ export function measureRoom(explorer) {
   const above = Math.min(documentTop(host), window.innerHeight * 0.4);
   // A page can reserve space below the explorer with the variable --hs-below (pixels).
   const below = parseFloat(getComputedStyle(element).getPropertyValue("--hs-below")) || 10;
-  const room = Math.max(480 * unit, window.innerHeight - above - below);
+  const height = Math.max(480 * unit, window.innerHeight - above - below);
   const outer = (node) => {
     const style = getComputedStyle(node);
     return node.offsetHeight + parseFloat(style.marginTop) + parseFloat(style.marginBottom);
   };
   const bars = explorer.chips.element.offsetHeight + explorer.controls.element.offsetHeight + 26 * unit;
-  const work = room - bars;
+  const work = height - bars;
   const titles = Math.max(...panels.map((panel) => outer(panel.title) + outer(panel.stats)));
   const gridTitle = outer(panels[0].gridTitle);
   const cell = (panels.length > 1 ? 44 : state.pieces === "words" ? 108 : 88) * unit;

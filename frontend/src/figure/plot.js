@@ -127,15 +127,15 @@ export class FigurePlot {
     this.equation.replaceChildren(...figureMarkup(title && title.subtitle && title.subtitle.text));
     this.element.setAttribute("aria-label", `${this.title.textContent || this.name}. ${this.equation.textContent}`);
     const frames = figure.frames || [];
-    const given = (figure.layout.sliders || [])[0];
+    const slider = (figure.layout.sliders || [])[0];
     this.slide.hidden = frames.length < 2;
     if (frames.length) {
-      this.prefix = given && given.currentvalue ? given.currentvalue.prefix : "";
+      this.prefix = slider && slider.currentvalue ? slider.currentvalue.prefix : "";
       this.range.max = frames.length - 1;
       const longest = Math.max(...frames.map((frame) => frame.name.length));
       this.number.style.minWidth = `${0.56 * (String(this.prefix).length + longest) + 0.5}em`; // the slider does not move
       this.range.setAttribute("aria-label", String(this.prefix).replace(/:\s*$/, ""));
-      const first = start !== undefined && start !== null ? start : (given && given.active) || 0;
+      const first = start !== undefined && start !== null ? start : (slider && slider.active) || 0;
       this.at = Math.max(0, Math.min(frames.length - 1, first));
     }
     return this.draw();

@@ -101,11 +101,11 @@ export class FigureReader {
   show() {
     const [series, row, column] = this.at;
     const { curve, trace, value } = this.read[series];
-    const place = trace.z
+    const point = trace.z
       ? { xval: this.centre(trace, "x", column), yval: this.centre(trace, "y", row) } // it finds no cell by its number
       : { pointNumber: column };
     const over = (trace.xaxis || "x") + (trace.yaxis || "y");
-    window.Plotly.Fx.hover(this.box, [{ curveNumber: curve, ...place }], over);
+    window.Plotly.Fx.hover(this.box, [{ curveNumber: curve, ...point }], over);
     const about = this.unifiedPlace(trace, column);
     clearTimeout(this.saying);
     this.saying = setTimeout(() => {
@@ -129,10 +129,10 @@ export class FigureReader {
 
   // The middle of a heatmap's column or row in the numbers of its axis.
   centre(trace, letter, at) {
-    const given = trace[letter];
-    if (!given || given.length <= at) return (trace[letter + "0"] || 0) + at * (trace["d" + letter] || 1);
+    const values = trace[letter];
+    if (!values || values.length <= at) return (trace[letter + "0"] || 0) + at * (trace["d" + letter] || 1);
     const axis = this.axis(trace, letter);
-    return axis.d2c ? axis.d2c(given[at]) : given[at];
+    return axis.d2c ? axis.d2c(values[at]) : values[at];
   }
 
   // The position of a point, for hovers that state it once for all lines; "" for other hovers.

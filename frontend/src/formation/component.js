@@ -139,8 +139,8 @@ class View extends PlainView {
     const width = this.track.clientWidth;
     this.plot.replaceChildren(formationCurves(this, width));
     this.paintStep();
-    const asked = feeds().formationAsked;
-    if (asked && performance.now() - asked < REQUEST_TIME) {
+    const request = feeds().formationAsked;
+    if (request && performance.now() - request < REQUEST_TIME) {
       (this.recorded ? this.play : this.elsewhere.querySelector("select")).focus({ preventScroll: true });
       feeds().formationAsked = null;
     }

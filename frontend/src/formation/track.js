@@ -43,8 +43,8 @@ export function formationCurves(view, width) {
     const [nameX, nameY] = points[name === "loss" ? 0 : count - 1];
     const beside = name === "loss" ? 7 * unit : -9 * unit;
     const anchor = name === "loss" ? "start" : "end";
-    const place = { x: nameX + beside, y: nameY + 8 * unit, "text-anchor": anchor };
-    svg.append(svgEl("text", { ...place, class: "fm-name fm-" + name }, t(name)));
+    const position = { x: nameX + beside, y: nameY + 8 * unit, "text-anchor": anchor };
+    svg.append(svgEl("text", { ...position, class: "fm-name fm-" + name }, t(name)));
   }
   return svg;
 }

@@ -33,8 +33,8 @@ export class HeadPlot extends HeadCanvas {
     const least = 9 * Math.min(unit, 1.2);
     const rows = Math.max(1, view.queries);
     const columns = Math.max(1, view.keys);
-    const room = (height - (view.keys > 40 ? 90 : 64) * unit) / rows;
-    size = Math.max(least, Math.min(size, room / 1.06));
+    const rowHeight = (height - (view.keys > 40 ? 90 : 64) * unit) / rows;
+    size = Math.max(least, Math.min(size, rowHeight / 1.06));
     const widest = (labels, font) => {
       context.font = font;
       return labels.reduce((most, label) => Math.max(most, context.measureText(label).width), 0);

@@ -41,9 +41,9 @@ export class Reader {
   whyMasked(view, row, column) {
     const key = view.columns[column][0];
     const latest = view.rows[row][view.rows[row].length - 1];
-    const seen = view.columns.some((group, c) => group[0] > latest && !view.mask[row * view.keys + c]);
+    const seesFuture = view.columns.some((group, c) => group[0] > latest && !view.mask[row * view.keys + c]);
     const masked = this.explorer.model.header.causal !== false; // a model made without the mask hides nothing
-    if (view.kind === "decoder_self" && key > latest && !seen && masked) return "masked_cell";
+    if (view.kind === "decoder_self" && key > latest && !seesFuture && masked) return "masked_cell";
     // A decoder may be fed <pad> first, which is not padding: only a source is padded.
     const { sides } = view;
     const padding = sides.columns === "source" && this.explorer.model.header.tokens.source[key] === "<pad>";

@@ -294,18 +294,18 @@ export class Lab {
 
   // The note beside "After": what the switches did, if no difference is visible.
   afterText() {
-    const asked = Object.keys(this.models.after.header.switches || {});
-    if (asked.length === 1 && asked[0] === "pad") return "lab_masked_pads";
-    return asked.length ? "lab_after_about" : "lab_after_none";
+    const switches = Object.keys(this.models.after.header.switches || {});
+    if (switches.length === 1 && switches[0] === "pad") return "lab_masked_pads";
+    return switches.length ? "lab_after_about" : "lab_after_none";
   }
 
   // Why the difference is empty; "" if it is not.
   sameText() {
-    const asked = this.models.after.header.switches || {};
-    if (!Object.keys(asked).some((name) => name !== "pad")) return "";
+    const switches = this.models.after.header.switches || {};
+    if (!Object.keys(switches).some((name) => name !== "pad")) return "";
     const tiles = this.difference.tiles(this.state.kind, this.state).grid.flat();
     if (tiles.some((tile) => tile.bytes.some((byte) => byte !== 128))) return "";
-    return this.t(asked.padding && !asked.pad ? "lab_same_padding" : "lab_same");
+    return this.t(switches.padding && !switches.pad ? "lab_same_padding" : "lab_same");
   }
 
   drawPictures() {

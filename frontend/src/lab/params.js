@@ -30,8 +30,8 @@ export function writeSwitches(lists, forms) {
 }
 
 // Does "cross.2.*" cover head `head` (from 0) of layer `layer` of the kind?
-function placeCovers(place, kind, layer, head) {
-  const [of, l = "*", h = "*"] = place.split(".");
+function placeCovers(target, kind, layer, head) {
+  const [of, l = "*", h = "*"] = target.split(".");
   const fits = (text, index) => text === "*" || Number(text) === index + 1;
   return (of === "all" || of === kind) && fits(l, layer) && fits(h, head);
 }
@@ -42,7 +42,7 @@ export function headsIn(places, sizes) {
   for (const [kind, { layers, heads }] of Object.entries(sizes)) {
     for (let l = 0; l < layers; l++)
       for (let h = 0; h < heads; h++)
-        if (places.some((place) => placeCovers(place, kind, l, h))) names.add(`${kind}.${l + 1}.${h + 1}`);
+        if (places.some((target) => placeCovers(target, kind, l, h))) names.add(`${kind}.${l + 1}.${h + 1}`);
   }
   return names;
 }
@@ -51,16 +51,16 @@ export function headsIn(places, sizes) {
 export function placesOf(names, sizes) {
   const places = [];
   for (const [kind, { layers, heads }] of Object.entries(sizes)) {
-    const whole = [];
+    const targets = [];
     const single = [];
     for (let l = 1; l <= layers; l++) {
       const covered = Array.from({ length: heads }, (_, h) => `${kind}.${l}.${h + 1}`).filter((name) =>
         names.has(name),
       );
-      if (covered.length === heads) whole.push(`${kind}.${l}`);
+      if (covered.length === heads) targets.push(`${kind}.${l}`);
       else single.push(...covered);
     }
-    places.push(...(whole.length === layers ? [kind] : whole), ...single);
+    places.push(...(targets.length === layers ? [kind] : targets), ...single);
   }
   return places;
 }

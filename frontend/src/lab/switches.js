@@ -81,7 +81,7 @@ export class SwitchCards {
     const mark = el("span", { class: "hs-mark", "data-testid": "scaling-mark" });
     const one = el("span", { class: "hs-mark hs-mark-one" }, "1");
     const output = el("output", { class: "hs-number", "data-testid": "scaling-factor" });
-    const where = this.whereSelect("scaling");
+    const whereSelect = this.whereSelect("scaling");
     const card = this.card(
       "scaling",
       el(
@@ -91,17 +91,17 @@ export class SwitchCards {
         el("div", { class: "hs-slider" }, slider, mark, one),
         output,
       ),
-      where.element,
+      whereSelect.element,
     );
     card.classList.add("hs-card-wide");
-    this.scaling = { seg, slider, mark, one, output, where, card };
+    this.scaling = { seg, slider, mark, one, output, where: whereSelect, card };
   }
 
   onOff(name) {
     const seg = this.segments(name, ["on", "off"], (value) => this.put(name, value === "on" ? null : "off"));
-    const where = this.whereSelect(name);
-    const card = this.card(name, el("div", { class: "hs-card-line" }, seg), where.element);
-    return { seg, where, card };
+    const whereSelect = this.whereSelect(name);
+    const card = this.card(name, el("div", { class: "hs-card-line" }, seg), whereSelect.element);
+    return { seg, where: whereSelect, card };
   }
 
   makePads() {
@@ -127,9 +127,9 @@ export class SwitchCards {
     const seg = this.segments("weights", WEIGHT_RULES, (value) =>
       this.put("weights", value === "softmax" ? null : value),
     );
-    const where = this.whereSelect("weights");
-    const card = this.card("weights", el("div", { class: "hs-card-line" }, seg), where.element);
-    this.weights = { seg, where, card };
+    const whereSelect = this.whereSelect("weights");
+    const card = this.card("weights", el("div", { class: "hs-card-line" }, seg), whereSelect.element);
+    this.weights = { seg, where: whereSelect, card };
   }
 
   makeZero() {
@@ -303,11 +303,11 @@ export class SwitchCards {
     const on = Math.abs(factor / this.std - 1) < 1e-6;
     this.press(seg, on ? "on" : factor === 1 ? "off" : "");
     mark.textContent = t("lab_scaling_mark", { d: Math.round(1 / this.std ** 2) });
-    const place = (octaves) => `calc(8px + ${(octaves + OCTAVES) / (2 * OCTAVES)} * (100% - 16px))`;
-    mark.style.left = place(0);
+    const left = (octaves) => `calc(8px + ${(octaves + OCTAVES) / (2 * OCTAVES)} * (100% - 16px))`;
+    mark.style.left = left(0);
     const off = Math.log2(1 / this.std);
     one.hidden = off < 0.5 || off > OCTAVES;
-    one.style.left = place(off);
+    one.style.left = left(off);
     slider.value = Math.log2(factor / this.std);
     slider.setAttribute("aria-valuetext", t("lab_scaling_value", { factor: formatFactor(factor) }));
     output.textContent = t("lab_scaling_value", { factor: formatFactor(factor) });
@@ -315,7 +315,7 @@ export class SwitchCards {
     this.drawWhere("scaling", where, list);
   }
 
-  drawWhere(name, where, list) {
+  drawWhere(name, whereSelect, list) {
     const { t } = this.hooks;
     const { kind, layer, head } = this.subject;
     const label = (of) => t("kind_" + of);
@@ -331,25 +331,25 @@ export class SwitchCards {
         t("lab_where_head", { kind: label(near), layer: layer + 1, head: head + 1 }),
       ]);
     const value = list.length ? list[list.length - 1].where : this.chosenWhere(name);
-    if (!options.some(([place]) => place === value)) options.push([value, this.placeText(value)]);
+    if (!options.some(([target]) => target === value)) options.push([value, this.placeText(value)]);
     const key = JSON.stringify(options);
-    if (where.key !== key) {
-      where.key = key;
-      where.select.replaceChildren(...options.map(([place, text]) => el("option", { value: place }, text)));
+    if (whereSelect.key !== key) {
+      whereSelect.key = key;
+      whereSelect.select.replaceChildren(...options.map(([target, text]) => el("option", { value: target }, text)));
     }
-    where.select.value = value;
-    where.more.hidden = list.length < 2;
-    where.more.textContent = t("lab_more", { n: list.length - 1 });
+    whereSelect.select.value = value;
+    whereSelect.more.hidden = list.length < 2;
+    whereSelect.more.textContent = t("lab_more", { n: list.length - 1 });
     const earlier = list
       .slice(0, -1)
       .map((entry) => [entry.value, this.placeText(entry.where)].filter(Boolean).join(" · "));
-    where.more.title = t("lab_more_title", { list: earlier.join("; ") });
+    whereSelect.more.title = t("lab_more_title", { list: earlier.join("; ") });
   }
 
-  placeText(place) {
+  placeText(target) {
     const { t } = this.hooks;
-    const match = /^(\w+)\.([1-9]\d*)(?:\.([1-9]\d*))?$/.exec(place);
-    if (!match || match[1] === "all") return place;
+    const match = /^(\w+)\.([1-9]\d*)(?:\.([1-9]\d*))?$/.exec(target);
+    if (!match || match[1] === "all") return target;
     const names = { kind: t("kind_" + match[1]), layer: match[2], head: match[3] };
     return t(match[3] ? "lab_where_head" : "lab_where_layer", names);
   }

@@ -72,9 +72,9 @@ class View extends PlainView {
   }
 
   drawCards() {
-    const held = this.cards.contains(this.element.getRootNode().activeElement);
+    const hasFocus = this.cards.contains(this.element.getRootNode().activeElement);
     this.cards.replaceChildren(...MEASURES.map((name) => this.card(name)));
-    if (held) this.cards.querySelector('[aria-pressed="true"]').focus();
+    if (hasFocus) this.cards.querySelector('[aria-pressed="true"]').focus();
   }
 
   card(name) {
@@ -112,8 +112,8 @@ class View extends PlainView {
     // The pointer hovers over the name only, but the keyboard reaches the whole card.
     button.addEventListener("blur", () => this.tooltip.hide());
     button.addEventListener("focus", () => {
-      const place = button.getBoundingClientRect();
-      if (button.matches(":focus-visible")) this.tooltip.show(this.definition(name), place.left, place.bottom);
+      const rect = button.getBoundingClientRect();
+      if (button.matches(":focus-visible")) this.tooltip.show(this.definition(name), rect.left, rect.bottom);
     });
     return button;
   }
@@ -143,17 +143,17 @@ class View extends PlainView {
       ),
     );
     const focused = this.element.getRootNode().activeElement;
-    const held = this.tables.contains(focused) ? focused.dataset.testid : null;
+    const focusedId = this.tables.contains(focused) ? focused.dataset.testid : null;
     this.tables.replaceChildren(
       ...KINDS.flatMap((kind) => ["before", "after"].map((side) => measureTable(this, kind, side, axis))),
     );
     this.tables.toggleAttribute("data-many", this.data.zero.cross[0].length > 10); // two tables side by side would be cut off
-    if (held) this.tables.querySelector(`[data-testid="${held}"]`)?.focus();
+    if (focusedId) this.tables.querySelector(`[data-testid="${focusedId}"]`)?.focus();
     this.drawPlot();
   }
 
-  isChosen(place) {
-    return Boolean(this.chosen) && ["kind", "layer", "head"].every((name) => place[name] === this.chosen[name]);
+  isChosen(head) {
+    return Boolean(this.chosen) && ["kind", "layer", "head"].every((name) => head[name] === this.chosen[name]);
   }
 
   // The tooltip of a head, in tables and plot.
@@ -171,16 +171,16 @@ class View extends PlainView {
     ];
   }
 
-  choose(place) {
-    this.chosen = place;
-    const name = `${place.kind}.${place.layer + 1}.${place.head + 1}`;
+  choose(head) {
+    this.chosen = head;
+    const name = `${head.kind}.${head.layer + 1}.${head.head + 1}`;
     for (const cell of this.tables.querySelectorAll("button")) {
       const same = cell.dataset.place === name;
       cell.setAttribute("aria-pressed", String(same));
-      if (cell.dataset.place.startsWith(place.kind + ".")) cell.setAttribute("tabindex", same ? 0 : -1);
+      if (cell.dataset.place.startsWith(head.kind + ".")) cell.setAttribute("tabindex", same ? 0 : -1);
     }
     this.drawPlot();
-    this.component.setTriggerValue("pick", [place.kind, place.layer, place.head]);
+    this.component.setTriggerValue("pick", [head.kind, head.layer, head.head]);
   }
 
   drawPlot() {

@@ -47,10 +47,10 @@ class View extends PlainView {
     this.part = PARTS[data.part];
     this.figures = Object.fromEntries(this.part.figures.map((name) => [name, JSON.parse(data.figures[name])]));
     this.done = {};
-    const given = JSON.stringify(data.values);
+    const values = JSON.stringify(data.values);
     const anew = !before || before.revision !== data.revision;
     if (anew) this.sent.clear();
-    if (anew || (given !== JSON.stringify(before.values) && !this.sent.has(given))) this.values = { ...data.values };
+    if (anew || (values !== JSON.stringify(before.values) && !this.sent.has(values))) this.values = { ...data.values };
   }
 
   build() {
@@ -166,8 +166,8 @@ class View extends PlainView {
   // The dimensions to draw: the chosen ones that this d_model has, or the default.
   shown() {
     const { dims, d_model } = this.values;
-    const there = (dims || []).filter((dimension) => dimension < d_model);
-    return there.length ? there : defaultDims(d_model);
+    const valid = (dims || []).filter((dimension) => dimension < d_model);
+    return valid.length ? valid : defaultDims(d_model);
   }
 
   // Draws once per frame, however fast the moves come; Python is told once they have stopped.
@@ -238,8 +238,8 @@ class View extends PlainView {
       this.kept = { size, table, rows: rowsOf(table, dModel), wavelengths: wavelengths(dModel), exact: false };
       if (this.data.part === "distance") this.multiply(length * length * dModel <= LARGE);
     }
-    const room = this.plots.curves ? this.plots.curves.box.clientWidth - 110 : 0; // of the axis, in CSS pixels
-    const most = Math.max(4, Math.floor(room / (1.3 * this.theme.size)));
+    const axisWidth = this.plots.curves ? this.plots.curves.box.clientWidth - 110 : 0; // of the axis, in CSS pixels
+    const most = Math.max(4, Math.floor(axisWidth / (1.3 * this.theme.size)));
     return { dModel, length, k, q, most, dims: this.shown(), ...this.kept };
   }
 

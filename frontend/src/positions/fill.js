@@ -10,7 +10,7 @@ const RINGS = 100; // points at most that are drawn as rings, RINGS there
 const FEW = 5; // positions on an axis that plotly would number in halves, FEW there
 
 function sayIn(text, values) {
-  return text.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
+  return text.replace(/\{(\w+)\}/g, (match, name) => (name in values ? String(values[name]) : match));
 }
 
 function titled(figure, values) {
@@ -60,13 +60,13 @@ function curvesFigure(figure, now) {
   const { meta } = figure.layout;
   const places = positionLabels(length);
   const lines = figure.data.slice(0, -1).map((trace, i) => {
-    const there = i < dims.length;
-    const dimension = there ? dims[i] : 0;
+    const visible = i < dims.length;
+    const dimension = visible ? dims[i] : 0;
     const wavelength = wavelengthText(now.wavelengths[dimension >> 1]);
-    const y = there ? columnOf(now, dimension, length) : new Float32Array(0);
+    const y = visible ? columnOf(now, dimension, length) : new Float32Array(0);
     const name = sayIn(meta.curve, { dimension, wavelength });
     const mode = length <= DOTTED || trace.marker.symbol !== "circle" ? "lines+markers" : "lines";
-    return { ...trace, x: places, y, visible: there, name, mode };
+    return { ...trace, x: places, y, visible: visible, name, mode };
   });
   const marked = Math.min(meta.ticks.length, length);
   const columns = dims.map((dimension) => columnOf(now, dimension, marked));
@@ -162,9 +162,9 @@ function shiftedFigure(figure, now) {
   const last = Math.min(SHOWN, dModel);
   const count = Math.min(SHOWN, length - k);
   const cut = (rows) => rows.slice(0, count).map((row) => Float32Array.from(row.subarray(0, last)));
-  const there = cut(rowsOf(table.subarray(k * dModel, (k + count) * dModel), dModel));
+  const shifted = cut(rowsOf(table.subarray(k * dModel, (k + count) * dModel), dModel));
   const mapped = cut(rowsOf(mapByShift(table.subarray(0, (k + count) * dModel), k + count, dModel, k), dModel));
-  const data = [there, mapped].map((z, i) => ({ ...figure.data[i], z }));
+  const data = [shifted, mapped].map((z, i) => ({ ...figure.data[i], z }));
   const axes = axisTicks(figure, { xaxis: last, xaxis2: last, yaxis: count, yaxis2: count });
   return withTraces(figure, data, axes, { k, last: last - 1, d_model: dModel });
 }

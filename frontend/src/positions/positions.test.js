@@ -15,16 +15,16 @@ const {
 const STEP = 2 ** -24; // of float32 between 0.5 and 1
 
 // Equal, numbers within `by` (and a part in a million); arrays of any sort are lists.
-function same(actual, wanted, by, path) {
-  if (typeof wanted === "number")
-    assert.ok(Math.abs(actual - wanted) <= by + 1e-6 * Math.abs(wanted), `${path}: ${actual}, not ${wanted}`);
-  else if (Array.isArray(wanted)) {
-    assert.equal(actual.length, wanted.length, path);
-    wanted.forEach((item, i) => same(actual[i], item, by, `${path}[${i}]`));
-  } else if (wanted && typeof wanted === "object") {
-    assert.deepEqual(Object.keys(actual).sort(), Object.keys(wanted).sort(), path);
-    for (const [name, item] of Object.entries(wanted)) same(actual[name], item, by, `${path}.${name}`);
-  } else assert.equal(actual, wanted, path);
+function same(actual, expected, by, path) {
+  if (typeof expected === "number")
+    assert.ok(Math.abs(actual - expected) <= by + 1e-6 * Math.abs(expected), `${path}: ${actual}, not ${expected}`);
+  else if (Array.isArray(expected)) {
+    assert.equal(actual.length, expected.length, path);
+    expected.forEach((item, i) => same(actual[i], item, by, `${path}[${i}]`));
+  } else if (expected && typeof expected === "object") {
+    assert.deepEqual(Object.keys(actual).sort(), Object.keys(expected).sort(), path);
+    for (const [name, item] of Object.entries(expected)) same(actual[name], item, by, `${path}.${name}`);
+  } else assert.equal(actual, expected, path);
 }
 
 test("tables, products and maps are Python's", () => {
@@ -58,8 +58,8 @@ test("products of any table are gathered by offset", () => {
   // Of [[1, 2, 4], [8, 16, 32], [64, 128, 256]] by p - q; products that do not depend on p - q alone have a spread.
   const table = Float64Array.from({ length: 9 }, (_, i) => 2 ** i);
   const { offsets, mean, largestSpread } = numbers.byOffset(table, 3);
-  const wanted = { "-2": 4, "-1": 17, 0: 91, 1: 68, 2: 64 };
-  Array.from(offsets).forEach((offset, i) => assert.ok(Math.abs(mean[i] - wanted[offset]) < 1e-9, String(offset)));
+  const expected = { "-2": 4, "-1": 17, 0: 91, 1: 68, 2: 64 };
+  Array.from(offsets).forEach((offset, i) => assert.ok(Math.abs(mean[i] - expected[offset]) < 1e-9, String(offset)));
   assert.ok(largestSpread > 0);
 });
 

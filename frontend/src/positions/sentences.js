@@ -10,8 +10,8 @@ const SPREAD = 1e-6; // of products, for each unit of d_model: rounding of float
 
 export function encodingSentences(t, { dModel, length, wavelengths }) {
   const [first, last] = [wavelengths[0], wavelengths[wavelengths.length - 1]].map(wavelengthText);
-  const whole = wavelengths.filter((wavelength) => wavelength <= length).length;
-  const words = { d_model: dModel, length, first, last, whole, pairs: wavelengths.length };
+  const wholeWaves = wavelengths.filter((wavelength) => wavelength <= length).length;
+  const words = { d_model: dModel, length, first, last, whole: wholeWaves, pairs: wavelengths.length };
   return figureMarkup(t(wavelengths.length > 1 ? "encoding_says" : "encoding_says_one", words));
 }
 

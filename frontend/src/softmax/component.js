@@ -192,18 +192,18 @@ class View extends PlainView {
 
   drawWords(weights, temperature) {
     const n = weights.length;
-    const room = 1 - weights.reduce((sum, p) => sum + p * p, 0);
-    const share = (100 * room) / (1 - 1 / n);
-    const trace = room / temperature;
+    const gradient = 1 - weights.reduce((sum, p) => sum + p * p, 0);
+    const share = (100 * gradient) / (1 - 1 / n);
+    const trace = gradient / temperature;
     this.traceTerm.textContent = this.t("trace", { value: formatSmall(trace) });
     this.traceTerm.dataset.value = trace;
     const largest = Math.max(...weights);
-    const closed = room > 0 ? "says_closed" : "says_none";
+    const closed = gradient > 0 ? "says_closed" : "says_none";
     const key = share > 97 ? "says_open" : share < 10 ? closed : "says_between";
     const few = share < 0.0001 ? this.t("less_than", { value: 0.0001 }) : share.toPrecision(1);
     this.sentence.textContent = this.t(key, {
       n,
-      room: room < 0.0005 ? room.toExponential(1).replace("-", "−") : formatSmall(room),
+      room: gradient < 0.0005 ? gradient.toExponential(1).replace("-", "−") : formatSmall(gradient),
       share: share < 1 ? few : share.toFixed(0),
       key: weights.indexOf(largest) + 1,
       weight: largest.toFixed(4),

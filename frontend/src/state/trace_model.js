@@ -110,9 +110,9 @@ export class TraceModel {
   hidden(kind, layer, head) {
     const { masks, mask_of: of, queries, keys } = this.kinds[kind];
     if (!masks) return null;
-    const wanted = [...new Set(this.members(kind, layer, head).map(([l, h]) => of[l][h]))].sort();
-    return this.remember(["hidden", kind, ...wanted].join("|"), () => {
-      const all = wanted.map((number) => masks.subarray(number * queries * keys, (number + 1) * queries * keys));
+    const maskNumbers = [...new Set(this.members(kind, layer, head).map(([l, h]) => of[l][h]))].sort();
+    return this.remember(["hidden", kind, ...maskNumbers].join("|"), () => {
+      const all = maskNumbers.map((number) => masks.subarray(number * queries * keys, (number + 1) * queries * keys));
       return all.length === 1 ? all[0] : all[0].map((_, at) => Number(all.every((mask) => mask[at])));
     });
   }

@@ -76,8 +76,8 @@ export class Curves {
       const crowded = axis.ticks.length * small * 1.1 > bottom - inside.top;
       axis.ticks.forEach((tick, j) => {
         if (crowded && j % 2 && j < axis.ticks.length - 1) return;
-        const place = { x: inside.left - 0.5 * em, y: y(tick) + 0.33 * small, "text-anchor": "end" };
-        parts.push(svgEl("text", place, this.tick(plot, tick)));
+        const position = { x: inside.left - 0.5 * em, y: y(tick) + 0.33 * small, "text-anchor": "end" };
+        parts.push(svgEl("text", position, this.tick(plot, tick)));
       });
       const marks = every.map((tick) => `M${step(tick).toFixed(1)} ${bottom}v4`).join("");
       parts.push(svgEl("path", { class: "learn-axis", d: `M${inside.left} ${bottom}H${inside.right}${marks}` }));
@@ -141,8 +141,8 @@ export class Curves {
     for (let at = line.seen[i]; at < run.frames.length; at++) {
       const frame = run.frames[at];
       if (typeof frame[name] !== "number") continue;
-      const place = `${this.places.step(frame.step).toFixed(1)} ${plot.y(frame[name]).toFixed(1)}`;
-      pieces.push([at, (pieces.length ? "L" : "M") + place]);
+      const point = `${this.places.step(frame.step).toFixed(1)} ${plot.y(frame[name]).toFixed(1)}`;
+      pieces.push([at, (pieces.length ? "L" : "M") + point]);
     }
     line.seen[i] = run.frames.length;
     let text = "";

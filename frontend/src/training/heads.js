@@ -239,8 +239,8 @@ export class FrameHead extends HeadPlot {
     super.layout(width, height);
     const { plot, view } = this;
     const ratio = Math.min(4, window.devicePixelRatio || 1);
-    const whole = (value) => (value * ratio < 4 ? value : Math.floor(value * ratio) / ratio);
-    Object.assign(plot, { cw: whole(plot.cw), ch: whole(plot.ch) });
+    const wholePixels = (value) => (value * ratio < 4 ? value : Math.floor(value * ratio) / ratio);
+    Object.assign(plot, { cw: wholePixels(plot.cw), ch: wholePixels(plot.ch) });
     this.height = Math.ceil(plot.top + plot.ch * Math.max(1, view.queries) + 3);
     const { left, top, cw, ch } = plot;
     this.canvas.dataset.plot = JSON.stringify({ left, top, cw, ch, rows: view.queries, columns: view.keys });

@@ -85,7 +85,7 @@ class RunCard {
     const key = names.join() + about.seed + label;
     if (key === this.key) return;
     this.key = key;
-    const held = this.buttons.contains(this.element.getRootNode().activeElement);
+    const hasFocus = this.buttons.contains(this.element.getRootNode().activeElement);
     const values = { label, seed: about.seed + 1 };
     const button = (name) =>
       el(
@@ -100,7 +100,7 @@ class RunCard {
         t(name, values),
       );
     this.buttons.replaceChildren(...names.map(button));
-    if (held) this.buttons.firstChild.focus(); // the focused button is gone: its neighbour gets the focus
+    if (hasFocus) this.buttons.firstChild.focus(); // the focused button is gone: its neighbour gets the focus
   }
 
   // The button shows that it was pressed until the run has changed; after a while it can be pressed again.

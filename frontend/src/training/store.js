@@ -78,12 +78,12 @@ export class Run {
   // Takes over what a pack says of this run. Frames count only if they follow those that are here: after a gap they are
   // dropped, and `lacks` says that they must be requested again.
   take(about, array, now) {
-    const held = this.frames.length;
+    const count = this.frames.length;
     if (about.opening) this.setOpening(about.opening);
-    if (this.opening && about.weights && about.from <= held) {
+    if (this.opening && about.weights && about.from <= count) {
       const bytes = array(about.weights);
       const size = about.weights.shape[1];
-      for (let i = held - about.from; i < about.frames.length; i++) {
+      for (let i = count - about.from; i < about.frames.length; i++) {
         this.frames.push(about.frames[i]);
         this.weights.push(bytes.subarray(i * size, (i + 1) * size));
       }
@@ -92,7 +92,7 @@ export class Run {
     this.follow(about, now);
     const { frames, weights, opening, ...rest } = about;
     this.about = rest;
-    return this.frames.length > held;
+    return this.frames.length > count;
   }
 
   setOpening(opening) {

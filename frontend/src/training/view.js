@@ -77,16 +77,16 @@ export class TrainingView {
     }
     const now = performance.now();
     const ids = this.store.runs.map((run) => run.id).join();
-    const held = this.store.have();
+    const counts = this.store.have();
     const { grown, number } = this.store.take(pack, now);
     this.build();
-    const moved = this.settle(grown.filter((id) => !held[id]));
+    const moved = this.settle(grown.filter((id) => !counts[id]));
     const changed = moved || ids !== this.store.runs.map((run) => run.id).join();
     const { run } = this;
     if (run && grown.includes(run.id)) this.player.arrived(run.last, now);
     this.asker.answered(number, this.store.lacks && (grown.length > 0 || number === 0));
     const grew = this.store.runs.filter((run) => grown.includes(run.id));
-    const outgrown = grew.some((run) => this.curves.outgrown(run, held[run.id] ?? 0));
+    const outgrown = grew.some((run) => this.curves.outgrown(run, counts[run.id] ?? 0));
     const big = Boolean(this.store.more.big);
     const begins = this.store.runs.some((run) => run.opening && !this.laidOut?.has(run.id));
     if (changed || outgrown || begins || big !== this.big || !this.theme) this.draw();
@@ -259,9 +259,9 @@ export class TrainingView {
     this.findings.draw(store);
     if (!runs.length) return;
     this.status.draw(store, this.run, performance.now());
-    const room = this.room();
-    this.curves.layout(store, this.theme, { width: Math.floor(this.curves.element.clientWidth), height: room.plot });
-    this.stage.layout(store, this.run, this.theme, room);
+    const sizes = this.room();
+    this.curves.layout(store, this.theme, { width: Math.floor(this.curves.element.clientWidth), height: sizes.plot });
+    this.stage.layout(store, this.run, this.theme, sizes);
     this.drawFrame(performance.now(), true);
     element.dispatchEvent(new CustomEvent("headscope:drawn", { bubbles: true, composed: true, detail: "training" }));
   }

@@ -8,8 +8,8 @@ export function runLabel(t, run) {
 export function percentText(t, share) {
   if (typeof share !== "number") return t("none");
   const value = 100 * share;
-  const whole = Math.abs(value - Math.round(value)) < 0.05;
-  return t("percent", { n: whole ? Math.round(value) : value.toFixed(1) });
+  const isWhole = Math.abs(value - Math.round(value)) < 0.05;
+  return t("percent", { n: isWhole ? Math.round(value) : value.toFixed(1) });
 }
 
 export function lossText(t, value) {
@@ -22,9 +22,9 @@ function countText(value) {
 }
 
 export function timeText(t, seconds) {
-  const whole = Math.max(1, Math.round(seconds));
-  if (whole < 100) return t("seconds", { n: whole });
-  return t("minutes", { m: Math.floor(whole / 60), s: whole % 60 });
+  const rounded = Math.max(1, Math.round(seconds));
+  if (rounded < 100) return t("seconds", { n: rounded });
+  return t("minutes", { m: Math.floor(rounded / 60), s: rounded % 60 });
 }
 
 // The status of a run, in a few words.
@@ -63,9 +63,9 @@ export function numberTexts(t, run) {
 
 // Output and right answer letter by letter: [{letter, state: "right" | "wrong" | "missing"}]
 export function lettersOf(written, right) {
-  const [mine, expected] = [Array.from(written), Array.from(right)];
-  return Array.from({ length: Math.max(mine.length, expected.length) }, (_, i) => {
-    if (i >= mine.length) return { letter: expected[i], state: "missing" };
-    return { letter: mine[i], state: mine[i] === expected[i] ? "right" : "wrong" };
+  const [actual, expected] = [Array.from(written), Array.from(right)];
+  return Array.from({ length: Math.max(actual.length, expected.length) }, (_, i) => {
+    if (i >= actual.length) return { letter: expected[i], state: "missing" };
+    return { letter: actual[i], state: actual[i] === expected[i] ? "right" : "wrong" };
   });
 }

@@ -21,7 +21,7 @@ test("letters are right, wrong or missing", () => {
     ["ba", "ab", "ww"],
     ["😀b", "😀c", "rw"],
   ];
-  for (const [written, right, wanted] of cases) assert.equal(states(written, right), wanted, written);
+  for (const [written, right, expected] of cases) assert.equal(states(written, right), expected, written);
 });
 
 test("shares that are nearly all or nothing are not rounded to it", () => {

@@ -25,10 +25,10 @@ class View extends PlainView {
     const { data, memory } = this;
     const depth = memory.d_k === data.d_k ? memory.depth : data.d_k;
     if (!before || before.d_k !== data.d_k) this.at = this.nearest(Math.log2(depth));
-    const given = JSON.stringify([data.chosen, data.own]);
+    const dataKey = JSON.stringify([data.chosen, data.own]);
     const first = data.chosen || { kind: data.own[0].kind, layer: 0, head: 0 };
-    this.chosen = memory.given === given ? memory.chosen : first;
-    Object.assign(memory, { d_k: data.d_k, depth: data.depths[this.at], given, chosen: this.chosen });
+    this.chosen = memory.given === dataKey ? memory.chosen : first;
+    Object.assign(memory, { d_k: data.d_k, depth: data.depths[this.at], given: dataKey, chosen: this.chosen });
   }
 
   term(name, definition) {
@@ -75,10 +75,10 @@ class View extends PlainView {
     };
     this.hold = el("input", { type: "checkbox", "data-testid": "why-hold", checked: memory.hold, change: hold });
     const text = this.t("hold", { d: countText(last) });
-    const held = el("label", { class: "why-hold" }, this.hold, el("span", {}, ...richText(text)));
+    const holdLabel = el("label", { class: "why-hold" }, this.hold, el("span", {}, ...richText(text)));
     this.plots = { histogram: this.plot("histogram"), row: this.plot("row") };
     for (const name of MEASURES) this.plots[name] = this.plot(name);
-    this.plots.histogram.head.append(held);
+    this.plots.histogram.head.append(holdLabel);
     this.sentence = el("p", { class: "why-sentence", "data-testid": "why-sentence" });
     this.tables = el("div", { class: "why-tables" });
     this.legend = el("p", { class: "why-legend", "data-testid": "why-legend" });
@@ -207,8 +207,8 @@ class View extends PlainView {
       group.append(svgEl("rect", { class: "why-hit", x, y: 0, width: step, height: base }));
       WAYS.forEach((way, i) => {
         const top = y(rows[i][key]);
-        const place = { x: x + step * 0.11 + i * (bar + 1), y: top, width: bar - 1, height: base - top };
-        group.append(svgEl("rect", { class: "why-bar", "data-way": way, ...place }));
+        const rect = { x: x + step * 0.11 + i * (bar + 1), y: top, width: bar - 1, height: base - top };
+        group.append(svgEl("rect", { class: "why-bar", "data-way": way, ...rect }));
       });
       group.append(svgEl("text", { x: x + step / 2, y: base + 1.15 * em, "text-anchor": "middle" }, String(key + 1)));
       const line = (way, i) =>
@@ -250,15 +250,15 @@ class View extends PlainView {
     this.drawScale(svg, 0, right, y);
     const stride = right - left < 13 * em ? 5 : 2; // 1, 32, 1,024 if 1, 4, 16 ... would touch
     for (let power = 0; power <= last; power += stride) {
-      const place = x(2 ** power);
-      svg.append(svgEl("path", { class: "why-axis", d: `M${place} ${base}v4` }));
-      svg.append(svgEl("text", { x: place, y: base + 1.15 * em, "text-anchor": "middle" }, countText(2 ** power)));
+      const tickX = x(2 ** power);
+      svg.append(svgEl("path", { class: "why-axis", d: `M${tickX} ${base}v4` }));
+      svg.append(svgEl("text", { x: tickX, y: base + 1.15 * em, "text-anchor": "middle" }, countText(2 ** power)));
     }
-    const here = x(data.d_k);
-    svg.append(svgEl("path", { class: "why-own-line", d: `M${here} ${y(1)}V${base}` }));
-    const anchor = here > (left + right) / 2 ? "end" : here < left + 3 * em ? "start" : "middle";
+    const cursorX = x(data.d_k);
+    svg.append(svgEl("path", { class: "why-own-line", d: `M${cursorX} ${y(1)}V${base}` }));
+    const anchor = cursorX > (left + right) / 2 ? "end" : cursorX < left + 3 * em ? "start" : "middle";
     const text = this.t("this_model", { d: countText(data.d_k) });
-    svg.append(svgEl("text", { x: here, y: y(1) - 0.6 * em, "text-anchor": anchor }, text));
+    svg.append(svgEl("text", { x: cursorX, y: y(1) - 0.6 * em, "text-anchor": anchor }, text));
     const now = x(data.depths[at]);
     svg.append(svgEl("path", { class: "why-now", d: `M${now} ${y(1)}V${base}` }));
     const labels = WAYS.map((way, i) => {
@@ -273,8 +273,8 @@ class View extends PlainView {
     labels.forEach((label, i) => i && (label.y = Math.max(label.y, labels[i - 1].y + 1.15 * em)));
     for (let i = labels.length - 1, floor = base + 0.1 * em; i >= 0; i--, floor -= 1.15 * em)
       labels[i].y = Math.min(labels[i].y, floor);
-    for (const { way, y: place } of labels)
-      svg.append(svgEl("text", { class: "why-name", "data-way": way, x: right + 0.5 * em, y: place }, this.t(way)));
+    for (const { way, y: labelY } of labels)
+      svg.append(svgEl("text", { class: "why-name", "data-way": way, x: right + 0.5 * em, y: labelY }, this.t(way)));
     box.replaceChildren(svg);
   }
 
@@ -283,10 +283,10 @@ class View extends PlainView {
       button.setAttribute("aria-pressed", String(button.dataset.quantity === this.quantity));
     // Logarithmic: otherwise one head with 80 would make all others, including 1, as pale as the page. One scale for
     // all kinds: equal shades are equal numbers.
-    const seen = this.data.own
+    const variances = this.data.own
       .flatMap((kindNumbers) => kindNumbers[this.quantity].flat())
       .filter((value) => value !== null);
-    const top = Math.max(1, ...seen);
+    const top = Math.max(1, ...variances);
     const ramps = this.data.own.map((kindNumbers) => makeRamp(this.theme, kindNumbers.kind));
     this.tables.replaceChildren(
       ...this.data.own.map((kindNumbers, i) => this.ownTable(kindNumbers, ramps[i], Math.log1p(top))),
@@ -344,13 +344,13 @@ class View extends PlainView {
 
   ownCell(kindNumbers, layer, head, value, ramp, top) {
     const colour = ramp[value === null ? 0 : Math.round((255 * Math.log1p(value)) / top)];
-    const place = { layer: layer + 1, head: head + 1 };
+    const address = { layer: layer + 1, head: head + 1 };
     const cell = el(
       "button",
       {
         type: "button",
         style: `background: ${cssColour(colour)}; color: ${inkOn(colour)}`,
-        "aria-label": this.t("head_cell", { ...place, name: this.t(this.quantity), value: numberText(value) }),
+        "aria-label": this.t("head_cell", { ...address, name: this.t(this.quantity), value: numberText(value) }),
         "data-cell": `${kindNumbers.kind}-${layer}-${head}`,
         click: () => this.choose({ kind: kindNumbers.kind, layer, head }),
       },
@@ -359,7 +359,7 @@ class View extends PlainView {
     const line = (name) =>
       this.t("head_line", { name: this.t(name), value: numberText(kindNumbers[name][layer][head]) });
     return this.hint(cell, () => [
-      this.t("head", { kind: this.t("kind_" + kindNumbers.kind), ...place }),
+      this.t("head", { kind: this.t("kind_" + kindNumbers.kind), ...address }),
       ...QUANTITIES.map(line),
       this.t("head_mean", { value: numberText(kindNumbers.mean[layer][head]) }),
     ]);

@@ -51,11 +51,11 @@ function productSizes(sheet, blocks, height) {
   const rows = Math.max(...blocks.map((block) => block.side.n));
   const bias = 0.75 * u;
   const fixed = 2 * line + bias + 0.5 * u;
-  const room = Math.max(4 * u, height - fixed);
+  const freeHeight = Math.max(4 * u, height - fixed);
   const widest = Math.max(...blocks.map((block) => block.a));
-  const most = sheet.slim ? Math.max(widest, (sheet.natural ? 9 : 15) * u) : Math.min(widest * 1.15, room);
-  const high = Math.min(rows * sheet.cap, sheet.most, Math.max(room * 0.52, room - most));
-  const top = Math.min(most, room - high);
+  const most = sheet.slim ? Math.max(widest, (sheet.natural ? 9 : 15) * u) : Math.min(widest * 1.15, freeHeight);
+  const high = Math.min(rows * sheet.cap, sheet.most, Math.max(freeHeight * 0.52, freeHeight - most));
+  const top = Math.min(most, freeHeight - high);
   return { top, bias, row: high / rows, height: fixed + top + high };
 }
 
@@ -101,8 +101,8 @@ function drawProduct(sheet, block, { x, y, sizes, coming = false }) {
     if (product.slices) sheet.slices(product.role, corner, { ramp, side, top: sheet.whole(product.role), parent });
   });
   // A row of biases is added to every product: it is named once, where there is space.
-  const room = { x: xs, y: yBias + bias / 2 - 0.7 * u, w: a + gap - 0.45 * u };
-  if (!coming) sheet.note("bias:" + left.role, "+ b", room, { align: "right" });
+  const labelRect = { x: xs, y: yBias + bias / 2 - 0.7 * u, w: a + gap - 0.45 * u };
+  if (!coming) sheet.note("bias:" + left.role, "+ b", labelRect, { align: "right" });
   return { xs, yRows, h, wide, yTop: y + line, top };
 }
 
@@ -149,9 +149,9 @@ function projectBoard(sheet) {
     Object.assign(block, { a: (area.w - used) / columns, tops, gap });
   }
   const coming = sheet.state.step === "x";
-  const room = area.h;
+  const height = area.h;
   if (aside || !cross) {
-    const sizes = productSizes(sheet, blocks, room);
+    const sizes = productSizes(sheet, blocks, height);
     const y = sheet.top(sizes.height);
     let { x } = area;
     for (const block of blocks) {
@@ -161,7 +161,7 @@ function projectBoard(sheet) {
     return;
   }
   const apart = 1.1 * u;
-  const sizes = blocks.map((block) => productSizes(sheet, [block], (room - apart) / 2));
+  const sizes = blocks.map((block) => productSizes(sheet, [block], (height - apart) / 2));
   let y = sheet.top(sizes[0].height + sizes[1].height + apart);
   blocks.forEach((block, i) => {
     drawProduct(sheet, block, { x: area.x, y, sizes: sizes[i], coming });
@@ -219,7 +219,7 @@ function sumBoard(sheet) {
   const h = row * q.n;
   const w = slim ? w0 : (w0 - 2 * gap - (four ? stats.room : 0)) / (four ? 4 : 3);
   const top = sheet.top(fixed + count * h) + (four ? stats.above : 0);
-  const place = (i) => ({
+  const rectOf = (i) => ({
     x: sheet.x0 + (slim ? 0 : i * (w + gap)),
     y: top + line + (slim ? i * (line + h + gap) : 0),
     w,
@@ -227,13 +227,13 @@ function sumBoard(sheet) {
   });
   const tops = terms.map(({ role }) => sheet.data.matrix("place." + role)?.top || 0);
   terms.forEach(({ role, name, ramp, sign, pick }, i) => {
-    const at = place(i);
+    const at = rectOf(i);
     const key = sheet.key(role);
     const shift = slim && sign ? 1.6 * u : 0;
     const last = i === 2;
     const alpha = norm && !last ? PALE : 1;
-    const room = slim ? 0 : last ? (four ? stats.sign * 0.7 : 0) : gap * 0.8;
-    sheet.title(key, name, [q.n, d], { x: at.x + shift, y: at.y - line, w: w + room - shift, alpha });
+    const signWidth = slim ? 0 : last ? (four ? stats.sign * 0.7 : 0) : gap * 0.8;
+    sheet.title(key, name, [q.n, d], { x: at.x + shift, y: at.y - line, w: w + signWidth - shift, alpha });
     const parent = last ? [sheet.key("update")] : role === "update" ? [sheet.key("W_o"), sheet.key("concat")] : [];
     const more = { ramp, side: q, colAxis: "d_model", top: Math.max(...tops) || undefined, parent, alpha };
     if (alpha < 1) more.group = "aside";
@@ -243,7 +243,7 @@ function sumBoard(sheet) {
     if (sign) sheet.sign(role, sign, ...spot, { alpha });
   });
   if (!four) return;
-  const sum = place(2);
+  const sum = rectOf(2);
   const leaves = { ...sum, x: sum.x + w + stats.room };
   if (norm) normedKey(sheet, "sum", "leaves", sum, leaves);
   else sheet.coming(sheet.key("leaves"), leaves, names.leaves, [q.n, d]);
@@ -332,8 +332,8 @@ function normedKey(sheet, from, to, first, second) {
   sheet.matrix("place." + to, second, { ramp: q.side, side: q, colAxis: "d_model", pick: true, parent });
   ["gamma", "beta"].forEach((role, i) => {
     const strip = { ...second, y: second.y - line - stats.above + i * (stats.strip + 0.35 * u), h: stats.strip };
-    const room = { x: second.x - 2.6 * u, y: strip.y + strip.h / 2 - 0.7 * u, w: 2.25 * u };
-    sheet.note(role, ["· γ", "+ β"][i], room, { align: "right", parent: [key] });
+    const signRect = { x: second.x - 2.6 * u, y: strip.y + strip.h / 2 - 0.7 * u, w: 2.25 * u };
+    sheet.note(role, ["· γ", "+ β"][i], signRect, { align: "right", parent: [key] });
     sheet.matrix("place." + role, strip, { ramp: q.side, colAxis: "d_model", parent: [key] });
   });
 }

@@ -160,20 +160,20 @@ test("every matrix of a step is shown, and its outline stands there before its n
     for (const place of PLACES)
       for (const zoom of ZOOMS)
         for (const [step, names] of Object.entries(SHOWN)) {
-          const here = board(place, zoom, step, area, USUAL);
+          const items = board(place, zoom, step, area, USUAL);
           const start = `m:${place.replace(".", ".1.")}.`;
           const heads = zoom === "sub" ? [0, 1, 2, 3, 4, 5, 6, 7] : [2];
           const headSuffix = zoom === "head" && step === "project" ? ".h2" : "";
-          const wanted = names.flatMap((name) =>
+          const expected = names.flatMap((name) =>
             name.includes("*") ? heads.map((h) => name.replace("*", `h${h}`)) : name + headSuffix,
           );
-          if (place === "decoder.cross" && ["x", "project"].includes(step)) wanted.push("memory");
-          for (const name of wanted) assert.equal(here[start + name]?.kind, "matrix", `${step} ${name}`);
+          if (place === "decoder.cross" && ["x", "project"].includes(step)) expected.push("memory");
+          for (const name of expected) assert.equal(items[start + name]?.kind, "matrix", `${step} ${name}`);
           const ctx = contextOf(place, zoom, step, area, USUAL, "post", { wait: true });
           const later = byKey(attentionBoard(ctx));
           assert.deepEqual(faults(ctx), []);
           assert.deepEqual(matricesOf(later), []);
-          for (const [key, item] of matricesOf(here)) {
+          for (const [key, item] of matricesOf(items)) {
             if (item.group === "under") continue;
             assert.equal(later[`${key}:wait`].kind, "box");
             assert.deepEqual(rect(later[`${key}:wait`]), rect(item));
@@ -203,7 +203,7 @@ test("without a residual connection nothing is added", () => {
 
 test("memory comes in before the layer norm too, and lights other lines than x", () => {
   for (const zoom of ZOOMS) {
-    const seen = ["x", "norm"].map((step) => {
+    const rects = ["x", "norm"].map((step) => {
       const { "m:decoder.1.cross.x": x, "m:decoder.1.cross.memory": memory } = board(
         "decoder.cross",
         zoom,
@@ -218,7 +218,7 @@ test("memory comes in before the layer norm too, and lights other lines than x",
       assert.equal((memory.alpha ?? 1) < 1, step === "norm");
       return [rect(x), rect(memory)];
     });
-    assert.deepEqual(seen[0], seen[1]);
+    assert.deepEqual(rects[0], rects[1]);
     assert.ok(!("m:decoder.1.self.memory" in board("decoder.self", zoom, "x", WIDE, USUAL, "pre")));
     const end = zoom === "sub" ? "" : ".h2";
     const items = board("decoder.cross", zoom, "project", WIDE, USUAL);
@@ -260,7 +260,7 @@ test("scores stay where they are while they become weights, and are those of the
   const made = { dot: ["dot", 15], scale: ["scaled", 15], mask: ["scores", 2], softmax: ["weights", 1] };
   for (const area of AREAS)
     for (const zoom of ZOOMS) {
-      const seen = Object.entries(made).map(([step, [name, top]]) => {
+      const rects = Object.entries(made).map(([step, [name, top]]) => {
         const items = board("decoder.cross", zoom, step, area, [13, 11, 8, 256]);
         const matrix = items[`m:decoder.1.cross.${step === "softmax" ? "weights" : "scores"}.h2`];
         // Dot products and scores have one scale: the division pales every head.
@@ -268,7 +268,7 @@ test("scores stay where they are while they become weights, and are those of the
         assert.ok(matrix.matrix.id.startsWith(`place.${name}|2|`));
         return rect(matrix);
       });
-      for (const order of seen) assert.deepEqual(order, seen[0]);
+      for (const order of rects) assert.deepEqual(order, rects[0]);
     }
   const items = board("encoder.self", "head", "project", WIDE, USUAL, "post", { numbers: true });
   assert.deepEqual(
@@ -293,11 +293,11 @@ test("every head can be opened", () => {
   for (const step of ["split", "dot", "softmax", "values", "concat"]) {
     const items = Object.values(board("encoder.self", "sub", step, WIDE, USUAL)).filter((item) => item.go);
     const labelled = items.filter((item) => item.label).map(({ go, label }) => [go, label]);
-    const wanted = [0, 1, 2, 3, 4, 5, 6, 7].map((head) => [
+    const expected = [0, 1, 2, 3, 4, 5, 6, 7].map((head) => [
       { zoom: "head", head },
       `Head ${head + 1} of 8: look inside`,
     ]);
-    assert.deepEqual(labelled, wanted);
+    assert.deepEqual(labelled, expected);
     assert.ok(items.every((item) => /^(m|head):/.test(item.key)));
   }
 });

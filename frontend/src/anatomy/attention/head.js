@@ -69,8 +69,8 @@ function headScores(sheet, { at, shift, strip, gap, labels, yTop }) {
   const weights = sheet.t("attention_weights");
   const names = { dot: product, scale: scaled, mask: [`${scaled} ${mask}`, scaled], softmax: weights };
   const [made, role] = RESULT_NAMES[step];
-  const room = Math.max(at.w, Math.min(10 * u, sheet.area.x + sheet.area.w - at.x));
-  sheet.title(sheet.key(role, head), names[step], [q.n, k.n], { x: at.x, y: at.y - line, w: room });
+  const labelWidth = Math.max(at.w, Math.min(10 * u, sheet.area.x + sheet.area.w - at.x));
+  sheet.title(sheet.key(role, head), names[step], [q.n, k.n], { x: at.x, y: at.y - line, w: labelWidth });
   scoresOf(sheet, head, at, { numbers: true, pick: { matrix: made } });
   const does = { scale: factorText(sheet, dk), mask, softmax: sheet.t("attention_row_sum") }[step];
   const beside = { x: at.x + at.w + gap, y: at.y + at.h / 2 - 0.7 * u, w: 8.5 * u - gap };

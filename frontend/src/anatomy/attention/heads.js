@@ -63,9 +63,13 @@ function headRow(sheet, y, { x, width, step }) {
   const numberWidth = mathWidth(String(heads), true) * u;
   const every = Math.max(1, Math.ceil((numberWidth + 0.3 * u) / step));
   for (let head = 0; head < heads; head += every) {
-    const room = Math.max(width, numberWidth);
-    const left = clamp(x + head * step + (width - room) / 2, sheet.area.x, sheet.area.x + sheet.area.w - room);
-    headLabel(sheet, head, { x: left, y, w: room }, { align: "center" });
+    const textWidth = Math.max(width, numberWidth);
+    const left = clamp(
+      x + head * step + (width - textWidth) / 2,
+      sheet.area.x,
+      sheet.area.x + sheet.area.w - textWidth,
+    );
+    headLabel(sheet, head, { x: left, y, w: textWidth }, { align: "center" });
   }
 }
 
@@ -111,10 +115,10 @@ export function splitBoard(sheet) {
 
 function splitAll(sheet, { letter, role, side, cols, axis }, y, h) {
   const { width, step } = headColumns(sheet, sheet.w0);
-  const whole = sheet.key(role);
+  const wholeKey = sheet.key(role);
   const band = { x: sheet.x0, y: y + sheet.line, w: sheet.w0, h };
-  sheet.title(whole, letter, [sheet.heads, side.n, cols], { x: sheet.x0, y, w: sheet.w0 });
-  sheet.unseen(whole + ":band", band);
+  sheet.title(wholeKey, letter, [sheet.heads, side.n, cols], { x: sheet.x0, y, w: sheet.w0 });
+  sheet.unseen(wholeKey + ":band", band);
   for (const head of headsOf(sheet)) {
     const at = { ...band, x: sheet.x0 + head * step, w: width };
     const more = { ramp: side.side, side, colAxis: axis, group: "h" + head, top: sheet.whole(role) };
@@ -132,16 +136,16 @@ function splitOne(sheet, { letter, role, side, cols, axis }, y, h) {
   const wide = (sheet.w0 - gap) * 0.62;
   const all = { x: sheet.x0, y: y + sheet.line, w: wide, h };
   const part = { ...all, x: all.x + wide + gap, w: sheet.w0 - gap - wide };
-  const [whole, key] = [sheet.key(role), sheet.key(role, head)];
+  const [wholeKey, key] = [sheet.key(role), sheet.key(role, head)];
   const more = { ramp: side.side, side };
   const options = { head, colAxis: axis, group: "h" + letter, pick: { matrix: role } };
-  sheet.title(whole, letter, [side.n, heads * cols], { x: all.x, y, w: wide });
+  sheet.title(wholeKey, letter, [side.n, heads * cols], { x: all.x, y, w: wide });
   sheet.matrix("place." + role, all, { ...more, colAxis: "head·" + axis, group: "all" + letter });
   sheet.frame(role, { x: all.x + (head * wide) / heads, y: all.y - 1, w: wide / heads, h: h + 2 });
   const middle = all.y + h / 2;
   sheet.arrow(role, [all.x + wide + 0.4 * u, middle, part.x - 0.4 * u, middle]);
   sheet.title(key, `${letter}_{${head + 1}}`, [side.n, cols], { x: part.x, y, w: part.w });
-  const parent = [`frame:${sheet.name}.${role}`, whole];
+  const parent = [`frame:${sheet.name}.${role}`, wholeKey];
   sheet.matrix("place." + role, part, { ...more, ...options, parent });
 }
 
@@ -277,8 +281,8 @@ export function concatBoard(sheet) {
     const look = { colour: index === head ? "ink" : "dim", weight: index === head ? 1.8 : 1, tip: width > u, alpha };
     sheet.arrow(`concat.h${index}`, points, { ...look, parent: [sheet.key("head_outputs", index)] });
   }
-  const whole = sheet.key("concat");
-  sheet.title(whole, "Concat", [q.n, heads * dh], { x: start, y: yRows - line, w: wide });
+  const wholeKey = sheet.key("concat");
+  sheet.title(wholeKey, "Concat", [q.n, heads * dh], { x: start, y: yRows - line, w: wide });
   const parent = [sheet.key("head_outputs", head)];
   const joined = { side: q, colAxis: "head·d_head", pick: true, parent };
   sheet.matrix("place.concat", { x: start, y: yRows, w: wide, h }, joined);

@@ -100,9 +100,9 @@ export class AttentionSheet {
     } = /** @type {any} */ (options);
     const key = this.key(role, head);
     const wants = { ...(head === null || from ? {} : { head }), ...(transposed ? { transposed } : {}) };
-    const whole = this.key(role);
-    const cut = head === null ? [] : [whole];
-    const parents = [...[parent].flat(), ...cut, whole + ":band", ...this.home];
+    const wholeKey = this.key(role);
+    const cut = head === null ? [] : [wholeKey];
+    const parents = [...[parent].flat(), ...cut, wholeKey + ":band", ...this.home];
     let matrix = this.data.matrix(name, wants);
     if (!matrix) return this.outline(key, rect, { alpha: more.alpha, parent: parents });
     if (from) matrix = pieceKey(matrix, ...from);
@@ -132,17 +132,17 @@ export class AttentionSheet {
   // both fit. top: the end of the matrix's colour scale, after them.
   title(key, name, shape, { x, y, w, align = "left", alpha = 1, size = 1.1, top = 0 }) {
     const { u } = this;
-    const room = (text) => mathWidth(text) * size * u;
+    const textWidth = (text) => mathWidth(text) * size * u;
     const names = [name].flat();
-    const text = names.find((name) => room(name) <= w) || names[names.length - 1];
-    const wide = Math.min(room(text), w);
+    const text = names.find((name) => textWidth(name) <= w) || names[names.length - 1];
+    const wide = Math.min(textWidth(text), w);
     const says = Array.isArray(shape) ? `[${shape.map(formatCount).join(", ")}]` : shape || "";
     const more = (lettersWidth(says) * 0.92 + 0.1) * u;
     const both = says && wide + 0.4 * u + more <= w;
     const used = both ? wide + 0.4 * u + more : wide;
     const left = align === "right" ? x + w - used : align === "center" ? x + (w - used) / 2 : x;
     const line = { h: 1.4 * u, alpha, align: "left", parent: [key] };
-    const shrunk = clamp((size * w) / room(text), 0.6, size);
+    const shrunk = clamp((size * w) / textWidth(text), 0.6, size);
     this.add({ key: "name:" + key, kind: "math", text, x: left, y, w: wide, size: shrunk, colour: "ink", ...line });
     if (!both) return;
     const at = { x: left + wide + 0.4 * u, y, w: more };

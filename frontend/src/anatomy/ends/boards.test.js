@@ -76,7 +76,7 @@ function fakeMatrix(name, rows, cols, scale = 1, make = (value, _at) => value) {
 
 class FakeData {
   /** @type {any} */ state;
-  constructor(given) {
+  constructor(options) {
     const standard = {
       n: 9,
       d: 64,
@@ -95,7 +95,7 @@ class FakeData {
       longest: 6,
       skipped: false,
       shared: ["one", "other"],
-      ...given,
+      ...options,
     };
     const { n, d, ff, vocab, rank, skipped, shared } = this.o;
     const { norm, activation, positions, own } = this.o;
@@ -180,11 +180,11 @@ class FakeData {
 
 function sceneOf(data, state, { w, h, unit = 15, narrow = false }) {
   const [board, height] = boardOf(state.place);
-  const whole = { zoom: "sub", encoder: 0, decoder: 0, head: 0, t: 0, row: 0, col: -1, ...state };
-  data.state = whole;
+  const fullState = { zoom: "sub", encoder: 0, decoder: 0, head: 0, t: 0, row: 0, col: -1, ...state };
+  data.state = fullState;
   const ctx = {
     data,
-    state: whole,
+    state: fullState,
     unit,
     narrow,
     big: unit > 15,
@@ -375,14 +375,14 @@ test("bars are as long as their numbers, and the histogram holds every logit", (
 
   const likely = scene({ plain: true }, "output", "probabilities");
   assert.ok(!("out:all" in likely) && !("out:axis" in likely));
-  const whole = likely["bar:0"].w / 0.5;
+  const fullWidth = likely["bar:0"].w / 0.5;
   for (const i of numbers(10)) {
-    near(likely[`bar:${i}`].w, whole * 0.5 ** (i + 1));
-    near(likely[`bar:${i}:plain`].w, Math.max(1, whole * 0.4 ** (i + 1)));
+    near(likely[`bar:${i}`].w, fullWidth * 0.5 ** (i + 1));
+    near(likely[`bar:${i}:plain`].w, Math.max(1, fullWidth * 0.4 ** (i + 1)));
     assert.equal(likely[`p:${i}`].text, (0.5 ** (i + 1)).toFixed(4));
   }
   assert.equal(likely["out:others:number"].text, (0.5 ** 10).toFixed(4));
-  near(likely["out:others:bar"].w, whole * 0.5 ** 10);
+  near(likely["out:others:bar"].w, fullWidth * 0.5 ** 10);
   assert.ok(!("out:others" in scene({ vocab: 7 }, "output", "probabilities")));
   const { go, label } = scene({}, "output", "probabilities", 4)["bar:2"];
   assert.deepEqual(go, { zoom: "number", row: 2, col: 0 });
@@ -390,8 +390,8 @@ test("bars are as long as their numbers, and the histogram holds every logit", (
 });
 
 test("the chosen word is marked and comes back in", () => {
-  const given = { rank: 3, own: false };
-  const [chosen, back] = ["choose", "back"].map((step) => scene(given, "output", step, 2));
+  const givenWord = { rank: 3, own: false };
+  const [chosen, back] = ["choose", "back"].map((step) => scene(givenWord, "output", step, 2));
   const [frame, bar] = [chosen["out:chosen"], chosen["bar:3"]];
   assert.ok(frame.y <= bar.y && bar.y + bar.h <= frame.y + frame.h);
   assert.deepEqual([chosen["out:chosen:text"].text, chosen["word:3"].weight], ["given: rank 4 of 300", 600]);
@@ -412,9 +412,9 @@ test("the chosen word is marked and comes back in", () => {
 
 test("what has not arrived is an outline where it will be", () => {
   for (const { place, step, t } of statesOf({ n: 9 })) {
-    const [wait, there] = [true, false].map((missing) => scene({ missing }, place, step, t));
+    const [wait, loaded] = [true, false].map((missing) => scene({ missing }, place, step, t));
     assert.ok(!Object.values(wait).some((item) => item.kind === "matrix"));
-    for (const [key, item] of Object.entries(there)) {
+    for (const [key, item] of Object.entries(loaded)) {
       if (item.kind !== "matrix" || !/\.(x|pre|activation|update|rows|embedding|W_\d|hidden)$/.test(key)) continue;
       assert.deepEqual(rect(wait[`${key}:wait`]), rect(item));
       assert.ok(wait[`${key}:wait`].dash && `name:${key}` in wait);

@@ -185,7 +185,7 @@ function drawTable(board) {
   const [highest, lowest] = [table.y + thick / 2, table.y + table.h - thick / 2];
   const heightOf = (id) => clamp(table.y + (id + 0.5) * cell, highest, lowest);
   const scale = matrix ? matrix.top : undefined;
-  const seen = new Set();
+  const drawnRows = new Set();
   for (let i = 0; i < n; i++) {
     const y = heightOf(numbers[i]);
     const row = rows.y + (i + 0.5) * space;
@@ -197,8 +197,8 @@ function drawTable(board) {
     };
     pen.line(`to:${side}:${i}`, [ids.x + ids.w + 0.3 * unit, row, table.x, y], more);
     pen.line(`from:${side}:${i}`, [table.x + table.w, y, rows.x - 0.15 * unit, row], more);
-    if (seen.has(numbers[i])) continue;
-    seen.add(numbers[i]);
+    if (drawnRows.has(numbers[i])) continue;
+    drawnRows.add(numbers[i]);
     const tip = [ctx.t("ends_row_tip", { token: labels[i], id: formatCount(numbers[i]), rows: count })];
     const strip = { x: table.x + 1, y: y - thick / 2, w: table.w - 2, h: thick };
     const parent = `box:${ctx.state.place}.table`;
@@ -210,8 +210,8 @@ function drawTable(board) {
   const shared = (box && box.shared_with && box.shared_with.length) || 0;
   const texts = shared > 1 ? ["ends_one_table", "ends_one_table_short"] : [];
   if (step === "plus" && positions === "none") texts.splice(0, 2, "ends_no_positions", "ends_no_positions_short");
-  const where = { x: inside.x, y: inside.y + inside.h - note + 0.3 * unit, w: inside.w };
-  if (texts.length) pen.note(`note:${side}`, texts, { rows: count }, where);
+  const noteRect = { x: inside.x, y: inside.y + inside.h - note + 0.3 * unit, w: inside.w };
+  if (texts.length) pen.note(`note:${side}`, texts, { rows: count }, noteRect);
 }
 
 function drawRows(board) {
@@ -285,10 +285,10 @@ function drawPlus(board) {
   const symbol = positions === "learned" ? "P" : "PE";
   const none = positions === "none";
   const number = numbers.w + 0.3 * unit;
-  const room = positionsAt.w + (small ? 0.5 : 1.5) * unit;
+  const titleWidth = positionsAt.w + (small ? 0.5 : 1.5) * unit;
   if (step !== "plus") {
     if (small && step === "row") return;
-    if (!none) pen.coming(key("positions"), positionsAt, symbol, [n, d], room);
+    if (!none) pen.coming(key("positions"), positionsAt, symbol, [n, d], titleWidth);
     pen.coming(key("x"), sum, "x", [n, d]);
     return;
   }
@@ -299,7 +299,7 @@ function drawPlus(board) {
     pen.sign("emb:plus", "+", plus);
     const ids = (ctx.data.about && ctx.data.about.position_ids) || Array.from({ length: n }, (_, i) => i);
     if (number > unit) drawNumbers(board, "pos", ids, numbers, positionsAt, { parent: key("positions") });
-    pen.full(key("positions"), added, positionsAt, symbol, [n, d], { ...more, room });
+    pen.full(key("positions"), added, positionsAt, symbol, [n, d], { ...more, room: titleWidth });
   }
   pen.sign("emb:equals", "=", equals);
   pen.full(key("x"), x, sum, "x", [n, d], { ...more, pick: true, parent: [key("embedding"), key("positions")] });

@@ -29,8 +29,8 @@ export function allLogits(board) {
   const top = all.y + 0.5 * unit;
   pen.text("out:all", ctx.t("ends_all_logits", { n: formatCount(vocab) }), { x: all.x, y: top, w: all.w }, head);
   const base = all.y + all.h - 1.5 * unit;
-  const room = { x: all.x, y: top + 1.2 * unit, w: all.w, h: base - top - 1.2 * unit };
-  if (!matrix) return void pen.matrix("out:bins", null, room);
+  const plotRect = { x: all.x, y: top + 1.2 * unit, w: all.w, h: base - top - 1.2 * unit };
+  if (!matrix) return void pen.matrix("out:bins", null, plotRect);
   const { low, high } = logitScale(board);
   const span = high - low || 1;
   const toX = (value) => all.x + (all.w * (value - low)) / span;
@@ -39,7 +39,7 @@ export function allLogits(board) {
   const most = Math.max(...counts);
   counts.forEach((count, i) => {
     if (!count) return;
-    const h = Math.max(1, (room.h * count) / most);
+    const h = Math.max(1, (plotRect.h * count) / most);
     const ends = [low + (i * span) / BINS, low + ((i + 1) * span) / BINS].map((value) => formatCell(value, "logit"));
     const tip = [ctx.t("ends_bin_tip", { n: formatCount(count), low: ends[0], high: ends[1] })];
     pen.box(

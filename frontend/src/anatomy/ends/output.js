@@ -48,10 +48,15 @@ function drawHidden(board) {
     dimAfter: t,
     alpha: step === "hidden" ? 1 : 0.55,
   };
-  const room = small ? hidden.w : board.table.x - hidden.x - 0.3 * unit;
+  const nameWidth = small ? hidden.w : board.table.x - hidden.x - 0.3 * unit;
   const words = ctx.t("ends_hidden");
-  const named = pen.wide(`${words} h`, 1, 600) + pen.wide(`[${m}, ${d}]`, 0.9) + unit < room ? `${words} h` : "h";
-  pen.full(key("hidden"), matrix, hidden, named, [m, d], { ...more, pick: step === "hidden", room, nameAlpha: 1 });
+  const named = pen.wide(`${words} h`, 1, 600) + pen.wide(`[${m}, ${d}]`, 0.9) + unit < nameWidth ? `${words} h` : "h";
+  pen.full(key("hidden"), matrix, hidden, named, [m, d], {
+    ...more,
+    pick: step === "hidden",
+    room: nameWidth,
+    nameAlpha: 1,
+  });
   const rect = matrix && rowRect(matrix, t);
   pen.matrix(key("hidden.row"), rect, strip, {
     colAxis: "d_model",
@@ -112,9 +117,9 @@ function drawTable(board) {
   ids.forEach((id, i) => {
     const y = clamp(table.y + (id + 0.5) * cell, table.y + thick / 2, table.y + table.h - thick / 2);
     const tip = [ctx.t("ends_row_tip", { token: words[i], id: formatCount(id), rows: count })];
-    const place = { x: table.x + 1, y: y - thick / 2, w: table.w - 2, h: thick };
+    const rect = { x: table.x + 1, y: y - thick / 2, w: table.w - 2, h: thick };
     const more = { outline: null, alpha, top: matrix ? matrix.top : undefined, tip, parent: "box:output.table" };
-    if (matrix) pen.matrix(`out:row:${id}`, rowRect(matrix, i), place, more);
+    if (matrix) pen.matrix(`out:row:${id}`, rowRect(matrix, i), rect, more);
     const end = rows.y + (i + 0.5) * slot;
     pen.line(`out:from:${id}`, [table.x + table.w, y, rows.x - 0.15 * unit, end], {
       colour: "target",
@@ -161,8 +166,8 @@ function drawWords(board) {
   const { outputs } = ctx.data;
   const { toX } = logitScale(board);
   const logits = step === "logits";
-  const [logit, probability] = [outputs.logit, outputs.probability].map((whole) =>
-    whole.subarray(t * many, (t + 1) * many),
+  const [logit, probability] = [outputs.logit, outputs.probability].map((values) =>
+    values.subarray(t * many, (t + 1) * many),
   );
   const plain =
     outputs.plain_probability && !logits ? outputs.plain_probability.subarray(t * many, (t + 1) * many) : null;
@@ -195,8 +200,8 @@ function drawWords(board) {
   const rest = Math.max(0, 1 - lines.reduce((sum, line) => sum + line.p, 0));
   const y = rows.y + lines.length * slot;
   const left = small ? table.x : rows.x;
-  const where = { x: left, y: y + slot / 2 - 0.6 * unit, w: word.x + word.w - left };
-  pen.note("out:others", ["ends_others", "ends_others_short"], {}, where, { align: "right" });
+  const rect = { x: left, y: y + slot / 2 - 0.6 * unit, w: word.x + word.w - left };
+  pen.note("out:others", ["ends_others", "ends_others_short"], {}, rect, { align: "right" });
   pen.box(
     "out:others:bar",
     { x: bar.x, y: y + slot * 0.2, w: bar.w * rest, h: slot * 0.6 },
@@ -205,7 +210,7 @@ function drawWords(board) {
   pen.text(
     "out:others:number",
     probabilityText(rest),
-    { ...where, ...number },
+    { ...rect, ...number },
     { size: 0.9, align: "right", colour: "dim" },
   );
 }
@@ -310,8 +315,8 @@ function drawChosen(board) {
   const verdict = ctx.data.header.own ? "chosen" : "given";
   const texts = chosen.rank ? [`ends_${verdict}_rank`, `ends_${verdict}_rank_short`] : [`ends_${verdict}`];
   const values = { rank: formatCount(chosen.rank + 1), n: formatCount(vocab) };
-  const where = all.h ? { x: all.x, y: all.y + 0.3 * unit, w: all.w + number.w } : { ...note, y: note.y + 0.1 * unit };
-  pen.note("out:chosen:text", texts, values, where, { size: 0.95, colour: "target", parent: "out:chosen" });
+  const rect = all.h ? { x: all.x, y: all.y + 0.3 * unit, w: all.w + number.w } : { ...note, y: note.y + 0.1 * unit };
+  pen.note("out:chosen:text", texts, values, rect, { size: 0.95, colour: "target", parent: "out:chosen" });
 }
 
 // The chosen word becomes the token that is fed in next.

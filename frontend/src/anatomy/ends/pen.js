@@ -120,11 +120,11 @@ export class Pen {
   }
 
   // A note, in the first of several wordings that fits.
-  note(key, texts, values, where, more = {}) {
+  note(key, texts, values, rect, more = {}) {
     const size = more.size || 0.9;
     const wordings = texts.map((name) => this.ctx.t(name, values));
-    const text = wordings.find((wording) => this.wide(wording, size) <= where.w) ?? wordings[wordings.length - 1];
-    return this.text(key, text, where, { colour: "dim", ...more, size });
+    const text = wordings.find((wording) => this.wide(wording, size) <= rect.w) ?? wordings[wordings.length - 1];
+    return this.text(key, text, rect, { colour: "dim", ...more, size });
   }
 
   // A sign of arithmetic in the middle of a gap.
@@ -148,10 +148,10 @@ export class Pen {
   named(key, names, shape, { x, y, w }, { end, before = 0, ...more } = /** @type {any} */ ({})) {
     const { unit } = this;
     const top = y - NAME_SIZE * unit;
-    const room = (name) => this.wide(name, 1, 600) + 0.1 * unit;
+    const textWidth = (name) => this.wide(name, 1, 600) + 0.1 * unit;
     const wordings = [names].flat();
-    const symbol = wordings.find((name) => room(name) <= w) ?? wordings[wordings.length - 1];
-    const wide = Math.min(w, room(symbol));
+    const symbol = wordings.find((name) => textWidth(name) <= w) ?? wordings[wordings.length - 1];
+    const wide = Math.min(w, textWidth(symbol));
     const text = typeof shape === "string" ? shape : `[${shape.map(formatCount).join(", ")}]`;
     const scale = end ? sheetScale(end) : "";
     const apart = 0.4 * unit;
@@ -172,8 +172,8 @@ export class Pen {
     let at = start + wide + apart;
     parts.forEach((part, i) => {
       const long = this.wide(part, size);
-      const where = { x: at, y: top + 0.1 * unit, w: long + 0.1 * unit };
-      this.text(`${["shape", "scale"][i]}:${key}`, part, where, look);
+      const rect = { x: at, y: top + 0.1 * unit, w: long + 0.1 * unit };
+      this.text(`${["shape", "scale"][i]}:${key}`, part, rect, look);
       at += long + apart;
     });
   }
@@ -188,9 +188,9 @@ export class Pen {
   }
 
   // The outline of the result of a later step.
-  coming(key, rect, symbol, shape, room) {
+  coming(key, rect, symbol, shape, nameWidth) {
     this.matrix(key, null, rect);
-    this.named(key, symbol, shape, { x: rect.x, y: rect.y, w: room || rect.w }, { alpha: 0.45 });
+    this.named(key, symbol, shape, { x: rect.x, y: rect.y, w: nameWidth || rect.w }, { alpha: 0.45 });
   }
 
   tokens(key, labels, rect, more = {}) {

@@ -25,7 +25,7 @@ function boardPlan(ctx) {
   const inside = insideOf(ctx);
   const label = labelRoom(labels, unit, small ? Math.min(5.2 * unit, inside.w * 0.2) : 7.5 * unit);
   const left = inside.x + label + 0.6 * unit;
-  const room = inside.x + inside.w - left;
+  const width = inside.x + inside.w - left;
   /** @type {any} */
   const plan = {
     ctx,
@@ -36,7 +36,7 @@ function boardPlan(ctx) {
     small,
     label,
     left,
-    room,
+    room: width,
     d,
     ff,
     n: labels.length,
@@ -47,7 +47,7 @@ function boardPlan(ctx) {
   plan.activation = activation;
   plan.relu = activation === "relu";
   plan.gap = (small ? 0.8 : 2) * unit;
-  plan.stat = (small && room < 24 * unit ? 1 : 3.3) * unit;
+  plan.stat = (small && width < 24 * unit ? 1 : 3.3) * unit;
   plan.signs = (small ? 1.2 : 1.8) * unit;
   plan.stats = 2 * plan.stat + 3 * plan.signs; // from one matrix to the next, with mean and deviation between
   return { ...plan, ...columnsOf(plan), ...heightsOf(plan) };
@@ -80,12 +80,12 @@ function heightsOf(plan) {
   const columns = columnsOf(plan);
   const high = weightsHeight({ ...plan, ...columns });
   const free = inside.h - around;
-  const wanted = small ? rowRects(n, unit) : n * (n < 4 ? 2.2 : 1.7) * unit;
-  const rows = Math.min(wanted, Math.max(free * 0.5, free - high));
+  const rowsHeight = small ? rowRects(n, unit) : n * (n < 4 ? 2.2 : 1.7) * unit;
+  const rows = Math.min(rowsHeight, Math.max(free * 0.5, free - high));
   const weights = Math.min(free - rows, high);
   const top = inside.y + (ctx.narrow ? 0 : Math.max(0, (inside.h - around - weights - rows) / 2));
   const head = (NAME_SIZE + HEAD) * unit;
-  const tall = Math.min(small ? wanted : n * 2.2 * unit, inside.h - head);
+  const tall = Math.min(small ? rowsHeight : n * 2.2 * unit, inside.h - head);
   const sumsTop = inside.y + head + (ctx.narrow ? 0 : Math.max(0, (inside.h - head - tall) * 0.42));
   return { rows, weights, rowsTop: top + around + weights, tall: Math.max(tall, 1), sumsTop };
 }
@@ -118,8 +118,8 @@ export function feedForwardBoard(ctx) {
   const sums = state.step === "add" || (state.step === "norm" && !plan.pre);
   const [top, high] = sums ? [plan.sumsTop, plan.tall] : [plan.rowsTop, plan.rows];
   const { current, dimAfter } = board.line;
-  const room = { x: plan.inside.x, y: top, w: plan.label, h: high };
-  pen.tokens(`tokens:${decoder ? "target" : "source"}`, plan.labels, room, { axis: "token", current, dimAfter });
+  const labelRect = { x: plan.inside.x, y: top, w: plan.label, h: high };
+  pen.tokens(`tokens:${decoder ? "target" : "source"}`, plan.labels, labelRect, { axis: "token", current, dimAfter });
   if (sums) drawSums(board, state.step);
   else drawProducts(board, state.step);
   return pen.items;
@@ -139,11 +139,11 @@ function drawProducts(board, step) {
     middle = line(left, act);
     end = line(left + act + gap, room - gap - act);
   }
-  const where = { x, z, middle, end };
-  drawInputs(board, step, where);
-  drawInner(board, step, where);
-  if (step === "activation") drawActivation(board, where);
-  if (end) drawOuter(board, step, where);
+  const columns = { x, z, middle, end };
+  drawInputs(board, step, columns);
+  drawInner(board, step, columns);
+  if (step === "activation") drawActivation(board, columns);
+  if (end) drawOuter(board, step, columns);
 }
 
 // x, and with pre-norm its LayerNorm, which is the input of the product.
@@ -308,10 +308,14 @@ function drawSums(board, step) {
   const [x, update, sum] = ["x", "update", "sum"].map(get);
   const top = x && update && sum ? Math.max(x.top, update.top, sum.top) : undefined;
   const more = { ...line, colAxis: "d_model", top, alpha: idle ? PALE : 1, ...(idle ? { group: "aside" } : {}) };
-  const room = even + sign * 0.9;
-  pen.full(key("x"), x, rect(0), "x", [n, d], { ...more, room });
+  const titleWidth = even + sign * 0.9;
+  pen.full(key("x"), x, rect(0), "x", [n, d], { ...more, room: titleWidth });
   pen.sign("ff:plus", "+", gap(0), { alpha: more.alpha });
-  pen.full(key("update"), update, rect(1), updateNames(board), [n, d], { ...more, room, parent: key("W_2") });
+  pen.full(key("update"), update, rect(1), updateNames(board), [n, d], {
+    ...more,
+    room: titleWidth,
+    parent: key("W_2"),
+  });
   pen.sign("ff:equals", "=", gap(1), { alpha: more.alpha });
   if (step === "norm") return drawNorm(board, "sum", "leaves", { x: rect(2).x, w: even }, true);
   pen.full(key("sum"), sum, rect(2), sumNames(board), [n, d], {

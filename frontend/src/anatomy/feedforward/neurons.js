@@ -98,9 +98,9 @@ export function activeNeurons({ pen, ctx, labels, unit, n, ff, relu, line, small
     const bar = { x, y: middle + (under ? 0.36 * unit : -thick / 2), w: ((w - number) * count) / most, h: thick };
     pen.box(`ff:kept:${i}`, bar, { fill: pen.colour, strength: 0.65, radius: 1, alpha: pale, tip });
     if (!written.has(i)) continue;
-    const where = { x, y: middle - (under ? 0.78 : 0.65 * size) * unit, w };
+    const rect = { x, y: middle - (under ? 0.78 : 0.65 * size) * unit, w };
     const text = under ? fittingText([ctx.t(`ends_${sort}`, about), about.n], w, size * unit) : about.n;
-    pen.text(`ff:kept:${i}:n`, text, where, {
+    pen.text(`ff:kept:${i}:n`, text, rect, {
       size,
       align: under ? "left" : "right",
       alpha: pale,

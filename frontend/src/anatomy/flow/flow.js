@@ -153,7 +153,7 @@ function drawWords(ctx, lane, leaves, rect) {
   const { data, state, unit, t, narrow } = ctx;
   const { outputs } = data;
   const labels = outputs.labels[state.t];
-  const here = state.place === "output";
+  const isCurrent = state.place === "output";
   const count = labels.length;
   const go = { zoom: "sub", place: "output", step: "logits" };
   const pad = unit * 0.35;
@@ -164,9 +164,9 @@ function drawWords(ctx, lane, leaves, rect) {
     y: rect.y - unit * 1.75,
     w: rect.w + 2 * pad,
     h: rect.h + unit * (narrow ? 2.1 : 3.3),
-    fill: here ? "target" : null,
-    strength: here ? 0.09 : undefined,
-    stroke: here ? "target" : null,
+    fill: isCurrent ? "target" : null,
+    strength: isCurrent ? 0.09 : undefined,
+    stroke: isCurrent ? "target" : null,
     weight: 2,
     radius: 8,
     go,
@@ -180,7 +180,7 @@ function drawWords(ctx, lane, leaves, rect) {
   });
   const high = rect.h / count;
   const [names, numbers] = [rect.w * 0.44, unit * 3.3];
-  const room = rect.w - names - numbers - unit * 0.4;
+  const barWidth = rect.w - names - numbers - unit * 0.4;
   labels.forEach((label, i) => {
     const p = outputs.probability[state.t * count + i];
     const y = rect.y + i * high;
@@ -204,7 +204,7 @@ function drawWords(ctx, lane, leaves, rect) {
       kind: "box",
       x: rect.x + names,
       y: y + high * 0.16,
-      w: Math.max(1, room * p),
+      w: Math.max(1, barWidth * p),
       h: high * 0.68,
       fill: "target",
       strength: chosen ? 0.95 : 0.5,
@@ -215,7 +215,7 @@ function drawWords(ctx, lane, leaves, rect) {
       key: `p:${i}`,
       kind: "text",
       text: formatNumber(p, "weights"),
-      x: rect.x + names + Math.max(1, room * p) + unit * 0.3,
+      x: rect.x + names + Math.max(1, barWidth * p) + unit * 0.3,
       y: y + high / 2,
       w: 0,
       h: 0,
@@ -259,11 +259,11 @@ export function modelFlow(ctx) {
   const above = { x: area.x + area.w * 0.06, y: area.y + unit * 0.6, w: area.w * 0.94 - unit, h: lanes };
   // The encoder ends where its values can still go over to the decoder.
   const columns = laneColumns(ctx, "decoder", above.x, above.w, false);
-  const room = columns["ff.x"].x - columns["cross.parts"].w - unit * 5.4 - area.x;
+  const freeWidth = columns["ff.x"].x - columns["cross.parts"].w - unit * 5.4 - area.x;
   const below = {
     x: area.x,
     y: area.y + lanes + GAP + unit * 0.4,
-    w: Math.min(area.w * 0.5, room),
+    w: Math.min(area.w * 0.5, freeWidth),
     h: lanes - unit * 0.4,
   };
   const encoder = encoderFlow(ctx, below, false);

@@ -120,8 +120,8 @@ export class Lane {
   strip(key, source, column, part, options = {}) {
     const { data } = this.ctx;
     const matrix = data.matrix(source);
-    const room = { x: column.x, y: this.top, w: column.w, h: this.high, ...options.room };
-    if (!matrix) return this.add({ key: key + ":wait", kind: "box", ...room, stroke: "line", dash: true, radius: 2 });
+    const rect = { x: column.x, y: this.top, w: column.w, h: this.high, ...options.room };
+    if (!matrix) return this.add({ key: key + ":wait", kind: "box", ...rect, stroke: "line", dash: true, radius: 2 });
     return this.add({
       key,
       kind: "matrix",
@@ -131,7 +131,7 @@ export class Lane {
       rowAxis: options.rowAxis || this.side,
       colAxis: "",
       title: options.title,
-      ...room,
+      ...rect,
       ...(options.late === false ? {} : this.late),
       go: options.go,
       label: options.label,
@@ -203,7 +203,7 @@ export class Lane {
   place(place, from, to, { title, count, go, shared = false }) {
     const { ctx, top, high } = this;
     const { state, unit, t, narrow } = ctx;
-    const here = state.place === place;
+    const isCurrent = state.place === place;
     const colour = place === "decoder.cross" ? "cross" : this.side;
     const pad = unit * 0.35;
     const box = this.add({
@@ -213,10 +213,10 @@ export class Lane {
       y: top - unit * 1.75,
       w: to - from + 2 * pad,
       h: high + unit * (narrow ? 2.1 : 3.3),
-      fill: here ? colour : null,
-      strength: here ? 0.09 : undefined,
-      stroke: here ? colour : null,
-      weight: here ? 2 : 1,
+      fill: isCurrent ? colour : null,
+      strength: isCurrent ? 0.09 : undefined,
+      stroke: isCurrent ? colour : null,
+      weight: isCurrent ? 2 : 1,
       radius: 8,
       go,
       label: t("flow_go", { name: title }),
@@ -322,14 +322,14 @@ export class Lane {
     const high = (this.high - gap * (names.length - 1)) / names.length;
     const made = {};
     names.forEach((name, i) => {
-      const room = { y: this.top + i * (high + gap), h: high };
+      const rows = { y: this.top + i * (high + gap), h: high };
       made[name] = this.strip(this.key(part, name), `${at}.${name}`, column("parts"), place, {
         go: { ...go("project"), matrix: name },
         ramp: name === "queries" && part === "cross" ? "target" : ramp,
         title: t("flow_" + name),
         label: t("flow_go_parts", { name: title }),
         parent: x.key,
-        room,
+        room: rows,
       });
       this.flow(`fan:${at}.${name}`, x, made[name], { strength: 0.13 });
       this.letter(`letter:${at}.${name}`, name[0].toUpperCase(), made[name]);
@@ -414,8 +414,8 @@ export class Lane {
         round: 4,
         tip: false,
       });
-    const room = this.columns["self.mix"].w > unit * 2.6;
-    const both = room && norm === "post" ? "flow_add_norm" : "flow_add";
+    const fits = this.columns["self.mix"].w > unit * 2.6;
+    const both = fits && norm === "post" ? "flow_add_norm" : "flow_add";
     const text = t(residual === false ? "flow_norm" : both);
     const w = unit * (text.length * 0.46 + 0.5);
     const x = right - to.w / 2 - unit * 0.2 - w;

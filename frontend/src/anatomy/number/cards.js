@@ -149,8 +149,8 @@ export function stackedParts(parts, gap) {
     least: sum("least"),
     best: sum("best"),
     draw: (x, y, w, h) => {
-      const wanted = sum("best") - sum("least");
-      const share = wanted > 0 ? Math.max(0, Math.min(1, (h - sum("least")) / wanted)) : 0;
+      const stretch = sum("best") - sum("least");
+      const share = stretch > 0 ? Math.max(0, Math.min(1, (h - sum("least")) / stretch)) : 0;
       for (const part of parts) {
         const high = part.least + (part.best - part.least) * share;
         part.draw(x, y, w, high);
@@ -182,11 +182,11 @@ export function tablePart(
   const around = (title ? LINE_HEIGHT * unit : 0) + 0.2 * unit;
   const high = (shown) => around + row * (shown + extra + (shown < lines.length && !always ? 1 : 0));
   const draw = (x, y, wide, h) => {
-    const room = Math.floor((h - around + 0.01) / row) - extra;
+    const maxLines = Math.floor((h - around + 0.01) / row) - extra;
     const fits =
-      room >= lines.length && lines.length <= most
+      maxLines >= lines.length && lines.length <= most
         ? lines.length
-        : Math.max(1, Math.min(most, room - (always ? 0 : 1)));
+        : Math.max(1, Math.min(most, maxLines - (always ? 0 : 1)));
     const shown = new Set(order.slice(0, fits));
     const number = (columns.length - 1) * (small ? 4 : 6) * unit;
     const used = Math.min(wide, 62 * unit);

@@ -16,7 +16,7 @@ export function cellsPart(sheet, rows, heads, w, mark = -1) {
   if (count > MOST) return null;
   const beside = Math.max(...rows.map((row) => widthOfText(row.text, SMALL_TEXT * unit))) + 2.4 * unit;
   // The stage writes at most 0.3 of the width high: of 8 on a phone still 0.85 units.
-  const fits = (per, room) => room / Math.min(per, count) >= (per === 8 ? 2.83 : WIDE) * unit;
+  const fits = (per, width) => width / Math.min(per, count) >= (per === 8 ? 2.83 : WIDE) * unit;
   const left = fits(Math.min(8, count), w - beside) ? beside : 0;
   const per = [16, 8, 4].find((count) => fits(count, w - left));
   if (!per) return null;

@@ -83,8 +83,8 @@ function longVariants(sheet, names, w) {
     best: parts.reduce((sum, part) => sum + part.best, (parts.length - 1) * gap),
     draw: (x, y, wide, h) => {
       const least = parts.reduce((sum, part) => sum + part.least, (parts.length - 1) * gap);
-      const wanted = parts.reduce((sum, part) => sum + part.best - part.least, 0);
-      const share = wanted ? Math.max(0, Math.min(1, (h - least) / wanted)) : 0;
+      const stretch = parts.reduce((sum, part) => sum + part.best - part.least, 0);
+      const share = stretch ? Math.max(0, Math.min(1, (h - least) / stretch)) : 0;
       for (const part of parts) {
         const high = part.least + (part.best - part.least) * share;
         part.draw(x, y, wide, high);
@@ -93,13 +93,13 @@ function longVariants(sheet, names, w) {
     },
   });
   const beside = (left, right, share) => {
-    const room = (wide) => Math.round(wide * share);
+    const leftWidth = (wide) => Math.round(wide * share);
     return {
       least: Math.max(left.least, right.least),
       best: Math.max(left.best, right.best),
       draw: (x, y, wide, h) => {
-        left.draw(x, y, room(wide) - 1.5 * unit, Math.min(h, left.best));
-        right.draw(x + room(wide), y, wide - room(wide), Math.min(h, right.best));
+        left.draw(x, y, leftWidth(wide) - 1.5 * unit, Math.min(h, left.best));
+        right.draw(x + leftWidth(wide), y, wide - leftWidth(wide), Math.min(h, right.best));
       },
     };
   };
@@ -174,7 +174,7 @@ function runningPart(sheet) {
       const high = h - nameHeight;
       const end = computation.free ?? computation.value;
       const label = formatNumber(end);
-      const room = widthOfText(label, SMALL_TEXT * unit) + 1.2 * unit;
+      const labelWidth = widthOfText(label, SMALL_TEXT * unit) + 1.2 * unit;
       sheet.box("sums", x, y, w, high, { fill: "panel", radius: 4 });
       const stride = Math.max(1, Math.ceil(count / POINTS));
       const taken = [];
@@ -183,7 +183,7 @@ function runningPart(sheet) {
       const values = [...taken.map((m) => sums[m]), end];
       const [low, top] = [Math.min(0, ...values), Math.max(0, ...values)];
       const pad = 0.7 * unit;
-      const plot = { x: x + pad, w: w - 2 * pad - room, y: y + pad, h: high - 2 * pad };
+      const plot = { x: x + pad, w: w - 2 * pad - labelWidth, y: y + pad, h: high - 2 * pad };
       const up = (value) => plot.y + plot.h * (1 - (value - low) / (top - low || 1));
       const across = (m) => plot.x + (plot.w * m) / count;
       sheet.line("sums.zero", [plot.x, up(0), plot.x + plot.w, up(0)], { colour: "dim", weight: 1, dash: true });
@@ -194,7 +194,7 @@ function runningPart(sheet) {
       sheet.box("sums.end", plot.x + plot.w - dot / 2, up(end) - dot / 2, dot, dot, { fill: ramp, radius: dot, z: 2 });
       const line = SMALL_TEXT * LINE_HEIGHT * unit;
       const at = Math.max(y, Math.min(y + high - line, up(end) - line / 2));
-      sheet.text("sums.value", label, plot.x + plot.w + 0.5 * unit, at, room, { size: SMALL_TEXT, weight: 600 });
+      sheet.text("sums.value", label, plot.x + plot.w + 0.5 * unit, at, labelWidth, { size: SMALL_TEXT, weight: 600 });
     },
   };
 }

@@ -19,7 +19,7 @@ const bracketed = (value) => wrapped(value, writtenNumber(value));
 
 // e^{a − b}, or e^{a}. A power of ten in it is raised by signs of its own: there is one level of powers.
 function powerText(a, b = null) {
-  const raised = (whole, power) => ` × 10⁻${[...power].map((digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit]).join("")}`;
+  const raised = (match, power) => ` × 10⁻${[...power].map((digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit]).join("")}`;
   const written = (value) => formatNumber(value).replace(TENS, raised);
   return `e^{${written(a)}${b === null ? "" : ` − ${wrapped(b, written(b))}`}}`;
 }
@@ -106,8 +106,8 @@ const EQUATIONS = {
   },
   split: (computation) => {
     const { of, row, col, at, head } = computation;
-    const whole = indexed(of.sign, row + 1, at + 1);
-    return [`${indexed(of.sign, row + 1, col + 1)}^{(${head + 1})} = ${whole}`, resultPieces(computation)];
+    const symbol = indexed(of.sign, row + 1, at + 1);
+    return [`${indexed(of.sign, row + 1, col + 1)}^{(${head + 1})} = ${symbol}`, resultPieces(computation)];
   },
   concat: (computation) => [
     `${signOf(computation)} = ${indexed("o", computation.row + 1, computation.at.col + 1)}^{(${computation.at.head + 1})}`,

@@ -26,10 +26,10 @@ export const FEW = {
 // Cards, with a sentence above them if there is one, and pictures below as far as there is space.
 function cardVariants({ sheet, w }, cards, pictures = [], sentence = null) {
   const gap = 1.1 * sheet.unit;
-  const say = sentence ? [sentencePart(sheet, sentence, w)] : [];
+  const firstParts = sentence ? [sentencePart(sheet, sentence, w)] : [];
   const variants = [];
   for (const noted of [true, false]) {
-    const first = [...say, cardsPart(sheet, cards, w, noted)];
+    const first = [...firstParts, cardsPart(sheet, cards, w, noted)];
     for (let count = pictures.length; count >= 0; count--)
       variants.push(stackedParts([...first, ...pictures.slice(0, count)], gap));
   }
@@ -63,11 +63,11 @@ function givenParts(tools) {
   const { computation, t } = tools;
   const { before } = computation;
   const layer = (before.place.startsWith("encoder") ? before.encoder : before.decoder) + 1;
-  const place = t(`number_from_${before.place.replace(".", "_")}`, { layer });
+  const placeText = t(`number_from_${before.place.replace(".", "_")}`, { layer });
   const cards = [
     linkedCard(tools, {
       name: t("number_card_arrives"),
-      value: place,
+      value: placeText,
       note: computation.normed ? t("number_card_normed") : "",
     }),
   ];

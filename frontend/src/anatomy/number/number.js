@@ -28,8 +28,8 @@ export function cellOf(state, data) {
   const decoder = state.place === "output" || sideOfAxis(state, made.rows) === "target_in";
   const row = boundedCell(decoder ? state.t : state.row, rows);
   // From the products to the weights one cell is followed: the largest unmasked one.
-  const asked = made.file === "scores" || made.name === "weights" ? { ...made, name: "scores" } : made;
-  const matrix = drawnMatrix(state, data, asked);
+  const followed = made.file === "scores" || made.name === "weights" ? { ...made, name: "scores" } : made;
+  const matrix = drawnMatrix(state, data, followed);
   let col = 0;
   if (matrix) for (let j = 1; j < cols; j++) if (matrix.at(row, j) > matrix.at(row, col)) col = j;
   return { row, col };
@@ -95,10 +95,10 @@ function drawnParts(ctx) {
   const head = headPart(sheet, w, !narrow && w >= WIDE * sheet.unit);
   const equation = computation.waiting ? { high: -gap, draw: () => {} } : equationPart(sheet, w);
   const map = narrow && computation.matrix ? mapPart(sheet, w) : { high: -gap, draw: () => {} };
-  const room = area.h - head.high - equation.high - map.high - 3 * gap - 0.4 * unit;
-  const body = computation.waiting ? { high: 0, draw: () => {} } : bodyPart(sheet, w, narrow ? Infinity : room);
+  const freeHeight = area.h - head.high - equation.high - map.high - 3 * gap - 0.4 * unit;
+  const body = computation.waiting ? { high: 0, draw: () => {} } : bodyPart(sheet, w, narrow ? Infinity : freeHeight);
   // The remaining height goes between the parts, as long as they still belong together.
-  const free = narrow ? 0 : Math.max(0, Math.min(room - body.high, 6 * unit)) / 3;
+  const free = narrow ? 0 : Math.max(0, Math.min(freeHeight - body.high, 6 * unit)) / 3;
   let y = area.y + 0.2 * unit + free;
   for (const part of [head, equation, body, map]) {
     part.draw(x, y, w, part.high);
@@ -108,15 +108,15 @@ function drawnParts(ctx) {
 }
 
 // The best drawing below the number that fits, as large as possible.
-function bodyPart({ ctx, computation, ramp, scale, items }, w, room) {
+function bodyPart({ ctx, computation, ramp, scale, items }, w, freeHeight) {
   const sizes = [...SCALES.filter((each) => each < scale - 0.04), scale].sort((a, b) => b - a);
   for (const size of sizes) {
     const sheet = new NumberSheet(ctx, computation, ramp, size);
     sheet.items = items;
     const variants = numberParts(sheet, w);
-    const part = fittingVariant(variants, room);
-    const high = Math.max(part.least, Math.min(part.best, room));
-    if (size === sizes.at(-1) || (part === variants[0] && part.best <= room)) return { high, draw: part.draw };
+    const part = fittingVariant(variants, freeHeight);
+    const high = Math.max(part.least, Math.min(part.best, freeHeight));
+    if (size === sizes.at(-1) || (part === variants[0] && part.best <= freeHeight)) return { high, draw: part.draw };
   }
   return null;
 }
@@ -214,9 +214,9 @@ function axisLines({ ctx, computation, t }) {
   const [n, all] = [formatCount(col + 1), count(made.cols)];
   const width = { heads_d_k: "d_k", heads_d_head: "d_head" }[made.cols] || (made.name === "concat" ? "d_head" : null);
   const wide = width && data.config[width];
-  const where = { n, count: all, head: wide ? Math.floor(col / wide) + 1 : 0, at: wide ? (col % wide) + 1 : 0 };
+  const values = { n, count: all, head: wide ? Math.floor(col / wide) + 1 : 0, at: wide ? (col % wide) + 1 : 0 };
   const key = made.cols === "d_ff" ? "number_neuron" : wide ? "number_feature_head" : "number_feature";
-  return [...lines, { name: t("number_column"), text: "", colour: "ink", note: t(key, where) }];
+  return [...lines, { name: t("number_column"), text: "", colour: "ink", note: t(key, values) }];
 }
 
 function drawAxis(sheet, { name, text, colour, note }, x, y, w) {
@@ -264,7 +264,7 @@ function mapPart(sheet, w) {
   const name = t(`number_name_${made.name}`);
   const sizes = { name, head: state.head + 1, rows: formatCount(matrix.rows), cols: formatCount(matrix.cols) };
   const text = t(made.own ? "number_map_head" : "number_map", sizes);
-  const room = Math.min(w, Math.max(wide, widthOfText(text, SMALL_TEXT * unit)));
+  const textWidth = Math.min(w, Math.max(wide, widthOfText(text, SMALL_TEXT * unit)));
   const draw = (x, y) => {
     const labels = (axis) =>
       axis === "query" || axis === "key" ? data.labels(sideOfAxis(state, axis)) : axis === "word" ? words : null;
@@ -300,7 +300,7 @@ function mapPart(sheet, w) {
         w: Math.min(9 * unit, w - wide - unit),
         h: high,
       });
-    sheet.text("map", text, x, y + high + 0.35 * unit, room, { size: SMALL_TEXT, colour: "dim" });
+    sheet.text("map", text, x, y + high + 0.35 * unit, textWidth, { size: SMALL_TEXT, colour: "dim" });
   };
-  return { wide: room, high: high + 0.35 * unit + caption, draw };
+  return { wide: textWidth, high: high + 0.35 * unit + caption, draw };
 }

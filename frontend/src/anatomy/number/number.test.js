@@ -125,7 +125,7 @@ function contextOf(data, state, [w, h, unit, narrow]) {
   return ctx;
 }
 
-function faultsOfAll(n, m, config, areas, wanted = /^/) {
+function faultsOfAll(n, m, config, areas, places = /^/) {
   const made = madeUp(n, m, config);
   const stops = stopsOf(config, "number").flatMap((stop, i) =>
     (SEVERAL[stop.step] || ["queries"]).map((matrix) => ({
@@ -134,7 +134,7 @@ function faultsOfAll(n, m, config, areas, wanted = /^/) {
     })),
   );
   return stops
-    .filter(({ place }) => wanted.test(place))
+    .filter(({ place }) => places.test(place))
     .flatMap((stop) => {
       const data = made(stop);
       const state = { ...stop, ...cellOf(stop, data) };

@@ -142,7 +142,7 @@ const headOf = (state, width, col) => ({ head: Math.floor(col / width), col: col
 // What enters a sub-layer comes from the step before it; nothing is computed.
 function givenNumber({ state, data, row, col, made }) {
   const { norm, encoder_layers, decoder_layers } = data.config;
-  const left = (where, layer) => ({ place: where, step: lastStep(where, data.config), ...layer });
+  const left = (source, layer) => ({ place: source, step: lastStep(source, data.config), ...layer });
   const { place, encoder, decoder } = state;
   let before = { place: "source", step: "plus" };
   if (made.name === "memory") before = left("encoder.ff", { encoder: encoder_layers - 1 });
@@ -203,10 +203,10 @@ function attentionNumber(tell) {
     },
     split: () => {
       const width = made.cols === "d_head" ? config.d_head : config.d_k;
-      const whole = read(made.name);
+      const matrix = read(made.name);
       const at = head * width + col;
-      if (!whole) return null;
-      const value = whole.at(row, at);
+      if (!matrix) return null;
+      const value = matrix.at(row, at);
       return {
         made: "split",
         value,

@@ -13,11 +13,11 @@ export function widthOfText(text, size) {
 }
 
 // Splits pieces into lines of at most so many pixels; a wider piece stands alone.
-export function linesOfText(pieces, size, room) {
+export function linesOfText(pieces, size, width) {
   const lines = [];
   for (const piece of pieces) {
     const longer = lines.length ? `${lines[lines.length - 1]} ${piece}` : piece;
-    if (lines.length && widthOfText(longer, size) <= room) lines[lines.length - 1] = longer;
+    if (lines.length && widthOfText(longer, size) <= width) lines[lines.length - 1] = longer;
     else lines.push(piece);
   }
   return lines;

@@ -151,9 +151,9 @@ function embeddingRows(state, config, part) {
   const double = () => rowOf(numberOf(2), nameOf("i"));
   const power = () => rowOf(double(), signOf("/"), numberOf(config.d_model));
   const angle = () => inHighParentheses(fraction(nameOf("pos"), superscript(numberOf(10000), power())));
-  const wave = (column, wanted) => [
+  const wave = (column, sign) => [
     ...[nameOf("PE"), inParentheses(nameOf("pos"), comma(), ...column), equals()],
-    ...[nameOf(wanted), angle()],
+    ...[nameOf(sign), angle()],
   ];
   const halves = config.layout === "halves"; // all sines before all cosines
   const [i, half] = [nameOf("i"), numberOf(config.d_model / 2)];
@@ -167,12 +167,12 @@ function outputRows(state, config, part) {
   const t = () => nameOf("t");
   const before = subscript(nameOf("y"), rowOf(signOf("<", { lspace: 0, rspace: 0 }), t()));
   const next = part("choose", subscript(nameOf("y"), t()));
-  const given = [fence("|"), part("back", before), comma(), nameOf("x")];
+  const condition = [fence("|"), part("back", before), comma(), nameOf("x")];
   const table = superscript(nameOf(config.tied_output ? "E" : "W"), nameOf("T"));
   const bias = config.output_bias ? [plus(), nameOf("b")] : [];
   const logits = part("logits", part("hidden", subscript(nameOf("h"), t())), gap(0.15), table, ...bias);
   const softmax = applied(part, "probabilities", "softmax", logits);
-  return [[nameOf("P"), inParentheses(next, ...given), equals(), ...softmax]];
+  return [[nameOf("P"), inParentheses(next, ...condition), equals(), ...softmax]];
 }
 
 // For the whole model: what a place does to x, on one line.

@@ -16,10 +16,10 @@ export const isPredicted = ({ header, outputs }, t) => header.own && outputs.cho
 export function isCausalOff({ decoder }, { header, steps }, anywhere = false) {
   const { causal = "" } = header.holding || {};
   const opens = (entry) => {
-    const [value, where = "all"] = entry.split("@");
-    const [kind, layer = "*"] = where.split(".");
-    const here = anywhere || layer === "*" || Number(layer) === decoder + 1;
-    return value === "off" && (kind === "all" || kind === "decoder_self") && here;
+    const [value, target = "all"] = entry.split("@");
+    const [kind, layer = "*"] = target.split(".");
+    const matchesLayer = anywhere || layer === "*" || Number(layer) === decoder + 1;
+    return value === "off" && (kind === "all" || kind === "decoder_self") && matchesLayer;
   };
   return steps > 1 && causal.split(",").some(opens); // a single row has no later tokens
 }
@@ -234,7 +234,7 @@ export function textValues(state, data) {
   const stack = stackOf(place);
   const factor = factorOf(state, data);
   const count = outputs.labels[t].length;
-  const held = outputs.probability.subarray(t * count, (t + 1) * count).reduce((sum, p) => sum + p, 0);
+  const shownShare = outputs.probability.subarray(t * count, (t + 1) * count).reduce((sum, p) => sum + p, 0);
   return {
     ...config,
     ...{ n, m, t: t + 1, next: t + 2, steps, layer: state[stack] + 1, layers: config[stack + "_layers"] },
@@ -254,7 +254,7 @@ export function textValues(state, data) {
     token: data.labels("target_out")[t],
     p: formatNumber(outputs.chosen_probability[t], "weights"),
     rank: formatCount(outputs.chosen_rank[t] + 1),
-    share: `${(100 * held).toFixed(1)}%`,
+    share: `${(100 * shownShare).toFixed(1)}%`,
   };
 }
 
@@ -390,8 +390,8 @@ export function plainText(state, data, matrix) {
   }
   const plain = (options) => data.plain("place." + matrix.name, options);
   const headChange = changeOf(matrix, plain(oneHead(matrix) ? { head: state.head } : {}));
-  const whole = wholeRow(state, data, matrix);
-  if (whole === matrix) return headChange;
-  const all = changeOf(whole, plain({}));
+  const wholeMatrix = wholeRow(state, data, matrix);
+  if (wholeMatrix === matrix) return headChange;
+  const all = changeOf(wholeMatrix, plain({}));
   return { most: all.most, cells: headChange.cells || all.cells }; // masks are the same for every head but for a switch
 }

@@ -63,8 +63,8 @@ export class PaintKit {
   picture(theme, item, across) {
     const { matrix } = item;
     const sparse = matrix.name === "activation";
-    const whole = matrix.masked || (item.sampling === "some" && !sparse); // a hidden cell would hide its neighbours
-    const half = whole ? 0 : halvings(matrix.cols, across, sparse ? 0 : 0.3);
+    const averaged = matrix.masked || (item.sampling === "some" && !sparse); // a hidden cell would hide its neighbours
+    const half = averaged ? 0 : halvings(matrix.cols, across, sparse ? 0 : 0.3);
     const key = `${this.pictureKey(item)}|${theme.key}${theme.dark}|${half}`;
     let picture = this.pictures.get(key);
     if (picture) return picture;
@@ -160,9 +160,9 @@ export function paintItem(context, item, now, kit, theme, lit) {
 function onPixels(item, now) {
   if (NUMBERS_AT.some((name) => Math.abs(now[name] - item[name]) > 0.01)) return now;
   const ratio = Math.min(4, window.devicePixelRatio || 1);
-  const whole = (value) => Math.round(value * ratio) / ratio;
-  const [x, y] = [whole(now.x), whole(now.y)];
-  return { ...now, x, y, w: whole(now.x + now.w) - x, h: whole(now.y + now.h) - y };
+  const rounded = (value) => Math.round(value * ratio) / ratio;
+  const [x, y] = [rounded(now.x), rounded(now.y)];
+  return { ...now, x, y, w: rounded(now.x + now.w) - x, h: rounded(now.y + now.h) - y };
 }
 
 function paintMatrix(context, item, now, kit, theme, lit, unit) {

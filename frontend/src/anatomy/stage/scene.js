@@ -120,6 +120,6 @@ export function mainMatrix({ state, data }) {
   if (!matrix) return null;
   if (place === "output" && SCENE_TRIES.includes(state.step)) return probabilitiesOf(matrix);
   // Before the split there is no tensor of heads.
-  const whole = state.step === "project" && !heads && matrix.shape.length === 4;
-  return whole ? joinedScene(matrix) : matrix;
+  const joined = state.step === "project" && !heads && matrix.shape.length === 4;
+  return joined ? joinedScene(matrix) : matrix;
 }

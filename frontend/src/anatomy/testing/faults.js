@@ -47,18 +47,18 @@ export function faultsOf(
     if (!["box", "arrow"].includes(kind) && (w < 1 || h < 1)) faults.push(`not to be seen: ${key}`);
     if (item.go && !item.label && !key.startsWith("m:")) faults.push(`no spoken name: ${key}`);
     const letters = kind === "text" || kind === "math";
-    const place = letters ? inkOf(item, unit, cut) : { key, x, y, w, h };
+    const ink = letters ? inkOf(item, unit, cut) : { key, x, y, w, h };
     if (letters) {
       if (/undefined|NaN|null/.test(item.text)) faults.push(`${key} says ${item.text}`);
-      if (place.w > w + 1 && !cut) faults.push(`longer than its room: ${key} ${item.text}`);
+      if (ink.w > w + 1 && !cut) faults.push(`longer than its room: ${key} ${item.text}`);
       if (item.size < least) faults.push(`small: ${key}`);
     }
-    const beyond = (at, size) => place[at] < area[at] - 0.5 || place[at] + place[size] > area[at] + area[size] + 0.5;
+    const beyond = (at, size) => ink[at] < area[at] - 0.5 || ink[at] + ink[size] > area[at] + area[size] + 0.5;
     if (beyond("x", "w") || beyond("y", "h")) faults.push(`outside: ${key}`);
-    if (letters || kind === "tokens") texts.push(place);
+    if (letters || kind === "tokens") texts.push(ink);
     // "under": heads' parts of a matrix, hidden by the whole; rows of a table may overlap.
     const alone = item.group !== "under" && !/^(row|out:row):/.test(key);
-    if (alone && (kind === "matrix" || key.endsWith(":wait"))) pictures.push(place);
+    if (alone && (kind === "matrix" || key.endsWith(":wait"))) pictures.push(ink);
     if (kind === "tokens" && item.orient === "columns" && w / item.labels.length < 4 * unit) {
       const long = Math.min((h - unit * 0.5) / Math.sin(Math.PI / 3), lettersWide(item.labels.at(-1), 400) * unit);
       // Labels lean to the right by 60 degrees.
@@ -81,9 +81,9 @@ export const textsOf =
     if (!(key in texts)) throw new Error(`no text ${key}`);
     used.add(key);
     // An index such as _{model} is kept, unless it has a value.
-    return texts[key].replace(/([_^]?)\{(\w+)\}/g, (whole, sign, name) => {
+    return texts[key].replace(/([_^]?)\{(\w+)\}/g, (match, sign, name) => {
       if (values[name] === undefined && !sign) throw new Error(`${key} has no ${name}`);
-      return values[name] === undefined ? whole : sign + values[name];
+      return values[name] === undefined ? match : sign + values[name];
     });
   };
 

@@ -131,7 +131,7 @@ for (const [factor, rule] of [
 
 test("every state of every model has its texts and none is idle", () => {
   const [keys, left] = [new Set(), []];
-  const say = (key, values) => {
+  const collect = (key, values) => {
     keys.add(key);
     const text = t(key, values);
     if (/\{\w+\}/.test(text) || text === key) left.push([key, text]);
@@ -152,7 +152,7 @@ test("every state of every model has its texts and none is idle", () => {
                 const state = at({ place, step, zoom, encoder: layer, decoder: layer, t: row });
                 const values = textValues(state, data);
                 const keys = textKeys(state, data, matrix);
-                for (const name of ["title", "text", "more"]) say(keys[name], values);
+                for (const name of ["title", "text", "more"]) collect(keys[name], values);
               }
   assert.deepEqual(left, []);
   const places = Object.keys(ANATOMY_TEXTS).filter((key) => /^place_(?!chip_|at_)\w+$/.test(key));
@@ -261,7 +261,7 @@ test("changes of numbers and of masks are told apart", () => {
 test("probabilities are the softmax of the logits", () => {
   const logits = { id: "a", name: "logits", shape: [1, 3], data: Float32Array.from([900, 900 + Math.LN2, -2]) };
   const probabilities = probabilitiesOf(logits);
-  [1 / 3, 2 / 3, 0].forEach((wanted, i) => assert.ok(Math.abs(probabilities.data[i] - wanted) < 1e-5));
+  [1 / 3, 2 / 3, 0].forEach((expected, i) => assert.ok(Math.abs(probabilities.data[i] - expected) < 1e-5));
   assert.deepEqual(
     [probabilities.range, probabilities.top, probabilities.name, probabilities.shape],
     [[0, 1], 1, "probabilities", [1, 3]],
