@@ -57,7 +57,7 @@ def about(model: Pretrained) -> None:
             _(
                 "**How it learned** shows the same attention at recorded states of the training, from random weights "
                 "to the finished model, with BLEU and loss on the validation text. The recorded steps are log-spaced. "
-                "The target is the same at every state; *It writes* is the translation that the model of that state "
+                "The target is the same at every state; *Output* is the translation that the model of that state "
                 "makes. *Formed at steps* is computed from these states: the first state at which a head has its "
                 "largest weight on a paired word, or on the token before or after, in at least half of the rows, and "
                 "in twice as many rows as any untrained head. Nothing was recorded between two states."

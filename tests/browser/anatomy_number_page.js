@@ -72,13 +72,13 @@ window.numbersOfAll = () =>
       if (/undefined|NaN|null/.test(text ?? "")) throw new Error(`${key} of ${traceName(stop)} ${stop.step} says ${text}`);
     return [cellOf(stop, data), { row: 0, col: 0 }, { row: 999, col: 999 }, { row: 2, col: 7 }].map((cell) => {
       const state = { ...stop, ...cell };
-      const found = numberOf({ state, data });
-      const { value, stored, made, checked, agrees, tolerance, row, col } = found;
+      const computation = numberOf({ state, data });
+      const { value, stored, made, checked, agrees, tolerance, row, col } = computation;
       const panel = mainMatrix({ state, data }); // what is said of it beside the board
       const where = `${traceName(stop)} ${stop.step} of ${stop.matrix} [${row}, ${col}]`;
       if (stop.place !== "output" || stop.step === "hidden")
         if (!Object.is(panel.at(row, col), stored)) throw new Error(`the panel is about another number: ${where}`);
-      const equation = equationPieces({ found }).join(" ");
+      const equation = equationPieces({ computation }).join(" ");
       if (/\de[-−]\d|\{[^}]*\{/.test(equation)) throw new Error(`${where}: ${equation}`);
       return [traceName(stop), stop.step, made, value, stored, checked, agrees, tolerance, row, col];
     });

@@ -329,4 +329,4 @@ def test_until_the_numbers_are_there_it_says_so(page: Page, missing: list[str]) 
     hold(page, given("paper"))
     state = {**STATE, "place": "encoder.self", "step": "project", "col": 2}
     texts = "([state, missing]) => window.boardOf(state, undefined, missing).map((item) => item.text || '')"
-    assert "Fetching the exact numbers …" in page.evaluate(texts, [state, missing])
+    assert "Loading the exact numbers …" in page.evaluate(texts, [state, missing])

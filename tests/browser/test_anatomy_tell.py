@@ -266,7 +266,7 @@ def test_under_switches_it_says_what_changed(page: Page) -> None:
 def test_the_panel_is_of_what_is_drawn(page: Page) -> None:
     panel = Panel(page, pretrained(), "causal=off@decoder_self.1")
     n, m = len(panel.trace.target_in_labels), len(panel.trace.source_labels)
-    for step, said in (("mask", f"{n * (n - 1) // 2} cells opened or hidden"), ("scale", "The switches change noth")):
+    for step, said in (("mask", f"{n * (n - 1) // 2} cells shown or hidden"), ("scale", "The switches change noth")):
         panel.go(zoom="sub", place="decoder.self", step=step)
         assert panel.part("changed").startswith(said)
     panel.go(zoom="model", place="decoder.self")

@@ -158,7 +158,7 @@ def test_a_person_opens_it_plays_it_and_goes_back(context: BrowserContext, serve
     shows(page, 2739)
     score = recording.scores[10]
     numbers = f"BLEU {score['bleu']:.1f}, loss {score['loss']:.2f}"
-    said = f"Step 2,739 of 9,200: {numbers}, it writes {recording.translations[10][0]}"
+    said = f"Step 2,739 of 9,200: {numbers}, output {recording.translations[10][0]}"
     expect(slider(page)).to_have_attribute("aria-valuetext", said)
     play.press("Enter")  # to the end, and there it stops
     expect(now).to_contain_text("Step 9,200, the trained model", timeout=10_000)
@@ -197,13 +197,13 @@ def test_a_milestone_leads_to_its_state_and_head(context: BrowserContext, server
     expect(mark).to_contain_text("Cross L3 H1 begins to align")
     mark.click()
     shows(page, 1219)
-    expect(page.get_by_test_id("habit-aligned")).to_have_text("on the paired word 69 %")
+    expect(page.get_by_test_id("habit-aligned")).to_have_text("on the aligned word 69 %")
     wait_for_params(page, kind="cross", layer="3", head="1", training="1219")
     previous = page.get_by_test_id("formation-previous-encoder_self")
     expect(previous).to_contain_text("1,219–2,739")
     previous.hover()
     tip = page.get_by_test_id("formation").get_by_test_id("tooltip")
-    expect(tip).to_contain_text("Of the 143 rows that have such a token in sight")
+    expect(tip).to_contain_text("143 rows can see such a token")
     expect(page.get_by_test_id("formation-previous-decoder_self")).to_contain_text("no previous-token head")
 
 
@@ -219,7 +219,7 @@ def test_sentences_that_were_not_recorded_lead_to_those_that_were(context: Brows
     # The model's own translation of this one is cut into other pieces than the same text typed.
     page.get_by_label(re.compile("Source · English")).fill("I lost my key. Have you seen it?")
     page.keyboard.press("Enter")
-    expect(page.locator(".fm-elsewhere")).to_contain_text("open it as it was recorded")
+    expect(page.locator(".fm-elsewhere")).to_contain_text("Open the recorded version")
     page.get_by_test_id("formation-open").click()
     shows(page, 501)
     assert params_of(page)["target"] == "Ich habe meinen Schlüssel verloren. Hast du sie gesehen?"

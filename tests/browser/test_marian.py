@@ -61,9 +61,9 @@ def test_the_whole_model_says_whose_tables_they_are(context: BrowserContext, mar
     texts = {key: text for key, text in told if text}
     assert model.output_matrix is not None and model.output_bias is not None and model.target_embedding is not None
     own = model.output_matrix.numel() + model.output_bias.numel()
-    assert texts["count:output"] == f"{own:,} parameters of its own"
+    assert texts["count:output"] == f"{own:,} own parameters"
     for side, table in (("source", model.embedding), ("target", model.target_embedding)):
-        assert texts[f"count:{side}"].split()[0] == f"{table.weight.numel():,}"  # and not "one table: ..."
+        assert texts[f"count:{side}"].split()[0] == f"{table.weight.numel():,}"  # and not "shared table: ..."
     assert not drawing.problems
 
 
@@ -71,7 +71,7 @@ def test_the_whole_model_says_whose_tables_they_are(context: BrowserContext, mar
     ("place", "step", "words"),
     [
         ("encoder.ff", "activation", ["x · σ(x)", "exp(−x)"]),
-        ("source", "times", ["left as it is"]),
+        ("source", "times", ["unchanged"]),
         ("target", "plus", ["cos of"]),
         ("output", "logits", ["row of W", "bias"]),
     ],

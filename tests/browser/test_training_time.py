@@ -75,13 +75,13 @@ def test_commands_reach_the_page(page: Page, training_page: str) -> None:
     first = page.get_by_test_id("training-run").first
     first.get_by_role("button", name="Baseline: pause").click()
     expect(first).to_contain_text("paused at step")
-    first.get_by_role("button", name="Baseline: go on").click()
+    first.get_by_role("button", name="Baseline: resume").click()
     first.get_by_role("button", name="Baseline: stop").click()
     expect(first).to_contain_text("stopped at step")
     second = page.get_by_test_id("training-run").nth(1)
     second.get_by_role("button", name="no causal mask: stop").click()
     picture.done()
-    second.get_by_role("button", name="again with seed 3").click()
+    second.get_by_role("button", name="train again with seed 3").click()
     second.get_by_role("button", name="remove").click()
     expect(page.get_by_test_id("training-run")).to_have_count(1)
     page.wait_for_selector(RUNNING, state="detached")
@@ -124,5 +124,5 @@ def test_a_file_goes_to_the_page(page: Page, training_page: str) -> None:
     page.wait_for_selector(RUNNING, state="detached")
     picture.sent.clear()
     place.set_input_files({"name": "large.zip", "mimeType": "application/zip", "buffer": b"\0" * 16_100_000})
-    expect(page.get_by_test_id("training-file")).to_contain_text("large.zip has 16.1 MB; at most 16 MB can be loaded.")
+    expect(page.get_by_test_id("training-file")).to_contain_text("large.zip has 16.1 MB; the limit is 16 MB.")
     assert picture.sent == []

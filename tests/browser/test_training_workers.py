@@ -67,14 +67,14 @@ def test_two_train_and_the_third_sees_its_place_and_no_worker_is_left(
     first, second, third = train(), train(), train()
     trains(first)
     trains(second)
-    says(third, "next in the line")
+    says(third, "next in the queue")
     fourth = train()
     says(fourth, "2nd of 2 waiting")
     at_work = set(children(server[0].pid))
     assert len(at_work) <= 3  # two that train, and one started ahead
     first.close()  # a tab that is closed, without a word
     trains(third)
-    says(fourth, "next in the line")
+    says(fourth, "next in the queue")
     third.get_by_role("button", name="Stop").first.click()
     trains(fourth)
     says(third, "stopped at step")

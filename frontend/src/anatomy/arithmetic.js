@@ -1,5 +1,5 @@
-// How single numbers of a Transformer come about: in double precision, from the trace's float32 numbers. Pure
-// functions. tolerance: how far float32 arithmetic in another order may lie from the result.
+// How single numbers of a Transformer are computed: in double precision, from the trace's float32 numbers. Pure
+// functions. tolerance: how far float32 arithmetic in another order may be from the result.
 
 const FLOAT32_STEP = 2 ** -23; // between 1 and the next float32
 const WAVE_BASE = 10000; // section 3.5
@@ -22,14 +22,14 @@ export function sumOf(a, b, made = "add") {
   return { made, a, b, value: a + b, tolerance: FLOAT32_STEP * (Math.abs(a) + Math.abs(b)) };
 }
 
-// slack: how far `a` may lie from the number that the trace's result was made of.
+// slack: how far `a` may be from the number that the trace used.
 export function multiply(a, factor, made = "times", slack = 0) {
   const value = a * factor;
   return { made, a, factor, value, tolerance: 8 * FLOAT32_STEP * Math.abs(value) + slack * Math.abs(factor) };
 }
 
-// The softmax of a row, -Infinity where it is masked, and what a switch puts in its place: rule 1, every visible key
-// the same; rule 2, all on the best one. at: the column in question.
+// The softmax of a row, -Infinity where it is masked, or a switch's replacement: rule 1, equal weights on all visible
+// keys; rule 2, all weight on the best key. at: the column in question.
 export function softmaxOf(scores, at, rule = 0) {
   let top = -Infinity;
   let visible = 0;
@@ -38,8 +38,8 @@ export function softmaxOf(scores, at, rule = 0) {
     if (score > -Infinity) visible += 1;
   }
   const less = Float64Array.from(scores, (score) => score - top);
-  const exps = Float64Array.from(less, (one) => Math.exp(one));
-  const total = exps.reduce((sum, one) => sum + one, 0);
+  const exps = Float64Array.from(less, (score) => Math.exp(score));
+  const total = exps.reduce((sum, exp) => sum + exp, 0);
   const best = scores.indexOf(top);
   const rules = [(k) => exps[k] / total, (k) => (scores[k] > -Infinity ? 1 / visible : 0), (k) => Number(k === best)];
   const weights = Float64Array.from(scores, (_, k) => rules[rule](k));
@@ -52,12 +52,12 @@ export function softmaxOf(scores, at, rule = 0) {
 // LayerNorm of a row at one column: (x - mean) / sqrt(variance + eps) * gamma + beta.
 export function layerNorm(numbers, at, gamma, beta, eps) {
   const n = numbers.length;
-  const mean = numbers.reduce((sum, one) => sum + one, 0) / n;
-  const variance = numbers.reduce((sum, one) => sum + (one - mean) ** 2, 0) / n;
+  const mean = numbers.reduce((sum, value) => sum + value, 0) / n;
+  const variance = numbers.reduce((sum, value) => sum + (value - mean) ** 2, 0) / n;
   const deviation = Math.sqrt(variance + eps);
   const normal = (numbers[at] - mean) / deviation;
   const value = normal * gamma + beta;
-  const largest = numbers.reduce((most, one) => Math.max(most, Math.abs(one)), 0);
+  const largest = numbers.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
   const tolerance = 8 * FLOAT32_STEP * (Math.abs(gamma) * (largest / deviation + Math.abs(normal)) + Math.abs(beta));
   return { made: "norm", numbers, x: numbers[at], at, mean, deviation, normal, gamma, beta, value, tolerance };
 }
@@ -83,7 +83,7 @@ export function activate(x, sort) {
 export function activationOf(x, sort, silenced) {
   const free = activate(x, sort);
   const value = silenced ? 0 : free;
-  // Of GELU 1 + erf loses what erf has near -1; swish divides, and loses nothing.
+  // For GELU, 1 + erf loses the digits that erf loses near -1; swish divides, and loses none.
   const size = { relu: 0, gelu: Math.abs(x), swish: Math.abs(free) }[sort];
   const tolerance = 8 * FLOAT32_STEP * size;
   return { made: "activation", x, sort, silenced, free, value, tolerance };
@@ -109,7 +109,7 @@ export function probabilityOf(logits, id) {
 }
 
 // Section 3.5: PE(pos, 2i) = sin(pos / 10000^(2i / d_model)), PE(pos, 2i + 1) the cosine of the same angle. layout
-// "halves": PE(pos, i) and PE(pos, d_model / 2 + i) in their place.
+// "halves": PE(pos, i) and PE(pos, d_model / 2 + i) instead.
 export function positionWave(position, column, width, layout = "interleaved") {
   const half = width / 2;
   const halves = layout === "halves";
@@ -119,7 +119,7 @@ export function positionWave(position, column, width, layout = "interleaved") {
   return { sort: cosine ? "cos" : "sin", even, angle, value: cosine ? Math.cos(angle) : Math.sin(angle) };
 }
 
-// Where the largest terms are, by absolute value, the largest first; of equal ones the first.
+// The indices of the largest terms by absolute value, the largest first; of equal terms the first.
 export function largestTerms(values, count) {
   const order = Array.from(values, (_, m) => m);
   order.sort((a, b) => Math.abs(values[b]) - Math.abs(values[a]) || a - b);
@@ -133,9 +133,9 @@ export function runningSums(values) {
   return sums;
 }
 
-// Whether a computed number is the trace's, float32 rounding aside; two masked cells are alike.
-export function agrees(found, stored) {
-  if (!Number.isFinite(found.value) || !Number.isFinite(stored)) return found.value === stored;
+// Whether a computed number equals the trace's, apart from float32 rounding; two masked cells are equal.
+export function agrees(computed, stored) {
+  if (!Number.isFinite(computed.value) || !Number.isFinite(stored)) return computed.value === stored;
   // Half a step is the rounding of the stored number itself, and 1e-37 the end of the normal float32.
-  return Math.abs(found.value - stored) <= found.tolerance + FLOAT32_STEP * Math.abs(stored) + 1e-37;
+  return Math.abs(computed.value - stored) <= computed.tolerance + FLOAT32_STEP * Math.abs(stored) + 1e-37;
 }

@@ -4,8 +4,8 @@ import * as arithmetic from "./arithmetic.js";
 
 const { activate, agrees, dotProduct, erf, largestTerms, layerNorm, positionWave, probabilityOf, runningSums } =
   arithmetic;
-const near = (found, wanted, by = 1e-14) =>
-  assert.ok(Math.abs(found - wanted) <= Math.max(1e-15, by * Math.abs(wanted)), `${found} and ${wanted}`);
+const near = (actual, expected, by = 1e-14) =>
+  assert.ok(Math.abs(actual - expected) <= Math.max(1e-15, by * Math.abs(expected)), `${actual} and ${expected}`);
 
 // x, and PyTorch's erf, gelu and silu of it in double precision
 const TORCH = [
@@ -69,7 +69,7 @@ test("a position is a sine or a cosine, interleaved or in halves", () => {
 });
 
 test("numbers agree within their tolerance", () => {
-  const found = (value) => ({ value, tolerance: 1e-6 });
+  const computed = (value) => ({ value, tolerance: 1e-6 });
   const ways = [
     [1, 1],
     [1 + 1e-6, 1],
@@ -78,7 +78,7 @@ test("numbers agree within their tolerance", () => {
     [-Infinity, -Infinity],
   ];
   assert.deepEqual(
-    ways.map(([value, stored]) => agrees(found(value), stored)),
+    ways.map(([value, stored]) => agrees(computed(value), stored)),
     [true, true, false, false, true],
   );
 });

@@ -5,11 +5,12 @@ import { isPredicted } from "./panel/facts.js";
 import { PLACES } from "../state/generated.js";
 import { stepsOf, zoomsOf, stopsOf, stopIndex, walk, stackOf, isAttention } from "./walk.js";
 
-// The bars around the drawing: where one is, which layer, head and step of decoding, and the steps one by one. Each has
-// an element and draw(state, data, info); it is made once and only changed, so that focus stays and nothing jumps.
+// The bars around the drawing: the breadcrumb, the choice of layer, head and decoding step, and the steps. Each has an
+// element and draw(state, data, info); the element is created once and only changed, so that the focus stays and
+// nothing jumps.
 
 const SPEEDS = ["slow", "normal", "fast"];
-const LAYERS = 8; // beside each other; more become a list
+const LAYERS = 8; // side by side; more become a list
 const HEADS = 12;
 const ICONS = {
   previous: ["M5 4v12", "M16 4L7 10l9 6z"],
@@ -24,7 +25,7 @@ const setPressed = (element, name, value) => {
   else if (element.getAttribute(name) !== String(value)) element.setAttribute(name, String(value));
 };
 
-// The key and the values of a text, as one value that tells whether the text changed.
+// The key and the values of a text in one string, to see whether the text changed.
 function textButton(element, t, key, values) {
   const text = t(key, values);
   if (element.dataset.text === text) return;
@@ -32,7 +33,7 @@ function textButton(element, t, key, values) {
   element.replaceChildren(...richText(text));
 }
 
-// Scrolls a row of buttons until one of them is in its middle, without moving the page.
+// Scrolls a row of buttons until one is in the middle, without moving the page.
 function scrollIntoBar(row, element) {
   if (!element || row.scrollWidth <= row.clientWidth) return;
   const frame = row.getBoundingClientRect();
@@ -48,7 +49,7 @@ function iconButton(name) {
   return svgEl("svg", { class: line, viewBox: "0 0 20 20", "aria-hidden": "true" }, ...paths);
 }
 
-// -- where one is ----------------------------------------------------------------------------------------------------
+// -- breadcrumb ----------------------------------------------------------------------------------------------------
 
 export class Crumbs {
   constructor({ t, hooks, tooltip }) {
@@ -80,25 +81,25 @@ export class Crumbs {
   draw(state) {
     const { t } = this;
     const zooms = zoomsOf(state.place);
-    const here = zooms.indexOf(state.zoom);
+    const current = zooms.indexOf(state.zoom);
     for (const { zoom, button, element } of this.parts) {
       const at = zooms.indexOf(zoom);
       element.hidden = at < 0;
       if (at < 0) continue;
       const [key, values] = this.name(zoom, state);
       textButton(button, t, key, values);
-      setPressed(button, "aria-current", at === here ? "location" : null);
-      element.classList.toggle("hs-an-deeper", at > here);
+      setPressed(button, "aria-current", at === current ? "location" : null);
+      element.classList.toggle("hs-an-deeper", at > current);
       const name = t(key, values);
-      button.dataset.hint = at === here ? t("zoom_here") : t(at < here ? "zoom_out" : "zoom_in", { name });
-      if (at === here) scrollIntoBar(this.list, element);
+      button.dataset.hint = at === current ? t("zoom_here") : t(at < current ? "zoom_out" : "zoom_in", { name });
+      if (at === current) scrollIntoBar(this.list, element);
     }
   }
 }
 
-// -- a choice of one among numbers ------------------------------------------------------------------------------------
+// -- choice of a number --------------------------------------------------------------------------------------------
 
-// Buttons 1 ... count, or a list where there are many or the screen is narrow (anatomy.css shows one of the two).
+// Buttons 1 ... count, or a list if there are many or the screen is narrow (anatomy.css shows one of the two).
 class NumberTabs {
   /** @type {any} */ choose;
   /** @type {any} */ most;
@@ -130,11 +131,11 @@ class NumberTabs {
     this.select.replaceChildren(...numbers.map((i) => el("option", { value: i }, String(i + 1))));
   }
 
-  draw(count, chosen, here) {
+  draw(count, chosen, isCurrent) {
     if (count !== this.count) this.make(count);
     [...this.buttons.children].forEach((button, i) => setPressed(button, "aria-pressed", i === chosen));
     this.select.value = String(chosen);
-    this.element.toggleAttribute("data-here", here);
+    this.element.toggleAttribute("data-here", isCurrent);
   }
 }
 
@@ -150,9 +151,9 @@ export class LayerTabs {
   }
 
   draw(state, data) {
-    const here = state.place.includes(".") ? stackOf(state.place) : null;
+    const currentStack = state.place.includes(".") ? stackOf(state.place) : null;
     ["encoder", "decoder"].forEach((stack, i) =>
-      this.tabs[i].draw(data.config[stack + "_layers"], state[stack], here === stack),
+      this.tabs[i].draw(data.config[stack + "_layers"], state[stack], currentStack === stack),
     );
   }
 }
@@ -165,7 +166,7 @@ export class HeadTabs {
     this.element = el("div", { class: "hs-an-heads" }, this.tabs.element);
   }
 
-  // Where there are no heads the room stays, so that nothing moves.
+  // Without heads the space stays, so that nothing moves.
   draw(state, data) {
     const { place } = state;
     this.tabs.draw(data.config.heads, state.head, state.zoom === "head");
@@ -244,16 +245,16 @@ export class StepBar {
     setPressed(button, "aria-label", this.t(label));
   }
 
-  // What the chips stand for: the steps of a place, or from afar the places of the way.
+  // What the chips stand for: the steps of a place, or in the whole model its places.
   stops({ zoom, place }, config) {
     const { activation, embedding_scale, scaling, positions, causal } = config;
-    const bare = (one) => (one === "decoder.self" && causal === false ? "_bare" : "");
+    const bare = (name) => (name === "decoder.self" && causal === false ? "_bare" : "");
     if (zoom === "model" || zoom === "layer")
-      return PLACES.filter((one) => zoom === "model" || one.includes(".")).map((one) => ({
-        key: one,
-        text: "place_chip_" + placeName(one),
-        tip: "place_" + placeName(one) + bare(one),
-        go: { place: one },
+      return PLACES.filter((name) => zoom === "model" || name.includes(".")).map((name) => ({
+        key: name,
+        text: "place_chip_" + placeName(name),
+        tip: "place_" + placeName(name) + bare(name),
+        go: { place: name },
       }));
     const sorts = {
       activation: `_${activation}`,

@@ -1,7 +1,7 @@
 import { AnatomyView } from "./view.js";
 import { listenToFeeds, keepMounted } from "../host/streamlit.js";
 
-// The anatomy as a Streamlit component; like the explorer's (explorer/component.js) it has no data of its own.
+// The anatomy as a Streamlit component; like the explorer's (explorer/component.js) it gets no data.
 const FEEDS = ["trace", "open", "place", "weights"].map((name) => "headscope.anatomy_" + name);
 
 export default function (component) {

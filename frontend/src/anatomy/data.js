@@ -1,11 +1,11 @@
 import { printable } from "../core/dom.js";
 import { traceName, isAttention, isFeedForward } from "./walk.js";
 
-// What the anatomy draws, by name, out of the packs that the server sends: matrices of numbers with their shape.
+// The data of the anatomy, by name, from the packs that the server sends: matrices of numbers with their shape.
 
-const KEPT = { place: 8, weights: 12 }; // packs; going back and forth asks the server for nothing
-const QUANTILE = 0.999; // of the absolute values: the end of a colour scale, so that one outlier pales nothing
-const SAMPLE = 20000; // numbers looked at for it
+const KEPT = { place: 8, weights: 12 }; // packs; going back and forth needs no server
+const QUANTILE = 0.999; // of the absolute values: the end of a colour scale, so that one outlier does not make the others pale
+const SAMPLE = 20000; // numbers used to compute it
 
 const ATTENTION_AXES = {
   x: ["query", "d_model"],
@@ -31,11 +31,11 @@ const WEIGHT_AXES = {
   W_2: ["d_ff", "d_model"],
 };
 
-// The step that reads a weight matrix. At another it is an outline, whether or not it happens to be here already: the same
-// step always looks the same.
+// The step that reads a weight matrix. At other steps the matrix is an outline, even if it has arrived: the same step
+// always looks the same.
 const WEIGHT_STEPS = { W_q: "project", W_k: "project", W_v: "project", W_o: "output", W_1: "inner", W_2: "outer" };
 
-// A table of numbers. id: names these very numbers; top: the end of a good colour scale; shape and axes: of the whole
+// A table of numbers. id: identifies these numbers; top: the end of a good colour scale; shape and axes: of the whole
 // tensor; exact: the trace's numbers, not 8 bits of them.
 class Matrix {
   /** @type {any} */ axes;
@@ -60,7 +60,7 @@ class Matrix {
     return this.given;
   }
 
-  // Smallest and largest number, masked cells left out.
+  // Smallest and largest number, without masked cells.
   get range() {
     if (!this.found) {
       let low = Infinity;
@@ -96,7 +96,7 @@ export class AnatomyData {
     this.state = null;
   }
 
-  // Takes a pack in. Returns whether it belongs to what is shown or may be soon.
+  // Stores a pack. Returns whether it belongs to what is shown now or may be shown soon.
   take(pack) {
     const { header } = pack;
     if (header.sort === "trace") this.trace = pack;
@@ -111,10 +111,10 @@ export class AnatomyData {
   }
 
   keep(sort, key, value) {
-    const kept = this.kept[sort];
-    kept.delete(key);
-    kept.set(key, value);
-    while (kept.size > KEPT[sort]) kept.delete(kept.keys().next().value);
+    const packs = this.kept[sort];
+    packs.delete(key);
+    packs.set(key, value);
+    while (packs.size > KEPT[sort]) packs.delete(packs.keys().next().value);
   }
 
   get header() {
@@ -143,7 +143,7 @@ export class AnatomyData {
     return this.header.ids[side];
   }
 
-  // The ten likeliest words of every step of decoding and the word chosen; arrays are [step, 10] in one piece.
+  // The ten most likely words of every decoding step and the chosen word; arrays are flat, [step, 10].
   get outputs() {
     const { outputs } = this.header;
     if (this.answers?.of !== outputs) {
@@ -170,7 +170,7 @@ export class AnatomyData {
     return this.place ? this.place.header.about : null;
   }
 
-  // Whether the state asks for a pack that is not here.
+  // Whether the state needs a pack that is not here.
   get waiting() {
     const near = ["sub", "head", "number"].includes(this.state.zoom);
     if (!near || !this.place) return near;
@@ -194,7 +194,7 @@ export class AnatomyData {
     return this.made.get(key);
   }
 
-  // The same without the switches; null where nothing is switched or nothing changed.
+  // The same without the switches; null if no switch is set or nothing changed.
   plain(name, options = {}) {
     return this.matrix(name, { ...options, before: true });
   }
@@ -209,8 +209,8 @@ export class AnatomyData {
   make(name, options, key) {
     if (name in WEIGHT_AXES) {
       if (WEIGHT_STEPS[name] !== this.state.step) return null;
-      const found = this.kept.weights.get(`${this.header.checkpoint}/${traceName(this.state)}/${name}`);
-      return found ? this.weightMatrix(name, found, options, key) : null;
+      const pack = this.kept.weights.get(`${this.header.checkpoint}/${traceName(this.state)}/${name}`);
+      return pack ? this.weightMatrix(name, pack, options, key) : null;
     }
     if (name.startsWith("place.")) {
       const pack = this.place;
@@ -236,7 +236,7 @@ export class AnatomyData {
     return [long, wide];
   }
 
-  // A tensor as a table: one head of it, all heads side by side, or as it is; a vector is one row.
+  // A tensor as a table: one of its heads, all heads side by side, or unchanged; a vector is one row.
   tensor(name, array, shape, { head = undefined, transposed }, key, axes, exact = true, top = undefined) {
     let [data, rows, cols] = [array, 1, array.length];
     if (shape.length === 2) [rows, cols] = shape;
@@ -284,7 +284,7 @@ export class AnatomyData {
     return made;
   }
 
-  // What the model and its layers show: 8 bits of every stream, and the open layers' attention as it is.
+  // The data of the model and its layers: 8 bits of every stream, and the exact attention of the open layers.
   stripMatrix(name, options, key) {
     const open = this.open && this.open.header.id === this.id ? this.open : null;
     const attention = /^(.*)\.weights$/.exec(name);
@@ -292,13 +292,13 @@ export class AnatomyData {
       const exact = open && open.header.weights[attention[1]];
       const axes = ATTENTION_AXES.weights;
       if (exact) return this.tensor(name, open.array(exact), exact.shape, options, key + "|exact", axes);
-      const found = this.header.attention[attention[1]];
-      if (!found) return null;
-      const bytes = this.trace.array(found.picture);
+      const pack = this.header.attention[attention[1]];
+      if (!pack) return null;
+      const bytes = this.trace.array(pack.picture);
       return this.tensor(
         name,
         Float32Array.from(bytes, (v) => v / 255),
-        found.picture.shape,
+        pack.picture.shape,
         options,
         key,
         axes,
@@ -308,7 +308,7 @@ export class AnatomyData {
     const [pack, strip] = [
       [this.trace, this.header.strips[name]],
       [open, open && open.header.strips[name]],
-    ].find(([, one]) => one) || [null, null];
+    ].find(([, pack]) => pack) || [null, null];
     if (!strip) return null;
     const scale = strip.top / 127;
     const data = Float32Array.from(pack.array(strip.picture), (v) => (v - 128) * scale);

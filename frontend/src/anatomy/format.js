@@ -5,7 +5,7 @@ import { formatWeight } from "../core/format.js";
 // With a real minus; a number that rounds to 0 has no sign.
 const signed = (text) => (Number(text) === 0 ? text.replace("-", "") : text.replace("-", "−"));
 
-// In a cell: two places, weights as the explorer writes them, masked cells as minus infinity.
+// In a cell: two decimals, weights as in the explorer, masked cells as minus infinity.
 export function formatCell(value, name) {
   if (value === -Infinity) return "−∞";
   if (!Number.isFinite(value)) return "";
@@ -15,7 +15,7 @@ export function formatCell(value, name) {
   );
 }
 
-// In a tooltip and a sentence: four places, or as many as a small number needs.
+// In a tooltip and a sentence: four decimals, or as many as a small number needs.
 export function formatNumber(value, name) {
   if (value === -Infinity) return "−∞";
   if (value === Infinity) return "∞";

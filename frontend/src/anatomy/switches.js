@@ -5,7 +5,7 @@ import { isAttention } from "./walk.js";
 
 // The lab's cards of switches, folded below the anatomy.
 
-const PAUSE = 120; // milliseconds a slider rests before the server hears of it
+const PAUSE = 120; // milliseconds a slider must rest before the server is told
 
 export class AnatomySwitches {
   /** @type {any} */ data;
@@ -86,11 +86,11 @@ export class AnatomySwitches {
 
   isOut() {
     const { kind, layer, head } = this.subject();
-    const place = new RegExp(`^(all|${kind}|${kind}\\.${layer + 1}|${kind}\\.(${layer + 1}|\\*)\\.${head + 1})$`);
-    return this.lists.zero.some((one) => place.test(one.where));
+    const pattern = new RegExp(`^(all|${kind}|${kind}\\.${layer + 1}|${kind}\\.(${layer + 1}|\\*)\\.${head + 1})$`);
+    return this.lists.zero.some((entry) => pattern.test(entry.where));
   }
 
-  // Knocks the head that is shown out, or brings it back.
+  // Knocks out the head shown, or restores it.
   knock() {
     const { kind, layer, head } = this.subject();
     this.cards.toggle(kind, layer, head);

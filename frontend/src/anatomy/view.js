@@ -17,24 +17,24 @@ import { cellOf, moveCell, pickCell } from "./number/number.js";
 import { fitState, walk, stepsOf, zoomsOf, stopIndex, stopsOf, isAttention, isEmbedding, stackOf } from "./walk.js";
 
 const NARROW = 900;
-const LEAST = 560; // pixels of height, for a projector of 720
-const PAUSE = 650; // milliseconds until the server hears of a step: it answers when the movement is over
-const GATHER = 20; // milliseconds in which packs are gathered
-const PATIENCE = 260; // that a zoom waits for its numbers before it shows their outlines
+const LEAST = 560; // pixels of height, for a projector with 720
+const PAUSE = 650; // milliseconds until the server is told a step: it answers after the movement
+const GATHER = 20; // milliseconds in which packs are collected
+const PATIENCE = 260; // milliseconds that a zoom waits for its numbers before it shows their outlines
 const TEMPO = { slow: 5200, normal: 3000, fast: 1400 };
 
-const ONE_CELL = ["dot", "scale", "mask", "softmax"]; // steps that make the same cell what it is, one after the other
+const ONE_CELL = ["dot", "scale", "mask", "softmax"]; // steps that compute the same cell, one after the other
 
 const START_STATE = { ...START_ANATOMY, big: false };
 
-// Where an element lies in the page, whatever has been scrolled around it.
+// The position of an element in the page, independent of scrolling.
 function topInPage(element) {
   let top = element.getBoundingClientRect().top;
   for (let at = element; at; at = at.parentElement || at.getRootNode().host) top += at.scrollTop || 0;
   return top;
 }
 
-// One sentence through the whole model: the stage, what stands around it, and the way from stop to stop.
+// One sentence through the whole model: the stage, its bars, and the way from stop to stop.
 export class AnatomyView {
   constructor(root, report) {
     this.root = root;
@@ -55,7 +55,7 @@ export class AnatomyView {
     this.build();
     this.element.addEventListener("keydown", (event) => this.onKey(event));
     root.append(this.element);
-    // What was measured in another font stands wrong once the page's own is there.
+    // Texts measured in another font are in the wrong position once the page's font has loaded.
     this.lettered = () => this.draw("cut");
     document.fonts.addEventListener("loadingdone", this.lettered);
   }
@@ -119,7 +119,7 @@ export class AnatomyView {
     if (this.theme && readTheme(this.element).key !== this.theme.key) this.draw("cut");
   }
 
-  // -- what the server brings ----------------------------------------------------------------------------------------
+  // -- data from the server ------------------------------------------------------------------------------------------
 
   take(bytes) {
     try {
@@ -129,7 +129,7 @@ export class AnatomyView {
     }
   }
 
-  // What cannot be read or drawn is said, never a blank stage; and reported, as any error of ours.
+  // Data that cannot be read or drawn shows an error instead of a blank stage; the error is also reported.
   fail(error) {
     this.broken.textContent = this.t("an_broken", { reason: error.message });
     this.broken.hidden = false;
@@ -142,7 +142,7 @@ export class AnatomyView {
     const { header } = pack;
     const waited = !this.data.state || this.data.waiting;
     if (!this.data.take(pack)) return;
-    // Numbers that were here already come again with every answer: they would begin the movement anew.
+    // Every answer repeats numbers that were here already: they would restart the movement.
     if ((header.sort === "place" || header.sort === "weights") && this.shown && !waited) return;
     if (header.sort === "trace") {
       if (JSON.stringify(header.texts) !== this.textsKey) {
@@ -159,12 +159,12 @@ export class AnatomyView {
     }
     if (!this.data.trace) return;
     this.data.state = this.state;
-    // Packs of one answer come one behind the other: drawn once.
+    // The packs of one answer come one after the other: draw once.
     clearTimeout(this.soon);
     this.soon = setTimeout(() => this.draw(this.shown ? "step" : "cut"), GATHER);
   }
 
-  // -- what a person does --------------------------------------------------------------------------------------------
+  // -- actions of the user -------------------------------------------------------------------------------------------
 
   fit(state) {
     const { config, steps } = this.data;
@@ -173,13 +173,13 @@ export class AnatomyView {
     return fitted;
   }
 
-  // To another state; what playing does goes on playing, what a person does ends it.
+  // Goes to another state; playing continues after a step of the player and stops after an action of the user.
   go(partial, playing = false) {
     if (!this.data.trace) return;
     if (!playing) this.stop();
     const before = this.state;
     const moved = { ...before, ...partial };
-    // A cell belongs to one matrix: elsewhere none is chosen yet.
+    // A cell belongs to one matrix: in another matrix no cell is chosen yet.
     const same = ["place", "encoder", "decoder", "head"].every((key) => moved[key] === before[key]);
     const cell =
       same && (moved.step === before.step || [moved.step, before.step].every((step) => ONE_CELL.includes(step)));
@@ -194,7 +194,7 @@ export class AnatomyView {
     );
   }
 
-  // Python hears of a state after a pause, or at once where the numbers of a place are needed.
+  // Python is told a state after a pause, or at once if the numbers of a place are needed.
   told(pause) {
     clearTimeout(this.reporting);
     this.reporting = setTimeout(() => this.sendState(), pause);
@@ -210,7 +210,7 @@ export class AnatomyView {
     this.go(walk(this.data.config, this.state, delta, this.data.steps), playing);
   }
 
-  // On a low screen the drawing begins below the fold: who walks through it sees it whole.
+  // On a low screen the drawing begins below the visible part: scroll so that the user sees all of it.
   reveal() {
     const bottom = this.work.getBoundingClientRect().bottom + this.steps.element.offsetHeight; // the bar itself sticks
     const behavior = this.stage.still ? "auto" : "smooth";
@@ -297,7 +297,7 @@ export class AnatomyView {
     return this.tooltip.show(lines, event.clientX, event.clientY);
   }
 
-  // -- what is shown -------------------------------------------------------------------------------------------------
+  // -- drawing -------------------------------------------------------------------------------------------------------
 
   measure() {
     const { element, state } = this;
@@ -338,7 +338,7 @@ export class AnatomyView {
   context(size) {
     const { state, data, t, theme } = this;
     const fitted = state.zoom === "number" && !data.waiting ? { ...state, ...cellOf(state, data) } : state;
-    // The panel lies over the right of the canvas; only the whole model runs on above it.
+    // The panel covers the right of the canvas; only the whole model continues above it.
     const column = size.narrow || state.zoom === "model" ? 0 : this.tell.element.offsetWidth + 24;
     const area = { x: 0, y: 0, w: size.width - column, h: size.height };
     return { state: fitted, data, area, unit: size.unit, big: state.big, t, theme, narrow: size.narrow };
@@ -362,12 +362,12 @@ export class AnatomyView {
     this.stage.show(items, size, this.shown && this.shown !== key ? "move" : how);
     this.shown = key;
     const matrix = mainMatrix(ctx);
-    const item = matrix && items.find((one) => one.kind === "matrix" && one.matrix.id === matrix.id);
+    const item = matrix && items.find((item) => item.kind === "matrix" && item.matrix.id === matrix.id);
     const info = { matrix, item, waiting: this.data.waiting };
     this.tell.draw(ctx.state, this.data, info);
-    const said = this.tell.spoken(ctx.state, this.data, info);
-    this.stage.canvas.setAttribute("aria-label", said);
-    if (this.spoken.textContent !== said) this.spoken.textContent = said;
+    const sentence = this.tell.spoken(ctx.state, this.data, info);
+    this.stage.canvas.setAttribute("aria-label", sentence);
+    if (this.spoken.textContent !== sentence) this.spoken.textContent = sentence;
     this.element.dataset.state = JSON.stringify(ctx.state);
     this.element.dataset.drawn = this.data.id;
     this.element.dispatchEvent(new CustomEvent("headscope:drawn", { bubbles: true, composed: true }));

@@ -18,11 +18,11 @@ export const stackOf = (place) => (place === "source" || place.startsWith("encod
 export function stepsOf(place, { norm, residual }) {
   const inner = INNER_STEPS[place];
   if (!place.includes(".")) return inner;
-  const normed = (where) => (norm === where ? ["norm"] : []);
+  const normed = (position) => (norm === position ? ["norm"] : []);
   return ["x", ...normed("pre"), ...inner, ...(residual === false ? [] : ["add"]), ...normed("post")];
 }
 
-// The step that makes what leaves a sub-layer, and the one that makes Sublayer(x).
+// The step that computes the output of a sub-layer, and the step that computes Sublayer(x).
 export const lastStep = (place, config) => stepsOf(place, config).at(-1);
 export const updateStep = (place) => INNER_STEPS[place].at(-1);
 
@@ -32,10 +32,11 @@ export function traceName(state, place = state.place) {
   return part ? `${stack}.${state[stack]}.${part}` : place;
 }
 
-// Zooms that a place has: only attention has heads, and the ends of the model are no layers.
+// The zooms of a place: only attention has heads, and the ends of the model are not layers.
 export const zoomsOf = (place) => ZOOMS_OF[place];
 
-// Every stop of the way at a zoom: at the model and a layer every place of every layer; closer every step of it.
+// Every stop of the walk at a zoom: in the model and a layer every place of every layer; closer, every step of the
+// place.
 export function stopsOf(config, zoom) {
   const near = zoom === "sub" || zoom === "head" || zoom === "number";
   const stops = [];
@@ -52,19 +53,19 @@ export function stopsOf(config, zoom) {
   return stops;
 }
 
-// Index of the state among the stops of its zoom; at a layer the ends of the model count as the stop beside them.
+// Index of the state among the stops of its zoom; in a layer the ends of the model count as the nearest stop.
 export function stopIndex(config, state, stops = stopsOf(config, state.zoom)) {
-  const found = stops.findIndex(
+  const index = stops.findIndex(
     (stop) =>
       stop.place === state.place &&
       (stop.step === null || stop.step === state.step) &&
       (stop.encoder === undefined || stop.encoder === state.encoder) &&
       (stop.decoder === undefined || stop.decoder === state.decoder),
   );
-  return Math.max(0, found);
+  return Math.max(0, index);
 }
 
-// The state `delta` stops further on; behind the output comes the next step of decoding, as far as there is one.
+// The state `delta` stops further on; after the output comes the next decoding step, if there is one.
 export function walk(config, state, delta, steps) {
   const stops = stopsOf(config, state.zoom);
   const index = stopIndex(config, state, stops) + delta;
@@ -75,7 +76,7 @@ export function walk(config, state, delta, steps) {
   return fitState(config, { ...state, ...stop, step: stop.step || state.step });
 }
 
-// The state with every value as the model has it; what does not fit becomes the nearest that does.
+// The state with every value valid for the model; an invalid value becomes the nearest valid one.
 export function fitState(config, state) {
   const bound = (value, high) => Math.max(0, Math.min(high, Number.isInteger(value) ? value : 0));
   const place = PLACES.includes(state.place) ? state.place : START_ANATOMY.place;

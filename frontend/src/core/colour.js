@@ -1,4 +1,4 @@
-// One hue a kind, each ramp monotonic in lightness: readable without colour vision and in print.
+// One hue per kind, each ramp monotonic in lightness: readable without colour vision and in print.
 
 export const KINDS = ["encoder_self", "decoder_self", "cross"];
 
@@ -37,7 +37,7 @@ function luminance(rgb) {
   return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }
 
-// The look around us: Streamlit's CSS variables, or the fallbacks of theme.css.
+// The theme of the page: Streamlit's CSS variables, or the fallbacks of theme.css.
 export function readTheme(element) {
   const style = getComputedStyle(element);
   const background = parseColour(style.getPropertyValue("--hs-bg"), "#ffffff");
@@ -67,7 +67,7 @@ export function makeRamp(theme, kind) {
   return rampThrough(theme, hue, mixColours(hue, theme.dark ? [255, 255, 255] : hue.map((v) => v * 0.14 + 6), 0.62));
 }
 
-// The same without a hue, into the ink.
+// The same without a hue, towards the text colour.
 export function makeGreyRamp(theme) {
   return rampThrough(theme, mixColours(theme.ink, theme.background, 0.42), theme.ink);
 }
@@ -75,7 +75,7 @@ export function makeGreyRamp(theme) {
 function rampThrough(theme, hue, end) {
   const ramp = [];
   for (let i = 0; i < 256; i++) {
-    // Small weights are many and matter: the exponent lifts them off the page.
+    // There are many small weights and they matter: the exponent makes them visible.
     const at = (i / 255) ** 0.72;
     ramp.push(at < 0.75 ? mixColours(theme.background, hue, at / 0.75) : mixColours(hue, end, (at - 0.75) / 0.25));
   }
@@ -88,11 +88,11 @@ export function rampIndex(weight, top, threshold) {
   return Math.min(255, Math.round((255 * weight) / (top > 0 ? top : 1)));
 }
 
-// The same for pictures: 256 byte values -> packed pixels, little-endian as ImageData has them.
+// The same for pictures: 256 byte values -> packed pixels, little-endian as in ImageData.
 export function pixelTable(ramp, top, threshold) {
   const table = new Uint32Array(256);
   for (let value = 0; value < 256; value++) {
-    // Half a step of tolerance: a weight of exactly the threshold may have been rounded down.
+    // Half a step of tolerance: a weight exactly at the threshold may have been rounded down.
     const weight = value / 255;
     table[value] = packPixel(ramp[rampIndex(weight, top, Math.max(0, threshold - 0.5 / 255))]);
   }
@@ -103,7 +103,7 @@ export function packPixel(rgb) {
   return (255 << 24) | (rgb[2] << 16) | (rgb[1] << 8) | rgb[0];
 }
 
-// Text on a coloured cell: whichever of black and white stands out more.
+// Text on a coloured cell: black or white, whichever has more contrast.
 export function inkOn(rgb) {
   return luminance(rgb) > 0.179 ? "#000" : "#fff";
 }

@@ -1,4 +1,4 @@
-// Small helpers for the page. Text is always set as text: what a person typed never becomes markup.
+// Small helpers for the page. Text is always set as text: what a user typed never becomes markup.
 
 const SVG_NAMESPACE = "http://www.w3.org/2000/svg";
 
@@ -61,7 +61,7 @@ export function sizeCanvas(canvas, width, height) {
   return context;
 }
 
-// Where an element sits in the document, whatever has been scrolled.
+// The position of an element in the document, independent of scrolling.
 export function documentTop(element) {
   let top = 0;
   for (let at = element; at; at = at.offsetParent) top += at.offsetTop;

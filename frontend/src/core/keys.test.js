@@ -18,7 +18,7 @@ test("arrows are steps in rows and columns", () => {
 
 test("other keys, and the browser's own, are none", () => {
   for (const key of ["Enter", "a", "toString"]) assert.equal(press(key), null);
-  for (const held of ["ctrlKey", "altKey", "metaKey"]) assert.equal(press("ArrowUp", { [held]: true }), null);
+  for (const modifier of ["ctrlKey", "altKey", "metaKey"]) assert.equal(press("ArrowUp", { [modifier]: true }), null);
   assert.deepEqual(press("ArrowUp", { shiftKey: true }), [-1, 0]);
 });
 

@@ -1,8 +1,8 @@
 import { el } from "./dom.js";
 
-// Follows the look around an element: `retheme` is called when its colours may have changed, whoever changed them (a 1 ms
-// transition of the colours of `sentinel` tells, without polling), `resized` when its width or the window did. Returns the
-// sentinel, to be put into the element, and how to stop.
+// Follows theme and size of an element: `retheme` is called when its colours may have changed (a 1 ms transition of the
+// colours of `sentinel` tells, without polling), `resized` when its width or the window changed. Returns the sentinel,
+// to be put into the element, and a function that stops it.
 export function followLook(element, retheme, resized) {
   const sentinel = el("span", { class: "hs-sentinel", "aria-hidden": "true", transitionend: retheme });
   const schemes = window.matchMedia("(prefers-color-scheme: dark)");

@@ -1,5 +1,5 @@
 // Pure functions over attention matrices, stored row after row: cell (q, k) is at q * keys + k.
-// Order of operations: summary, drop special tokens, renormalise, merge words. A threshold only concerns drawing.
+// Order of operations: summary, drop special tokens, renormalise, merge words. A threshold affects only the drawing.
 
 export function summarise(matrices, mode) {
   const size = matrices[0].length;
@@ -34,19 +34,19 @@ export function isIdentity(groups, count) {
   return groups.length === count && groups.every((group) => group.length === 1);
 }
 
-// Drops, renormalises and merges. `unit` is the number that stands for weight 1: 1, or 255 for pictures.
+// Drops, renormalises and merges. `unit` is the number for weight 1: 1, or 255 for pictures.
 export function transformMatrix(weights, keys, rows, columns, renormalise, unit) {
   const result = new Float32Array(rows.length * columns.length);
   for (let r = 0; r < rows.length; r++) {
     for (const q of rows[r]) {
       const base = q * keys;
-      let kept = 1;
+      let total = 1;
       if (renormalise) {
         let sum = 0;
         for (const group of columns) for (const k of group) sum += weights[base + k];
-        kept = sum > 0 ? sum / unit : 1;
+        total = sum > 0 ? sum / unit : 1;
       }
-      const share = 1 / (kept * rows[r].length);
+      const share = 1 / (total * rows[r].length);
       for (let c = 0; c < columns.length; c++) {
         let sum = 0;
         for (const k of columns[c]) sum += weights[base + k];
@@ -57,7 +57,8 @@ export function transformMatrix(weights, keys, rows, columns, renormalise, unit)
   return result;
 }
 
-// 1 where the mask hides every pair of pieces of the cell; null where it hides nothing. `hidden` is 1 where it hides.
+// 1 if the mask hides every pair of subword tokens of the cell; null if it hides nothing. `hidden` is 1 for hidden
+// pairs.
 export function groupMask(hidden, keys, rows, columns) {
   if (!hidden) return null;
   const mask = new Uint8Array(rows.length * columns.length);
@@ -76,7 +77,7 @@ export function largestOf(values) {
 }
 
 // Mean over the rows of -sum w ln w, in nats. Rows are divided by their sum, so that a rounded picture and a maximum
-// over heads give the entropy of a distribution too.
+// over heads also give the entropy of a distribution.
 export function meanEntropy(weights, queries, keys) {
   let total = 0;
   for (let q = 0; q < queries; q++) {
@@ -91,8 +92,8 @@ export function meanEntropy(weights, queries, keys) {
   return queries ? Math.abs(total / queries) : 0;
 }
 
-// softmax(q . k * scale) of one row, in double precision, masked keys left out of the sum; or what a switch put in the
-// place of the weights: 1, the same for every visible key; 2, all on the best one.
+// softmax(q . k * scale) of one row, in double precision, without masked keys; or a switch's replacement: 1, equal
+// weights on all visible keys; 2, all weight on the best key.
 export function recomputeRow(exact, q, hidden) {
   const { queries, keys, depth, scale, count } = exact;
   const products = new Float64Array(count);
@@ -117,27 +118,27 @@ export function recomputeRow(exact, q, hidden) {
   return { products, scores, weights };
 }
 
-// Largest deviations of one head from what must hold. `recomputed` is null where queries and keys are not known.
+// Largest deviations of one head from what must hold. `recomputed` is null if queries and keys are not known.
 export function checkMatrix(exact, hidden) {
   const rows = exact.count ? exact.weights.length / exact.count : 0;
-  const found = { row_sum: 0, masked: 0, recomputed: exact.queries ? 0 : null };
+  const deviations = { row_sum: 0, masked: 0, recomputed: exact.queries ? 0 : null };
   for (let q = 0; q < rows; q++) {
     let sum = 0;
     const again = exact.queries ? recomputeRow(exact, q, hidden) : null;
     for (let k = 0; k < exact.count; k++) {
       const w = exact.weights[q * exact.count + k];
       sum += w;
-      if (hidden && hidden[q * exact.count + k]) found.masked = worse(found.masked, Math.abs(w));
-      if (again) found.recomputed = worse(found.recomputed, Math.abs(w - again.weights[k]));
+      if (hidden && hidden[q * exact.count + k]) deviations.masked = worse(deviations.masked, Math.abs(w));
+      if (again) deviations.recomputed = worse(deviations.recomputed, Math.abs(w - again.weights[k]));
     }
-    found.row_sum = worse(found.row_sum, Math.abs(sum - 1));
+    deviations.row_sum = worse(deviations.row_sum, Math.abs(sum - 1));
   }
-  return found;
+  return deviations;
 }
 
 // Not Math.max: a weight that is not a number must fail the check, and NaN > x is false.
-function worse(known, found) {
-  return Number.isNaN(known) || found <= known ? known : found;
+function worse(known, deviation) {
+  return Number.isNaN(known) || deviation <= known ? known : deviation;
 }
 
 export function strongestPair(weights, keys, rowPieces, columnPieces) {

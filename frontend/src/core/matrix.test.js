@@ -18,9 +18,9 @@ const WEIGHTS = Float32Array.from([0.5, 0.25, 0.25, 0, 0, 0.5, 0.25, 0.25, 0.25,
 const alone = (count) => Array.from({ length: count }, (_, i) => [i]);
 
 test("a summary is the mean or the largest, cell by cell", () => {
-  const [one, other] = [Float32Array.from([0.5, 0.25]), Float32Array.from([0.25, 0.75])];
-  assert.deepEqual([...summarise([one, other], "mean")], [0.375, 0.5]);
-  assert.deepEqual([...summarise([one, other], "max")], [0.5, 0.75]);
+  const [first, second] = [Float32Array.from([0.5, 0.25]), Float32Array.from([0.25, 0.75])];
+  assert.deepEqual([...summarise([first, second], "mean")], [0.375, 0.5]);
+  assert.deepEqual([...summarise([first, second], "max")], [0.5, 0.75]);
 });
 
 test("tokens are grouped by word, and special tokens are in no group", () => {

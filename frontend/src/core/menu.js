@@ -1,7 +1,7 @@
 import { el } from "./dom.js";
 
-// The menu that saves what is seen. save: told "png", "svg" or "csv"; name: of the menu and its buttons in tests. close:
-// for a click anywhere else, given where it went.
+// The menu that saves the picture. save: called with "png", "svg" or "csv"; name: of the menu and its buttons in tests.
+// close: for a click anywhere else, with the event's target.
 export function makeSaveMenu(t, name, save) {
   const choose = (format) => {
     element.open = false;

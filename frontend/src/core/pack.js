@@ -1,7 +1,7 @@
-// One binary value holds a whole picture: "HSP1", the length of a JSON header, the header, then the arrays.
+// One binary value holds a whole picture: "HSP1", the length of a JSON header, the header, the arrays.
 
 const TYPES = { uint8: Uint8Array, float16: Uint16Array, float32: Float32Array };
-let halves = null; // the 65,536 numbers of 16 bits, made when the first are read
+let halves = null; // the 65,536 numbers of 16 bits, computed when the first are read
 
 function asBytes(input) {
   if (input instanceof Uint8Array) return input;
@@ -29,14 +29,14 @@ function readBlob(bytes, start, ref) {
   const from = start + ref.offset;
   const size = count * Type.BYTES_PER_ELEMENT;
   if (from + size > bytes.length) throw new Error("the pack is cut short");
-  // The bytes may sit at any address of a larger buffer: a copy is always aligned.
+  // The bytes may start at any address of a larger buffer: a copy is always aligned.
   const array = new Type(bytes.slice(from, from + size).buffer);
   if (ref.dtype !== "float16") return array;
   halves ??= Float32Array.from({ length: 65536 }, (_, bits) => halfNumber(bits));
   return Float32Array.from(array, (bits) => halves[bits]);
 }
 
-// The number that 16 bits are (IEEE 754 binary16): a sign, 5 bits of exponent, 10 of fraction.
+// The number of 16 bits (IEEE 754 binary16): a sign, 5 bits of exponent, 10 of fraction.
 function halfNumber(bits) {
   const sign = bits & 0x8000 ? -1 : 1;
   const exponent = (bits >> 10) & 31;

@@ -2,8 +2,8 @@ import { shorten } from "./dom.js";
 import { makeRamp, rampIndex, cssColour } from "./colour.js";
 import { SvgContext, escape, tag } from "./svg_context.js";
 
-// The picture as SVG, from which the PNG is made, and the head's numbers as CSV. Heads are drawn by the code that draws
-// them on the screen; text stays text.
+// The picture as SVG, from which the PNG is made, and the head's numbers as CSV. The code that draws heads on the
+// screen also draws them here; text stays text.
 
 const PAGE_MARGIN = 24;
 
@@ -72,7 +72,7 @@ function drawLegend(context, write, legend, theme, kind) {
   write(legend.high, low + 166, 11, size, theme.dim);
 }
 
-// SVG -> PNG at twice its size; a picture too large for a canvas is made smaller instead of failing.
+// SVG -> PNG at twice its size; a picture too large for a canvas is made smaller.
 export function svgToPng(svg) {
   return new Promise((resolve, reject) => {
     const image = new Image();
@@ -89,16 +89,16 @@ export function svgToPng(svg) {
   });
 }
 
-// A text of a table. A token such as "=1+1" is text; a spreadsheet would compute it, or fetch what =HYPERLINK and =DDE
-// name. Those who open one get an apostrophe before it, which most spreadsheets take for "this is text"; those who read
-// the file with a program strip one. Numbers, "-0.5" among them, stay numbers.
+// A text of a table. A token such as "=1+1" is text; a spreadsheet would compute it, or load what =HYPERLINK and =DDE
+// name. Such tokens get an apostrophe in front, which most spreadsheets read as "this is text"; programs that read the
+// file remove it. Numbers, such as "-0.5", stay numbers.
 export function csvField(given) {
   const formula = /^[=+@\t\r\uff1d\uff0b\uff20\uff0d-]/.test(given) && !/^-?[\d.]+$/.test(given);
   const text = formula ? "'" + given : given;
   return /[",\r\n]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text;
 }
 
-// One line a row, one column a key; exact numbers with 9 significant digits (all that float32 holds).
+// One row per line, one key per column; exact numbers with 9 significant digits (all that float32 holds).
 export function viewCsv(view, corner) {
   const lines = [[corner, ...view.columnLabels].map(csvField).join(",")];
   for (let r = 0; r < view.queries; r++) {
@@ -107,7 +107,7 @@ export function viewCsv(view, corner) {
     );
     lines.push([csvField(view.rowLabels[r]), ...numbers].join(","));
   }
-  // The mark at the start makes spreadsheets read UTF-8.
+  // The byte order mark makes spreadsheets read UTF-8.
   return "\ufeff" + lines.join("\r\n") + "\r\n";
 }
 

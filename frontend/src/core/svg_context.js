@@ -4,8 +4,9 @@ const STATE = ["fillStyle", "strokeStyle", "lineWidth", "globalAlpha", "font", "
 const ANCHORS = { left: "start", center: "middle", right: "end" };
 const ESCAPES = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
 
-// The part of a canvas's 2D context that heads are drawn with, written as SVG: one code draws on the screen and into a
-// file. Pictures become vectors, one path a colour. measure: a context of a canvas, which knows the widths of texts.
+// The part of a canvas's 2D context that heads are drawn with, written as SVG: the same code draws on the screen and
+// into a file. Pictures become vectors, one path per colour. measure: a canvas context, which knows the widths of
+// texts.
 export class SvgContext {
   fillStyle = "#000";
   strokeStyle = "#000";
@@ -15,7 +16,7 @@ export class SvgContext {
   textAlign = "left";
   textBaseline = "alphabetic";
   imageSmoothingEnabled = false;
-  wrap = {}; // attributes of the group around whatever is drawn: its transform, its clip path
+  wrap = {}; // attributes of the group around the next shapes: transform, clip path
   markup = "";
   path = "";
   clips = 0;
@@ -73,7 +74,7 @@ export class SvgContext {
     if (this.path) this.add(tag("path", { d: this.path, ...this.line() }));
   }
 
-  // Until `restore`, and before any transform: nothing is drawn outside the path.
+  // Until `restore`, and before any transform, nothing is drawn outside the path.
   clip() {
     const id = `clip${++this.clips}`;
     this.markup += tag("clipPath", { id, ...this.wrap }, tag("path", { d: this.path }));
@@ -85,12 +86,12 @@ export class SvgContext {
     return this.measure.measureText(text);
   }
 
-  // A text wider than `most` is squeezed, as a canvas does it.
+  // A text wider than `most` is squeezed, as on a canvas.
   fillText(text, x, y, most = Infinity) {
     const [, weight, size] = /^(?:(\S+) )?([\d.]+)px /.exec(this.font);
     const { width, fontBoundingBoxAscent: ascent } = this.measureText(text);
     this.measure.textBaseline = "alphabetic";
-    // Few programs know `dominant-baseline`: the y of the letters' own baseline is written.
+    // Few programs know `dominant-baseline`: write the y of the alphabetic baseline.
     const down = this.measure.measureText(text).fontBoundingBoxAscent - ascent;
     const attributes = {
       ...{ x: short(x), y: short(y + down), "font-size": short(Number(size)) },
@@ -102,10 +103,10 @@ export class SvgContext {
     this.add(tag("text", attributes, escape(text)));
   }
 
-  // As on a canvas: (canvas, x, y, width, height), or with the part of the canvas before these four.
-  drawImage(canvas, ...place) {
-    const [x, y, width, height] = place.slice(-4);
-    const [sx, sy, columns, rows] = place.length > 4 ? place : [0, 0, canvas.width, canvas.height];
+  // Arguments as on a canvas: (canvas, x, y, width, height), or with the part of the canvas before these four.
+  drawImage(canvas, ...args) {
+    const [x, y, width, height] = args.slice(-4);
+    const [sx, sy, columns, rows] = args.length > 4 ? args : [0, 0, canvas.width, canvas.height];
     const cells = runsByColour(canvas.getContext("2d").getImageData(sx, sy, columns, rows));
     const paths = [...cells].map(([fill, d]) => tag("path", { fill, d })).join("");
     const transform = `translate(${short(x)} ${short(y)}) scale(${width / columns} ${height / rows})`;
@@ -120,7 +121,7 @@ export class SvgContext {
     return { fill: "none", ...this.ink("stroke", this.strokeStyle), "stroke-width": short(this.lineWidth) };
   }
 
-  // rgba() is no colour of SVG 1.1, which many programs read.
+  // SVG 1.1, which many programs read, has no rgba().
   ink(name, style) {
     const [, colour, alpha] = /^rgba\((.+),([\d.]+)\)$/.exec(style) ?? [];
     const opacity = this.globalAlpha * Number(alpha ?? 1);
@@ -138,11 +139,11 @@ export function escape(text) {
 
 // content: markup
 export function tag(name, attributes, content = "") {
-  const given = Object.entries(attributes).map(([key, value]) => ` ${key}="${escape(value)}"`);
-  return `<${name}${given.join("")}${content ? `>${content}</${name}>` : "/>"}`;
+  const written = Object.entries(attributes).map(([key, value]) => ` ${key}="${escape(value)}"`);
+  return `<${name}${written.join("")}${content ? `>${content}</${name}>` : "/>"}`;
 }
 
-// image: {data, width, height} as of getImageData. Returns colour -> path of rectangles one pixel high.
+// image: {data, width, height} as from getImageData. Returns colour -> path of rectangles one pixel high.
 export function runsByColour({ data, width, height }) {
   const pixels = new Uint32Array(data.buffer, data.byteOffset, width * height);
   const paths = new Map();

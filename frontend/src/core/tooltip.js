@@ -1,6 +1,6 @@
 import { el } from "./dom.js";
 
-// A tooltip inside `root`: lines of text, the first one strong, kept inside the view.
+// A tooltip inside `root`: lines of text, the first line bold; it stays inside the view.
 export function makeTooltip(root) {
   const box = el("div", { class: "hs-tip", role: "tooltip", "data-testid": "tooltip", hidden: true });
   root.append(box);
@@ -28,7 +28,7 @@ export function makeTooltip(root) {
   };
 }
 
-// Shows lines beside the pointer, or below the element when it is reached by keyboard. tooltip: of makeTooltip.
+// Shows lines at the pointer, or below the element if it has the keyboard focus. tooltip: of makeTooltip.
 export function hint(element, tooltip, lines) {
   const show = (event) => tooltip.show(lines(), event.clientX, event.clientY);
   element.addEventListener("pointerenter", show);
@@ -36,8 +36,8 @@ export function hint(element, tooltip, lines) {
   element.addEventListener("pointerleave", () => tooltip.hide());
   element.addEventListener("blur", () => tooltip.hide());
   element.addEventListener("focus", () => {
-    const place = element.getBoundingClientRect();
-    if (element.matches(":focus-visible")) tooltip.show(lines(), place.left, place.bottom);
+    const rect = element.getBoundingClientRect();
+    if (element.matches(":focus-visible")) tooltip.show(lines(), rect.left, rect.bottom);
   });
   return element;
 }

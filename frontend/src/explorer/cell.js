@@ -3,7 +3,7 @@ import { cssColour, mixColours } from "../core/colour.js";
 import { recomputeRow, strongestPair } from "../core/matrix.js";
 import { formatWeight, formatScore, formatSmall, formatFactor } from "../core/format.js";
 
-// "How was this cell made": one line of arithmetic with its real numbers, and a drawer with the vectors behind it.
+// "How is this cell computed?": one line of arithmetic with the real numbers, and a drawer with the vectors behind it.
 export class CellLine {
   constructor(hooks) {
     this.hooks = hooks;
@@ -37,7 +37,7 @@ export class CellLine {
     if (this.more.open) this.fill();
   }
 
-  // subject: {model, view, theme, state, cell: [query, key] in pieces, at: [row, column] of the view or null}
+  // subject: {model, view, theme, state, cell: [query, key] in subword tokens, at: [row, column] of the view or null}
   draw(subject) {
     const { t } = this.hooks;
     const { model, view, cell, at } = subject;
@@ -65,7 +65,7 @@ export class CellLine {
       this.line.replaceChildren(...parts);
       return this.finish(false);
     }
-    // A merged cell has no arithmetic of its own: show that of its strongest piece.
+    // A merged cell has no arithmetic: show the arithmetic of its strongest pair of subword tokens.
     const [q, k] = merged ? strongestPair(exact.weights, about.keys, view.rows[at[0]], view.columns[at[1]]) : cell;
     const masked = model.hidden(view.kind, view.layer, view.head);
     const row = recomputeRow(exact, q, masked);
@@ -116,7 +116,7 @@ export class CellLine {
     return this.finish(true);
   }
 
-  // Whether the scores are q . k / sqrt(d), as equation 1 has them, q . k itself, or q . k times something else.
+  // Whether the scores are q . k / sqrt(d) (equation 1), q . k, or q . k times another factor.
   scaled(exact) {
     if (Math.abs(exact.scale * Math.sqrt(exact.depth) - 1) < 1e-6) return "scale";
     return exact.scale === 1 ? "unscaled" : "factor";
@@ -175,11 +175,11 @@ export class CellLine {
     this.body.append(this.rowBars(model, view, row, k));
   }
 
-  // One coloured block a number: the kind's hue for positive numbers, grey for negative ones.
+  // One coloured block per number: the kind's hue for positive numbers, grey for negative numbers.
   strip(values, top) {
     const { theme, view } = this.subject;
     const { t } = this.hooks;
-    const most = top || values.reduce((found, value) => Math.max(found, Math.abs(value)), 0) || 1;
+    const most = top || values.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0) || 1;
     const hue = theme.hues[view.kind];
     const strip = el("span", { class: "hs-strip" });
     values.forEach((value, i) => {
@@ -222,7 +222,7 @@ export class CellLine {
     );
   }
 
-  // The piece cells under one merged cell, and what they add up to.
+  // The subword cells under one merged cell, and their sum.
   mergedTable(model, view, at) {
     const { t } = this.hooks;
     const keys = model.kinds[view.kind].keys;

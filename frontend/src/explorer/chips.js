@@ -2,7 +2,7 @@ import { el, printable } from "../core/dom.js";
 import { arrowStep, stepIndex } from "../core/keys.js";
 import { cssColour } from "../core/colour.js";
 
-// The output tokens with their probabilities. One stop for the Tab key; the arrow keys walk from token to token.
+// The output tokens with their probabilities. One stop of the Tab key; the arrow keys move from token to token.
 export class Chips {
   constructor(hooks) {
     this.hooks = hooks;
@@ -17,7 +17,7 @@ export class Chips {
     this.list.addEventListener("keydown", (event) => this.key(event));
   }
 
-  // recorded: another state of the model is shown, whose probabilities of these tokens nobody knows
+  // recorded: another state of the model is shown; its probabilities of these tokens are not known
   draw(header, theme, recorded) {
     const { t } = this.hooks;
     this.header = header;

@@ -1,10 +1,10 @@
 import { mountExplorer } from "./explorer.js";
 import { feeds, keepMounted, listenToFeeds } from "../host/streamlit.js";
 
-// The Streamlit component. It gets no data of its own: this script is sent to a browser once, while the pictures and
-// numbers come through small components beside it (host/feed.js).
+// The Streamlit component. It gets no data: this script is sent to a browser once; the pictures and numbers come
+// through small components beside it (host/feed.js).
 const FEEDS = ["headscope.pack", "headscope.feed"];
-// What the slider over a training says (formation/component.js): the state it is at, or the head to choose.
+// Messages of the slider over a training (formation/component.js): its state, or the head to choose.
 const FORMATION = ["headscope.recorded", "headscope.pick"];
 
 export default function (component) {
@@ -19,7 +19,9 @@ export default function (component) {
     });
     const stops = [
       listenToFeeds(FEEDS, (bytes) => explorer.show(bytes)),
-      listenToFeeds(FORMATION, (said, name) => (name === FORMATION[0] ? explorer.recorded(said) : explorer.pick(said))),
+      listenToFeeds(FORMATION, (message, name) =>
+        name === FORMATION[0] ? explorer.recorded(message) : explorer.pick(message),
+      ),
     ];
     made.destroy = () => {
       for (const stop of stops) stop();

@@ -79,8 +79,8 @@ export class Controls {
     return el("label", { class: "hs-opt" }, el("span", null, t(name)), select);
   }
 
-  // legends: [{kind, low, high, gradient, text}]; formation: whether the slider over the training is {open}, null where
-  // there is none
+  // legends: [{kind, low, high, gradient, text}]; formation: {open} of the slider over the training, null without a
+  // slider
   draw(state, kinds, legends, formation) {
     const { t } = this.hooks;
     this.formation.hidden = !formation;
@@ -96,20 +96,20 @@ export class Controls {
     if (Number(this.slider.value) !== state.threshold) this.slider.value = state.threshold;
     this.sliderText.textContent = state.threshold > 0 ? state.threshold.toFixed(2) : t("threshold_off");
     this.legend.replaceChildren(
-      ...legends.map((one) => {
+      ...legends.map((legend) => {
         const ramp = el("span", { class: "hs-ramp" });
-        ramp.style.background = one.gradient;
+        ramp.style.background = legend.gradient;
         return el(
           "span",
           {
             class: "hs-legend-one",
             role: "img",
-            "aria-label": t("legend", { low: one.low, high: one.high }),
-            title: t("kind_" + one.kind),
+            "aria-label": t("legend", { low: legend.low, high: legend.high }),
+            title: t("kind_" + legend.kind),
           },
-          el("span", { class: "hs-number" }, one.low),
+          el("span", { class: "hs-number" }, legend.low),
           ramp,
-          el("span", { class: "hs-number" }, one.high),
+          el("span", { class: "hs-number" }, legend.high),
         );
       }),
     );

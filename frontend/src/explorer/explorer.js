@@ -107,23 +107,23 @@ class Explorer {
     const same = known && rest === this.rest;
     this.rest = rest;
     const before = stateText(this.state);
-    const given = header.state ? mergeState(START_VIEW, header.state) : null;
-    const text = given && stateText(given);
-    // A state that we reported a moment ago comes back late: what the person did since then stays.
-    this.reported = this.reported.filter((one) => performance.now() - one.time < ECHO_TIME);
-    const echo = this.reported.findIndex((one) => one.text === text);
-    // The revision counts what the server changed of its own accord; reports carry it, so that it knows old ones.
-    const revision = given ? header.state.revision : undefined;
+    const linkState = header.state ? mergeState(START_VIEW, header.state) : null;
+    const text = linkState && stateText(linkState);
+    // The server may echo a state that we reported a moment ago: keep what the user has done since then.
+    this.reported = this.reported.filter((report) => performance.now() - report.time < ECHO_TIME);
+    const echo = this.reported.findIndex((report) => report.text === text);
+    // The revision counts the server's own changes. Reports carry it, so that the server recognises old reports.
+    const revision = linkState ? header.state.revision : undefined;
     const ordered = revision !== this.revision;
     this.revision = revision;
-    if (given && echo >= 0 && !ordered) this.reported.splice(0, echo + 1);
-    else if (given && (ordered || text !== this.givenText || !known)) {
-      this.state = given;
+    if (linkState && echo >= 0 && !ordered) this.reported.splice(0, echo + 1);
+    else if (linkState && (ordered || text !== this.givenText || !known)) {
+      this.state = linkState;
       this.reported = [];
     }
     this.givenText = text;
     if (same) {
-      // Streamlit hands the same bytes again on every rerun: nothing to draw unless the state is new.
+      // Streamlit passes the same bytes again on every rerun: draw only if the state is new.
       this.settle();
       if (stateText(this.state) !== before) this.draw();
       return undefined;
@@ -151,7 +151,7 @@ class Explorer {
     } catch {
       return;
     }
-    // Numbers may arrive before the picture they belong to: keep them for it.
+    // Numbers may arrive before their picture: keep them for it.
     if (!this.live || pack.header.id !== this.live.id) {
       this.waiting = bytes;
       return;
@@ -210,7 +210,7 @@ class Explorer {
     };
   }
 
-  // A change a person made: drawn at once, reported at once, or after a pause while a slider moves.
+  // A change by the user: drawn at once; reported at once, or after a pause while a slider moves.
   person(partial, dragging) {
     const before = this.state;
     this.setState(partial);
@@ -233,9 +233,9 @@ class Explorer {
     const before = this.state;
     this.state = mergeState(before, partial);
     if (!this.model) return;
-    const asked = this.state.kind;
-    if (asked !== "all" && !this.model.kinds[asked]) this.state.kind = before.kind;
-    // A cell of one kind means nothing in another.
+    const chosenKind = this.state.kind;
+    if (chosenKind !== "all" && !this.model.kinds[chosenKind]) this.state.kind = before.kind;
+    // A cell of one kind means nothing in another kind.
     const focus = this.focusOf(this.state);
     if (!("cell" in partial) && this.state.kind !== before.kind && focus !== this.focusOf(before))
       this.state.cell = null;
@@ -246,7 +246,7 @@ class Explorer {
     else this.draw();
   }
 
-  // Layer, head and cell within what the kind has.
+  // Limits layer, head and cell to what the kind has.
   settle() {
     const { state, model } = this;
     this.focusKind = this.focusOf(state);
@@ -284,7 +284,7 @@ class Explorer {
     });
   }
 
-  // A step lit from the chips: its row in every head whose rows are steps.
+  // A step highlighted by the chips: its row in every head whose rows are steps.
   lightStep(index) {
     for (const panel of this.panels) {
       const row = index === null || !panel.view ? -1 : panel.view.rows.findIndex((group) => group.includes(index));
@@ -296,7 +296,7 @@ class Explorer {
     return this.state.kind === "all" ? KINDS.filter((kind) => this.model.kinds[kind]) : [this.state.kind];
   }
 
-  // The panels for the kinds shown, and where the line of arithmetic goes: below the head, or below all three.
+  // The panels of the kinds shown. The line of arithmetic goes below the head, or below all three kinds.
   arrange() {
     const kinds = this.shownKinds();
     if (this.panels.map((panel) => panel.kind).join() === kinds.join()) return;
@@ -334,7 +334,7 @@ class Explorer {
     );
   }
 
-  // Another model in the same room, of which nothing else changes; measure: the room may be another.
+  // Another model in the same layout, nothing else changes; measure: the available space may have changed.
   drawModel(measure) {
     const { state, model } = this;
     this.chips.draw(model.header, this.theme, model.recorded);
@@ -349,7 +349,7 @@ class Explorer {
     this.element.dataset.training = model.recorded ? model.recorded.step : "";
   }
 
-  // A new choice of head or cell: outlines and one head, the grid's pictures stay.
+  // Another head or cell is chosen: redraws the outlines and one head; the grid's pictures stay.
   drawChoice() {
     for (const panel of this.panels) {
       panel.setTexts(this.model, this.state, this.panels.length > 1);
@@ -367,7 +367,7 @@ class Explorer {
   }
 
   drawCell() {
-    const panel = this.panels.find((one) => one.kind === this.focusKind) || this.panels[0];
+    const panel = this.panels.find((panel) => panel.kind === this.focusKind) || this.panels[0];
     this.cellLine.draw({
       model: this.model,
       view: panel.view,

@@ -1,6 +1,6 @@
 import { mountExplorer } from "./explorer.js";
 
-// The self-contained page: the pack is in the page as base64, the state in the part of the address after "#".
+// The self-contained page: the page holds the pack as base64; the part of the address after "#" holds the state.
 
 function decodeBase64(text) {
   const letters = atob(text.trim());
@@ -19,22 +19,22 @@ function stateOfAddress() {
 
 function startPage() {
   const pack = document.getElementById("pack");
-  const place = document.getElementById("explorer");
-  if (!pack || !place) return;
+  const container = document.getElementById("explorer");
+  if (!pack || !container) return;
   const css = document.getElementById("explorer-css");
-  const handle = mountExplorer(place.attachShadow({ mode: "open" }), {
+  const handle = mountExplorer(container.attachShadow({ mode: "open" }), {
     assets: { css: css ? css.textContent : "" },
     onState: (state) => {
       try {
         history.replaceState(null, "", "#" + encodeURIComponent(JSON.stringify(state)));
       } catch {
-        // A page inside a notebook may have no address of its own: then the state lives as long as the page.
+        // A page inside a notebook may have no address: then the state lives as long as the page.
       }
     },
   });
   handle.show(decodeBase64(pack.textContent));
-  const given = stateOfAddress();
-  if (given && typeof given === "object") handle.setState(given);
+  const linkState = stateOfAddress();
+  if (linkState && typeof linkState === "object") handle.setState(linkState);
   window.addEventListener("hashchange", () => {
     const next = stateOfAddress();
     if (next && typeof next === "object") handle.setState(next);

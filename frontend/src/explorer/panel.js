@@ -57,7 +57,7 @@ export class Panel {
     return this.view.rows.some((group) => group.length > 1) || this.view.columns.some((group) => group.length > 1);
   }
 
-  // The weight at the dark end of the colours: for the grid's tiles (null: each its own) and for the head.
+  // The weight at the dark end of the colours: for the grid's tiles (null: each tile has its own) and for the head.
   tops() {
     const { state, model, view } = this;
     if (state.scale === "common") {
@@ -74,13 +74,13 @@ export class Panel {
   drawHead(theme, width, height, cell) {
     const { view } = this;
     const nothing = !view.queries || !view.keys;
-    const wanted = nothing ? this.empty : this.state.view === "lines" ? this.lines.element : this.head.canvas;
-    if (this.plotBox.firstChild !== wanted) this.plotBox.replaceChildren(wanted);
+    const shownElement = nothing ? this.empty : this.state.view === "lines" ? this.lines.element : this.head.canvas;
+    if (this.plotBox.firstChild !== shownElement) this.plotBox.replaceChildren(shownElement);
     if (nothing) return;
     this.plot.draw(view, this.state, theme, { top: this.tops().head, cell, width, height, label: this.describe() });
   }
 
-  // The picture in words, for software that reads the screen: the strongest link of up to 20 rows.
+  // The picture in words, for screen readers: the strongest link of up to 20 rows.
   describe() {
     const { t } = this.hooks;
     const { view } = this;
@@ -137,8 +137,8 @@ export class Panel {
     }
     const single = view.layer !== "all" && view.head !== "all";
     const exact = single ? model.exactOf(this.kind, view.layer, view.head) : null;
-    const own = exact ? checkMatrix(exact, model.hidden(this.kind, view.layer, view.head)) : {};
-    const badges = [this.badge("rows", about.checks.row_sum, own.row_sum, CHECK_TOLERANCE)];
+    const deviations = exact ? checkMatrix(exact, model.hidden(this.kind, view.layer, view.head)) : {};
+    const badges = [this.badge("rows", about.checks.row_sum, deviations.row_sum, CHECK_TOLERANCE)];
     if (!single && state.summary === "max") {
       badges[0] = el(
         "span",
@@ -150,8 +150,8 @@ export class Panel {
         t("badge_rows_max"),
       );
     }
-    if (about.masks) badges.push(this.badge("masked", about.checks.masked, own.masked, 0));
-    badges.push(this.badge("recomputed", about.checks.recomputed, own.recomputed, about.checks.tolerance));
+    if (about.masks) badges.push(this.badge("masked", about.checks.masked, deviations.masked, 0));
+    badges.push(this.badge("recomputed", about.checks.recomputed, deviations.recomputed, about.checks.tolerance));
     this.stats.replaceChildren(
       number("entropy", meanEntropy(view.raw, about.queries, about.keys), 3),
       number("largest", largestOf(view.raw), 4),
@@ -160,14 +160,14 @@ export class Panel {
     );
   }
 
-  // A check holds when it holds for every head (computed in Python) and, once its numbers are here, for this one.
-  badge(name, all, own, tolerance) {
+  // A check holds when it holds for every head (computed in Python) and, once its numbers have arrived, for this head.
+  badge(name, all, deviation, tolerance) {
     const { t } = this.hooks;
-    const known = own !== undefined && own !== null;
-    const holds = all <= tolerance && (!known || own <= tolerance);
-    const worst = known && !(own <= tolerance) ? own : all;
+    const known = deviation !== undefined && deviation !== null;
+    const holds = all <= tolerance && (!known || deviation <= tolerance);
+    const worst = known && !(deviation <= tolerance) ? deviation : all;
     const title = known
-      ? t("badge_title_head", { all: formatDeviation(all), head: formatDeviation(own) })
+      ? t("badge_title_head", { all: formatDeviation(all), head: formatDeviation(deviation) })
       : t("badge_title", { all: formatDeviation(all) });
     const label = t("badge_" + name);
     return el(
@@ -185,7 +185,7 @@ export class Panel {
     );
   }
 
-  // The chosen piece cell -> [row, column] of the view, or null where it is dropped or out of range.
+  // The chosen subword cell -> [row, column] of the view, or null if it is dropped or out of range.
   place(cell) {
     if (!cell || !this.view) return null;
     const row = this.view.rows.findIndex((group) => group.includes(cell[0]));

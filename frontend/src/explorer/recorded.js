@@ -1,5 +1,5 @@
-// A recorded state of a training in the place of a trace's own weights: tokens, labels and masks are the trace's, the
-// weights those bytes, and there is nothing exact: no q, no k, no fourth decimal.
+// Shows a recorded state of a training instead of a trace's weights. Tokens, labels and masks come from the trace, the
+// weights from the recorded bytes. There are no exact numbers: no q, no k, no fourth decimal.
 function recordedModel(live, { bytes, step, last, habits }) {
   const model = Object.create(live);
   model.recorded = { step, last, habits };
@@ -13,41 +13,41 @@ function recordedModel(live, { bytes, step, last, habits }) {
 
 const RECORDED_HABITS = ["previous", "same", "next", "aligned"]; // as formation_pack.py has them
 
-// Where a head had its largest weight at a recorded state, over all recorded sentences: [{name, percent}], what could
-// be measured.
+// Where a head had its largest weight at a recorded state, over all recorded sentences: [{name, percent}], for the
+// habits that could be measured.
 export function habitsOf(model, kind, layer, head) {
   const { shares } = model.recorded.habits;
-  const many = RECORDED_HABITS.length;
-  const from = (layer * model.kinds[kind].heads + head) * many;
-  // Of cross-attention places mean nothing: source and target count apart.
-  const wanted = kind === "cross" ? ["aligned"] : RECORDED_HABITS.slice(0, 3);
-  return wanted
+  const count = RECORDED_HABITS.length;
+  const from = (layer * model.kinds[kind].heads + head) * count;
+  // In cross-attention positions cannot be compared: source and target count separately.
+  const names = kind === "cross" ? ["aligned"] : RECORDED_HABITS.slice(0, 3);
+  return names
     .map((name) => ({ name, percent: shares[kind][from + RECORDED_HABITS.indexOf(name)] }))
-    .filter((one) => one.percent <= 100);
+    .filter((habit) => habit.percent <= 100);
 }
 
-// Whether a state has the bytes that a trace's picture has.
+// Whether a state has as many bytes as the pictures of a trace.
 function fitsRecorded(live, { id, bytes }) {
   if (!bytes || id !== live.id) return false;
   return Object.entries(live.kinds).every(([kind, about]) => bytes[kind] && bytes[kind].length === about.bytes.length);
 }
 
-// What an explorer shows: the trace, or the recorded state of it that it was given.
+// What an explorer shows: the trace, or a recorded state of it.
 export function shownModel({ live, training, states }) {
   if (!training || !fitsRecorded(live, training)) return live;
   if (!states.has(training)) states.set(training, recordedModel(live, training));
   return states.get(training);
 }
 
-// A recorded state of the training, {id, step, last, bytes}, takes the place of the trace it is of; null: the trace.
+// Shows a recorded state of the training, {id, step, last, bytes}, instead of its trace; null: shows the trace.
 export function takeRecorded(explorer, state) {
-  const tall = (one) => (one ? 1 + Number(Boolean(one.bytes)) : 0);
-  const moved = tall(state) !== tall(explorer.training); // the slider came or went, or says something else: other room
+  const tall = (training) => (training ? 1 + Number(Boolean(training.bytes)) : 0);
+  const moved = tall(state) !== tall(explorer.training); // the slider appeared, disappeared or changed its text: the space changed
   explorer.training = state;
   if (!explorer.live) return;
   const before = explorer.model;
   explorer.model = shownModel(explorer);
   if (moved) explorer.draw();
   else if (explorer.model !== before) explorer.drawModel();
-  if (!state) explorer.schedule(); // told to go once more when the slider has left the page
+  if (!state) explorer.schedule(); // once more when the slider has left the page
 }

@@ -1,27 +1,28 @@
 import { documentTop } from "../core/dom.js";
 
-// How wide and high the canvases may be: one screen without scrolling where the window allows it.
+// Width and height of the canvases: they fit into one screen without scrolling where the window allows it.
 export function measureRoom(explorer) {
   const { element, panels, theme, state, model } = explorer;
   const unit = theme.size / 15;
   const narrow = element.classList.contains("hs-narrow");
   const host = explorer.root.host || explorer.root;
   const above = Math.min(documentTop(host), window.innerHeight * 0.4);
-  // A page may keep room below the explorer, through the variable --hs-below (pixels).
+  // A page can reserve space below the explorer with the variable --hs-below (pixels).
   const below = parseFloat(getComputedStyle(element).getPropertyValue("--hs-below")) || 10;
-  const room = Math.max(480 * unit, window.innerHeight - above - below);
+  const height = Math.max(480 * unit, window.innerHeight - above - below);
   const outer = (node) => {
     const style = getComputedStyle(node);
     return node.offsetHeight + parseFloat(style.marginTop) + parseFloat(style.marginBottom);
   };
   const bars = explorer.chips.element.offsetHeight + explorer.controls.element.offsetHeight + 26 * unit;
-  const work = room - bars;
+  const work = height - bars;
   const titles = Math.max(...panels.map((panel) => outer(panel.title) + outer(panel.stats)));
   const gridTitle = outer(panels[0].gridTitle);
   const cell = (panels.length > 1 ? 44 : state.pieces === "words" ? 108 : 88) * unit;
   const columnWidth = (node) => Math.floor(node.clientWidth);
   const most = Math.max(...panels.map((panel) => panel.view.queries), 1);
-  // Big text may scroll, but every token of an ordinary sentence keeps a label the back row can read.
+  // With big text the page may scroll, but every token of an ordinary sentence keeps a label that the back row can
+  // read.
   const labelled = state.big ? Math.min(most, 40) * 16 * unit + 110 * unit : 0;
   const sizes = { gridWidth: columnWidth(panels[0].gridBox), headWidth: columnWidth(panels[0].headBox) };
   if (narrow) {

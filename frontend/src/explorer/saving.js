@@ -1,7 +1,7 @@
 import { printable } from "../core/dom.js";
 import { pictureSvg, svgToPng, viewCsv, saveFile, fileStem } from "../core/save.js";
 
-// What a person takes home: the picture on the screen as SVG or PNG, the chosen head's numbers as CSV.
+// Saved files: the picture on the screen as SVG or PNG, the numbers of the chosen head as CSV.
 
 // "The cat sleeps.  →  Die Katze schläft."
 function sentencesOf(header) {
@@ -35,7 +35,7 @@ function pictureOf(explorer) {
 
 export function saveExplorer(explorer, format) {
   const { t, state, panels, model } = explorer;
-  const panel = panels.find((one) => one.kind === explorer.focusKind) || panels[0];
+  const panel = panels.find((panel) => panel.kind === explorer.focusKind) || panels[0];
   const { view } = panel;
   const name = (value, word) => (value === "all" ? `${state.summary}-${word}s` : `${word}${value + 1}`);
   const which = format !== "csv" && panels.length > 1 ? "all" : panel.kind;

@@ -6,10 +6,10 @@ import { readTheme } from "../core/colour.js";
 import { FigurePlot } from "./plot.js";
 import { FIGURE_TEXTS } from "./texts.js";
 
-// A plotly figure as a Streamlit component. Streamlit's own chart is made anew with every change of its data, which loses
-// the zoom and flickers, and it saves neither SVG nor CSV. data: {figure (JSON text), name, big, start, texts}.
+// A plotly figure as a Streamlit component. Streamlit's own chart is rebuilt with every change of its data: it loses
+// the zoom, flickers, and saves neither SVG nor CSV. data: {figure (JSON text), name, big, start, texts}.
 
-const REPORT_PAUSE = 300; // milliseconds after the slider's last move until Python hears of it
+const REPORT_PAUSE = 300; // milliseconds from the slider's last move until Python is told
 
 class View {
   /** @type {any} */ component;
@@ -36,7 +36,7 @@ class View {
     this.element.remove();
   }
 
-  // Where the slider of a figure of this name was left, for coming back to it.
+  // The last slider position in a figure of this name, for when the user comes back.
   get memory() {
     return memoryOf("figures");
   }
@@ -58,7 +58,7 @@ class View {
       this.element.append(this.look.sentinel, this.plot.element);
     }
     const figure = JSON.parse(data.figure);
-    // A figure that changed under the slider keeps its place; Python's word counts when it is new.
+    // A figure that changed under the slider keeps the slider's position; Python's position counts when it is new.
     const same = before && before.name === data.name && before.start === data.start;
     const start = same ? this.plot.at : (data.start ?? this.memory[data.name]);
     this.plot.show(figure, { name: data.name, big: data.big, start, picks: data.pick });

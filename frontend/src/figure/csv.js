@@ -1,7 +1,7 @@
 import { csvField } from "../core/save.js";
 
-// What a figure draws as a table: a heatmap as a matrix with its labels, everything else one line a point. Numbers have
-// the 9 significant digits that float32 holds.
+// The data of a figure as a table: a heatmap as a matrix with its labels, everything else one point per line. Numbers
+// have the 9 significant digits that float32 holds.
 
 const ARRAYS = {
   i1: Int8Array,
@@ -14,10 +14,10 @@ const ARRAYS = {
   f8: Float64Array,
 };
 
-// An array of a figure as JSON has it: a list, or base64 of a typed array, {dtype, bdata, shape}.
+// An array in the JSON of a figure: a list, or base64 of a typed array, {dtype, bdata, shape}.
 function arrayOf(value) {
   if (!value || !value.bdata) return value;
-  const bytes = Uint8Array.from(atob(value.bdata), (one) => one.charCodeAt(0));
+  const bytes = Uint8Array.from(atob(value.bdata), (character) => character.charCodeAt(0));
   const flat = new ARRAYS[value.dtype](bytes.buffer);
   const shape = String(value.shape || flat.length)
     .split(",")
@@ -32,7 +32,7 @@ function numberText(value) {
   return csvField(value instanceof LabelText ? value.text : plainText(String(value)));
 }
 
-// A token, which is no markup whatever it looks like.
+// A token. It is never markup, whatever it looks like.
 class LabelText {
   constructor(text) {
     this.text = String(text);
@@ -104,6 +104,6 @@ export function figureCsv(figure) {
     groups.set(key, [...(groups.get(key) || []), trace]);
   }
   for (const group of groups.values()) tables.push(pointRows(layout, group));
-  // The mark at the start makes spreadsheets read UTF-8.
+  // The byte order mark makes spreadsheets read UTF-8.
   return "\ufeff" + tables.map((lines) => lines.join("\r\n")).join("\r\n\r\n") + "\r\n";
 }

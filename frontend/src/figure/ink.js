@@ -1,7 +1,7 @@
 import { inkOn } from "../core/colour.js";
 
-// plotly writes the numbers in a heatmap's cells in white or grey by a cell's brightness; on middle colours neither is
-// read. Here each gets whichever of black and white stands out more, 4.5 : 1 at least.
+// plotly writes the numbers in a heatmap's cells in white or grey, depending on a cell's brightness; on middle colours
+// both are illegible. Here each number gets black or white, whichever has more contrast (at least 4.5 : 1).
 
 function hexColour(text) {
   const hex = /^#([0-9a-f]{6})$/i.exec(text);
@@ -10,7 +10,7 @@ function hexColour(text) {
   return numbers.length >= 3 ? numbers.slice(0, 3).map(Number) : null;
 }
 
-// The colour of a value on a trace's scale: pairs of a share and a colour, straight lines between them.
+// The colour of a value on a trace's scale: pairs of position and colour, linear between them.
 export function scaleColour(trace, value) {
   const share = Math.max(0, Math.min(1, (value - trace.zmin) / (trace.zmax - trace.zmin || 1)));
   const stops = trace.colorscale;
@@ -22,7 +22,7 @@ export function scaleColour(trace, value) {
   const [a, b] = [hexColour(from), hexColour(to)];
   if (!a || !b) return null;
   const part = (share - low) / (high - low || 1);
-  return a.map((one, i) => Math.round(one + (b[i] - one) * part));
+  return a.map((channel, i) => Math.round(channel + (b[i] - channel) * part));
 }
 
 export function inkLabels(box) {

@@ -7,16 +7,17 @@ import { inkLabels } from "./ink.js";
 import { readTheme } from "../core/colour.js";
 import { plotlyReady } from "../host/streamlit.js";
 
-// A plotly figure as Python made it, {data, layout, frames}: title and equation as HTML above the plot, so that they wrap
-// and can be read by machines; a slider of its own over the frames; a menu that saves what is seen. The library itself is
-// the one that Streamlit brings.
+// A plotly figure from Python, {data, layout, frames}: title and equation as HTML above the plot, so that they wrap and
+// screen readers can read them; a slider over the frames; a menu that saves the picture. The library is Streamlit's.
 
 const NARROW = 560; // CSS pixels
-const BIG = 1.3; // as the page's own big text
-// Of saved pictures: an SVG that is read elsewhere knows no font of this page, and text measured in one would not fit.
+const BIG = 1.3; // as the big text of the page
+// The font of saved pictures: an SVG opened elsewhere does not have the fonts of this page, and text measured in them
+// would not fit.
 const FONT = 'system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif';
 
-// One figure after the other, with a frame between them: the first of a page is seen before the last is made.
+// One figure after the other, with a frame between them: the first figure of a page is visible before the last is
+// drawn.
 let drawingQueue = Promise.resolve();
 
 function nextTurn() {
@@ -24,7 +25,7 @@ function nextTurn() {
   return drawingQueue;
 }
 
-// The small markup of plotly's texts as elements; everything else in them is text.
+// Turns the small markup of plotly's texts into elements; everything else in them is text.
 export function figureMarkup(text) {
   const root = el("span");
   let at = root;
@@ -41,22 +42,22 @@ export function figureMarkup(text) {
 }
 
 function scaled(value, factor) {
-  if (Array.isArray(value)) return value.map((one) => scaled(one, factor));
+  if (Array.isArray(value)) return value.map((item) => scaled(item, factor));
   if (!value || typeof value !== "object" || ArrayBuffer.isView(value)) return value;
   const grown = {};
-  for (const [name, one] of Object.entries(value)) {
-    const isFont = /font$/.test(name) && one && typeof one === "object" && typeof one.size === "number";
-    grown[name] = isFont ? { ...one, size: one.size * factor } : scaled(one, factor);
+  for (const [name, item] of Object.entries(value)) {
+    const isFont = /font$/.test(name) && item && typeof item === "object" && typeof item.size === "number";
+    grown[name] = isFont ? { ...item, size: item.size * factor } : scaled(item, factor);
   }
   return grown;
 }
 
-// The fonts of a trace: of its texts and its colour scale.
+// The fonts of a trace: its texts and its colour scale.
 function scaledTrace(trace, factor) {
   if (factor === 1) return trace;
   const fonts = Object.keys(trace).filter((name) => /^(inside|outside)?textfont$/.test(name) || name === "colorbar");
-  const some = Object.fromEntries(fonts.map((name) => [name, trace[name]]));
-  return { ...trace, ...scaled(some, factor) };
+  const scaledFonts = Object.fromEntries(fonts.map((name) => [name, trace[name]]));
+  return { ...trace, ...scaled(scaledFonts, factor) };
 }
 
 // The same figure in the colours of the other theme: layout.meta.palette = {light: [...], dark: [...]}.
@@ -64,21 +65,21 @@ function tinted(figure, dark) {
   const { palette } = figure.layout.meta || {};
   if (!palette) return figure;
   const [from, to] = dark ? [palette.light, palette.dark] : [palette.dark, palette.light];
-  const other = new Map(from.map((colour, i) => [colour, to[i]]));
+  const replacements = new Map(from.map((colour, i) => [colour, to[i]]));
   const tint = (value) => {
-    if (typeof value === "string") return other.get(value) || value;
-    // long lists are numbers; a colour scale is a list of pairs of a number and a colour
+    if (typeof value === "string") return replacements.get(value) || value;
+    // long lists are numbers; a colour scale is a list of pairs of number and colour
     if (Array.isArray(value)) return typeof value[0] === "number" && value.length > 2 ? value : value.map(tint);
     if (!value || typeof value !== "object" || ArrayBuffer.isView(value)) return value;
-    return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, tint(one)]));
+    return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, tint(item)]));
   };
   const { meta, ...layout } = figure.layout;
   return { data: tint(figure.data), layout: { ...tint(layout), meta }, frames: tint(figure.frames) };
 }
 
 export class FigurePlot {
-  // t: of makeTexts with FIGURE_TEXTS among its texts; onStep: told the index of the frame a person moved the slider to;
-  // onPick: told the index of the point, bar or column of a heatmap that was clicked
+  // t: of makeTexts with FIGURE_TEXTS among its texts; onStep: called with the index of the frame to which the user
+  // moved the slider; onPick: called with the index of the clicked point, bar or heatmap column
   constructor(t, onStep, onPick) {
     this.t = t;
     this.onStep = onStep;
@@ -110,8 +111,8 @@ export class FigurePlot {
     if (window.Plotly) window.Plotly.purge(this.box);
   }
 
-  // figure: {data, layout, frames}; name: stem of saved files; big: large text; start: frame to begin with; quiet: others
-  // tell that it is drawn
+  // figure: {data, layout, frames}; name: stem of saved files; big: large text; start: first frame; quiet: others
+  // report that it is drawn
   show(figure, { name, big = false, start, quiet = false, picks = false } = /** @type {any} */ ({})) {
     this.quiet = quiet;
     this.picks = picks;
@@ -126,15 +127,15 @@ export class FigurePlot {
     this.equation.replaceChildren(...figureMarkup(title && title.subtitle && title.subtitle.text));
     this.element.setAttribute("aria-label", `${this.title.textContent || this.name}. ${this.equation.textContent}`);
     const frames = figure.frames || [];
-    const given = (figure.layout.sliders || [])[0];
+    const slider = (figure.layout.sliders || [])[0];
     this.slide.hidden = frames.length < 2;
     if (frames.length) {
-      this.prefix = given && given.currentvalue ? given.currentvalue.prefix : "";
+      this.prefix = slider && slider.currentvalue ? slider.currentvalue.prefix : "";
       this.range.max = frames.length - 1;
       const longest = Math.max(...frames.map((frame) => frame.name.length));
-      this.number.style.minWidth = `${0.56 * (String(this.prefix).length + longest) + 0.5}em`; // the slider stays put
+      this.number.style.minWidth = `${0.56 * (String(this.prefix).length + longest) + 0.5}em`; // the slider does not move
       this.range.setAttribute("aria-label", String(this.prefix).replace(/:\s*$/, ""));
-      const first = start !== undefined && start !== null ? start : (given && given.active) || 0;
+      const first = start !== undefined && start !== null ? start : (slider && slider.active) || 0;
       this.at = Math.max(0, Math.min(frames.length - 1, first));
     }
     return this.draw();
@@ -146,7 +147,7 @@ export class FigurePlot {
     return this.draw();
   }
 
-  // What the slider shows: the figure with its frame laid over it.
+  // The figure with the slider's frame applied.
   current() {
     const { figure } = this;
     const frame = (figure.frames || [])[this.at];
@@ -159,7 +160,7 @@ export class FigurePlot {
     return { data, layout: { ...figure.layout, ...(frame.layout || {}) } };
   }
 
-  // The layout for the place there is.
+  // The layout for the available space.
   layout(figure, width) {
     const { title, sliders, ...rest } = figure.layout;
     const above = title && title.text ? 64 : 0;
@@ -197,12 +198,12 @@ export class FigurePlot {
       const width = this.box.clientWidth;
       if (this.gone || this.wanted !== wanted || !width) return;
       const state = [this.figure, this.at, this.big, width];
-      if (this.done && state.every((one, i) => one === this.done[i])) return; // a resize that changed nothing
+      if (this.done && state.every((item, i) => item === this.done[i])) return; // a resize that changed nothing
       const figure = this.current();
       const { layout, narrow } = this.layout(figure, width);
       const grown = figure.data.map((trace) => scaledTrace(trace, this.big ? BIG : 1));
       const data = narrow ? grown.map(isNarrow) : grown;
-      // plotly finds no room for a colour scale that lies down where it stood, or the other way round: begin anew
+      // plotly has no space for a colour scale that turns from vertical to horizontal or back: draw the figure anew
       const turned = Boolean(this.done) && this.narrow !== narrow;
       this.narrow = narrow;
       if (turned) Plotly.purge(this.box);
@@ -245,7 +246,7 @@ export class FigurePlot {
     const { sliders, ...layout } = figure.layout;
     const title = { ...layout.title, y: 1, yref: "container", yanchor: "top", pad: { t: 18 } };
     if (frame) title.text = `${title.text || ""} · ${this.prefix}${frame}`;
-    const above = layout.legend && layout.legend.y >= 1 ? 34 : 0; // a legend there needs room under the equation
+    const above = layout.legend && layout.legend.y >= 1 ? 34 : 0; // a legend there needs space under the equation
     const margin = { ...layout.margin, l: 72, t: 84 + above };
     const ground = getComputedStyle(this.element).getPropertyValue("--hs-bg").trim() || "#ffffff";
     const font = { ...layout.font, family: FONT };
@@ -272,7 +273,7 @@ export class FigurePlot {
   }
 }
 
-// On a phone the colour scale lies at the very bottom, where it costs no width and meets no label.
+// On a phone the colour scale is at the very bottom, where it costs no width and touches no label.
 const SCALE_WIDTH = 58; // CSS pixels that it takes there
 
 function hasColourScale(trace) {

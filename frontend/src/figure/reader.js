@@ -1,35 +1,35 @@
 import { el } from "../core/dom.js";
 import { arrowStep, stepIndex } from "../core/keys.js";
 
-// A plotly figure without a pointer and without eyes: one stop for the Tab key, where the arrow keys walk from number to
-// number. Each is shown as the pointer would show it, and what plotly writes there is spoken.
+// A plotly figure for keyboard and screen reader: one stop of the Tab key; the arrow keys move from number to number.
+// Each number is shown as under the pointer, and plotly's hover text is spoken.
 
 const HOVER = 90; // milliseconds: plotly draws a hover at most every 50
 
-// What a figure has to read: {curve, rows, columns, at}; a heatmap is a matrix, everything else a row of points.
+// The numbers of a figure to read: {curve, rows, columns, at}; a heatmap is a matrix, everything else a row of points.
 function readTrace(box) {
-  const found = [];
+  const read = [];
   (box._fullData || []).forEach((trace, curve) => {
     if (trace.visible !== true || trace.hoverinfo === "skip") return;
     const { z } = trace;
     if (z && z.length && z[0].length) {
       const value = (r, c) => Number(z[r][c]);
-      found.push({ curve, trace, rows: z.length, columns: z[0].length, value });
+      read.push({ curve, trace, rows: z.length, columns: z[0].length, value });
       return;
     }
     const values = trace.orientation === "h" ? trace.x : trace.y;
     if (values && values.length)
-      found.push({ curve, trace, rows: 1, columns: values.length, value: (_, c) => Number(values[c]) });
+      read.push({ curve, trace, rows: 1, columns: values.length, value: (_, c) => Number(values[c]) });
   });
-  return found;
+  return read;
 }
 
 function rangeText(read) {
   let [count, low, high] = [0, Infinity, -Infinity];
-  for (const one of read) {
-    for (let r = 0; r < one.rows; r++) {
-      for (let c = 0; c < one.columns; c++) {
-        const value = one.value(r, c);
+  for (const row of read) {
+    for (let r = 0; r < row.rows; r++) {
+      for (let c = 0; c < row.columns; c++) {
+        const value = row.value(r, c);
         if (!Number.isFinite(value)) continue;
         count += 1;
         low = Math.min(low, value);
@@ -44,7 +44,8 @@ export class FigureReader {
   /** @type {any} */ box;
   /** @type {any} */ choose;
   /** @type {Translate} */ t;
-  // box: plotly's; t: of makeTexts, with read and read_none among its texts; choose: told (row, column) at Enter
+  // box: plotly's element; t: of makeTexts, with read and read_none among its texts; choose: called with (row, column)
+  // at Enter
   constructor(box, t, choose) {
     Object.assign(this, { box, t, choose, at: null });
     this.spoken = el("div", { class: "hs-spoken", role: "status", "aria-live": "polite" });
@@ -91,20 +92,20 @@ export class FigureReader {
     const [series, row, column] = this.at;
     if (across) return [series, row, column + across];
     const { rows } = this.read[series];
-    // past the last row of a matrix, and of a line or of bars at once, comes the next of them
+    // after the last row of a matrix, or after a line or bar chart, comes the next trace
     if (row + down >= 0 && row + down < rows) return [series, row + down, column];
-    const other = this.read[series + down];
-    return other ? [series + down, down > 0 ? 0 : other.rows - 1, column] : this.at;
+    const next = this.read[series + down];
+    return next ? [series + down, down > 0 ? 0 : next.rows - 1, column] : this.at;
   }
 
   show() {
     const [series, row, column] = this.at;
     const { curve, trace, value } = this.read[series];
-    const place = trace.z
+    const point = trace.z
       ? { xval: this.centre(trace, "x", column), yval: this.centre(trace, "y", row) } // it finds no cell by its number
       : { pointNumber: column };
     const over = (trace.xaxis || "x") + (trace.yaxis || "y");
-    window.Plotly.Fx.hover(this.box, [{ curveNumber: curve, ...place }], over);
+    window.Plotly.Fx.hover(this.box, [{ curveNumber: curve, ...point }], over);
     const about = this.unifiedPlace(trace, column);
     clearTimeout(this.saying);
     this.saying = setTimeout(() => {
@@ -113,11 +114,11 @@ export class FigureReader {
         (text) =>
           Array.from(text.querySelectorAll("tspan.line"), (line) => line.textContent).join(", ") || text.textContent,
       );
-      const said = lines
+      const spoken = lines
         .map((line) => line.trim())
         .filter(Boolean)
         .join("; ");
-      this.spoken.textContent = about + (said || `${column + 1}: ${Number(value(row, column).toPrecision(4))}`);
+      this.spoken.textContent = about + (spoken || `${column + 1}: ${Number(value(row, column).toPrecision(4))}`);
     }, HOVER);
   }
 
@@ -128,13 +129,13 @@ export class FigureReader {
 
   // The middle of a heatmap's column or row in the numbers of its axis.
   centre(trace, letter, at) {
-    const given = trace[letter];
-    if (!given || given.length <= at) return (trace[letter + "0"] || 0) + at * (trace["d" + letter] || 1);
+    const values = trace[letter];
+    if (!values || values.length <= at) return (trace[letter + "0"] || 0) + at * (trace["d" + letter] || 1);
     const axis = this.axis(trace, letter);
-    return axis.d2c ? axis.d2c(given[at]) : given[at];
+    return axis.d2c ? axis.d2c(values[at]) : values[at];
   }
 
-  // Where a point stands, for hovers that say it once for all lines, beside what is read here; "" for others.
+  // The position of a point, for hovers that state it once for all lines; "" for other hovers.
   unifiedPlace(trace, column) {
     if (trace.z || !/unified/.test(this.box._fullLayout.hovermode || "")) return "";
     const axis = this.axis(trace, "x");

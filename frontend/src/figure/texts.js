@@ -3,9 +3,9 @@ export const FIGURE_TEXTS = {
   save: "Save",
   save_png: "Picture (PNG)",
   save_svg: "Picture (SVG)",
-  save_csv: "Its numbers (CSV)",
+  save_csv: "Numbers (CSV)",
   failed: "This figure cannot be drawn: {reason}",
-  missing: "the plotting library did not arrive; reload the page",
-  read: "{title}: {count} numbers, from {low} to {high}. The arrow keys read them one by one.",
-  read_none: "{title}: nothing to read yet",
+  missing: "the plotting library did not load; reload the page",
+  read: "{title}: {count} numbers, from {low} to {high}. Use the arrow keys to read them one by one.",
+  read_none: "{title}: no numbers yet",
 };

@@ -7,12 +7,12 @@ import { formationMarks, stepText } from "./marks.js";
 import { makeTexts } from "../core/texts.js";
 import { FORMATION_TEXTS } from "./texts.js";
 
-// How heads formed: a slider over the recorded states of a training. All states of the sentence are here, so that a
-// move asks nobody; the picture is told of each through the window (host/listen.js), and Python afterwards, for the link.
+// How heads formed: a slider over the recorded states of a training. All states of the sentence are here, so a move
+// needs no server; the picture is told of each move through the window, and Python afterwards, for the link.
 
 const TURN_TIME = 900; // milliseconds a state is shown while it plays
-const REPORT_PAUSE = 350; // milliseconds after the last move until Python hears of it
-const REQUEST_TIME = 5000; // milliseconds after a click in which what opens is what was clicked: it gets the focus
+const REPORT_PAUSE = 350; // milliseconds from the last move until Python is told
+const REQUEST_TIME = 5000; // milliseconds after a click within which what opens gets the focus
 
 class View extends PlainView {
   constructor(parent) {
@@ -46,7 +46,7 @@ class View extends PlainView {
     this.show(pack.header);
   }
 
-  // Python's step counts where Python changed it: if it says what it was told, what a person moved since then stays.
+  // Python's step counts only if Python changed it: an echo of an earlier report does not undo later moves.
   take(before) {
     const { data, pack } = this;
     if (!before || data.step !== this.told) this.at = Math.max(0, data.steps.indexOf(data.step));
@@ -65,7 +65,7 @@ class View extends PlainView {
       const habit = { shares: Object.fromEntries(habits.map(cut)), rows: data.rows, sentences: data.sentences.length };
       return { ...state, bytes: Object.fromEntries(arrays.map(cut)), habits: habit };
     });
-    const lists = (one) => JSON.stringify([one.sentences, one.formings, one.writes.length > 0]);
+    const lists = (values) => JSON.stringify([values.sentences, values.formings, values.writes.length > 0]);
     this.rebuild = Boolean(before) && lists(before) !== lists(data);
   }
 
@@ -102,7 +102,7 @@ class View extends PlainView {
     return [this.row, this.now, this.marks, this.spoken];
   }
 
-  // What does not change from state to state: milestones, and where the sentence was not recorded, the ones that were.
+  // What does not change from state to state: milestones, and, for a sentence that was not recorded, the recorded ones.
   says() {
     this.element.classList.toggle("fm-away", !this.recorded);
     const jump = (forming) => {
@@ -116,12 +116,12 @@ class View extends PlainView {
 
   offer() {
     const { data, t } = this;
-    const same = data.sentences.some((one) => one.same);
+    const same = data.sentences.some((sentence) => sentence.same);
     const chosen = [...data.sentences].sort((a, b) => Number(b.same) - Number(a.same));
     const select = el(
       "select",
       { "aria-label": t("sentence"), "data-testid": "formation-sentence" },
-      ...chosen.map((one) => el("option", { value: one.number }, printable(one.source))),
+      ...chosen.map((sentence) => el("option", { value: sentence.number }, printable(sentence.source))),
     );
     const open = () => this.component.setTriggerValue("open", Number(select.value));
     return [
@@ -139,13 +139,13 @@ class View extends PlainView {
     const width = this.track.clientWidth;
     this.plot.replaceChildren(formationCurves(this, width));
     this.paintStep();
-    const asked = feeds().formationAsked;
-    if (asked && performance.now() - asked < REQUEST_TIME) {
+    const request = feeds().formationAsked;
+    if (request && performance.now() - request < REQUEST_TIME) {
       (this.recorded ? this.play : this.elsewhere.querySelector("select")).focus({ preventScroll: true });
       feeds().formationAsked = null;
     }
     this.play.disabled = this.range.disabled = !this.recorded;
-    // On a narrow page the slider, below its texts there, stays in sight while the heads are scrolled to.
+    // On a narrow page the slider, which is below its texts there, stays visible while the user scrolls to the heads.
     const above = this.row.offsetTop - this.element.offsetTop;
     const stick = this.recorded ? `${-Math.max(0, above)}px` : "auto";
     document.documentElement.style.setProperty("--hs-formation-above", stick);
@@ -176,7 +176,7 @@ class View extends PlainView {
     );
     this.now.hidden = !this.recorded;
     this.ticks.replaceChildren(...stopLabels(this, this.track.clientWidth));
-    for (const one of this.marks.children) one.toggleAttribute("data-past", Number(one.dataset.state) <= at);
+    for (const mark of this.marks.children) mark.toggleAttribute("data-past", Number(mark.dataset.state) <= at);
     const dots = this.plot.querySelectorAll("[data-at]");
     for (const dot of dots) dot.toggleAttribute("data-here", Number(dot.dataset.at) === at);
     this.element.dataset.step = data.steps[at];
@@ -196,13 +196,13 @@ class View extends PlainView {
   }
 
   report() {
-    // The slider itself says where it is while it has the focus.
+    // While the slider has the focus, screen readers speak its position already.
     if (!this.range.matches(":focus")) this.spoken.textContent = this.range.getAttribute("aria-valuetext");
     this.told = this.data.steps[this.at];
     this.component.setStateValue("training", { step: this.told, revision: this.data.revision });
   }
 
-  // Plays from here to the end, from the beginning if it stands there; Python hears of the state it ends with.
+  // Plays from here to the end, or from the start if it is at the end; Python is told the state at which it ends.
   toggle() {
     if (this.playing) {
       this.halt();

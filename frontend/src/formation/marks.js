@@ -11,11 +11,11 @@ export function stepText(view, at) {
   return t(at === data.steps.length - 1 ? "step_trained" : "step", { step, last });
 }
 
-// Never rounded up to what it has not reached, nor down from it.
+// Never rounded up to a value it has not reached, nor down from a value it has.
 function percentOf(share, needed) {
   const rounded = Math.round(100 * share);
-  const kept = share < needed && rounded >= 100 * needed ? Math.floor(100 * share) : rounded;
-  return kept;
+  const percent = share < needed && rounded >= 100 * needed ? Math.floor(100 * share) : rounded;
+  return percent;
 }
 
 function wordsOf(view, forming) {
@@ -43,7 +43,7 @@ function wordsOf(view, forming) {
   };
 }
 
-// One entry a habit. jump: goes to the state where it is there for the first time, and to that head; null: nowhere.
+// One entry per habit. jump: goes to the first state that has it, and to that head; null: no jump.
 export function formationMarks(view, jump) {
   const { t } = view;
   const rank = (forming) => (forming.state === null ? 1e9 : forming.state);

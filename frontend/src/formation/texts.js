@@ -11,12 +11,12 @@ export const FORMATION_TEXTS = {
   step: "Step {step} of {last}",
   step_trained: "Step {step}, the trained model",
   bleu: "BLEU",
-  bleu_term: "Of greedy translations of the validation text, 0 to 100",
+  bleu_term: "BLEU of greedy translations of the validation text, from 0 to 100",
   loss: "loss",
-  loss_term: "Nats a token on the validation text, under teacher forcing",
-  writes: "It writes",
+  loss_term: "Nats per token on the validation text, with teacher forcing",
+  writes: "Output",
   writes_nothing: "nothing",
-  spoken: "{step}: BLEU {bleu}, loss {loss}, it writes {writes}",
+  spoken: "{step}: BLEU {bleu}, loss {loss}, output {writes}",
   curves: "BLEU rises from {bleu_first} to {bleu_last}, loss falls from {loss_first} to {loss_last}",
   steps: "Formed at steps",
   between: "{from}–{to}",
@@ -34,21 +34,21 @@ export const FORMATION_TEXTS = {
   shares: "{before} → {after} %",
   percent: "{n} %",
   aligned_detail:
-    "Of the {rows} rows that predict a word which our list pairs with a word of the source, the share whose largest " +
-    "weight is on such a word: {before} at step {from}, {after} at step {to}.",
+    "{rows} rows predict a word that our word list pairs with a source word. The share of these rows whose largest " +
+    "weight is on such a source word: {before} at step {from}, {after} at step {to}.",
   offset_detail:
-    "Of the {rows} rows that have such a token in sight, the share whose largest weight is on it: {before} at step " +
+    "{rows} rows can see such a token. The share of these rows whose largest weight is on it: {before} at step " +
     "{from}, {after} at step {to}.",
-  needed: "Counted from {needed}: half of the rows, or twice the best untrained head, which has {first}.",
-  stays: "It keeps that to the end. At the end {count} of {all} heads have it.",
-  leaves: "It falls below that again later. At the end {count} of {all} heads have it.",
-  never_detail: "The best at the end, {head}, has {after} of {rows} rows.",
+  needed: "Counted from {needed}: half of the rows, or twice the share of the best untrained head, {first}.",
+  stays: "It stays at this level to the end. At the end {count} of {all} heads reach it.",
+  leaves: "Later it falls below this level. At the end {count} of {all} heads reach it.",
+  never_detail: "The best head at the end, {head}, reaches {after} of {rows} rows.",
   over: "Measured over {n} recorded sentences.",
   not_recorded:
-    "This sentence was not recorded while the model was trained, so below is the trained model. Recorded were {n}:",
+    "This sentence was not recorded during training, so the trained model is shown below. Recorded sentences: {n}.",
   other_tokens:
-    "This sentence was recorded with another target, or one cut into other pieces; open it as it was recorded:",
+    "This sentence was recorded with another target or with other subword tokens. Open the recorded version:",
   sentence: "Recorded sentence",
-  open: "Show it",
-  unreadable: "These states cannot be read: {reason}",
+  open: "Show",
+  unreadable: "The recorded states cannot be read: {reason}",
 };

@@ -1,12 +1,12 @@
 import { el, svgEl } from "../core/dom.js";
 
-// What surrounds the slider: loss and BLEU above it, a label below every stop, and where heads formed. The stops lie at
+// What surrounds the slider: loss and BLEU above it, a label below every stop, and where heads formed. The stops are at
 // equal distances: their steps are log-spaced.
 
 const HEIGHT = 30; // pixels of the curves, at the ordinary size of text
 const LABEL_WIDTH = 2.9; // em a label needs
 
-// Of stop `at`, the share of the way: the slider's thumb stays within its track.
+// The position of stop `at` along the track: the slider's thumb stays within its track.
 function placeOf(at, count) {
   return `calc(var(--fm-thumb) / 2 + (100% - var(--fm-thumb)) * ${(at / Math.max(1, count - 1)).toFixed(5)})`;
 }
@@ -22,7 +22,7 @@ export function formationCurves(view, width) {
   const high = HEIGHT * unit;
   const count = data.steps.length;
   const x = (at) => thumb / 2 + ((width - thumb) * at) / Math.max(1, count - 1);
-  const series = { loss: data.scores.map((one) => one.loss), bleu: data.scores.map((one) => one.bleu) };
+  const series = { loss: data.scores.map((score) => score.loss), bleu: data.scores.map((score) => score.bleu) };
   const ends = {};
   for (const [name, values] of Object.entries(series)) {
     const digits = name === "loss" ? 2 : 1;
@@ -34,29 +34,29 @@ export function formationCurves(view, width) {
   for (const [name, values] of Object.entries(series)) {
     const top = Math.max(...values) || 1;
     const points = values.map((value, at) => [x(at), high - 3 - ((high - 7) * Math.max(0, value)) / top]);
-    const line = points.map((point) => point.map((one) => one.toFixed(1)).join(",")).join(" ");
+    const line = points.map((point) => point.map((coordinate) => coordinate.toFixed(1)).join(",")).join(" ");
     svg.append(svgEl("polyline", { points: line, class: "fm-curve fm-" + name }));
     points.forEach(([cx, cy], at) =>
       svg.append(svgEl("circle", { cx, cy, r: 2.6 * unit, class: "fm-dot fm-" + name, "data-at": at })),
     );
-    // Each is named where it is highest: loss at the beginning, BLEU at the end.
+    // Each curve has its name where it is highest: loss at the start, BLEU at the end.
     const [nameX, nameY] = points[name === "loss" ? 0 : count - 1];
     const beside = name === "loss" ? 7 * unit : -9 * unit;
     const anchor = name === "loss" ? "start" : "end";
-    const place = { x: nameX + beside, y: nameY + 8 * unit, "text-anchor": anchor };
-    svg.append(svgEl("text", { ...place, class: "fm-name fm-" + name }, t(name)));
+    const position = { x: nameX + beside, y: nameY + 8 * unit, "text-anchor": anchor };
+    svg.append(svgEl("text", { ...position, class: "fm-name fm-" + name }, t(name)));
   }
   return svg;
 }
 
-// A label below every stop, or below as many as there is room for: the stop shown is always among them.
+// A label below every stop, or below as many as fit; the current stop always has one.
 export function stopLabels(view, width) {
   const { data, t, theme, at } = view;
   const count = data.steps.length;
   const apart = width / Math.max(1, count - 1);
   const every = Math.max(1, Math.ceil((LABEL_WIDTH * theme.size) / apart));
   const last = count - 1;
-  const clear = (one, other) => Math.abs(one - other) >= every;
+  const clear = (first, second) => Math.abs(first - second) >= every;
   const ticks = data.steps.map((step, i) => {
     const end = i === 0 || i === last;
     const shown = i === at || (clear(i, at) && (end || (i % every === 0 && clear(i, last))));
@@ -69,10 +69,10 @@ export function stopLabels(view, width) {
     return tick;
   });
   const spans = data.formings
-    .filter((one) => one.state !== null)
-    .map((one) => {
-      const span = el("span", { class: "fm-span", "data-kind": one.kind });
-      span.style.left = placeOf(Math.max(0, one.state - 1), count);
+    .filter((forming) => forming.state !== null)
+    .map((forming) => {
+      const span = el("span", { class: "fm-span", "data-kind": forming.kind });
+      span.style.left = placeOf(Math.max(0, forming.state - 1), count);
       span.style.width = `calc((100% - var(--fm-thumb)) / ${Math.max(1, count - 1)})`;
       return span;
     });

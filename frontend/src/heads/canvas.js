@@ -1,13 +1,13 @@
 import { el, sizeCanvas } from "../core/dom.js";
 
-// A canvas that shows heads. What takes long is drawn once into `base`; choosing and hovering only copies it and draws
+// A canvas that shows heads. The slow part is drawn once into `base`; choosing and hovering only copy it and draw
 // labels and outlines over the copy. The same two steps draw into a file: see core/svg_context.js.
 export class HeadCanvas {
   /** @type {number} */ width;
   /** @type {number} */ height;
   /** @type {any} */ hover = null;
 
-  // attributes: of the canvas
+  // attributes: for the canvas
   constructor(kind, hooks, attributes) {
     this.kind = kind;
     this.hooks = hooks;
@@ -40,7 +40,7 @@ export class HeadCanvas {
     this.drawOver(context);
   }
 
-  // What is on the screen, into another context.
+  // Draws what is on the screen into another context.
   drawOn(context) {
     this.drawBase(context);
     this.drawOver(context);

@@ -42,7 +42,7 @@ export class Grid extends HeadCanvas {
     const rows = Math.max(1, this.tiles.rows);
     let w = (width - left - gap * (heads - 1) - (across ? apart + gap + 6 : 0) - 3) / (heads + across);
     let h = (height - top - gap * (layers - 1) - (down ? apart + gap : 0) - 3) / (layers + down);
-    // Cells may be stretched, but not out of recognition; a single token needs no giant tile.
+    // Cells may be stretched, within limits; a single token needs no giant tile.
     const aspect = Math.max(0.45, Math.min(2.2, columns / rows));
     w = Math.max(4, Math.min(w, h * aspect * 1.7, Math.max(60, columns * 26) * unit));
     h = Math.max(4, Math.min(h, (w / aspect) * 1.6, Math.max(60, rows * 20) * unit));
@@ -82,7 +82,7 @@ export class Grid extends HeadCanvas {
     context.lineWidth = 1;
     for (const r of rects) context.strokeRect(r.x - 0.5, r.y - 0.5, r.w + 1, r.h + 1);
     if (!rows || !columns) return;
-    // One mosaic of pixels for all tiles: a single upload to the canvas, then one scaled copy a tile.
+    // One mosaic of pixels for all tiles: a single upload to the canvas, then one scaled copy per tile.
     const wide = Math.min(columns, Math.max(...rects.map((r) => Math.round(r.w * ratio))));
     const high = Math.min(rows, Math.max(...rects.map((r) => Math.round(r.h * ratio))));
     const across = new Set(rects.map((r) => r.head)).size;
@@ -106,17 +106,17 @@ export class Grid extends HeadCanvas {
     this.cross(context);
   }
 
-  // The colours of the 256 values a picture's byte may have, on a scale that ends at `top`.
+  // The colours of the 256 byte values of a picture, on a scale that ends at `top`.
   table(top) {
     return pixelTable(makeRamp(this.theme, this.kind), top, this.state.threshold);
   }
 
-  // Which of two bytes a pixel shows that stands for both: the one of more strength.
+  // The byte to show when one pixel stands for two bytes: the stronger one.
   strength(byte) {
     return byte;
   }
 
-  // Heads that are knocked out are crossed out.
+  // Crosses out heads that are knocked out.
   cross(context) {
     const { zero } = this.model.kinds[this.kind];
     if (!zero) return;
@@ -176,7 +176,7 @@ export class Grid extends HeadCanvas {
     }
   }
 
-  // A grid for software that reads the screen: real elements inside the canvas, one a head, with its place on it.
+  // A grid for screen readers: real elements inside the canvas, one per head, at the head's position.
   describe() {
     const { t } = this.hooks;
     const { layers, heads } = this.model.kinds[this.kind];
@@ -242,20 +242,20 @@ export class Grid extends HeadCanvas {
   }
 
   pointer(event) {
-    const found = this.model ? this.rectAt(event) : null;
-    const rect = found ? found.rect : null;
+    const hit = this.model ? this.rectAt(event) : null;
+    const rect = hit ? hit.rect : null;
     if (rect !== this.hover) {
       this.hover = rect;
       this.paint();
     }
     this.canvas.style.cursor = rect ? "pointer" : "default";
-    if (found) this.hooks.hover(this.kind, rect.layer, rect.head, found.row, found.column, event);
+    if (hit) this.hooks.hover(this.kind, rect.layer, rect.head, hit.row, hit.column, event);
     else this.hooks.unhover();
   }
 
   click(event) {
-    const found = this.model ? this.rectAt(event) : null;
-    if (found) this.hooks.choose(this.kind, found.rect.layer, found.rect.head);
+    const hit = this.model ? this.rectAt(event) : null;
+    if (hit) this.hooks.choose(this.kind, hit.rect.layer, hit.rect.head);
   }
 
   key(event) {
@@ -272,8 +272,8 @@ export class Grid extends HeadCanvas {
   }
 }
 
-// One head into the mosaic. Where a tile has fewer pixels than tokens every pixel shows the largest weight under it:
-// leaving out every other token would make strong links vanish.
+// Draws one head into the mosaic. If a tile has fewer pixels than tokens, every pixel shows the largest weight under
+// it: leaving out every second token would make strong links vanish.
 export function paintTile(pixels, stride, rect, rows, columns, table, masked, strength) {
   const { pw, ph, sx, sy } = rect;
   const { bytes, mask } = rect.tile;

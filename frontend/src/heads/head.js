@@ -29,12 +29,12 @@ export class HeadPlot extends HeadCanvas {
     const context = this.canvas.getContext("2d");
     const unit = theme.size / 15;
     let size = 15 * unit;
-    // Labels shrink before they thin out: a dropped token is a worse loss than small print.
+    // Labels shrink before some are left out: a missing token is worse than small print.
     const least = 9 * Math.min(unit, 1.2);
     const rows = Math.max(1, view.queries);
     const columns = Math.max(1, view.keys);
-    const room = (height - (view.keys > 40 ? 90 : 64) * unit) / rows;
-    size = Math.max(least, Math.min(size, room / 1.06));
+    const rowHeight = (height - (view.keys > 40 ? 90 : 64) * unit) / rows;
+    size = Math.max(least, Math.min(size, rowHeight / 1.06));
     const widest = (labels, font) => {
       context.font = font;
       return labels.reduce((most, label) => Math.max(most, context.measureText(label).width), 0);
@@ -45,7 +45,7 @@ export class HeadPlot extends HeadCanvas {
     const left = Math.ceil(Math.max(widest(names, nameFont) + 1, Math.min(rowWidest, width * 0.3)) + 10 * unit);
     const most = 78 * unit;
     let cw = Math.min((width - left - 6) / columns, most);
-    // Column labels: flat where they fit, else slanted, else upright.
+    // Column labels: horizontal if they fit, else slanted, else vertical.
     let columnSize = Math.min(15 * unit, size + 2 * unit);
     const flat = widest(view.columnLabels, `700 ${columnSize}px ${theme.font}`) + 6 * unit <= cw;
     const slanted = cw * 0.72 >= Math.max(least, 10.5 * unit) * 0.95;
@@ -56,7 +56,7 @@ export class HeadPlot extends HeadCanvas {
     const longest = Math.min(columnWidest, Math.max(74 * unit, Math.min(130 * unit, height * 0.24)));
     let right = 4;
     if (angle === Math.PI / 4) {
-      // The last slanted labels lean out to the right: leave them room.
+      // The last slanted labels reach to the right: leave space for them.
       const measure = (i) =>
         Math.min(longest, context.measureText(view.columnLabels[i]).width) * 0.72 + columnSize * 0.35;
       for (let i = 0; i < view.keys; i++) right = Math.max(right, measure(i) - (view.keys - i - 0.5) * cw);
@@ -96,7 +96,7 @@ export class HeadPlot extends HeadCanvas {
     this.canvas.dataset.plot = JSON.stringify({ left, top, cw, ch, rows: view.queries, columns: view.keys });
   }
 
-  // The colours of this plot, and which of them a number gets.
+  // The colours of this plot, and the colour of a number.
   palette() {
     return makeRamp(this.theme, this.kind);
   }
@@ -105,7 +105,7 @@ export class HeadPlot extends HeadCanvas {
     return rampIndex(value, this.options.top, this.state.threshold);
   }
 
-  // Something drawn over a cell, for plots that need more than its colour.
+  // Draws over a cell, for plots that need more than its colour.
   mark(..._cell) {}
 
   drawBase(context) {
@@ -119,7 +119,7 @@ export class HeadPlot extends HeadCanvas {
     context.strokeStyle = cssColour(theme.line);
     context.lineWidth = 1;
     if (Math.min(plot.cw, plot.ch) < 7) {
-      // Thousands of small cells: one picture of one pixel a cell, enlarged.
+      // Thousands of small cells: one picture with one pixel per cell, enlarged.
       const image = new ImageData(view.keys, view.queries);
       const pixels = new Uint32Array(image.data.buffer);
       const table = ramp.map(packPixel);
@@ -149,7 +149,7 @@ export class HeadPlot extends HeadCanvas {
         else this.mark(context, view.data[at], ...box);
       }
     }
-    // A faint lattice: without it an almost empty head is a blank page.
+    // A faint grid of lines: without it an almost empty head is a blank page.
     context.beginPath();
     for (let r = 0; r <= view.queries; r++) addLine(context, edge.x(0), edge.y(r) - 0.5, w, 0);
     for (let c = 0; c <= view.keys; c++) addLine(context, edge.x(c) - 0.5, edge.y(0), 0, h);
@@ -174,7 +174,7 @@ export class HeadPlot extends HeadCanvas {
     }
   }
 
-  // The lit row and column: lines beside the cells, which keep their true colours.
+  // The highlighted row and column: lines beside the cells, which keep their true colours.
   shade(context, row, column) {
     const { plot, theme, view } = this;
     context.strokeStyle = cssColour(theme.ink, 0.55);
@@ -240,7 +240,7 @@ export class HeadPlot extends HeadCanvas {
     if (lit !== null && lit < view.keys) write(lit, true);
   }
 
-  // What rows and columns are, in the free corner above the row labels.
+  // Names rows and columns, in the free corner above the row labels.
   axisNames(context) {
     const { plot, theme, view } = this;
     context.font = axisFont(plot.unit, theme);
@@ -290,7 +290,7 @@ export class HeadPlot extends HeadCanvas {
   }
 }
 
-// The arrow keys walk from cell to cell of a view. from: the cell chosen, or null; choose: told the next one.
+// The arrow keys move from cell to cell of a view. from: the chosen cell, or null; choose: called with the next cell.
 export function walkCells(event, view, from, choose) {
   const step = arrowStep(event);
   if (!step) return;

@@ -3,8 +3,8 @@ import { cssColour } from "../core/colour.js";
 import { formatWeight } from "../core/format.js";
 import { walkCells } from "./head.js";
 
-// One head as lines between two columns of tokens: queries left, keys right; opacity and width follow the weight.
-// Lines fainter than this share of the scale cannot be seen; not drawing them keeps 128 x 128 tokens quick.
+// One head as lines between two columns of tokens: queries left, keys right; opacity and width follow the weight. Lines
+// fainter than this share of the scale are invisible; skipping them keeps 128 x 128 tokens fast.
 const FAINTEST = 0.012;
 const SHADES = 24;
 
@@ -77,7 +77,7 @@ export class LinesPlot {
     this.build();
   }
 
-  // For a file: without what only a page understands.
+  // For a saved file: without the parts that only a page can use.
   drawOn(context) {
     const copy = /** @type {SVGSVGElement} */ (this.svg.cloneNode(true));
     for (const name of ["class", "data-testid", "data-plot", "style"]) copy.removeAttribute(name);
@@ -144,7 +144,7 @@ export class LinesPlot {
     return Math.max(0.6, Math.min(7, this.plot.step * 0.3) * share + 0.5);
   }
 
-  // All lines, gathered by strength into a few paths: 24 elements instead of up to 16,384.
+  // All lines, grouped by strength into a few paths: 24 elements instead of up to 16,384.
   drawAll() {
     const { view } = this;
     const shades = Array.from({ length: SHADES + 1 }, () => []);
@@ -173,7 +173,7 @@ export class LinesPlot {
     const cell = this.options.cell;
     const focus = hover || (this.lit !== null ? { side: "row", index: this.lit } : null);
     this.all.setAttribute("opacity", focus ? "0.1" : "1");
-    const some = [];
+    const lines = [];
     const numbers = [];
     const strong = { row: new Set(), column: new Set() };
     if (focus) {
@@ -184,7 +184,7 @@ export class LinesPlot {
         const [r, c] = isRow ? [focus.index, i] : [i, focus.index];
         const share = this.strength(r * view.keys + c);
         if (share < FAINTEST) continue;
-        some.push(
+        lines.push(
           svgEl("path", {
             d: this.path(r, c),
             "stroke-width": this.lineWidth(share).toFixed(2),
@@ -213,7 +213,7 @@ export class LinesPlot {
         );
       }
     } else if (cell) {
-      some.push(
+      lines.push(
         svgEl("path", {
           d: this.path(cell[0], cell[1]),
           stroke: cssColour(this.theme.ink),
@@ -224,7 +224,7 @@ export class LinesPlot {
       strong.row.add(cell[0]);
       strong.column.add(cell[1]);
     }
-    this.some.replaceChildren(...some);
+    this.some.replaceChildren(...lines);
     this.numbers.replaceChildren(...numbers);
     const mark = (texts, chosen, colour) =>
       texts.forEach((node, i) => {
@@ -253,11 +253,11 @@ export class LinesPlot {
   }
 
   pointer(event) {
-    const found = this.tokenAt(event);
-    const same = found && this.hover && found.side === this.hover.side && found.index === this.hover.index;
-    if (same || (!found && !this.hover)) return;
-    this.hover = found;
-    this.svg.style.cursor = found ? "pointer" : "default";
+    const hit = this.tokenAt(event);
+    const same = hit && this.hover && hit.side === this.hover.side && hit.index === this.hover.index;
+    if (same || (!hit && !this.hover)) return;
+    this.hover = hit;
+    this.svg.style.cursor = hit ? "pointer" : "default";
     this.emphasise();
   }
 
@@ -266,15 +266,15 @@ export class LinesPlot {
     this.emphasise();
   }
 
-  // A click on a token chooses its strongest link.
+  // A click on a token selects its strongest link.
   click(event) {
-    const found = this.tokenAt(event);
-    if (!found) return;
+    const hit = this.tokenAt(event);
+    if (!hit) return;
     const { view } = this;
-    let best = found.side === "row" ? [found.index, 0] : [0, found.index];
-    const count = found.side === "row" ? view.keys : view.queries;
+    let best = hit.side === "row" ? [hit.index, 0] : [0, hit.index];
+    const count = hit.side === "row" ? view.keys : view.queries;
     for (let i = 0; i < count; i++) {
-      const cell = found.side === "row" ? [found.index, i] : [i, found.index];
+      const cell = hit.side === "row" ? [hit.index, i] : [i, hit.index];
       if (view.data[cell[0] * view.keys + cell[1]] > view.data[best[0] * view.keys + best[1]]) best = cell;
     }
     this.hooks.choose(view, best);

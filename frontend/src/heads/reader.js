@@ -1,7 +1,7 @@
 import { printable } from "../core/dom.js";
 import { formatWeight } from "../core/format.js";
 
-// Puts heads, cells and steps into words: titles, tooltips, what is spoken.
+// Describes heads, cells and steps in words: titles, tooltips, text for screen readers.
 export class Reader {
   constructor(explorer) {
     this.explorer = explorer;
@@ -37,14 +37,14 @@ export class Reader {
     return Boolean(zero && layer !== "all" && head !== "all" && zero[layer][head]);
   }
 
-  // Why a cell is hidden. Where the row sees another token of the future, it is not the causal mask that hides this one.
+  // Why a cell is hidden. If the row sees another future token, the causal mask does not hide this one.
   whyMasked(view, row, column) {
     const key = view.columns[column][0];
     const latest = view.rows[row][view.rows[row].length - 1];
-    const seen = view.columns.some((group, c) => group[0] > latest && !view.mask[row * view.keys + c]);
-    const masked = this.explorer.model.header.causal !== false; // a mask that this model was made without hides nothing
-    if (view.kind === "decoder_self" && key > latest && !seen && masked) return "masked_cell";
-    // A decoder may be fed <pad> first, which is no padding: only a source is padded.
+    const seesFuture = view.columns.some((group, c) => group[0] > latest && !view.mask[row * view.keys + c]);
+    const masked = this.explorer.model.header.causal !== false; // a model made without the mask hides nothing
+    if (view.kind === "decoder_self" && key > latest && !seesFuture && masked) return "masked_cell";
+    // A decoder may be fed <pad> first, which is not padding: only a source is padded.
     const { sides } = view;
     const padding = sides.columns === "source" && this.explorer.model.header.tokens.source[key] === "<pad>";
     return padding ? "masked_padding" : "masked_switch";
@@ -71,7 +71,7 @@ export class Reader {
 
   hoverCell(view, [row, column], event) {
     this.explorer.tooltip.show(
-      this.linkLines(view, row, column).map((one, i) => (i ? one : one.text)),
+      this.linkLines(view, row, column).map((line, i) => (i ? line : line.text)),
       event.clientX,
       event.clientY,
     );

@@ -1,6 +1,6 @@
-// Invisible Streamlit components: one hands the picture of a trace to the explorer, one the exact numbers of the chosen
-// head. They are apart from the explorer because a component's script travels with every change of its data, and the
-// explorer's is large. The lab's pictures come the same way, under names of their own.
+// Invisible Streamlit components: one passes the picture of a trace to the explorer, one the exact numbers of the
+// chosen head. They are separate from the explorer because a component's script is sent with every change of its data,
+// and the explorer's script is large. The lab's pictures come in the same way, under other names.
 import { feeds, tellFeed } from "./streamlit.js";
 
 export default function (component) {

@@ -1,5 +1,5 @@
-// What the page frame tells the browser: the language of the page, for screen readers and hyphenation, and the one that
-// was chosen in the header, for the next visit. data = {language, chosen}.
+// The page frame tells the browser two languages: the language of the page, for screen readers and hyphenation, and the
+// one chosen in the header, for the next visit. data = {language, chosen}.
 const YEAR = 365 * 24 * 60 * 60; // seconds
 
 export default function language({ data }) {

@@ -6,11 +6,12 @@ import { followLook } from "../core/look.js";
 import { hint } from "../core/tooltip.js";
 import { keepMounted, memoryOf } from "./streamlit.js";
 
-// A view of plain data that Streamlit hands over: {big, texts, wording, ...}; wording: texts of its own for this data. A kind of view says what it is made of in build(),
-// once and when its texts change, what it takes over of new data in take(before), and draws in paint().
+// A view of plain data from Streamlit: {big, texts, wording, ...}; wording: texts for this data alone. A kind of view
+// creates its elements in build(), once and when its texts change, takes new data over in take(before), and draws in
+// paint().
 export class PlainView {
   /** @type {any} */ component;
-  // name: of the section's class, its data-testid and what it remembers
+  // name: of the section's class, its data-testid and its memory
   constructor(parent, name, texts) {
     this.name = name;
     this.ownTexts = texts;

@@ -2,15 +2,15 @@
 // and tests/browser/test_leaving.py hold it to that. Nothing else in frontend/ knows Streamlit's page.
 
 // -- Components stay over reruns ---------------------------------------------------------------------------------------
-// Streamlit calls a component again on every rerun, and may clean up and call again at once. What `make` made for the
-// parent element is kept and handed out again, and only what stays away is taken down, by its destroy().
+// Streamlit calls a component again on every rerun, and may clean up and call again at once. What `make` built for the
+// parent element is kept and returned again; destroy() takes it down only if the component does not come back.
 
-const CLEAN_UP = 100; // milliseconds after which a component that was cleaned up is not coming back
+const CLEAN_UP = 100; // milliseconds after which a cleaned-up component does not come back
 
 const everMounted = new WeakMap();
 
-// make(parent, component): both what it is made in and, for what speaks while it is being made, the component; later
-// ones come as its `component`.
+// make(parent, component): the element to build in, and the component for code that reports while it is built; later
+// components are set as its `component`.
 export function keepMounted(component, make) {
   shortenHistory();
   const { parentElement } = component;
@@ -33,28 +33,29 @@ export function keepMounted(component, make) {
   return { kept: mounted.kept, leave };
 }
 
-// Streamlit takes a component down when another part of the page is looked at: what was set in it is remembered on the
-// window, under a name, for coming back.
+// Streamlit removes a component when another part of the page is shown. Its settings are remembered on the window,
+// under a name, for when it comes back.
 export function memoryOf(name, start = {}) {
   return ((window.__headscopeMemory ??= {})[name] ??= start);
 }
 
 // -- Feeds -------------------------------------------------------------------------------------------------------------
-// Streamlit sends a component's script again with every change of its data. Pictures are large scripts with no data of
-// their own; their data comes through small invisible components (feed.js) and this registry on the window, whichever of
-// them is mounted first.
+// Streamlit sends a component's script again with every change of its data. Pictures are large scripts without data;
+// their data comes through small invisible components (feed.js) and this registry on the window. The order in which
+// they are mounted does not matter.
 
 export function feeds() {
   return (window.__headscopeFeeds ??= Object.assign(new EventTarget(), { kept: new Map() }));
 }
 
-// keep: whoever starts to listen later is told, too.
+// keep: later listeners are told, too.
 export function tellFeed(name, data, keep = false) {
   if (keep) feeds().kept.set(name, data);
   feeds().dispatchEvent(new CustomEvent("feed", { detail: { name, data } }));
 }
 
-// Hands over what the feeds of these names bring: what is there already, then whatever comes. Returns how to stop.
+// Passes on what the feeds of these names bring: what has arrived already, then everything that follows. Returns a
+// function that stops it.
 export function listenToFeeds(names, take) {
   const listener = ({ detail }) => names.includes(detail.name) && take(detail.data, detail.name);
   feeds().addEventListener("feed", listener);
@@ -63,9 +64,9 @@ export function listenToFeeds(names, take) {
 }
 
 // -- History -----------------------------------------------------------------------------------------------------------
-// Streamlit adds an entry to the browser's history whenever a page writes its address, here with every click: the back
-// button then walks through addresses that the page overwrites at once, and seems dead. An address of the same page
-// takes the place of the one before; another page is an entry of its own, as ever.
+// Streamlit adds an entry to the browser's history whenever a page writes its address, here with every click. The back
+// button would then walk through addresses that the page overwrites at once, and seem dead. So an address of the same
+// page replaces the last one; another page is a new entry, as usual.
 
 function shortenHistory() {
   if (window.__headscopeHistory) return;
@@ -75,22 +76,23 @@ function shortenHistory() {
     const same = address && new URL(address, document.baseURI).pathname === window.location.pathname;
     if (same) window.history.replaceState(state, title, address);
     else push(state, title, address);
-    pendingNavigation().path = window.location.pathname; // changed by the page, not by the buttons of the browser
+    pendingNavigation().path = window.location.pathname; // changed by the page, not by the browser's buttons
   };
 }
 
 // -- Leaving a page ----------------------------------------------------------------------------------------------------
-// Streamlit's browser side goes on naming the old page in all that it sends until the new page's first message has come
-// back. A server that reads "another page, please" and then something of the old page obeys both: it takes the session
-// back to the page that was left, or, where only a part of it was asked for, to nothing at all, and the new page stays
-// blank. Streamlit stops its own clocks over that time; this stops ours, and every report that waits for a pause.
+// Until the first message of the new page has come, Streamlit's browser side still sends the name of the old page. A
+// server that gets "another page, please" and then a message of the old page obeys both: the session returns to the old
+// page, or, if only a part of it was asked for, to nothing, and the new page stays blank. Streamlit stops its own
+// timers for that time; this code stops ours, and all delayed reports.
 
 const PAGE_LINKS = '[data-testid="stPageLink"] a';
-const LONGEST = 10000; // milliseconds after which nobody is on the way any more, whatever became of it
-const RETRY = 100; // milliseconds until what was held back is tried again
+const LONGEST = 10000; // milliseconds after which the navigation counts as over, whatever happened
+const RETRY = 100; // milliseconds until held-back reports are tried again
 
-// The state of the way, one for all components of the page: until; from, the path that is being left, or null where the
-// address has changed already (back and forward) and only a new component tells of the arrival; path, where we are.
+// The state of the navigation, one for all components of the page: until; from, the path that is being left, or null if
+// the address has changed already (back and forward) and only a new component tells that the new page is there; path,
+// the current path.
 function pendingNavigation() {
   if (window.__headscopeLeaving) return window.__headscopeLeaving;
   const state = { until: 0, from: null, path: window.location.pathname };
@@ -108,7 +110,7 @@ function pendingNavigation() {
   return state;
 }
 
-// Streamlit's links name their page relatively, the first page by nothing.
+// Streamlit's links are relative; the link of the first page is empty.
 function pageOfLink(link) {
   return link.getAttribute("href").split("?")[0];
 }
@@ -123,43 +125,45 @@ function isLeaving() {
   return performance.now() < until && (from === null || from === window.location.pathname);
 }
 
-// A component was made anew.
+// A component was created.
 function noteArrival() {
   const state = pendingNavigation();
   if (state.from === null) state.until = 0;
   state.path = window.location.pathname;
 }
 
-// component: as Streamlit hands it over. Returns it with senders that hold back; of what is held back under one name the
-// last is sent if nobody went after all. kept: {gone} says when it is taken down, and lasts over calls of the component.
-function holdWhileLeaving(component, kept) {
-  const waiting = (kept.waiting ??= new Map());
-  kept.raw = component;
+// component: from Streamlit. Returns it with senders that hold back reports during navigation. Of several reports under
+// one name, the last is sent if the user stays on the page. kept: {gone} says when the component is taken down; it
+// lasts over calls of the component.
+function holdWhileLeaving(component, mounted) {
+  const waiting = (mounted.waiting ??= new Map());
+  mounted.raw = component;
   const sender = (how) =>
     function send(name, value) {
       const key = `${how} ${name}`;
       clearTimeout(waiting.get(key));
-      if (kept.gone) return;
+      if (mounted.gone) return;
       if (isLeaving())
         waiting.set(
           key,
           setTimeout(() => send(name, value), RETRY),
         );
-      else kept.raw[how](name, value);
+      else mounted.raw[how](name, value);
     };
   return { ...component, setStateValue: sender("setStateValue"), setTriggerValue: sender("setTriggerValue") };
 }
 
 // -- Links of the page -------------------------------------------------------------------------------------------------
-// A component cannot go to another page of the app without loading it anew; Streamlit's own links can. Follows the first
-// of those that the page made in the container of this key.
+// A component cannot open another page of the app without reloading the app; Streamlit's own links can. Follows the
+// first link in the container of this key.
 export function followPageLink(key) {
   const link = /** @type {HTMLElement | null} */ (document.querySelector(`.st-key-${CSS.escape(key)} ${PAGE_LINKS}`));
   if (link) link.click();
 }
 
 // -- plotly ------------------------------------------------------------------------------------------------------------
-// Streamlit brings plotly, and loads it once a chart of its own is on the page, however small (pages keep a hidden one).
+// Streamlit brings plotly, and loads it when a chart of its own is on the page, however small (pages have a hidden
+// one).
 const PLOTLY_PATIENCE = 30_000; // milliseconds
 
 export function plotlyReady() {

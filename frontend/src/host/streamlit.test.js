@@ -82,13 +82,13 @@ test("an address of the same page replaces the last, another page is an entry of
 
 test("nothing is sent between a click on another page's link and that page, and then only the last", (context) => {
   context.mock.timers.enable({ apis: ["setTimeout"] });
-  const [here, other] = [link("lab"), link("anatomy?head=2")];
+  const [labLink, anatomyLink] = [link("lab"), link("anatomy?head=2")];
   const made = component();
   const { kept } = streamlit.keepMounted(made, () => ({ destroy() {} }));
-  listeners.click({ target: here });
+  listeners.click({ target: labLink });
   kept.component.setTriggerValue("ask", 1);
   assert.deepEqual(made.sent, [["trigger", "ask", 1]]);
-  listeners.click({ target: other });
+  listeners.click({ target: anatomyLink });
   kept.component.setTriggerValue("ask", 2);
   kept.component.setTriggerValue("ask", 3);
   context.mock.timers.tick(500);

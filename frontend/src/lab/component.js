@@ -1,7 +1,7 @@
 import { Lab } from "./lab.js";
 import { listenToFeeds, keepMounted } from "../host/streamlit.js";
 
-// The lab as a Streamlit component; like the explorer's (explorer/component.js) it has no data of its own.
+// The lab as a Streamlit component; like the explorer's (explorer/component.js) it gets no data.
 const FEEDS = ["before", "after", "feed_before", "feed_after"].map((name) => "headscope.lab_" + name);
 
 export default function (component) {

@@ -2,9 +2,9 @@ import { Grid } from "../heads/grid.js";
 import { HeadPlot } from "../heads/head.js";
 import { makeRamp, makeGreyRamp, cssColour, packPixel } from "../core/colour.js";
 
-const MARKED = 0.04; // cells that lose at least this much get a minus sign: without colour vision, too, one sees it
+const MARKED = 0.04; // cells that lose at least this much get a minus sign, for readers without colour vision
 
-// After minus before, of two traces of the same tokens; answers what a TraceModel answers.
+// After minus before, of two traces of the same tokens; it has the methods of a TraceModel.
 export class DifferenceModel {
   constructor(before, after) {
     this.before = before;
@@ -21,11 +21,11 @@ export class DifferenceModel {
     const before = this.before.view(kind, layer, head, state);
     const after = this.after.view(kind, layer, head, state);
     const data = after.data.map((value, at) => value - before.data[at]);
-    const mask = before.mask && after.mask ? after.mask.map((one, at) => one & before.mask[at]) : null;
+    const mask = before.mask && after.mask ? after.mask.map((hidden, at) => hidden & before.mask[at]) : null;
     return { ...after, data, raw: data, mask, exact: before.exact && after.exact, before, after };
   }
 
-  // Bytes of 128 and half the difference of two pictures' bytes.
+  // Bytes: 128 plus half the difference of the bytes of two pictures.
   tiles(kind, state) {
     const before = this.before.tiles(kind, state);
     const after = this.after.tiles(kind, state);
@@ -33,7 +33,7 @@ export class DifferenceModel {
       line.map((tile, h) => {
         const was = before.grid[l][h];
         const bytes = tile.bytes.map((value, at) => halfDifference(value - was.bytes[at]));
-        const mask = was.mask && tile.mask ? tile.mask.map((one, at) => one & was.mask[at]) : null;
+        const mask = was.mask && tile.mask ? tile.mask.map((hidden, at) => hidden & was.mask[at]) : null;
         return { bytes, mask, largest: 1 };
       }),
     );
@@ -41,12 +41,12 @@ export class DifferenceModel {
   }
 }
 
-// 128 stands for no difference; the smallest one shows on either side, and the largest stays within a byte.
+// 128 means no difference; the smallest difference is visible in both directions, and the largest fits into a byte.
 function halfDifference(difference) {
   return 128 + Math.sign(difference) * Math.min(127, Math.round(Math.abs(difference) / 2));
 }
 
-// 511 colours from -1 to 1: what is lost runs into the ink, what is gained into the hue of the kind.
+// 511 colours from -1 to 1: losses run into the text colour, gains into the hue of the kind.
 export function differencePalette(theme, kind) {
   const lost = makeGreyRamp(theme);
   return [...lost.slice(1).reverse(), ...makeRamp(theme, kind)];

@@ -21,7 +21,7 @@ import { labLegend, measureLabRoom } from "./room.js";
 
 const ALL_TEXTS = { ...EXPLORER_TEXTS, ...LAB_TEXTS };
 const NARROW = 820;
-const PAUSE = 120; // milliseconds a slider rests before the server hears of it
+const PAUSE = 120; // milliseconds a slider must rest before the server is told
 const PANES = ["before", "after", "difference"];
 
 // Before, after and difference of one kind of attention: three grids and one head three times, under the switches.
@@ -105,7 +105,7 @@ export class Lab {
     this.build();
   }
 
-  // -- what the server brings --------------------------------------------------------------------------------------
+  // -- data from the server ----------------------------------------------------------------------------------------
 
   take(bytes, side) {
     const pack = readPack(bytes);
@@ -125,7 +125,7 @@ export class Lab {
     return this.together();
   }
 
-  // Exact numbers of one head; they may be here before the picture they belong to.
+  // Exact numbers of one head; they may arrive before their picture.
   takeNumbers(pack, side) {
     const { id } = pack.header;
     this.exact[side] = new Map([[id, pack]]);
@@ -135,7 +135,7 @@ export class Lab {
     this.together();
   }
 
-  // Draw when both sides are of the same tokens: in between one is a sentence ahead of the other.
+  // Draws when both sides have the same tokens: in between, one side may already show the next sentence.
   together() {
     const { before, after } = this.models;
     if (!before || !after || before.header.base !== after.header.base) return;
@@ -143,7 +143,7 @@ export class Lab {
     this.schedule();
   }
 
-  // -- what a person does ------------------------------------------------------------------------------------------
+  // -- actions of the user -----------------------------------------------------------------------------------------
 
   person(partial) {
     this.state = mergeState(this.state, partial);
@@ -188,7 +188,7 @@ export class Lab {
     this.spoken.textContent = this.t("lab_knock", { title, state: this.t(out ? "lab_state_out" : "lab_state_in") });
   }
 
-  // The key X knocks the chosen head out, whatever clicks do.
+  // The key X knocks out the chosen head, whatever clicks do.
   key(event) {
     if (event.key.toLowerCase() !== "x" || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
@@ -196,7 +196,7 @@ export class Lab {
     this.knock(this.state.kind, layer, head);
   }
 
-  // -- what is shown -----------------------------------------------------------------------------------------------
+  // -- drawing -----------------------------------------------------------------------------------------------------
 
   chosen() {
     return this.models.after.clampChoice(this.state.kind, this.state.layer, this.state.head);
@@ -270,7 +270,7 @@ export class Lab {
     const [std, trained] = [header.d_k ** -0.5, header.trained_scale];
     this.cards.draw({ lists, forms, kinds, kind, ...this.chosen(), header, std, trained, knocking });
     this.reset.disabled = !Object.keys(writeSwitches(this.lists, this.forms)).length;
-    this.cards.element.hidden = this.reset.hidden = header.cards === false; // a page with switches of its own
+    this.cards.element.hidden = this.reset.hidden = header.cards === false; // the page has its own switches
   }
 
   draw() {
@@ -293,7 +293,7 @@ export class Lab {
       this.work.replaceChildren(...PANES.map((name) => this.panes[name].element));
       this.cell = null;
     }
-    // The numbers and the leak stand below the switches without the pictures.
+    // Without the pictures, the numbers and the leak stand below the switches.
     const { pictures } = this.models.after.header;
     this.kindBar.hidden = this.legend.hidden = this.work.hidden = !pictures;
     if (pictures) this.drawPictures();
@@ -303,20 +303,20 @@ export class Lab {
     );
   }
 
-  // What stands beside "After": what the switches did, where they did nothing to see.
+  // The note beside "After": what the switches did, if no difference is visible.
   afterText() {
-    const asked = Object.keys(this.models.after.header.switches || {});
-    if (asked.length === 1 && asked[0] === "pad") return "lab_masked_pads";
-    return asked.length ? "lab_after_about" : "lab_after_none";
+    const switches = Object.keys(this.models.after.header.switches || {});
+    if (switches.length === 1 && switches[0] === "pad") return "lab_masked_pads";
+    return switches.length ? "lab_after_about" : "lab_after_none";
   }
 
-  // Why the difference is empty, or nothing.
+  // Why the difference is empty; "" if it is not.
   sameText() {
-    const asked = this.models.after.header.switches || {};
-    if (!Object.keys(asked).some((name) => name !== "pad")) return "";
+    const switches = this.models.after.header.switches || {};
+    if (!Object.keys(switches).some((name) => name !== "pad")) return "";
     const tiles = this.difference.tiles(this.state.kind, this.state).grid.flat();
     if (tiles.some((tile) => tile.bytes.some((byte) => byte !== 128))) return "";
-    return this.t(asked.padding && !asked.pad ? "lab_same_padding" : "lab_same");
+    return this.t(switches.padding && !switches.pad ? "lab_same_padding" : "lab_same");
   }
 
   drawPictures() {

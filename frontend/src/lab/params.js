@@ -29,36 +29,38 @@ export function writeSwitches(lists, forms) {
   return params;
 }
 
-// "cross.2.*" -> does it cover head `head` (from 0) of layer `layer` of the kind?
-function placeCovers(place, kind, layer, head) {
-  const [of, l = "*", h = "*"] = place.split(".");
+// Does "cross.2.*" cover head `head` (from 0) of layer `layer` of the kind?
+function placeCovers(target, kind, layer, head) {
+  const [of, l = "*", h = "*"] = target.split(".");
   const fits = (text, index) => text === "*" || Number(text) === index + 1;
   return (of === "all" || of === kind) && fits(l, layer) && fits(h, head);
 }
 
 // Every head, named "kind.layer.head", that the places cover; sizes: kind -> {layers, heads}.
 export function headsIn(places, sizes) {
-  const found = new Set();
+  const names = new Set();
   for (const [kind, { layers, heads }] of Object.entries(sizes)) {
     for (let l = 0; l < layers; l++)
       for (let h = 0; h < heads; h++)
-        if (places.some((place) => placeCovers(place, kind, l, h))) found.add(`${kind}.${l + 1}.${h + 1}`);
+        if (places.some((target) => placeCovers(target, kind, l, h))) names.add(`${kind}.${l + 1}.${h + 1}`);
   }
-  return found;
+  return names;
 }
 
 // The fewest places that name these heads: whole kinds and layers by one name each.
-export function placesOf(found, sizes) {
+export function placesOf(names, sizes) {
   const places = [];
   for (const [kind, { layers, heads }] of Object.entries(sizes)) {
-    const whole = [];
+    const targets = [];
     const single = [];
     for (let l = 1; l <= layers; l++) {
-      const own = Array.from({ length: heads }, (_, h) => `${kind}.${l}.${h + 1}`).filter((one) => found.has(one));
-      if (own.length === heads) whole.push(`${kind}.${l}`);
-      else single.push(...own);
+      const covered = Array.from({ length: heads }, (_, h) => `${kind}.${l}.${h + 1}`).filter((name) =>
+        names.has(name),
+      );
+      if (covered.length === heads) targets.push(`${kind}.${l}`);
+      else single.push(...covered);
     }
-    places.push(...(whole.length === layers ? [kind] : whole), ...single);
+    places.push(...(targets.length === layers ? [kind] : targets), ...single);
   }
   return places;
 }

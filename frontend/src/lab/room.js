@@ -10,7 +10,7 @@ export function labLegend(t, theme, kind) {
   const palette = differencePalette(theme, kind);
   const stops = Array.from({ length: 33 }, (_, i) => cssColour(palette[Math.round((i / 32) * 510)]));
   change.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
-  const one = (ramp, low, high, label) =>
+  const legend = (ramp, low, high, label) =>
     el(
       "span",
       { class: "hs-legend-one", role: "img", "aria-label": t(label, { low, high }), title: t(label, { low, high }) },
@@ -18,10 +18,10 @@ export function labLegend(t, theme, kind) {
       ramp,
       el("span", { class: "hs-number" }, high),
     );
-  return [one(weights, "0", "1", "legend"), one(change, t("lab_lost"), t("lab_gained"), "lab_legend_difference")];
+  return [legend(weights, "0", "1", "legend"), legend(change, t("lab_lost"), t("lab_gained"), "lab_legend_difference")];
 }
 
-// How large the canvases are: both rows of pictures in one window where it is high enough.
+// Sizes of the canvases: both rows of pictures fit into one window if it is high enough.
 export function measureLabRoom(lab) {
   const { element, theme, state, models, root, work } = lab;
   const unit = theme.size / 15;

@@ -6,9 +6,9 @@ import { hint } from "../core/tooltip.js";
 
 const OCTAVES = 5; // the slider runs from 1/32 to 32 times 1/sqrt(d_k)
 const STEP = 0.1;
-const SNAP = 0.16; // octaves around a mark within which the slider takes it
+const SNAP = 0.16; // the slider snaps to a mark within this many octaves
 
-// The cards of switches above the pictures. They change lists of {value, where} (params.js) and hand them out.
+// The cards of switches above the pictures. They change lists of {value, where} (params.js) and report them.
 export class SwitchCards {
   constructor(hooks) {
     this.hooks = hooks;
@@ -22,7 +22,7 @@ export class SwitchCards {
     this.makeHide();
   }
 
-  // A card: title, controls, then where it holds.
+  // A card: title, controls, then where the switch applies.
   card(name, ...controls) {
     const { t } = this.hooks;
     const explained = t(`lab_${name}_title`);
@@ -81,7 +81,7 @@ export class SwitchCards {
     const mark = el("span", { class: "hs-mark", "data-testid": "scaling-mark" });
     const one = el("span", { class: "hs-mark hs-mark-one" }, "1");
     const output = el("output", { class: "hs-number", "data-testid": "scaling-factor" });
-    const where = this.whereSelect("scaling");
+    const whereSelect = this.whereSelect("scaling");
     const card = this.card(
       "scaling",
       el(
@@ -91,17 +91,17 @@ export class SwitchCards {
         el("div", { class: "hs-slider" }, slider, mark, one),
         output,
       ),
-      where.element,
+      whereSelect.element,
     );
     card.classList.add("hs-card-wide");
-    this.scaling = { seg, slider, mark, one, output, where, card };
+    this.scaling = { seg, slider, mark, one, output, where: whereSelect, card };
   }
 
   onOff(name) {
     const seg = this.segments(name, ["on", "off"], (value) => this.put(name, value === "on" ? null : "off"));
-    const where = this.whereSelect(name);
-    const card = this.card(name, el("div", { class: "hs-card-line" }, seg), where.element);
-    return { seg, where, card };
+    const whereSelect = this.whereSelect(name);
+    const card = this.card(name, el("div", { class: "hs-card-line" }, seg), whereSelect.element);
+    return { seg, where: whereSelect, card };
   }
 
   makePads() {
@@ -127,9 +127,9 @@ export class SwitchCards {
     const seg = this.segments("weights", WEIGHT_RULES, (value) =>
       this.put("weights", value === "softmax" ? null : value),
     );
-    const where = this.whereSelect("weights");
-    const card = this.card("weights", el("div", { class: "hs-card-line" }, seg), where.element);
-    this.weights = { seg, where, card };
+    const whereSelect = this.whereSelect("weights");
+    const card = this.card("weights", el("div", { class: "hs-card-line" }, seg), whereSelect.element);
+    this.weights = { seg, where: whereSelect, card };
   }
 
   makeZero() {
@@ -166,7 +166,7 @@ export class SwitchCards {
       change: () => {
         const { value } = select;
         select.value = "";
-        if (value && !this.lists.hide.some((one) => one.value === value && one.where === "all"))
+        if (value && !this.lists.hide.some((entry) => entry.value === value && entry.where === "all"))
           this.change("hide", [...this.lists.hide, { value, where: "all" }]);
       },
     });
@@ -175,13 +175,13 @@ export class SwitchCards {
     this.hide = { select, chips, card };
   }
 
-  // -- what a person does ------------------------------------------------------------------------------------------
+  // -- actions of the user -----------------------------------------------------------------------------------------
 
   change(name, list, dragging) {
     this.hooks.switched({ ...this.lists, [name]: list }, dragging);
   }
 
-  // The last entry of a switch is the one its card shows; what comes before it came with a link.
+  // A card shows the last entry of its switch; the entries before it came with a link.
   put(name, value, dragging) {
     const list = this.lists[name];
     const where = list.length ? list[list.length - 1].where : this.chosenWhere(name);
@@ -195,13 +195,13 @@ export class SwitchCards {
   slide(octaves) {
     const { std } = this;
     const off = Math.log2(1 / std);
-    const near = this.dragging ? SNAP : STEP / 2; // the arrow keys walk out of a mark again
+    const near = this.dragging ? SNAP : STEP / 2; // with the arrow keys the slider can leave a mark again
     if (Math.abs(octaves) < near) return this.scaleBy(std, true);
     if (Math.abs(octaves - off) < near) return this.scaleBy(1, true);
     return this.scaleBy(Number(formatFactor(std * 2 ** octaves)), true);
   }
 
-  // The factor the model was trained with is no switch.
+  // The factor the model was trained with counts as no switch.
   scaleBy(factor, dragging) {
     const same = Math.abs(factor / this.trained - 1) < 1e-9;
     this.put("scaling", same ? null : factor === 1 ? "off" : String(factor), dragging);
@@ -218,11 +218,11 @@ export class SwitchCards {
     this.change(name, this.lists[name].slice(-1));
   }
 
-  // Knock a head out or bring it back; "all" stands for every layer or head. Returns whether it is out now.
+  // Knocks a head out or restores it; "all" means every layer or head. Returns whether it is knocked out now.
   toggle(kind, layer, head) {
     const sizes = this.sizes();
-    const found = headsIn(
-      this.lists.zero.map((one) => one.where),
+    const knockedOut = headsIn(
+      this.lists.zero.map((entry) => entry.where),
       sizes,
     );
     const { layers, heads } = sizes[kind];
@@ -230,14 +230,14 @@ export class SwitchCards {
     for (let l = 0; l < layers; l++)
       for (let h = 0; h < heads; h++)
         if ((layer === "all" || l === layer) && (head === "all" || h === head)) meant.push(`${kind}.${l + 1}.${h + 1}`);
-    const out = !meant.every((one) => found.has(one));
-    for (const one of meant) {
-      if (out) found.add(one);
-      else found.delete(one);
+    const out = !meant.every((name) => knockedOut.has(name));
+    for (const name of meant) {
+      if (out) knockedOut.add(name);
+      else knockedOut.delete(name);
     }
     this.change(
       "zero",
-      placesOf(found, sizes).map((where) => ({ value: "", where })),
+      placesOf(knockedOut, sizes).map((where) => ({ value: "", where })),
     );
     return out;
   }
@@ -248,7 +248,7 @@ export class SwitchCards {
     );
   }
 
-  // -- what is shown -----------------------------------------------------------------------------------------------
+  // -- drawing -----------------------------------------------------------------------------------------------------
 
   // subject: {lists, forms, kinds, kind, layer, head, header, std: 1/sqrt(d_k), trained: the model's own factor, knocking}
   draw(subject) {
@@ -272,7 +272,7 @@ export class SwitchCards {
     this.weights.card.toggleAttribute("data-switched", rules.length > 0);
     this.drawWhere("weights", this.weights.where, rules);
     const out = headsIn(
-      this.lists.zero.map((one) => one.where),
+      this.lists.zero.map((entry) => entry.where),
       this.sizes(),
     ).size;
     this.zero.count.textContent =
@@ -283,7 +283,7 @@ export class SwitchCards {
     this.drawHide();
   }
 
-  // A model that was made without the causal mask has none to take off.
+  // A model made without the causal mask has no mask to switch off.
   drawBare({ causal, config }) {
     const bare = causal === false || (config || {}).causal === false;
     const { seg, where, card } = this.causal;
@@ -303,11 +303,11 @@ export class SwitchCards {
     const on = Math.abs(factor / this.std - 1) < 1e-6;
     this.press(seg, on ? "on" : factor === 1 ? "off" : "");
     mark.textContent = t("lab_scaling_mark", { d: Math.round(1 / this.std ** 2) });
-    const place = (octaves) => `calc(8px + ${(octaves + OCTAVES) / (2 * OCTAVES)} * (100% - 16px))`;
-    mark.style.left = place(0);
+    const left = (octaves) => `calc(8px + ${(octaves + OCTAVES) / (2 * OCTAVES)} * (100% - 16px))`;
+    mark.style.left = left(0);
     const off = Math.log2(1 / this.std);
     one.hidden = off < 0.5 || off > OCTAVES;
-    one.style.left = place(off);
+    one.style.left = left(off);
     slider.value = Math.log2(factor / this.std);
     slider.setAttribute("aria-valuetext", t("lab_scaling_value", { factor: formatFactor(factor) }));
     output.textContent = t("lab_scaling_value", { factor: formatFactor(factor) });
@@ -315,7 +315,7 @@ export class SwitchCards {
     this.drawWhere("scaling", where, list);
   }
 
-  drawWhere(name, where, list) {
+  drawWhere(name, whereSelect, list) {
     const { t } = this.hooks;
     const { kind, layer, head } = this.subject;
     const label = (of) => t("kind_" + of);
@@ -331,25 +331,27 @@ export class SwitchCards {
         t("lab_where_head", { kind: label(near), layer: layer + 1, head: head + 1 }),
       ]);
     const value = list.length ? list[list.length - 1].where : this.chosenWhere(name);
-    if (!options.some(([place]) => place === value)) options.push([value, this.placeText(value)]);
+    if (!options.some(([target]) => target === value)) options.push([value, this.placeText(value)]);
     const key = JSON.stringify(options);
-    if (where.key !== key) {
-      where.key = key;
-      where.select.replaceChildren(...options.map(([place, text]) => el("option", { value: place }, text)));
+    if (whereSelect.key !== key) {
+      whereSelect.key = key;
+      whereSelect.select.replaceChildren(...options.map(([target, text]) => el("option", { value: target }, text)));
     }
-    where.select.value = value;
-    where.more.hidden = list.length < 2;
-    where.more.textContent = t("lab_more", { n: list.length - 1 });
-    const others = list.slice(0, -1).map((one) => [one.value, this.placeText(one.where)].filter(Boolean).join(" · "));
-    where.more.title = t("lab_more_title", { list: others.join("; ") });
+    whereSelect.select.value = value;
+    whereSelect.more.hidden = list.length < 2;
+    whereSelect.more.textContent = t("lab_more", { n: list.length - 1 });
+    const earlier = list
+      .slice(0, -1)
+      .map((entry) => [entry.value, this.placeText(entry.where)].filter(Boolean).join(" · "));
+    whereSelect.more.title = t("lab_more_title", { list: earlier.join("; ") });
   }
 
-  placeText(place) {
+  placeText(target) {
     const { t } = this.hooks;
-    const found = /^(\w+)\.([1-9]\d*)(?:\.([1-9]\d*))?$/.exec(place);
-    if (!found || found[1] === "all") return place;
-    const names = { kind: t("kind_" + found[1]), layer: found[2], head: found[3] };
-    return t(found[3] ? "lab_where_head" : "lab_where_layer", names);
+    const match = /^(\w+)\.([1-9]\d*)(?:\.([1-9]\d*))?$/.exec(target);
+    if (!match || match[1] === "all") return target;
+    const names = { kind: t("kind_" + match[1]), layer: match[2], head: match[3] };
+    return t(match[3] ? "lab_where_head" : "lab_where_layer", names);
   }
 
   drawHide() {
@@ -372,8 +374,8 @@ export class SwitchCards {
     select.value = "";
     card.toggleAttribute("data-switched", this.lists.hide.length > 0);
     chips.replaceChildren(
-      ...this.lists.hide.map((one, i) => {
-        const [side, n] = one.value.split(".");
+      ...this.lists.hide.map((entry, i) => {
+        const [side, n] = entry.value.split(".");
         const text = name(side, Number(n));
         return el(
           "button",

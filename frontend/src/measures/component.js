@@ -7,9 +7,9 @@ import { axisTicks, markLegend, scatterPlot, thumbnail } from "./plot.js";
 import { measureTable } from "./table.js";
 
 // Saturation of every head, before and after the switches: five measures to choose from, tables layer by head, and all
-// heads in one plot. The numbers come from transformer/analysis/saturation.py through pages/lab/measures.py:
-// data = {before, after: {kind: {measure: [layer][head], rows: [layer][head]}}, zero: {kind: [layer][head]}, switched,
-// chosen: {kind, layer, head} or null, big, texts}; null where there is nothing to measure.
+// heads in one plot. The numbers come from transformer/analysis/saturation.py through pages/lab/measures.py: data =
+// {before, after: {kind: {measure: [layer][head], rows: [layer][head]}}, zero: {kind: [layer][head]}, switched, chosen:
+// {kind, layer, head} or null, big, texts}; null if there is nothing to measure.
 
 const MEASURES = ["entropy", "largest", "gradient", "spread", "saturated"];
 
@@ -23,7 +23,7 @@ class View extends PlainView {
     if (!before || JSON.stringify(before.chosen) !== JSON.stringify(this.data.chosen)) this.chosen = this.data.chosen;
   }
 
-  // What a definition says: name, formula and meaning, source, and which rows count.
+  // The text of a definition: name, formula and meaning, source, and which rows count.
   definition(name) {
     const dim = (text) => ({ text, class: "hs-tip-dim" });
     return [this.t("full_" + name), this.t("formula_" + name), this.t("term_" + name), dim(this.t("term_rows"))];
@@ -51,11 +51,11 @@ class View extends PlainView {
   }
 
   known(name) {
-    return this.heads(name).filter((one) => typeof one.before === "number" && typeof one.after === "number");
+    return this.heads(name).filter((head) => typeof head.before === "number" && typeof head.after === "number");
   }
 
   axis(name) {
-    const values = this.heads(name).flatMap((one) => [one.before, one.after]);
+    const values = this.heads(name).flatMap((head) => [head.before, head.after]);
     return axisTicks(
       name,
       values.filter((value) => typeof value === "number"),
@@ -72,20 +72,20 @@ class View extends PlainView {
   }
 
   drawCards() {
-    const held = this.cards.contains(this.element.getRootNode().activeElement);
+    const hasFocus = this.cards.contains(this.element.getRootNode().activeElement);
     this.cards.replaceChildren(...MEASURES.map((name) => this.card(name)));
-    if (held) this.cards.querySelector('[aria-pressed="true"]').focus();
+    if (hasFocus) this.cards.querySelector('[aria-pressed="true"]').focus();
   }
 
   card(name) {
     const points = this.known(name);
-    const sum = (side) => points.reduce((all, one) => all + one[side], 0);
+    const sum = (side) => points.reduce((all, point) => all + point[side], 0);
     const mean = (side) => (points.length ? meanText(sum(side) / points.length) : this.t("none"));
     const values = { name: this.t("full_" + name), n: points.length, before: mean("before"), after: mean("after") };
     const word = el("span", { class: "measures-term" }, this.t(name));
     const choose = () => {
       this.measure = this.memory.measure = name;
-      for (const one of this.cards.children) one.setAttribute("aria-pressed", String(one === button));
+      for (const card of this.cards.children) card.setAttribute("aria-pressed", String(card === button));
       this.tooltip.hide();
       this.drawChosen();
     };
@@ -109,16 +109,16 @@ class View extends PlainView {
       ),
     );
     this.hint(word, () => this.definition(name));
-    // Only the name is hovered over, but the whole card is what the keyboard reaches.
+    // The pointer hovers over the name only, but the keyboard reaches the whole card.
     button.addEventListener("blur", () => this.tooltip.hide());
     button.addEventListener("focus", () => {
-      const place = button.getBoundingClientRect();
-      if (button.matches(":focus-visible")) this.tooltip.show(this.definition(name), place.left, place.bottom);
+      const rect = button.getBoundingClientRect();
+      if (button.matches(":focus-visible")) this.tooltip.show(this.definition(name), rect.left, rect.bottom);
     });
     return button;
   }
 
-  // Everything that shows the chosen measure.
+  // Redraws everything that shows the chosen measure.
   drawChosen() {
     const name = this.measure;
     const axis = this.axis(name);
@@ -143,20 +143,20 @@ class View extends PlainView {
       ),
     );
     const focused = this.element.getRootNode().activeElement;
-    const held = this.tables.contains(focused) ? focused.dataset.testid : null;
+    const focusedId = this.tables.contains(focused) ? focused.dataset.testid : null;
     this.tables.replaceChildren(
       ...KINDS.flatMap((kind) => ["before", "after"].map((side) => measureTable(this, kind, side, axis))),
     );
-    this.tables.toggleAttribute("data-many", this.data.zero.cross[0].length > 10); // two side by side would be cut off
-    if (held) this.tables.querySelector(`[data-testid="${held}"]`)?.focus();
+    this.tables.toggleAttribute("data-many", this.data.zero.cross[0].length > 10); // two tables side by side would be cut off
+    if (focusedId) this.tables.querySelector(`[data-testid="${focusedId}"]`)?.focus();
     this.drawPlot();
   }
 
-  isChosen(place) {
-    return Boolean(this.chosen) && ["kind", "layer", "head"].every((name) => place[name] === this.chosen[name]);
+  isChosen(head) {
+    return Boolean(this.chosen) && ["kind", "layer", "head"].every((name) => head[name] === this.chosen[name]);
   }
 
-  // What hovering over a head says, in tables and plot alike.
+  // The tooltip of a head, in tables and plot.
   lines({ kind, layer, head }) {
     const at = (side, name) => this.data[side][kind][name][layer][head];
     const [before, after] = ["before", "after"].map((side) => exactText(at(side, this.measure), this.t("none")));
@@ -171,24 +171,24 @@ class View extends PlainView {
     ];
   }
 
-  choose(place) {
-    this.chosen = place;
-    const name = `${place.kind}.${place.layer + 1}.${place.head + 1}`;
+  choose(head) {
+    this.chosen = head;
+    const name = `${head.kind}.${head.layer + 1}.${head.head + 1}`;
     for (const cell of this.tables.querySelectorAll("button")) {
       const same = cell.dataset.place === name;
       cell.setAttribute("aria-pressed", String(same));
-      if (cell.dataset.place.startsWith(place.kind + ".")) cell.setAttribute("tabindex", same ? 0 : -1);
+      if (cell.dataset.place.startsWith(head.kind + ".")) cell.setAttribute("tabindex", same ? 0 : -1);
     }
     this.drawPlot();
-    this.component.setTriggerValue("pick", [place.kind, place.layer, place.head]);
+    this.component.setTriggerValue("pick", [head.kind, head.layer, head.head]);
   }
 
   drawPlot() {
     const name = this.measure;
     const points = this.known(name);
     const size = Math.round(Math.max(280, Math.min(this.plot.clientWidth, (560 * this.theme.size) / 15)));
-    const signs = points.map((one) => Math.sign(one.after - one.before));
-    const moved = (sign) => signs.filter((one) => one === sign).length;
+    const signs = points.map((point) => Math.sign(point.after - point.before));
+    const moved = (sign) => signs.filter((value) => value === sign).length;
     const says = { name: this.t("full_" + name), n: points.length, above: moved(1), below: moved(-1), same: moved(0) };
     const axisName = { name: this.t(name), unit: this.t("unit_" + name) };
     const { svg, near, away } = scatterPlot({
@@ -207,9 +207,9 @@ class View extends PlainView {
       return near((event.clientX - frame.left) * unit, (event.clientY - frame.top) * unit);
     };
     svg.addEventListener("pointermove", (event) => {
-      const found = at(event);
-      svg.style.cursor = found ? "pointer" : "";
-      if (found) this.tooltip.show(this.lines(found), event.clientX, event.clientY);
+      const point = at(event);
+      svg.style.cursor = point ? "pointer" : "";
+      if (point) this.tooltip.show(this.lines(point), event.clientX, event.clientY);
       else this.tooltip.hide();
     });
     svg.addEventListener("pointerleave", () => {
@@ -217,11 +217,11 @@ class View extends PlainView {
       this.tooltip.hide();
     });
     svg.addEventListener("click", (event) => {
-      const found = at(event);
-      if (found) this.choose({ kind: found.kind, layer: found.layer, head: found.head });
+      const point = at(event);
+      if (point) this.choose({ kind: point.kind, layer: point.layer, head: point.head });
     });
     const keys = markLegend(
-      points.some((one) => one.zero),
+      points.some((point) => point.zero),
       Boolean(this.chosen),
     );
     const sentence = this.t(this.data.switched ? "plot_says" : "plot_same", says);

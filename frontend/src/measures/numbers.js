@@ -1,4 +1,4 @@
-// Numbers of measures as people read them: shares from 0 to 1, and standard deviations of up to a million.
+// Numbers of measures for people: shares from 0 to 1, and standard deviations of up to a million.
 
 export function cellText(value, none) {
   if (typeof value !== "number") return none;
@@ -6,7 +6,7 @@ export function cellText(value, none) {
   return value < 9999.5 ? value.toFixed(0) : (value / 1000).toFixed(0) + "k";
 }
 
-// A mean far below 0.01 is the point of some switches: two figures of it.
+// A mean far below 0.01 is the effect of some switches: show two digits of it.
 export function meanText(value) {
   if (value >= 0.00995 || value < 0.00005) return cellText(value);
   return value.toFixed(value < 0.00095 ? 5 : 4).replace(/0$/, "");

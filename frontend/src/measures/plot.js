@@ -2,11 +2,11 @@ import { nice, range, ticks } from "d3-array";
 import { svgEl } from "../core/dom.js";
 import { tickText } from "./numbers.js";
 
-// Before (x) against after (y) of every head. Told apart by shape as well as by colour.
+// Before (x) against after (y) of every head. Marks differ by shape as well as by colour.
 
 const SHAPES = { encoder_self: "circle", decoder_self: "square", cross: "triangle" };
 
-// A mark of its kind's shape around x, y; areas are about equal.
+// A mark in the shape of its kind around x, y; areas are about equal.
 export function headMark(kind, x, y, r, attributes) {
   const more = { class: "measures-mark", "data-kind": kind, ...attributes };
   const shape = SHAPES[kind];
@@ -32,7 +32,7 @@ export function crossMark(x, y, r) {
   return svgEl("path", { d, class: "measures-strike" });
 }
 
-// What the marks mean: [[swatch, key of a text]].
+// The legend: [[swatch, key of a text]].
 export function markLegend(zero, chosen) {
   const keys = Object.keys(SHAPES).map((kind) => [swatch(kind), "kind_" + kind]);
   if (zero) keys.push([smallMark(crossMark(7, 7, 5.5)), "key_zero"]);
@@ -40,8 +40,8 @@ export function markLegend(zero, chosen) {
   return keys;
 }
 
-// The axis of a measure: {low, high, log, ticks, share(value)}. A standard deviation has no upper end; where the
-// largest is 30 times the smallest, powers of ten keep the small ones apart.
+// The axis of a measure: {low, high, log, ticks, share(value)}. A standard deviation has no upper limit; if the largest
+// is 30 times the smallest, a logarithmic axis keeps the small ones apart.
 export function axisTicks(name, values) {
   if (name !== "spread") return { low: 0, high: 1, log: false, ticks: [0, 0.2, 0.4, 0.6, 0.8, 1], share: (v) => v };
   const top = Math.max(...values, 0) || 1;
@@ -63,13 +63,13 @@ export function thumbnail(points, axis, size) {
   const svg = svgEl("svg", { class: "measures-thumb", viewBox: `0 0 ${size} ${size}`, "aria-hidden": "true" });
   svg.append(svgEl("rect", { class: "measures-frame", x: 0.5, y: 0.5, width: size - 1, height: size - 1 }));
   svg.append(svgEl("path", { class: "measures-diagonal", d: `M3 ${size - 3}L${size - 3} 3` }));
-  for (const one of points)
-    svg.append(headMark(one.kind, at(axis.share(one.before)), size - at(axis.share(one.after)), 1.7));
+  for (const point of points)
+    svg.append(headMark(point.kind, at(axis.share(point.before)), size - at(axis.share(point.after)), 1.7));
   return svg;
 }
 
 // The large picture. options: {points, axis, size, before, after (names of the axes), label, chosen, unit: of text}.
-// Returns {svg, near(x, y), away}: the point within reach of a place in the picture, which it rings, or null.
+// Returns {svg, near(x, y), away}: near rings and returns the point close to a position in the picture, or null.
 export function scatterPlot(options) {
   const { points, axis, size, chosen, unit } = options;
   const texts = axis.ticks.map(tickText);
@@ -87,7 +87,7 @@ export function scatterPlot(options) {
   svg.append(svgEl("path", { class: "measures-diagonal", d: `M${left} ${end + side}L${left + side} ${end}` }));
   const write = (name, attributes, text) => svg.append(svgEl("text", { class: name, ...attributes }, text));
   axis.ticks.forEach((tick, i) => {
-    const last = i === axis.ticks.length - 1 && texts[i].length > 3; // would stand out of the picture
+    const last = i === axis.ticks.length - 1 && texts[i].length > 3; // would reach out of the picture
     const anchor = last ? "end" : "middle";
     const under = { x: x(tick) + (last ? end : 0), y: end + side + 18 * unit, "text-anchor": anchor };
     write("measures-tick", under, texts[i]);
@@ -96,21 +96,21 @@ export function scatterPlot(options) {
   write("measures-axis", { x: left + side / 2, y: height - 8 * unit, "text-anchor": "middle" }, options.before);
   const turn = `translate(${14 * unit} ${end + side / 2}) rotate(-90)`;
   write("measures-axis", { transform: turn, "text-anchor": "middle" }, options.after);
-  const placed = points.map((one) => ({ ...one, x: x(one.before), y: y(one.after) }));
-  for (const one of placed) {
-    const name = `measures-point-${one.kind}-${one.layer + 1}-${one.head + 1}`;
-    svg.append(headMark(one.kind, one.x, one.y, 5 * unit, { "data-testid": name, "data-zero": one.zero }));
-    if (one.zero) svg.append(crossMark(one.x, one.y, 6.5 * unit));
+  const placed = points.map((point) => ({ ...point, x: x(point.before), y: y(point.after) }));
+  for (const point of placed) {
+    const name = `measures-point-${point.kind}-${point.layer + 1}-${point.head + 1}`;
+    svg.append(headMark(point.kind, point.x, point.y, 5 * unit, { "data-testid": name, "data-zero": point.zero }));
+    if (point.zero) svg.append(crossMark(point.x, point.y, 6.5 * unit));
   }
-  const same = (one) => ["kind", "layer", "head"].every((name) => one[name] === chosen[name]);
-  const found = chosen && placed.find(same);
+  const same = (point) => ["kind", "layer", "head"].every((name) => point[name] === chosen[name]);
+  const chosenPoint = chosen && placed.find(same);
   const ring = { class: "measures-ring", "data-testid": "measures-ring", r: 10 * unit };
-  if (found) svg.append(svgEl("circle", { ...ring, cx: found.x, cy: found.y }));
+  if (chosenPoint) svg.append(svgEl("circle", { ...ring, cx: chosenPoint.x, cy: chosenPoint.y }));
   const over = svgEl("circle", { class: "measures-over", r: 9 * unit, visibility: "hidden" });
   svg.append(over);
   const near = (px, py) => {
-    const far = (one) => Math.hypot(one.x - px, one.y - py);
-    const best = placed.reduce((a, one) => (a && far(a) <= far(one) ? a : one), null);
+    const far = (point) => Math.hypot(point.x - px, point.y - py);
+    const best = placed.reduce((a, point) => (a && far(a) <= far(point) ? a : point), null);
     const reached = best && far(best) <= 16 * unit ? best : null;
     over.setAttribute("visibility", reached ? "visible" : "hidden");
     if (reached) over.setAttribute("cx", reached.x);

@@ -5,7 +5,7 @@ import { hint } from "../core/tooltip.js";
 import { cellText } from "./numbers.js";
 import { crossMark, swatch } from "./plot.js";
 
-// One kind of attention on one side, layer down and head across: a table of buttons. view: the View.
+// One kind of attention on one side, layers down and heads across: a table of buttons. view: the View.
 
 export function measureTable(view, kind, side, axis) {
   const values = view.data[side][kind][view.measure];
@@ -27,7 +27,7 @@ export function measureTable(view, kind, side, axis) {
   return el("div", { class: "measures-part" }, name, el("div", { class: "measures-scroll" }, table));
 }
 
-// Arrow keys: one cell of a table is a stop of the tab key, the others are reached from it.
+// Arrow keys: the Tab key stops at one cell of a table, the arrow keys reach the others.
 function moveFocus(event, cells, heads) {
   const step = arrowStep(event);
   const at = cells.indexOf(event.target);
@@ -40,31 +40,31 @@ function moveFocus(event, cells, heads) {
   cells[to].focus();
 }
 
-function headCell(view, place, side, value, axis) {
-  const { kind, layer, head } = place;
+function headCell(view, address, side, value, axis) {
+  const { kind, layer, head } = address;
   const zero = side === "after" && view.data.zero[kind][layer][head];
   const known = typeof value === "number";
   const colour = known ? view.ramps[kind][rampIndex(axis.share(value), 1, 0)] : view.theme.masked;
-  const stop = view.chosen && view.chosen.kind === kind ? view.isChosen(place) : layer === 0 && head === 0;
+  const stop = view.chosen && view.chosen.kind === kind ? view.isChosen(address) : layer === 0 && head === 0;
   const text = cellText(value, view.t("none"));
   const spoken = { layer: layer + 1, head: head + 1, value: known ? text : view.t("nothing") };
   const button = el(
     "button",
     {
       type: "button",
-      "aria-pressed": String(view.isChosen(place)),
+      "aria-pressed": String(view.isChosen(address)),
       "aria-label": view.t(zero ? "cell_zero" : "cell_" + side, spoken),
       tabindex: stop ? 0 : -1,
       "data-testid": `measures-${side}-${kind}-${layer + 1}-${head + 1}`,
       "data-place": `${kind}.${layer + 1}.${head + 1}`,
       "data-value": known ? String(value) : "",
       "data-zero": zero || null,
-      click: () => view.choose(place),
+      click: () => view.choose(address),
     },
     zero ? svgEl("svg", { viewBox: "0 0 20 20", preserveAspectRatio: "none" }, crossMark(10, 10, 10)) : null,
     el("span", {}, text),
   );
   button.style.background = cssColour(colour);
   button.style.color = known ? inkOn(colour) : cssColour(view.theme.dim);
-  return hint(button, view.tooltip, () => view.lines(place));
+  return hint(button, view.tooltip, () => view.lines(address));
 }

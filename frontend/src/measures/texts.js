@@ -2,8 +2,8 @@
 export const MEASURES_TEXTS = {
   region: "Saturation of every head, before and after",
   title: "How saturated every head is",
-  hint: "before and after the switches; click a head to look at it",
-  hint_same: "nothing is switched: before and after are the same",
+  hint: "before and after the switches; click a head to see it",
+  hint_same: "no switch is set: before and after are the same",
   measures: "Measure shown",
   entropy: "Entropy ÷ ln n",
   largest: "Largest weight of a row",
@@ -14,7 +14,7 @@ export const MEASURES_TEXTS = {
   full_largest: "Largest weight of a row, mean over rows",
   full_gradient: "Gradient, 1 − Σ p² of a row, mean over rows",
   full_spread: "Standard deviation of a row's scores, root of the mean variance over rows",
-  full_saturated: "Saturated rows: the share of rows whose largest weight is above 0.99",
+  full_saturated: "Saturated rows: share of rows whose largest weight is above 0.99",
   unit_entropy: "0 to 1",
   unit_largest: "0 to 1",
   unit_gradient: "0 to 1",
@@ -25,31 +25,32 @@ export const MEASURES_TEXTS = {
   formula_gradient: "1 − Σ p² = tr(diag(p) − p pᵀ)",
   formula_spread: "√(Σ (s − s̄)² ÷ n)",
   formula_saturated: "max p > 0.99",
-  meaning_entropy: "0: all weight on one key; 1: all n keys that the row sees alike.",
+  meaning_entropy: "0: all weight on one key; 1: equal weights on all n visible keys.",
   meaning_largest: "1: all weight on one key.",
-  meaning_gradient: "What gradient the softmax can pass: 0 none, 1 − 1 ÷ n at most.",
-  meaning_spread: "A score ahead of another by 1 has e = 2.72 times its weight.",
-  meaning_saturated: "1: in every row one key has nearly all the weight.",
+  meaning_gradient: "How much gradient the softmax can pass: from 0 (none) to 1 − 1 ÷ n.",
+  meaning_spread: "A score that is higher by 1 gets e = 2.72 times the weight.",
+  meaning_saturated: "1: in every row, one key has nearly all the weight.",
   definition: "Definition and source",
   term_entropy:
-    "Entropy of a row p of weights, −Σ p ln p (Shannon 1948), divided by ln n, the entropy of n equal weights; n: " +
-    "the keys that the row sees. Mean over rows. In training, heads whose entropy collapses to 0 go with " +
+    "Entropy of a row p of weights, −Σ p ln p (Shannon 1948), divided by ln n, the entropy of n equal weights; n is " +
+    "the number of keys that the row sees. Mean over rows. In training, an entropy that collapses to 0 comes with " +
     "instability: Zhai et al. 2023, “Stabilizing Transformer Training by Preventing Attention Entropy Collapse”.",
   term_largest:
-    "The largest weight of a row, mean over rows: 1 where a softmax (equation 1 of Attention Is All You Need) has " +
-    "put everything on one key, 1 ÷ n where n keys have equal weights.",
+    "The largest weight of a row, mean over rows. It is 1 if the softmax (equation 1 of Attention Is All You Need) " +
+    "has put everything on one key, and 1 ÷ n if n keys have equal weights.",
   term_gradient:
     "The trace of the softmax's Jacobian diag(p) − p pᵀ, that is 1 − Σ p², mean over rows. Attention Is All You " +
     "Need, section 3.2.1, suspects that large products push “the softmax function into regions where it has " +
     "extremely small gradients”; there it is near 0.",
   term_spread:
-    "Standard deviation of the scores that a row sees about their own mean, because a softmax does not see what " +
-    "all scores of a row share; the root of the mean variance over rows. Footnote 4 of Attention Is All You Need: " +
-    "q·k has variance d_k, q·k ÷ √d_k has 1, if q and k are random with variance 1.",
+    "Standard deviation of the visible scores of a row around their mean (a softmax ignores what all scores of a row " +
+    "share); the root of the mean variance over rows. Footnote 4 of Attention Is All You Need: q·k has variance d_k " +
+    "and q·k ÷ √d_k has variance 1, if q and k are random with variance 1.",
   term_saturated:
-    "The share of rows whose largest weight is above 0.99. Such a row passes less than 0.02 of gradient, by 1 − Σ " +
-    "p²: the region of section 3.2.1 of Attention Is All You Need.",
-  term_rows: "Rows that see one key only have no choice, and rows of <pad> stand for nothing: both are left out.",
+    "The share of rows whose largest weight is above 0.99. By 1 − Σ p², such a row passes less than 0.02 of " +
+    "gradient: the region of section 3.2.1 of Attention Is All You Need.",
+  term_rows:
+    "Two kinds of rows are left out: rows that see only one key have no choice, and rows of <pad> have no meaning.",
   mean: "mean of heads {before}\u00a0→\u00a0{after}",
   mean_same: "mean of heads {before}",
   card: "{name}: mean of {n} heads {before} before, {after} after",
@@ -61,8 +62,10 @@ export const MEASURES_TEXTS = {
   side_after: "after",
   short_layer: "L{n}",
   short_head: "H{n}",
-  table_before: "{kind}, {name} before: {layers} layers down, {heads} heads across; arrow keys move from head to head",
-  table_after: "{kind}, {name} after: {layers} layers down, {heads} heads across; arrow keys move from head to head",
+  table_before:
+    "{kind}, {name} before: {layers} layers down, {heads} heads across; use the arrow keys to move from head to head",
+  table_after:
+    "{kind}, {name} after: {layers} layers down, {heads} heads across; use the arrow keys to move from head to head",
   cell_before: "Layer {layer}, head {head}, before: {value}",
   cell_after: "Layer {layer}, head {head}, after: {value}",
   cell_zero: "Layer {layer}, head {head}, after: {value}; knocked out",
@@ -71,16 +74,16 @@ export const MEASURES_TEXTS = {
   change: "{name}: {before} → {after}",
   counted: "over {n} rows",
   counted_both: "over {before} rows before, {after} after",
-  nothing: "No row of this head sees two keys or more: it has no choice to measure.",
+  nothing: "No row of this head sees two keys or more, so there is nothing to measure.",
   zero: "Knocked out: its weights are computed, but its output is set to 0.",
   legend: "Colours, in all tables:",
   legend_common: "from {low} to {high}, the same before and after",
   legend_log: "from {low} to {high} in powers of ten, the same before and after",
   plot: "{n} heads",
-  plot_hint: "each a mark; on the diagonal nothing changed",
+  plot_hint: "one mark per head; on the diagonal nothing changed",
   plot_label: "{name} of {n} heads, before across and after up: {above} higher after, {below} lower, {same} unchanged",
   plot_says: "Heads higher after: {above}; lower: {below}; unchanged: {same}.",
-  plot_same: "Nothing is switched: every head lies on the diagonal.",
+  plot_same: "No switch is set: every head lies on the diagonal.",
   axis_before: "{name}, before ({unit})",
   axis_after: "{name}, after ({unit})",
   key_zero: "knocked out",

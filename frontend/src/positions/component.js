@@ -8,12 +8,12 @@ import { FIGURES } from "./fill.js";
 import { encodingSentences, distanceSentences, checkSentences } from "./sentences.js";
 import { POSITION_TEXTS } from "./texts.js";
 
-// The encodings of positions under sliders: everything is computed and drawn here on every move, and told to Python
-// afterwards, for the link. data: {part: "encoding" | "distance", figures: {name: JSON text}, values: {d_model, length,
-// dims, k, q}, limits: {d_model, length: [low, high]}, own, tokens, curves, revision, big, texts}; dims null: the
-// default for any d_model.
+// Position encodings under sliders: everything is computed and drawn here on every move; Python is told afterwards, for
+// the link. data: {part: "encoding" | "distance", figures: {name: JSON text}, values: {d_model, length, dims, k, q},
+// limits: {d_model, length: [low, high]}, own, tokens, curves, revision, big, texts}; dims null: the default for any
+// d_model.
 
-const REPORT_PAUSE = 300; // milliseconds after the last move until Python hears of it
+const REPORT_PAUSE = 300; // milliseconds from the last move until Python is told
 const EXACT_DIGITS = 120; // milliseconds after the last move until large matrices are summed product by product
 const LARGE = 8e6; // multiplications of a matrix that take some 10 ms
 const PARTS = {
@@ -35,23 +35,22 @@ class View extends PlainView {
     super.destroy();
   }
 
-  // Another part of the page is other sliders and figures: built anew.
+  // Another part of the page has other sliders and figures: rebuild.
   show(data) {
     if (data && this.data && data.part !== this.data.part) this.data = this.text = this.kept = undefined;
     super.show(data);
   }
 
-  // Python's values count where Python changed them: an echo of what was reported a moment ago must not move a slider
-  // that has moved on.
+  // Python's values count only if Python changed them: the echo of an earlier report must not move a slider back.
   take(before) {
     const { data } = this;
     this.part = PARTS[data.part];
     this.figures = Object.fromEntries(this.part.figures.map((name) => [name, JSON.parse(data.figures[name])]));
     this.done = {};
-    const given = JSON.stringify(data.values);
+    const values = JSON.stringify(data.values);
     const anew = !before || before.revision !== data.revision;
     if (anew) this.sent.clear();
-    if (anew || (given !== JSON.stringify(before.values) && !this.sent.has(given))) this.values = { ...data.values };
+    if (anew || (values !== JSON.stringify(before.values) && !this.sent.has(values))) this.values = { ...data.values };
   }
 
   build() {
@@ -105,7 +104,7 @@ class View extends PlainView {
     return el("div", { class: "pos-row pos-dims-row" }, label, this.dims, reset);
   }
 
-  // What is said of a slider.
+  // The description of a slider.
   words(name) {
     const { data, values } = this;
     const [low, high] = this.limits(name);
@@ -123,17 +122,17 @@ class View extends PlainView {
     return name === "d_model" ? inside - (inside % 2) : inside;
   }
 
-  // typing: the field a person types in, which keeps its text until it is left
+  // typing: the field in which the user types; it keeps its text until the user leaves it
   set(name, value, typing) {
     this.values[name] = this.bounded(name, value);
     this.typing = typing;
     this.note = "";
-    for (const other of ["k", "q"])
-      if (this.values[other] !== undefined) this.values[other] = this.bounded(other, this.values[other]);
+    for (const name of ["k", "q"])
+      if (this.values[name] !== undefined) this.values[name] = this.bounded(name, this.values[name]);
     this.later();
   }
 
-  // A field is left: it shows what is drawn, and where that is not what was typed, this is said.
+  // The user left a field: it shows the value drawn, with a note if that is not the value typed.
   left(name, number) {
     const [low, high] = this.limits(name);
     const shown = this.values[name];
@@ -164,14 +163,14 @@ class View extends PlainView {
     this.settle(note);
   }
 
-  // The dimensions drawn: those chosen that this d_model has, or the default.
+  // The dimensions to draw: the chosen ones that this d_model has, or the default.
   shown() {
     const { dims, d_model } = this.values;
-    const there = (dims || []).filter((one) => one < d_model);
-    return there.length ? there : defaultDims(d_model);
+    const valid = (dims || []).filter((dimension) => dimension < d_model);
+    return valid.length ? valid : defaultDims(d_model);
   }
 
-  // One drawing a frame, however fast the moves come; Python hears of it once they have stopped.
+  // Draws once per frame, however fast the moves come; Python is told once they have stopped.
   later() {
     cancelAnimationFrame(this.frame);
     this.frame = requestAnimationFrame(() => this.draw());
@@ -197,11 +196,11 @@ class View extends PlainView {
     const drawings = [];
     for (const [name, plot] of Object.entries(this.plots)) {
       const { fill, needs } = FIGURES[name];
-      const key = JSON.stringify([needs.map((one) => now[one]), look]);
+      const key = JSON.stringify([needs.map((name) => now[name]), look]);
       if (this.done[name] === key) continue;
       this.done[name] = key;
       const drawing = plot.show(fill(this.figures[name], now), { name: "positions_" + name, big, quiet: true });
-      // A label at a pointer that rests there tells of the picture before; plotly would put it back.
+      // The label at a resting pointer belongs to the old picture; plotly would put it back.
       drawings.push(drawing.then(() => !plot.gone && plot.box.posListens && window.Plotly.Fx.unhover(plot.box)));
     }
     Promise.all(drawings).then(() => {
@@ -227,10 +226,10 @@ class View extends PlainView {
     }
     if (this.dims && this.typing !== this.dims) this.dims.value = this.shown().join(", ");
     const note = this.note || "";
-    if (this.wrong.textContent !== note) this.wrong.textContent = note; // heard once
+    if (this.wrong.textContent !== note) this.wrong.textContent = note; // screen readers speak it once
   }
 
-  // What the figures are filled with; tables and products are kept as long as d_model and length stay.
+  // The values that fill the figures; tables and products are cached while d_model and length stay.
   numbers() {
     const { d_model: dModel, length, k = 0, q = 0 } = this.values;
     const size = `${dModel} ${length}`;
@@ -239,13 +238,13 @@ class View extends PlainView {
       this.kept = { size, table, rows: rowsOf(table, dModel), wavelengths: wavelengths(dModel), exact: false };
       if (this.data.part === "distance") this.multiply(length * length * dModel <= LARGE);
     }
-    const room = this.plots.curves ? this.plots.curves.box.clientWidth - 110 : 0; // of the axis, in CSS pixels
-    const most = Math.max(4, Math.floor(room / (1.3 * this.theme.size)));
+    const axisWidth = this.plots.curves ? this.plots.curves.box.clientWidth - 110 : 0; // of the axis, in CSS pixels
+    const most = Math.max(4, Math.floor(axisWidth / (1.3 * this.theme.size)));
     return { dModel, length, k, q, most, dims: this.shown(), ...this.kept };
   }
 
-  // Products of a large table come from p - q at first, and are summed one by one as soon as the slider rests: the two
-  // differ by some 1e-6, and only the latter can tell.
+  // Products of a large table are first computed from p - q, and summed one by one as soon as the slider rests: the two
+  // differ by about 1e-6, and only the sums can show it.
   multiply(exact) {
     const { kept } = this;
     const [dModel, length] = kept.size.split(" ").map(Number);
@@ -267,7 +266,7 @@ class View extends PlainView {
     if (!isEncoding) this.checks.replaceChildren(...checkSentences(this.t, now));
   }
 
-  // A click on a column: in the encoding its dimension, in the products its q.
+  // A click on a column: in the encoding it selects its dimension, in the products its q.
   listen() {
     const on = (name, then) => {
       const { box } = this.plots[name];
@@ -281,7 +280,7 @@ class View extends PlainView {
 
   clicked(dimension) {
     const dims = this.shown();
-    const without = dims.filter((one) => one !== dimension);
+    const without = dims.filter((dim) => dim !== dimension);
     const most = this.data.curves;
     if (without.length < dims.length) this.choose(without);
     else if (dims.length < most) this.choose([...dims, dimension]);

@@ -1,17 +1,16 @@
 import { mapByShift, shiftMap, rowsOf, wavelengthText } from "./numbers.js";
 
 // The figures of transformer/figures/positions.py with the arrays of another d_model, length, k or q. Python made them
-// once, with their colours and texts; here their traces, shapes and annotations are filled in, each in its place. A
-// test holds both to the same numbers. now: {dModel, length, dims, k, q, most, table, wavelengths, rows, matrix,
-// offsets}.
+// once, with their colours and texts; here their traces, shapes and annotations are filled with new numbers. A test
+// compares both with each other. now: {dModel, length, dims, k, q, most, table, wavelengths, rows, matrix, offsets}.
 
 const SHOWN = 32; // dimensions of M_k and positions beside it, SHOWN there
 const DOTTED = 32; // positions at most that a curve shows as dots, DOTTED there
 const RINGS = 100; // points at most that are drawn as rings, RINGS there
-const FEW = 5; // places on an axis that plotly would number by halves, FEW there
+const FEW = 5; // positions on an axis that plotly would number in halves, FEW there
 
 function sayIn(text, values) {
-  return text.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
+  return text.replace(/\{(\w+)\}/g, (match, name) => (name in values ? String(values[name]) : match));
 }
 
 function titled(figure, values) {
@@ -29,7 +28,7 @@ function axisOf(figure, name, values) {
   return { [name]: { ...figure.layout[name], ...values } };
 }
 
-// Axes with so many places, {name: count}: few have a tick at every step, many where plotly puts them.
+// Axes with so many positions, {name: count}: few have a tick at every step, many have plotly's ticks.
 function axisTicks(figure, counts, step = 1) {
   const ticked = ([name, count]) => {
     const { dtick, ...axis } = figure.layout[name];
@@ -61,13 +60,13 @@ function curvesFigure(figure, now) {
   const { meta } = figure.layout;
   const places = positionLabels(length);
   const lines = figure.data.slice(0, -1).map((trace, i) => {
-    const there = i < dims.length;
-    const dimension = there ? dims[i] : 0;
+    const visible = i < dims.length;
+    const dimension = visible ? dims[i] : 0;
     const wavelength = wavelengthText(now.wavelengths[dimension >> 1]);
-    const y = there ? columnOf(now, dimension, length) : new Float32Array(0);
+    const y = visible ? columnOf(now, dimension, length) : new Float32Array(0);
     const name = sayIn(meta.curve, { dimension, wavelength });
     const mode = length <= DOTTED || trace.marker.symbol !== "circle" ? "lines+markers" : "lines";
-    return { ...trace, x: places, y, visible: there, name, mode };
+    return { ...trace, x: places, y, visible: visible, name, mode };
   });
   const marked = Math.min(meta.ticks.length, length);
   const columns = dims.map((dimension) => columnOf(now, dimension, marked));
@@ -93,15 +92,15 @@ function lengthsFigure(figure, now) {
     { ...line, x: positionLabels(wavelengths.length, (i) => 2 * i), y: Float32Array.from(wavelengths) },
     {
       ...marks,
-      x: Int32Array.from(now.dims, (one) => one - (one % 2)),
-      y: Float64Array.from(now.dims, (one) => wavelengths[one >> 1]),
+      x: Int32Array.from(now.dims, (dim) => dim - (dim % 2)),
+      y: Float64Array.from(now.dims, (dim) => wavelengths[dim >> 1]),
       visible: now.dims.length > 0,
     },
   ];
   const last = 2 * wavelengths.length - 2;
   const pad = Math.max(1, 0.04 * last);
   const { xaxis } = axisTicks(figure, { xaxis: last / 2 }, 2);
-  const [above, below] = length < 2 * Math.PI ? ["bottom", "top"] : ["top", "bottom"]; // two labels at one side
+  const [above, below] = length < 2 * Math.PI ? ["bottom", "top"] : ["top", "bottom"]; // two labels on the same side
   const text = sayIn(meta.length, { length });
   return withTraces(figure, data, {
     xaxis: { ...xaxis, range: [-pad, last + pad] },
@@ -163,14 +162,14 @@ function shiftedFigure(figure, now) {
   const last = Math.min(SHOWN, dModel);
   const count = Math.min(SHOWN, length - k);
   const cut = (rows) => rows.slice(0, count).map((row) => Float32Array.from(row.subarray(0, last)));
-  const there = cut(rowsOf(table.subarray(k * dModel, (k + count) * dModel), dModel));
+  const shifted = cut(rowsOf(table.subarray(k * dModel, (k + count) * dModel), dModel));
   const mapped = cut(rowsOf(mapByShift(table.subarray(0, (k + count) * dModel), k + count, dModel, k), dModel));
-  const data = [there, mapped].map((z, i) => ({ ...figure.data[i], z }));
+  const data = [shifted, mapped].map((z, i) => ({ ...figure.data[i], z }));
   const axes = axisTicks(figure, { xaxis: last, xaxis2: last, yaxis: count, yaxis2: count });
   return withTraces(figure, data, axes, { k, last: last - 1, d_model: dModel });
 }
 
-// Every figure: how it is filled, and which of the values change it.
+// Every figure: how to fill it, and which of the values change it.
 export const FIGURES = {
   encoding: { fill: encodingFigure, needs: ["dModel", "length", "dims"] },
   curves: { fill: curvesFigure, needs: ["dModel", "length", "dims", "most"] },

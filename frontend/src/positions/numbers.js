@@ -1,5 +1,6 @@
-// The sinusoidal encoding (section 3.5) in numbers, as transformer/model/positions.py and transformer/analysis/positions.py
-// have them: computed in float64, tables rounded to float32. Tables are flat, [position, d_model] row by row.
+// The sinusoidal encoding (section 3.5) in numbers, as in transformer/model/positions.py and
+// transformer/analysis/positions.py: computed in float64, tables rounded to float32. Tables are flat, [position,
+// d_model] row by row.
 
 const BASE = 10000;
 
@@ -8,7 +9,7 @@ export function frequencies(dModel) {
   return Float64Array.from({ length: dModel / 2 }, (_, i) => 1 / BASE ** ((2 * i) / dModel));
 }
 
-// Positions until the sine of each pair begins again, [d_model / 2].
+// Positions until the sine of each pair repeats, [d_model / 2].
 export function wavelengths(dModel) {
   return frequencies(dModel).map((frequency) => (2 * Math.PI) / frequency);
 }
@@ -34,7 +35,7 @@ export function rowsOf(table, width) {
 
 // PE(p).PE(q), flat [position, position], summed in float64. Two rows by two columns at once, each pair once.
 export function dotProducts(table, length, dModel) {
-  const rows = new Float64Array((length + 1) * dModel); // one row of zeros behind the last of an odd number
+  const rows = new Float64Array((length + 1) * dModel); // a row of zeros after the last row of an odd number of rows
   rows.set(table);
   const products = new Float64Array(length * length);
   const put = (p, q, value) => {
@@ -67,7 +68,7 @@ export function dotProducts(table, length, dModel) {
   return products;
 }
 
-// The same from the products with position 0 alone: of this table a product depends on |p - q| only, up to rounding.
+// The same from the products with position 0 only: in this table a product depends only on |p - q|, up to rounding.
 export function sameProducts(table, length, dModel) {
   const products = new Float64Array(length * length);
   for (let distance = 0; distance < length; distance++) {
@@ -102,7 +103,7 @@ export function byOffset(products, length) {
   return { offsets, mean, largestSpread };
 }
 
-// The first `shown` rows and columns of M_k, PE(p + k) = M_k PE(p) with PE(p) a column: one rotation a pair.
+// The first `shown` rows and columns of M_k, PE(p + k) = M_k PE(p) with PE(p) a column: one rotation per pair.
 export function shiftMap(k, dModel, shown) {
   const size = Math.min(shown, dModel);
   const rows = Array.from({ length: size }, () => new Float32Array(size));
@@ -137,19 +138,19 @@ export function shiftError(table, mapped, dModel, k) {
   return worst;
 }
 
-// A number of positions with three figures: "6.28", "19.9", "62,300".
+// A number of positions with three digits: "6.28", "19.9", "62,300".
 export function wavelengthText(value) {
   if (value < 99.95) return value.toFixed(value < 9.995 ? 2 : 1);
   const step = 10 ** Math.max(0, Math.floor(Math.log10(value)) - 2);
   return (Math.floor(value / step + 0.5) * step).toLocaleString("en");
 }
 
-// Four sines that are told apart at a glance, the dimensions drawn until a person chooses others.
+// Four sines that are easy to tell apart: the dimensions drawn until the user chooses others.
 export function defaultDims(dModel) {
   return Array.from(new Set([0, 1, 2, 3].map((n) => 2 * Math.floor((n * dModel) / 16))));
 }
 
-// Dimensions as a person types them: {found, at most `most`, each once; wrong: what is none; many: those too many}.
+// Dimensions that the user typed: {found, at most `most`, each once; wrong: not dimensions; many: those too many}.
 export function readDims(text, dModel, most) {
   const parts = text.split(/[\s,;]+/).filter(Boolean);
   const isOne = (part) => /^\d{1,4}$/.test(part) && Number(part) < dModel;

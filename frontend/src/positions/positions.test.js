@@ -15,16 +15,16 @@ const {
 const STEP = 2 ** -24; // of float32 between 0.5 and 1
 
 // Equal, numbers within `by` (and a part in a million); arrays of any sort are lists.
-function same(found, wanted, by, path) {
-  if (typeof wanted === "number")
-    assert.ok(Math.abs(found - wanted) <= by + 1e-6 * Math.abs(wanted), `${path}: ${found}, not ${wanted}`);
-  else if (Array.isArray(wanted)) {
-    assert.equal(found.length, wanted.length, path);
-    wanted.forEach((one, i) => same(found[i], one, by, `${path}[${i}]`));
-  } else if (wanted && typeof wanted === "object") {
-    assert.deepEqual(Object.keys(found).sort(), Object.keys(wanted).sort(), path);
-    for (const [name, one] of Object.entries(wanted)) same(found[name], one, by, `${path}.${name}`);
-  } else assert.equal(found, wanted, path);
+function same(actual, expected, by, path) {
+  if (typeof expected === "number")
+    assert.ok(Math.abs(actual - expected) <= by + 1e-6 * Math.abs(expected), `${path}: ${actual}, not ${expected}`);
+  else if (Array.isArray(expected)) {
+    assert.equal(actual.length, expected.length, path);
+    expected.forEach((item, i) => same(actual[i], item, by, `${path}[${i}]`));
+  } else if (expected && typeof expected === "object") {
+    assert.deepEqual(Object.keys(actual).sort(), Object.keys(expected).sort(), path);
+    for (const [name, item] of Object.entries(expected)) same(actual[name], item, by, `${path}.${name}`);
+  } else assert.equal(actual, expected, path);
 }
 
 test("tables, products and maps are Python's", () => {
@@ -58,8 +58,8 @@ test("products of any table are gathered by offset", () => {
   // Of [[1, 2, 4], [8, 16, 32], [64, 128, 256]] by p - q; products that do not depend on p - q alone have a spread.
   const table = Float64Array.from({ length: 9 }, (_, i) => 2 ** i);
   const { offsets, mean, largestSpread } = numbers.byOffset(table, 3);
-  const wanted = { "-2": 4, "-1": 17, 0: 91, 1: 68, 2: 64 };
-  Array.from(offsets).forEach((offset, i) => assert.ok(Math.abs(mean[i] - wanted[offset]) < 1e-9, String(offset)));
+  const expected = { "-2": 4, "-1": 17, 0: 91, 1: 68, 2: 64 };
+  Array.from(offsets).forEach((offset, i) => assert.ok(Math.abs(mean[i] - expected[offset]) < 1e-9, String(offset)));
   assert.ok(largestSpread > 0);
 });
 
@@ -81,8 +81,8 @@ test("a figure made for the smallest table and filled is the one that Python mak
       ...{ matrix: numbers.rowsOf(products, now.length), offsets: numbers.byOffset(products, now.length) },
     };
     for (const [name, { fill }] of Object.entries(FIGURES)) {
-      const found = fill(structuredClone(templates[name]), all);
-      same({ data: found.data, layout: found.layout }, wanted[name], 1e-5, `${name} of ${JSON.stringify(now)}`);
+      const filled = fill(structuredClone(templates[name]), all);
+      same({ data: filled.data, layout: filled.layout }, wanted[name], 1e-5, `${name} of ${JSON.stringify(now)}`);
     }
   }
 });

@@ -3,15 +3,15 @@ import { formatDeviation } from "../core/format.js";
 import { figureMarkup } from "../figure/plot.js";
 import { mapByShift, shiftError, wavelengthText } from "./numbers.js";
 
-// What is said below its sliders. t: its texts; now: what its figures are filled with.
+// The sentences below the sliders. t: the texts; now: the values that fill the figures.
 
 const LIMIT = 1e-5; // of |PE(p + k) - M_k PE(p)|
 const SPREAD = 1e-6; // of products, for each unit of d_model: rounding of float32, generously
 
 export function encodingSentences(t, { dModel, length, wavelengths }) {
   const [first, last] = [wavelengths[0], wavelengths[wavelengths.length - 1]].map(wavelengthText);
-  const whole = wavelengths.filter((one) => one <= length).length;
-  const words = { d_model: dModel, length, first, last, whole, pairs: wavelengths.length };
+  const wholeWaves = wavelengths.filter((wavelength) => wavelength <= length).length;
+  const words = { d_model: dModel, length, first, last, whole: wholeWaves, pairs: wavelengths.length };
   return figureMarkup(t(wavelengths.length > 1 ? "encoding_says" : "encoding_says_one", words));
 }
 

@@ -5,13 +5,13 @@ import { PlainView, plainComponent } from "../host/plain_view.js";
 import { SOFTMAX_TEXTS } from "./texts.js";
 import { richText } from "../why/plots.js";
 
-// A softmax to play with: five scores, a temperature, the weights and the Jacobian. Nothing leaves the browser.
+// Softmax playground: five scores, a temperature, the weights and the Jacobian. Nothing leaves the browser.
 
 const START = [2, 1, 0, -1, 0.5];
-const LARGEST_SCORE = 10; // of a score, either way
+const LARGEST_SCORE = 10; // of a score, positive or negative
 const POWERS = 1; // temperatures from 10^-1 to 10^1
 const DEPTH = 64;
-// What q·k of random vectors of 64 numbers may be: a standard deviation of 8; divided by 8 they are tenths.
+// Possible q·k of random vectors of 64 numbers: standard deviation 8; divided by 8 they have tenths.
 const PRESETS = {
   preset_equal: [0, 0, 0, 0, 0],
   preset_ahead: [10, 0, 0, 0, 0],
@@ -33,7 +33,7 @@ function subscript(n) {
   return String.fromCharCode(0x2080 + n);
 }
 
-// Numbers under the places of a slider that they belong to, from end to end.
+// Numbers under the slider at their positions, from end to end.
 function rampEnds(values) {
   const end = (value) => el("span", {}, String(value).replace("-", "−"));
   return el("span", { class: "softmax-ends", "aria-hidden": "true" }, ...values.map(end));
@@ -170,7 +170,7 @@ class View extends PlainView {
       weight.setAttribute("aria-label", this.t("weight_of", { n: i + 1, value: weights[i].toFixed(4) }));
     });
     const most = 0.25 / temperature;
-    // Small rates are many and matter: the exponent lifts them off the page.
+    // There are many small rates and they matter: the exponent makes them visible.
     const shade = (share) =>
       mixColours(theme.background, share < 0 ? theme.dim : theme.hues.cross, Math.min(1, Math.abs(share)) ** 0.72);
     const stops = Array.from({ length: 33 }, (_, i) => cssColour(shade(i / 16 - 1)));
@@ -192,18 +192,18 @@ class View extends PlainView {
 
   drawWords(weights, temperature) {
     const n = weights.length;
-    const room = 1 - weights.reduce((sum, p) => sum + p * p, 0);
-    const share = (100 * room) / (1 - 1 / n);
-    const trace = room / temperature;
+    const gradient = 1 - weights.reduce((sum, p) => sum + p * p, 0);
+    const share = (100 * gradient) / (1 - 1 / n);
+    const trace = gradient / temperature;
     this.traceTerm.textContent = this.t("trace", { value: formatSmall(trace) });
     this.traceTerm.dataset.value = trace;
     const largest = Math.max(...weights);
-    const closed = room > 0 ? "says_closed" : "says_none";
+    const closed = gradient > 0 ? "says_closed" : "says_none";
     const key = share > 97 ? "says_open" : share < 10 ? closed : "says_between";
     const few = share < 0.0001 ? this.t("less_than", { value: 0.0001 }) : share.toPrecision(1);
     this.sentence.textContent = this.t(key, {
       n,
-      room: room < 0.0005 ? room.toExponential(1).replace("-", "−") : formatSmall(room),
+      room: gradient < 0.0005 ? gradient.toExponential(1).replace("-", "−") : formatSmall(gradient),
       share: share < 1 ? few : share.toFixed(0),
       key: weights.indexOf(largest) + 1,
       weight: largest.toFixed(4),

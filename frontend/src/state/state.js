@@ -1,9 +1,9 @@
-// What a person has chosen: a View of transformer/view/state.py, which keeps it in the address bar.
+// The user's choices: a View of transformer/view/state.py, which keeps it in the address bar.
 import { CHOICES, START_VIEW } from "./generated.js";
 
 const isIndex = (value) => Number.isInteger(value) && value >= 0;
 
-// Takes over what is valid of `partial`, leaves the rest as it was: state arrives from links people edit.
+// Takes the valid values of `partial` and keeps the others: states come from links, which people edit.
 export function mergeState(state, partial) {
   const next = { ...state };
   for (const [key, value] of Object.entries(partial || {})) {

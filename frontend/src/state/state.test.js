@@ -42,8 +42,8 @@ test("numbers in words, and words for yes and no, are read", () => {
 });
 
 test("two states are told apart by their keys alone", () => {
-  const other = mergeState(START_VIEW, { head: 2, cell: [0, 1] });
-  assert.deepEqual(changedKeys(START_VIEW, other), ["head", "cell"]);
+  const changed = mergeState(START_VIEW, { head: 2, cell: [0, 1] });
+  assert.deepEqual(changedKeys(START_VIEW, changed), ["head", "cell"]);
   assert.equal(stateText({ extra: 1, ...START_VIEW }), stateText(START_VIEW));
-  assert.notEqual(stateText(other), stateText(START_VIEW));
+  assert.notEqual(stateText(changed), stateText(START_VIEW));
 });

@@ -2,7 +2,7 @@ import { summarise, tokenGroups, isIdentity, transformMatrix, groupMask, largest
 import { KINDS } from "../core/colour.js";
 import { printable } from "../core/dom.js";
 
-// What is known of one trace: the pictures of all heads (8 bits) and the exact numbers that have arrived so far.
+// The data of one trace: the pictures of all heads (8 bits) and the exact numbers that have arrived so far.
 export class TraceModel {
   constructor(pack) {
     this.header = pack.header;
@@ -20,22 +20,22 @@ export class TraceModel {
     this.merge(pack);
   }
 
-  // Takes in exact numbers; returns the kinds that gained some.
+  // Adds exact numbers; returns the kinds that got new ones.
   merge(pack) {
     const gained = new Set();
     for (const entry of pack.header.exact || []) {
       if (!this.kinds[entry.kind]) continue;
-      const one = { weights: pack.array(entry.weights), count: entry.weights.shape[1] };
+      const numbers = { weights: pack.array(entry.weights), count: entry.weights.shape[1] };
       if (entry.queries && entry.keys) {
-        one.queries = pack.array(entry.queries);
-        one.keys = pack.array(entry.keys);
-        one.depth = entry.queries.shape[1];
-        one.scale = entry.scale;
-        one.rule = entry.rule || 0;
-        one.values = entry.values ? pack.array(entry.values) : null;
-        one.valueDepth = entry.values ? entry.values.shape[1] : 0;
+        numbers.queries = pack.array(entry.queries);
+        numbers.keys = pack.array(entry.keys);
+        numbers.depth = entry.queries.shape[1];
+        numbers.scale = entry.scale;
+        numbers.rule = entry.rule || 0;
+        numbers.values = entry.values ? pack.array(entry.values) : null;
+        numbers.valueDepth = entry.values ? entry.values.shape[1] : 0;
       }
-      this.exact.set(this.exactKey(entry.kind, entry.layer, entry.head, entry.summary || "mean"), one);
+      this.exact.set(this.exactKey(entry.kind, entry.layer, entry.head, entry.summary || "mean"), numbers);
       gained.add(entry.kind);
     }
     for (const key of [...this.cache.keys()]) {
@@ -76,7 +76,7 @@ export class TraceModel {
     return bytes.subarray(from, from + size);
   }
 
-  // Weights before anything is dropped or merged: exact float32 where known, else the picture's 8 bits.
+  // Weights before anything is dropped or merged: exact float32 if available, else the picture's 8 bits.
   weights(kind, layer, head, summary) {
     return this.remember(["weights", kind, layer, head, summary].join("|"), () => {
       const known = this.exactOf(kind, layer, head, summary);
@@ -87,7 +87,7 @@ export class TraceModel {
         if (all.every(Boolean))
           return {
             data: summarise(
-              all.map((one) => one.weights),
+              all.map((head) => head.weights),
               summary,
             ),
             exact: true,
@@ -105,18 +105,19 @@ export class TraceModel {
     return { rows: about.rows === "source" ? "source" : target, columns: about.columns };
   }
 
-  // What the mask of a head hides, 1 a hidden cell, piece by piece; null if nothing. Of many heads: what all hide.
+  // The cells that the mask of a head hides (1: hidden), per pair of subword tokens; null if none. For several heads:
+  // the cells that all of them hide.
   hidden(kind, layer, head) {
     const { masks, mask_of: of, queries, keys } = this.kinds[kind];
     if (!masks) return null;
-    const wanted = [...new Set(this.members(kind, layer, head).map(([l, h]) => of[l][h]))].sort();
-    return this.remember(["hidden", kind, ...wanted].join("|"), () => {
-      const all = wanted.map((number) => masks.subarray(number * queries * keys, (number + 1) * queries * keys));
-      return all.length === 1 ? all[0] : all[0].map((_, at) => Number(all.every((one) => one[at])));
+    const maskNumbers = [...new Set(this.members(kind, layer, head).map(([l, h]) => of[l][h]))].sort();
+    return this.remember(["hidden", kind, ...maskNumbers].join("|"), () => {
+      const all = maskNumbers.map((number) => masks.subarray(number * queries * keys, (number + 1) * queries * keys));
+      return all.length === 1 ? all[0] : all[0].map((_, at) => Number(all.every((mask) => mask[at])));
     });
   }
 
-  // The same for the rows and columns drawn.
+  // The same for the rows and columns that are drawn.
   mask(kind, layer, head, state) {
     const hidden = this.hidden(kind, layer, head);
     if (!hidden) return null;
@@ -126,7 +127,7 @@ export class TraceModel {
     return this.remember(key, () => groupMask(hidden, this.kinds[kind].keys, axes.rows, axes.columns));
   }
 
-  // Groups and labels of a kind under the person's switches; the same for every head of the kind.
+  // Groups and labels of a kind under the user's choices; the same for every head of the kind.
   axes(kind, state) {
     const sides = this.sides(kind, state);
     const key = ["axes", kind, sides.rows, state.pieces, state.special].join("|");
@@ -159,7 +160,7 @@ export class TraceModel {
     return printable(this.header.labels[side][index]);
   }
 
-  // Everything about one picture: weights as drawn and read, labels, mask.
+  // Everything about one picture: weights to draw and to read, labels, mask.
   view(kind, layer, head, state) {
     const axes = this.axes(kind, state);
     const key = ["view", kind, layer, head, state.summary, axes.sides.rows, state.pieces, state.special].join("|");
@@ -186,7 +187,8 @@ export class TraceModel {
     });
   }
 
-  // The grid's pictures: for every tile, margins included, bytes of rows x columns, the largest weight among them, mask.
+  // The grid's pictures: for every tile, including the margins: bytes of rows x columns, the largest weight among them,
+  // mask.
   tiles(kind, state) {
     const axes = this.axes(kind, state);
     const key = ["tiles", kind, state.summary, axes.sides.rows, state.pieces, state.special].join("|");
@@ -213,7 +215,7 @@ export class TraceModel {
           byHead[h].push(pictures[h]);
         }
         byLayer.push(summarise(pictures, state.summary));
-        grid.push([...pictures.map((one, h) => finish(one, l, h)), finish(byLayer[l], l, "all")]);
+        grid.push([...pictures.map((picture, h) => finish(picture, l, h)), finish(byLayer[l], l, "all")]);
       }
       grid.push([
         ...byHead.map((pictures, h) => finish(summarise(pictures, state.summary), "all", h)),

@@ -17,10 +17,10 @@ const HEADER = {
 const pack = (header) => ({ header, array: (reference) => reference.data });
 const model = (more = {}) => new TraceModel(pack({ ...HEADER, ...more }));
 const state = (more) => ({ ...START_VIEW, pieces: "pieces", ...more });
-const close = (found, wanted) =>
+const close = (actual, expected) =>
   assert.deepEqual(
-    Array.from(found, (value) => value.toFixed(5)),
-    wanted.map((value) => value.toFixed(5)),
+    Array.from(actual, (value) => value.toFixed(5)),
+    expected.map((value) => value.toFixed(5)),
   );
 
 test("a head's weights are its part of the picture until the exact ones come", () => {

@@ -3,14 +3,14 @@ import { el, svgEl } from "../core/dom.js";
 import { runLabel, lossText, percentText } from "./words.js";
 import { runMark, runSwatch } from "./status.js";
 
-// Loss and exact match over steps, all runs over each other, with a cursor at the step that is shown.
+// Loss and exact match over steps, with all runs in one plot and a cursor at the step shown.
 
 const PLOTS = [
   { name: "loss", series: ["loss", "validation_loss"] },
   { name: "exact", series: ["exact"] },
   { name: "forced", series: ["forced"] },
 ];
-const LEAST = 1e-4; // the end of a logarithmic axis of losses, fixed so that nothing jumps
+const LEAST = 1e-4; // the end of a logarithmic axis of losses; it is fixed so that nothing jumps
 
 // An axis of losses up to `top`: {ticks, share(value)}.
 export function lossAxis(top, log) {
@@ -51,7 +51,7 @@ export class Curves {
     return plot;
   }
 
-  // Axes and one group a run; sizes: {width, height of each plot}, theme: of readTheme.
+  // Axes and one group per run; sizes: {width, height of each plot}, theme: of readTheme.
   layout(store, theme, sizes) {
     this.runs = store.runs;
     const em = theme.size;
@@ -76,8 +76,8 @@ export class Curves {
       const crowded = axis.ticks.length * small * 1.1 > bottom - inside.top;
       axis.ticks.forEach((tick, j) => {
         if (crowded && j % 2 && j < axis.ticks.length - 1) return;
-        const place = { x: inside.left - 0.5 * em, y: y(tick) + 0.33 * small, "text-anchor": "end" };
-        parts.push(svgEl("text", place, this.tick(plot, tick)));
+        const position = { x: inside.left - 0.5 * em, y: y(tick) + 0.33 * small, "text-anchor": "end" };
+        parts.push(svgEl("text", position, this.tick(plot, tick)));
       });
       const marks = every.map((tick) => `M${step(tick).toFixed(1)} ${bottom}v4`).join("");
       parts.push(svgEl("path", { class: "learn-axis", d: `M${inside.left} ${bottom}H${inside.right}${marks}` }));
@@ -90,9 +90,9 @@ export class Curves {
       }
       plot.cursor = svgEl("path", { class: "learn-cursor", d: `M0 ${inside.top}V${bottom}` });
       plot.lines = this.runs.map((run) => this.makeLines(plot, run));
-      const groups = plot.lines.map((one) => one.group);
-      svg.replaceChildren(...parts, plot.cursor, ...groups.reverse(), ...plot.lines.map((one) => one.mark));
-      plot.values.replaceChildren(...plot.lines.map((one) => one.value));
+      const groups = plot.lines.map((line) => line.group);
+      svg.replaceChildren(...parts, plot.cursor, ...groups.reverse(), ...plot.lines.map((line) => line.mark));
+      plot.values.replaceChildren(...plot.lines.map((line) => line.value));
     });
   }
 
@@ -105,7 +105,7 @@ export class Curves {
     return lossAxis(top, this.log.checked);
   }
 
-  // Whether a loss has come that the axis has no room for.
+  // Whether a loss has come that is outside the axis.
   outgrown(run, from) {
     for (let i = Math.max(0, from); i <= run.last; i++)
       if (Math.max(run.frames[i].loss || 0, run.frames[i].validation_loss || 0) > this.top) return true;
@@ -133,7 +133,7 @@ export class Curves {
     return { run, group, paths, mark, number, value, pieces, seen: plot.series.map(() => 0), until: -1 };
   }
 
-  // The path of a series up to a frame, in pieces: [index of the frame, text], made once each.
+  // The path of a series up to a frame, in pieces: [index of the frame, text], each computed once.
   path(plot, line, i, index) {
     const { run } = line;
     const pieces = line.pieces[i];
@@ -141,8 +141,8 @@ export class Curves {
     for (let at = line.seen[i]; at < run.frames.length; at++) {
       const frame = run.frames[at];
       if (typeof frame[name] !== "number") continue;
-      const place = `${this.places.step(frame.step).toFixed(1)} ${plot.y(frame[name]).toFixed(1)}`;
-      pieces.push([at, (pieces.length ? "L" : "M") + place]);
+      const point = `${this.places.step(frame.step).toFixed(1)} ${plot.y(frame[name]).toFixed(1)}`;
+      pieces.push([at, (pieces.length ? "L" : "M") + point]);
     }
     line.seen[i] = run.frames.length;
     let text = "";
@@ -153,8 +153,8 @@ export class Curves {
     return text;
   }
 
-  // chosen: the run whose frame `index` is shown; growing: its curves end there, as while one watches them grow.
-  // speak: with descriptions.
+  // chosen: the run whose frame `index` is shown; growing: its curves end there, as during training. speak: with
+  // descriptions for screen readers.
   update(chosen, index, growing, speak) {
     if (!this.places) return;
     const step = chosen && chosen.frames.length ? chosen.frames[index].step : null;
@@ -164,7 +164,7 @@ export class Curves {
       for (const line of plot.lines) {
         const { run } = line;
         const until = run === chosen && growing ? index : run.last;
-        const path = (one, i) => one.setAttribute("d", this.path(plot, line, i, until));
+        const path = (element, i) => element.setAttribute("d", this.path(plot, line, i, until));
         if (line.until !== until) line.paths.forEach(path);
         line.until = until;
         const at = this.at(run, step);
@@ -181,7 +181,7 @@ export class Curves {
     }
   }
 
-  // The frame of a run at a step; without a step its last, without frames -1.
+  // The index of a run's frame at a step; without a step its last frame, without frames -1.
   at(run, step) {
     return step === null || !run.frames.length ? run.last : run.frameAt(step);
   }

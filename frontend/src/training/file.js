@@ -3,10 +3,10 @@ import { TRAINING_TEXTS } from "./texts.js";
 import { LARGEST_FILE } from "../state/generated.js";
 import { PlainView, plainComponent } from "../host/plain_view.js";
 
-// A file from a person's machine, as the trigger "file" {name, data in base64}: the app's address for uploads stays
-// closed. data = {label, accept, big, texts}.
+// A file from the user's machine, as the trigger "file" {name, data in base64}: the app's upload address stays closed.
+// data = {label, accept, big, texts}.
 
-// The bytes of a data: address, which browsers make of a file far faster than JavaScript could.
+// The bytes of a data: address, which browsers build from a file far faster than JavaScript could.
 function toBase64(file) {
   return new Promise((resolve, reject) => {
     const reader = new FileReader();

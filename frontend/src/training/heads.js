@@ -4,8 +4,8 @@ import { cssColour, makeRamp, packPixel, pixelTable } from "../core/colour.js";
 import { paintTile } from "../heads/grid.js";
 import { HeadPlot, hatchCell } from "../heads/head.js";
 
-// Heads of a run at one frame. What stays from frame to frame (labels, masks, lattices) is laid out once; a frame is a
-// handful of pixels put into one small picture and enlarged.
+// Heads of a run at one frame. What stays from frame to frame (labels, masks, grid lines) is laid out once; a frame is
+// a few pixels put into one small picture and enlarged.
 
 // Every head of one kind: layers down, heads across.
 export class FrameGrid {
@@ -45,7 +45,7 @@ export class FrameGrid {
     const gap = Math.max(3, Math.min(7, Math.round((width / heads) * 0.06)));
     let w = (width - left - 3 - gap * (heads - 1)) / heads;
     let h = (height - top - 3 - gap * (layers - 1)) / layers;
-    // Cells may be stretched, but not out of recognition.
+    // Cells may be stretched, within limits.
     w = Math.max(4, Math.min(w, h * (about.columns / about.rows) * 1.9));
     h = Math.max(4, Math.min(h, w * (about.rows / about.columns) * 1.5));
     const pw = Math.max(1, Math.min(about.columns, Math.round(w * ratio)));
@@ -79,7 +79,7 @@ export class FrameGrid {
     this.labels();
   }
 
-  // A frame: pixels of all heads at once, one enlarged copy a head.
+  // Draws a frame: pixels of all heads at once, one enlarged copy per head.
   frame(index) {
     const { run, context } = this;
     const about = run.kinds[this.kind];
@@ -94,7 +94,7 @@ export class FrameGrid {
     this.outlines();
   }
 
-  // Labels and frames of heads: once a layout, and when another head is chosen or hovered over.
+  // Labels and frames of heads: drawn once per layout, and when another head is chosen or hovered over.
   labels() {
     const { context, theme, place, rects } = this;
     context.clearRect(0, 0, this.width, this.height);
@@ -126,11 +126,11 @@ export class FrameGrid {
       context.strokeRect(r.x - 0.5, r.y - 0.5, r.w + 1, r.h + 1);
     };
     if (this.hovered) outline(this.hovered, cssColour(theme.dim), 2);
-    const r = chosen && this.rects.find((one) => one.layer === chosen.layer && one.head === chosen.head);
+    const r = chosen && this.rects.find((rect) => rect.layer === chosen.layer && rect.head === chosen.head);
     if (r) outline(r, cssColour(theme.ink), 3);
   }
 
-  // Another choice: the cells stay, whatever stands around them is drawn anew.
+  // Another head is chosen: the cells stay, everything around them is redrawn.
   refresh(index) {
     if (!this.context || !this.rects.length) return;
     this.labels();
@@ -144,7 +144,7 @@ export class FrameGrid {
     if (!chosen) this.canvas.removeAttribute("aria-activedescendant");
   }
 
-  // For software that reads the screen: real elements inside the canvas, one a head.
+  // For screen readers: real elements inside the canvas, one per head.
   describe() {
     const { run, kind, hooks } = this;
     const { layers, heads } = run.opening;
@@ -213,7 +213,7 @@ function strengthOf(byte) {
   return byte;
 }
 
-// One head with its tokens: as in the explorer, but a frame redraws its cells alone, from bytes.
+// One head with its tokens: as in the explorer, but a frame redraws only its cells, from bytes.
 export class FrameHead extends HeadPlot {
   constructor(kind, hooks) {
     super(kind, hooks);
@@ -239,8 +239,8 @@ export class FrameHead extends HeadPlot {
     super.layout(width, height);
     const { plot, view } = this;
     const ratio = Math.min(4, window.devicePixelRatio || 1);
-    const whole = (value) => (value * ratio < 4 ? value : Math.floor(value * ratio) / ratio);
-    Object.assign(plot, { cw: whole(plot.cw), ch: whole(plot.ch) });
+    const wholePixels = (value) => (value * ratio < 4 ? value : Math.floor(value * ratio) / ratio);
+    Object.assign(plot, { cw: wholePixels(plot.cw), ch: wholePixels(plot.ch) });
     this.height = Math.ceil(plot.top + plot.ch * Math.max(1, view.queries) + 3);
     const { left, top, cw, ch } = plot;
     this.canvas.dataset.plot = JSON.stringify({ left, top, cw, ch, rows: view.queries, columns: view.keys });
@@ -256,7 +256,7 @@ export class FrameHead extends HeadPlot {
     };
   }
 
-  // What lies over the cells and does not change: the mask's hatching, and a lattice.
+  // What lies over the cells and does not change: the mask's hatching and the grid lines.
   paintOver() {
     const { view, theme, plot } = this;
     const context = sizeCanvas(this.over, this.width, this.height);
@@ -308,7 +308,7 @@ export class FrameHead extends HeadPlot {
   }
 }
 
-// What the plots draw of one head of a run. rows: "predicted" or "fed", the labels of decoder rows.
+// What the plots need of one head of a run. rows: "predicted" or "fed", the labels of decoder rows.
 export function viewOf(run, kind, layer, head, rows) {
   const { opening } = run;
   const about = run.kinds[kind];

@@ -1,10 +1,10 @@
-// Which frame of a run is shown when. Frames arrive in handfuls; they are played out evenly over the time until the
-// next handful is likely to come, so that the heads move many times a second. Nothing between two frames is made up.
+// Decides which frame of a run is shown when. Frames arrive in groups; they are played evenly over the time until the
+// next group is likely to come, so that the heads move many times a second. No frames are interpolated.
 
-const FIRST_SPAN = 400; // milliseconds between answers before any two were seen
+const FIRST_SPAN = 400; // milliseconds between answers, before any two have come
 const SPANS = [120, 1500];
-const PLAY = 80; // milliseconds a frame when the training is played from its start
-const CALM = { live: 1000, play: 500 }; // milliseconds a frame for people who want less motion
+const PLAY = 80; // milliseconds per frame when the training is played from its start
+const CALM = { live: 1000, play: 500 }; // milliseconds per frame for users who want less motion
 
 export class Player {
   // calm: whether motion is to be reduced
@@ -14,7 +14,7 @@ export class Player {
     this.reset();
   }
 
-  // Another run: shows its last frame, and what comes.
+  // Another run: shows its last frame, and the frames that follow.
   reset(last = 0) {
     this.mode = "live";
     this.from = this.until = last;
@@ -22,7 +22,7 @@ export class Player {
     this.arrival = null;
   }
 
-  // Frames up to `last` are here. Told whether or not somebody watches: `until` is where live is.
+  // Frames up to `last` are here. Called even if nobody watches: `until` is the live position.
   arrived(last, now) {
     if (last <= this.until) return;
     if (this.arrival !== null) {
@@ -58,7 +58,7 @@ export class Player {
     this.began = now;
   }
 
-  // The frame to show now, where `shown` is shown; when a replay has reached what is live, it goes on live.
+  // The frame to show now, after `shown`; a replay that reaches the live position goes on live.
   at(now, shown) {
     if (this.mode === "held") return Math.min(shown, this.until);
     if (this.mode === "live") {
@@ -67,7 +67,7 @@ export class Player {
       if (index !== this.from && this.calm()) this.from = index;
       return index;
     }
-    // The time of a frame of the browser may lie before the click that began it.
+    // The browser's frame time may be earlier than the click that started it.
     const passed = Math.max(0, now - this.began);
     const index = this.start + Math.floor(passed / (this.calm() ? CALM.play : PLAY));
     if (index < this.until) return index;
@@ -75,7 +75,7 @@ export class Player {
     return this.until;
   }
 
-  // Whether another frame follows without anything happening.
+  // Whether another frame follows without any event.
   moving(shown) {
     return this.mode === "play" || (this.mode === "live" && shown < this.until);
   }

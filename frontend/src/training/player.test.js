@@ -7,9 +7,9 @@ test("a handful of frames is played out evenly and the next one joins", () => {
   const player = new Player(() => false);
   let shown = 0;
   const play = (from, to) => {
-    const seen = [];
-    for (let now = from; now <= to; now += 5) seen.push((shown = player.at(now, shown)));
-    return seen;
+    const shownFrames = [];
+    for (let now = from; now <= to; now += 5) shownFrames.push((shown = player.at(now, shown)));
+    return shownFrames;
   };
   player.arrived(20, 1000);
   const first = play(1000, 1400);
@@ -24,22 +24,22 @@ test("a handful of frames is played out evenly and the next one joins", () => {
     [...new Set(second)],
     Array.from({ length: 21 }, (_, i) => i + 20),
   );
-  const counts = Array.from({ length: 20 }, (_, i) => first.filter((one) => one === i).length);
+  const counts = Array.from({ length: 20 }, (_, i) => first.filter((frame) => frame === i).length);
   assert.ok(Math.max(...counts) - Math.min(...counts) <= 1);
 });
 
 test("who wants less motion sees the newest frame once a second", () => {
   const player = new Player(() => true);
-  const seen = [];
+  const shownFrames = [];
   let shown = 0;
   for (let now = 5000; now < 9000; now += 50) {
     player.arrived((now - 5000) / 50, now);
     const next = player.at(now, shown);
-    if (next !== shown) seen.push(now);
+    if (next !== shown) shownFrames.push(now);
     shown = next;
   }
-  assert.ok(seen.length >= 3 && seen.length <= 5);
-  seen.slice(1).forEach((now, i) => assert.ok(now - seen[i] >= 1000));
+  assert.ok(shownFrames.length >= 3 && shownFrames.length <= 5);
+  shownFrames.slice(1).forEach((now, i) => assert.ok(now - shownFrames[i] >= 1000));
 });
 
 test("held is held, live is the newest, and play runs from a frame on", () => {

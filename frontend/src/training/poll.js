@@ -1,11 +1,11 @@
-// Asks the page for what is new, again and again while something trains, and hands commands over.
+// Asks the server for news again and again while something trains, and sends commands.
 //
-// One message is on its way at a time, and commands go before asks: while the server is busy a newer message of the
-// same component takes the place of an older one that it has not seen yet. A lost ask is asked again; a command must
-// not get lost, so nothing is sent behind it before a pack with its number has come.
+// Only one message is under way at a time, and commands go before requests: while the server is busy, a newer message
+// of the same component replaces an older one that it has not read yet. A lost request is sent again. A command must
+// not get lost, so nothing is sent after it until a pack with its number has come.
 
-const PAUSE = 200; // milliseconds between an answer and the next ask
-const PATIENCE = 3000; // milliseconds after which no answer comes any more
+const PAUSE = 200; // milliseconds between an answer and the next request
+const PATIENCE = 3000; // milliseconds after which no answer is expected any more
 
 export class Poller {
   /** @type {any} */ have;
@@ -14,7 +14,7 @@ export class Poller {
   // send(name, value); wanted(): whether there is something to ask for; have(): of the store
   constructor({ send, wanted, have }) {
     Object.assign(this, { send, wanted, have });
-    this.number = Date.now(); // rises over every remounting, too
+    this.number = Date.now(); // rises with every mount, too
     this.inFlight = null; // {number, command}
     this.commands = [];
     this.timer = null;
@@ -52,7 +52,7 @@ export class Poller {
     this.send(name, { ...value, have: this.have(), n: this.number });
   }
 
-  // A pack has come. number: of the message it answers, 0: none; atOnce: whether it left something to ask for.
+  // A pack has come. number: of the message it answers, 0: none; atOnce: whether it leaves something to ask for.
   answered(number, atOnce) {
     const waits = this.inFlight;
     if (waits && number !== waits.number) return;

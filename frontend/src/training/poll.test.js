@@ -46,11 +46,11 @@ test("no question passes a command", (context) => {
   // A newer message takes the place of one that the server has not seen: behind a command nothing may be sent.
   const { poller, pass, last, names, sent } = start(context);
   poller.answered(0, true);
-  const asked = last();
+  const message = last();
   poller.command("a", "pause");
   const paused = last();
   poller.command("b", "stop");
-  poller.answered(asked, true);
+  poller.answered(message, true);
   pass(1000);
   assert.deepEqual(names(), ["ask", "pause"]);
   poller.answered(paused, true);

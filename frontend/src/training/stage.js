@@ -5,7 +5,7 @@ import { FrameGrid, FrameHead, viewOf } from "./heads.js";
 import { runLabel } from "./words.js";
 import { runSwatch } from "./status.js";
 
-// The heads of the chosen run, one of them enlarged, and the same head in every run.
+// The heads of the chosen run, one head enlarged, and the same head in every run.
 export class HeadStage {
   /** @type {any} */ index;
   /** @type {any} */ room;
@@ -59,7 +59,7 @@ export class HeadStage {
     this.same = el("section", same, this.sameTitle, this.sameBox);
     this.others = [];
     this.cell = null;
-    // Below the first screen: drawn while somebody sees it.
+    // Below the first screen: drawn while it is visible.
     this.looks = new IntersectionObserver((entries) => {
       this.seen = entries[entries.length - 1].isIntersecting;
       if (this.seen && this.run) this.frame(this.store, this.run, this.index, true);
@@ -71,7 +71,7 @@ export class HeadStage {
     this.looks.disconnect();
   }
 
-  // -- what a person does ------------------------------------------------------------------------------------------
+  // -- actions of the user ---------------------------------------------------------------------------------------
 
   gridHooks() {
     const { hooks } = this;
@@ -85,7 +85,7 @@ export class HeadStage {
     };
   }
 
-  // named: whether its axes are.
+  // named: whether its axes have names.
   head(kind, testid, named = () => true) {
     const { hooks } = this;
     const { t } = hooks;
@@ -107,14 +107,14 @@ export class HeadStage {
     this.cell = null;
     say(t("title_kind", { kind: this.kindName(this.run, kind), layer: layer + 1, head: head + 1 }));
     this.placeHead();
-    for (const one of this.shownKinds()) this.grid[one].refresh(this.index);
+    for (const kind of this.shownKinds()) this.grid[kind].refresh(this.index);
     this.layoutSame();
     this.frame(this.store, this.run, this.index, true);
   }
 
   chooseCell(cell, spoken) {
     this.cell = cell;
-    for (const plot of [this.enlarged, ...this.others.map((one) => one.plot)]) {
+    for (const plot of [this.enlarged, ...this.others.map((same) => same.plot)]) {
       plot.options.cell = cell[0] < plot.view.queries && cell[1] < plot.view.keys ? cell : null;
       plot.paint();
     }
@@ -137,7 +137,7 @@ export class HeadStage {
     this.hooks.redraw();
   }
 
-  // -- what is laid out --------------------------------------------------------------------------------------------
+  // -- layout ----------------------------------------------------------------------------------------------------
 
   shownKinds() {
     const { kind } = this.hooks.memory;
@@ -149,7 +149,7 @@ export class HeadStage {
     return this.hooks.t(open ? "kind_decoder_open" : "kind_" + kind);
   }
 
-  // room: of TrainingView. Everything that stays from frame to frame.
+  // room: of TrainingView. Lays out everything that stays from frame to frame.
   layout(store, run, theme, room) {
     this.unhover();
     Object.assign(this, { store, run, theme, room });
@@ -199,7 +199,7 @@ export class HeadStage {
     this.example.title = opening ? t("example_title", values) : "";
   }
 
-  // The chosen head within what the run has.
+  // Limits the chosen head to what the run has.
   placeOf(run) {
     const { kind, layer, head } = this.hooks.memory.place;
     const { layers, heads } = run.opening;
@@ -240,7 +240,7 @@ export class HeadStage {
     const known = this.others;
     this.others = runs.map((run) => {
       const { kind, layer, head } = this.placeOf(run);
-      const before = known.find((one) => one.run === run && one.plot.kind === kind);
+      const before = known.find((same) => same.run === run && same.plot.kind === kind);
       const plot = before ? before.plot : this.head(kind, "training-same-head", () => !this.room.narrow);
       const name = before ? before.name : el("span");
       const view = viewOf(run, kind, layer, head, memory.rows);
@@ -249,7 +249,7 @@ export class HeadStage {
       return { run, plot, name, view, element: before ? before.element : made() };
     });
     this.sameBox.style.setProperty("--runs", this.others.length);
-    this.sameBox.replaceChildren(...this.others.map((one) => one.element));
+    this.sameBox.replaceChildren(...this.others.map((same) => same.element));
     this.sameTitle.lastChild.textContent = "";
     for (const { plot, view, element } of this.others) {
       const width = Math.floor(element.clientWidth);
@@ -266,7 +266,7 @@ export class HeadStage {
 
   // -- a frame -----------------------------------------------------------------------------------------------------
 
-  // index: of the frame of the chosen run, -1 without one; speak: with descriptions.
+  // index: of the frame of the chosen run, -1 without one; speak: with descriptions for screen readers.
   frame(store, run, index, speak) {
     Object.assign(this, { store, index });
     if (!run || !run.opening || index < 0) return;
@@ -291,7 +291,7 @@ export class HeadStage {
     const { step } = run.frames[index];
     const hint = t("same_hint", { title: this.sameName, step: this.step(run, index) });
     if (this.sameTitle.lastChild.textContent !== hint) this.sameTitle.lastChild.textContent = hint;
-    for (const one of this.others) this.frameSame(one, step, speak);
+    for (const same of this.others) this.frameSame(same, step, speak);
   }
 
   frameSame({ run, plot, name }, step, speak) {
@@ -341,7 +341,7 @@ export class HeadStage {
     }, event);
   }
 
-  // Beside the pointer, and again with every frame while it stays there.
+  // The tooltip at the pointer, updated with every frame while the pointer stays.
   tell(lines, { clientX, clientY }) {
     this.told = () => this.hooks.tooltip.show(lines(), clientX, clientY);
     this.told();

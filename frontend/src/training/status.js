@@ -1,11 +1,11 @@
 import { el, svgEl } from "../core/dom.js";
 import { runLabel, numberTexts, stageText } from "./words.js";
 
-// How each run stands, and what can be done with it: one card a run.
+// The status of each run and its buttons: one card per run.
 
-const STATUS_TEXTS = 250; // milliseconds between two changes of the numbers of a card: faster ones cannot be read
+const STATUS_TEXTS = 250; // milliseconds between two changes of a card's numbers: faster changes are illegible
 
-// A mark of its own shape for each run, beside a dash and a colour of its own.
+// Each run has its own mark, dash and colour.
 export function runMark(slot, x, y, r) {
   const look = { class: "learn-mark", "data-slot": slot };
   if (slot === 0) return svgEl("circle", { ...look, cx: x, cy: y, r });
@@ -23,7 +23,7 @@ export function runSwatch(slot) {
   return svgEl("svg", look, line, runMark(slot, 17, 7, 4.5));
 }
 
-// What can be done with a run now, in this order.
+// The possible actions on a run, in this order.
 /** @returns {((typeof import("../state/generated.js").RUN_COMMANDS)[number] | "open")[]} */
 export function commandsFor(about) {
   if (about.stage === "training") return ["pause", "stop"];
@@ -85,7 +85,7 @@ class RunCard {
     const key = names.join() + about.seed + label;
     if (key === this.key) return;
     this.key = key;
-    const held = this.buttons.contains(this.element.getRootNode().activeElement);
+    const hasFocus = this.buttons.contains(this.element.getRootNode().activeElement);
     const values = { label, seed: about.seed + 1 };
     const button = (name) =>
       el(
@@ -100,10 +100,10 @@ class RunCard {
         t(name, values),
       );
     this.buttons.replaceChildren(...names.map(button));
-    if (held) this.buttons.firstChild.focus(); // what had the focus is gone: its place keeps it
+    if (hasFocus) this.buttons.firstChild.focus(); // the focused button is gone: its neighbour gets the focus
   }
 
-  // Until the run has changed the button says that it was pressed; after a while it can be pressed again.
+  // The button shows that it was pressed until the run has changed; after a while it can be pressed again.
   command(name, button) {
     if (button.getAttribute("aria-disabled") === "true") return;
     button.setAttribute("aria-disabled", "true");

@@ -1,8 +1,8 @@
-// What the browser knows of runs while they train: every frame that it was given, in order, and how each run stands.
+// The browser's data of running trainings: all frames it was given, in order, and the status of each run.
 
 const ACTIVE = ["waiting", "starting", "training", "paused"];
 const WINDOW = 8000; // milliseconds over which speed is measured
-export const SLOTS = 4; // looks of runs: a colour, a dash and a mark each
+export const SLOTS = 4; // styles of runs: a colour, a dash and a mark each
 
 export class RunStore {
   constructor() {
@@ -31,16 +31,16 @@ export class RunStore {
   take({ header, array }, now = performance.now()) {
     const before = this.runs;
     this.more = header.more || {};
-    const found = { grown: [], number: header.number || 0 };
+    const news = { grown: [], number: header.number || 0 };
     this.runs = header.runs.map((about) => before.find((run) => run.id === about.id) || new Run(about.id));
     for (const run of this.runs) if (run.slot < 0) run.slot = this.freeSlot();
     header.runs.forEach((about, i) => {
-      if (this.runs[i].take(about, array, now)) found.grown.push(about.id);
+      if (this.runs[i].take(about, array, now)) news.grown.push(about.id);
     });
-    return found;
+    return news;
   }
 
-  // A run keeps its look when others are removed.
+  // A run keeps its style when others are removed.
   freeSlot() {
     const used = this.runs.map((run) => run.slot);
     for (let slot = 0; slot < SLOTS; slot++) if (!used.includes(slot)) return slot;
@@ -56,8 +56,8 @@ export class Run {
     this.opening = null;
     this.frames = [];
     this.weights = []; // bytes of each frame
-    this.pace = []; // [milliseconds, step] of the last packs: how fast it goes
-    this.trained = 0; // milliseconds seen here in which it trained
+    this.pace = []; // [milliseconds, step] of the last packs, for the speed
+    this.trained = 0; // milliseconds of training seen here
     this.since = null;
   }
 
@@ -69,21 +69,21 @@ export class Run {
     return this.frames.length - 1;
   }
 
-  // The index of the last frame that there will be; of the last there is once nothing more comes.
+  // The index of the last frame that this run will have; when nothing more comes, of the last frame it has.
   get end() {
     if (!this.opening) return 0;
     return this.active || this.lacks ? Math.max(this.last, this.opening.recorded.length - 1) : Math.max(0, this.last);
   }
 
-  // What a pack says of this run. Frames count only where they join those that are here: behind a gap they are left
-  // out, and `lacks` says that they are to be asked for again.
+  // Takes over what a pack says of this run. Frames count only if they follow those that are here: after a gap they are
+  // dropped, and `lacks` says that they must be requested again.
   take(about, array, now) {
-    const held = this.frames.length;
+    const count = this.frames.length;
     if (about.opening) this.setOpening(about.opening);
-    if (this.opening && about.weights && about.from <= held) {
+    if (this.opening && about.weights && about.from <= count) {
       const bytes = array(about.weights);
       const size = about.weights.shape[1];
-      for (let i = held - about.from; i < about.frames.length; i++) {
+      for (let i = count - about.from; i < about.frames.length; i++) {
         this.frames.push(about.frames[i]);
         this.weights.push(bytes.subarray(i * size, (i + 1) * size));
       }
@@ -92,12 +92,12 @@ export class Run {
     this.follow(about, now);
     const { frames, weights, opening, ...rest } = about;
     this.about = rest;
-    return this.frames.length > held;
+    return this.frames.length > count;
   }
 
   setOpening(opening) {
     this.opening = opening;
-    this.shownKey = JSON.stringify(opening.shown); // runs of one task and seed are shown on the same inputs
+    this.shownKey = JSON.stringify(opening.shown); // runs of one task and seed show the same inputs
     const [source, target] = [opening.source_tokens.length, opening.target_in.length];
     const sizes = { encoder_self: [source, source], decoder_self: [target, target], cross: [target, source] };
     let start = 0;
@@ -108,7 +108,7 @@ export class Run {
     }
   }
 
-  // 1 where the causal mask hides a cell, or null: decoder self-attention alone has one.
+  // 1 if the causal mask hides a cell, or null: only decoder self-attention has a causal mask.
   mask(kind) {
     const about = this.kinds[kind];
     if (kind !== "decoder_self" || !this.about.causal) return null;
@@ -125,7 +125,7 @@ export class Run {
     return this.weights[index].subarray(from, from + rows * columns);
   }
 
-  // The index of the last frame that is not later than a step.
+  // The index of the last frame at or before a step.
   frameAt(step) {
     let [low, high] = [0, this.last];
     while (low < high) {
@@ -136,7 +136,7 @@ export class Run {
     return Math.max(0, low);
   }
 
-  // The last value of a number up to a frame: losses and matches are not measured at every one.
+  // The last value of a number up to a frame: losses and matches are not measured at every frame.
   latest(name, index) {
     for (let i = Math.min(index, this.last); i >= 0; i--) {
       const value = this.frames[i][name];
@@ -145,7 +145,7 @@ export class Run {
     return null;
   }
 
-  // Speed over the last seconds, measured here: steps a second, pauses and other stages left out.
+  // Steps per second over the last seconds, measured here, without pauses and other stages.
   follow(about, now) {
     const training = about.stage === "training";
     if (training && this.since !== null) this.trained += now - this.since;
@@ -165,7 +165,7 @@ export class Run {
     return ended - began > 300 ? (1000 * (last - first)) / (ended - began) : null;
   }
 
-  // Seconds: to its last step, or to its limit, which also counts the time that measuring takes.
+  // Seconds until its last step or its limit, which also counts the time for measuring.
   get left() {
     const { speed, about } = this;
     if (!speed) return null;

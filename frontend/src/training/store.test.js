@@ -41,7 +41,7 @@ test("frames join those that are here and no others", () => {
     frames.map((frame) => frame.step),
     OPENING.recorded,
   );
-  weights.forEach((one, frame) => assert.deepEqual([...one], [...bytes(frame, 1)]));
+  weights.forEach((weight, frame) => assert.deepEqual([...weight], [...bytes(frame, 1)]));
   assert.deepEqual(store.have(), { a: 6 });
 });
 
@@ -81,8 +81,8 @@ test("looks stay when other runs are removed", () => {
 test("the frame of a step is the last that is not later", () => {
   const store = new RunStore();
   store.take(pack({ to: 6 }), 0);
-  const found = [0, 1, 2, 4, 5, 13, 14, 20, 1000].map((step) => store.runs[0].frameAt(step));
-  assert.deepEqual(found, [0, 0, 1, 1, 2, 3, 4, 5, 5]);
+  const frames = [0, 1, 2, 4, 5, 13, 14, 20, 1000].map((step) => store.runs[0].frameAt(step));
+  assert.deepEqual(frames, [0, 0, 1, 1, 2, 3, 4, 5, 5]);
 });
 
 test("speed is that of the last seconds, and what is left ends with the limit", () => {

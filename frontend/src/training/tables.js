@@ -2,13 +2,13 @@ import { el, printable } from "../core/dom.js";
 import { runSwatch } from "./status.js";
 import { runLabel, lettersOf } from "./words.js";
 
-// What a run writes at the step that is shown, letter by letter, and what was predicted beside what happened.
+// What a run writes at the step shown, letter by letter, and predictions of the paper with what happened.
 
-// A text as people read it, wrong letters marked by more than a colour. Returns the element, how many are wrong, and of
-// how many: of those that are missing or too many as well.
+// A text with its wrong letters marked by more than a colour. Returns the element, how many letters are wrong, and of
+// how many; missing and extra letters count, too.
 function writtenText(t, written, right) {
   const letters = lettersOf(written, right);
-  const wrong = letters.filter((one) => one.state !== "right").length;
+  const wrong = letters.filter((letter) => letter.state !== "right").length;
   const shown = letters.map(({ letter, state }) =>
     state === "right"
       ? printable(letter)
@@ -39,7 +39,7 @@ export class PredictionTable {
     );
   }
 
-  // step: in words. A cell is made anew only where what it says has changed.
+  // step: in words. A cell is rebuilt only if its content changed.
   draw(store, run, index, step) {
     const { t } = this;
     const frame = run && run.frames[index];
@@ -47,19 +47,23 @@ export class PredictionTable {
     if (!frame) return;
     this.title.lastChild.textContent = t("predictions_hint", { label: runLabel(t, run), step });
     const { shown } = run.opening;
-    const beside = store.runs.filter((one) => one !== run && one.frames.length && one.shownKey === run.shownKey);
-    const key = [run, ...beside].map((one) => one.id + runLabel(t, one)).join();
+    const beside = store.runs.filter(
+      (other) => other !== run && other.frames.length && other.shownKey === run.shownKey,
+    );
+    const key = [run, ...beside].map((shownRun) => shownRun.id + runLabel(t, shownRun)).join();
     if (this.key !== key) {
       this.key = key;
       this.rows = [];
       this.predicted = null;
       this.element.dataset.beside = beside.length;
       const names = ["column_input", "column_answer", "column_output", "column_verdict"];
-      const others = beside.map((one) => el("th", { scope: "col" }, runSwatch(one.slot), " ", runLabel(t, one)));
-      this.head.replaceChildren(...names.map((name) => el("th", { scope: "col" }, t(name))), ...others);
+      const headings = beside.map((otherRun) =>
+        el("th", { scope: "col" }, runSwatch(otherRun.slot), " ", runLabel(t, otherRun)),
+      );
+      this.head.replaceChildren(...names.map((name) => el("th", { scope: "col" }, t(name))), ...headings);
       this.body.replaceChildren(...shown.map((pair, i) => this.row(pair, i, beside)));
     }
-    const frames = [frame, ...beside.map((one) => one.frames[one.frameAt(frame.step)])];
+    const frames = [frame, ...beside.map((otherRun) => otherRun.frames[otherRun.frameAt(frame.step)])];
     this.rows.forEach((row, i) => row.cells.forEach((cell, j) => this.write(row, cell, frames[j].outputs[i] ?? "")));
     const predicted = frame.predicted.join("\n");
     if (predicted === this.predicted) return;
@@ -67,7 +71,7 @@ export class PredictionTable {
     this.drawTeacher(run.opening, frame.predicted);
   }
 
-  // A cell of what a run wrote: the chosen one's with a verdict in words behind it, the others' with its sign alone.
+  // A cell with the output of a run: the chosen run's with a verdict in words after it, the others' with a sign only.
   write({ target }, cell, written) {
     const { t } = this;
     if (cell.written === written) return;
@@ -79,7 +83,7 @@ export class PredictionTable {
     cell.output.replaceChildren(...(cell.words ? [element] : [cell.verdict, element]));
   }
 
-  // One of the shown inputs and its right answer; what is written comes with every frame.
+  // One of the shown inputs and its right answer; the output comes with every frame.
   row([source, target], i, beside) {
     const { t } = this;
     const cell = (name, words) => ({
@@ -88,14 +92,14 @@ export class PredictionTable {
       words,
       written: null,
     });
-    const cells = [cell(t("column_output"), true), ...beside.map((one) => cell(runLabel(t, one), false))];
+    const cells = [cell(t("column_output"), true), ...beside.map((otherRun) => cell(runLabel(t, otherRun), false))];
     this.rows.push({ target, cells });
     const name = el("th", { scope: "row" }, el("span", { class: "learn-letters", dir: "auto" }, source));
     if (i === 0) name.append(" ", el("small", null, t("row_example")));
     const right = el("span", { class: "learn-letters", dir: "auto" }, target);
     const answer = el("td", { "data-name": t("column_answer") }, right);
-    const [{ output, verdict }, ...others] = cells;
-    const rest = others.map((one) => one.output);
+    const [{ output, verdict }, ...otherCells] = cells;
+    const rest = otherCells.map((otherCell) => otherCell.output);
     return el("tr", { "data-testid": "training-output" }, name, answer, output, el("td", null, verdict), ...rest);
   }
 
@@ -137,26 +141,26 @@ export class FindingTable {
 
   draw(store) {
     const { t } = this;
-    const found = store.more.findings || [];
-    const text = JSON.stringify([found, store.runs.map((run) => run.slot)]);
+    const findings = store.more.findings || [];
+    const text = JSON.stringify([findings, store.runs.map((run) => run.slot)]);
     if (text === this.text) return;
     this.text = text;
-    this.element.hidden = !found.length;
+    this.element.hidden = !findings.length;
     this.body.replaceChildren(
-      ...found.map((one) => {
-        const run = store.run(one.run);
-        const section = one.section ? el("small", null, t("finding_section", { section: one.section })) : null;
+      ...findings.map((finding) => {
+        const run = store.run(finding.run);
+        const section = finding.section ? el("small", null, t("finding_section", { section: finding.section })) : null;
         const signs = { "as predicted": ["✓ ", "hs-ok"], differs: ["≠ ", "hs-bad"], open: ["? ", "learn-open"] };
-        const [sign, look] = signs[one.verdict] || signs.open;
-        const said = t("verdict_" + (one.verdict in signs ? one.verdict : "open"));
-        const verdict = el("span", { class: look }, sign + said);
+        const [sign, look] = signs[finding.verdict] || signs.open;
+        const verdictText = t("verdict_" + (finding.verdict in signs ? finding.verdict : "open"));
+        const verdict = el("span", { class: look }, sign + verdictText);
         const cell = (name, ...inside) => el("td", { "data-name": t(name), dir: "auto" }, ...inside);
         return el(
           "tr",
-          { "data-verdict": one.verdict },
-          el("th", { scope: "row" }, run ? runSwatch(run.slot) : null, el("span", { dir: "auto" }, one.title)),
-          cell("finding_predicts", one.predicts, section ? " " : null, section),
-          cell("finding_happened", one.happened),
+          { "data-verdict": finding.verdict },
+          el("th", { scope: "row" }, run ? runSwatch(run.slot) : null, el("span", { dir: "auto" }, finding.title)),
+          cell("finding_predicts", finding.predicts, section ? " " : null, section),
+          cell("finding_happened", finding.happened),
           cell("finding_verdict", verdict),
         );
       }),

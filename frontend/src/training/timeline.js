@@ -36,8 +36,8 @@ export class Timeline {
 
   draw(run, index, mode) {
     const { t } = this.hooks;
-    const there = Boolean(run) && index >= 0;
-    for (const one of [this.playing, this.slider, this.live]) one.disabled = !there;
+    const enabled = Boolean(run) && index >= 0;
+    for (const control of [this.playing, this.slider, this.live]) control.disabled = !enabled;
     const playing = mode === "play";
     if (this.mode !== mode) {
       this.mode = mode;
@@ -54,9 +54,9 @@ export class Timeline {
     const at = Math.max(0, index);
     if (Number(this.slider.value) !== at) this.slider.value = at;
     this.slider.style.setProperty("--there", end ? `${((100 * Math.max(0, run.last)) / end).toFixed(2)}%` : "0%");
-    const step = there ? run.frames[index].step.toLocaleString("en") : "";
+    const step = enabled ? run.frames[index].step.toLocaleString("en") : "";
     const steps = run ? run.about.steps.toLocaleString("en") : "";
-    const text = there ? t("step_of", { step, steps }) : t("step_none");
+    const text = enabled ? t("step_of", { step, steps }) : t("step_none");
     if (text === this.text && run === this.run) return;
     this.text = text;
     this.run = run;

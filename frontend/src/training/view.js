@@ -16,13 +16,13 @@ import { Timeline } from "./timeline.js";
 import { PredictionTable, FindingTable } from "./tables.js";
 import { runLabel, percentText, stageText } from "./words.js";
 
-// Runs while they train. Every frame that was recorded is kept here, so that time is the browser's own: the slider, the
-// heads, the curves' cursor and the predictions follow without the server, which is asked for new frames alone.
+// Runs during training. All recorded frames are kept here, so the browser controls the time: the slider, the heads, the
+// curves' cursor and the predictions need no server, which is asked only for new frames.
 
 const NARROW = 820;
 const SCROLL_MARGIN = { kind: "cross", layer: Infinity, head: 0 }; // of the last layer, where alignment shows first
-const HIGHEST = 760; // pixels at ordinary text: in a higher window the predictions come into sight
-const SPOKEN = 5000; // milliseconds between two things said
+const HIGHEST = 760; // pixels with ordinary text: in a higher window the predictions become visible
+const SPOKEN = 5000; // milliseconds between two spoken messages
 const SETTLES = 250; // milliseconds
 const LABELS = 1000; // milliseconds between two descriptions of the pictures while they move
 
@@ -37,7 +37,7 @@ export class TrainingView {
     this.shown = 0;
     this.spokenAt = this.labelledAt = -Infinity;
     this.element = el("section", { class: "hs learn", "data-testid": "training" });
-    this.element.training = this; // for tests and stopwatches
+    this.element.training = this; // for tests and benchmarks
     parent.append(this.element);
     this.look = followLook(
       this.element,
@@ -63,7 +63,7 @@ export class TrainingView {
     this.element.remove();
   }
 
-  // -- what the page brings ----------------------------------------------------------------------------------------
+  // -- data from the page -----------------------------------------------------------------------------------------
 
   take(bytes) {
     let pack;
@@ -77,24 +77,24 @@ export class TrainingView {
     }
     const now = performance.now();
     const ids = this.store.runs.map((run) => run.id).join();
-    const held = this.store.have();
+    const counts = this.store.have();
     const { grown, number } = this.store.take(pack, now);
     this.build();
-    const moved = this.settle(grown.filter((id) => !held[id]));
+    const moved = this.settle(grown.filter((id) => !counts[id]));
     const changed = moved || ids !== this.store.runs.map((run) => run.id).join();
     const { run } = this;
     if (run && grown.includes(run.id)) this.player.arrived(run.last, now);
     this.asker.answered(number, this.store.lacks && (grown.length > 0 || number === 0));
-    const grew = this.store.runs.filter((one) => grown.includes(one.id));
-    const outgrown = grew.some((one) => this.curves.outgrown(one, held[one.id] ?? 0));
+    const grew = this.store.runs.filter((run) => grown.includes(run.id));
+    const outgrown = grew.some((run) => this.curves.outgrown(run, counts[run.id] ?? 0));
     const big = Boolean(this.store.more.big);
-    const begins = this.store.runs.some((one) => one.opening && !this.laidOut?.has(one.id));
+    const begins = this.store.runs.some((run) => run.opening && !this.laidOut?.has(run.id));
     if (changed || outgrown || begins || big !== this.big || !this.theme) this.draw();
     else this.drawFrame(now);
     this.follow();
   }
 
-  // What it is made of: once, and when the texts change.
+  // Creates the elements: once, and when the texts change.
   build() {
     const texts = JSON.stringify(this.store.more.texts || {});
     if (this.t && texts === this.textsKey) return;
@@ -141,15 +141,15 @@ export class TrainingView {
     this.theme = null;
   }
 
-  // The chosen run. A run that begins to train takes the place of one that has ended, or of none; begun: ids of those
+  // The chosen run. A run that starts to train replaces a chosen run that has ended, or no run; begun: ids of the runs
   // whose first frames have come.
   settle(begun) {
     const { store, memory } = this;
     const before = this.run;
-    const kept = store.run(memory.run);
+    const current = store.run(memory.run);
     const next = store.runs.find((run) => begun.includes(run.id) && run.active);
-    const leave = !kept || !kept.frames.length || (!kept.active && this.player.mode === "live");
-    this.run = (leave && next) || kept || store.runs.find((run) => run.frames.length) || store.runs[0] || null;
+    const leave = !current || !current.frames.length || (!current.active && this.player.mode === "live");
+    this.run = (leave && next) || current || store.runs.find((run) => run.frames.length) || store.runs[0] || null;
     memory.run = this.run && this.run.id;
     if (this.run === before) return false;
     this.player.reset(this.run && this.run !== next ? Math.max(0, this.run.last) : 0);
@@ -179,12 +179,12 @@ export class TrainingView {
   goTo(index) {
     const { run } = this;
     if (!run || !run.frames.length) return;
-    // Behind the last frame there is only what is still to come.
+    // After the last frame there is nothing yet.
     if (index > run.last && run.active) return this.goLive();
     this.player.hold();
     this.shown = Math.max(0, Math.min(run.last, index));
     this.drawFrame(performance.now());
-    clearTimeout(this.settling); // descriptions wait until nobody drags
+    clearTimeout(this.settling); // descriptions wait until the user stops dragging
     this.settling = setTimeout(() => this.drawFrame(performance.now(), true), SETTLES);
     return undefined;
   }
@@ -196,7 +196,7 @@ export class TrainingView {
     this.drawFrame(performance.now(), true);
   }
 
-  // From the start; pressed again, it holds where it is.
+  // Plays from the start; pressed again, it holds at the current frame.
   play() {
     if (!this.run || !this.run.frames.length) return;
     if (this.player.mode === "play") this.player.hold();
@@ -225,7 +225,7 @@ export class TrainingView {
     this.follow();
   }
 
-  // -- what is shown -----------------------------------------------------------------------------------------------
+  // -- drawing ---------------------------------------------------------------------------------------------------
 
   schedule() {
     cancelAnimationFrame(this.scheduled);
@@ -241,7 +241,7 @@ export class TrainingView {
     return this.t("step", { step: run.frames[Math.min(index, run.last)].step.toLocaleString("en") });
   }
 
-  // Everything anew: another size, theme, text or set of runs.
+  // Redraws everything: another size, theme, text or set of runs.
   draw() {
     const { element, store } = this;
     if (!this.t || !element.clientWidth) return;
@@ -259,14 +259,14 @@ export class TrainingView {
     this.findings.draw(store);
     if (!runs.length) return;
     this.status.draw(store, this.run, performance.now());
-    const room = this.room();
-    this.curves.layout(store, this.theme, { width: Math.floor(this.curves.element.clientWidth), height: room.plot });
-    this.stage.layout(store, this.run, this.theme, room);
+    const sizes = this.room();
+    this.curves.layout(store, this.theme, { width: Math.floor(this.curves.element.clientWidth), height: sizes.plot });
+    this.stage.layout(store, this.run, this.theme, sizes);
     this.drawFrame(performance.now(), true);
     element.dispatchEvent(new CustomEvent("headscope:drawn", { bubbles: true, composed: true, detail: "training" }));
   }
 
-  // The pictures take what the window has left below where they begin.
+  // The pictures fill the space of the window below their upper edge.
   room() {
     const unit = this.theme.size / 15;
     const { host } = this.element.getRootNode();
@@ -277,7 +277,7 @@ export class TrainingView {
     return { high, unit, narrow: this.narrow, plot: Math.max(96 * unit, this.narrow ? 150 * unit : high / 3 - head) };
   }
 
-  // One frame: cells, cursor, numbers and letters. settled: nothing moves, so that descriptions are worth making.
+  // Draws one frame: cells, cursor, numbers and letters. settled: nothing moves, so descriptions are worth computing.
   drawFrame(now, settled) {
     const { run, store, shown } = this;
     if (!this.theme || !store.runs.length) return;
@@ -292,11 +292,11 @@ export class TrainingView {
     this.predictions.draw(store, run, index, this.stepText(run, index));
     this.findings.draw(store);
     this.element.dataset.frame = `${run ? run.id : ""}:${index}`;
-    if (this.took) this.took.push(performance.now() - began); // a benchmark counts
+    if (this.took) this.took.push(performance.now() - began); // for benchmarks
     this.speakUp(now, index);
   }
 
-  // How it goes, every few seconds at most; what was held back is said later, the end of a run above all.
+  // Speaks the status, every few seconds at most; what was held back is spoken later, above all the end of a run.
   speakUp(now, index) {
     const { run, t } = this;
     if (index < 0 || this.player.mode !== "live") return;

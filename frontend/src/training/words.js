@@ -4,12 +4,12 @@ export function runLabel(t, run) {
   return run.about.label || t("run_unnamed", { n: run.slot + 1 });
 }
 
-// Shares as people read them; 99.6 % is not all of them.
+// Shares for people; 99.6 % must not become 100 %.
 export function percentText(t, share) {
   if (typeof share !== "number") return t("none");
   const value = 100 * share;
-  const whole = Math.abs(value - Math.round(value)) < 0.05;
-  return t("percent", { n: whole ? Math.round(value) : value.toFixed(1) });
+  const isWhole = Math.abs(value - Math.round(value)) < 0.05;
+  return t("percent", { n: isWhole ? Math.round(value) : value.toFixed(1) });
 }
 
 export function lossText(t, value) {
@@ -22,15 +22,15 @@ function countText(value) {
 }
 
 export function timeText(t, seconds) {
-  const whole = Math.max(1, Math.round(seconds));
-  if (whole < 100) return t("seconds", { n: whole });
-  return t("minutes", { m: Math.floor(whole / 60), s: whole % 60 });
+  const rounded = Math.max(1, Math.round(seconds));
+  if (rounded < 100) return t("seconds", { n: rounded });
+  return t("minutes", { m: Math.floor(rounded / 60), s: rounded % 60 });
 }
 
-// Where a run stands, in a few words.
+// The status of a run, in a few words.
 export function stageText(t, run, waiting) {
   const { stage, reason, place, error, limit } = run.about;
-  // The newest frame may be ahead of what the last pack said of its step.
+  // The newest frame may have a later step than the last pack.
   const step = Math.max(run.about.step, run.frames.length ? run.frames[run.last].step : 0);
   const values = { step: countText(step), steps: countText(run.about.steps), limit: countText(limit), error };
   if (stage === "waiting") {
@@ -44,7 +44,7 @@ export function stageText(t, run, waiting) {
   return t(known ? "stage_done_" + reason : "stage_done", values);
 }
 
-// The numbers beside it: speed, time left and the limit, which is said beforehand.
+// The numbers beside the status: speed, time left and the limit, which is shown from the start.
 export function numberTexts(t, run) {
   const { stage, seconds } = run.about;
   const limit = countText(run.about.limit);
@@ -61,11 +61,11 @@ export function numberTexts(t, run) {
   return parts.join(" · ");
 }
 
-// Letter by letter: what was written beside what is right. [{letter, state: "right" | "wrong" | "missing"}]
+// Output and right answer letter by letter: [{letter, state: "right" | "wrong" | "missing"}]
 export function lettersOf(written, right) {
-  const [mine, theirs] = [Array.from(written), Array.from(right)];
-  return Array.from({ length: Math.max(mine.length, theirs.length) }, (_, i) => {
-    if (i >= mine.length) return { letter: theirs[i], state: "missing" };
-    return { letter: mine[i], state: mine[i] === theirs[i] ? "right" : "wrong" };
+  const [actual, expected] = [Array.from(written), Array.from(right)];
+  return Array.from({ length: Math.max(actual.length, expected.length) }, (_, i) => {
+    if (i >= actual.length) return { letter: expected[i], state: "missing" };
+    return { letter: actual[i], state: actual[i] === expected[i] ? "right" : "wrong" };
   });
 }

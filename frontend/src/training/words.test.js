@@ -12,7 +12,7 @@ const t = makeTexts({}, TRAINING_TEXTS);
 test("letters are right, wrong or missing", () => {
   const states = (written, right) =>
     lettersOf(written, right)
-      .map((one) => one.state[0])
+      .map((letter) => letter.state[0])
       .join("");
   const cases = [
     ["abc", "abc", "rrr"],
@@ -23,25 +23,25 @@ test("letters are right, wrong or missing", () => {
     ["ba", "ab", "ww"],
     ["😀b", "😀c", "rw"],
   ];
-  for (const [written, right, wanted] of cases) assert.equal(states(written, right), wanted, written);
+  for (const [written, right, expected] of cases) assert.equal(states(written, right), expected, written);
 });
 
 test("shares that are nearly all or nothing are not rounded to it", () => {
-  const shares = [0, 1, 0.996, 0.005, 0.35, null].map((one) => percentText(t, one));
+  const shares = [0, 1, 0.996, 0.005, 0.35, null].map((share) => percentText(t, share));
   assert.deepEqual(shares, ["0 %", "100 %", "99.6 %", "0.5 %", "35 %", "–"]);
-  const losses = [3.3, 0.0042, 0.5, 12, null].map((one) => lossText(t, one));
+  const losses = [3.3, 0.0042, 0.5, 12, null].map((loss) => lossText(t, loss));
   assert.deepEqual(losses, ["3.300", "0.0042", "0.500", "12.0", "–"]);
 });
 
 test("every stage of a run has its words", () => {
   /** @type {[object, number | null, string][]} */
   const cases = [
-    [{ stage: "waiting", place: 1 }, 1, "next in the line"],
+    [{ stage: "waiting", place: 1 }, 1, "next in the queue"],
     [{ stage: "waiting", place: 2 }, 3, "2nd of 3 waiting"],
     [{ stage: "waiting", place: 4 }, 9, "4th of 9 waiting"],
-    [{ stage: "waiting", place: 3 }, null, "3rd in the line"],
+    [{ stage: "waiting", place: 3 }, null, "3rd in the queue"],
     [{ stage: "training" }, 0, "step 120 of 4,000"],
-    [{ stage: "done", reason: "time" }, 0, "ended at step 120 of 4,000 by the limit of 90 s"],
+    [{ stage: "done", reason: "time" }, 0, "ended at step 120 of 4,000: time limit of 90 s"],
     [{ stage: "done", reason: "odd" }, 0, "ended at step 120 of 4,000"],
     [{ stage: "failed", error: "the loss is not finite." }, 0, "failed at step 120: the loss is not finite."],
   ];

@@ -13,7 +13,7 @@ const WAYS = ["scaled", "unscaled", "additive"];
 const MEASURES = ["entropy", "largest", "room"];
 const QUANTITIES = ["query", "key", "product"];
 const OCTAVE = 5; // depths to an octave, a page of the slider's keys
-const MANY = 10; // heads; more do not fit beside each other
+const MANY = 10; // heads; more do not fit side by side
 
 class View extends PlainView {
   constructor(parent) {
@@ -25,10 +25,10 @@ class View extends PlainView {
     const { data, memory } = this;
     const depth = memory.d_k === data.d_k ? memory.depth : data.d_k;
     if (!before || before.d_k !== data.d_k) this.at = this.nearest(Math.log2(depth));
-    const given = JSON.stringify([data.chosen, data.own]);
+    const dataKey = JSON.stringify([data.chosen, data.own]);
     const first = data.chosen || { kind: data.own[0].kind, layer: 0, head: 0 };
-    this.chosen = memory.given === given ? memory.chosen : first;
-    Object.assign(memory, { d_k: data.d_k, depth: data.depths[this.at], given, chosen: this.chosen });
+    this.chosen = memory.given === dataKey ? memory.chosen : first;
+    Object.assign(memory, { d_k: data.d_k, depth: data.depths[this.at], given: dataKey, chosen: this.chosen });
   }
 
   term(name, definition) {
@@ -75,10 +75,10 @@ class View extends PlainView {
     };
     this.hold = el("input", { type: "checkbox", "data-testid": "why-hold", checked: memory.hold, change: hold });
     const text = this.t("hold", { d: countText(last) });
-    const held = el("label", { class: "why-hold" }, this.hold, el("span", {}, ...richText(text)));
+    const holdLabel = el("label", { class: "why-hold" }, this.hold, el("span", {}, ...richText(text)));
     this.plots = { histogram: this.plot("histogram"), row: this.plot("row") };
     for (const name of MEASURES) this.plots[name] = this.plot(name);
-    this.plots.histogram.head.append(held);
+    this.plots.histogram.head.append(holdLabel);
     this.sentence = el("p", { class: "why-sentence", "data-testid": "why-sentence" });
     this.tables = el("div", { class: "why-tables" });
     this.legend = el("p", { class: "why-legend", "data-testid": "why-legend" });
@@ -105,7 +105,7 @@ class View extends PlainView {
     ];
   }
 
-  // Where a depth lies on the slider, 0 to 1.
+  // The position of a depth on the slider, 0 to 1.
   place(d) {
     const { depths } = this.data;
     return Math.min(1, Math.max(0, Math.log2(d) / Math.log2(depths[depths.length - 1])));
@@ -123,7 +123,7 @@ class View extends PlainView {
     this.drawRandom();
   }
 
-  // From depth to depth: a step of the slider itself is too fine to reach the next.
+  // Moves from depth to depth: a step of the slider itself is too small to reach the next depth.
   onKey(event) {
     const arrow = arrowStep(event);
     const more = { PageUp: OCTAVE, PageDown: -OCTAVE, Home: -Infinity, End: Infinity };
@@ -151,7 +151,7 @@ class View extends PlainView {
     const share = Math.round((100 * data.room[1][at]) / data.room[0][at]);
     const summary = this.t("summary", { d, keys: data.keys, rows: data.rows, share, ...values("largest") });
     this.sentence.replaceChildren(...richText(summary));
-    this.tooltip.hide(); // what it stood beside is drawn anew
+    this.tooltip.hide(); // its anchor is redrawn
     this.drawHistogram(d);
     this.drawRow(d);
     for (const name of MEASURES) {
@@ -207,8 +207,8 @@ class View extends PlainView {
       group.append(svgEl("rect", { class: "why-hit", x, y: 0, width: step, height: base }));
       WAYS.forEach((way, i) => {
         const top = y(rows[i][key]);
-        const place = { x: x + step * 0.11 + i * (bar + 1), y: top, width: bar - 1, height: base - top };
-        group.append(svgEl("rect", { class: "why-bar", "data-way": way, ...place }));
+        const rect = { x: x + step * 0.11 + i * (bar + 1), y: top, width: bar - 1, height: base - top };
+        group.append(svgEl("rect", { class: "why-bar", "data-way": way, ...rect }));
       });
       group.append(svgEl("text", { x: x + step / 2, y: base + 1.15 * em, "text-anchor": "middle" }, String(key + 1)));
       const line = (way, i) =>
@@ -248,17 +248,17 @@ class View extends PlainView {
     const x = (d) => left + (Math.min(last, Math.log2(d)) / last) * (right - left);
     const svg = plotSvg(width, height, label);
     this.drawScale(svg, 0, right, y);
-    const stride = right - left < 13 * em ? 5 : 2; // 1, 32, 1,024 where 1, 4, 16 ... would touch
+    const stride = right - left < 13 * em ? 5 : 2; // 1, 32, 1,024 if 1, 4, 16 ... would touch
     for (let power = 0; power <= last; power += stride) {
-      const place = x(2 ** power);
-      svg.append(svgEl("path", { class: "why-axis", d: `M${place} ${base}v4` }));
-      svg.append(svgEl("text", { x: place, y: base + 1.15 * em, "text-anchor": "middle" }, countText(2 ** power)));
+      const tickX = x(2 ** power);
+      svg.append(svgEl("path", { class: "why-axis", d: `M${tickX} ${base}v4` }));
+      svg.append(svgEl("text", { x: tickX, y: base + 1.15 * em, "text-anchor": "middle" }, countText(2 ** power)));
     }
-    const here = x(data.d_k);
-    svg.append(svgEl("path", { class: "why-own-line", d: `M${here} ${y(1)}V${base}` }));
-    const anchor = here > (left + right) / 2 ? "end" : here < left + 3 * em ? "start" : "middle";
+    const cursorX = x(data.d_k);
+    svg.append(svgEl("path", { class: "why-own-line", d: `M${cursorX} ${y(1)}V${base}` }));
+    const anchor = cursorX > (left + right) / 2 ? "end" : cursorX < left + 3 * em ? "start" : "middle";
     const text = this.t("this_model", { d: countText(data.d_k) });
-    svg.append(svgEl("text", { x: here, y: y(1) - 0.6 * em, "text-anchor": anchor }, text));
+    svg.append(svgEl("text", { x: cursorX, y: y(1) - 0.6 * em, "text-anchor": anchor }, text));
     const now = x(data.depths[at]);
     svg.append(svgEl("path", { class: "why-now", d: `M${now} ${y(1)}V${base}` }));
     const labels = WAYS.map((way, i) => {
@@ -268,28 +268,32 @@ class View extends PlainView {
       return { way, value: values[at], y: y(values[values.length - 1]) + 0.3 * em };
     });
     for (const { way, value } of labels) svg.append(pointMark(way, now, y(value), 0.27 * em));
-    // Names stand where their lines end, pushed apart where two would touch.
+    // Names stand at the ends of their lines, moved apart if two would touch.
     labels.sort((a, b) => a.y - b.y);
-    labels.forEach((one, i) => i && (one.y = Math.max(one.y, labels[i - 1].y + 1.15 * em)));
+    labels.forEach((label, i) => i && (label.y = Math.max(label.y, labels[i - 1].y + 1.15 * em)));
     for (let i = labels.length - 1, floor = base + 0.1 * em; i >= 0; i--, floor -= 1.15 * em)
       labels[i].y = Math.min(labels[i].y, floor);
-    for (const { way, y: place } of labels)
-      svg.append(svgEl("text", { class: "why-name", "data-way": way, x: right + 0.5 * em, y: place }, this.t(way)));
+    for (const { way, y: labelY } of labels)
+      svg.append(svgEl("text", { class: "why-name", "data-way": way, x: right + 0.5 * em, y: labelY }, this.t(way)));
     box.replaceChildren(svg);
   }
 
   drawOwn() {
     for (const button of this.quantities.children)
       button.setAttribute("aria-pressed", String(button.dataset.quantity === this.quantity));
-    // Logarithmic: one head of 80 would leave all others, and 1 among them, the colour of the page. One scale for all
-    // kinds: equal shades are equal numbers.
-    const seen = this.data.own.flatMap((own) => own[this.quantity].flat()).filter((value) => value !== null);
-    const top = Math.max(1, ...seen);
-    const ramps = this.data.own.map((own) => makeRamp(this.theme, own.kind));
-    this.tables.replaceChildren(...this.data.own.map((own, i) => this.ownTable(own, ramps[i], Math.log1p(top))));
+    // Logarithmic: otherwise one head with 80 would make all others, including 1, as pale as the page. One scale for
+    // all kinds: equal shades are equal numbers.
+    const variances = this.data.own
+      .flatMap((kindNumbers) => kindNumbers[this.quantity].flat())
+      .filter((value) => value !== null);
+    const top = Math.max(1, ...variances);
+    const ramps = this.data.own.map((kindNumbers) => makeRamp(this.theme, kindNumbers.kind));
+    this.tables.replaceChildren(
+      ...this.data.own.map((kindNumbers, i) => this.ownTable(kindNumbers, ramps[i], Math.log1p(top))),
+    );
     this.element.toggleAttribute(
       "data-many",
-      this.data.own.some((own) => own.query[0].length > MANY),
+      this.data.own.some((kindNumbers) => kindNumbers.query[0].length > MANY),
     );
     for (const scroll of this.tables.querySelectorAll(".why-scroll"))
       scroll.toggleAttribute("data-cut", scroll.scrollWidth > scroll.clientWidth + 1);
@@ -302,10 +306,10 @@ class View extends PlainView {
     this.choose(this.chosen);
   }
 
-  ownTable(own, ramp, top) {
-    const values = own[this.quantity];
+  ownTable(kindNumbers, ramp, top) {
+    const values = kindNumbers[this.quantity];
     const [layers, heads] = [values.length, values[0].length];
-    const kind = this.t("kind_" + own.kind);
+    const kind = this.t("kind_" + kindNumbers.kind);
     const name = this.t(this.quantity);
     const label = this.t("table", { kind, name, layers, heads });
     const table = el("div", { class: "why-table", role: "group", "aria-label": label, style: `--heads: ${heads}` });
@@ -313,53 +317,55 @@ class View extends PlainView {
     table.append(el("span"), ...values[0].map((_, head) => title(head, "short_head")));
     values.forEach((row, layer) => {
       table.append(title(layer, "short_layer"));
-      row.forEach((value, head) => table.append(this.ownCell(own, layer, head, value, ramp, top)));
+      row.forEach((value, head) => table.append(this.ownCell(kindNumbers, layer, head, value, ramp, top)));
     });
     table.addEventListener("keydown", (event) => {
       const move = arrowStep(event);
       if (!move) return;
       event.preventDefault();
-      const { kind: at, layer, head } = this.chosen.kind === own.kind ? this.chosen : { layer: 0, head: 0 };
+      const { kind: at, layer, head } = this.chosen.kind === kindNumbers.kind ? this.chosen : { layer: 0, head: 0 };
       const next = { layer: layer + (at ? move[0] : 0), head: head + (at ? move[1] : 0) };
-      if (values[next.layer] && next.head >= 0 && next.head < heads) this.choose({ kind: own.kind, ...next }, true);
+      if (values[next.layer] && next.head >= 0 && next.head < heads)
+        this.choose({ kind: kindNumbers.kind, ...next }, true);
     });
-    const products = own.product.flat().filter((value) => value !== null);
+    const products = kindNumbers.product.flat().filter((value) => value !== null);
     const [low, high] = [Math.min(...products), Math.max(...products)].map(numberText);
-    const unit = this.t("unit", { n: own.unit, total: layers * heads });
+    const unit = this.t("unit", { n: kindNumbers.unit, total: layers * heads });
     const spread = products.length ? richText(this.t("spread", { low, high })) : [];
     return el(
       "div",
-      { "data-testid": `why-own-${own.kind}` },
-      el("h3", { "data-kind": own.kind }, kind),
+      { "data-testid": `why-own-${kindNumbers.kind}` },
+      el("h3", { "data-kind": kindNumbers.kind }, kind),
       el("div", { class: "why-scroll" }, table),
       el("p", { class: "why-more" }, this.t("more_heads", { heads })),
       el("p", {}, unit, " ", ...spread),
     );
   }
 
-  ownCell(own, layer, head, value, ramp, top) {
+  ownCell(kindNumbers, layer, head, value, ramp, top) {
     const colour = ramp[value === null ? 0 : Math.round((255 * Math.log1p(value)) / top)];
-    const place = { layer: layer + 1, head: head + 1 };
+    const address = { layer: layer + 1, head: head + 1 };
     const cell = el(
       "button",
       {
         type: "button",
         style: `background: ${cssColour(colour)}; color: ${inkOn(colour)}`,
-        "aria-label": this.t("head_cell", { ...place, name: this.t(this.quantity), value: numberText(value) }),
-        "data-cell": `${own.kind}-${layer}-${head}`,
-        click: () => this.choose({ kind: own.kind, layer, head }),
+        "aria-label": this.t("head_cell", { ...address, name: this.t(this.quantity), value: numberText(value) }),
+        "data-cell": `${kindNumbers.kind}-${layer}-${head}`,
+        click: () => this.choose({ kind: kindNumbers.kind, layer, head }),
       },
       numberText(value),
     );
-    const line = (name) => this.t("head_line", { name: this.t(name), value: numberText(own[name][layer][head]) });
+    const line = (name) =>
+      this.t("head_line", { name: this.t(name), value: numberText(kindNumbers[name][layer][head]) });
     return this.hint(cell, () => [
-      this.t("head", { kind: this.t("kind_" + own.kind), ...place }),
+      this.t("head", { kind: this.t("kind_" + kindNumbers.kind), ...address }),
       ...QUANTITIES.map(line),
-      this.t("head_mean", { value: numberText(own.mean[layer][head]) }),
+      this.t("head_mean", { value: numberText(kindNumbers.mean[layer][head]) }),
     ]);
   }
 
-  // Outlines a head and draws its products beside N(0, d_k); each area and the curve have a peak of their own.
+  // Outlines a head and draws its products with N(0, d_k); each area and the curve have their own peak.
   choose(chosen, focus) {
     this.chosen = this.memory.chosen = chosen;
     const { data, em } = this;
@@ -373,9 +379,11 @@ class View extends PlainView {
       cell.tabIndex = entry ? 0 : -1;
       if (on && focus) cell.focus();
     }
-    const own = data.own.find((one) => one.kind === kind);
+    const kindNumbers = data.own.find((numbers) => numbers.kind === kind);
     const { box, keys, head: title } = this.ownPlot;
-    const [bins, limit, product] = [own.histogram, own.limit, own.product].map((value) => value[layer][head]);
+    const [bins, limit, product] = [kindNumbers.histogram, kindNumbers.limit, kindNumbers.product].map(
+      (value) => value[layer][head],
+    );
     const sd = Math.sqrt(data.d_k);
     const d = countText(data.d_k);
     const variance = product === null ? numberText(null) : numberText(product * data.d_k);

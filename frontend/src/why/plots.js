@@ -1,7 +1,7 @@
 import { ticks } from "d3-array";
 import { el, svgEl } from "../core/dom.js";
 
-// Pieces of the pictures: numbers, lines, marks, and a histogram beside a normal curve.
+// Parts of the pictures: numbers, lines, marks, and a histogram with a normal curve.
 
 // Three figures are enough to compare variances from 0.05 to 4,000.
 export function numberText(value) {
@@ -14,7 +14,7 @@ export function countText(value) {
   return value.toLocaleString("en").replace("-", "−");
 }
 
-// Text for the page, every d_k in it set as the paper sets it.
+// Text for the page, with every d_k set as in the paper.
 export function richText(text) {
   return text
     .split("d_k")
@@ -31,7 +31,7 @@ export function plotSvg(width, height, label) {
   return svgEl("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": label });
 }
 
-// A line of its own dash and a mark of its own shape for each way: told apart without colours.
+// Each way has its own dash and its own mark, so that they differ without colours.
 export function pointMark(way, x, y, size) {
   const shape = { class: "why-mark", "data-way": way };
   if (way === "scaled") return svgEl("circle", { ...shape, cx: x, cy: y, r: size });
@@ -49,14 +49,14 @@ function swatch(way, area) {
   return swatch;
 }
 
-// entries: [[way, whether an area rather than a line, text]]; a title stands on a line of its own above them.
+// entries: [[way, whether it is an area instead of a line, text]]; a title stands on its own line above them.
 export function legend(box, entries, title) {
   const entry = ([way, area, text]) => el("span", {}, swatch(way, area), el("span", {}, ...richText(text)));
   const above = title ? [el("b", {}, ...richText(title))] : [];
   box.replaceChildren(...above, ...entries.map(entry));
 }
 
-// Densities in equal bins over -limit to limit as an area in steps, `unit` wide, its peak at `height` of the plot.
+// Densities in equal bins from -limit to limit as a stepped area, `unit` wide; its peak is at `height` of the plot.
 function tickSteps(plot, bins, limit, unit, peak, way) {
   const points = [[plot.x(-limit * unit), plot.base]];
   bins.forEach((value, i) => {

@@ -36,29 +36,30 @@ export function attentionBoardHeight(ctx) {
   return Math.ceil(tallest + unit);
 }
 
-const ASIDE = 48; // units of width from which what is made of x and of memory stand beside each other
-// The columns of memory are counted apart from those of x: neither lights the other. Before the colon is what is shown.
+const ASIDE = 48; // units of width from which the products of x and of memory stand side by side
+// The columns of memory and of x are separate: highlighting one does not highlight the other. The shown text ends at
+// the colon.
 const OF_MEMORY = "d_model:memory";
 
 const inputBoard = (sheet) => (sheet.pre ? "LN(x)" : "x");
 
 // -- products with the weights ----------------------------------------------------------------------------------------
 
-// Heights of what stands in blocks beside each other, in a room of that height.
+// Heights of the blocks that stand side by side, in an area of that height.
 function productSizes(sheet, blocks, height) {
   const { u, line } = sheet;
   const rows = Math.max(...blocks.map((block) => block.side.n));
   const bias = 0.75 * u;
   const fixed = 2 * line + bias + 0.5 * u;
-  const room = Math.max(4 * u, height - fixed);
+  const freeHeight = Math.max(4 * u, height - fixed);
   const widest = Math.max(...blocks.map((block) => block.a));
-  const most = sheet.slim ? Math.max(widest, (sheet.natural ? 9 : 15) * u) : Math.min(widest * 1.15, room);
-  const high = Math.min(rows * sheet.cap, sheet.most, Math.max(room * 0.52, room - most));
-  const top = Math.min(most, room - high);
+  const most = sheet.slim ? Math.max(widest, (sheet.natural ? 9 : 15) * u) : Math.min(widest * 1.15, freeHeight);
+  const high = Math.min(rows * sheet.cap, sheet.most, Math.max(freeHeight * 0.52, freeHeight - most));
+  const top = Math.min(most, freeHeight - high);
   return { top, bias, row: high / rows, height: fixed + top + high };
 }
 
-// One operand at the left, one or more on top, their products in the corners. coming: only outlines of the latter two.
+// One operand at the left, one or more on top, their products in the corners. coming: the latter two are outlines.
 function drawProduct(sheet, block, { x, y, sizes, coming = false }) {
   const { u, line } = sheet;
   const { side, left, products, a, tops, gap } = block;
@@ -73,35 +74,35 @@ function drawProduct(sheet, block, { x, y, sizes, coming = false }) {
   const operand = { ramp: left.ramp, side, colAxis: left.axis, pick: coming && { matrix: left.matrix } };
   sheet.title(leftKey, left.name, [side.n, sheet.d], { x: xs, y: yRows - line, w: a + 0.75 * gap });
   sheet.matrix("place." + left.role, { x: xs, y: yRows, w: a, h }, operand);
-  products.forEach((one, i) => {
-    const { head = null, ramp, axis: colAxis, group, from } = one;
+  products.forEach((product, i) => {
+    const { head = null, ramp, axis: colAxis, group, from } = product;
     const at = xs + a + gap + i * (wide + gap);
     const [above, corner] = [
       { x: at, y: y + line, w: wide, h: top },
       { x: at, y: yRows, w: wide, h },
     ];
-    const [weight, key] = [sheet.key(one.weight, head), sheet.key(one.role, head)];
-    const [weightShape, shape] = [[one.rows, one.cols], one.off || [side.n, one.cols]];
+    const [weight, key] = [sheet.key(product.weight, head), sheet.key(product.role, head)];
+    const [weightShape, shape] = [[product.rows, product.cols], product.off || [side.n, product.cols]];
     if (coming) {
-      sheet.coming(weight, above, one.weightName, weightShape);
-      return sheet.coming(key, corner, one.name, shape);
+      sheet.coming(weight, above, product.weightName, weightShape);
+      return sheet.coming(key, corner, product.name, shape);
     }
     const more = { head, ramp, colAxis, group };
-    const { top: end } = sheet.data.matrix(one.weight, head === null ? {} : { head }) || {};
-    sheet.title(weight, one.weightName, weightShape, { x: at, y, w: wide, top: end });
-    sheet.matrix(one.weight, above, { ...more, rowAxis: left.axis });
-    sheet.matrix("place.b" + one.weight.slice(1), { x: at, y: yBias, w: wide, h: bias }, { ...more, from });
-    sheet.title(key, one.name, shape, { x: at, y: yRows - line, w: wide });
-    // Where the heads are cut out of it in the next step.
-    const { pick, colFrom } = one;
+    const { top: end } = sheet.data.matrix(product.weight, head === null ? {} : { head }) || {};
+    sheet.title(weight, product.weightName, weightShape, { x: at, y, w: wide, top: end });
+    sheet.matrix(product.weight, above, { ...more, rowAxis: left.axis });
+    sheet.matrix("place.b" + product.weight.slice(1), { x: at, y: yBias, w: wide, h: bias }, { ...more, from });
+    sheet.title(key, product.name, shape, { x: at, y: yRows - line, w: wide });
+    // Where the next step cuts the heads out of it.
+    const { pick, colFrom } = product;
     const parent = [leftKey, weight];
-    const first = one.slices ? "x" : undefined; // with the heads' parts, see slices
-    sheet.matrix("place." + one.role, corner, { ...more, side, pick, colFrom, parent, first });
-    if (one.slices) sheet.slices(one.role, corner, { ramp, side, top: sheet.whole(one.role), parent });
+    const first = product.slices ? "x" : undefined; // together with the heads' parts, see slices
+    sheet.matrix("place." + product.role, corner, { ...more, side, pick, colFrom, parent, first });
+    if (product.slices) sheet.slices(product.role, corner, { ramp, side, top: sheet.whole(product.role), parent });
   });
-  // A row of biases is added to every product: it is named once, where nothing else stands.
-  const room = { x: xs, y: yBias + bias / 2 - 0.7 * u, w: a + gap - 0.45 * u };
-  if (!coming) sheet.note("bias:" + left.role, "+ b", room, { align: "right" });
+  // A row of biases is added to every product: it is named once, where there is space.
+  const labelRect = { x: xs, y: yBias + bias / 2 - 0.7 * u, w: a + gap - 0.45 * u };
+  if (!coming) sheet.note("bias:" + left.role, "+ b", labelRect, { align: "right" });
   return { xs, yRows, h, wide, yTop: y + line, top };
 }
 
@@ -125,17 +126,17 @@ function projectBoard(sheet) {
     slices: !near,
   });
   const queries = product("Q", "queries", dk, sheet.q.side);
-  const others = [product("K", "keys", dk, sheet.k.side), product("V", "values", dh, sheet.k.side)];
+  const memoryProducts = [product("K", "keys", dk, sheet.k.side), product("V", "values", dh, sheet.k.side)];
   const role = sheet.pre ? "normed" : "x";
   const left = { role, matrix: "queries", name: inputBoard(sheet), ramp: sheet.q.side, axis: "d_model" };
   const memory = { role: "memory", matrix: "memory", name: "memory", ramp: sheet.k.side, axis: OF_MEMORY };
   const blocks = cross
     ? [
         { side: sheet.q, left, products: [queries] },
-        { side: sheet.k, left: memory, products: others },
+        { side: sheet.k, left: memory, products: memoryProducts },
       ]
-    : [{ side: sheet.q, left, products: [queries, ...others] }];
-  // Beside each other where there is room, else below each other.
+    : [{ side: sheet.q, left, products: [queries, ...memoryProducts] }];
+  // Side by side if there is space, otherwise below each other.
   const aside = cross && !slim && area.w >= ASIDE * u;
   const tops = near ? 0.62 : 1; // one head's part of the weights is narrower than all of them
   const gap = slim ? 0.5 * u : 1.4 * u;
@@ -143,14 +144,14 @@ function projectBoard(sheet) {
   const between = 2.2 * u;
   for (const block of blocks) {
     const mates = aside ? blocks : [block];
-    const columns = mates.reduce((sum, one) => sum + 1 + one.products.length * tops, 0);
-    const used = mates.reduce((sum, one) => sum + label + one.products.length * gap, 0) + (aside ? between : 0);
+    const columns = mates.reduce((sum, mate) => sum + 1 + mate.products.length * tops, 0);
+    const used = mates.reduce((sum, mate) => sum + label + mate.products.length * gap, 0) + (aside ? between : 0);
     Object.assign(block, { a: (area.w - used) / columns, tops, gap });
   }
   const coming = sheet.state.step === "x";
-  const room = area.h;
+  const height = area.h;
   if (aside || !cross) {
-    const sizes = productSizes(sheet, blocks, room);
+    const sizes = productSizes(sheet, blocks, height);
     const y = sheet.top(sizes.height);
     let { x } = area;
     for (const block of blocks) {
@@ -160,7 +161,7 @@ function projectBoard(sheet) {
     return;
   }
   const apart = 1.1 * u;
-  const sizes = blocks.map((block) => productSizes(sheet, [block], (room - apart) / 2));
+  const sizes = blocks.map((block) => productSizes(sheet, [block], (height - apart) / 2));
   let y = sheet.top(sizes[0].height + sizes[1].height + apart);
   blocks.forEach((block, i) => {
     drawProduct(sheet, block, { x: area.x, y, sizes: sizes[i], coming });
@@ -190,7 +191,7 @@ function outputBoard(sheet) {
   const spare = Math.max(0, sheet.w0 - 2 * a - gap);
   const at = drawProduct(sheet, block, { x: area.x + spare / 2, y: sheet.top(sizes.height), sizes });
   if (!near) return;
-  // A head's columns of the concatenation meet its rows of W^O, and those alone.
+  // A head's columns of the concatenation meet only its rows of W^O.
   const part = { w: a / heads, h: at.top / heads };
   sheet.frame("concat", { x: at.xs + head * part.w, y: at.yRows - 1, w: part.w, h: at.h + 2 });
   sheet.frame("W_o", { x: at.xs + a + gap - 1, y: at.yTop + head * part.h, w: at.wide + 2, h: part.h });
@@ -203,7 +204,7 @@ function sumBoard(sheet) {
   const { u, slim, line, q, post, w0, area, d } = sheet;
   const norm = sheet.state.step === "norm";
   const stats = drawStatistics(sheet);
-  const four = !slim && post && w0 >= 48 * u; // all in one line: nothing moves from adding to LayerNorm
+  const four = !slim && post && w0 >= 48 * u; // all in one line: nothing moves from the sum to LayerNorm
   if (norm && !four) return normBoard(sheet);
   const names = sumNames(sheet);
   const terms = [
@@ -218,7 +219,7 @@ function sumBoard(sheet) {
   const h = row * q.n;
   const w = slim ? w0 : (w0 - 2 * gap - (four ? stats.room : 0)) / (four ? 4 : 3);
   const top = sheet.top(fixed + count * h) + (four ? stats.above : 0);
-  const place = (i) => ({
+  const rectOf = (i) => ({
     x: sheet.x0 + (slim ? 0 : i * (w + gap)),
     y: top + line + (slim ? i * (line + h + gap) : 0),
     w,
@@ -226,13 +227,13 @@ function sumBoard(sheet) {
   });
   const tops = terms.map(({ role }) => sheet.data.matrix("place." + role)?.top || 0);
   terms.forEach(({ role, name, ramp, sign, pick }, i) => {
-    const at = place(i);
+    const at = rectOf(i);
     const key = sheet.key(role);
     const shift = slim && sign ? 1.6 * u : 0;
     const last = i === 2;
     const alpha = norm && !last ? PALE : 1;
-    const room = slim ? 0 : last ? (four ? stats.sign * 0.7 : 0) : gap * 0.8;
-    sheet.title(key, name, [q.n, d], { x: at.x + shift, y: at.y - line, w: w + room - shift, alpha });
+    const signWidth = slim ? 0 : last ? (four ? stats.sign * 0.7 : 0) : gap * 0.8;
+    sheet.title(key, name, [q.n, d], { x: at.x + shift, y: at.y - line, w: w + signWidth - shift, alpha });
     const parent = last ? [sheet.key("update")] : role === "update" ? [sheet.key("W_o"), sheet.key("concat")] : [];
     const more = { ramp, side: q, colAxis: "d_model", top: Math.max(...tops) || undefined, parent, alpha };
     if (alpha < 1) more.group = "aside";
@@ -242,30 +243,30 @@ function sumBoard(sheet) {
     if (sign) sheet.sign(role, sign, ...spot, { alpha });
   });
   if (!four) return;
-  const sum = place(2);
+  const sum = rectOf(2);
   const leaves = { ...sum, x: sum.x + w + stats.room };
   if (norm) normedKey(sheet, "sum", "leaves", sum, leaves);
   else sheet.coming(sheet.key("leaves"), leaves, names.leaves, [q.n, d]);
 }
 
-// Of what leaves the sub-layer before LayerNorm and behind it.
+// Statistics of the output of the sub-layer before LayerNorm, and after it.
 function sumNames({ residual }) {
   const sum = residual ? "x + MultiHead" : "MultiHead";
   return { sum, leaves: [`LayerNorm(${sum})`, "LayerNorm"] };
 }
 
-// Widths around mean and deviation; above: room for gamma and beta.
+// Widths around mean and deviation; above: space for gamma and beta.
 function drawStatistics({ u, slim }) {
   const [wide, sign, strip] = slim ? [1.6 * u, 0.4 * u, 0.9 * u] : [3.2 * u, 1.7 * u, 0.9 * u];
   return { wide, sign, strip, room: 2 * wide + (slim ? 2 : 3) * sign, above: 2 * (strip + 0.35 * u) };
 }
 
-// LayerNorm alone: of the sum (of the update where nothing is added), or with pre-norm of x before anything else.
+// LayerNorm alone: of the sum (of the update if nothing is added), or with pre-norm of x at the beginning.
 function normBoard(sheet) {
   const { u, slim, line, q, pre, residual, area, d } = sheet;
   const [from, to] = pre ? ["x", "normed"] : [residual ? "sum" : "update", "leaves"];
   const stats = drawStatistics(sheet);
-  const memory = pre && sheet.cross ? sheet.k : null; // comes in too, and is drawn where nothing else will be
+  const memory = pre && sheet.cross ? sheet.k : null; // an input, too, and drawn where nothing else will be
   const count = slim ? 2 : 1;
   const between = slim ? u : 0;
   const below = memory && (slim || area.w < ASIDE * u);
@@ -297,7 +298,7 @@ function normBoard(sheet) {
   else normedKey(sheet, from, to, first, second);
 }
 
-// The encoder's output, pale where nothing is made of it.
+// The encoder's output, pale if nothing is computed from it.
 function drawMemory(sheet, at, alpha) {
   const { k, line, d } = sheet;
   const more = alpha < 1 ? { alpha, group: "aside" } : { pick: { matrix: "memory" } };
@@ -306,7 +307,7 @@ function drawMemory(sheet, at, alpha) {
   sheet.matrix("place.memory", at, { ramp: k.side, side: k, colAxis: OF_MEMORY, ...more });
 }
 
-// Mean and deviation of every row, then what is left, times gamma plus beta.
+// Mean and deviation of every row, then the normalised rows, times gamma plus beta.
 function normedKey(sheet, from, to, first, second) {
   const { u, slim, line, q, d } = sheet;
   const stats = drawStatistics(sheet);
@@ -331,8 +332,8 @@ function normedKey(sheet, from, to, first, second) {
   sheet.matrix("place." + to, second, { ramp: q.side, side: q, colAxis: "d_model", pick: true, parent });
   ["gamma", "beta"].forEach((role, i) => {
     const strip = { ...second, y: second.y - line - stats.above + i * (stats.strip + 0.35 * u), h: stats.strip };
-    const room = { x: second.x - 2.6 * u, y: strip.y + strip.h / 2 - 0.7 * u, w: 2.25 * u };
-    sheet.note(role, ["· γ", "+ β"][i], room, { align: "right", parent: [key] });
+    const signRect = { x: second.x - 2.6 * u, y: strip.y + strip.h / 2 - 0.7 * u, w: 2.25 * u };
+    sheet.note(role, ["· γ", "+ β"][i], signRect, { align: "right", parent: [key] });
     sheet.matrix("place." + role, strip, { ramp: q.side, colAxis: "d_model", parent: [key] });
   });
 }

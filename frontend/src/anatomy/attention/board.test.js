@@ -61,10 +61,10 @@ const around = (norm) => ({ norm: norm.split(" ")[0], residual: !norm.endsWith("
 
 // Data as AnatomyData has it, of made-up numbers.
 function made(n, m, heads, d, norm, { cross, source, wait, numbers, about }) {
-  const own = cross ? m : n;
+  const columns = cross ? m : n;
   const dk = d / heads;
   const [scores, outputs, row, square] = [
-    [heads, n, own],
+    [heads, n, columns],
     [heads, n, dk],
     [n, d],
     [d, d],
@@ -81,7 +81,7 @@ function made(n, m, heads, d, norm, { cross, source, wait, numbers, about }) {
       mean: [n],
       deviation: [n],
     },
-    ...{ queries: outputs, keys: [heads, own, dk], values: [heads, own, dk], head_outputs: outputs },
+    ...{ queries: outputs, keys: [heads, columns, dk], values: [heads, columns, dk], head_outputs: outputs },
     ...{ dot: scores, scaled: scores, scores, weights: scores, gamma: [d], beta: [d] },
     ...{ b_q: [d], b_k: [d], b_v: [d], b_o: [d], W_q: square, W_k: square, W_v: square, W_o: square },
   };
@@ -143,16 +143,16 @@ for (const area of AREAS)
   test(`everything has its place in ${area}`, () => {
     const norms = (size) =>
       size === USUAL ? ["post", "pre", "none", "post alone", "pre alone", "none alone"] : ["post"];
-    const found = [];
+    const problems = [];
     for (const place of PLACES)
       for (const size of SIZES)
         for (const norm of norms(size))
           for (const zoom of ZOOMS)
             for (const step of stepsOf(place, around(norm))) {
               const ctx = contextOf(place, zoom, step, area, size, norm, { head: size[2] - 1 });
-              found.push(...faults(ctx).map((fault) => [place, size, norm, zoom, step, fault].join(" ")));
+              problems.push(...faults(ctx).map((fault) => [place, size, norm, zoom, step, fault].join(" ")));
             }
-    assert.deepEqual(found, []);
+    assert.deepEqual(problems, []);
   });
 
 test("every matrix of a step is shown, and its outline stands there before its numbers arrive", () => {
@@ -160,20 +160,20 @@ test("every matrix of a step is shown, and its outline stands there before its n
     for (const place of PLACES)
       for (const zoom of ZOOMS)
         for (const [step, names] of Object.entries(SHOWN)) {
-          const here = board(place, zoom, step, area, USUAL);
+          const items = board(place, zoom, step, area, USUAL);
           const start = `m:${place.replace(".", ".1.")}.`;
           const heads = zoom === "sub" ? [0, 1, 2, 3, 4, 5, 6, 7] : [2];
-          const one = zoom === "head" && step === "project" ? ".h2" : "";
-          const wanted = names.flatMap((name) =>
-            name.includes("*") ? heads.map((h) => name.replace("*", `h${h}`)) : name + one,
+          const headSuffix = zoom === "head" && step === "project" ? ".h2" : "";
+          const expected = names.flatMap((name) =>
+            name.includes("*") ? heads.map((h) => name.replace("*", `h${h}`)) : name + headSuffix,
           );
-          if (place === "decoder.cross" && ["x", "project"].includes(step)) wanted.push("memory");
-          for (const name of wanted) assert.equal(here[start + name]?.kind, "matrix", `${step} ${name}`);
+          if (place === "decoder.cross" && ["x", "project"].includes(step)) expected.push("memory");
+          for (const name of expected) assert.equal(items[start + name]?.kind, "matrix", `${step} ${name}`);
           const ctx = contextOf(place, zoom, step, area, USUAL, "post", { wait: true });
           const later = byKey(attentionBoard(ctx));
           assert.deepEqual(faults(ctx), []);
           assert.deepEqual(matricesOf(later), []);
-          for (const [key, item] of matricesOf(here)) {
+          for (const [key, item] of matricesOf(items)) {
             if (item.group === "under") continue;
             assert.equal(later[`${key}:wait`].kind, "box");
             assert.deepEqual(rect(later[`${key}:wait`]), rect(item));
@@ -203,7 +203,7 @@ test("without a residual connection nothing is added", () => {
 
 test("memory comes in before the layer norm too, and lights other lines than x", () => {
   for (const zoom of ZOOMS) {
-    const seen = ["x", "norm"].map((step) => {
+    const rects = ["x", "norm"].map((step) => {
       const { "m:decoder.1.cross.x": x, "m:decoder.1.cross.memory": memory } = board(
         "decoder.cross",
         zoom,
@@ -218,7 +218,7 @@ test("memory comes in before the layer norm too, and lights other lines than x",
       assert.equal((memory.alpha ?? 1) < 1, step === "norm");
       return [rect(x), rect(memory)];
     });
-    assert.deepEqual(seen[0], seen[1]);
+    assert.deepEqual(rects[0], rects[1]);
     assert.ok(!("m:decoder.1.self.memory" in board("decoder.self", zoom, "x", WIDE, USUAL, "pre")));
     const end = zoom === "sub" ? "" : ".h2";
     const items = board("decoder.cross", zoom, "project", WIDE, USUAL);
@@ -260,15 +260,15 @@ test("scores stay where they are while they become weights, and are those of the
   const made = { dot: ["dot", 15], scale: ["scaled", 15], mask: ["scores", 2], softmax: ["weights", 1] };
   for (const area of AREAS)
     for (const zoom of ZOOMS) {
-      const seen = Object.entries(made).map(([step, [name, top]]) => {
+      const rects = Object.entries(made).map(([step, [name, top]]) => {
         const items = board("decoder.cross", zoom, step, area, [13, 11, 8, 256]);
-        const one = items[`m:decoder.1.cross.${step === "softmax" ? "weights" : "scores"}.h2`];
+        const matrix = items[`m:decoder.1.cross.${step === "softmax" ? "weights" : "scores"}.h2`];
         // Dot products and scores have one scale: the division pales every head.
-        assert.equal(one.top, name === "scores" ? 2 : top);
-        assert.ok(one.matrix.id.startsWith(`place.${name}|2|`));
-        return rect(one);
+        assert.equal(matrix.top, name === "scores" ? 2 : top);
+        assert.ok(matrix.matrix.id.startsWith(`place.${name}|2|`));
+        return rect(matrix);
       });
-      for (const one of seen) assert.deepEqual(one, seen[0]);
+      for (const order of rects) assert.deepEqual(order, rects[0]);
     }
   const items = board("encoder.self", "head", "project", WIDE, USUAL, "post", { numbers: true });
   assert.deepEqual(
@@ -293,11 +293,11 @@ test("every head can be opened", () => {
   for (const step of ["split", "dot", "softmax", "values", "concat"]) {
     const items = Object.values(board("encoder.self", "sub", step, WIDE, USUAL)).filter((item) => item.go);
     const labelled = items.filter((item) => item.label).map(({ go, label }) => [go, label]);
-    const wanted = [0, 1, 2, 3, 4, 5, 6, 7].map((head) => [
+    const expected = [0, 1, 2, 3, 4, 5, 6, 7].map((head) => [
       { zoom: "head", head },
       `Head ${head + 1} of 8: look inside`,
     ]);
-    assert.deepEqual(labelled, wanted);
+    assert.deepEqual(labelled, expected);
     assert.ok(items.every((item) => /^(m|head):/.test(item.key)));
   }
 });
@@ -306,8 +306,8 @@ test("a phone gets the height it needs and no step changes it", () => {
   for (const place of PLACES)
     for (const zoom of ZOOMS) {
       const contexts = Object.keys(SHOWN).map((step) => contextOf(place, zoom, step, PHONE, USUAL));
-      const [high, ...others] = new Set(contexts.map((ctx) => ctx.area.h));
-      assert.ok(!others.length && high > 400 && high < 1300);
+      const [high, ...otherHeights] = new Set(contexts.map((ctx) => ctx.area.h));
+      assert.ok(!otherHeights.length && high > 400 && high < 1300);
       const used = Math.max(...contexts.flatMap((ctx) => attentionBoard(ctx).map((item) => item.y + item.h)));
       assert.ok(used > 0.85 * high && used <= high);
     }
@@ -387,10 +387,10 @@ test("heads are dealt out of their columns and joined in them", () => {
 test("weights have the colour of their side and a scale", () => {
   const items = board("decoder.cross", "sub", "project", WIDE, USUAL);
   assert.deepEqual(
-    ["q", "k", "v"].map((one) => items[`m:decoder.1.cross.W_${one}`].ramp),
+    ["q", "k", "v"].map((letter) => items[`m:decoder.1.cross.W_${letter}`].ramp),
     ["target", "source", "source"],
   );
   const alone = board("decoder.self", "sub", "project", [1100, 700, 15, false], USUAL);
-  for (const one of "qkv") assert.equal(alone[`scale:m:decoder.1.self.W_${one}`].text, "±3.0");
+  for (const letter of "qkv") assert.equal(alone[`scale:m:decoder.1.self.W_${letter}`].text, "±3.0");
   assert.deepEqual([0.3149, 0.05, 1.26, 12.3, 140].map(sheetScale), ["±0.31", "±0.050", "±1.3", "±12", "±140"]);
 });

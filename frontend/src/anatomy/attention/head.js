@@ -13,14 +13,14 @@ export function headBoard(sheet) {
   const labels = sheet.columnRoom(0.5 * sheet.w0);
   const strip = clamp(Math.min(0.2 * sheet.w0, 0.3 * (area.h - 2 * line)), 3.4 * u, (slim ? 6 : 12) * u);
   const fixed = labels.h + strip + 0.25 * u + line;
-  const aside = slim ? labels.over : Math.max(labels.over, 8.5 * u); // at the right, for what the step does and for V
+  const aside = slim ? labels.over : Math.max(labels.over, 8.5 * u); // at the right, for the effect of the step and for V
   let wide = Math.min(sheet.w0 - strip - gap - aside, 4.8 * u * m);
   let high = Math.min(area.h - fixed, 1.1 * sheet.cap * n, sheet.most);
   high = Math.min(high, ((1.6 * wide) / m) * n);
   wide = Math.min(wide, Math.max(((3.2 * high) / n) * m, 5 * u));
   const yRows = sheet.top(fixed + high) + fixed;
   const values = sheet.state.step === "values";
-  // A few tokens do not fill the width: what there is stands in the middle.
+  // A few tokens do not fill the width: center them.
   const shift = slim || values ? 0 : (sheet.w0 - strip - gap - wide - aside) / 2;
   const at = { x: sheet.x0 + shift + strip + gap, y: yRows, w: wide, h: high };
   const heights = { yTop: yRows - line - 0.25 * u - strip, top: yRows - fixed };
@@ -29,14 +29,14 @@ export function headBoard(sheet) {
   else headScores(sheet, plan);
 }
 
-// The tokens that ask, and what they are.
+// The query tokens, with their title.
 function drawQueries(sheet, { at, shift }) {
   const x = sheet.area.x + shift;
   sheet.rowTokens(sheet.q, at.y, at.h, { x });
   sheet.note("query", sheet.t("attention_query"), { x, y: at.y - sheet.line, w: sheet.tw }, { align: "right" });
 }
 
-// What dot products are multiplied by, with d_k as a letter or a number: as the paper has it, or as a switch made it.
+// The factor of the dot products, with d_k as a letter or a number: the paper's, or a switch's.
 function factorText({ data, config, head, dk }, root) {
   const factor = data.about?.scale?.[head] ?? (config.scaling === false ? 1 : 1 / Math.sqrt(dk));
   if (Math.abs(factor - 1) < 1e-6) return "";
@@ -45,7 +45,7 @@ function factorText({ data, config, head, dk }, root) {
 
 const tokenNames = (sheet) => ["Q", "K", "V", "head"].map((letter) => `${letter}_{${sheet.head + 1}}`);
 
-// Q at the left, K^T above, the scores in the corner, and at the right what the step does to all of them.
+// Q at the left, K^T above, the scores in the corner, and at the right the effect of the step on all of them.
 function headScores(sheet, { at, shift, strip, gap, labels, yTop }) {
   const { u, line, head, dk, slim, q, k } = sheet;
   const { step } = sheet.state;
@@ -69,20 +69,20 @@ function headScores(sheet, { at, shift, strip, gap, labels, yTop }) {
   const weights = sheet.t("attention_weights");
   const names = { dot: product, scale: scaled, mask: [`${scaled} ${mask}`, scaled], softmax: weights };
   const [made, role] = RESULT_NAMES[step];
-  const room = Math.max(at.w, Math.min(10 * u, sheet.area.x + sheet.area.w - at.x));
-  sheet.title(sheet.key(role, head), names[step], [q.n, k.n], { x: at.x, y: at.y - line, w: room });
+  const labelWidth = Math.max(at.w, Math.min(10 * u, sheet.area.x + sheet.area.w - at.x));
+  sheet.title(sheet.key(role, head), names[step], [q.n, k.n], { x: at.x, y: at.y - line, w: labelWidth });
   scoresOf(sheet, head, at, { numbers: true, pick: { matrix: made } });
   const does = { scale: factorText(sheet, dk), mask, softmax: sheet.t("attention_row_sum") }[step];
   const beside = { x: at.x + at.w + gap, y: at.y + at.h / 2 - 0.7 * u, w: 8.5 * u - gap };
   if (does && !slim) sheet.note(step, does, beside, { size: 1.1 });
 }
 
-// Weights at the left, V above at the right, and in the corner what the head hands on.
+// Weights at the left, V above at the right, and in the corner the output of the head.
 function headValues(sheet, { at, gap, labels, top }) {
   const { u, line, head, dh, q, k, w0 } = sheet;
   const [, , V, made] = tokenNames(sheet);
   const [weights, values, outputs] = ["weights", "values", "head_outputs"].map((role) => sheet.key(role, head));
-  // The values' tokens are those above the weights: where there is no room for both they stand once.
+  // The values' tokens are the same as above the weights: without space for both they are written once.
   const twice = !sheet.slim;
   const wide = twice ? at.w : Math.min(at.w, 0.55 * w0);
   const between = Math.max(labels.over, gap, twice ? sheet.tw + 2 * sheet.pad : 0);

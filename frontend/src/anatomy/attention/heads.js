@@ -3,7 +3,8 @@ import { clamp, mathWidth } from "../stage/measure.js";
 
 // The boards of attention that show all heads: split into heads, Q K^T to V of every head as tiles, concatenated.
 
-// What a step makes of a head: its name in the pack, and the key it is drawn under. Scores are one thing until softmax.
+// The result of a step in one head: its name in the pack, and its key in the drawing. Scores keep one key until
+// softmax.
 export const RESULT_NAMES = {
   dot: ["dot", "scores"],
   scale: ["scaled", "scores"],
@@ -12,12 +13,12 @@ export const RESULT_NAMES = {
   values: ["weights", "weights"],
 };
 
-const LABEL_SPACE = 2.9; // units of height in which a slanted label still says something
+const LABEL_SPACE = 2.9; // units of height in which a slanted label is still legible
 
 const headsOf = (sheet) => Array.from({ length: sheet.heads }, (_, head) => head);
 
-// One end of the colour scale over all heads. Dot products before and after the division share it: dividing pales them.
-// Masked, they have a scale that shows them well.
+// The end of the colour scale of all heads. Dot products before and after the division share it: the division makes
+// them paler. Masked scores have a scale that shows them well.
 function scoreTop({ data, heads, state }) {
   const name = state.step === "mask" ? "place.scaled" : "place.dot";
   let top = 0;
@@ -35,16 +36,16 @@ export function scoresOf(sheet, head, rect, more = {}) {
   return sheet.matrix("place." + name, rect, { head, role, ...axes, ...look, parent, ...more });
 }
 
-// "head 3", or the number alone, or nothing, as the room is; off: what is said behind it, as far as `most`.
+// "head 3", or only the number, or nothing, as space allows; off: the note after it, within `most`.
 function headLabel(sheet, head, rect, { off = "", most = 0, ...more } = /** @type {any} */ ({})) {
   const { u } = sheet;
   const chosen = head === sheet.head;
-  const said = [sheet.t("attention_head", { n: head + 1 }), String(head + 1)];
-  const wide = (one) => mathWidth(one, true) * u;
+  const labels = [sheet.t("attention_head", { n: head + 1 }), String(head + 1)];
+  const wide = (text) => mathWidth(text, true) * u;
   const rest = off ? (mathWidth(off) + 0.5) * u : 0;
-  const short = wide(said[1]) + rest <= most ? said[1] : undefined;
-  const both = said.find((one) => wide(one) + rest <= rect.w) ?? short;
-  const text = both ?? said.find((one) => wide(one) <= rect.w);
+  const short = wide(labels[1]) + rest <= most ? labels[1] : undefined;
+  const both = labels.find((label) => wide(label) + rest <= rect.w) ?? short;
+  const text = both ?? labels.find((label) => wide(label) <= rect.w);
   if (!text) return;
   if (off && both) {
     const at = { ...rect, x: rect.x + wide(text) + 0.45 * u, w: rest - 0.45 * u };
@@ -56,15 +57,19 @@ function headLabel(sheet, head, rect, { off = "", most = 0, ...more } = /** @typ
   sheet.add({ key: `name:${sheet.headKey(head)}`, kind: "text", ...rect, ...look, ...more });
 }
 
-// Numbers above narrow columns of heads: every one, or every second, third, ...
+// Numbers above narrow columns of heads: all, or every second, third, ...
 function headRow(sheet, y, { x, width, step }) {
   const { u, heads } = sheet;
-  const one = mathWidth(String(heads), true) * u;
-  const every = Math.max(1, Math.ceil((one + 0.3 * u) / step));
+  const numberWidth = mathWidth(String(heads), true) * u;
+  const every = Math.max(1, Math.ceil((numberWidth + 0.3 * u) / step));
   for (let head = 0; head < heads; head += every) {
-    const room = Math.max(width, one);
-    const left = clamp(x + head * step + (width - room) / 2, sheet.area.x, sheet.area.x + sheet.area.w - room);
-    headLabel(sheet, head, { x: left, y, w: room }, { align: "center" });
+    const textWidth = Math.max(width, numberWidth);
+    const left = clamp(
+      x + head * step + (width - textWidth) / 2,
+      sheet.area.x,
+      sheet.area.x + sheet.area.w - textWidth,
+    );
+    headLabel(sheet, head, { x: left, y, w: textWidth }, { align: "center" });
   }
 }
 
@@ -110,10 +115,10 @@ export function splitBoard(sheet) {
 
 function splitAll(sheet, { letter, role, side, cols, axis }, y, h) {
   const { width, step } = headColumns(sheet, sheet.w0);
-  const whole = sheet.key(role);
+  const wholeKey = sheet.key(role);
   const band = { x: sheet.x0, y: y + sheet.line, w: sheet.w0, h };
-  sheet.title(whole, letter, [sheet.heads, side.n, cols], { x: sheet.x0, y, w: sheet.w0 });
-  sheet.unseen(whole + ":band", band);
+  sheet.title(wholeKey, letter, [sheet.heads, side.n, cols], { x: sheet.x0, y, w: sheet.w0 });
+  sheet.unseen(wholeKey + ":band", band);
   for (const head of headsOf(sheet)) {
     const at = { ...band, x: sheet.x0 + head * step, w: width };
     const more = { ramp: side.side, side, colAxis: axis, group: "h" + head, top: sheet.whole(role) };
@@ -131,23 +136,23 @@ function splitOne(sheet, { letter, role, side, cols, axis }, y, h) {
   const wide = (sheet.w0 - gap) * 0.62;
   const all = { x: sheet.x0, y: y + sheet.line, w: wide, h };
   const part = { ...all, x: all.x + wide + gap, w: sheet.w0 - gap - wide };
-  const [whole, key] = [sheet.key(role), sheet.key(role, head)];
+  const [wholeKey, key] = [sheet.key(role), sheet.key(role, head)];
   const more = { ramp: side.side, side };
-  const own = { head, colAxis: axis, group: "h" + letter, pick: { matrix: role } };
-  sheet.title(whole, letter, [side.n, heads * cols], { x: all.x, y, w: wide });
+  const options = { head, colAxis: axis, group: "h" + letter, pick: { matrix: role } };
+  sheet.title(wholeKey, letter, [side.n, heads * cols], { x: all.x, y, w: wide });
   sheet.matrix("place." + role, all, { ...more, colAxis: "head·" + axis, group: "all" + letter });
   sheet.frame(role, { x: all.x + (head * wide) / heads, y: all.y - 1, w: wide / heads, h: h + 2 });
   const middle = all.y + h / 2;
   sheet.arrow(role, [all.x + wide + 0.4 * u, middle, part.x - 0.4 * u, middle]);
   sheet.title(key, `${letter}_{${head + 1}}`, [side.n, cols], { x: part.x, y, w: part.w });
-  const parent = [`frame:${sheet.name}.${role}`, whole];
-  sheet.matrix("place." + role, part, { ...more, ...own, parent });
+  const parent = [`frame:${sheet.name}.${role}`, wholeKey];
+  sheet.matrix("place." + role, part, { ...more, ...options, parent });
 }
 
 // -- tiles ------------------------------------------------------------------------------------------------------------
 
-// The size of a tile if they stand in so many columns. Beside the scores a strip is left for one operand and above them
-// for the other. labels: room for the keys' labels above the first row. null: no room.
+// The size of a tile for this number of columns. Beside the scores there is a strip for one operand, above them a strip
+// for the other. labels: height for the keys' labels above the first row. null: not enough space.
 function tileSize(sheet, columns, labels) {
   const { u, heads, slim, area } = sheet;
   const [n, m] = [sheet.q.n, sheet.k.n];
@@ -162,21 +167,21 @@ function tileSize(sheet, columns, labels) {
   let wide = Math.min(w - strip - space, 3.6 * u * m);
   let high = Math.min(h - title - strip - space, 2.4 * u * n, slim && sheet.natural ? 6.5 * u : Infinity);
   if (wide < 2 || high < 2) return null;
-  // Cells may be stretched, but not out of recognition.
+  // Cells may be stretched, within limits.
   wide = Math.min(wide, ((2.1 * high) / n) * m);
   high = Math.min(high, ((1.5 * wide) / m) * n);
   const cell = { w: wide + strip + space, h: high + title + strip + space };
   return { columns, rows, gap, gapY, title, strip, space, wide, high, cell, labels };
 }
 
-// The columns of tiles with which the scores are largest; on a phone, where there is height, a few.
+// The number of columns that makes the scores largest; a few on a phone, where there is height.
 function tileSizes(sheet, labels) {
   const { u, heads, slim } = sheet;
   const few = Math.min(heads, heads <= 8 ? 2 : heads <= 18 ? 3 : 4);
   const narrow = slim && tileSize(sheet, few, labels);
   if (narrow && narrow.high >= 3 * u) return narrow;
   let best = null;
-  // Rather without a gap in the last row, and rather of the shape of the area.
+  // Better without a gap in the last row, and better in the shape of the area.
   const worth = ({ wide, high, columns, rows, cell }) => {
     const off = Math.log((columns * cell.w * sheet.area.h) / (rows * cell.h * sheet.w0));
     return wide * high * (columns * rows === heads ? 1.15 : 1) * (1 - 0.05 * Math.min(1, Math.abs(off)));
@@ -189,12 +194,12 @@ function tileSizes(sheet, labels) {
 }
 
 export function tileBoard(sheet) {
-  // Where there is little height the labels are cut short, and where there is none left out.
+  // With little height the labels are cut short; without height they are left out.
   const low = Math.max(0.12 * sheet.area.h, LABEL_SPACE * sheet.u);
   const size = tileSizes(sheet, sheet.columnRoom(1, low)) || tileSizes(sheet, { h: 0, over: 0 });
   if (!size) return;
   const { columns, rows, cell, gapY, labels } = size;
-  // What is left over goes between the tiles, up to a limit, and around them.
+  // Remaining space goes between the tiles, up to a limit, and around them.
   const spare = Math.max(0, sheet.w0 - labels.over - columns * cell.w - (columns - 1) * size.gap);
   const gap = size.gap + (columns > 1 ? Math.min(spare / (columns - 1), 1.6 * sheet.u) : 0);
   const used = columns * cell.w + (columns - 1) * gap;
@@ -211,7 +216,7 @@ export function tileBoard(sheet) {
     const tile = sheet.state.step === "values" ? valuesTile : scoresTile;
     const inside = tile(sheet, head, at);
     if (column === 0) sheet.rowTokens(sheet.q, inside.y, inside.h, { x: left - sheet.pad - sheet.tw });
-    // Above tiles of a few pixels the labels would be those of nothing: there the first tile's speak for all.
+    // Tiles of a few pixels have no labels of their own: the first tile's labels stand for all.
     const named = row === 0 && labels.h && (column === 0 || size.wide >= 2 * sheet.u);
     if (named) sheet.columnTokens(sheet.k, { x: inside.x, y: top - 4, w: inside.w, h: labels.h });
   }
@@ -231,7 +236,7 @@ function scoresTile(sheet, head, { x, y, size }) {
   return at;
 }
 
-// Weights at the left, V above at the right, and in the corner what the head hands on.
+// Weights at the left, V above at the right, and in the corner the output of the head.
 function valuesTile(sheet, head, { x, y, size }) {
   const { strip, space, wide, high } = size;
   const at = { x, y: y + strip + space, w: wide, h: high };
@@ -264,20 +269,20 @@ export function concatBoard(sheet) {
   sheet.rowTokens(q, yTop, h);
   sheet.rowTokens(q, yRows, h, { x: start - sheet.pad - sheet.tw });
   headRow(sheet, top + 0.1 * u, { x: sheet.x0, ...columns });
-  for (const one of headsOf(sheet)) {
-    const at = { x: sheet.x0 + one * step, y: yTop, w: width, h };
-    const alpha = near && one !== head ? PALE : 1;
-    const go = near && one === head ? {} : { go: { zoom: "head", head: one } };
-    const parent = [sheet.headKey(one)];
-    const more = { head: one, side: q, colAxis: "d_head", group: "h" + one, alpha, parent, ...go };
+  for (const index of headsOf(sheet)) {
+    const at = { x: sheet.x0 + index * step, y: yTop, w: width, h };
+    const alpha = near && index !== head ? PALE : 1;
+    const go = near && index === head ? {} : { go: { zoom: "head", head: index } };
+    const parent = [sheet.headKey(index)];
+    const more = { head: index, side: q, colAxis: "d_head", group: "h" + index, alpha, parent, ...go };
     sheet.matrix("place.head_outputs", at, { ...more, top: sheet.whole("concat") });
-    if (!near) sheet.opens(one, { x: at.x - 2, y: top, w: width + 4, h: labels + h + 3 });
-    const points = [at.x + width / 2, yTop + h + 0.4 * u, start + (one + 0.5) * width, yRows - line - 0.1 * u];
-    const look = { colour: one === head ? "ink" : "dim", weight: one === head ? 1.8 : 1, tip: width > u, alpha };
-    sheet.arrow(`concat.h${one}`, points, { ...look, parent: [sheet.key("head_outputs", one)] });
+    if (!near) sheet.opens(index, { x: at.x - 2, y: top, w: width + 4, h: labels + h + 3 });
+    const points = [at.x + width / 2, yTop + h + 0.4 * u, start + (index + 0.5) * width, yRows - line - 0.1 * u];
+    const look = { colour: index === head ? "ink" : "dim", weight: index === head ? 1.8 : 1, tip: width > u, alpha };
+    sheet.arrow(`concat.h${index}`, points, { ...look, parent: [sheet.key("head_outputs", index)] });
   }
-  const whole = sheet.key("concat");
-  sheet.title(whole, "Concat", [q.n, heads * dh], { x: start, y: yRows - line, w: wide });
+  const wholeKey = sheet.key("concat");
+  sheet.title(wholeKey, "Concat", [q.n, heads * dh], { x: start, y: yRows - line, w: wide });
   const parent = [sheet.key("head_outputs", head)];
   const joined = { side: q, colAxis: "head·d_head", pick: true, parent };
   sheet.matrix("place.concat", { x: start, y: yRows, w: wide, h }, joined);

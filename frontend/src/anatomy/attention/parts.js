@@ -2,12 +2,12 @@ import { traceName } from "../walk.js";
 import { formatCount } from "../format.js";
 import { clamp, lettersWidth, mathWidth, sheetScale } from "../stage/measure.js";
 
-// What the boards of attention are put together from: named matrices with their shapes, labels, signs. Lengths are in
-// pixels; one unit is the size of the text.
+// The parts of the attention boards: named matrices with their shapes, labels, signs. Lengths are in pixels; one unit
+// is the text size.
 
-export const PALE = 0.3; // strength of what a step does not use
+export const PALE = 0.3; // opacity of what a step does not use
 
-// What is cut into heads or joined of them: the matrix of all, and what a head has of its columns.
+// Tensors that are cut into heads or joined from heads: the matrix of all heads, and each head's columns.
 const JOINED = {
   queries: ["queries", "dk"],
   keys: ["keys", "dk"],
@@ -15,7 +15,7 @@ const JOINED = {
   head_outputs: ["concat", "dh"],
 };
 
-// The sheet a board is drawn on: knows the sub-layer of the state, its sizes and its sides, and collects items.
+// The sheet on which a board is drawn: it knows the sub-layer, sizes and sides of the state, and collects items.
 export class AttentionSheet {
   /** @type {any} */ area;
   /** @type {any} */ data;
@@ -46,19 +46,23 @@ export class AttentionSheet {
       const labels = data.labels(name === "target" ? "target_in" : "source");
       return { side: name, labels, n: labels.length };
     };
-    const own = decoder ? "target" : "source";
-    // The two sides of attention: who asks, row after row, and who is asked. Rows after t are not decoded yet.
-    this.q = { axis: "query", ...side(own), ...(decoder ? { late: { dimAfter: state.t, current: state.t } } : {}) };
+    const querySide = decoder ? "target" : "source";
+    // The two sides of attention: queries as rows, and keys. Rows after t are not decoded yet.
+    this.q = {
+      axis: "query",
+      ...side(querySide),
+      ...(decoder ? { late: { dimAfter: state.t, current: state.t } } : {}),
+    };
     const late = decoder && !cross ? { late: { dimAfter: state.t } } : {};
-    this.k = { axis: "key", ...side(cross ? "source" : own), ...late };
-    this.own = cross ? "cross" : own;
-    // Heights of a row and of all rows of a matrix. Where the page may scroll a picture must end somewhere: what it
-    // needs (natural) is less than what it takes where another step needs more.
+    this.k = { axis: "key", ...side(cross ? "source" : querySide), ...late };
+    this.own = cross ? "cross" : querySide;
+    // Heights of a row and of all rows of a matrix. On a page that scrolls, the height is limited: a step that needs
+    // less (natural) than another step still gets the larger height.
     this.natural = Boolean(ctx.natural);
     this.cap = (this.slim ? (this.natural ? 1.35 : 1.9) : 2.2) * unit;
     this.most = (this.slim ? (this.natural ? 24 : 34) : 1e6) * unit;
     this.line = 1.65 * unit; // of a name above a matrix
-    // Room for the tokens at the left, and the left edge of what stands beside them.
+    // Space for the tokens at the left, and the left edge of what is beside them.
     this.longest = Math.max(...this.q.labels.concat(this.k.labels).map(lettersWidth)) * unit;
     const low = 2.9 * unit;
     this.tw = clamp(this.longest, low, Math.max(low, Math.min(6 * unit, 0.2 * area.w)));
@@ -77,13 +81,13 @@ export class AttentionSheet {
     return item;
   }
 
-  // Where things of this sub-layer come from if nothing nearer is there.
+  // The origin of new items of this sub-layer if nothing nearer exists.
   get home() {
     return [this.key("x"), `box:${this.state.place}`];
   }
 
-  // A matrix of the place's pack ("place.x") or of the weights ("W_q"); while its numbers are on their way its outline.
-  // Its key is made of `role` (else of the name) and of the head. side: of its rows; from: [first, count] columns.
+  // A matrix of the place's pack ("place.x") or of the weights ("W_q"); its outline until its numbers have arrived. Its
+  // key is made from `role` (or the name) and the head. side: of its rows; from: [first, count] columns.
   matrix(name, rect, options = {}) {
     const {
       head = null,
@@ -96,9 +100,9 @@ export class AttentionSheet {
     } = /** @type {any} */ (options);
     const key = this.key(role, head);
     const wants = { ...(head === null || from ? {} : { head }), ...(transposed ? { transposed } : {}) };
-    const whole = this.key(role);
-    const cut = head === null ? [] : [whole];
-    const parents = [...[parent].flat(), ...cut, whole + ":band", ...this.home];
+    const wholeKey = this.key(role);
+    const cut = head === null ? [] : [wholeKey];
+    const parents = [...[parent].flat(), ...cut, wholeKey + ":band", ...this.home];
     let matrix = this.data.matrix(name, wants);
     if (!matrix) return this.outline(key, rect, { alpha: more.alpha, parent: parents });
     if (from) matrix = pieceKey(matrix, ...from);
@@ -118,27 +122,27 @@ export class AttentionSheet {
     return this.add({ key: key + ":wait", kind: "box", ...rect, ...look, ...more });
   }
 
-  // The outline of what a later step makes.
+  // The outline of the result of a later step.
   coming(key, rect, name, shape) {
     this.outline(key, rect);
     this.title(key, name, shape, { ...rect, y: rect.y - this.line, alpha: 0.5 });
   }
 
-  // Name (the longest that fits, of several) and shape (or what is said in its place) in one line above a matrix; the
-  // latter where there is room for both. top: the end of the matrix's scale, behind them.
+  // Name (the longest of several that fits) and shape (or another text) in one line above a matrix; the shape only if
+  // both fit. top: the end of the matrix's colour scale, after them.
   title(key, name, shape, { x, y, w, align = "left", alpha = 1, size = 1.1, top = 0 }) {
     const { u } = this;
-    const room = (text) => mathWidth(text) * size * u;
+    const textWidth = (text) => mathWidth(text) * size * u;
     const names = [name].flat();
-    const text = names.find((one) => room(one) <= w) || names[names.length - 1];
-    const wide = Math.min(room(text), w);
+    const text = names.find((name) => textWidth(name) <= w) || names[names.length - 1];
+    const wide = Math.min(textWidth(text), w);
     const says = Array.isArray(shape) ? `[${shape.map(formatCount).join(", ")}]` : shape || "";
     const more = (lettersWidth(says) * 0.92 + 0.1) * u;
     const both = says && wide + 0.4 * u + more <= w;
     const used = both ? wide + 0.4 * u + more : wide;
     const left = align === "right" ? x + w - used : align === "center" ? x + (w - used) / 2 : x;
     const line = { h: 1.4 * u, alpha, align: "left", parent: [key] };
-    const shrunk = clamp((size * w) / room(text), 0.6, size);
+    const shrunk = clamp((size * w) / textWidth(text), 0.6, size);
     this.add({ key: "name:" + key, kind: "math", text, x: left, y, w: wide, size: shrunk, colour: "ink", ...line });
     if (!both) return;
     const at = { x: left + wide + 0.4 * u, y, w: more };
@@ -149,7 +153,7 @@ export class AttentionSheet {
     this.add({ key: "scale:" + key, kind: "text", text: scale, ...end, size: 0.9, colour: "dim", ...line });
   }
 
-  // Labels of rows; the first of a side are the ones that all zooms have.
+  // Labels of rows; the first labels of a side are the ones that all zooms have.
   rowTokens(side, y, h, { x = this.area.x, w = this.tw } = {}) {
     const rect = { x, y, w, h };
     const key = this.once(`tokens:${side.side}`);
@@ -198,15 +202,15 @@ export class AttentionSheet {
     this.add({ key: `arrow:${this.name}.${name}`, kind: "arrow", points, ...frame, ...look, ...more });
   }
 
-  // The frame around a head's part of something.
+  // The frame around a head's part of a matrix.
   frame(name, rect, more = {}) {
     const look = { fill: null, stroke: "ink", radius: 2, weight: 2, z: 1 };
-    const own = this.key(name, this.head);
-    const parent = [own, this.key("head_outputs", this.head), this.key(name)];
+    const frameKey = this.key(name, this.head);
+    const parent = [frameKey, this.key("head_outputs", this.head), this.key(name)];
     this.add({ key: `frame:${this.name}.${name}`, kind: "box", ...rect, ...look, parent, ...more });
   }
 
-  // A rectangle that stands for a head: a click looks inside. The head that was chosen last is framed.
+  // A rectangle that stands for a head: a click opens the head. The head chosen last is framed.
   opens(head, rect, more = {}) {
     const label = this.t("attention_open_head", { n: head + 1, heads: this.heads });
     const [chosen, off] = [head === this.head, this.off(head)];
@@ -221,12 +225,12 @@ export class AttentionSheet {
     return this.data.matrix("place." + role)?.top;
   }
 
-  // What is said of a head that a switch turns off.
+  // The label of a head that a switch knocks out.
   off(head) {
     return this.data.about?.zero?.[head] ? this.t("attention_off") : "";
   }
 
-  // The heads' parts of a matrix of all heads, under it: from here they are dealt out, and here they come together.
+  // The heads' parts of a matrix of all heads, under the matrix: here the matrix is split or joined.
   slices(role, { x, y, w, h }, more) {
     if (!this.data.matrix("place." + role)) return;
     const wide = w / this.heads;
@@ -237,7 +241,7 @@ export class AttentionSheet {
     }
   }
 
-  // A rectangle that only says where something is, for what comes out of it.
+  // An invisible rectangle from which other items grow.
   unseen(key, rect) {
     this.add({ key, kind: "box", ...rect, fill: null, stroke: null });
   }
@@ -246,7 +250,7 @@ export class AttentionSheet {
     return `head:${this.name}.${head}`;
   }
 
-  // The first y of a block of that height: in the middle of the area, on a narrow screen right below what is above it.
+  // The first y of a block of that height: in the middle of the area; on a narrow screen right below the block above.
   top(height) {
     return this.area.y + (this.slim ? 0 : Math.max(0, (this.area.h - height) / 2));
   }

@@ -76,7 +76,7 @@ function fakeMatrix(name, rows, cols, scale = 1, make = (value, _at) => value) {
 
 class FakeData {
   /** @type {any} */ state;
-  constructor(given) {
+  constructor(options) {
     const standard = {
       n: 9,
       d: 64,
@@ -95,7 +95,7 @@ class FakeData {
       longest: 6,
       skipped: false,
       shared: ["one", "other"],
-      ...given,
+      ...options,
     };
     const { n, d, ff, vocab, rank, skipped, shared } = this.o;
     const { norm, activation, positions, own } = this.o;
@@ -154,10 +154,10 @@ class FakeData {
 
   make(name, { transposed }) {
     const { n, d, ff, vocab, norm, missing } = this.o;
-    const one = name.replace("place.", "");
-    if (missing || (one === "normed" && norm !== "pre") || one.includes(".")) return null;
-    if (one === "W_1") return fakeMatrix(one, d, ff);
-    if (one === "W_2") return fakeMatrix(one, ff, d);
+    const matrix = name.replace("place.", "");
+    if (missing || (matrix === "normed" && norm !== "pre") || matrix.includes(".")) return null;
+    if (matrix === "W_1") return fakeMatrix(matrix, d, ff);
+    if (matrix === "W_2") return fakeMatrix(matrix, ff, d);
     const output = this.state.place === "output";
     const column = transposed ? [n, 1] : [1, n];
     const shapes = {
@@ -169,22 +169,22 @@ class FakeData {
       logits: [1, vocab],
     };
     for (const row of ["gamma", "beta", "b_2"]) shapes[row] = [1, d];
-    if (output && one === "rows") shapes.rows = [Math.min(10, vocab), d];
-    const [rows, cols] = shapes[one] || [n, d];
+    if (output && matrix === "rows") shapes.rows = [Math.min(10, vocab), d];
+    const [rows, cols] = shapes[matrix] || [n, d];
     // Of token i the first 3 i + 1 neurons stay.
-    if (one === "activation")
-      return fakeMatrix(one, rows, cols, 1, (_, at) => (at % ff < 3 * Math.floor(at / ff) + 1 ? 1 : 0));
-    return fakeMatrix(one, rows, cols, one === "rows" && !output ? 0.1 : 1);
+    if (matrix === "activation")
+      return fakeMatrix(matrix, rows, cols, 1, (_, at) => (at % ff < 3 * Math.floor(at / ff) + 1 ? 1 : 0));
+    return fakeMatrix(matrix, rows, cols, matrix === "rows" && !output ? 0.1 : 1);
   }
 }
 
 function sceneOf(data, state, { w, h, unit = 15, narrow = false }) {
   const [board, height] = boardOf(state.place);
-  const whole = { zoom: "sub", encoder: 0, decoder: 0, head: 0, t: 0, row: 0, col: -1, ...state };
-  data.state = whole;
+  const fullState = { zoom: "sub", encoder: 0, decoder: 0, head: 0, t: 0, row: 0, col: -1, ...state };
+  data.state = fullState;
   const ctx = {
     data,
-    state: whole,
+    state: fullState,
     unit,
     narrow,
     big: unit > 15,
@@ -225,7 +225,7 @@ for (const model of MODELS)
   test(`everything is inside and nothing lies over another: ${JSON.stringify(model)}`, () => {
     const data = new FakeData(model);
     const apart = (a, b) => [a, b].includes("tokens:target") && /^word:/m.test(`${a}\n${b}`); // in a place left for it
-    const found = SIZES.flatMap((size) =>
+    const faults = SIZES.flatMap((size) =>
       statesOf(model).flatMap((state) => {
         const { items, ...ctx } = sceneOf(data, state, size);
         return faultsOf(items, ctx, { apart }).map((fault) =>
@@ -233,7 +233,7 @@ for (const model of MODELS)
         );
       }),
     );
-    assert.deepEqual(found, []);
+    assert.deepEqual(faults, []);
   });
 
 test("every text is used in these", () => {
@@ -247,8 +247,8 @@ test("steps of a place need one height", () => {
   for (const place of PLACES)
     for (const narrow of [false, true]) {
       const height = (step) => sceneOf(new FakeData({ n: 13 }), { place, step }, { w: 366, h: 0, narrow }).area.h;
-      const [high, ...others] = new Set(STEPS[place].map(height));
-      assert.ok(!others.length && high > 200 && high < 1200);
+      const [high, ...otherHeights] = new Set(STEPS[place].map(height));
+      assert.ok(!otherHeights.length && high > 200 && high < 1200);
     }
 });
 
@@ -256,13 +256,13 @@ test("rows stand beside their tokens and columns below their columns", () => {
   for (const place of ["encoder.ff", "decoder.ff"]) {
     const name = `m:${place.replace(".", ".0.")}`;
     const inner = scene({}, place, "inner");
-    const [x, first, pre] = ["x", "W_1", "pre"].map((one) => inner[`${name}.${one}`]);
+    const [x, first, pre] = ["x", "W_1", "pre"].map((matrix) => inner[`${name}.${matrix}`]);
     assert.deepEqual([x.y, x.h, first.x, first.w], [pre.y, pre.h, pre.x, pre.w]);
     assert.ok(x.x + x.w < pre.x && first.y + first.h < pre.y);
     assert.deepEqual([x.rowAxis, first.rowAxis, first.colAxis], ["token", "d_model", "d_ff"]);
     assert.deepEqual([pre.rowAxis, pre.colAxis, pre.pick], ["token", "d_ff", true]);
     const outer = scene({}, place, "outer");
-    const [activation, second, update] = ["activation", "W_2", "update"].map((one) => outer[`${name}.${one}`]);
+    const [activation, second, update] = ["activation", "W_2", "update"].map((matrix) => outer[`${name}.${matrix}`]);
     assert.deepEqual(rect(activation), rect(pre)); // in the place of what it was made of
     assert.deepEqual([second.x, second.w, activation.y], [update.x, update.w, update.y]);
     const tokens = Object.values(outer).filter((item) => item.kind === "tokens");
@@ -330,7 +330,7 @@ test("the table grows by the root on one scale", () => {
   const [first, second, third] = STEPS.target.map((step) => scene({ d: 64 }, "target", step));
   assert.deepEqual([second["emb:times"].text, second["emb:root"].text], ["× 8", "= √64"]);
   assert.deepEqual([first["m:target.rows"].top, second["m:target.rows"].top], [undefined, 2]); // 2: of the embedding
-  for (const one of ["rows", "embedding", "positions", "x"]) assert.equal(third[`m:target.${one}`].top ?? 2, 2);
+  for (const matrix of ["rows", "embedding", "positions", "x"]) assert.equal(third[`m:target.${matrix}`].top ?? 2, 2);
   assert.deepEqual(
     numbers(9).map((i) => third[`pos:${i}`].text),
     numbers(9).map(String),
@@ -375,14 +375,14 @@ test("bars are as long as their numbers, and the histogram holds every logit", (
 
   const likely = scene({ plain: true }, "output", "probabilities");
   assert.ok(!("out:all" in likely) && !("out:axis" in likely));
-  const whole = likely["bar:0"].w / 0.5;
+  const fullWidth = likely["bar:0"].w / 0.5;
   for (const i of numbers(10)) {
-    near(likely[`bar:${i}`].w, whole * 0.5 ** (i + 1));
-    near(likely[`bar:${i}:plain`].w, Math.max(1, whole * 0.4 ** (i + 1)));
+    near(likely[`bar:${i}`].w, fullWidth * 0.5 ** (i + 1));
+    near(likely[`bar:${i}:plain`].w, Math.max(1, fullWidth * 0.4 ** (i + 1)));
     assert.equal(likely[`p:${i}`].text, (0.5 ** (i + 1)).toFixed(4));
   }
   assert.equal(likely["out:others:number"].text, (0.5 ** 10).toFixed(4));
-  near(likely["out:others:bar"].w, whole * 0.5 ** 10);
+  near(likely["out:others:bar"].w, fullWidth * 0.5 ** 10);
   assert.ok(!("out:others" in scene({ vocab: 7 }, "output", "probabilities")));
   const { go, label } = scene({}, "output", "probabilities", 4)["bar:2"];
   assert.deepEqual(go, { zoom: "number", row: 2, col: 0 });
@@ -390,8 +390,8 @@ test("bars are as long as their numbers, and the histogram holds every logit", (
 });
 
 test("the chosen word is marked and comes back in", () => {
-  const given = { rank: 3, own: false };
-  const [chosen, back] = ["choose", "back"].map((step) => scene(given, "output", step, 2));
+  const givenWord = { rank: 3, own: false };
+  const [chosen, back] = ["choose", "back"].map((step) => scene(givenWord, "output", step, 2));
   const [frame, bar] = [chosen["out:chosen"], chosen["bar:3"]];
   assert.ok(frame.y <= bar.y && bar.y + bar.h <= frame.y + frame.h);
   assert.deepEqual([chosen["out:chosen:text"].text, chosen["word:3"].weight], ["given: rank 4 of 300", 600]);
@@ -412,9 +412,9 @@ test("the chosen word is marked and comes back in", () => {
 
 test("what has not arrived is an outline where it will be", () => {
   for (const { place, step, t } of statesOf({ n: 9 })) {
-    const [wait, there] = [true, false].map((missing) => scene({ missing }, place, step, t));
+    const [wait, loaded] = [true, false].map((missing) => scene({ missing }, place, step, t));
     assert.ok(!Object.values(wait).some((item) => item.kind === "matrix"));
-    for (const [key, item] of Object.entries(there)) {
+    for (const [key, item] of Object.entries(loaded)) {
       if (item.kind !== "matrix" || !/\.(x|pre|activation|update|rows|embedding|W_\d|hidden)$/.test(key)) continue;
       assert.deepEqual(rect(wait[`${key}:wait`]), rect(item));
       assert.ok(wait[`${key}:wait`].dash && `name:${key}` in wait);

@@ -5,12 +5,12 @@ import { outputSceneHeight } from "./room.js";
 import { formatCount } from "../format.js";
 import { clamp, fittingText, lettersWidth } from "../stage/measure.js";
 
-// The ends of the model at the zoom "sub": embedding (sections 3.4 and 3.5) and, in a file of its own, output.
+// The ends of the model at the zoom "sub": embedding (sections 3.4 and 3.5); output has its own file.
 
 const SIGN = 2.2; // units for a sign between two matrices
 const TIMES = 4.6; // units for "x 16" and its root
 const LEAST = 46; // units of width from which all matrices stand side by side
-const SLIM = 4.5; // units of width of a matrix that makes room for another
+const SLIM = 4.5; // units of width of a matrix that leaves space for another
 
 export const outputBoard = (ctx) => outputScene(ctx);
 export const outputBoardHeight = (ctx) => outputSceneHeight(ctx);
@@ -63,7 +63,7 @@ function wideLayout({ unit, inside, label, id, n, d, note, positions }) {
   };
 }
 
-// Widths in a line. The positions' waves need a pixel a column to be seen, x comes next, and the others make room.
+// Widths in a line. The waves of the positions need one pixel per column, x comes next, and the others shrink.
 function widthsOf(free, unit, d, positions) {
   const roomy = { lines: 3.4 * unit, table: clamp((free - 6.8 * unit) * 0.1, 4 * unit, 7 * unit) };
   const even = Math.min((free - 2 * roomy.lines - roomy.table) / 4, 22 * unit);
@@ -82,7 +82,7 @@ function narrowLayout({ unit, inside, label, id, n, note, positions }) {
   const sign = 1.3 * unit;
   const ids = inside.x + label + 0.4 * unit;
   const free = inside.w - label - id - 0.7 * unit;
-  // Very narrow: the rows keep the larger half, lines and table get thinner.
+  // Very narrow: the rows keep the larger half; lines and table get thinner.
   const fit = clamp((0.62 * free) / (7 * unit), 0.1, 1);
   const [lines, table] = [2 * unit * fit, 3 * unit * fit];
   const between = 2 * NAME_SIZE * unit + 0.6 * unit;
@@ -111,7 +111,7 @@ function narrowLayout({ unit, inside, label, id, n, note, positions }) {
   };
 }
 
-// Needed height where things stand below each other; the same for all steps.
+// The height needed if items stand below each other; the same for all steps.
 export function embeddingBoardHeight(ctx) {
   const { unit, data, state } = ctx;
   const n = data.labels(state.place === "source" ? "source" : "target_in").length;
@@ -163,7 +163,7 @@ function drawNumbers(board, key, numbers, { x, w }, rect, more = {}) {
   }
 }
 
-// The table, and a thin line from every token to its row at its true height, and on to where it is written.
+// The table, and a thin line from every token to its row at its true height, and on to the copy of that row.
 function drawTable(board) {
   const { pen, ctx, get, ids, table, rows, side, labels, n, d, vocab, unit, step, note, inside, line, positions } =
     board;
@@ -185,7 +185,7 @@ function drawTable(board) {
   const [highest, lowest] = [table.y + thick / 2, table.y + table.h - thick / 2];
   const heightOf = (id) => clamp(table.y + (id + 0.5) * cell, highest, lowest);
   const scale = matrix ? matrix.top : undefined;
-  const seen = new Set();
+  const drawnRows = new Set();
   for (let i = 0; i < n; i++) {
     const y = heightOf(numbers[i]);
     const row = rows.y + (i + 0.5) * space;
@@ -197,8 +197,8 @@ function drawTable(board) {
     };
     pen.line(`to:${side}:${i}`, [ids.x + ids.w + 0.3 * unit, row, table.x, y], more);
     pen.line(`from:${side}:${i}`, [table.x + table.w, y, rows.x - 0.15 * unit, row], more);
-    if (seen.has(numbers[i])) continue;
-    seen.add(numbers[i]);
+    if (drawnRows.has(numbers[i])) continue;
+    drawnRows.add(numbers[i]);
     const tip = [ctx.t("ends_row_tip", { token: labels[i], id: formatCount(numbers[i]), rows: count })];
     const strip = { x: table.x + 1, y: y - thick / 2, w: table.w - 2, h: thick };
     const parent = `box:${ctx.state.place}.table`;
@@ -210,14 +210,14 @@ function drawTable(board) {
   const shared = (box && box.shared_with && box.shared_with.length) || 0;
   const texts = shared > 1 ? ["ends_one_table", "ends_one_table_short"] : [];
   if (step === "plus" && positions === "none") texts.splice(0, 2, "ends_no_positions", "ends_no_positions_short");
-  const where = { x: inside.x, y: inside.y + inside.h - note + 0.3 * unit, w: inside.w };
-  if (texts.length) pen.note(`note:${side}`, texts, { rows: count }, where);
+  const noteRect = { x: inside.x, y: inside.y + inside.h - note + 0.3 * unit, w: inside.w };
+  if (texts.length) pen.note(`note:${side}`, texts, { rows: count }, noteRect);
 }
 
 function drawRows(board) {
   const { pen, key, get, rows, line, n, d, step, small } = board;
   const [matrix, scaled] = [get("rows"), get("embedding")];
-  // Behind the multiplication on one scale with its result, so that the growth is seen.
+  // After the multiplication, on one scale with its result, so that the growth is visible.
   const top = step !== "row" && scaled ? scaled.top : undefined;
   const alpha = step === "plus" ? 0.55 : 1;
   const more = {
@@ -285,10 +285,10 @@ function drawPlus(board) {
   const symbol = positions === "learned" ? "P" : "PE";
   const none = positions === "none";
   const number = numbers.w + 0.3 * unit;
-  const room = positionsAt.w + (small ? 0.5 : 1.5) * unit;
+  const titleWidth = positionsAt.w + (small ? 0.5 : 1.5) * unit;
   if (step !== "plus") {
     if (small && step === "row") return;
-    if (!none) pen.coming(key("positions"), positionsAt, symbol, [n, d], room);
+    if (!none) pen.coming(key("positions"), positionsAt, symbol, [n, d], titleWidth);
     pen.coming(key("x"), sum, "x", [n, d]);
     return;
   }
@@ -299,7 +299,7 @@ function drawPlus(board) {
     pen.sign("emb:plus", "+", plus);
     const ids = (ctx.data.about && ctx.data.about.position_ids) || Array.from({ length: n }, (_, i) => i);
     if (number > unit) drawNumbers(board, "pos", ids, numbers, positionsAt, { parent: key("positions") });
-    pen.full(key("positions"), added, positionsAt, symbol, [n, d], { ...more, room });
+    pen.full(key("positions"), added, positionsAt, symbol, [n, d], { ...more, room: titleWidth });
   }
   pen.sign("emb:equals", "=", equals);
   pen.full(key("x"), x, sum, "x", [n, d], { ...more, pick: true, parent: [key("embedding"), key("positions")] });

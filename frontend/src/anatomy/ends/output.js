@@ -5,8 +5,8 @@ import { outputPlan } from "./room.js";
 import { formatCell, formatCount, formatNumber } from "../format.js";
 import { INNER_STEPS } from "../../state/generated.js";
 
-// Output at the zoom "sub" (section 3.4): row t of the decoder's output times the embedding table, softmax, the word that
-// is chosen, and its way back in. The words of the ten largest logits keep their lines over all steps.
+// Output at the zoom "sub" (section 3.4): row t of the decoder's output times the embedding table, softmax, the chosen
+// word, and its way back to the input. The words of the ten largest logits keep their lines over all steps.
 
 export function outputScene(ctx) {
   const plan = outputPlan(ctx);
@@ -30,13 +30,13 @@ export function outputScene(ctx) {
   return pen.items;
 }
 
-// The decoder's output with row t outlined, and that row by itself.
+// The decoder's output with row t outlined, and that row alone.
 function drawHidden(board) {
   const { pen, ctx, key, get, tokens, hidden, strip, labels, m, d, t, unit, step, small, lanes } = board;
   const matrix = get("hidden") || ctx.data.matrix("decoder.output");
   const back = step === "back";
   const next = t + 1;
-  // What arrives is drawn by itself: its place is kept free.
+  // The result is drawn separately: its position is kept free.
   const shown = back ? labels.map((label, i) => (i === next ? "" : label)) : labels;
   const now = back && next < m ? next : t;
   pen.tokens("tokens:target", shown, tokens, { axis: "step", current: now, dimAfter: now });
@@ -48,12 +48,17 @@ function drawHidden(board) {
     dimAfter: t,
     alpha: step === "hidden" ? 1 : 0.55,
   };
-  const room = small ? hidden.w : board.table.x - hidden.x - 0.3 * unit;
+  const nameWidth = small ? hidden.w : board.table.x - hidden.x - 0.3 * unit;
   const words = ctx.t("ends_hidden");
-  const named = pen.wide(`${words} h`, 1, 600) + pen.wide(`[${m}, ${d}]`, 0.9) + unit < room ? `${words} h` : "h";
-  pen.full(key("hidden"), matrix, hidden, named, [m, d], { ...more, pick: step === "hidden", room, nameAlpha: 1 });
-  const one = matrix && rowRect(matrix, t);
-  pen.matrix(key("hidden.row"), one, strip, {
+  const named = pen.wide(`${words} h`, 1, 600) + pen.wide(`[${m}, ${d}]`, 0.9) + unit < nameWidth ? `${words} h` : "h";
+  pen.full(key("hidden"), matrix, hidden, named, [m, d], {
+    ...more,
+    pick: step === "hidden",
+    room: nameWidth,
+    nameAlpha: 1,
+  });
+  const rect = matrix && rowRect(matrix, t);
+  pen.matrix(key("hidden.row"), rect, strip, {
     colAxis: "d_model",
     top: matrix ? matrix.top : undefined,
     parent: key("hidden"),
@@ -84,7 +89,7 @@ function drawHidden(board) {
   });
 }
 
-// The embedding table once more, and out of it the rows of the likeliest words.
+// The embedding table again, and the rows of the most likely words.
 function drawTable(board) {
   const { pen, ctx, key, get, table, rows, ids, words, vocab, d, many, unit, slot, later, step, small, note } = board;
   const letter = board.table_name;
@@ -112,9 +117,9 @@ function drawTable(board) {
   ids.forEach((id, i) => {
     const y = clamp(table.y + (id + 0.5) * cell, table.y + thick / 2, table.y + table.h - thick / 2);
     const tip = [ctx.t("ends_row_tip", { token: words[i], id: formatCount(id), rows: count })];
-    const place = { x: table.x + 1, y: y - thick / 2, w: table.w - 2, h: thick };
+    const rect = { x: table.x + 1, y: y - thick / 2, w: table.w - 2, h: thick };
     const more = { outline: null, alpha, top: matrix ? matrix.top : undefined, tip, parent: "box:output.table" };
-    if (matrix) pen.matrix(`out:row:${id}`, rowRect(matrix, i), place, more);
+    if (matrix) pen.matrix(`out:row:${id}`, rowRect(matrix, i), rect, more);
     const end = rows.y + (i + 0.5) * slot;
     pen.line(`out:from:${id}`, [table.x + table.w, y, rows.x - 0.15 * unit, end], {
       colour: "target",
@@ -161,8 +166,8 @@ function drawWords(board) {
   const { outputs } = ctx.data;
   const { toX } = logitScale(board);
   const logits = step === "logits";
-  const [logit, probability] = [outputs.logit, outputs.probability].map((whole) =>
-    whole.subarray(t * many, (t + 1) * many),
+  const [logit, probability] = [outputs.logit, outputs.probability].map((values) =>
+    values.subarray(t * many, (t + 1) * many),
   );
   const plain =
     outputs.plain_probability && !logits ? outputs.plain_probability.subarray(t * many, (t + 1) * many) : null;
@@ -195,8 +200,8 @@ function drawWords(board) {
   const rest = Math.max(0, 1 - lines.reduce((sum, line) => sum + line.p, 0));
   const y = rows.y + lines.length * slot;
   const left = small ? table.x : rows.x;
-  const where = { x: left, y: y + slot / 2 - 0.6 * unit, w: word.x + word.w - left };
-  pen.note("out:others", ["ends_others", "ends_others_short"], {}, where, { align: "right" });
+  const rect = { x: left, y: y + slot / 2 - 0.6 * unit, w: word.x + word.w - left };
+  pen.note("out:others", ["ends_others", "ends_others_short"], {}, rect, { align: "right" });
   pen.box(
     "out:others:bar",
     { x: bar.x, y: y + slot * 0.2, w: bar.w * rest, h: slot * 0.6 },
@@ -205,7 +210,7 @@ function drawWords(board) {
   pen.text(
     "out:others:number",
     probabilityText(rest),
-    { ...where, ...number },
+    { ...rect, ...number },
     { size: 0.9, align: "right", colour: "dim" },
   );
 }
@@ -281,13 +286,13 @@ function drawWord(board, line, toX) {
   });
   if (thick < 0.5) {
     const ghost = { x: bar.x, y: y + slot * 0.68, w: Math.max(1, bar.w * line.plain), h: slot * 0.2 };
-    const said = [ctx.t("ends_plain_tip", { word: line.word, probability: formatNumber(line.plain, "probability") })];
+    const lines = [ctx.t("ends_plain_tip", { word: line.word, probability: formatNumber(line.plain, "probability") })];
     pen.box(`bar:${name}:plain`, ghost, {
       stroke: "dim",
       dash: true,
       radius: 0,
       alpha: pale,
-      tip: said,
+      tip: lines,
       parent: `bar:${name}`,
     });
   }
@@ -307,11 +312,11 @@ function drawChosen(board) {
     h: slot,
   };
   pen.box("out:chosen", frame, { stroke: "target", weight: 1.5, radius: 4, z: 1, parent: `bar:${tensorName(board)}` });
-  const own = ctx.data.header.own ? "chosen" : "given";
-  const texts = chosen.rank ? [`ends_${own}_rank`, `ends_${own}_rank_short`] : [`ends_${own}`];
+  const verdict = ctx.data.header.own ? "chosen" : "given";
+  const texts = chosen.rank ? [`ends_${verdict}_rank`, `ends_${verdict}_rank_short`] : [`ends_${verdict}`];
   const values = { rank: formatCount(chosen.rank + 1), n: formatCount(vocab) };
-  const where = all.h ? { x: all.x, y: all.y + 0.3 * unit, w: all.w + number.w } : { ...note, y: note.y + 0.1 * unit };
-  pen.note("out:chosen:text", texts, values, where, { size: 0.95, colour: "target", parent: "out:chosen" });
+  const rect = all.h ? { x: all.x, y: all.y + 0.3 * unit, w: all.w + number.w } : { ...note, y: note.y + 0.1 * unit };
+  pen.note("out:chosen:text", texts, values, rect, { size: 0.95, colour: "target", parent: "out:chosen" });
 }
 
 // The chosen word becomes the token that is fed in next.

@@ -2,16 +2,16 @@ import { formatCount } from "../format.js";
 import { clamp, lettersWidth, mathWidth } from "../stage/measure.js";
 import { paintedWidth, sheetScale } from "../stage/measure.js";
 
-// What the boards of feed-forward, embedding and output draw with: items of a scene, collected in order.
+// Drawing functions for the boards of feed-forward, embedding and output: items of a scene, collected in order.
 
 export const LINE_HEIGHT = 1.3; // height of a line of text, in its size
 export const NAME_SIZE = 1.75; // height of the line that names a matrix, in units
-export const PALE = 0.3; // strength of what a step does not use
+export const PALE = 0.3; // opacity of what a step does not use
 export const SMALL_TEXT = 0.9; // size of small texts, in units
-const LEAST = 0.85; // and where there is no room for that
+const LEAST = 0.85; // the smallest size, if that does not fit
 const INSET = 0.45; // units around the whole, for outlines
 
-// The area without the rim that outlines need.
+// The area without the border that outlines need.
 export function insideOf({ area, unit }) {
   const rim = INSET * unit;
   return { x: area.x + rim, y: area.y + rim, w: area.w - 2 * rim, h: area.h - 2 * rim };
@@ -19,7 +19,7 @@ export function insideOf({ area, unit }) {
 
 export const rimOf = (unit) => 2 * INSET * unit;
 
-// Room for the labels of rows, in pixels.
+// Width of the row labels, in pixels.
 export function labelRoom(labels, unit, most) {
   return clamp((Math.max(...labels.map(lettersWidth)) * 1.05 + 0.2) * unit, 1.6 * unit, most);
 }
@@ -27,7 +27,7 @@ export function labelRoom(labels, unit, most) {
 // Height of n rows on a narrow screen: every label is written up to 24 of them, then they get thinner.
 export const rowRects = (n, unit) => (n <= 24 ? n * 1.35 : Math.max(24 * 1.35, n * 0.62)) * unit;
 
-// Which rows of a column of texts are written: all, or every second, third, ...; near the current one only that.
+// Which rows of a column of texts are written: all, or every second, third, ...; near the current row only that one.
 export function numbersFit(count, space, size, current) {
   const every = Math.max(1, Math.ceil(size / space));
   const near = (i) => every > 1 && current !== undefined && i !== current && Math.abs(i - current) < every;
@@ -36,18 +36,18 @@ export function numbersFit(count, space, size, current) {
 
 const rowsOf = new WeakMap();
 
-// One row of a matrix as a matrix of its own; the same object every time.
+// One row of a matrix as a matrix; the same object every time.
 export function rowRect(matrix, row) {
   if (!rowsOf.has(matrix)) rowsOf.set(matrix, new Map());
   const made = rowsOf.get(matrix);
   if (!made.has(row)) {
     const { cols, data, name, exact, top, axes } = matrix;
     const at = (_, col) => matrix.at(row, col);
-    const own = data.subarray(row * cols, (row + 1) * cols);
-    const range = [Math.min(...own), Math.max(...own)];
+    const numbers = data.subarray(row * cols, (row + 1) * cols);
+    const range = [Math.min(...numbers), Math.max(...numbers)];
     const id = `${matrix.id}#${row}`;
     const shape = [1, 1, cols];
-    made.set(row, { id, name, data: own, rows: 1, cols, at, exact, top, shape, axes, range, masked: false });
+    made.set(row, { id, name, data: numbers, rows: 1, cols, at, exact, top, shape, axes, range, masked: false });
   }
   return made.get(row);
 }
@@ -60,7 +60,7 @@ export class Pen {
     this.items = [];
   }
 
-  // Width of a text in pixels: as the stage's font has it, or where that is not known estimated.
+  // Width of a text in pixels: in the stage's font, or estimated if the font is not known.
   wide(text, size = 1, weight = 400) {
     const { font } = this.ctx.theme;
     if (!font) return mathWidth(text, weight > 400) * size * this.unit;
@@ -119,12 +119,12 @@ export class Pen {
     return this.add({ key, kind: "arrow", points, ...frame, colour: "dim", weight: 1, tip: false, round: 0, ...more });
   }
 
-  // A remark, in the first of several wordings that fits.
-  note(key, texts, values, where, more = {}) {
+  // A note, in the first of several wordings that fits.
+  note(key, texts, values, rect, more = {}) {
     const size = more.size || 0.9;
-    const some = texts.map((name) => this.ctx.t(name, values));
-    const text = some.find((one) => this.wide(one, size) <= where.w) ?? some[some.length - 1];
-    return this.text(key, text, where, { colour: "dim", ...more, size });
+    const wordings = texts.map((name) => this.ctx.t(name, values));
+    const text = wordings.find((wording) => this.wide(wording, size) <= rect.w) ?? wordings[wordings.length - 1];
+    return this.text(key, text, rect, { colour: "dim", ...more, size });
   }
 
   // A sign of arithmetic in the middle of a gap.
@@ -134,7 +134,7 @@ export class Pen {
     return this.math(key, text, { x, y: y + (h - high) / 2, w }, { align: "center", ...more, size });
   }
 
-  // The numbers, or while they are on their way (or not computed yet) the outline of where they will be.
+  // The numbers, or an outline until they have arrived (or been computed).
   matrix(key, matrix, rect, more = {}) {
     const wait = `${key}:wait`;
     const parents = [wait, more.parent].flat().filter(Boolean);
@@ -143,21 +143,21 @@ export class Pen {
     return this.add({ key, kind: "matrix", matrix, ...rect, ...shown });
   }
 
-  // Name (the first that fits, of several) and shape in the line above a matrix: "W_1 [256, 1,024]"; the shape only
-  // where there is room for both, and behind it `end`, that of the colour scale. before: how much is free at the left.
+  // Name (the first of several that fits) and shape in the line above a matrix: "W_1 [256, 1,024]"; the shape only if
+  // both fit, and after it `end`, the end of the colour scale. before: how much is free at the left.
   named(key, names, shape, { x, y, w }, { end, before = 0, ...more } = /** @type {any} */ ({})) {
     const { unit } = this;
     const top = y - NAME_SIZE * unit;
-    const room = (name) => this.wide(name, 1, 600) + 0.1 * unit;
-    const some = [names].flat();
-    const symbol = some.find((name) => room(name) <= w) ?? some[some.length - 1];
-    const wide = Math.min(w, room(symbol));
+    const textWidth = (name) => this.wide(name, 1, 600) + 0.1 * unit;
+    const wordings = [names].flat();
+    const symbol = wordings.find((name) => textWidth(name) <= w) ?? wordings[wordings.length - 1];
+    const wide = Math.min(w, textWidth(symbol));
     const text = typeof shape === "string" ? shape : `[${shape.map(formatCount).join(", ")}]`;
     const scale = end ? sheetScale(end) : "";
     const apart = 0.4 * unit;
-    const needs = (some, size) => some.reduce((sum, one) => sum + apart + this.wide(one, size), wide);
-    // Both, or the shape alone, small where there is no room for more.
-    const fits = ([said, size]) => needs(said, size) <= w + before;
+    const needs = (pieces, size) => pieces.reduce((sum, part) => sum + apart + this.wide(part, size), wide);
+    // Both, or only the shape, small if there is no space for more.
+    const fits = ([pieces, size]) => needs(pieces, size) <= w + before;
     /** @type {[string[], number][]} */
     const tries = [
       [[text], SMALL_TEXT],
@@ -165,20 +165,20 @@ export class Pen {
       [[], 1],
     ];
     if (scale) tries.unshift([[text, scale], SMALL_TEXT]);
-    const [said, size] = tries.find(fits) || tries[tries.length - 1];
-    const start = x - Math.max(0, needs(said, size) - w);
+    const [parts, size] = tries.find(fits) || tries[tries.length - 1];
+    const start = x - Math.max(0, needs(parts, size) - w);
     this.math(`name:${key}`, symbol, { x: start, y: top, w: wide }, { weight: 600, ...more });
     const look = { size, colour: "dim", alpha: more.alpha, parent: more.parent };
     let at = start + wide + apart;
-    said.forEach((one, i) => {
-      const long = this.wide(one, size);
-      const where = { x: at, y: top + 0.1 * unit, w: long + 0.1 * unit };
-      this.text(`${["shape", "scale"][i]}:${key}`, one, where, look);
+    parts.forEach((part, i) => {
+      const long = this.wide(part, size);
+      const rect = { x: at, y: top + 0.1 * unit, w: long + 0.1 * unit };
+      this.text(`${["shape", "scale"][i]}:${key}`, part, rect, look);
       at += long + apart;
     });
   }
 
-  // A matrix with its name. room: how wide the name may be.
+  // A matrix with its name. room: the width of the name.
   full(key, matrix, rect, symbol, shape, { room, nameAlpha, scale, before, ...more } = /** @type {any} */ ({})) {
     const made = this.matrix(key, matrix, rect, more);
     const alpha = nameAlpha ?? more.alpha;
@@ -187,10 +187,10 @@ export class Pen {
     return made;
   }
 
-  // The outline of what a later step makes.
-  coming(key, rect, symbol, shape, room) {
+  // The outline of the result of a later step.
+  coming(key, rect, symbol, shape, nameWidth) {
     this.matrix(key, null, rect);
-    this.named(key, symbol, shape, { x: rect.x, y: rect.y, w: room || rect.w }, { alpha: 0.45 });
+    this.named(key, symbol, shape, { x: rect.x, y: rect.y, w: nameWidth || rect.w }, { alpha: 0.45 });
   }
 
   tokens(key, labels, rect, more = {}) {

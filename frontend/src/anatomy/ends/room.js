@@ -38,12 +38,12 @@ export function outputPlan(ctx) {
   return { ...plan, ...(small ? narrowPlan(plan) : widePlan(plan)) };
 }
 
-// Heights of a word's line and of the picture of all logits, in what is left for both.
-function heightsOf({ unit, slots }, free, wanted) {
-  const picture = clamp(free - slots * wanted, PICTURE.least * unit, PICTURE.most * unit);
-  const slot = Math.min(wanted, (free - picture) / slots);
-  // The words come first: where there is no height for both, the picture is left out.
-  return slot < SLOT.least * unit ? { picture: 0, slot: Math.min(wanted, free / slots) } : { picture, slot };
+// Heights of a word's line and of the picture of all logits, in the height left for both.
+function heightsOf({ unit, slots }, free, wantedHeight) {
+  const picture = clamp(free - slots * wantedHeight, PICTURE.least * unit, PICTURE.most * unit);
+  const slot = Math.min(wantedHeight, (free - picture) / slots);
+  // The words come first: without height for both, the picture is left out.
+  return slot < SLOT.least * unit ? { picture: 0, slot: Math.min(wantedHeight, free / slots) } : { picture, slot };
 }
 
 function widePlan(plan) {
@@ -98,12 +98,12 @@ function narrowPlan(plan) {
   const strip = 1.2 * unit;
   const between = 1.4 * unit; // the slot of the next token
   const fixed = between + 1.1 * unit + strip + (NAME_SIZE + 0.3) * unit;
-  const wanted = rowRects(m, unit);
+  const rowsHeight = rowRects(m, unit);
   const least = SLOT.least * unit * slots + PICTURE.least * unit;
   const height = foot - top - fixed;
   const roomy = height - SLOT.small * unit * slots - PICTURE.small * unit;
   const tight = height - SLOT.least * unit * slots;
-  const high = Math.min(wanted, Math.max(roomy, Math.min(height - least, 5 * unit), Math.min(tight, 2 * unit), 1));
+  const high = Math.min(rowsHeight, Math.max(roomy, Math.min(height - least, 5 * unit), Math.min(tight, 2 * unit), 1));
   const { picture, slot } = heightsOf(plan, height - high, SLOT.small * unit);
   const free = right - left - table - lines - number - 1.1 * unit;
   const word = Math.min(6 * unit, free * 0.38);
@@ -131,7 +131,7 @@ function narrowPlan(plan) {
   };
 }
 
-// Needed height where things stand below each other; the same for all steps.
+// The height needed if items stand below each other; the same for all steps.
 export function outputSceneHeight({ unit, data }) {
   const m = data.labels("target_in").length;
   const slots = Math.max(...data.outputs.ids.map((ids) => ids.length)) + 2;

@@ -15,7 +15,7 @@ const HEAD = 3.5; // units for gamma and beta above what LayerNorm leaves
 const SIGN = 2.4; // units for a sign between two matrices
 const LEAST = 44; // units of width from which both products stand side by side
 
-// Sizes in pixels that all steps share, and what there is to draw.
+// Sizes in pixels that all steps share, and the items to draw.
 function boardPlan(ctx) {
   const { data, state, unit, area } = ctx;
   const { d_model: d, d_ff: ff, norm, residual, activation } = data.config;
@@ -25,7 +25,7 @@ function boardPlan(ctx) {
   const inside = insideOf(ctx);
   const label = labelRoom(labels, unit, small ? Math.min(5.2 * unit, inside.w * 0.2) : 7.5 * unit);
   const left = inside.x + label + 0.6 * unit;
-  const room = inside.x + inside.w - left;
+  const width = inside.x + inside.w - left;
   /** @type {any} */
   const plan = {
     ctx,
@@ -36,7 +36,7 @@ function boardPlan(ctx) {
     small,
     label,
     left,
-    room,
+    room: width,
     d,
     ff,
     n: labels.length,
@@ -47,7 +47,7 @@ function boardPlan(ctx) {
   plan.activation = activation;
   plan.relu = activation === "relu";
   plan.gap = (small ? 0.8 : 2) * unit;
-  plan.stat = (small && room < 24 * unit ? 1 : 3.3) * unit;
+  plan.stat = (small && width < 24 * unit ? 1 : 3.3) * unit;
   plan.signs = (small ? 1.2 : 1.8) * unit;
   plan.stats = 2 * plan.stat + 3 * plan.signs; // from one matrix to the next, with mean and deviation between
   return { ...plan, ...columnsOf(plan), ...heightsOf(plan) };
@@ -70,7 +70,7 @@ function columnsOf({ small, room, gap, stats, unit, d, ff, pre }) {
 }
 
 function weightsHeight({ small, wide, unit, d, ff }) {
-  const honest = (wide * ff) / d; // as many pixels a feature down as across
+  const honest = (wide * ff) / d; // a feature has the same pixels down and across
   return small ? clamp(honest, 7 * unit, 12 * unit) : Math.max(honest, 6 * unit);
 }
 
@@ -80,17 +80,17 @@ function heightsOf(plan) {
   const columns = columnsOf(plan);
   const high = weightsHeight({ ...plan, ...columns });
   const free = inside.h - around;
-  const wanted = small ? rowRects(n, unit) : n * (n < 4 ? 2.2 : 1.7) * unit;
-  const rows = Math.min(wanted, Math.max(free * 0.5, free - high));
+  const rowsHeight = small ? rowRects(n, unit) : n * (n < 4 ? 2.2 : 1.7) * unit;
+  const rows = Math.min(rowsHeight, Math.max(free * 0.5, free - high));
   const weights = Math.min(free - rows, high);
   const top = inside.y + (ctx.narrow ? 0 : Math.max(0, (inside.h - around - weights - rows) / 2));
   const head = (NAME_SIZE + HEAD) * unit;
-  const tall = Math.min(small ? wanted : n * 2.2 * unit, inside.h - head);
+  const tall = Math.min(small ? rowsHeight : n * 2.2 * unit, inside.h - head);
   const sumsTop = inside.y + head + (ctx.narrow ? 0 : Math.max(0, (inside.h - head - tall) * 0.42));
   return { rows, weights, rowsTop: top + around + weights, tall: Math.max(tall, 1), sumsTop };
 }
 
-// Needed height where things stand below each other; the same for all steps.
+// The height needed if items stand below each other; the same for all steps.
 export function feedForwardBoardHeight(ctx) {
   const plan = boardPlan({ ...ctx, area: { ...ctx.area, h: 4000 } });
   return Math.ceil(
@@ -107,7 +107,7 @@ export function feedForwardBoard(ctx) {
   const strips = { x: `${at}.enters`, activation: `${at}.activation`, update: `${at}.update` };
   /** @type {any} */
   const board = { ...plan, pen, frame: `box:${state.place}`, key: (name) => `m:${at}.${name}` };
-  // Until the exact numbers are here, what the model's picture is made of stands for them.
+  // Until the exact numbers have arrived, the data of the model's picture replaces them.
   board.get = (name, options) =>
     data.matrix(`place.${name}`, options) || (strips[name] && !options ? data.matrix(strips[name]) : null);
   board.line = {
@@ -118,8 +118,8 @@ export function feedForwardBoard(ctx) {
   const sums = state.step === "add" || (state.step === "norm" && !plan.pre);
   const [top, high] = sums ? [plan.sumsTop, plan.tall] : [plan.rowsTop, plan.rows];
   const { current, dimAfter } = board.line;
-  const room = { x: plan.inside.x, y: top, w: plan.label, h: high };
-  pen.tokens(`tokens:${decoder ? "target" : "source"}`, plan.labels, room, { axis: "token", current, dimAfter });
+  const labelRect = { x: plan.inside.x, y: top, w: plan.label, h: high };
+  pen.tokens(`tokens:${decoder ? "target" : "source"}`, plan.labels, labelRect, { axis: "token", current, dimAfter });
   if (sums) drawSums(board, state.step);
   else drawProducts(board, state.step);
   return pen.items;
@@ -131,7 +131,7 @@ function drawProducts(board, step) {
   const { left, wide, gap, hidden, stats, small, pre, rowsTop, rows, room } = board;
   const line = (x, w) => ({ x, y: rowsTop, w, h: rows });
   const x = line(left, wide);
-  const z = pre && !small ? line(left + wide + stats, wide) : x; // what is multiplied with W_1
+  const z = pre && !small ? line(left + wide + stats, wide) : x; // the first operand of W_1
   let middle = line(z.x + wide + gap, hidden);
   let end = small ? null : line(left + room - wide, wide);
   if (small && step === "outer") {
@@ -139,14 +139,14 @@ function drawProducts(board, step) {
     middle = line(left, act);
     end = line(left + act + gap, room - gap - act);
   }
-  const where = { x, z, middle, end };
-  drawInputs(board, step, where);
-  drawInner(board, step, where);
-  if (step === "activation") drawActivation(board, where);
-  if (end) drawOuter(board, step, where);
+  const columns = { x, z, middle, end };
+  drawInputs(board, step, columns);
+  drawInner(board, step, columns);
+  if (step === "activation") drawActivation(board, columns);
+  if (end) drawOuter(board, step, columns);
 }
 
-// x, and with pre-norm LayerNorm of it, which is what enters the product.
+// x, and with pre-norm its LayerNorm, which is the input of the product.
 function drawInputs(board, step, { x, z }) {
   const { pen, key, get, line, n, d, pre, small, gap } = board;
   const normed = pre && step !== "x";
@@ -217,7 +217,7 @@ function drawInner(board, step, { middle }) {
   });
 }
 
-// A row of biases right above what it is added to.
+// A row of biases right above the rows it is added to.
 function drawBias(board, name, rect, axis) {
   const { pen, key, get, unit, rowsTop } = board;
   const matrix = get(name);
@@ -230,7 +230,7 @@ function drawBias(board, name, rect, axis) {
     pen.math(`name:${key(name)}`, `+ ${name}`, { x, y: y - 0.35 * unit, w: wide }, { align: "right", colour: "dim" });
 }
 
-// pre moves up, and what the non-linearity leaves of it takes its place; beside it how many neurons stay.
+// pre moves up, and the output of the non-linearity takes its position; beside it the number of active neurons.
 function drawActivation(board, { x, middle, end }) {
   const { pen, key, get, line, unit, weights, n, ff, rowsTop, rows } = board;
   const [before, after] = [get("pre"), get("activation")];
@@ -308,10 +308,14 @@ function drawSums(board, step) {
   const [x, update, sum] = ["x", "update", "sum"].map(get);
   const top = x && update && sum ? Math.max(x.top, update.top, sum.top) : undefined;
   const more = { ...line, colAxis: "d_model", top, alpha: idle ? PALE : 1, ...(idle ? { group: "aside" } : {}) };
-  const room = even + sign * 0.9;
-  pen.full(key("x"), x, rect(0), "x", [n, d], { ...more, room });
+  const titleWidth = even + sign * 0.9;
+  pen.full(key("x"), x, rect(0), "x", [n, d], { ...more, room: titleWidth });
   pen.sign("ff:plus", "+", gap(0), { alpha: more.alpha });
-  pen.full(key("update"), update, rect(1), updateNames(board), [n, d], { ...more, room, parent: key("W_2") });
+  pen.full(key("update"), update, rect(1), updateNames(board), [n, d], {
+    ...more,
+    room: titleWidth,
+    parent: key("W_2"),
+  });
   pen.sign("ff:equals", "=", gap(1), { alpha: more.alpha });
   if (step === "norm") return drawNorm(board, "sum", "leaves", { x: rect(2).x, w: even }, true);
   pen.full(key("sum"), sum, rect(2), sumNames(board), [n, d], {
@@ -324,7 +328,7 @@ function drawSums(board, step) {
   return pen.coming(key("leaves"), { ...rect(2), x: rect(2).x + even + stats }, ["LayerNorm", "LN"], [n, d]);
 }
 
-// LayerNorm of each row: what enters, minus its mean, divided by its deviation, then times gamma plus beta.
+// LayerNorm of each row: its input, minus its mean, divided by its deviation, then times gamma plus beta.
 function drawNorm(board, from, to, { x, w }, sums) {
   const { pen, key, get, line, unit, stat, signs, n, d, rowsTop, rows, sumsTop, tall, small } = board;
   const [y, h] = sums ? [sumsTop, tall] : [rowsTop, rows];
@@ -339,22 +343,22 @@ function drawNorm(board, from, to, { x, w }, sums) {
     });
   let at = x + w;
   const scale = get(from);
-  for (const [one, symbol, sign] of [
+  for (const [name, symbol, sign] of [
     ["mean", "μ", "−"],
     ["deviation", "σ", "÷"],
   ]) {
-    pen.sign(`ff:${one}:sign`, sign, { x: at, y, w: signs, h });
+    pen.sign(`ff:${name}:sign`, sign, { x: at, y, w: signs, h });
     at += signs;
-    const matrix = get(one, { transposed: true });
+    const matrix = get(name, { transposed: true });
     const numbers = h / n >= 1.15 * unit && stat > 2.6 * unit;
     pen.matrix(
-      key(one),
+      key(name),
       matrix,
       { x: at, y, w: stat, h },
       { ...line, top: scale ? scale.top : undefined, numbers, parent: key(from) },
     );
     pen.math(
-      `name:${key(one)}`,
+      `name:${key(name)}`,
       symbol,
       { x: at, y: y - NAME_SIZE * unit, w: stat },
       { align: "center", parent: key(from) },
@@ -368,16 +372,16 @@ function drawNorm(board, from, to, { x, w }, sums) {
     pick: true,
     parent: key(from),
   });
-  for (const [i, [one, symbol]] of [
+  for (const [i, [name, symbol]] of [
     ["gamma", "· γ"],
     ["beta", "+ β"],
   ].entries()) {
     const high = 0.9 * unit;
     const row = { x: end.x, y: y - (NAME_SIZE + HEAD - 0.2 - i * 1.6) * unit, w, h: high };
-    pen.matrix(key(one), get(one), row, { colAxis: "d_model", parent: key(to) });
+    pen.matrix(key(name), get(name), row, { colAxis: "d_model", parent: key(to) });
     const wide = 2.2 * unit;
     pen.math(
-      `name:${key(one)}`,
+      `name:${key(name)}`,
       symbol,
       { x: row.x - wide - 0.3 * unit, y: row.y - 0.2 * unit, w: wide },
       { align: "right", colour: "dim" },

@@ -3,7 +3,7 @@ import { formatCell, formatCount } from "../format.js";
 import { activate } from "../arithmetic.js";
 import { clamp, fittingText, lettersWidth } from "../stage/measure.js";
 
-// What the non-linearity of feed-forward does: its curve over the numbers that enter, and how many neurons stay.
+// The effect of the non-linearity of feed-forward: its curve over its inputs, and the number of active neurons.
 
 export const BIAS = 1.5; // units for a row of biases between a weight matrix and its product
 const BINS = 30;
@@ -63,7 +63,7 @@ export function activationCurve({ pen, ctx, unit, rowsTop, weights, relu, activa
     );
 }
 
-// Neurons of a token that are above 0.
+// The neurons of a token that are above 0.
 export function drawActive(matrix, row) {
   let count = 0;
   for (let col = 0; col < matrix.cols; col++) if (matrix.at(row, col) > 0) count++;
@@ -78,9 +78,9 @@ export function activeNeurons({ pen, ctx, labels, unit, n, ff, relu, line, small
   pen.note("ff:kept:head", [`ends_${sort}_head`, `ends_${sort}_short`], {}, head, { size: 0.9 });
   const written = new Set(numbersFit(n, space, 1.02 * unit, line.current));
   const counts = labels.map((_, i) => drawActive(matrix, i));
-  const most = Math.max(1, ...counts); // the longest bar is as wide as there is room
+  const most = Math.max(1, ...counts); // the longest bar fills the space
   const size = 0.9;
-  // A bar lies under its number, or where rows are low beside it.
+  // A bar is below its number, or beside it if rows are low.
   const under = space >= 1.4 * unit;
   const thick = under ? 0.32 * unit : Math.min(space * 0.78, 0.9 * unit);
   const number = under ? 0 : (lettersWidth(formatCount(most)) * size + 0.5) * unit;
@@ -98,9 +98,9 @@ export function activeNeurons({ pen, ctx, labels, unit, n, ff, relu, line, small
     const bar = { x, y: middle + (under ? 0.36 * unit : -thick / 2), w: ((w - number) * count) / most, h: thick };
     pen.box(`ff:kept:${i}`, bar, { fill: pen.colour, strength: 0.65, radius: 1, alpha: pale, tip });
     if (!written.has(i)) continue;
-    const where = { x, y: middle - (under ? 0.78 : 0.65 * size) * unit, w };
+    const rect = { x, y: middle - (under ? 0.78 : 0.65 * size) * unit, w };
     const text = under ? fittingText([ctx.t(`ends_${sort}`, about), about.n], w, size * unit) : about.n;
-    pen.text(`ff:kept:${i}:n`, text, where, {
+    pen.text(`ff:kept:${i}:n`, text, rect, {
       size,
       align: under ? "left" : "right",
       alpha: pale,

@@ -2,12 +2,12 @@ import { formatCount, formatNumber } from "../format.js";
 import { lastStep } from "../walk.js";
 import { Lane, laneColumns, parametersOf } from "./lane.js";
 
-// The model and a layer as a flow. The encoder's lane runs below, the decoder's above it: a sentence goes in at the bottom
-// left and the next word comes out at the top right.
+// The model and a layer as a flow. The encoder's lane is below, the decoder's above it: the sentence goes in at the
+// bottom left and the next word comes out at the top right.
 
 const GAP = 26; // pixels between the lanes
 
-// What leaves a layer: the next layer's x, or the output of the stack.
+// The output of a layer: the next layer's x, or the output of the stack.
 function afterLane(stack, layer, layers) {
   return layer + 1 < layers ? `${stack}.${layer + 1}.self.enters` : `${stack}.output`;
 }
@@ -42,7 +42,7 @@ function encoderFlow(ctx, rect, single) {
   return { lane, leaves };
 }
 
-// K and V of cross-attention, made of the encoder's output, in its lane: their rows are source tokens.
+// K and V of cross-attention, computed from the encoder's output, in its lane: their rows are source tokens.
 function memoryParts(ctx, decoder, memory, column, rect) {
   const { unit, t } = ctx;
   const at = `decoder.${decoder.layer}.cross`;
@@ -116,8 +116,8 @@ function decoderFlow(ctx, rect, single, memory, lower) {
   lane.around("decoder.cross", cross.x, ff.x);
   lane.around("decoder.ff", ff.x, leaves);
   if (parts) {
-    // K comes up into the columns; the values of every source token come over to the row that is being decoded, as
-    // strongly as this head attends to them.
+    // K goes up into the columns; the values of every source token go to the row that is being decoded, as strongly as
+    // this head attends to them.
     const { keys, values } = parts;
     const middle = keys.x + keys.w / 2;
     const into = Math.max(heads.x + unit, Math.min(heads.x + heads.w - unit, middle));
@@ -148,12 +148,12 @@ function decoderFlow(ctx, rect, single, memory, lower) {
   return { lane, leaves, cross };
 }
 
-// The likeliest next words at the top right, with their probabilities.
+// The most likely next words at the top right, with their probabilities.
 function drawWords(ctx, lane, leaves, rect) {
   const { data, state, unit, t, narrow } = ctx;
   const { outputs } = data;
   const labels = outputs.labels[state.t];
-  const here = state.place === "output";
+  const isCurrent = state.place === "output";
   const count = labels.length;
   const go = { zoom: "sub", place: "output", step: "logits" };
   const pad = unit * 0.35;
@@ -164,9 +164,9 @@ function drawWords(ctx, lane, leaves, rect) {
     y: rect.y - unit * 1.75,
     w: rect.w + 2 * pad,
     h: rect.h + unit * (narrow ? 2.1 : 3.3),
-    fill: here ? "target" : null,
-    strength: here ? 0.09 : undefined,
-    stroke: here ? "target" : null,
+    fill: isCurrent ? "target" : null,
+    strength: isCurrent ? 0.09 : undefined,
+    stroke: isCurrent ? "target" : null,
     weight: 2,
     radius: 8,
     go,
@@ -180,7 +180,7 @@ function drawWords(ctx, lane, leaves, rect) {
   });
   const high = rect.h / count;
   const [names, numbers] = [rect.w * 0.44, unit * 3.3];
-  const room = rect.w - names - numbers - unit * 0.4;
+  const barWidth = rect.w - names - numbers - unit * 0.4;
   labels.forEach((label, i) => {
     const p = outputs.probability[state.t * count + i];
     const y = rect.y + i * high;
@@ -204,7 +204,7 @@ function drawWords(ctx, lane, leaves, rect) {
       kind: "box",
       x: rect.x + names,
       y: y + high * 0.16,
-      w: Math.max(1, room * p),
+      w: Math.max(1, barWidth * p),
       h: high * 0.68,
       fill: "target",
       strength: chosen ? 0.95 : 0.5,
@@ -215,7 +215,7 @@ function drawWords(ctx, lane, leaves, rect) {
       key: `p:${i}`,
       kind: "text",
       text: formatNumber(p, "weights"),
-      x: rect.x + names + Math.max(1, room * p) + unit * 0.3,
+      x: rect.x + names + Math.max(1, barWidth * p) + unit * 0.3,
       y: y + high / 2,
       w: 0,
       h: 0,
@@ -224,10 +224,10 @@ function drawWords(ctx, lane, leaves, rect) {
       weight,
     });
   });
-  const own = data.config.tied_output ? null : formatCount(data.header.boxes.output.count);
-  const said = own ? t("flow_own", { n: own }) : t("flow_shared");
+  const outputCount = data.config.tied_output ? null : formatCount(data.header.boxes.output.count);
+  const note = outputCount ? t("flow_own", { n: outputCount }) : t("flow_shared");
   if (!narrow)
-    lane.text("count:output", said, rect.x, rect.y + rect.h + unit * 0.85, rect.w, {
+    lane.text("count:output", note, rect.x, rect.y + rect.h + unit * 0.85, rect.w, {
       colour: "dim",
       align: "center",
       size: 0.82,
@@ -257,13 +257,13 @@ export function modelFlow(ctx) {
   if (narrow) return narrowFlow(ctx);
   const lanes = (area.h - GAP) / 2;
   const above = { x: area.x + area.w * 0.06, y: area.y + unit * 0.6, w: area.w * 0.94 - unit, h: lanes };
-  // The encoder ends where the decoder's values can still come over from it.
+  // The encoder ends where its values can still go over to the decoder.
   const columns = laneColumns(ctx, "decoder", above.x, above.w, false);
-  const room = columns["ff.x"].x - columns["cross.parts"].w - unit * 5.4 - area.x;
+  const freeWidth = columns["ff.x"].x - columns["cross.parts"].w - unit * 5.4 - area.x;
   const below = {
     x: area.x,
     y: area.y + lanes + GAP + unit * 0.4,
-    w: Math.min(area.w * 0.5, room),
+    w: Math.min(area.w * 0.5, freeWidth),
     h: lanes - unit * 0.4,
   };
   const encoder = encoderFlow(ctx, below, false);
@@ -280,7 +280,7 @@ export function modelFlow(ctx) {
   return [...encoder.lane.items, ...decoder.lane.items, total];
 }
 
-// How the counts on the boxes add up to the whole model.
+// How the counts on the boxes add up to the total of the model.
 function totalHeight({ data, area, unit, t }, lane) {
   const { boxes, config } = data.header;
   const layer = (stack) => parametersOf(boxes, `${stack}.0`);

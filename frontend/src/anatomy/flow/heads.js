@@ -1,6 +1,6 @@
-// The heads of an attention sub-layer in the flow: what they make of queries and keys.
+// The heads of an attention sub-layer in the flow: what they compute from queries and keys.
 
-// A head as a tile. A head that is knocked out is pale, crossed by its name for it.
+// A head as a tile. A knocked-out head is pale, with "off" across it.
 function drawTile(lane, part, head, box, parent) {
   const { ctx, stack, layer, side } = lane;
   const { data, state, t } = ctx;
@@ -35,18 +35,18 @@ function drawTile(lane, part, head, box, parent) {
   return tile;
 }
 
-// In a layer by itself all heads, each under its number.
-function drawTiles(lane, part, room) {
+// In a single layer: all heads, each under its number.
+function drawTiles(lane, part, area) {
   const { ctx, stack, layer } = lane;
   const { data, state, t, unit } = ctx;
   const { heads } = data.config;
-  const across = room.w > room.h * 0.7 ? Math.ceil(Math.sqrt(heads)) : Math.min(2, heads);
+  const across = area.w > area.h * 0.7 ? Math.ceil(Math.sqrt(heads)) : Math.min(2, heads);
   const down = Math.ceil(heads / across);
-  const [gap, name] = [unit * 0.35, room.h / down > unit * 3 ? unit * 1.05 : 0];
-  const [w, h] = [(room.w - gap * (across - 1)) / across, (room.h - gap * (down - 1)) / down - name];
+  const [gap, name] = [unit * 0.35, area.h / down > unit * 3 ? unit * 1.05 : 0];
+  const [w, h] = [(area.w - gap * (across - 1)) / across, (area.h - gap * (down - 1)) / down - name];
   for (let head = 0; head < heads; head++) {
     const [row, col] = [Math.floor(head / across), head % across];
-    const box = { x: room.x + col * (w + gap), y: room.y + row * (h + name + gap) + name, w, h };
+    const box = { x: area.x + col * (w + gap), y: area.y + row * (h + name + gap) + name, w, h };
     drawTile(lane, part, head, box, `m:${stack}.${layer}.${part}.weights.h${state.head}`);
     if (!name) continue;
     const words = t(w > unit * 3.4 ? "flow_head_name" : "short_head", { head: head + 1, n: head + 1 });
@@ -58,11 +58,11 @@ function drawTiles(lane, part, room) {
     };
     lane.text(`headname:${part}.${head}`, words, box.x, box.y - name / 2, w, look);
   }
-  return room;
+  return area;
 }
 
 // One head with the others behind it.
-function drawOpenHead(lane, part, room) {
+function drawOpenHead(lane, part, area) {
   const { ctx, stack, layer } = lane;
   const { data, state, t, unit } = ctx;
   const { heads } = data.config;
@@ -71,40 +71,40 @@ function drawOpenHead(lane, part, room) {
     lane.add({
       key: `more:${at}.${i}`,
       kind: "box",
-      ...room,
-      x: room.x + i * 3,
-      y: room.y - i * 3,
+      ...area,
+      x: area.x + i * 3,
+      y: area.y - i * 3,
       fill: "ground",
       stroke: "line",
       radius: 1,
     });
-  const tile = drawTile(lane, part, state.head, room);
+  const tile = drawTile(lane, part, state.head, area);
   if (!ctx.narrow && part !== "cross")
     lane.text(
       `which:${at}`,
       t("flow_head", { head: state.head + 1, heads }),
-      room.x,
-      room.y + room.h + unit * 1.9,
-      room.w,
+      area.x,
+      area.y + area.h + unit * 1.9,
+      area.w,
       { size: 0.85, colour: "dim", align: "center" },
     );
   return tile;
 }
 
-// The heads of a part in a column. made: what it is made of, by name; gets `weights`.
+// The heads of a part in a column. made: the strips it is computed from, by name; `weights` is added to it.
 export function headTiles(lane, part, column, made, x) {
   const { ctx, single, stack, layer, top, high } = lane;
   const { data, unit } = ctx;
   const at = `${stack}.${layer}.${part}`;
-  const own = part !== "cross";
+  const selfAttention = part !== "cross";
   const alone = single && data.config.heads > 1;
-  const room = { x: column.x, y: top, w: column.w, h: own && made.keys && !alone ? high * 0.64 : high };
-  const shown = alone ? drawTiles(lane, part, room) : drawOpenHead(lane, part, room);
+  const area = { x: column.x, y: top, w: column.w, h: selfAttention && made.keys && !alone ? high * 0.64 : high };
+  const shown = alone ? drawTiles(lane, part, area) : drawOpenHead(lane, part, area);
   made.weights = shown;
   lane.flow(`meet:${at}`, made.queries || x, shown, { strength: 0.13 });
-  if (!made.keys || !own) return;
+  if (!made.keys || !selfAttention) return;
   if (single) return void lane.flow(`under:${at}`, made.keys, shown, { strength: 0.08 });
-  // K comes in from below: its tokens are the columns.
+  // K comes from below: its tokens are the columns.
   const { keys } = made;
   const below = shown.y + shown.h + unit * 0.85;
   const from = keys.y + keys.h * 0.8;

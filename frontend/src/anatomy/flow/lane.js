@@ -4,9 +4,9 @@ import { headTiles } from "./heads.js";
 // A stack as a lane of the flow: tokens as rows, vectors as strips, bands between them, one layer open.
 
 const BEHIND = 4; // outlines of layers behind the open one, at most
-const DEEP = 12; // pixels that all of them rise above it; above them the title still has its line
+const DEEP = 12; // pixels that all of them rise above it; the title still fits above them
 
-// Widths of the columns of a lane. Bands take what is left over, each its share.
+// Widths of the columns of a lane. Bands share what is left over.
 const COLUMNS = {
   tokens: { unit: 6.2 },
   first: { px: 42 },
@@ -40,7 +40,7 @@ const LANES = {
     "words",
   ],
 };
-// On a phone the decoder goes from x to its heads.
+// On a phone the decoder's lane goes from x to its heads only.
 const NARROW_LANE = [
   "tokens",
   ["self", "x fan heads mix"],
@@ -49,14 +49,14 @@ const NARROW_LANE = [
   "out",
   "last",
 ];
-const LAYER_SKIPS = ["first", "in", "say", "words"]; // what a layer by itself, and a phone, have no column for
+const LAYER_SKIPS = ["first", "in", "say", "words"]; // columns that a single layer and a phone do not have
 
 // x and width of every column: {"self.heads": {x, w}, ...}
 export function laneColumns(ctx, stack, x, width, single) {
   const { unit, narrow } = ctx;
   const lane = narrow && stack === "decoder" ? NARROW_LANE : LANES[stack];
-  const flat = lane.flatMap((one) =>
-    Array.isArray(one) ? one[1].split(" ").map((name) => [`${one[0]}.${name}`, name]) : [[one, one]],
+  const flat = lane.flatMap((group) =>
+    Array.isArray(group) ? group[1].split(" ").map((name) => [`${group[0]}.${name}`, name]) : [[group, group]],
   );
   const used = flat.filter(([, name]) => !((single || narrow) && LAYER_SKIPS.includes(name)));
   const fixed = narrow ? unit * 4.9 : 0; // the tokens of a phone keep their width
@@ -64,7 +64,7 @@ export function laneColumns(ctx, stack, x, width, single) {
     const { px, unit: units } = COLUMNS[name];
     return px !== undefined ? px : narrow ? fixed : units * unit;
   };
-  const natural = used.reduce((sum, one) => sum + base(one), 0);
+  const natural = used.reduce((sum, column) => sum + base(column), 0);
   const shares = used.reduce((sum, [, name]) => sum + (COLUMNS[name].share || 0), 0);
   const spare = Math.max(0, width - natural);
   const shrink = Math.min(1, (width - fixed) / (natural - fixed));
@@ -79,15 +79,15 @@ export function laneColumns(ctx, stack, x, width, single) {
   return columns;
 }
 
-// Parameters of a part, its LayerNorm included: of a sub-layer or of a whole layer.
+// Parameters of a sub-layer or of a whole layer, with its LayerNorm.
 export function parametersOf(boxes, part) {
   let sum = 0;
   for (const [key, box] of Object.entries(boxes)) if (key === part || key.startsWith(part + ".")) sum += box.count;
   return sum;
 }
 
-// One stack: its tokens, the open layer with the others behind it, and what comes out. rect: room of the lane; single: the
-// layer alone, all of its heads side by side.
+// One stack: its tokens, the open layer with the others behind it, and its output. rect: area of the lane; single: only
+// one layer, with all of its heads side by side.
 export class Lane {
   /** @type {any} */ ctx;
   /** @type {any} */ single;
@@ -116,12 +116,12 @@ export class Lane {
     return `m:${this.stack}.${this.layer}.${part}.${name}`;
   }
 
-  // A strip of vectors in a column: one row a token.
+  // A strip of vectors in a column: one row per token.
   strip(key, source, column, part, options = {}) {
     const { data } = this.ctx;
     const matrix = data.matrix(source);
-    const room = { x: column.x, y: this.top, w: column.w, h: this.high, ...options.room };
-    if (!matrix) return this.add({ key: key + ":wait", kind: "box", ...room, stroke: "line", dash: true, radius: 2 });
+    const rect = { x: column.x, y: this.top, w: column.w, h: this.high, ...options.room };
+    if (!matrix) return this.add({ key: key + ":wait", kind: "box", ...rect, stroke: "line", dash: true, radius: 2 });
     return this.add({
       key,
       kind: "matrix",
@@ -131,7 +131,7 @@ export class Lane {
       rowAxis: options.rowAxis || this.side,
       colAxis: "",
       title: options.title,
-      ...room,
+      ...rect,
       ...(options.late === false ? {} : this.late),
       go: options.go,
       label: options.label,
@@ -203,7 +203,7 @@ export class Lane {
   place(place, from, to, { title, count, go, shared = false }) {
     const { ctx, top, high } = this;
     const { state, unit, t, narrow } = ctx;
-    const here = state.place === place;
+    const isCurrent = state.place === place;
     const colour = place === "decoder.cross" ? "cross" : this.side;
     const pad = unit * 0.35;
     const box = this.add({
@@ -213,10 +213,10 @@ export class Lane {
       y: top - unit * 1.75,
       w: to - from + 2 * pad,
       h: high + unit * (narrow ? 2.1 : 3.3),
-      fill: here ? colour : null,
-      strength: here ? 0.09 : undefined,
-      stroke: here ? colour : null,
-      weight: here ? 2 : 1,
+      fill: isCurrent ? colour : null,
+      strength: isCurrent ? 0.09 : undefined,
+      stroke: isCurrent ? colour : null,
+      weight: isCurrent ? 2 : 1,
       radius: 8,
       go,
       label: t("flow_go", { name: title }),
@@ -230,8 +230,8 @@ export class Lane {
     if (count && !narrow) {
       const n = formatCount(count);
       const align = this.single && place === "decoder.cross" ? "left" : "center"; // K comes in below the middle
-      const said = to - from < unit * 8.2 ? n : t(shared ? "flow_table" : "flow_count", { n });
-      this.text(`count:${place}`, said, from, top + high + unit * 0.85, to - from, {
+      const note = to - from < unit * 8.2 ? n : t(shared ? "flow_table" : "flow_count", { n });
+      this.text(`count:${place}`, note, from, top + high + unit * 0.85, to - from, {
         colour: "dim",
         align,
         size: 0.88,
@@ -295,7 +295,7 @@ export class Lane {
     });
   }
 
-  // One attention sub-layer: x, its queries, keys and values, the heads, and what they bring on. Returns its x.
+  // One attention sub-layer: x, its queries, keys and values, the heads, and their output. Returns its x.
   attention(part, memory) {
     const { ctx, columns, stack, layer } = this;
     const { data, t, unit } = ctx;
@@ -303,7 +303,7 @@ export class Lane {
     const place = `${stack}.${part}`;
     const ramp = part === "cross" ? "cross" : this.side;
     const column = (name) => columns[`${part}.${name}`];
-    const bare = stack === "encoder" || data.config.causal === false; // there never was a mask against the future
+    const bare = stack === "encoder" || data.config.causal === false; // without a mask against later tokens
     const kind = part === "cross" ? "flow_cross" : bare ? "flow_self" : this.opened() ? "flow_opened" : "flow_masked";
     const title = t(kind + (ctx.narrow ? "_short" : ""));
     const box = this.place(place, column("x").x, column("mix").x + column("mix").w * 0.35, {
@@ -322,14 +322,14 @@ export class Lane {
     const high = (this.high - gap * (names.length - 1)) / names.length;
     const made = {};
     names.forEach((name, i) => {
-      const room = { y: this.top + i * (high + gap), h: high };
+      const rows = { y: this.top + i * (high + gap), h: high };
       made[name] = this.strip(this.key(part, name), `${at}.${name}`, column("parts"), place, {
         go: { ...go("project"), matrix: name },
         ramp: name === "queries" && part === "cross" ? "target" : ramp,
         title: t("flow_" + name),
         label: t("flow_go_parts", { name: title }),
         parent: x.key,
-        room,
+        room: rows,
       });
       this.flow(`fan:${at}.${name}`, x, made[name], { strength: 0.13 });
       this.letter(`letter:${at}.${name}`, name[0].toUpperCase(), made[name]);
@@ -339,14 +339,14 @@ export class Lane {
     return { x, made, box };
   }
 
-  // Whether a switch took the causal mask off this layer.
+  // Whether a switch removed the causal mask from this layer.
   opened() {
     const places = ((this.ctx.data.header.holding || {}).causal || "")
       .split(",")
-      .map((one) => one.split("@")[1] || "all");
+      .map((entry) => entry.split("@")[1] || "all");
     return (
       this.ctx.data.header.holding?.causal &&
-      places.some((one) => ["all", "decoder_self", `decoder_self.${this.layer + 1}`].includes(one))
+      places.some((target) => ["all", "decoder_self", `decoder_self.${this.layer + 1}`].includes(target))
     );
   }
 
@@ -393,8 +393,8 @@ export class Lane {
     return { x, wide, box };
   }
 
-  // The residual connection over a sub-layer, from one x to the next: added there, and normalised. What a model has not
-  // is not drawn.
+  // The residual connection around a sub-layer, from one x to the next: added there, and normalised. Parts that the
+  // model does not have are not drawn.
   around(key, from, to) {
     const { unit, narrow, t, data } = this.ctx;
     const { norm, residual } = data.config;
@@ -414,8 +414,8 @@ export class Lane {
         round: 4,
         tip: false,
       });
-    const room = this.columns["self.mix"].w > unit * 2.6;
-    const both = room && norm === "post" ? "flow_add_norm" : "flow_add";
+    const fits = this.columns["self.mix"].w > unit * 2.6;
+    const both = fits && norm === "post" ? "flow_add_norm" : "flow_add";
     const text = t(residual === false ? "flow_norm" : both);
     const w = unit * (text.length * 0.46 + 0.5);
     const x = right - to.w / 2 - unit * 0.2 - w;

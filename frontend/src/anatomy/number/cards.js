@@ -2,8 +2,8 @@ import { formatCount, formatNumber } from "../format.js";
 import { activate } from "../arithmetic.js";
 import { widthOfText, LINE_HEIGHT, SMALL_TEXT } from "./sheet.js";
 
-// Computations of a few numbers: a card a number with its name and what it is, signs between them; below it the row
-// they stand in, or the curve of the non-linearity. Parts are as in dot.js.
+// Computations of a few numbers: one card per number with its name and description, signs between them; below it the
+// row of the number, or the curve of the non-linearity. Parts are as in dot.js.
 
 const VALUE = 1.35; // size of the number in a card
 const NOTE = 0.8;
@@ -82,7 +82,7 @@ export function cardsPart(sheet, cards, w, noted = true) {
   return { least: total, best: total, draw };
 }
 
-// A whole row of numbers with one of them outlined. heads: what its columns are called, if not by their numbers.
+// A whole row of numbers with one number outlined. heads: the names of its columns, if they have names.
 export function rowPart(sheet, name, numbers, { title, at, origin, pick, ramp, heads, w }) {
   const { unit } = sheet;
   const rows = sheet.stripRows(numbers.length);
@@ -106,13 +106,13 @@ export function rowPart(sheet, name, numbers, { title, at, origin, pick, ramp, h
 
 // The non-linearity around the number it is applied to.
 export function curvePart(sheet) {
-  const { unit, found, t, ramp } = sheet;
+  const { unit, computation, t, ramp } = sheet;
   const head = SMALL_TEXT * LINE_HEIGHT * unit;
   return {
     least: head + 4 * unit,
     best: head + 11 * unit,
     draw: (x, y, w, h) => {
-      const end = Math.max(3, Math.ceil(Math.abs(found.x) * 1.2));
+      const end = Math.max(3, Math.ceil(Math.abs(computation.x) * 1.2));
       const title = t("number_curve", {
         low: formatNumber(-end).replace(/\.0+$/, ""),
         high: formatNumber(end).replace(/\.0+$/, ""),
@@ -123,19 +123,19 @@ export function curvePart(sheet) {
       sheet.box("curve", x, y, wide, high, { fill: "panel", radius: 4 });
       const pad = 0.7 * unit;
       const plot = { x: x + pad, y: y + pad, w: wide - 2 * pad, h: high - 2 * pad };
-      const low = { relu: -0.12, gelu: -0.25 / 3, swish: -0.36 / 3 }[found.sort] * end;
+      const low = { relu: -0.12, gelu: -0.25 / 3, swish: -0.36 / 3 }[computation.sort] * end;
       const across = (value) => plot.x + (plot.w * (value + end)) / (2 * end);
       const up = (value) => plot.y + plot.h * (1 - (value - low) / (end - low));
       sheet.line("curve.x", [plot.x, up(0), plot.x + plot.w, up(0)], { colour: "dim", weight: 1, dash: true });
       sheet.line("curve.y", [across(0), plot.y, across(0), plot.y + plot.h], { colour: "dim", weight: 1, dash: true });
-      const count = found.sort === "relu" ? 2 : 120;
+      const count = computation.sort === "relu" ? 2 : 120;
       const points = [];
       for (let i = 0; i <= count; i++) {
         const value = -end + (2 * end * i) / count;
-        points.push(across(value), up(activate(value, found.sort)));
+        points.push(across(value), up(activate(value, computation.sort)));
       }
       sheet.line("curve.line", points, { colour: ramp, weight: 2, z: 1 });
-      const [px, py, dot] = [across(found.x), up(found.free), 0.62 * unit];
+      const [px, py, dot] = [across(computation.x), up(computation.free), 0.62 * unit];
       sheet.line("curve.down", [px, up(0), px, py], { colour: "ink", weight: 1, z: 1 });
       sheet.box("curve.at", px - dot / 2, py - dot / 2, dot, dot, { fill: ramp, stroke: "ink", radius: dot, z: 2 });
     },
@@ -144,16 +144,16 @@ export function curvePart(sheet) {
 
 // Parts below each other, with the room they want shared out.
 export function stackedParts(parts, gap) {
-  const sum = (name) => parts.reduce((total, one) => total + one[name], (parts.length - 1) * gap);
+  const sum = (name) => parts.reduce((total, part) => total + part[name], (parts.length - 1) * gap);
   return {
     least: sum("least"),
     best: sum("best"),
     draw: (x, y, w, h) => {
-      const wanted = sum("best") - sum("least");
-      const share = wanted > 0 ? Math.max(0, Math.min(1, (h - sum("least")) / wanted)) : 0;
-      for (const one of parts) {
-        const high = one.least + (one.best - one.least) * share;
-        one.draw(x, y, w, high);
+      const stretch = sum("best") - sum("least");
+      const share = stretch > 0 ? Math.max(0, Math.min(1, (h - sum("least")) / stretch)) : 0;
+      for (const part of parts) {
+        const high = part.least + (part.best - part.least) * share;
+        part.draw(x, y, w, high);
         y += high + gap;
       }
     },
@@ -182,12 +182,12 @@ export function tablePart(
   const around = (title ? LINE_HEIGHT * unit : 0) + 0.2 * unit;
   const high = (shown) => around + row * (shown + extra + (shown < lines.length && !always ? 1 : 0));
   const draw = (x, y, wide, h) => {
-    const room = Math.floor((h - around + 0.01) / row) - extra;
+    const maxLines = Math.floor((h - around + 0.01) / row) - extra;
     const fits =
-      room >= lines.length && lines.length <= most
+      maxLines >= lines.length && lines.length <= most
         ? lines.length
-        : Math.max(1, Math.min(most, room - (always ? 0 : 1)));
-    const kept = new Set(order.slice(0, fits));
+        : Math.max(1, Math.min(most, maxLines - (always ? 0 : 1)));
+    const shown = new Set(order.slice(0, fits));
     const number = (columns.length - 1) * (small ? 4 : 6) * unit;
     const used = Math.min(wide, 62 * unit);
     const named = Math.max(
@@ -215,7 +215,7 @@ export function tablePart(
     };
     write("head", columns, { colour: "dim" });
     lines.forEach((line, i) => {
-      if (!kept.has(i)) return;
+      if (!shown.has(i)) return;
       const leads = go && go(i);
       const frame = line.chosen ? { fill: "panel", stroke: ramp, weight: 2, radius: 4 } : { fill: null, stroke: null };
       if (line.chosen || leads)
@@ -234,7 +234,7 @@ export function tablePart(
           Math.max(1, (bar.w - 0.4 * unit) * line.weight),
           row * 0.56,
           {
-            origin: `${sheet.found.matrix.id}|bar|${i}|${line.weight}`,
+            origin: `${sheet.computation.matrix.id}|bar|${i}|${line.weight}`,
             label: "weights",
             top: 1,
             outline: null,
@@ -243,7 +243,7 @@ export function tablePart(
         );
       write(i, line.cells, { weight: line.chosen ? 600 : 400, colour: line.dim ? "dim" : "ink" });
     });
-    if (always || kept.size < lines.length) write("rest", rest(kept), { colour: "dim" });
+    if (always || shown.size < lines.length) write("rest", rest(shown), { colour: "dim" });
     if (foot) {
       sheet.line("table.rule", [x, y, x + named + column * (columns.length - 1), y], { colour: "line", weight: 1 });
       write("foot", [t("number_sum"), ...foot], { colour: "ink" });

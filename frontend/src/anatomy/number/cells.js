@@ -1,6 +1,6 @@
 import { widthOfText, LINE_HEIGHT, SMALL_TEXT } from "./sheet.js";
 
-// Rows of numbers over each other, every number written, in blocks of 16, 8 or 4 columns.
+// Rows of numbers below each other, with every number written, in blocks of 16, 8 or 4 columns.
 
 const MOST = 32; // columns
 const WIDE = 2.9; // units that a written number needs at least (the stage prints from 2.6 on)
@@ -8,17 +8,17 @@ const WIDEST = 4.6;
 const HIGH = 1.5;
 const GAP = 0.15;
 
-// rows: [{numbers, text, kind, sign, more}]; heads: what stands over the columns (null: their numbers); mark: the
-// column that is outlined, or -1. A part as in dot.js, or null where the numbers would not be legible.
+// rows: [{numbers, text, kind, sign, more}]; heads: the headings of the columns (null: their numbers); mark: the
+// outlined column, or -1. A part as in dot.js, or null if the numbers would not be legible.
 export function cellsPart(sheet, rows, heads, w, mark = -1) {
   const { unit } = sheet;
   const count = rows[0].numbers.length;
   if (count > MOST) return null;
-  const beside = Math.max(...rows.map((one) => widthOfText(one.text, SMALL_TEXT * unit))) + 2.4 * unit;
+  const beside = Math.max(...rows.map((row) => widthOfText(row.text, SMALL_TEXT * unit))) + 2.4 * unit;
   // The stage writes at most 0.3 of the width high: of 8 on a phone still 0.85 units.
-  const fits = (per, room) => room / Math.min(per, count) >= (per === 8 ? 2.83 : WIDE) * unit;
+  const fits = (per, width) => width / Math.min(per, count) >= (per === 8 ? 2.83 : WIDE) * unit;
   const left = fits(Math.min(8, count), w - beside) ? beside : 0;
-  const per = [16, 8, 4].find((one) => fits(one, w - left));
+  const per = [16, 8, 4].find((count) => fits(count, w - left));
   if (!per) return null;
   const wide = Math.min(per, count);
   const cell = Math.min(WIDEST * unit, (w - left) / wide);
@@ -27,8 +27,8 @@ export function cellsPart(sheet, rows, heads, w, mark = -1) {
   const above = left ? 0 : SMALL_TEXT * LINE_HEIGHT * unit;
   const blocks = Math.ceil(count / per);
   const best = blocks * (head + rows.length * row) + rows.length * above + (blocks - 1) * 0.6 * unit;
-  const tops = rows.map((one) =>
-    one.numbers.reduce((most, value) => (Number.isFinite(value) ? Math.max(most, Math.abs(value)) : most), 0),
+  const tops = rows.map((row) =>
+    row.numbers.reduce((most, value) => (Number.isFinite(value) ? Math.max(most, Math.abs(value)) : most), 0),
   );
   const draw = (x, y) => {
     for (let from = 0; from < count; from += per) {
@@ -43,20 +43,23 @@ export function cellsPart(sheet, rows, heads, w, mark = -1) {
         });
       }
       y += head;
-      rows.forEach((one, i) => {
-        const named = { size: SMALL_TEXT, colour: "dim", kind: one.kind || "text" };
-        if (!left && !from) y = sheet.text(`name.${i}`, one.text, x, y, w, named);
+      rows.forEach((entry, i) => {
+        const named = { size: SMALL_TEXT, colour: "dim", kind: entry.kind || "text" };
+        if (!left && !from) y = sheet.text(`name.${i}`, entry.text, x, y, w, named);
         if (left && !from) {
           const shift = (HIGH - SMALL_TEXT * LINE_HEIGHT) * 0.5 * unit;
-          sheet.text(`name.${i}`, one.text, x, y + shift, left - 2.1 * unit, { ...named, align: "right" });
-          if (one.sign)
-            sheet.text(`sign.${i}`, one.sign, x + left - 1.8 * unit, y, 1.4 * unit, { align: "center", colour: "dim" });
+          sheet.text(`name.${i}`, entry.text, x, y + shift, left - 2.1 * unit, { ...named, align: "right" });
+          if (entry.sign)
+            sheet.text(`sign.${i}`, entry.sign, x + left - 1.8 * unit, y, 1.4 * unit, {
+              align: "center",
+              colour: "dim",
+            });
         }
         const chosen = mark >= from && mark < from + size ? { chosen: [0, mark - from] } : {};
-        const more = { ...one.more, top: tops[i] || 1, first: from, numbers: true, ...chosen };
+        const more = { ...entry.more, top: tops[i] || 1, first: from, numbers: true, ...chosen };
         sheet.matrix(
           `cells.${i}.${from}`,
-          one.numbers.subarray(from, from + size),
+          entry.numbers.subarray(from, from + size),
           1,
           size,
           x + left,

@@ -6,14 +6,14 @@ import { cellsPart } from "./cells.js";
 import { cardsPart, curvePart, rowPart, stackedParts } from "./cards.js";
 import { LINE_HEIGHT } from "./sheet.js";
 
-// What is drawn below a number that is made of a few others: a card for each, and the rows they stand in. tools: see
+// The drawing below a number that is computed from a few others: a card for each, and their rows. tools: see
 // numberParts.
 
 export const FEW = {
   given: givenParts,
   lookup: lookupParts,
   divide: scaleParts,
-  times: (tools) => (tools.found.of.name === "embedding" ? timesParts(tools) : scaleParts(tools)),
+  times: (tools) => (tools.computation.of.name === "embedding" ? timesParts(tools) : scaleParts(tools)),
   mask: maskParts,
   add: addParts,
   plus: plusParts,
@@ -23,17 +23,17 @@ export const FEW = {
   concat: concatParts,
 };
 
-// Cards, a sentence above them if there is one to say, and pictures below as far as there is room.
-function cardVariants({ sheet, w }, cards, pictures = [], said = null) {
+// Cards, with a sentence above them if there is one, and pictures below as far as there is space.
+function cardVariants({ sheet, w }, cards, pictures = [], sentence = null) {
   const gap = 1.1 * sheet.unit;
-  const say = said ? [sentencePart(sheet, said, w)] : [];
-  const found = [];
+  const firstParts = sentence ? [sentencePart(sheet, sentence, w)] : [];
+  const variants = [];
   for (const noted of [true, false]) {
-    const first = [...say, cardsPart(sheet, cards, w, noted)];
-    for (let kept = pictures.length; kept >= 0; kept--)
-      found.push(stackedParts([...first, ...pictures.slice(0, kept)], gap));
+    const first = [...firstParts, cardsPart(sheet, cards, w, noted)];
+    for (let count = pictures.length; count >= 0; count--)
+      variants.push(stackedParts([...first, ...pictures.slice(0, count)], gap));
   }
-  return found;
+  return variants;
 }
 
 export function sentencePart(sheet, text, w) {
@@ -41,48 +41,48 @@ export function sentencePart(sheet, text, w) {
   return { least: high, best: high, draw: (x, y, wide) => sheet.paragraph("said", text, x, y, wide) };
 }
 
-// The row of a matrix that the number is in, as a strip; outlined is the number itself, or what stands at `mark`.
-function rowIn(tools, name, { mark = tools.found.col, pick, options, heads } = /** @type {any} */ ({})) {
-  const { sheet, w, t, read, token, found, state } = tools;
+// The row of a matrix with the number, as a strip; the number itself is outlined, or the one at `mark`.
+function rowIn(tools, name, { mark = tools.computation.col, pick, options, heads } = /** @type {any} */ ({})) {
+  const { sheet, w, t, read, token, computation, state } = tools;
   const matrix = read(name, options);
-  const numbers = rowOf(matrix, found.row);
+  const numbers = rowOf(matrix, computation.row);
   const title = t("number_strip", { name: t(`number_name_${name}`), token, count: formatCount(matrix.cols) });
-  const origin = `${matrix.id}|row|${found.row}`;
+  const origin = `${matrix.id}|row|${computation.row}`;
   const ramp = sideOf(state.place, name);
   return rowPart(sheet, `row.${name}`, numbers, { title, at: mark, origin, pick, ramp, heads, w });
 }
 
 // -- a few numbers ---------------------------------------------------------------------------------------------------
 
-// A card that leads to where its number comes from.
-export function linkedCard({ found, t }, card, go = found.from(0)) {
+// A card that leads to the origin of its number.
+export function linkedCard({ computation, t }, card, go = computation.from(0)) {
   return go ? { ...card, go, label: t("number_from", { name: card.name }) } : card;
 }
 
 function givenParts(tools) {
-  const { found, t } = tools;
-  const { before } = found;
+  const { computation, t } = tools;
+  const { before } = computation;
   const layer = (before.place.startsWith("encoder") ? before.encoder : before.decoder) + 1;
-  const place = t(`number_from_${before.place.replace(".", "_")}`, { layer });
+  const placeText = t(`number_from_${before.place.replace(".", "_")}`, { layer });
   const cards = [
     linkedCard(tools, {
       name: t("number_card_arrives"),
-      value: place,
-      note: found.normed ? t("number_card_normed") : "",
+      value: placeText,
+      note: computation.normed ? t("number_card_normed") : "",
     }),
   ];
-  const from = (m) => ({ ...found.from(0), row: found.row, col: m });
-  const name = found.of.name;
+  const from = (m) => ({ ...computation.from(0), row: computation.row, col: m });
+  const name = computation.of.name;
   return cardVariants(tools, cards, [rowIn(tools, name, { pick: from })]);
 }
 
 function lookupParts(tools) {
-  const { found, t, token } = tools;
+  const { computation, t, token } = tools;
   const cards = [
-    { name: t("number_card_id", { token }), value: formatCount(found.id) },
+    { name: t("number_card_id", { token }), value: formatCount(computation.id) },
     {
-      name: t("number_card_lookup", { id: formatCount(found.id), n: formatCount(found.col + 1) }),
-      value: formatNumber(found.stored),
+      name: t("number_card_lookup", { id: formatCount(computation.id), n: formatCount(computation.col + 1) }),
+      value: formatNumber(computation.stored),
       sign: "→",
     },
   ];
@@ -90,39 +90,39 @@ function lookupParts(tools) {
 }
 
 function scaleParts(tools) {
-  const { sheet, found, t } = tools;
-  const cards = [linkedCard(tools, { name: t("number_card_dot"), value: formatNumber(found.a) })];
-  if (found.made === "divide")
+  const { sheet, computation, t } = tools;
+  const cards = [linkedCard(tools, { name: t("number_card_dot"), value: formatNumber(computation.a) })];
+  if (computation.made === "divide")
     cards.push({
-      name: t("number_card_root", { depth: found.depth }),
+      name: t("number_card_root", { depth: computation.depth }),
       kind: "math",
-      value: `√${found.depth} = ${formatNumber(found.root)}`,
+      value: `√${computation.depth} = ${formatNumber(computation.root)}`,
       sign: "÷",
     });
   else
     cards.push({
-      name: t(found.plain ? "number_card_unscaled" : "number_card_factor"),
-      value: factorName(found.factor),
+      name: t(computation.plain ? "number_card_unscaled" : "number_card_factor"),
+      value: factorName(computation.factor),
       sign: "×",
     });
-  cards.push({ name: t("number_card_scaled"), value: formatNumber(found.value), sign: "=", hue: sheet.ramp });
+  cards.push({ name: t("number_card_scaled"), value: formatNumber(computation.value), sign: "=", hue: sheet.ramp });
   return cardVariants(tools, cards, keyRows(tools, ["dot", "scaled"]));
 }
 
-// Rows of scores, key by key: their numbers where there is room for them, else strips.
+// Rows of scores, key by key: as numbers if there is space for them, otherwise as strips.
 function keyRows(tools, names) {
-  const { sheet, found, own, t, w, token, labels } = tools;
+  const { sheet, computation, own, t, w, token, labels } = tools;
   const step = { dot: "dot", scaled: "scale", scores: "mask" };
-  const picks = names.map((name) => (m) => ({ step: step[name], row: found.row, col: m }));
+  const picks = names.map((name) => (m) => ({ step: step[name], row: computation.row, col: m }));
   const rows = names.map((name, i) => {
     const matrix = tools.read(name, own);
     const text = t(`number_name_${name}`);
-    const numbers = rowOf(matrix, found.row);
+    const numbers = rowOf(matrix, computation.row);
     const says = (m) => [text, labels("key")[m], formatNumber(numbers[m])];
-    const more = { origin: `${matrix.id}|row|${found.row}`, label: text, pick: picks[i], says, outline: "thin" };
+    const more = { origin: `${matrix.id}|row|${computation.row}`, label: text, pick: picks[i], says, outline: "thin" };
     return { numbers, text, more };
   });
-  const cells = cellsPart(sheet, rows, labels("key"), w, found.col);
+  const cells = cellsPart(sheet, rows, labels("key"), w, computation.col);
   if (cells) return [titledPart(tools, cells, t("number_row_of", { token }))];
   return names.map((name, i) => rowIn(tools, name, { options: own, pick: picks[i], heads: labels("key") }));
 }
@@ -137,41 +137,46 @@ function titledPart({ sheet, w }, part, text) {
 }
 
 function maskParts(tools) {
-  const { sheet, found, t } = tools;
+  const { sheet, computation, t } = tools;
   const mask = {
-    name: t(found.hidden ? "number_card_hidden" : "number_card_visible"),
-    value: found.hidden ? "−∞" : "0",
-    note: t(`number_why_${found.why}`),
+    name: t(computation.hidden ? "number_card_hidden" : "number_card_visible"),
+    value: computation.hidden ? "−∞" : "0",
+    note: t(`number_why_${computation.why}`),
     sign: "+",
   };
   const cards = [
-    linkedCard(tools, { name: t("number_card_scaled"), value: formatNumber(found.a) }),
+    linkedCard(tools, { name: t("number_card_scaled"), value: formatNumber(computation.a) }),
     mask,
-    { name: t("number_card_masked"), value: formatNumber(found.value), sign: "=", hue: sheet.ramp },
+    { name: t("number_card_masked"), value: formatNumber(computation.value), sign: "=", hue: sheet.ramp },
   ];
   return cardVariants(tools, cards, keyRows(tools, ["scaled", "scores"]));
 }
 
 function addParts(tools) {
-  const { sheet, found, t } = tools;
+  const { sheet, computation, t } = tools;
   const cards = [
-    linkedCard(tools, { name: t("number_card_x"), value: formatNumber(found.a) }),
+    linkedCard(tools, { name: t("number_card_x"), value: formatNumber(computation.a) }),
     linkedCard(
       tools,
-      { name: t("number_card_update"), value: formatNumber(found.b), note: t("number_card_update_note"), sign: "+" },
-      found.from(1),
+      {
+        name: t("number_card_update"),
+        value: formatNumber(computation.b),
+        note: t("number_card_update_note"),
+        sign: "+",
+      },
+      computation.from(1),
     ),
-    { name: t("number_card_sum"), value: formatNumber(found.value), sign: "=", hue: sheet.ramp },
+    { name: t("number_card_sum"), value: formatNumber(computation.value), sign: "=", hue: sheet.ramp },
   ];
   const rows = ["x", "update", "sum"].map((name, i) => {
-    const pick = i < 2 ? (m) => ({ ...found.from(i), col: m }) : (m) => ({ row: found.row, col: m });
+    const pick = i < 2 ? (m) => ({ ...computation.from(i), col: m }) : (m) => ({ row: computation.row, col: m });
     return rowIn(tools, name, { pick });
   });
   return cardVariants(tools, cards, rows);
 }
 
 function normParts(tools) {
-  const { sheet, found, t } = tools;
+  const { sheet, computation, t } = tools;
   const card = (name, value, sign, more) => ({
     name: t(`number_card_${name}`),
     value: formatNumber(value),
@@ -179,114 +184,118 @@ function normParts(tools) {
     ...more,
   });
   const cards = [
-    linkedCard(tools, card(found.input === "sum" ? "input_sum" : found.input, found.x, ""), found.from(found.col)),
-    card("mean", found.mean, "−"),
-    card("deviation", found.deviation, "÷"),
-    card("normal", found.normal, "="),
-    card("gamma", found.gamma, "×"),
-    card("beta", found.beta, "+"),
-    card("result", found.value, "=", { hue: sheet.ramp }),
+    linkedCard(
+      tools,
+      card(computation.input === "sum" ? "input_sum" : computation.input, computation.x, ""),
+      computation.from(computation.col),
+    ),
+    card("mean", computation.mean, "−"),
+    card("deviation", computation.deviation, "÷"),
+    card("normal", computation.normal, "="),
+    card("gamma", computation.gamma, "×"),
+    card("beta", computation.beta, "+"),
+    card("result", computation.value, "=", { hue: sheet.ramp }),
   ];
   const pictures = [
-    rowIn(tools, found.input, { pick: (m) => found.from(m) }),
-    rowIn(tools, found.of.name, { pick: (m) => ({ row: found.row, col: m }) }),
+    rowIn(tools, computation.input, { pick: (m) => computation.from(m) }),
+    rowIn(tools, computation.of.name, { pick: (m) => ({ row: computation.row, col: m }) }),
   ];
   return cardVariants(tools, cards, pictures);
 }
 
 function activationParts(tools) {
-  const { sheet, found, t } = tools;
-  const share = formatNumber(found.x ? found.free / found.x : 0.5); // Φ(x) or σ(x)
-  const note = t(`number_card_${found.sort}_note`, { share });
+  const { sheet, computation, t } = tools;
+  const share = formatNumber(computation.x ? computation.free / computation.x : 0.5); // Φ(x) or σ(x)
+  const note = t(`number_card_${computation.sort}_note`, { share });
   const cards = [
-    linkedCard(tools, { name: t("number_card_input"), value: formatNumber(found.x) }),
+    linkedCard(tools, { name: t("number_card_input"), value: formatNumber(computation.x) }),
     {
-      name: t(`number_card_${found.sort}`),
-      value: formatNumber(found.free),
+      name: t(`number_card_${computation.sort}`),
+      value: formatNumber(computation.free),
       note,
       sign: "→",
-      ...(found.silenced ? {} : { hue: sheet.ramp }),
+      ...(computation.silenced ? {} : { hue: sheet.ramp }),
     },
   ];
-  const said = found.silenced ? t("number_silenced", { value: formatNumber(found.free) }) : null;
-  const pick = (m) => ({ row: found.row, col: m });
+  const sentence = computation.silenced ? t("number_silenced", { value: formatNumber(computation.free) }) : null;
+  const pick = (m) => ({ row: computation.row, col: m });
   const strip = rowIn(tools, "activation", { pick });
-  return cardVariants(tools, cards, [curvePart(sheet), strip], said);
+  return cardVariants(tools, cards, [curvePart(sheet), strip], sentence);
 }
 
 function splitParts(tools) {
-  const { sheet, found, t, state, data } = tools;
-  const { of, at, width } = found;
+  const { sheet, computation, t, state, data } = tools;
+  const { of, at, width } = computation;
   const count = data.config.heads * width;
-  const head = { n: found.col + 1, head: state.head + 1 };
+  const head = { n: computation.col + 1, head: state.head + 1 };
   const cards = [
     linkedCard(tools, {
       name: t("number_card_whole", { n: formatCount(at + 1), count: formatCount(count) }),
-      value: formatNumber(found.value),
+      value: formatNumber(computation.value),
     }),
-    { name: t("number_card_in_head", head), value: formatNumber(found.value), sign: "→", hue: sheet.ramp },
+    { name: t("number_card_in_head", head), value: formatNumber(computation.value), sign: "→", hue: sheet.ramp },
   ];
-  const pick = (m) => ({ ...found.from(0), col: m });
+  const pick = (m) => ({ ...computation.from(0), col: m });
   return cardVariants(tools, cards, [rowIn(tools, of.name, { mark: at, pick })]);
 }
 
 function concatParts(tools) {
-  const { sheet, found, t, config } = tools;
-  const { at } = found;
+  const { sheet, computation, t, config } = tools;
+  const { at } = computation;
   const cards = [
     linkedCard(tools, {
       name: t("number_card_in_head", { n: at.col + 1, head: at.head + 1 }),
-      value: formatNumber(found.value),
+      value: formatNumber(computation.value),
     }),
     {
-      name: t("number_card_together", { n: formatCount(found.col + 1), count: formatCount(config.d_model) }),
-      value: formatNumber(found.value),
+      name: t("number_card_together", { n: formatCount(computation.col + 1), count: formatCount(config.d_model) }),
+      value: formatNumber(computation.value),
       sign: "→",
       hue: sheet.ramp,
     },
   ];
-  const pick = (m) => ({ row: found.row, col: m });
+  const pick = (m) => ({ row: computation.row, col: m });
   return cardVariants(tools, cards, [rowIn(tools, "concat", { pick })]);
 }
 
 function timesParts(tools) {
-  const { sheet, found, t } = tools;
+  const { sheet, computation, t } = tools;
   const cards = [
-    linkedCard(tools, { name: t("number_card_row"), value: formatNumber(found.a) }),
+    linkedCard(tools, { name: t("number_card_row"), value: formatNumber(computation.a) }),
     {
-      name: found.scaled ? t("number_card_model_root", { depth: found.depth }) : t("number_card_as_it_is"),
+      name: computation.scaled ? t("number_card_model_root", { depth: computation.depth }) : t("number_card_as_it_is"),
       kind: "math",
-      value: factorName(found.factor),
+      value: factorName(computation.factor),
       sign: "×",
     },
-    { name: t("number_card_embedding"), value: formatNumber(found.value), sign: "=", hue: sheet.ramp },
+    { name: t("number_card_embedding"), value: formatNumber(computation.value), sign: "=", hue: sheet.ramp },
   ];
   const rows = ["rows", "embedding"].map((name, i) => {
-    const pick = (m) => ({ step: i ? "times" : "row", row: found.row, col: m });
+    const pick = (m) => ({ step: i ? "times" : "row", row: computation.row, col: m });
     return rowIn(tools, name, { pick });
   });
   return cardVariants(tools, cards, rows);
 }
 
 function plusParts(tools) {
-  const { sheet, found, t, config } = tools;
-  const { wave, position, switched } = found;
+  const { sheet, computation, t, config } = tools;
+  const { wave, position, switched } = computation;
   const angle = wave && `${position} ÷ 10000^(${wave.even}/${config.d_model})`;
   const learned = config.positions === "learned" ? t("number_card_learned") : "";
   const switches = switched ? t("number_card_switched") : null;
   const note = switches || (wave ? t("number_card_wave", { wave: wave.sort, angle }) : learned);
   const cards = [
-    linkedCard(tools, { name: t("number_card_embedding"), value: formatNumber(found.a) }),
+    linkedCard(tools, { name: t("number_card_embedding"), value: formatNumber(computation.a) }),
     {
       name: t("number_card_position", { position: formatCount(position) }),
-      value: formatNumber(found.b),
+      value: formatNumber(computation.b),
       note: config.positions === "none" ? "" : note,
       sign: "+",
     },
-    { name: t("number_card_x"), value: formatNumber(found.value), sign: "=", hue: sheet.ramp },
+    { name: t("number_card_x"), value: formatNumber(computation.value), sign: "=", hue: sheet.ramp },
   ];
   const rows = ["embedding", "positions", "x"].map((name, i) => {
-    const pick = [(m) => ({ ...found.from(0), col: m }), null, (m) => ({ row: found.row, col: m })][i];
+    const pick = [(m) => ({ ...computation.from(0), col: m }), null, (m) => ({ row: computation.row, col: m })][i];
     return rowIn(tools, name, { pick });
   });
   return cardVariants(tools, cards, rows);

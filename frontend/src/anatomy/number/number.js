@@ -12,14 +12,14 @@ import { numberParts } from "./parts.js";
 
 const boundedCell = (value, count) => Math.max(0, Math.min(count - 1, Number.isInteger(value) ? value : 0));
 
-// The cell that is shown, {row, col}: the one of the state as far as it is there; where none is chosen (col -1) the
-// largest of a row, the decoder's at its step of decoding.
+// The cell shown, {row, col}: the cell of the state, limited to the matrix; if none is chosen (col -1), the largest
+// cell of a row, in the decoder of the row at its decoding step.
 export function cellOf(state, data) {
   const made = matrixOfStep(state, data.config);
   const [rows, cols] = [sizeOfAxis(state, data, made.rows), sizeOfAxis(state, data, made.cols)];
   if (made.rows === "word") {
     const rank = data.outputs.chosen_rank[state.t];
-    // What is chosen is one word, whatever row was meant before.
+    // One word is chosen, whatever the row was before.
     const decided = state.step === "choose" || state.step === "back";
     return { row: decided || !(state.col >= 0) ? (rank < rows ? rank : 0) : boundedCell(state.row, rows), col: 0 };
   }
@@ -27,9 +27,9 @@ export function cellOf(state, data) {
     return { row: boundedCell(state.row, rows), col: boundedCell(state.col, cols) };
   const decoder = state.place === "output" || sideOfAxis(state, made.rows) === "target_in";
   const row = boundedCell(decoder ? state.t : state.row, rows);
-  // From the products to the weights one cell is followed: the largest that is not masked.
-  const asked = made.file === "scores" || made.name === "weights" ? { ...made, name: "scores" } : made;
-  const matrix = drawnMatrix(state, data, asked);
+  // From the products to the weights one cell is followed: the largest unmasked one.
+  const followed = made.file === "scores" || made.name === "weights" ? { ...made, name: "scores" } : made;
+  const matrix = drawnMatrix(state, data, followed);
   let col = 0;
   if (matrix) for (let j = 1; j < cols; j++) if (matrix.at(row, j) > matrix.at(row, col)) col = j;
   return { row, col };
@@ -46,14 +46,14 @@ export function moveCell(state, data, dr, dc) {
   return cellOf({ ...state, ...next }, data);
 }
 
-// The state that a click on a cell of a matrix leads to. item.pick: true, a partial state, or a function of the cell;
+// The state to which a click on a cell of a matrix leads. item.pick: true, a partial state, or a function of the cell;
 // item.colFrom: where the columns of the item begin in the matrix of the step.
 export function pickCell(item, row, col) {
   if (typeof item.pick === "function") return { zoom: "number", ...item.pick(row, col) };
   return { zoom: "number", row, col: col + (item.colFrom || 0), ...(typeof item.pick === "object" ? item.pick : {}) };
 }
 
-// The number of a state and how it comes about, see operandsOf.
+// The number of a state and its computation, see operandsOf.
 export function numberOf({ state, data }) {
   return operandsOf(state, data, cellOf(state, data));
 }
@@ -62,7 +62,7 @@ export function numberOf({ state, data }) {
 
 const MAP_SIZE = 17; // units of width of the small matrix
 const MAP_HIGH = 7.4;
-const WORD = 0.9; // units of height that a word beside its cell needs: the stage writes 0.82 high
+const WORD = 0.9; // units of height that a word beside its cell needs: its text is 0.82 high
 const RESULT = 2.7; // size of the result
 const EQUATION = [1.15, 1.05, 0.95]; // sizes: the first that needs one line, else the first
 const GAP = 1.1;
@@ -84,83 +84,84 @@ export function numberBoardHeight(ctx) {
 
 function drawnParts(ctx) {
   const { unit, area, narrow } = ctx;
-  const found = numberOf(ctx);
-  // On a large screen everything is drawn larger; what is below the number only as far as nothing is left out for it.
+  const computation = numberOf(ctx);
+  // On a large screen everything is larger; the part below the number grows only while nothing has to be left out.
   const large = Math.min(area.h / (HIGH_AT_1 * unit), area.w / (WIDE_AT_1 * unit), LARGEST);
   const scale = narrow ? 1 : Math.max(1, large);
-  const sheet = new NumberSheet(ctx, found, sideOf(ctx.state.place, found.of.name), scale);
+  const sheet = new NumberSheet(ctx, computation, sideOf(ctx.state.place, computation.of.name), scale);
   const x = area.x + 0.2 * unit;
   const w = Math.min(area.w - 0.4 * unit, WIDEST * unit);
   const gap = GAP * sheet.unit;
   const head = headPart(sheet, w, !narrow && w >= WIDE * sheet.unit);
-  const equation = found.waiting ? { high: -gap, draw: () => {} } : equationPart(sheet, w);
-  const map = narrow && found.matrix ? mapPart(sheet, w) : { high: -gap, draw: () => {} };
-  const room = area.h - head.high - equation.high - map.high - 3 * gap - 0.4 * unit;
-  const body = found.waiting ? { high: 0, draw: () => {} } : bodyPart(sheet, w, narrow ? Infinity : room);
-  // What is left of the height goes between the parts, as far as they still belong together.
-  const free = narrow ? 0 : Math.max(0, Math.min(room - body.high, 6 * unit)) / 3;
+  const equation = computation.waiting ? { high: -gap, draw: () => {} } : equationPart(sheet, w);
+  const map = narrow && computation.matrix ? mapPart(sheet, w) : { high: -gap, draw: () => {} };
+  const freeHeight = area.h - head.high - equation.high - map.high - 3 * gap - 0.4 * unit;
+  const body = computation.waiting ? { high: 0, draw: () => {} } : bodyPart(sheet, w, narrow ? Infinity : freeHeight);
+  // The remaining height goes between the parts, as long as they still belong together.
+  const free = narrow ? 0 : Math.max(0, Math.min(freeHeight - body.high, 6 * unit)) / 3;
   let y = area.y + 0.2 * unit + free;
-  for (const one of [head, equation, body, map]) {
-    one.draw(x, y, w, one.high);
-    y += one.high + gap + (one === body ? 0 : free);
+  for (const part of [head, equation, body, map]) {
+    part.draw(x, y, w, part.high);
+    y += part.high + gap + (part === body ? 0 : free);
   }
   return { items: sheet.items, used: y - gap - area.y + 0.4 * unit };
 }
 
-// The best that fits of what is drawn below the number, as large as it may be.
-function bodyPart({ ctx, found, ramp, scale, items }, w, room) {
+// The best drawing below the number that fits, as large as possible.
+function bodyPart({ ctx, computation, ramp, scale, items }, w, freeHeight) {
   const sizes = [...SCALES.filter((each) => each < scale - 0.04), scale].sort((a, b) => b - a);
-  for (const one of sizes) {
-    const sheet = new NumberSheet(ctx, found, ramp, one);
+  for (const size of sizes) {
+    const sheet = new NumberSheet(ctx, computation, ramp, size);
     sheet.items = items;
     const variants = numberParts(sheet, w);
-    const part = fittingVariant(variants, room);
-    const high = Math.max(part.least, Math.min(part.best, room));
-    if (one === sizes.at(-1) || (part === variants[0] && part.best <= room)) return { high, draw: part.draw };
+    const part = fittingVariant(variants, freeHeight);
+    const high = Math.max(part.least, Math.min(part.best, freeHeight));
+    if (size === sizes.at(-1) || (part === variants[0] && part.best <= freeHeight)) return { high, draw: part.draw };
   }
   return null;
 }
 
-// -- what it is: row and column, the number, the check ---------------------------------------------------------------
+// -- row and column, the number, the check --------------------------------------------------------------------------
 
 function headPart(sheet, w, wide) {
-  const { unit, found, t } = sheet;
-  const map = wide && found.matrix ? mapPart(sheet, MAP_SIZE * unit) : null;
+  const { unit, computation, t } = sheet;
+  const map = wide && computation.matrix ? mapPart(sheet, MAP_SIZE * unit) : null;
   const left = map ? map.wide + 2 * unit : 0;
   const lines = axisLines(sheet);
   const line = 1.5 * unit;
   const result = RESULT * LINE_HEIGHT * unit;
-  const check = found.waiting ? t("number_waiting") : checkText(sheet);
+  const check = computation.waiting ? t("number_waiting") : checkText(sheet);
   const checks = sheet.paragraphHeight(check, w - left);
-  const texts = lines.length * line + 0.3 * unit + (found.stored === undefined ? 0 : result) + 0.3 * unit + checks;
+  const texts =
+    lines.length * line + 0.3 * unit + (computation.stored === undefined ? 0 : result) + 0.3 * unit + checks;
   const draw = (x, y) => {
     if (map) map.draw(x, y);
     x += left;
     if (map) y += Math.max(0, (map.high - texts) / 2);
-    for (const one of lines) {
-      drawAxis(sheet, one, x, y, w - left);
+    for (const axis of lines) {
+      drawAxis(sheet, axis, x, y, w - left);
       y += line;
     }
     y += 0.3 * unit;
-    if (found.stored !== undefined) y = drawResult(sheet, x, y, w - left, result);
-    const colour = found.waiting || !found.checked ? "dim" : found.agrees ? "good" : "ink";
-    sheet.paragraph("check", check, x, y + 0.3 * unit, w - left, { colour, weight: found.checked ? 600 : 400 });
+    if (computation.stored !== undefined) y = drawResult(sheet, x, y, w - left, result);
+    const colour = computation.waiting || !computation.checked ? "dim" : computation.agrees ? "good" : "ink";
+    sheet.paragraph("check", check, x, y + 0.3 * unit, w - left, { colour, weight: computation.checked ? 600 : 400 });
   };
   return { high: Math.max(map ? map.high : 0, texts), draw };
 }
 
-function checkText({ found, t }) {
-  const { stored } = found;
-  if (!found.checked) return t("number_read", { value: formatNumber(stored) });
-  const [computed, said] = [found.value, stored].map((value) => formatNumber(value));
-  if (found.agrees) return t("number_same", { computed, stored: said });
-  const exact = [found.value, stored].map((value) => String(Number(value.toPrecision(9))).replace("-", "−"));
+function checkText({ computation, t }) {
+  const { stored } = computation;
+  if (!computation.checked) return t("number_read", { value: formatNumber(stored) });
+  const [computed, saved] = [computation.value, stored].map((value) => formatNumber(value));
+  if (computation.agrees) return t("number_same", { computed, stored: saved });
+  const exact = [computation.value, stored].map((value) => String(Number(value.toPrecision(9))).replace("-", "−"));
   return t("number_differs", { computed: exact[0], stored: exact[1] });
 }
 
 function drawResult(sheet, x, y, w, high) {
-  const { unit, found, ramp } = sheet;
-  const { matrix, row, col, key, of, stored: value } = found;
+  const { unit, computation, ramp } = sheet;
+  const { matrix, row, col, key, of, stored: value } = computation;
   const side = high * 0.84;
   const shown = { origin: `${matrix.id}|cell|${row},${col}`, label: of.name, top: matrix.top, outline: "strong" };
   sheet.matrix("cell", Float64Array.of(value), 1, 1, x + 2, y + (high - side) / 2, side, side, shown);
@@ -174,10 +175,10 @@ function drawResult(sheet, x, y, w, high) {
   return y + high;
 }
 
-// What row and column are: [label, name, side of the name's colour, what it counts].
-function axisLines({ ctx, found, t }) {
+// Row and column: [label, name, side of the name's colour, what it counts].
+function axisLines({ ctx, computation, t }) {
   const { state, data } = ctx;
-  const { of: made, row, col } = found;
+  const { of: made, row, col } = computation;
   const count = (axis) => formatCount(sizeOfAxis(state, data, axis));
   const line = (name, axis, index) => {
     const side = sideOfAxis(state, axis);
@@ -213,9 +214,9 @@ function axisLines({ ctx, found, t }) {
   const [n, all] = [formatCount(col + 1), count(made.cols)];
   const width = { heads_d_k: "d_k", heads_d_head: "d_head" }[made.cols] || (made.name === "concat" ? "d_head" : null);
   const wide = width && data.config[width];
-  const where = { n, count: all, head: wide ? Math.floor(col / wide) + 1 : 0, at: wide ? (col % wide) + 1 : 0 };
+  const values = { n, count: all, head: wide ? Math.floor(col / wide) + 1 : 0, at: wide ? (col % wide) + 1 : 0 };
   const key = made.cols === "d_ff" ? "number_neuron" : wide ? "number_feature_head" : "number_feature";
-  return [...lines, { name: t("number_column"), text: "", colour: "ink", note: t(key, where) }];
+  return [...lines, { name: t("number_column"), text: "", colour: "ink", note: t(key, values) }];
 }
 
 function drawAxis(sheet, { name, text, colour, note }, x, y, w) {
@@ -239,7 +240,7 @@ function drawAxis(sheet, { name, text, colour, note }, x, y, w) {
 function equationPart(sheet, w) {
   const { unit } = sheet;
   const pieces = equationPieces(sheet);
-  const size = EQUATION.find((one) => linesOfText(pieces, one * unit, w).length === 1) || EQUATION[0];
+  const size = EQUATION.find((factor) => linesOfText(pieces, factor * unit, w).length === 1) || EQUATION[0];
   const lines = linesOfText(pieces, size * unit, w);
   const line = size * LINE_HEIGHT * unit;
   const draw = (x, y) =>
@@ -247,11 +248,11 @@ function equationPart(sheet, w) {
   return { high: lines.length * line, draw };
 }
 
-// The whole matrix, small, with the cell outlined: where the number stands, and the way to another one.
+// The whole matrix, small, with the cell outlined: the position of the number, and a way to other numbers.
 function mapPart(sheet, w) {
-  const { unit, found, ctx, t, ramp } = sheet;
+  const { unit, computation, ctx, t, ramp } = sheet;
   const { state, data } = ctx;
-  const { matrix, of: made, row, col, key } = found;
+  const { matrix, of: made, row, col, key } = computation;
   const words = made.rows === "word" ? data.outputs.labels[state.t] : null;
   // Words are written beside their cells.
   const most = (words ? Math.max(MAP_HIGH, WORD * words.length) : MAP_HIGH) * unit;
@@ -263,7 +264,7 @@ function mapPart(sheet, w) {
   const name = t(`number_name_${made.name}`);
   const sizes = { name, head: state.head + 1, rows: formatCount(matrix.rows), cols: formatCount(matrix.cols) };
   const text = t(made.own ? "number_map_head" : "number_map", sizes);
-  const room = Math.min(w, Math.max(wide, widthOfText(text, SMALL_TEXT * unit)));
+  const textWidth = Math.min(w, Math.max(wide, widthOfText(text, SMALL_TEXT * unit)));
   const draw = (x, y) => {
     const labels = (axis) =>
       axis === "query" || axis === "key" ? data.labels(sideOfAxis(state, axis)) : axis === "word" ? words : null;
@@ -299,7 +300,7 @@ function mapPart(sheet, w) {
         w: Math.min(9 * unit, w - wide - unit),
         h: high,
       });
-    sheet.text("map", text, x, y + high + 0.35 * unit, room, { size: SMALL_TEXT, colour: "dim" });
+    sheet.text("map", text, x, y + high + 0.35 * unit, textWidth, { size: SMALL_TEXT, colour: "dim" });
   };
-  return { wide: room, high: high + 0.35 * unit + caption, draw };
+  return { wide: textWidth, high: high + 0.35 * unit + caption, draw };
 }

@@ -125,7 +125,7 @@ function contextOf(data, state, [w, h, unit, narrow]) {
   return ctx;
 }
 
-function faultsOfAll(n, m, config, areas, wanted = /^/) {
+function faultsOfAll(n, m, config, areas, places = /^/) {
   const made = madeUp(n, m, config);
   const stops = stopsOf(config, "number").flatMap((stop, i) =>
     (SEVERAL[stop.step] || ["queries"]).map((matrix) => ({
@@ -134,14 +134,14 @@ function faultsOfAll(n, m, config, areas, wanted = /^/) {
     })),
   );
   return stops
-    .filter(({ place }) => wanted.test(place))
+    .filter(({ place }) => places.test(place))
     .flatMap((stop) => {
       const data = made(stop);
       const state = { ...stop, ...cellOf(stop, data) };
       return areas.flatMap((area) => {
         const ctx = contextOf(data, state, area);
-        const found = faultsOf(numberBoard(ctx), ctx, { least: 0.75 });
-        return found.map((fault) => [state.place, state.step, state.matrix, area, fault].join(" "));
+        const faults = faultsOf(numberBoard(ctx), ctx, { least: 0.75 });
+        return faults.map((fault) => [state.place, state.step, state.matrix, area, fault].join(" "));
       });
     });
 }

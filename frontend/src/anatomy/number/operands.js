@@ -28,8 +28,10 @@ export function matrixOfStep(state, config) {
   if (step === "project" || step === "split") {
     const name = projectionOf(state);
     const width = name === "values" ? "d_head" : "d_k";
-    const own = step === "split";
-    return made(name, name[0], name === "queries" ? "query" : "key", own ? width : `heads_${width}`, { own });
+    const splits = step === "split";
+    return made(name, name[0], name === "queries" ? "query" : "key", splits ? width : `heads_${width}`, {
+      own: splits,
+    });
   }
   const scores = (name, sign) => made(name, sign, "query", "key", { own: true, file: "scores" });
   const simple = {
@@ -93,8 +95,8 @@ export function tableOf(
   if (!top) for (const value of numbers) if (Number.isFinite(value)) most = Math.max(most, Math.abs(value));
   const masked = numbers.some((value) => !Number.isFinite(value));
   const at = (row, col) => numbers[row * cols + col];
-  const found = Array.from(numbers).filter(Number.isFinite);
-  const range = found.length ? [Math.min(...found), Math.max(...found)] : [0, 0];
+  const finite = Array.from(numbers).filter(Number.isFinite);
+  const range = finite.length ? [Math.min(...finite), Math.max(...finite)] : [0, 0];
   return {
     id,
     name,
@@ -127,11 +129,11 @@ export function operandsOf(state, data, { row, col }) {
   const read = (name, options) => data.matrix(name.startsWith("W_") ? name : `place.${name}`, options);
   const tell = { state, data, made, row, col, stored, read, about: data.about || {} };
   const sort = [isAttention, isFeedForward, isEmbedding].findIndex((holds) => holds(state.place));
-  const found = [attentionNumber, feedForwardNumber, embeddingNumber, outputNumber].at(sort)(tell);
-  if (!found) return { ...about, stored, waiting: true };
-  const value = found.value ?? stored;
-  const checked = found.value !== undefined; // else it was only read
-  return { ...about, stored, ...found, value, checked, agrees: checked && agrees(found, found.stored ?? stored) };
+  const result = [attentionNumber, feedForwardNumber, embeddingNumber, outputNumber].at(sort)(tell);
+  if (!result) return { ...about, stored, waiting: true };
+  const value = result.value ?? stored;
+  const checked = result.value !== undefined; // else it was only read
+  return { ...about, stored, ...result, value, checked, agrees: checked && agrees(result, result.stored ?? stored) };
 }
 
 const allOf = (...matrices) => matrices.every(Boolean);
@@ -140,7 +142,7 @@ const headOf = (state, width, col) => ({ head: Math.floor(col / width), col: col
 // What enters a sub-layer comes from the step before it; nothing is computed.
 function givenNumber({ state, data, row, col, made }) {
   const { norm, encoder_layers, decoder_layers } = data.config;
-  const left = (where, layer) => ({ place: where, step: lastStep(where, data.config), ...layer });
+  const left = (source, layer) => ({ place: source, step: lastStep(source, data.config), ...layer });
   const { place, encoder, decoder } = state;
   let before = { place: "source", step: "plus" };
   if (made.name === "memory") before = left("encoder.ff", { encoder: encoder_layers - 1 });
@@ -168,23 +170,23 @@ function normedNumber({ read, row, col, state, data }) {
   const inputName = pre ? "x" : data.config.residual === false ? "update" : "sum";
   const [input, gamma, beta] = [read(inputName), read("gamma"), read("beta")];
   if (!allOf(input, gamma, beta)) return null;
-  const found = layerNorm(rowOf(input, row), col, gamma.at(0, col), beta.at(0, col), data.config.layer_norm_eps);
+  const result = layerNorm(rowOf(input, row), col, gamma.at(0, col), beta.at(0, col), data.config.layer_norm_eps);
   const step = { x: "x", sum: "add", update: updateStep(state.place) }[inputName];
-  return { ...found, input: inputName, from: (m) => ({ step, row, col: m, matrix: "queries" }) };
+  return { ...result, input: inputName, from: (m) => ({ step, row, col: m, matrix: "queries" }) };
 }
 
 // Row of a matrix times column of another. skipped: a switch puts 0 in the place of the sum.
 function productOf(a, row, b, col, bias, from, more) {
-  const found = { ...dotProduct(rowOf(a, row), columnOf(b, col), bias), from, ...more };
-  return found.skipped ? { ...found, free: found.value, value: 0, tolerance: 0 } : found;
+  const result = { ...dotProduct(rowOf(a, row), columnOf(b, col), bias), from, ...more };
+  return result.skipped ? { ...result, free: result.value, value: 0, tolerance: 0 } : result;
 }
 
 function attentionNumber(tell) {
   const { state, data, read, row, col, made, stored, about } = tell;
   const { config } = data;
   const { head, step } = state;
-  const own = { head };
-  const scores = () => read("scores", own);
+  const headChoice = { head };
+  const scores = () => read("scores", headChoice);
   const steps = {
     x: () => givenNumber(tell),
     norm: () => normedNumber(tell),
@@ -201,10 +203,10 @@ function attentionNumber(tell) {
     },
     split: () => {
       const width = made.cols === "d_head" ? config.d_head : config.d_k;
-      const whole = read(made.name);
+      const matrix = read(made.name);
       const at = head * width + col;
-      if (!whole) return null;
-      const value = whole.at(row, at);
+      if (!matrix) return null;
+      const value = matrix.at(row, at);
       return {
         made: "split",
         value,
@@ -216,7 +218,7 @@ function attentionNumber(tell) {
       };
     },
     dot: () => {
-      const [q, k] = [read("queries", own), read("keys", { head, transposed: true })];
+      const [q, k] = [read("queries", headChoice), read("keys", { head, transposed: true })];
       if (!allOf(q, k)) return null;
       const from = (m, second) =>
         second
@@ -225,15 +227,19 @@ function attentionNumber(tell) {
       return productOf(q, row, k, col, null, from);
     },
     scale: () => {
-      const [dot, q, k] = [read("dot", own), read("queries", own), read("keys", { head, transposed: true })];
+      const [dot, q, k] = [
+        read("dot", headChoice),
+        read("queries", headChoice),
+        read("keys", { head, transposed: true }),
+      ];
       if (!allOf(dot, q, k)) return null;
       const factor = about.scale[head];
       const paper = Math.abs(factor * Math.sqrt(config.d_k) - 1) < 1e-6;
       // The pass and what is shown as `dot` added up the products in different orders.
       const slack = dotProduct(rowOf(q, row), columnOf(k, col)).tolerance;
-      const found = multiply(dot.at(row, col), factor, paper ? "divide" : "times", slack);
+      const result = multiply(dot.at(row, col), factor, paper ? "divide" : "times", slack);
       return {
-        ...found,
+        ...result,
         root: Math.sqrt(config.d_k),
         depth: config.d_k,
         plain: factor === 1,
@@ -241,7 +247,7 @@ function attentionNumber(tell) {
       };
     },
     mask: () => {
-      const scaled = read("scaled", own);
+      const scaled = read("scaled", headChoice);
       if (!scaled) return null;
       const hidden = stored === -Infinity;
       const scale = { ...multiply(scaled.at(row, col), 1, "mask"), hidden, why: hiddenNumber(tell, hidden) };
@@ -249,11 +255,11 @@ function attentionNumber(tell) {
     },
     softmax: () => {
       if (!scores()) return null;
-      const found = softmaxOf(rowOf(scores(), row), col, about.rule[head]);
-      return { ...found, from: (m) => ({ step: "mask", row, col: m }) };
+      const result = softmaxOf(rowOf(scores(), row), col, about.rule[head]);
+      return { ...result, from: (m) => ({ step: "mask", row, col: m }) };
     },
     values: () => {
-      const [weights, values] = [read("weights", own), read("values", own)];
+      const [weights, values] = [read("weights", headChoice), read("values", headChoice)];
       if (!allOf(weights, values)) return null;
       const from = (m, second) =>
         second ? { step: "split", matrix: "values", row: m, col } : { step: "softmax", row, col: m };
@@ -311,8 +317,8 @@ function feedForwardNumber(tell) {
       const input = read("pre");
       if (!input) return null;
       const silenced = (about.silenced || []).includes(col);
-      const found = activationOf(input.at(row, col), data.config.activation, silenced);
-      return { ...found, from: () => ({ step: "inner", row, col }) };
+      const result = activationOf(input.at(row, col), data.config.activation, silenced);
+      return { ...result, from: () => ({ step: "inner", row, col }) };
     },
     outer: () => {
       const [a, b, bias] = [read("activation"), read("W_2"), read("b_2")];
@@ -332,9 +338,9 @@ function embeddingNumber({ state, data, read, row, col, about }) {
   const side = sideOfAxis(state, "query");
   if (state.step === "row") return { made: "lookup", id: data.ids(side)[row], values, tolerance: 0, from: () => null };
   if (state.step === "times") {
-    const found = multiply(rows.at(row, col), about.factor);
+    const scaled = multiply(rows.at(row, col), about.factor);
     const root = { depth: config.d_model, scaled: config.embedding_scale };
-    return { ...found, values, ...root, from: () => ({ step: "row", row, col }) };
+    return { ...scaled, values, ...root, from: () => ({ step: "row", row, col }) };
   }
   const [embedding, positions] = [read("embedding").at(row, col), read("positions").at(row, col)];
   const position = about.position_ids[row];
@@ -343,15 +349,15 @@ function embeddingNumber({ state, data, read, row, col, about }) {
   const switched = repositionedNumber(state, data);
   const waving = !switched && config.positions === "sinusoidal" && Math.abs(wave.value - positions) < 1e-6;
   const from = (m) => (m ? null : { step: "times", row, col });
-  const found = sumOf(embedding, positions, "plus");
-  return { ...found, values, position, switched, wave: waving ? wave : null, from };
+  const result = sumOf(embedding, positions, "plus");
+  return { ...result, values, position, switched, wave: waving ? wave : null, from };
 }
 
 // Whether a switch changes the numbers of the side's positions; shifted and reordered ones keep theirs.
 function repositionedNumber({ place }, { header }) {
   const { positions = "" } = header.holding || {};
-  return positions.split(",").some((one) => {
-    const [sort, side = place] = one.split("@");
+  return positions.split(",").some((entry) => {
+    const [sort, side = place] = entry.split("@");
     return /^(remove|scale)\b/.test(sort) && (side === place || side === "all");
   });
 }
@@ -374,10 +380,10 @@ function outputNumber(tell) {
   const logits = read("logits");
   if (!logits) return null;
   const id = step === "probabilities" ? ids[t][row] : chosen[t];
-  const found = probabilityOf(logits.data, id);
+  const result = probabilityOf(logits.data, id);
   const probabilities = columnOf(drawnMatrix(state, data, made), col);
   const decided = step === "probabilities" ? {} : { made: step, stored: chosen_probability[t] };
   const beyond = step !== "probabilities" && words.rank >= words.ids.length; // its logit is none of those drawn
   const from = () => (beyond ? null : { step: "logits", row, col: 0 });
-  return { ...found, ...decided, words, probabilities, from };
+  return { ...result, ...decided, words, probabilities, from };
 }

@@ -7,7 +7,7 @@ import { cardsPart, stackedParts, tablePart } from "./cards.js";
 import { FEW, linkedCard, sentencePart } from "./few.js";
 import { widthOfText } from "./sheet.js";
 
-// What is drawn below a number, for every sort of computation: variants, the best first.
+// The drawings below a number, for every sort of computation: variants, the best first.
 
 const PARTS = {
   ...FEW,
@@ -19,23 +19,37 @@ const PARTS = {
 };
 
 export function numberParts(sheet, w) {
-  const { found, ctx, t } = sheet;
+  const { computation, ctx, t } = sheet;
   const { state, data } = ctx;
   const labels = (axis) => data.labels(sideOfAxis(state, axis));
-  const own = { head: state.head };
+  const headChoice = { head: state.head };
   const read = (name, options) => data.matrix(`place.${name}`, options);
   const row = (name, at, options) => rowOf(read(name, options), at);
-  const token = found.of.rows === "word" ? data.labels("target_in")[state.t] : labels(found.of.rows)[found.row];
-  const tools = { sheet, found, w, t, state, data, config: data.config, labels, own, read, row, token };
-  return [...PARTS[found.made](tools), { least: 0, best: 0, draw: () => {} }]; // in a tiny area
+  const token =
+    computation.of.rows === "word" ? data.labels("target_in")[state.t] : labels(computation.of.rows)[computation.row];
+  const tools = {
+    sheet,
+    computation,
+    w,
+    t,
+    state,
+    data,
+    config: data.config,
+    labels,
+    own: headChoice,
+    read,
+    row,
+    token,
+  };
+  return [...PARTS[computation.made](tools), { least: 0, best: 0, draw: () => {} }]; // in a tiny area
 }
 
 // -- products --------------------------------------------------------------------------------------------------------
 
 function dotParts(tools) {
-  const { sheet, found, w, t, state, config, labels, token } = tools;
+  const { sheet, computation, w, t, state, config, labels, token } = tools;
   const column = (letter, sign = "^") => ({
-    text: t("number_b_column", { n: formatCount(found.col + 1), matrix: `W${sign}${letter}` }),
+    text: t("number_b_column", { n: formatCount(computation.col + 1), matrix: `W${sign}${letter}` }),
     kind: "math",
     ramp: "ink",
   });
@@ -43,11 +57,11 @@ function dotParts(tools) {
   const a = (key, name) => ({ text: t(key, { token }), kind: "text", ramp: side(name) });
   const inputs = { x: "number_a_x", normed: "number_a_normed", memory: "number_a_memory" };
   const named = {
-    project: () => [a(inputs[found.input], found.input), column(found.letter)],
+    project: () => [a(inputs[computation.input], computation.input), column(computation.letter)],
     dot: () => [
       { ...a("number_a_query", "queries"), parent: parent("queries") },
       {
-        text: t("number_b_key", { token: labels("key")[found.col] }),
+        text: t("number_b_key", { token: labels("key")[computation.col] }),
         kind: "text",
         ramp: side("keys"),
         parent: parent("keys"),
@@ -56,19 +70,21 @@ function dotParts(tools) {
     values: () => [
       { ...a("number_a_weights", "weights"), parent: parent("weights") },
       {
-        text: t("number_b_values", { n: found.col + 1 }),
+        text: t("number_b_values", { n: computation.col + 1 }),
         kind: "text",
         ramp: side("values"),
         parent: parent("values"),
       },
     ],
     output: () => [a("number_a_concat", "concat"), column("O")],
-    inner: () => [a(inputs[found.input], found.input), column("1", "_")],
+    inner: () => [a(inputs[computation.input], computation.input), column("1", "_")],
     outer: () => [a("number_a_activation", "activation"), column("2", "_")],
     logits: () => [
       a("number_a_hidden", "hidden"),
       {
-        text: t(config.tied_output ? "number_b_word" : "number_b_word_own", { token: found.words.labels[found.row] }),
+        text: t(config.tied_output ? "number_b_word" : "number_b_word_own", {
+          token: computation.words.labels[computation.row],
+        }),
         kind: "text",
         ramp: "target",
       },
@@ -76,18 +92,18 @@ function dotParts(tools) {
   };
   const parent = (name) => `m:${traceName(state)}.${name}.h${state.head}`;
   const [first, second] = named[state.step]();
-  const names = { a: first, b: second, terms: found.keys ? labels("key") : null };
+  const names = { a: first, b: second, terms: computation.keys ? labels("key") : null };
   const variants = dotVariants(sheet, names, w);
-  if (!found.skipped) return variants;
-  const text = t(state.step === "values" ? "number_zero" : "number_skipped", { value: formatNumber(found.free) });
-  return variants.map((one) => stackedParts([sentencePart(sheet, text, w), one], 0.8 * sheet.unit));
+  if (!computation.skipped) return variants;
+  const text = t(state.step === "values" ? "number_zero" : "number_skipped", { value: formatNumber(computation.free) });
+  return variants.map((variant) => stackedParts([sentencePart(sheet, text, w), variant], 0.8 * sheet.unit));
 }
 
 // -- tables ----------------------------------------------------------------------------------------------------------
 
 function softmaxParts(tools) {
-  const { sheet, found, w, t, labels } = tools;
-  const { scores, less, exps, total, weights, at, rule } = found;
+  const { sheet, computation, w, t, labels } = tools;
+  const { scores, less, exps, total, weights, at, rule } = computation;
   const keys = labels("key");
   const plain = rule === 0;
   const number = (value) => formatNumber(value);
@@ -102,38 +118,41 @@ function softmaxParts(tools) {
     };
   });
   const order = keys.map((_, k) => k).sort((a, b) => (a === at ? -1 : b === at ? 1 : weights[b] - weights[a] || a - b));
-  const rest = (kept) => {
-    const others = keys.map((_, k) => k).filter((k) => !kept.has(k));
+  const rest = (shown) => {
+    const hidden = keys.map((_, k) => k).filter((k) => !shown.has(k));
     const sum = (values) =>
       formatNumber(
-        others.reduce((total, k) => total + values[k], 0),
+        hidden.reduce((total, k) => total + values[k], 0),
         "weights",
       );
     const name =
-      others.length === 1 ? t("number_rest_key") : t("number_rest_keys", { count: formatCount(others.length) });
+      hidden.length === 1 ? t("number_rest_key") : t("number_rest_keys", { count: formatCount(hidden.length) });
     return [name, "", ...(plain ? ["", sum(exps)] : []), sum(weights)];
   };
   const names = ["key", "score", ...(plain ? ["less", "exp"] : []), "weight"].map((name) => t(`number_col_${name}`));
-  const foot = ["", ...(plain ? ["", number(total)] : []), number(weights.reduce((sum, one) => sum + one, 0))];
-  const go = (k) => (k === at ? null : { row: found.row, col: k });
+  const foot = ["", ...(plain ? ["", number(total)] : []), number(weights.reduce((sum, weight) => sum + weight, 0))];
+  const go = (k) => (k === at ? null : { row: computation.row, col: k });
   const label = (k) => t("number_term_token_go", { token: keys[k] });
   const first = Math.max(
-    ...keys.map((one) => widthOfText(one, 1)),
+    ...keys.map((key) => widthOfText(key, 1)),
     widthOfText(t("number_rest_keys", { count: "99" }), 1),
   );
   const table = { title: plain ? t("number_softmax") : "", columns: names, lines, order, rest, foot, first, go, label };
-  const said = [null, "number_uniform", "number_argmax"][rule];
+  const sentenceKey = [null, "number_uniform", "number_argmax"][rule];
   const part = tablePart(sheet, table, w);
-  if (!said) return [part];
+  if (!sentenceKey) return [part];
   return [
-    stackedParts([sentencePart(sheet, t(said, { count: formatCount(found.visible) }), w), part], 0.6 * sheet.unit),
+    stackedParts(
+      [sentencePart(sheet, t(sentenceKey, { count: formatCount(computation.visible) }), w), part],
+      0.6 * sheet.unit,
+    ),
   ];
 }
 
 function probabilityTable(tools) {
-  const { sheet, found, w, t, state, data } = tools;
-  const { words, probabilities, logSum, count } = found;
-  const chosen = state.step === "probabilities" ? found.row : words.rank < words.ids.length ? words.rank : -1;
+  const { sheet, computation, w, t, state, data } = tools;
+  const { words, probabilities, logSum, count } = computation;
+  const chosen = state.step === "probabilities" ? computation.row : words.rank < words.ids.length ? words.rank : -1;
   const wide = words.ids.length;
   const logits = data.outputs.logit.subarray(state.t * wide, (state.t + 1) * wide);
   const lines = words.labels.map((token, k) => ({
@@ -147,10 +166,10 @@ function probabilityTable(tools) {
     chosen: k === chosen,
   }));
   const order = words.labels.map((_, k) => k).sort((a, b) => (a === chosen ? -1 : b === chosen ? 1 : a - b));
-  const rest = (kept) => {
-    const sum = words.labels.reduce((total, _, k) => total + (kept.has(k) ? probabilities[k] : 0), 0);
+  const rest = (shown) => {
+    const sum = words.labels.reduce((total, _, k) => total + (shown.has(k) ? probabilities[k] : 0), 0);
     return [
-      t("number_rest_words", { count: formatCount(count - kept.size) }),
+      t("number_rest_words", { count: formatCount(count - shown.size) }),
       "",
       "",
       formatNumber(Math.max(0, 1 - sum), "weights"),
@@ -160,7 +179,7 @@ function probabilityTable(tools) {
   const go = (k) => (k === chosen ? null : { step: "probabilities", row: k, col: 0 });
   const label = (k) => t("number_from", { name: words.labels[k] });
   const first = Math.max(
-    ...words.labels.map((one) => widthOfText(one, 1)),
+    ...words.labels.map((label) => widthOfText(label, 1)),
     widthOfText(t("number_rest_words", { count: formatCount(count) }), 1),
   );
   return tablePart(
@@ -171,14 +190,14 @@ function probabilityTable(tools) {
 }
 
 function probabilityParts(tools) {
-  const { sheet, found, w } = tools;
+  const { sheet, computation, w } = tools;
   const table = probabilityTable(tools);
-  if (found.made === "probability") return [table];
+  if (computation.made === "probability") return [table];
   return [stackedParts([sentencePart(sheet, chosenText(tools), w), table], 0.6 * sheet.unit)];
 }
 
-function chosenText({ found, t }) {
-  const { words, count } = found;
+function chosenText({ computation, t }) {
+  const { words, count } = computation;
   const about = { rank: formatCount(words.rank + 1), count: formatCount(count) };
   return t(words.rank ? "number_rank" : "number_likeliest", about);
 }

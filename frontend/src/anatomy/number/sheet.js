@@ -1,48 +1,48 @@
 import { lettersWidth } from "../stage/measure.js";
 import { tableOf } from "./operands.js";
 
-// What the parts of a number's board are drawn with: items of the stage, in pixels, and how wide a text will be.
+// Drawing functions for the parts of a number's board: items of the stage, in pixels, and widths of texts.
 
 export const LINE_HEIGHT = 1.45; // height of a line of text, in sizes of the text
 export const SMALL_TEXT = 0.86;
 const WRAP = 64; // numbers in a line of a long strip
 
-// The room that a text needs, in pixels; what stands in an index counts as if it were large.
+// The width of a text in pixels; an index counts as if it were large.
 export function widthOfText(text, size) {
   return lettersWidth(text.replace(/[_^{}]/g, "")) * size;
 }
 
-// Pieces in lines of at most so many pixels; a piece that is wider stands alone.
-export function linesOfText(pieces, size, room) {
+// Splits pieces into lines of at most so many pixels; a wider piece stands alone.
+export function linesOfText(pieces, size, width) {
   const lines = [];
   for (const piece of pieces) {
     const longer = lines.length ? `${lines[lines.length - 1]} ${piece}` : piece;
-    if (lines.length && widthOfText(longer, size) <= room) lines[lines.length - 1] = longer;
+    if (lines.length && widthOfText(longer, size) <= width) lines[lines.length - 1] = longer;
     else lines.push(piece);
   }
   return lines;
 }
 
 export class NumberSheet {
-  /** @type {any} */ found;
+  /** @type {any} */ computation;
   /** @type {any} */ items;
   /** @type {any} */ ramp;
   /** @type {any} */ ctx;
   /** @type {any} */ scale;
   /** @type {any} */ unit;
-  // found: what operandsOf gives; ramp: the side whose colours the numbers have; scale: of allOf on it.
-  constructor(ctx, found, ramp, scale = 1) {
-    Object.assign(this, { ctx, found, ramp, scale, t: ctx.t, unit: ctx.unit * scale, items: [] });
+  // computation: what operandsOf gives; ramp: the side whose colours the numbers have; scale: of allOf on it.
+  constructor(ctx, computation, ramp, scale = 1) {
+    Object.assign(this, { ctx, computation, ramp, scale, t: ctx.t, unit: ctx.unit * scale, items: [] });
   }
 
-  // Everything grows out of the cell; what another matrix gave grows out of that.
+  // Everything grows out of the cell; numbers of another matrix grow out of that matrix.
   add(name, item) {
-    const { key, row, col } = this.found;
+    const { key, row, col } = this.computation;
     const home = item.parent ? {} : { parent: key, parentCell: { key, row, col } };
     this.items.push({ key: `number:${name}`, ...home, ...item });
   }
 
-  // Text in a room whose upper left corner is given; returns the y below it.
+  // Text in a rectangle whose upper left corner is given; returns the y below it.
   text(name, text, x, y, w, { size = 1, kind = "text", ...more } = {}) {
     const h = size * LINE_HEIGHT * this.unit;
     this.add(name, { kind, text, x, y, w, h, size: size * this.scale, ...more });
@@ -76,8 +76,8 @@ export class NumberSheet {
     this.add(name, { kind: "arrow", points, tip: false, round: 0, x, y, w, h, ...more });
   }
 
-  // Numbers as a picture. origin: names these very numbers; pick(index): where one comes from; says(index): the lines
-  // of its tooltip.
+  // Numbers as a picture. origin: identifies these numbers; pick(index): where a number comes from; says(index): the
+  // lines of its tooltip.
   matrix(name, numbers, rows, cols, x, y, w, h, options) {
     const { origin, label, top, axes, says, pick, ramp, first = 0, ...more } = options;
     const id = `number|${origin}|${first}|${rows}x${cols}`;
@@ -129,7 +129,7 @@ export class NumberSheet {
   }
 }
 
-// Variants of a part, the best first, -> the first that fits a height; the last one if none does.
+// Variants of a part, the best first -> the first that fits a height, or the last one.
 export function fittingVariant(variants, height) {
-  return variants.find((one) => one.least <= height) || variants[variants.length - 1];
+  return variants.find((variant) => variant.least <= height) || variants[variants.length - 1];
 }

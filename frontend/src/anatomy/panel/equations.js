@@ -2,9 +2,9 @@ import { el } from "../../core/dom.js";
 import { headsOf, projectionOf } from "./facts.js";
 import { stepsOf, isAttention, isFeedForward, isEmbedding } from "../walk.js";
 
-// The paper's equations in MathML, which browsers set by themselves. An equation is made of named parts, and the part
-// that a step computes is lit. What a model has differently from the paper (biases, d_k, scaling, residual connections,
-// norm) is written so.
+// The paper's equations in MathML, which browsers can draw. An equation has named parts, and the part that a step
+// computes is highlighted. Differences of a model from the paper (biases, d_k, scaling, residual connections, norm) are
+// written into it.
 
 const NAMESPACE = "http://www.w3.org/1998/Math/MathML";
 // d_k, W_1, y_t; W^Q, W_i^Q; √d_model is a root sign before one
@@ -29,7 +29,7 @@ const superscript = (base, power) => mathEl("msup", null, base, power);
 const rootOf = (inside) => mathEl("msqrt", null, inside);
 const fraction = (top, bottom) => mathEl("mfrac", null, top, bottom);
 const equals = () => signOf("=");
-const plus = () => signOf("+", { form: "infix" }); // also where it begins a part
+const plus = () => signOf("+", { form: "infix" }); // also at the beginning of a part
 const comma = () => signOf(",", { separator: "true" });
 const gap = (width) => mathEl("mspace", { width: `${width}em` });
 const fence = (text) => signOf(text, { stretchy: "false" });
@@ -43,13 +43,13 @@ const listOf = (items) => items.flatMap((item, i) => (i ? [comma(), item] : [ite
 const tableOf = (rows) =>
   mathEl("mtable", { class: "hs-an-rows" }, ...rows.map((row) => mathEl("mtr", null, mathEl("mtd", null, ...row))));
 
-// part("scale", ...children): lit where the step is of that name.
+// part("scale", ...children): highlighted if the step has that name.
 function partMaker(step) {
   const lit = (name) => (name === step ? "hs-an-lit" : null);
   return (name, ...children) => mathEl("mrow", { "data-part": name, class: lit(name) }, ...children);
 }
 
-// A function of which the name alone is the part, so that what it is applied to can be lit by itself.
+// A function whose name alone is the part, so that its argument can be highlighted separately.
 const applied = (part, name, word, ...children) => [part(name, nameOf(word)), inParentheses(...children)];
 
 const projected = (name, input, letter) => [
@@ -57,8 +57,8 @@ const projected = (name, input, letter) => [
   ...[superscript(nameOf("W"), nameOf(letter)), plus(), superscript(nameOf("b"), nameOf(letter))],
 ];
 
-// What leaves a sub-layer: LayerNorm(x + Sublayer(x)), or with pre-norm x + Sublayer(LayerNorm(x)) (section 3.1), each
-// without what the model has not. No row where it is Sublayer(x) itself.
+// The output of a sub-layer: LayerNorm(x + Sublayer(x)), or with pre-norm x + Sublayer(LayerNorm(x)) (section 3.1),
+// without the parts that the model does not have. No row if it is Sublayer(x) itself.
 function aroundSublayer(part, { norm, residual }, sublayer, { skipped }) {
   const added = skipped ? numberOf(0) : sublayer;
   if (residual === false && norm !== "post") return skipped ? [[sublayer, signOf("→"), added]] : [];
@@ -66,14 +66,14 @@ function aroundSublayer(part, { norm, residual }, sublayer, { skipped }) {
   return [norm === "post" ? applied(part, "norm", "LayerNorm", ...sum) : sum];
 }
 
-// x where it comes in: a part of its own where no residual connection has one.
+// x as the input: a part of its own if there is no residual connection with an x.
 const enteringSublayer = (part, { residual }, name) =>
   residual === false && name === "x" ? part("x", nameOf(name)) : nameOf(name);
 const normedInput = (part, config) => [
   part("norm", nameOf("z"), equals(), applyTo("LayerNorm", enteringSublayer(part, config, "x"))),
 ];
 
-// Section 3.2: projections, equation 1, heads, and what goes around them.
+// Section 3.2: projections, equation 1, heads, and the parts around them.
 function attentionRows(state, config, part, about) {
   const cross = state.place === "decoder.cross";
   const pre = config.norm === "pre";
@@ -85,7 +85,7 @@ function attentionRows(state, config, part, about) {
     projected("V", memory(), "V"),
   ];
   const rows = pre ? [normedInput(part, config)] : [];
-  const beside = (...parts) => parts.flatMap((one, i) => (i ? [comma(), gap(0.4), ...one] : one));
+  const beside = (...parts) => parts.flatMap((part, i) => (i ? [comma(), gap(0.4), ...part] : part));
   if (cross) rows.push([part("project", ...queries)], [part("project", ...beside(keys, values))]);
   else rows.push([part("project", ...beside(queries, keys, values))]);
   const index = () => (state.zoom === "sub" ? nameOf("i") : numberOf(state.head + 1));
@@ -112,7 +112,7 @@ function attentionRows(state, config, part, about) {
   return rows;
 }
 
-// Q K^T, divided by the root of d_k, or what a switch puts in its place.
+// Q K^T, divided by the root of d_k, or a switch's replacement.
 function scoresOf(config, part, about) {
   const dot = () => part("dot", nameOf("Q"), superscript(nameOf("K"), nameOf("T")));
   const { factor } = about;
@@ -151,9 +151,9 @@ function embeddingRows(state, config, part) {
   const double = () => rowOf(numberOf(2), nameOf("i"));
   const power = () => rowOf(double(), signOf("/"), numberOf(config.d_model));
   const angle = () => inHighParentheses(fraction(nameOf("pos"), superscript(numberOf(10000), power())));
-  const wave = (column, wanted) => [
+  const wave = (column, sign) => [
     ...[nameOf("PE"), inParentheses(nameOf("pos"), comma(), ...column), equals()],
-    ...[nameOf(wanted), angle()],
+    ...[nameOf(sign), angle()],
   ];
   const halves = config.layout === "halves"; // all sines before all cosines
   const [i, half] = [nameOf("i"), numberOf(config.d_model / 2)];
@@ -162,28 +162,28 @@ function embeddingRows(state, config, part) {
   return rows;
 }
 
-// Section 3.4: the pre-softmax linear transformation is the embedding table. E, or W where it is a matrix of its own.
+// Section 3.4: the pre-softmax linear transformation is the embedding table. E, or W if the output has its own matrix.
 function outputRows(state, config, part) {
   const t = () => nameOf("t");
   const before = subscript(nameOf("y"), rowOf(signOf("<", { lspace: 0, rspace: 0 }), t()));
   const next = part("choose", subscript(nameOf("y"), t()));
-  const given = [fence("|"), part("back", before), comma(), nameOf("x")];
+  const condition = [fence("|"), part("back", before), comma(), nameOf("x")];
   const table = superscript(nameOf(config.tied_output ? "E" : "W"), nameOf("T"));
   const bias = config.output_bias ? [plus(), nameOf("b")] : [];
   const logits = part("logits", part("hidden", subscript(nameOf("h"), t())), gap(0.15), table, ...bias);
   const softmax = applied(part, "probabilities", "softmax", logits);
-  return [[nameOf("P"), inParentheses(next, ...given), equals(), ...softmax]];
+  return [[nameOf("P"), inParentheses(next, ...condition), equals(), ...softmax]];
 }
 
-// From afar: what a place does to x, on one line.
+// For the whole model: what a place does to x, on one line.
 function placeRows(state, config) {
   const lit = (...children) => mathEl("mrow", { "data-part": state.place, class: "hs-an-lit" }, ...children);
   const pre = config.norm === "pre";
-  const own = nameOf(pre ? "z" : "x");
+  const input = nameOf(pre ? "z" : "x");
   if (isEmbedding(state.place)) return [embeddingRows(state, config, partMaker("row"))[0]];
   if (state.place === "output") return [outputRows(state, config, partMaker("probabilities"))[0]];
   const name = isAttention(state.place) ? "MultiHead" : "FFN";
-  const inputs = { "decoder.cross": [own, nameOf("memory")] }[state.place] || [own];
+  const inputs = { "decoder.cross": [input, nameOf("memory")] }[state.place] || [input];
   const past = config.residual === false ? [] : [nameOf("x"), plus()];
   const sum = [...past, lit(applyTo(name, ...listOf(inputs)))];
   if (config.norm === "post") return [[applyTo("LayerNorm", ...sum)]];
@@ -191,8 +191,8 @@ function placeRows(state, config) {
   return [[...sum, comma(), gap(0.5), nameOf("z"), equals(), applyTo("LayerNorm", nameOf("x"))]];
 }
 
-// The equation of a place, the part that the step computes lit: a <math> element. t: the texts, for what is spoken;
-// about: what the switches put in the place of the model's arithmetic, see switchedText.
+// The equation of a place with the part of the current step highlighted: a <math> element. t: the texts, for screen
+// readers; about: what the switches replace in the model's arithmetic, see switchedText.
 export function equationOf(state, config, t, about = {}) {
   const near = state.zoom !== "model" && state.zoom !== "layer";
   const part = partMaker(stepsOf(state.place, config).includes(state.step) ? state.step : "");
@@ -209,7 +209,7 @@ export function equationOf(state, config, t, about = {}) {
   return mathEl("math", { class: "hs-an-math", "aria-label": spoken, alttext: spoken }, tableOf(made));
 }
 
-// The equation as it is read out, a sentence for each of its rows.
+// The equation as it is read aloud, one sentence per row.
 export function spokenEquation(sort, { place }, config, near, t, about) {
   if (sort === "embedding")
     return t(config.embedding_scale ? "eq_row" : "eq_row_off", config) + t("eq_plus_" + config.positions);
@@ -221,8 +221,8 @@ export function spokenEquation(sort, { place }, config, near, t, about) {
   const input = config.norm === "pre" ? "z" : "x";
   const values = { ...config, input, factor: about.factor, heads_named: headsOf(config) };
   const inputs = place === "decoder.cross" ? "eq_inputs_cross" : "eq_inputs";
-  const said = sort === "ff" ? ["eq_ff_" + config.activation] : [inputs, spokenScores(config, about), "eq_heads"];
-  return [...(config.norm === "pre" ? ["eq_normed"] : []), ...said].map((key) => t(key, values)).join(" ");
+  const rows = sort === "ff" ? ["eq_ff_" + config.activation] : [inputs, spokenScores(config, about), "eq_heads"];
+  return [...(config.norm === "pre" ? ["eq_normed"] : []), ...rows].map((key) => t(key, values)).join(" ");
 }
 
 function spokenScores({ scaling }, { factor, rule }) {
@@ -246,13 +246,13 @@ function linearCell(name, width) {
     sum(config[width], indexed(letter(config, state), r, "j"), indexed("W", "j", c), ...bias(c));
 }
 
-// What the first matrices of a sub-layer multiply: x, with pre-norm z = LayerNorm(x), for K and V of cross-attention
+// The first operand of a sub-layer's first product: x, with pre-norm z = LayerNorm(x), for K and V of cross-attention
 // m, memory.
 const subInput = ({ norm }) => (norm === "pre" ? "z" : "x");
 const projectInput = (config, state) =>
   state.place === "decoder.cross" && projectionOf(state) !== "queries" ? "m" : subInput(config);
 
-// How one number of a step is made. r, c: its row and column, counted from 1.
+// How one number of a step is computed. r, c: its row and column, counted from 1.
 const CELLS = {
   norm: (r, c, config) => {
     const read = indexed(config.norm === "pre" ? "x" : config.residual === false ? "u" : "s", r, c);
@@ -285,7 +285,7 @@ const CELLS = {
 };
 const indexedRow = (table, id) => rowOf(nameOf(table), fence("["), nameOf(id), fence("]"));
 
-// Where a switch puts something else in the place of what a step computes.
+// Steps whose result a switch replaces.
 const REPLACED = {
   softmax: ({ rule }) => rule > 0,
   values: ({ zero }) => zero,
@@ -307,8 +307,8 @@ function valueOf(text) {
   return [numberOf(digits), signOf("×"), ten];
 }
 
-// The arithmetic of the chosen number and what it comes to (a text); null where a step computes nothing, or a switch
-// puts something else in its place. about: as in equationOf.
+// The arithmetic of the chosen number and its result (a text); null if a step computes nothing, or if a switch replaces
+// its result. about: as in equationOf.
 export function cellEquationOf(state, config, value, t, about = {}) {
   const make = CELLS[state.step];
   if (!make || state.col < 0 || (REPLACED[state.step] && REPLACED[state.step](about, state))) return null;
@@ -318,8 +318,8 @@ export function cellEquationOf(state, config, value, t, about = {}) {
   return mathEl("math", { class: "hs-an-math", display: "block", "aria-label": spoken, alttext: spoken }, ...made);
 }
 
-// Text for the page with d_k, W^Q, W_i^Q and the like set as the paper sets them. values: for the {names} of the text;
-// what they bring stays as it is, whatever a person typed.
+// Text for the page with d_k, W^Q, W_i^Q and the like set as in the paper. values: for the {names} of the text; they
+// are inserted unchanged, whatever a user typed.
 export function richText(text, values = {}) {
   const parts = text.split(/\{(\w+)\}/);
   const filled = (name) => (name in values ? String(values[name]) : `{${name}}`);
@@ -329,10 +329,10 @@ export function richText(text, values = {}) {
 function richSymbols(text) {
   const made = [];
   let end = 0;
-  for (const found of text.matchAll(SYMBOL)) {
-    const [whole, first, index, power, second, only] = found;
-    made.push(text.slice(end, found.index));
-    end = found.index + whole.length;
+  for (const match of text.matchAll(SYMBOL)) {
+    const [whole, first, index, power, second, only] = match;
+    made.push(text.slice(end, match.index));
+    end = match.index + whole.length;
     const below = index ? el("sub", null, index) : null;
     const above = power || only ? el("sup", null, power || only) : null;
     made.push(el("span", { class: "hs-an-symbol" }, el("i", null, first || second), below, above));

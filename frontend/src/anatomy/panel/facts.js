@@ -1,69 +1,70 @@
 import { formatNumber, formatCount } from "../format.js";
 import { traceName, stackOf, isAttention, isFeedForward, isEmbedding } from "../walk.js";
 
-// What the panel of the anatomy says of a state: which of its texts, and the numbers that stand in them.
+// What the panel says about a state: which of its texts, and the numbers in them.
 
 export const isNear = ({ zoom }) => zoom !== "model" && zoom !== "layer";
 
 // Which of the three projections a state is about.
 export const projectionOf = ({ matrix }) => (["keys", "values"].includes(matrix) ? matrix : "queries");
 
-// Whether the word that follows at a step of decoding is the model's own prediction: else it is given, or was chosen
+// Whether the word that follows a decoding step is the model's own prediction: otherwise it is given, or was chosen
 // without the switches.
 export const isPredicted = ({ header, outputs }, t) => header.own && outputs.chosen_rank[t] === 0;
 
-// Whether a switch has taken the causal mask away: in the open layer of the decoder, or (anywhere) in any.
+// Whether a switch has removed the causal mask: in the open layer of the decoder, or (anywhere) in any layer.
 export function isCausalOff({ decoder }, { header, steps }, anywhere = false) {
   const { causal = "" } = header.holding || {};
-  const opens = (one) => {
-    const [value, where = "all"] = one.split("@");
-    const [kind, layer = "*"] = where.split(".");
-    const here = anywhere || layer === "*" || Number(layer) === decoder + 1;
-    return value === "off" && (kind === "all" || kind === "decoder_self") && here;
+  const opens = (entry) => {
+    const [value, target = "all"] = entry.split("@");
+    const [kind, layer = "*"] = target.split(".");
+    const matchesLayer = anywhere || layer === "*" || Number(layer) === decoder + 1;
+    return value === "off" && (kind === "all" || kind === "decoder_self") && matchesLayer;
   };
-  return steps > 1 && causal.split(",").some(opens); // a single row has nothing after it
+  return steps > 1 && causal.split(",").some(opens); // a single row has no later tokens
 }
 
 // The softmax of the logits, a row over the vocabulary.
 export function probabilitiesOf(logits) {
   const { data } = logits;
-  const top = data.reduce((most, one) => Math.max(most, one), -Infinity);
-  const numbers = Float64Array.from(data, (one) => Math.exp(one - top));
-  const total = numbers.reduce((sum, one) => sum + one, 0);
-  const made = { name: "probabilities", id: logits.id + "|softmax", data: numbers.map((one) => one / total) };
-  const found = Object.assign(Object.create(logits), made);
+  const top = data.reduce((most, value) => Math.max(most, value), -Infinity);
+  const numbers = Float64Array.from(data, (value) => Math.exp(value - top));
+  const total = numbers.reduce((sum, value) => sum + value, 0);
+  const made = { name: "probabilities", id: logits.id + "|softmax", data: numbers.map((value) => value / total) };
+  const probabilities = Object.assign(Object.create(logits), made);
   for (const [name, value] of Object.entries({ top: 1, range: [0, 1], masked: false }))
-    Object.defineProperty(found, name, { value });
-  return found;
+    Object.defineProperty(probabilities, name, { value });
+  return probabilities;
 }
 
 const ROUNDING = 1e-6;
 
-// How two matrices differ, but for rounding: the largest change of a number, and how many cells only one of them masks.
+// How two matrices differ, apart from rounding: the largest change of a number, and how many cells only one of them
+// masks.
 export function changeOf(after, before) {
-  const found = { most: 0, cells: 0 };
-  if (!before || before.data.length !== after.data.length) return found;
+  const change = { most: 0, cells: 0 };
+  if (!before || before.data.length !== after.data.length) return change;
   after.data.forEach((value, i) => {
     const far = Math.abs(value - before.data[i]); // NaN: both are masked
-    if (far === Infinity) found.cells++;
-    else if (far > found.most && far > ROUNDING) found.most = far;
+    if (far === Infinity) change.cells++;
+    else if (far > change.most && far > ROUNDING) change.most = far;
   });
-  return found;
+  return change;
 }
 
-// Whether the model was made without the causal mask, so that there is none to take away.
+// Whether the model was made without the causal mask, so that there is no mask to remove.
 export const isUnmasked = ({ config }) => config.causal === false;
 
-// Behind the name of a text about masked self-attention: another one where it is not masked.
+// The ending of a key about masked self-attention: other endings if it is not masked.
 export function maskSuffix(state, data) {
   if (state.place !== "decoder.self") return "";
   return isUnmasked(data) ? "_bare" : isCausalOff(state, data) ? "_off" : "";
 }
 
-// Behind the name of a text about what goes around a sub-layer: another one where no residual connection does.
+// The ending of a key about what goes around a sub-layer: another ending without residual connections.
 const aloneSuffix = ({ config }) => (config.residual === false ? "_alone" : "");
 
-// All heads of a tensor of which one is meant, where all are drawn.
+// All heads of a tensor if one head is chosen but all are drawn.
 export function wholeRow({ zoom }, data, matrix) {
   return (zoom === "sub" && oneHead(matrix) && data.matrix("place." + matrix.name)) || matrix;
 }
@@ -74,8 +75,8 @@ export function oneHead(matrix) {
   return axes[1] === "head" && shape.length === 4 && rows === shape[2] && cols === shape[3];
 }
 
-// The side whose colours a matrix of a place has: what comes from the encoder is blue, from the decoder orange, what
-// cross-attention makes of both purple.
+// The side whose colours a matrix of a place has: blue for the encoder, orange for the decoder, purple for what
+// cross-attention computes from both.
 export function sideOf(place, name) {
   if (place !== "decoder.cross") return stackOf(place) === "encoder" ? "source" : "target";
   if (["keys", "values", "memory"].includes(name)) return "source";
@@ -100,16 +101,16 @@ function factorOf(state, data) {
   return Math.abs(factor - trained) > 1e-6 * trained ? factor : null;
 }
 
-// What the switches put in the place of the model's arithmetic. factor: of the scores, not there where it is the
-// model's; rule: 1 uniform weights, 2 all on the best key; zero: the head is knocked out; skipped: the sub-layer is
-// left out; silenced: neurons.
+// What the switches replace in the model's arithmetic. factor: of the scores, missing if it is the model's; rule: 1
+// uniform weights, 2 all on the best key; zero: the head is knocked out; skipped: the sub-layer is knocked out;
+// silenced: neurons.
 export function switchedText(state, data) {
   const about = data.about || {};
   const factor = factorOf(state, data);
-  const own = (list) => (list && list[state.head]) || 0;
+  const ofHead = (list) => (list && list[state.head]) || 0;
   return {
     ...(factor === null ? {} : { factor: Number(factor.toPrecision(4)) }),
-    ...{ rule: own(about.rule), zero: Boolean(own(about.zero)) },
+    ...{ rule: ofHead(about.rule), zero: Boolean(ofHead(about.zero)) },
     ...{ skipped: Boolean(about.skipped), silenced: about.silenced || [] },
   };
 }
@@ -165,7 +166,7 @@ const VARIANTS = {
   },
   back: ({ t }, { steps, header }) => (t + 1 < steps ? (header.own ? "back" : "back_given") : "back_end"),
 };
-// Behind the name of a text about Sublayer(x): what becomes of it where it is not added to x.
+// The ending of a key about Sublayer(x): what happens to it if it is not added to x.
 function updateSuffix(data) {
   if (data.config.residual !== false) return "";
   return data.about && data.about.skipped ? "_skipped" : "_alone";
@@ -187,13 +188,13 @@ const TITLES = {
   plus_none_bare: "plus_none",
 };
 
-// Which tables of section 3.4 are one: all three, those of both inputs, the target's and the output's, or none.
+// Which tables of section 3.4 are shared: all three, those of both inputs, the target's and the output's, or none.
 function tableSuffix({ target_vocab_size: apart, tied_output: tied }) {
   if (apart) return tied ? "_target" : "_apart";
   return tied ? "" : "_inputs";
 }
 
-// Keys of the title, the explanation and what folds behind it.
+// Keys of the title, the explanation and the folded text.
 export function textKeys(state, data, matrix) {
   const { place, step, zoom } = state;
   const { config } = data;
@@ -203,8 +204,8 @@ export function textKeys(state, data, matrix) {
     const more = zoom === "model" ? "model" + aloneSuffix(data) : "layer" + norm + aloneSuffix(data);
     const off = maskSuffix(state, data);
     const adds = zoom === "model" && (place === "encoder.self" || isFeedForward(place)) ? aloneSuffix(data) : "";
-    const own = place === "output" && !config.tied_output ? "_own" : adds;
-    return { title: "place_" + named + off, text: `tell_${zoom}_${named}${off}${own}`, more: "tell_more_" + more };
+    const ending = place === "output" && !config.tied_output ? "_own" : adds;
+    return { title: "place_" + named + off, text: `tell_${zoom}_${named}${off}${ending}`, more: "tell_more_" + more };
   }
   const text = VARIANTS[step] ? VARIANTS[step](state, data, matrix) : step;
   const title = TITLES[text] || step;
@@ -223,7 +224,7 @@ export function textKeys(state, data, matrix) {
   return { title: "tell_title_" + title, text: "tell_" + text, more: "tell_more_" + more };
 }
 
-// Everything that the texts may name.
+// All values that the texts may use.
 export function textValues(state, data) {
   const { config, outputs, steps } = data;
   const { place, t } = state;
@@ -232,8 +233,8 @@ export function textValues(state, data) {
   const m = place === "decoder.self" ? target : source;
   const stack = stackOf(place);
   const factor = factorOf(state, data);
-  const kept = outputs.labels[t].length;
-  const held = outputs.probability.subarray(t * kept, (t + 1) * kept).reduce((sum, p) => sum + p, 0);
+  const count = outputs.labels[t].length;
+  const shownShare = outputs.probability.subarray(t * count, (t + 1) * count).reduce((sum, p) => sum + p, 0);
   return {
     ...config,
     ...{ n, m, t: t + 1, next: t + 2, steps, layer: state[stack] + 1, layers: config[stack + "_layers"] },
@@ -253,7 +254,7 @@ export function textValues(state, data) {
     token: data.labels("target_out")[t],
     p: formatNumber(outputs.chosen_probability[t], "weights"),
     rank: formatCount(outputs.chosen_rank[t] + 1),
-    share: `${(100 * held).toFixed(1)}%`,
+    share: `${(100 * shownShare).toFixed(1)}%`,
   };
 }
 
@@ -267,7 +268,7 @@ function hiddenCount(matrix) {
   return { hidden, total: matrix.data.length };
 }
 
-// One line of what this step did to these numbers: {key, values} or null.
+// One line about the effect of this step on these numbers: {key, values} or null.
 export function factOf(state, data, matrix) {
   const { step, place, t } = state;
   if (!isNear(state)) return null;
@@ -292,71 +293,87 @@ export function factOf(state, data, matrix) {
     return { key: "tell_fact_row", values: { row: rows[row], column: columns[best], value } };
   }
   if (place === "output" && (step === "probabilities" || step === "logits")) {
-    const kept = outputs.labels[t].length;
+    const count = outputs.labels[t].length;
     const [token] = outputs.labels[t];
-    const logit = formatNumber(outputs.logit[t * kept], "");
+    const logit = formatNumber(outputs.logit[t * count], "");
     if (step === "logits") return { key: "tell_fact_logit", values: { token, value: logit } };
-    return { key: "tell_fact_top", values: { token, value: formatNumber(outputs.probability[t * kept], "weights") } };
+    return { key: "tell_fact_top", values: { token, value: formatNumber(outputs.probability[t * count], "weights") } };
   }
   return null;
 }
 
-// The tokens along the rows and, where they are keys, the columns of a matrix of a place.
+// The tokens of the rows and, if they are keys, of the columns of a matrix of a place.
 export function labelsOf(state, data, matrix) {
   const { place } = state;
-  const own = data.labels(stackOf(place) === "encoder" ? "source" : "target_in");
+  const tokens = data.labels(stackOf(place) === "encoder" ? "source" : "target_in");
   const keys = data.labels(place === "decoder.self" ? "target_in" : "source");
   const [rowAxis, colAxis] = matrix.axes.slice(-2);
-  return { rows: rowAxis === "key" ? keys : own, columns: colAxis === "key" ? keys : null };
+  return { rows: rowAxis === "key" ? keys : tokens, columns: colAxis === "key" ? keys : null };
 }
 
-// The boxes of parameters that a state is about: how many, what of, and the key of the text that says it.
+// The parameters of a state: how many, in which tensors, and the key of the text about them.
 export function boxesOf(state, data) {
   const { boxes } = data.header;
   const { config } = data;
   const { place, step } = state;
   const near = isNear(state);
-  const found = (name, tensors, key) => {
+  const boxesFor = (name, tensors, key) => {
     const box = boxes[name] || { tensors: [] };
     const shown = tensors || box.tensors;
     const count = tensors || !box.count ? countOf(shown) : box.count;
     const shared = box.shared_with || [];
-    const own = shown.reduce((sum, one) => sum + (one.name === "output_bias" ? one.count : 0), 0);
-    const sort = shared.length ? (own ? "tell_parameters_shared_but" : "tell_parameters_shared") : "tell_parameters";
+    const biasCount = shown.reduce((sum, tensor) => sum + (tensor.name === "output_bias" ? tensor.count : 0), 0);
+    const sort = shared.length
+      ? biasCount
+        ? "tell_parameters_shared_but"
+        : "tell_parameters_shared"
+      : "tell_parameters";
     const share = count / config.parameters;
-    return { name, step: tensors && step, key: key || sort, count, share, shared, own, tensors: shown.map(paperValue) };
+    return {
+      name,
+      step: tensors && step,
+      key: key || sort,
+      count,
+      share,
+      shared,
+      own: biasCount,
+      tensors: shown.map(paperValue),
+    };
   };
   if (isEmbedding(place)) {
-    if (near && step === "times") return found("", [], "tell_parameters_none");
-    if (!near || step === "row") return found(place + ".embedding");
+    if (near && step === "times") return boxesFor("", [], "tell_parameters_none");
+    if (!near || step === "row") return boxesFor(place + ".embedding");
     const fixed = { sinusoidal: "tell_parameters_fixed", none: "tell_parameters_none" };
-    return found(place + ".positions", null, fixed[config.positions]);
+    return boxesFor(place + ".positions", null, fixed[config.positions]);
   }
   if (place === "output") {
-    if (!near || step === "logits") return found("output");
-    return step === "hidden" && config.norm === "pre" ? found("decoder.norm") : found("", [], "tell_parameters_none");
+    if (!near || step === "logits") return boxesFor("output");
+    return step === "hidden" && config.norm === "pre"
+      ? boxesFor("decoder.norm")
+      : boxesFor("", [], "tell_parameters_none");
   }
   const at = traceName(state);
-  if (near && step === "norm") return found(at + ".norm");
-  const own = near && TENSORS[step];
+  if (near && step === "norm") return boxesFor(at + ".norm");
+  const symbols = near && TENSORS[step];
   const sub = boxes[at] ? boxes[at].tensors : [];
-  if (own)
-    return found(
+  if (symbols)
+    return boxesFor(
       at,
-      sub.filter(({ symbol }) => own.includes(symbol)),
+      sub.filter(({ symbol }) => symbols.includes(symbol)),
     );
   const norm = boxes[at + ".norm"] ? boxes[at + ".norm"].tensors : [];
-  return found(at, [...sub, ...norm], near ? "tell_parameters_not" : null);
+  return boxesFor(at, [...sub, ...norm], near ? "tell_parameters_not" : null);
 }
 
 const countOf = (tensors) => tensors.reduce((sum, { count }) => sum + count, 0);
 
-// A matrix as the paper multiplies with it, x W: torch stores the transpose. The output's own W has a row a word, as E.
+// A matrix as the paper multiplies by it, x W: torch stores the transpose. The output's own W has one row per word,
+// like E.
 function paperValue(tensor) {
   return /^W./.test(tensor.symbol) ? { ...tensor, shape: [...tensor.shape].reverse() } : tensor;
 }
 
-// What the switches changed in what is shown, {most, cells} as of changeOf; null where it is not known.
+// What the switches changed in the matrix shown, {most, cells} as from changeOf; null if it is not known.
 export function plainText(state, data, matrix) {
   const at = traceName(state);
   const { changed } = data.header;
@@ -372,9 +389,9 @@ export function plainText(state, data, matrix) {
     return changeOf(matrix, plain && probabilitiesOf(plain));
   }
   const plain = (options) => data.plain("place." + matrix.name, options);
-  const own = changeOf(matrix, plain(oneHead(matrix) ? { head: state.head } : {}));
-  const whole = wholeRow(state, data, matrix);
-  if (whole === matrix) return own;
-  const all = changeOf(whole, plain({}));
-  return { most: all.most, cells: own.cells || all.cells }; // masks are the same for every head but for a switch
+  const headChange = changeOf(matrix, plain(oneHead(matrix) ? { head: state.head } : {}));
+  const wholeMatrix = wholeRow(state, data, matrix);
+  if (wholeMatrix === matrix) return headChange;
+  const all = changeOf(wholeMatrix, plain({}));
+  return { most: all.most, cells: headChange.cells || all.cells }; // masks are the same for every head but for a switch
 }

@@ -10,7 +10,7 @@ import { sideOf, switchedText } from "./facts.js";
 import { spokenState } from "../words/spoken.js";
 import { stackOf } from "../walk.js";
 
-// The panel beside the drawing: what is computed, its equation, its numbers in shape and colour, and why.
+// The panel beside the drawing: what is computed, its equation, its numbers in shape and colour, and the reason.
 
 const STOPS = 32; // of the gradient between the smallest and the largest number
 
@@ -47,8 +47,8 @@ export class ExplanationPanel {
     this.element.tabIndex = 0; // it scrolls
   }
 
-  // info: {matrix: what the step makes, or null; item: of the scene, the one that shows it, for its colours; waiting:
-  // its numbers are on their way; hover: {lines} or null}
+  // info: {matrix: the result of the step, or null; item: the item of the scene that shows it, for its colours;
+  // waiting: its numbers have not arrived; hover: {lines} or null}
   draw(state, data, info) {
     const { t } = this;
     const matrix = info.matrix || null;
@@ -86,8 +86,8 @@ export class ExplanationPanel {
     if (key === this.equationKey) return;
     this.equationKey = key;
     const made = [equationOf(state, config, this.t, about)];
-    const one = cell && cellEquationOf(state, config, value, this.t, about);
-    if (one) made.push(el("div", { class: "hs-an-cell-equation" }, one));
+    const equation = cell && cellEquationOf(state, config, value, this.t, about);
+    if (equation) made.push(el("div", { class: "hs-an-cell-equation" }, equation));
     this.equation.replaceChildren(...made);
   }
 
@@ -113,24 +113,24 @@ export class ExplanationPanel {
     const sizes = matrix.axes.map((axis, i) => term(axis, i, [formatCount(matrix.shape[i])], false));
     const names = matrix.axes.map((axis, i) => term(axis, i, richText(axis.replace("head·", "h · ")), true));
     const name = "matrix_" + matrix.name;
-    const said = t(name) === name ? matrix.name : t(name);
+    const label = t(name) === name ? matrix.name : t(name);
     return this.shape.replaceChildren(
-      el("b", null, ...richText(said)),
+      el("b", null, ...richText(label)),
       el("span", { class: "hs-an-sizes" }, ...list(sizes)),
       el("span", { class: "hs-an-names" }, "= ", ...list(names)),
     );
   }
 
-  // The colours between the smallest and the largest number, as the drawing has them. one: the head that is meant;
-  // matrix: all that are drawn.
-  drawLegend(state, one, matrix, info) {
+  // The colours between the smallest and the largest number, as in the drawing. one: the chosen head; matrix: all heads
+  // that are drawn.
+  drawLegend(state, head, matrix, info) {
     const { t } = this;
     this.legend.classList.toggle("hs-an-unseen", !matrix);
     if (!matrix) return;
     const theme = readTheme(this.element);
     const weights = matrix.name === "weights" || matrix.name === "probabilities";
     const { item } = info;
-    const top = (item && item.top) || one.top;
+    const top = (item && item.top) || head.top;
     const [low, high] = weights ? [0, 1] : matrix.range;
     const name = (item && item.ramp) || sideOf(state.place, matrix.name);
     const key = [theme.key, matrix.id, name, top].join("|");
@@ -146,7 +146,7 @@ export class ExplanationPanel {
     const end = (text) => el("span", { class: "hs-an-end" }, text);
     const shown = el("span", { class: "hs-an-scale" }, end(first), ramp, end(last));
     const says = [t("tell_legend", { low: first, high: last })];
-    if (top !== one.top) says.push(t("tell_legend_top_shared", { top: rampEnd(top) }));
+    if (top !== head.top) says.push(t("tell_legend_top_shared", { top: rampEnd(top) }));
     else if (Math.max(-low, high) > top) says.push(t("tell_legend_top", { top: rampEnd(top) }));
     hint(shown, this.tooltip, () => says);
     const hatch = [el("span", { class: "hs-an-hatch" }), el("span", null, t("tell_legend_hidden"))];
@@ -158,21 +158,21 @@ export class ExplanationPanel {
 
   drawParameters(state, data) {
     const { t } = this;
-    const found = boxesOf(state, data);
-    const key = JSON.stringify([data.id, found.name, found.step, found.key]);
+    const parameters = boxesOf(state, data);
+    const key = JSON.stringify([data.id, parameters.name, parameters.step, parameters.key]);
     if (key === this.parametersKey) return;
     this.parametersKey = key;
-    const count = formatCount(found.count);
-    const share = percentText(found.share);
-    const boxes = found.shared.map((name) => t("box_" + name.replace(".", "_")));
+    const count = formatCount(parameters.count);
+    const share = percentText(parameters.share);
+    const boxes = parameters.shared.map((name) => t("box_" + name.replace(".", "_")));
     const joined = boxes.reduce((one, two) => (one ? t("box_two", { one, two }) : two), "");
-    const own = formatCount(found.own);
-    const line = el("span", null, ...richText(t(found.key, { count, share, boxes: joined, own })));
+    const ownCount = formatCount(parameters.own);
+    const line = el("span", null, ...richText(t(parameters.key, { count, share, boxes: joined, own: ownCount })));
     this.parameters.replaceChildren(line);
-    const rows = found.tensors.map(({ symbol, shape, count: numbers }) => {
+    const rows = parameters.tensors.map(({ symbol, shape, count: numbers }) => {
       const size = shape.map(formatCount).join(" × ");
-      const said = shape.length > 1 ? t("tell_tensor", { shape: size, count: formatCount(numbers) }) : size;
-      return el("li", null, el("span", null, ...richText(symbol)), el("span", null, said));
+      const text = shape.length > 1 ? t("tell_tensor", { shape: size, count: formatCount(numbers) }) : size;
+      return el("li", null, el("span", null, ...richText(symbol)), el("span", null, text));
     });
     const total = t("tell_total", { count: formatCount(data.config.parameters) });
     this.tensors.replaceChildren(el("ul", null, ...rows), el("p", null, total));
@@ -184,12 +184,12 @@ export class ExplanationPanel {
     const on = words.length > 0;
     this.off.hidden = !on;
     if (!on) return;
-    const found = plainText(state, data, matrix);
-    const { most, cells } = found || { most: 0, cells: 0 };
-    const some = cells ? (most > 0 ? "tell_changed_both" : "tell_changed_cells") : "tell_changed";
-    const key = most > 0 || cells ? some : "tell_changed_none";
-    this.changed.hidden = !found;
-    this.changed.textContent = found ? t(key, { value: rampEnd(most), n: formatCount(cells) }) : "";
+    const change = plainText(state, data, matrix);
+    const { most, cells } = change || { most: 0, cells: 0 };
+    const changedKey = cells ? (most > 0 ? "tell_changed_both" : "tell_changed_cells") : "tell_changed";
+    const key = most > 0 || cells ? changedKey : "tell_changed_none";
+    this.changed.hidden = !change;
+    this.changed.textContent = change ? t(key, { value: rampEnd(most), n: formatCount(cells) }) : "";
     this.changed.toggleAttribute("data-none", key === "tell_changed_none");
     const text = JSON.stringify(words);
     if (text === this.switchesText) return;
@@ -197,7 +197,7 @@ export class ExplanationPanel {
     this.switches.replaceChildren(...words.map((word) => el("li", null, word)));
   }
 
-  // One or two sentences that stand for the picture.
+  // One or two sentences that replace the picture for screen readers.
   spoken(state, data, info) {
     return spokenState(this.t, state, data, info.matrix || null, placeName(state.place), info.waiting);
   }

@@ -1,16 +1,16 @@
-// How wide texts are, for the layouts of the anatomy. They have no canvas to measure with: widths are estimated, rather
-// too wide than too narrow, as the font may be as wide as DejaVu Sans.
+// Widths of texts, for the layouts of the anatomy. They have no canvas to measure with: widths are estimated, rather
+// too wide than too narrow, because the font may be as wide as DejaVu Sans.
 
 export const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
 
-// The end of a colour scale as it is written beside a shape: two digits that count.
+// The end of a colour scale, as written beside a shape: two significant digits.
 export const sheetScale = (top) => `±${top >= 100 ? top.toFixed(0) : top.toPrecision(2)}`;
 
-const SMALL = 0.72; // size of an index or power, in sizes of what it belongs to
-const APART = 0.06; // behind one, in the same sizes
+const SMALL = 0.72; // size of an index or power, relative to its text
+const APART = 0.06; // space after it, relative to the same text
 const BOLD = 1.1; // how much wider a bold text is
 
-// Width of a text in its sizes, every sign as it is.
+// Width of a text relative to its size, every character as it is.
 export function lettersWidth(text) {
   let width = 0;
   for (const sign of String(text)) {
@@ -48,8 +48,8 @@ export function paintedWidth(text, font, size, weight) {
   return mathWidth(text, false, letters) * size;
 }
 
-// The first of several wordings that fits into a width, else the last; size: of the text, in pixels.
+// The first of several wordings that fits into a width, or the last; size: of the text, in pixels.
 export function fittingText(texts, width, size) {
-  const some = [texts].flat();
-  return some.find((text) => mathWidth(text) * size <= width) ?? some[some.length - 1];
+  const wordings = [texts].flat();
+  return wordings.find((text) => mathWidth(text) * size <= width) ?? wordings[wordings.length - 1];
 }

@@ -2,7 +2,7 @@ import { cssColour, mixColours, packPixel, inkOn } from "../../core/colour.js";
 import { formatCell } from "../format.js";
 import { paintText, paintMath, paintTokens } from "./paint_text.js";
 
-// How the items of a scene are painted. A matrix is painted once, one pixel a cell, and then only scaled.
+// How the items of a scene are painted. A matrix is painted once, one pixel per cell, and then only scaled.
 
 const CACHE_SIZE = 240; // pictures of matrices
 const NUMBER_WIDTH = 2.35; // units of width from which a cell can hold its number
@@ -40,7 +40,7 @@ export class PaintKit {
             ? mixColours(theme.background, middle, at / 0.72)
             : mixColours(middle, end, (at - 0.72) / 0.28);
         });
-      // Without a hue of its own a positive number is ink and a negative one purple, as in the figures.
+      // Without a hue, positive numbers have the text colour and negative numbers are purple, as in the figures.
       const grey = name === "ink" ? theme.hues.cross : mixColours(theme.ink, theme.background, 0.42);
       if (this.ramps.size > 24) this.ramps.clear();
       this.ramps.set(key, { up: through(hue, far), down: through(grey, mixColours(theme.ink, theme.background, 0.1)) });
@@ -59,22 +59,22 @@ export class PaintKit {
     return `${item.matrix.id}|${item.ramp}|${item.top || ""}`;
   }
 
-  // across: pixels there are for its columns.
+  // across: pixels available for its columns.
   picture(theme, item, across) {
     const { matrix } = item;
     const sparse = matrix.name === "activation";
-    const whole = matrix.masked || (item.sampling === "some" && !sparse); // a hidden cell would hide its neighbours
-    const half = whole ? 0 : halvings(matrix.cols, across, sparse ? 0 : 0.3);
+    const averaged = matrix.masked || (item.sampling === "some" && !sparse); // a hidden cell would hide its neighbours
+    const half = averaged ? 0 : halvings(matrix.cols, across, sparse ? 0 : 0.3);
     const key = `${this.pictureKey(item)}|${theme.key}${theme.dark}|${half}`;
-    let found = this.pictures.get(key);
-    if (found) return found;
+    let picture = this.pictures.get(key);
+    if (picture) return picture;
     const { rows } = matrix;
     const cols = Math.ceil(matrix.cols / 2 ** half);
     const data = half ? pooled(matrix, cols, 2 ** half, sparse) : matrix.data;
-    found = document.createElement("canvas");
-    found.width = cols;
-    found.height = rows;
-    const context = found.getContext("2d");
+    picture = document.createElement("canvas");
+    picture.width = cols;
+    picture.height = rows;
+    const context = picture.getContext("2d");
     const image = context.createImageData(cols, rows);
     const pixels = new Uint32Array(image.data.buffer);
     const ramp = this.ramp(theme, item.ramp);
@@ -88,8 +88,8 @@ export class PaintKit {
     }
     context.putImageData(image, 0, 0);
     if (this.pictures.size >= CACHE_SIZE) this.pictures.delete(this.pictures.keys().next().value);
-    this.pictures.set(key, found);
-    return found;
+    this.pictures.set(key, picture);
+    return picture;
   }
 
   hatch(theme, context) {
@@ -121,28 +121,28 @@ export class PaintKit {
   }
 }
 
-// How often the columns are to be halved until there is about a pixel for each; slack: of an octave.
+// How often the number of columns must be halved until each has about one pixel; slack: in octaves.
 function halvings(cols, across, slack) {
   return Math.max(0, Math.ceil(Math.log2(cols / Math.max(8, across)) - slack - 0.01));
 }
 
-// Columns in groups: columns left out would make patterns that are not there. Each is the mean of its group; where few
-// numbers are not 0, as with neurons, the one furthest from 0, so that none is lost.
+// Columns in groups, because leaving out columns would create false patterns. Each group shows its mean; if few numbers
+// are not 0, as with neurons, it shows the number furthest from 0, so that none is lost.
 function pooled(matrix, cols, width, sparse) {
-  const found = new Float32Array(matrix.rows * cols);
+  const grouped = new Float32Array(matrix.rows * cols);
   for (let row = 0; row < matrix.rows; row++)
     for (let col = 0; col < matrix.cols; col++) {
       const at = row * cols + Math.floor(col / width);
       const value = matrix.at(row, col);
       if (matrix.name === "positions")
-        found[at] = col % width ? found[at] : value; // a mean of sines and cosines is flat
-      else if (!sparse) found[at] += value / Math.min(width, matrix.cols - Math.floor(col / width) * width);
-      else if (Math.abs(value) > Math.abs(found[at])) found[at] = value;
+        grouped[at] = col % width ? grouped[at] : value; // a mean of sines and cosines is flat
+      else if (!sparse) grouped[at] += value / Math.min(width, matrix.cols - Math.floor(col / width) * width);
+      else if (Math.abs(value) > Math.abs(grouped[at])) grouped[at] = value;
     }
-  return found;
+  return grouped;
 }
 
-// Paints one item where it is `now` ({x, y, w, h, alpha, more}); lit: what the pointer lights.
+// Paints one item at its current position `now` ({x, y, w, h, alpha, more}); lit: what the pointer highlights.
 export function paintItem(context, item, now, kit, theme, lit) {
   context.globalAlpha = Math.max(0, Math.min(1, now.alpha));
   const unit = theme.size;
@@ -160,9 +160,9 @@ export function paintItem(context, item, now, kit, theme, lit) {
 function onPixels(item, now) {
   if (NUMBERS_AT.some((name) => Math.abs(now[name] - item[name]) > 0.01)) return now;
   const ratio = Math.min(4, window.devicePixelRatio || 1);
-  const whole = (value) => Math.round(value * ratio) / ratio;
-  const [x, y] = [whole(now.x), whole(now.y)];
-  return { ...now, x, y, w: whole(now.x + now.w) - x, h: whole(now.y + now.h) - y };
+  const rounded = (value) => Math.round(value * ratio) / ratio;
+  const [x, y] = [rounded(now.x), rounded(now.y)];
+  return { ...now, x, y, w: rounded(now.x + now.w) - x, h: rounded(now.y + now.h) - y };
 }
 
 function paintMatrix(context, item, now, kit, theme, lit, unit) {
@@ -179,11 +179,11 @@ function paintMatrix(context, item, now, kit, theme, lit, unit) {
   context.imageSmoothingEnabled = false;
   const pale = item.dimAfter !== undefined && item.dimAfter !== null && item.dimAfter + 1 < matrix.rows;
   if (pale) {
-    const kept = item.dimAfter + 1;
-    const cut = (h * kept) / matrix.rows;
-    context.drawImage(picture, 0, 0, picture.width, kept, x, y, w, cut);
+    const bright = item.dimAfter + 1;
+    const cut = (h * bright) / matrix.rows;
+    context.drawImage(picture, 0, 0, picture.width, bright, x, y, w, cut);
     context.globalAlpha = alpha * PALE;
-    context.drawImage(picture, 0, kept, picture.width, matrix.rows - kept, x, y + cut, w, h - cut);
+    context.drawImage(picture, 0, bright, picture.width, matrix.rows - bright, x, y + cut, w, h - cut);
     context.globalAlpha = alpha;
   } else context.drawImage(picture, x, y, w, h);
   if (item.numbers) paintNumbers(context, item, now, kit, theme, unit);
@@ -201,7 +201,7 @@ function paintMatrix(context, item, now, kit, theme, lit, unit) {
     const [top, end] = [Math.round(y + item.current * cell.h), Math.round(y + (item.current + 1) * cell.h)];
     if (end - top >= THIN) context.strokeRect(x - 1, top, w + 2, end - top);
     else {
-      // A frame would cover a row this thin: a mark on either side.
+      // A frame would cover a row this thin: draw a mark on both sides.
       context.fillStyle = cssColour(theme.ink);
       for (const at of [x - 5, x + w + 1]) context.fillRect(at, top - 1, 4, Math.max(3, end - top + 2));
     }
@@ -210,7 +210,7 @@ function paintMatrix(context, item, now, kit, theme, lit, unit) {
   if (lit) paintHighlight(context, item, now, cell, theme, lit);
 }
 
-// A corner in every cell that a switch changed by more than a hundredth of the scale, where cells are large enough.
+// A corner in every cell that a switch changed by more than a hundredth of the scale, if cells are large enough.
 function paintChanges(context, { matrix, plain, top }, { x, y }, cell, kit, theme) {
   const size = Math.min(9, cell.w * 0.4, cell.h * 0.4);
   if (size < 3 || plain.rows !== matrix.rows || plain.cols !== matrix.cols) return;
@@ -253,18 +253,18 @@ function outlineCell(context, { x, y }, cell, row, col, theme, width) {
 function paintHighlight(context, item, now, cell, theme, lit) {
   if (lit.group !== undefined && item.group !== undefined && item.group !== lit.group) return;
   const { x, y, w, h } = now;
-  const own = item.key === lit.key;
-  const row = own ? lit.row : (lit.axes[item.rowAxis] ?? -1);
-  const col = own ? lit.col : (lit.axes[item.colAxis] ?? -1);
+  const inside = item.key === lit.key;
+  const row = inside ? lit.row : (lit.axes[item.rowAxis] ?? -1);
+  const col = inside ? lit.col : (lit.axes[item.colAxis] ?? -1);
   context.strokeStyle = cssColour(theme.ink);
-  context.lineWidth = own ? 1 : 2;
-  if (own) context.globalAlpha *= 0.55;
+  context.lineWidth = inside ? 1 : 2;
+  if (inside) context.globalAlpha *= 0.55;
   if (row >= 0 && row < item.matrix.rows)
     context.strokeRect(x - 1, y + row * cell.h - 1, w + 2, Math.max(2, cell.h) + 2);
   if (col >= 0 && col < item.matrix.cols)
     context.strokeRect(x + col * cell.w - 1, y - 1, Math.max(2, cell.w) + 2, h + 2);
   context.globalAlpha = now.alpha;
-  if (own) outlineCell(context, now, cell, lit.row, lit.col, theme, 2.5);
+  if (inside) outlineCell(context, now, cell, lit.row, lit.col, theme, 2.5);
 }
 
 function paintNumbers(context, item, { x, y, w, h }, kit, theme, unit) {
@@ -307,7 +307,7 @@ function paintBox(context, item, { x, y, w, h }, kit, theme) {
   }
 }
 
-// One band a row, from the rows of one edge to the rows of another, all of one strength in one path.
+// One band per row, from the rows of one edge to the rows of another; bands of equal strength share a path.
 function paintBands(context, item, now, kit, theme, lit) {
   const [ax, ay, ah, bx, by, bh] = now.more;
   const { rows } = item;
@@ -315,7 +315,7 @@ function paintBands(context, item, now, kit, theme, lit) {
   const [from, to] = [ah / rows, bh / rows];
   const thin = Math.min(from, to) > 5 ? 0.12 : 0;
   const middle = (ax + bx) / 2;
-  // n bands from a row on as one shape: without gaps between them they look the same, and take a fraction of the time.
+  // Draws n bands from a row on as one shape: without gaps between them they look the same, and take less time.
   const add = (row, n) => {
     const [top, end] = [ay + (row + thin) * from, by + (row + thin) * to];
     const [fromHigh, toHigh] = [from * (n - 2 * thin), to * (n - 2 * thin)];

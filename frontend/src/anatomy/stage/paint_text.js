@@ -17,7 +17,7 @@ export function paintText(context, item, now, kit, theme, unit) {
   return context.restore();
 }
 
-// With room given, a text is set into it; without, x is its anchor.
+// With a width, the text is fitted into it; without, x is its anchor.
 function textX(item, { x }) {
   if (!item.w) return x;
   return item.align === "center" ? x + item.w / 2 : item.align === "right" ? x + item.w : x;
@@ -86,7 +86,7 @@ export function paintTokens(context, item, now, kit, theme, lit, unit) {
   const space = (rows ? h : w) / Math.max(1, labels.length);
   const size = Math.min(unit * (item.size || 1), rows ? Math.max(unit * 0.82, space * 0.92) : unit * (item.size || 1));
   const lean = !rows && space < size * 4;
-  // Where labels would touch, every second, third, ... is written.
+  // If labels would touch, only every second, third, ... is written.
   const every = Math.max(1, Math.ceil((rows || lean ? size * 1.02 : 0) / space));
   const axis = lit && item.axis ? lit.axes[item.axis] : undefined;
   const hue = cssColour(kit.colour(theme, item.colour || "ink"));
@@ -94,7 +94,9 @@ export function paintTokens(context, item, now, kit, theme, lit, unit) {
   context.textBaseline = "middle";
   labels.forEach((label, i) => {
     const marked = i === item.current || i === axis;
-    const near = [item.current, axis].some((one) => one !== undefined && one !== null && Math.abs(one - i) < every);
+    const near = [item.current, axis].some(
+      (index) => index !== undefined && index !== null && Math.abs(index - i) < every,
+    );
     if (!marked && (i % every || (near && every > 1))) return;
     context.font = `${marked ? 600 : 400} ${size}px ${theme.font}`;
     context.fillStyle = marked ? hue : cssColour(theme.ink);

@@ -8,7 +8,7 @@ import { projectionOf, changeOf, probabilitiesOf } from "../panel/facts.js";
 import { numberBoard, numberBoardHeight } from "../number/number.js";
 import { matrixOfStep } from "../number/operands.js";
 
-// Which layout draws a state, how high it needs to be on a narrow screen, and which matrix a step is about.
+// The layout that draws a state, the height it needs on a narrow screen, and the matrix that a step computes.
 
 function layoutOf({ zoom, place }) {
   if (zoom === "model") return [modelFlow, height];
@@ -24,7 +24,7 @@ export function anatomyScene(ctx) {
   return [...items, ...marksOf(ctx, items)];
 }
 
-// Under switches: a bar over every matrix that is no longer what it was, which also learns its numbers of before.
+// With switches: a bar over every matrix that has changed; it also stores the numbers of before.
 function marksOf({ data, unit, t }, items) {
   const { changed, inside, switches } = data.header;
   if (!Object.keys(switches).length) return [];
@@ -84,7 +84,7 @@ const MAIN_REST = {
   back: "logits",
 };
 
-// The name, in the place pack, of what a step makes; null for what a step makes no table of.
+// The name, in the place pack, of the result of a step; null if the step has no table of numbers.
 export function stepMatrix(state, norm) {
   const { step } = state;
   if (step === "project" || step === "split") return projectionOf(state);
@@ -102,7 +102,7 @@ function joinedScene(matrix) {
   return Object.assign(joined, { shape: [batch, rows, matrix.cols], axes: [first, row, "head·" + width] });
 }
 
-// The matrix a state is about: of a step, what it makes; of the model and a layer, what its place shows.
+// The matrix of a state: the result of its step; in the model and a layer, what its place shows.
 export function mainMatrix({ state, data }) {
   const { place, zoom } = state;
   if (zoom === "model" || zoom === "layer") {
@@ -116,10 +116,10 @@ export function mainMatrix({ state, data }) {
   const name = number ? number.name : stepMatrix(state, data.config.norm);
   const cut = (state.step === "split" || state.step === "project") && zoom === "head";
   const heads = number ? number.own : isAttention(place) && (state.step in MAIN_ATTENTION || cut);
-  const found = data.matrix("place." + name, heads ? { head: state.head } : {});
-  if (!found) return null;
-  if (place === "output" && SCENE_TRIES.includes(state.step)) return probabilitiesOf(found);
-  // Before the split no tensor of heads is there yet.
-  const whole = state.step === "project" && !heads && found.shape.length === 4;
-  return whole ? joinedScene(found) : found;
+  const matrix = data.matrix("place." + name, heads ? { head: state.head } : {});
+  if (!matrix) return null;
+  if (place === "output" && SCENE_TRIES.includes(state.step)) return probabilitiesOf(matrix);
+  // Before the split there is no tensor of heads.
+  const joined = state.step === "project" && !heads && matrix.shape.length === 4;
+  return joined ? joinedScene(matrix) : matrix;
 }

@@ -1,8 +1,8 @@
 import { el, sizeCanvas } from "../../core/dom.js";
 import { paintItem, PaintKit } from "./paint.js";
 
-// The stage of the anatomy: shows scenes of items on one canvas and moves from one to the next without a cut. What has the
-// same key in both is the same thing and moves; what is new grows out of its parent; the rest follows the camera.
+// The stage of the anatomy: shows scenes of items on one canvas and moves smoothly from one to the next. Items with the
+// same key in both scenes are the same and move; new items grow out of their parent; the rest follows the camera.
 
 const MOVE = 620; // milliseconds from zoom to zoom
 const STEP = 420; // from step to step
@@ -55,11 +55,13 @@ export class Stage {
     this.tick();
   }
 
-  // What is on the canvas now, in the middle of a move too.
+  // The items on the canvas now, also during a move.
   seen() {
     if (!this.moving.length) return [];
     const at = this.progress();
-    return this.moving.filter((one) => !one.leaves || at < 1).map((one) => ({ item: one.item, now: this.at(one, at) }));
+    return this.moving
+      .filter((move) => !move.leaves || at < 1)
+      .map((move) => ({ item: move.item, now: this.at(move, at) }));
   }
 
   progress() {
@@ -67,9 +69,9 @@ export class Stage {
     return Math.min(1, (performance.now() - this.started) / this.duration);
   }
 
-  // Pairs of where everything comes from and goes to.
+  // For every item: its start and its end.
   plan(before, items) {
-    const old = new Map(before.map((one) => [one.item.key, one]));
+    const old = new Map(before.map((drawn) => [drawn.item.key, drawn]));
     const fresh = new Map(items.map((item) => [item.key, item]));
     const camera = cameraOf(before, fresh);
     const moves = [];
@@ -97,15 +99,15 @@ export class Stage {
     }
     const depth = ({ item }) => (item.z || 0) * 10 + DEPTH[item.kind];
     return moves
-      .map((one, i) => ({ one, i }))
-      .sort((a, b) => depth(a.one) - depth(b.one) || a.i - b.i)
-      .map(({ one }) => one);
+      .map((move, i) => ({ move, i }))
+      .sort((a, b) => depth(a.move) - depth(b.move) || a.i - b.i)
+      .map(({ move }) => move);
   }
 
   at(move, progress) {
     const share = eased(progress);
     const now = {};
-    // Some things go one way first and then the other, so that they do not cross each other.
+    // Some items move first in one direction and then in the other, so that they do not cross each other.
     const { first } = move.item;
     for (const name of NUMBERS) {
       let part = share;
@@ -115,7 +117,7 @@ export class Stage {
       }
       now[name] = between(move.from[name], move.to[name], part);
     }
-    // What goes makes room early, what comes is there late: two texts never lie over each other for long.
+    // Old items disappear early, new items appear late: two texts never overlap for long.
     const swift = move.item.kind === "bands" || move.item.kind === "arrow" ? 4 : 2.2;
     if (move.leaves) now.alpha = move.from.alpha * Math.max(0, 1 - progress * swift);
     else if (!move.from.alpha && progress < 1) now.alpha = move.to.alpha * Math.max(0, (share - 0.25) / 0.75);
@@ -136,7 +138,7 @@ export class Stage {
   }
 
   rest() {
-    this.moving = this.moving.filter((one) => !one.leaves);
+    this.moving = this.moving.filter((move) => !move.leaves);
     this.element.removeAttribute("data-moving");
     this.element.dataset.drawn = String((Number(this.element.dataset.drawn) || 0) + 1);
   }
@@ -183,22 +185,22 @@ export class Stage {
 
   onPointer(event) {
     if (this.progress() < 1) return;
-    const found = this.find(event);
+    const hit = this.find(event);
     const { canvas } = this;
-    const clicks = found && (found.item.go || found.item.pick);
+    const clicks = hit && (hit.item.go || hit.item.pick);
     canvas.style.cursor = clicks ? "pointer" : "default";
-    this.light(found);
-    this.hooks.hover(found && found.item, found ? found.row : -1, found ? found.col : -1, event);
+    this.light(hit);
+    this.hooks.hover(hit && hit.item, hit ? hit.row : -1, hit ? hit.col : -1, event);
   }
 
-  // Lights the lines that belong to a cell: of its own matrix, and of every matrix that shares one of its axes.
-  light(found) {
-    const key = found ? `${found.item.key}/${found.row}/${found.col}` : "";
+  // Highlights the lines of a cell: in its own matrix, and in every matrix that shares one of its axes.
+  light(hit) {
+    const key = hit ? `${hit.item.key}/${hit.row}/${hit.col}` : "";
     if (key === this.litKey) return;
     this.litKey = key;
     this.lit = null;
-    if (found && found.item.kind === "matrix") {
-      const { item, row, col } = found;
+    if (hit && hit.item.kind === "matrix") {
+      const { item, row, col } = hit;
       this.lit = { key: item.key, group: item.group, row, col, axes: {} };
       if (item.rowAxis) this.lit.axes[item.rowAxis] = row;
       if (item.colAxis) this.lit.axes[item.colAxis] = col;
@@ -211,25 +213,25 @@ export class Stage {
     this.hooks.hover(null, -1, -1, null);
   }
 
-  // In the middle of a move a click means what will be there.
+  // During a move a click means the item at its end.
   onClick(event) {
     if (this.progress() < 1) {
       this.duration = 0;
       this.tick();
     }
-    const found = this.find(event);
-    if (!found) return;
-    if (found.item.go) this.hooks.go(found.item.go);
-    else if (found.item.pick) this.hooks.pick(found.item, found.row, found.col);
+    const hit = this.find(event);
+    if (!hit) return;
+    if (hit.item.go) this.hooks.go(hit.item.go);
+    else if (hit.item.pick) this.hooks.pick(hit.item, hit.row, hit.col);
   }
 
-  // A button for everything that leads on, for the keyboard and for those who listen; a pointer meets the canvas.
+  // A button for every item that leads on, for keyboard and screen readers; a pointer uses the canvas.
   layButtons() {
     const focus = this.buttons.contains(this.root().activeElement) ? this.root().activeElement.dataset.key : null;
     const made = this.items.filter((item) => item.go && item.label).map((item) => this.button(item));
     this.buttons.replaceChildren(...made);
     this.focused = null;
-    const again = focus && made.find((one) => one.dataset.key === focus);
+    const again = focus && made.find((button) => button.dataset.key === focus);
     if (again) again.focus({ preventScroll: true });
   }
 
@@ -261,7 +263,8 @@ export class Stage {
   }
 }
 
-// How the picture as a whole moves: from the frame around what stays, before, to the frame around it, after.
+// The movement of the whole picture: from the frame around the items that stay, before, to the frame around them,
+// after.
 function cameraOf(before, fresh) {
   const frames = [null, null];
   const grow = (frame, { x, y, w, h }) =>
@@ -277,8 +280,8 @@ function cameraOf(before, fresh) {
   if (!frames[0]) return { forth: (rect) => rect, back: (rect) => rect };
   const [a, b] = frames;
   const ratio = (low, high) => {
-    const found = (b[high] - b[low]) / Math.max(1, a[high] - a[low]);
-    return Math.max(0.25, Math.min(4, found || 1));
+    const ratio = (b[high] - b[low]) / Math.max(1, a[high] - a[low]);
+    return Math.max(0.25, Math.min(4, ratio || 1));
   };
   const [sx, sy] = [ratio(0, 2), ratio(1, 3)];
   const [ax, ay, bx, by] = [(a[0] + a[2]) / 2, (a[1] + a[3]) / 2, (b[0] + b[2]) / 2, (b[1] + b[3]) / 2];
@@ -303,14 +306,14 @@ function parentRect(item, find) {
     return { x: cell.x + col * w, y: cell.y + row * h, w, h };
   }
   for (const key of [item.parent].flat()) {
-    const found = key && find(key);
-    if (found && found.w !== undefined) return rectBetween(found);
+    const parent = key && find(key);
+    if (parent && parent.w !== undefined) return rectBetween(parent);
   }
   return null;
 }
 
-// The numbers of an item that move, in a rectangle other than its own if `rect` says so. now: where its lines are; carry: how
-// the camera moves them there.
+// The numbers of an item that move; `rect` replaces its rectangle. now: the current lines; carry: how the camera moves
+// them.
 function shapeOf(item, rect, now, carry) {
   const made = { ...rect };
   for (const name of NUMBERS) made[name] ??= 0;

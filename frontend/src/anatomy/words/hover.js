@@ -7,7 +7,7 @@ import { FLOW_TEXTS } from "../flow/texts.js";
 import { NUMBER_TEXTS } from "../number/texts.js";
 import { formatNumber } from "../format.js";
 
-// What the anatomy says of what is under the pointer, and all of its texts together.
+// The tooltips of the anatomy, and all of its texts together.
 
 export const ALL_ANATOMY_TEXTS = {
   ...EXPLORER_TEXTS,
@@ -22,7 +22,7 @@ export const ALL_ANATOMY_TEXTS = {
 const ATTENTION_CELLS = ["dot", "scaled", "scores", "weights"];
 const TOKEN_AXES = ["query", "key", "token", "step", "source", "target"];
 
-// The tokens along an axis of the place that is shown; null where it counts something else.
+// The tokens along an axis of the place shown; null if the axis counts something else.
 function axisLabels({ data, state }, axis) {
   if (!axis) return null;
   const side = axis.split(":")[0];
@@ -48,9 +48,9 @@ export function hoverLines(view, item, row, col) {
   const where = first && second ? t(cell, { row: first, column: second }) : first || second || matrix.name;
   const lines = item.title ? [item.title, where] : [where];
   const value = matrix.at(row, col);
-  const said = formatNumber(value, matrix.name);
-  // A strip of 8 bits shows a vector, not its numbers: its length is said instead.
-  if (matrix.exact || (value === 0 && matrix.name === "weights")) lines.push({ text: said, class: "hs-tip-number" });
+  const text = formatNumber(value, matrix.name);
+  // A strip of 8 bits shows a vector, not its numbers: its length is given instead.
+  if (matrix.exact || (value === 0 && matrix.name === "weights")) lines.push({ text: text, class: "hs-tip-number" });
   else if (matrix.norms) lines.push(t("say_norm", { value: formatNumber(matrix.norms[row], "") }));
   else if (matrix.name === "weights")
     lines.push({ text: t("say_approximate", { value: value.toFixed(2) }), class: "hs-tip-number" });

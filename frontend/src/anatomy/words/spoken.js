@@ -2,7 +2,7 @@ import { formatNumber } from "../format.js";
 import { stepsOf, stopsOf, stopIndex, isAttention, stackOf } from "../walk.js";
 import { labelsOf, maskSuffix, isPredicted, isNear, oneHead } from "../panel/facts.js";
 
-// What is said in place of the picture.
+// The description that replaces the picture for screen readers.
 
 export function spokenState(t, state, data, matrix, place, waiting) {
   const { config, outputs, steps } = data;
@@ -36,22 +36,28 @@ export function spokenState(t, state, data, matrix, place, waiting) {
 
 function spokenMatrix(t, state, data, matrix, values) {
   const { config, outputs } = data;
-  const found = spokenExtremes(matrix);
+  const extremes = spokenExtremes(matrix);
   const named = "matrix_" + matrix.name;
   const what = (t(named) === named ? matrix.name : t(named)).replaceAll("_", " ");
-  const [low, high] = [found.low, found.high].map((value) => spokenNumber(value));
+  const [low, high] = [extremes.low, extremes.high].map((value) => spokenNumber(value));
   const more = { ...values, what, low, high, rows: matrix.rows, columns: matrix.cols };
   if (matrix.rows === 1 && state.place === "output") {
-    const kept = outputs.labels[state.t].length;
-    const [token, p] = [outputs.labels[state.t][0], formatNumber(outputs.probability[state.t * kept], "weights")];
+    const count = outputs.labels[state.t].length;
+    const [token, p] = [outputs.labels[state.t][0], formatNumber(outputs.probability[state.t * count], "weights")];
     return t("said_vector", { ...more, token, p });
   }
   const { rows, columns } = labelsOf(state, data, matrix);
-  Object.assign(more, { row: rows[found.row] ?? found.row + 1, number: found.col + 1 });
-  Object.assign(more, { head: state.head + 1, heads: config.heads, hidden: found.hidden });
+  Object.assign(more, { row: rows[extremes.row] ?? extremes.row + 1, number: extremes.col + 1 });
+  Object.assign(more, { head: state.head + 1, heads: config.heads, hidden: extremes.hidden });
   const single = isAttention(state.place) && oneHead(matrix);
-  if (single && columns) more.column = columns[found.col];
-  const key = single ? (columns ? (found.hidden ? "said_head_hidden" : "said_head") : "said_head_rows") : "said_rows";
+  if (single && columns) more.column = columns[extremes.col];
+  const key = single
+    ? columns
+      ? extremes.hidden
+        ? "said_head_hidden"
+        : "said_head"
+      : "said_head_rows"
+    : "said_rows";
   const text = t(key, more);
   const { row, col } = state;
   if (state.zoom !== "number" || col < 0 || row >= matrix.rows || col >= matrix.cols) return text;
@@ -59,17 +65,17 @@ function spokenMatrix(t, state, data, matrix, values) {
   return t("said_number", { text, row: rows[row] ?? row + 1, column: columns ? columns[col] : col + 1, value });
 }
 
-// Smallest and largest number and where the largest is, cells of minus infinity left out.
+// Smallest and largest number and the position of the largest, without cells of minus infinity.
 function spokenExtremes({ rows, cols, data }) {
-  const found = { low: Infinity, high: -Infinity, row: 0, col: 0, hidden: 0 };
+  const extremes = { low: Infinity, high: -Infinity, row: 0, col: 0, hidden: 0 };
   for (let i = 0; i < rows * cols; i++) {
     const value = data[i];
-    if (value === -Infinity) found.hidden++;
+    if (value === -Infinity) extremes.hidden++;
     if (!Number.isFinite(value)) continue;
-    if (value < found.low) found.low = value;
-    if (value > found.high) Object.assign(found, { high: value, row: Math.floor(i / cols), col: i % cols });
+    if (value < extremes.low) extremes.low = value;
+    if (value > extremes.high) Object.assign(extremes, { high: value, row: Math.floor(i / cols), col: i % cols });
   }
-  return found;
+  return extremes;
 }
 
 function spokenNumber(value) {

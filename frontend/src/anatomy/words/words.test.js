@@ -47,7 +47,7 @@ const sizes = {
 };
 const tensor = (symbol, ...shape) => ({ symbol, shape, count: shape.reduce((a, b) => a * b, 1) });
 const box = (count, tensors, shared_with = null) => ({ count, share: 0, tensors, shared_with });
-const table = (...others) => box(1024000, [tensor("E", 4000, 256)], others);
+const table = (...sharedBoxes) => box(1024000, [tensor("E", 4000, 256)], sharedBoxes);
 const boxes = {
   "source.embedding": table("target.embedding", "output"),
   "target.embedding": table("source.embedding", "output"),
@@ -131,7 +131,7 @@ for (const [factor, rule] of [
 
 test("every state of every model has its texts and none is idle", () => {
   const [keys, left] = [new Set(), []];
-  const say = (key, values) => {
+  const collect = (key, values) => {
     keys.add(key);
     const text = t(key, values);
     if (/\{\w+\}/.test(text) || text === key) left.push([key, text]);
@@ -139,20 +139,20 @@ test("every state of every model has its texts and none is idle", () => {
   for (const config of every)
     for (const about of abouts)
       for (const place of PLACES)
-        for (const zoom of zoomsOf(place).filter((one) => one !== "head" && one !== "number"))
+        for (const zoom of zoomsOf(place).filter((closer) => closer !== "head" && closer !== "number"))
           for (const step of zoom === "sub" ? stepsOf(place, made(config).config) : ["x"])
-            for (const [layer, row, own] of /** @type {[number, number, boolean][]} */ ([
+            for (const [layer, row, isOwn] of /** @type {[number, number, boolean][]} */ ([
               [0, 2, true],
               [1, 3, true],
               [1, 2, false],
             ]))
               for (const matrix of step === "mask" ? [null, scores(true), scores(false)] : [null]) {
                 const data = made(config, { about });
-                data.header = { ...data.header, own, holding: layer ? { causal: "off@decoder_self.2" } : {} };
+                data.header = { ...data.header, own: isOwn, holding: layer ? { causal: "off@decoder_self.2" } : {} };
                 const state = at({ place, step, zoom, encoder: layer, decoder: layer, t: row });
                 const values = textValues(state, data);
-                const found = textKeys(state, data, matrix);
-                for (const name of ["title", "text", "more"]) say(found[name], values);
+                const keys = textKeys(state, data, matrix);
+                for (const name of ["title", "text", "more"]) collect(keys[name], values);
               }
   assert.deepEqual(left, []);
   const places = Object.keys(ANATOMY_TEXTS).filter((key) => /^place_(?!chip_|at_)\w+$/.test(key));
@@ -163,8 +163,8 @@ test("explanations name the paper and are short", () => {
   const sections = ["3.1", "3.2.1", "3.2.2", "3.2.3", "3.3", "3.4", "3.5", "5.4", "6.1", "6.2"];
   const numbers = ["0.9", "0.1", "0.6", "2.72"];
   for (const [key, text] of Object.entries(EXPLANATIONS)) {
-    for (const [found] of text.matchAll(/\b\d\.\d(\.\d)?\b/g))
-      assert.ok([...sections, ...numbers].includes(found), found);
+    for (const [section] of text.matchAll(/\b\d\.\d(\.\d)?\b/g))
+      assert.ok([...sections, ...numbers].includes(section), section);
     if (/^tell_(title|more)_/.test(key)) continue;
     assert.match(text, /\((?:equation \d, )?sections? \d|section 3|Figure 1|Table 3/, key);
     assert.ok(text.length < 420 && (text.match(/[.:?”)](?: |$)/g) || []).length <= 8, key);
@@ -178,8 +178,8 @@ test("the words on the steps are short", () => {
 });
 
 test("numbers in the texts are the model's", () => {
-  const found = textValues(at({ place: "decoder.cross", t: 2 }), made());
-  const { root, root_model, ratio, n, m, layers, steps, products, rank, token, share, fed } = found;
+  const values = textValues(at({ place: "decoder.cross", t: 2 }), made());
+  const { root, root_model, ratio, n, m, layers, steps, products, rank, token, share, fed } = values;
   assert.deepEqual([root, root_model, ratio, n, m, layers, steps], [Math.sqrt(32).toFixed(3), "16", "4", 4, 3, 3, 4]);
   assert.deepEqual([products, rank, token, share, fed], [String(4 * 3 * 32), "2", "ze", "100.0%", "Kat"]);
   const two = { about: { scale: [1, 1, 0.5, 1, 1, 1, 1, 1] } };
@@ -218,9 +218,9 @@ test("what follows is predicted only where the model prefers it", () => {
   ];
   for (const [own, step, predicts] of rows) {
     const data = made({}, { header: { own, switches: {}, boxes: {} } });
-    const said = spokenState(t, at({ zoom: "model", t: step }), data, null, "encoder_self", false);
-    assert.equal(said.includes("predicts “"), predicts, said);
-    assert.equal(said.includes("next comes “"), !predicts, said);
+    const sentence = spokenState(t, at({ zoom: "model", t: step }), data, null, "encoder_self", false);
+    assert.equal(sentence.includes("predicts “"), predicts, sentence);
+    assert.equal(sentence.includes("next comes “"), !predicts, sentence);
   }
 });
 
@@ -260,9 +260,12 @@ test("changes of numbers and of masks are told apart", () => {
 
 test("probabilities are the softmax of the logits", () => {
   const logits = { id: "a", name: "logits", shape: [1, 3], data: Float32Array.from([900, 900 + Math.LN2, -2]) };
-  const found = probabilitiesOf(logits);
-  [1 / 3, 2 / 3, 0].forEach((wanted, i) => assert.ok(Math.abs(found.data[i] - wanted) < 1e-5));
-  assert.deepEqual([found.range, found.top, found.name, found.shape], [[0, 1], 1, "probabilities", [1, 3]]);
+  const probabilities = probabilitiesOf(logits);
+  [1 / 3, 2 / 3, 0].forEach((expected, i) => assert.ok(Math.abs(probabilities.data[i] - expected) < 1e-5));
+  assert.deepEqual(
+    [probabilities.range, probabilities.top, probabilities.name, probabilities.shape],
+    [[0, 1], 1, "probabilities", [1, 3]],
+  );
 });
 
 test("a switch takes the place of the model's arithmetic", () => {
@@ -300,10 +303,10 @@ test("the equation that is read out is the model's", () => {
   const sorts = { output: "output", "encoder.ff": "ff", source: "embedding" };
   for (const [config, state, about, phrases] of cases) {
     const sort = sorts[state.place] ?? "attention";
-    const said = spokenEquation(sort, at(state), made(config).config, true, t, about);
-    for (const phrase of phrases) assert.ok(said.includes(phrase) && !said.includes("{"), said);
+    const sentence = spokenEquation(sort, at(state), made(config).config, true, t, about);
+    for (const phrase of phrases) assert.ok(sentence.includes(phrase) && !sentence.includes("{"), sentence);
     const divided = sort === "attention" && about.factor !== 0.5 && !about.rule;
-    assert.equal(said.includes("divided by"), divided, said);
+    assert.equal(sentence.includes("divided by"), divided, sentence);
   }
 });
 
@@ -323,13 +326,13 @@ test("what goes around a sub-layer is what the model has", () => {
     for (const place of ["encoder.self", "decoder.cross", "decoder.ff"]) {
       const all = stepsOf(place, model.config);
       assert.deepEqual(
-        all.filter((one) => ["x", "add", "norm"].includes(one)),
+        all.filter((step) => ["x", "add", "norm"].includes(step)),
         steps,
       );
       assert.equal(lastStep(place, model.config), all.at(-1));
     }
     const alone = config.residual === false;
-    for (const step of ["x", "output", "norm", "add"].filter((one) => one === "output" || steps.includes(one))) {
+    for (const step of ["x", "output", "norm", "add"].filter((name) => name === "output" || steps.includes(name))) {
       const text = ANATOMY_TEXTS[textKeys(at({ step, encoder: 1 }), model).text];
       const says = /no residual connection|nothing goes around/.test(text);
       assert.equal(says || (step === "norm" && text.includes("LayerNorm(Sublayer(x))")), alone, text);
@@ -357,8 +360,8 @@ test("a model without the mask is never said to have one, nor that a switch took
     for (const row of [0, 2])
       assert.equal(keys({ place: "output", step: "choose", t: row }).text, "tell_choose_own_bare");
     const state = at({ step: "mask", place: "decoder.self" });
-    const said = spokenState(t, state, data, scores(false), "decoder_self", false);
-    assert.ok(said.includes("self-attention, which has no mask, of decoder layer 1"), said);
+    const sentence = spokenState(t, state, data, scores(false), "decoder_self", false);
+    assert.ok(sentence.includes("self-attention of decoder layer 1, which has no mask"), sentence);
     assert.equal(maskSuffix(at({ place: "encoder.self" }), data), "");
   }
   for (const key of ["tell_mask_bare", "tell_model_decoder_self_bare", "tell_layer_decoder_self_bare"]) {
@@ -384,21 +387,21 @@ test("a matrix has one side on the board and in the panel", () => {
 });
 
 test("parameters of a step are those it multiplies with", () => {
-  const said = (state) => {
+  const parametersLine = (state) => {
     const { count, key, tensors } = boxesOf(at(state), made());
-    return [count, key, tensors.map((one) => one.symbol).join(" ")];
+    return [count, key, tensors.map((tensor) => tensor.symbol).join(" ")];
   };
-  assert.deepEqual(said({ step: "output" }), [256 * 256 + 256, "tell_parameters", "W^O b^O"]);
-  assert.deepEqual(said({ step: "norm" }), [512, "tell_parameters", "γ β"]);
-  assert.deepEqual(said({ step: "softmax" }), [256 * 256 + 768, "tell_parameters_not", "W^O b^O γ β"]);
-  assert.deepEqual(said({ zoom: "layer" }), [256 * 256 + 768, "tell_parameters", "W^O b^O γ β"]);
+  assert.deepEqual(parametersLine({ step: "output" }), [256 * 256 + 256, "tell_parameters", "W^O b^O"]);
+  assert.deepEqual(parametersLine({ step: "norm" }), [512, "tell_parameters", "γ β"]);
+  assert.deepEqual(parametersLine({ step: "softmax" }), [256 * 256 + 768, "tell_parameters_not", "W^O b^O γ β"]);
+  assert.deepEqual(parametersLine({ zoom: "layer" }), [256 * 256 + 768, "tell_parameters", "W^O b^O γ β"]);
   for (const state of [
     { place: "output", step: "logits" },
     { place: "target", step: "row" },
   ])
-    assert.deepEqual(said(state).slice(0, 2), [1_024_000, "tell_parameters_shared"]);
-  assert.deepEqual(said({ place: "source", step: "times" }).slice(0, 2), [0, "tell_parameters_none"]);
-  assert.equal(said({ place: "source", step: "plus" })[1], "tell_parameters_fixed");
+    assert.deepEqual(parametersLine(state).slice(0, 2), [1_024_000, "tell_parameters_shared"]);
+  assert.deepEqual(parametersLine({ place: "source", step: "times" }).slice(0, 2), [0, "tell_parameters_none"]);
+  assert.equal(parametersLine({ place: "source", step: "plus" })[1], "tell_parameters_fixed");
 });
 
 test("a picture is said in one sentence", () => {
@@ -406,14 +409,14 @@ test("a picture is said in one sentence", () => {
   assert.equal(
     spokenState(t, state, made(), scores(true), "decoder_self", false),
     "Step 6 of 12, mask, masked self-attention of decoder layer 1: head 3 of 8, scores of 2 queries by 2 keys, hidden " +
-      "cells: 1, the rest from 1 to 4, largest at row “Die”, column “Die”.",
+      "cells: 1, the others from 1 to 4, largest in row “Die”, column “Die”.",
   );
   assert.equal(
     spokenState(t, at({ place: "output", step: "choose", t: 2 }), made(), null, "output", false),
-    "Step 4 of 5, the token chosen, output. Step 3 of decoding, fed “Kat”: “ze”, probability 0.4000, rank 2 of 4000.",
+    "Step 4 of 5, the chosen token, output. Decoding step 3, fed “Kat”: “ze”, probability 0.4000, rank 2 of 4000.",
   );
   assert.equal(
     spokenState(t, at({ step: "dot" }), made(), null, "encoder_self", true),
-    "Step 4 of 12, dot products, self-attention of encoder layer 1: the numbers are on their way.",
+    "Step 4 of 12, dot products, self-attention of encoder layer 1: loading the numbers.",
   );
 });
