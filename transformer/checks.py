@@ -51,7 +51,7 @@ def check_fields(value: object, rules: Mapping[str, Rule], error: type[UserError
 def from_table(kind: Any, values: Any, error: type[UserError], what: Text) -> dict[str, Any]:
     """The values of a table, if all its names are fields of a dataclass. what: how that is called in sentences."""
     if not isinstance(values, Mapping):
-        raise error("{type} arrived; a table of names and values is {what}", type=type(values).__name__, what=what)
+        raise error("{what} must be a table of names and values; this is {type}", type=type(values).__name__, what=what)
     known = [field.name for field in dataclasses.fields(kind)]
     if unknown := sorted(str(name) for name in set(values) - set(known)):
         raise error(

@@ -21,7 +21,7 @@ def open_regular(path: Path) -> BinaryIO:
     file = open(path, "rb", opener=_at_once)  # noqa: SIM115, the caller closes it
     if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         file.close()
-        raise OSError(errno.EINVAL, "it is no ordinary file", str(path))
+        raise OSError(errno.EINVAL, "it is not an ordinary file", str(path))
     return file
 
 
@@ -47,7 +47,7 @@ def read_own(path: Path, largest: int) -> bytes:
     """As `read_bounded`, for what a folder from anywhere has shown to others: not what a symbolic link in it leads to
     outside of it, such as a password file. Raises OSError."""
     if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(path.parent)):
-        raise OSError(errno.EACCES, "it is a link that leads out of its folder", str(path))
+        raise OSError(errno.EACCES, "it is a link to a file outside its folder", str(path))
     return read_bounded(path, largest)
 
 

@@ -298,18 +298,18 @@ def test_switches_leave_the_cached_trace_alone() -> None:
 )
 def test_places_that_are_none(name: str) -> None:
     model = tiny()
-    with pytest.raises(ValueError, match="no sub-layer"):
+    with pytest.raises(ValueError, match="unknown sub-layer"):
         steps(traced(model), model.model, name)
 
 
 def test_steps_and_sorts_that_are_none() -> None:
     model = tiny()
     trace = traced(model)
-    with pytest.raises(ValueError, match="there are 0 to"):
+    with pytest.raises(ValueError, match="choose 0 to"):
         output_steps(trace, model.model, len(trace.target_in))
-    with pytest.raises(ValueError, match="no side"):
+    with pytest.raises(ValueError, match="unknown side"):
         embedding_steps(trace, model.model, "middle")
-    with pytest.raises(ValueError, match="no attention"):
+    with pytest.raises(ValueError, match="not an attention"):
         attention_steps(trace, model.model, "encoder.0.ff")
-    with pytest.raises(ValueError, match="no feed-forward"):
+    with pytest.raises(ValueError, match="not a feed-forward"):
         feed_forward_steps(trace, model.model, "encoder.0.self")

@@ -27,7 +27,7 @@ def test_any_command_line_ends_with_a_result_or_one_sentence(part: int) -> None:
         (["train", "--output", "out", "--recipe", "8.toml"], "is not TOML"),  # a number of 5,000 digits
         (["train", "--output", "out", "--recipe", "7.toml"], "is not TOML"),  # 2,000 lists in one another
         (["evaluate", "--checkpoint", "good", "--recipe", "6.toml"], "the name of a file"),  # with a zero byte in it
-        (["app", "--checkpoint", "good", "--address", "\udc80"], "this machine has no address"),
+        (["app", "--checkpoint", "good", "--address", "\udc80"], "this machine does not have the address"),
         (["app", "--checkpoint", "good", "--port", "9" * 5_000], "a whole number from"),
         (["translate", "--checkpoint", "x\x1b[31m\nx"], "\\x1b[31m\\nx"),  # nothing reaches the terminal as a command
     ],

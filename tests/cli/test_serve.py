@@ -67,7 +67,7 @@ def test_who_asked_for_a_port_is_offered_another(listener: Callable[..., int], c
     port = listener("")
     assert main(["app", "--port", str(port)]) == 2
     said = re.fullmatch(
-        rf"error: port {port} is taken by another program; end it, or use --port (\d+), which is free\n",
+        rf"error: another program uses port {port}; end it, or choose --port (\d+), which is free\n",
         capsys.readouterr().err,
     )
     assert said and int(said[1]) > port and not serve.taken(int(said[1]))
@@ -77,17 +77,19 @@ def test_who_asked_for_none_gets_the_next_that_is_free(monkeypatch: pytest.Monke
     monkeypatch.setattr(serve, "taken", lambda port, address: port in (8501, 8502))
     assert serve.find_port(None, None) == 8503
     assert capsys.readouterr().err == (
-        "Port 8501 is taken by another program; starting on 8503, which is free (--port N: one of your choice).\n"
+        "Another program uses port 8501; the app starts on port 8503 (choose one with --port).\n"
     )
     monkeypatch.setattr(serve, "taken", lambda port, address: True)
     for asked in (None, 65_535):
-        with pytest.raises(CommandError, match=r"is taken by another program; end it, or choose another with --port$"):
+        with pytest.raises(
+            CommandError, match=r"^another program uses port \d+; end it, or choose another port with --port$"
+        ):
             serve.find_port(asked, None)
 
 
 def test_an_address_this_machine_has_not_is_said() -> None:
     for address in ("192.0.2.1", "2001:db8::1", "no such name"):  # of documentation: nobody has them
-        with pytest.raises(CommandError, match=f"no address {address!r}; choose another --address"):
+        with pytest.raises(CommandError, match=f"does not have the address {address!r}; choose another --address"):
             serve.taken(free_port(), address)
 
 
@@ -313,7 +315,10 @@ def test_a_full_disk_is_one_sentence(command: str, unbuffered: str) -> None:
             env=environment,
         )
     assert done.returncode == 2
-    assert done.stderr == b"error: standard output: No space left on device; make room there, or write elsewhere\n"
+    assert (
+        done.stderr
+        == b"error: the output cannot be written: No space left on device; free some space, or choose another disk\n"
+    )
 
 
 @POSIX

@@ -94,7 +94,7 @@ BOMBS: dict[str, tuple[Callable[[Path], None], str]] = {  # name -> what makes i
     "a trace of many gigabytes": (
         _file(CONFIG, lambda: _config(d_model=128, heads=128, encoder_layers=64, decoder_layers=64)), "make traces of"
     ),
-    "a wide model": (_file(CONFIG, lambda: _config(d_model=8192, heads=1)), "config.json asks for"),
+    "a wide model": (_file(CONFIG, lambda: _config(d_model=8192, heads=1)), "config.json needs"),
     "a recording that unpacks to 700 MB": (_file(RECORDING, _archive), "unpacked it takes"),
 }  # fmt: skip
 

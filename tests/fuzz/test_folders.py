@@ -85,7 +85,7 @@ def test_a_pipe_that_came_since_is_not_waited_for(name: str, tmp_path: Path, mon
     (tmp_path / "bad" / name).unlink()
     os.mkfifo(tmp_path / "bad" / name)
     monkeypatch.setattr(Path, "is_file", lambda path: path.exists())
-    with pytest.raises(CheckpointError, match="cannot be read: it is no ordinary file"):
+    with pytest.raises(CheckpointError, match="cannot be read: it is not an ordinary file"):
         transformer.load(tmp_path / "bad")
 
 

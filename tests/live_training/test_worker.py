@@ -188,9 +188,13 @@ NO_NUMBER = {"peak_rate": 1.0, "warmup": 0, "norm": "none", "layers": 3, "scalin
 @pytest.mark.parametrize(
     ("first", "kind", "error"),
     [
-        ([], ExperimentError, "no experiment arrived; send a table with experiment and seconds first"),
+        ([], ExperimentError, "there is no experiment; send a table with experiment and seconds first"),
         ({"experiment": {}}, ExperimentError, "no experiment arrived"),
-        ({"experiment": 5, "seconds": 9}, ExperimentError, "int arrived; a table of names and values is an experiment"),
+        (
+            {"experiment": 5, "seconds": 9},
+            ExperimentError,
+            "an experiment must be a table of names and values; this is int",
+        ),
         ({"experiment": {**SMALL.to_dict(), **NO_NUMBER}, "seconds": 99}, TrainingError, "the loss is"),
     ],
 )

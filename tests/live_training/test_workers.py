@@ -39,19 +39,19 @@ DIES = {
     "last": "ended with exit code 7, at step 5",
 }
 WRONG = {
-    "first": "a frame before the opening, and was ended, before the first step",
+    "first": "a frame without an opening, and was ended, before the first step",
     "garbage": "a header of 1,667,330,644 bytes; at most 64,000 are allowed, and was ended, at step 2",
     "header": "a header of 4,294,967,295 bytes; at most 64,000 are allowed",
-    "body": "4,294,967,295 bytes behind the header of 'frame'; at most 16,000,000 are allowed",
+    "body": "4,294,967,295 bytes after the header of 'frame'; at most 16,000,000 are allowed",
     "nested": "a header that is no JSON",
     "digits": "a header that is no JSON",
-    "nan": "the number NaN is none",
-    "unknown": "a header that names none of the kinds",
-    "back": "a frame of step 2 after one of step 2",
-    "short": "189 bytes of weights; 190 follow from the opening",
-    "twice": "ready for a second time",
+    "nan": "NaN is not a number",
+    "unknown": "a header of an unknown kind",
+    "back": "a frame of step 2 after a frame of step 2",
+    "short": "189 bytes of weights; the opening announced 190",
+    "twice": 'a second "ready"',
     "again": "a second opening",
-    "reason": "reason 'tired'; one of steps, stopped, time is expected",
+    "reason": "reason is 'tired'; one of steps, stopped, time is expected",
     "flood": "257 frames; at most 256 and 16,000,000 bytes are allowed",
 }
 

@@ -120,7 +120,9 @@ def test_the_line_is_bounded_and_says_so(start: Start) -> None:
     shop = start()
     for _ in range(1 + LINE):
         shop.begin(LONG, here)
-    with pytest.raises(WorkshopError, match=rf"^{LINE} runs wait already, as many as may; train in a few minutes$"):
+    with pytest.raises(
+        WorkshopError, match=rf"^the queue is full, {LINE} runs are waiting; try again in a few minutes$"
+    ):
         shop.begin(LONG, here)
     assert (shop.running, shop.waiting) == (1, LINE)
 

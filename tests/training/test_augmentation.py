@@ -142,5 +142,5 @@ def test_shares_are_checked(share: object) -> None:
 
 
 def test_no_source_is_in_small_letters_and_capitals() -> None:
-    with pytest.raises(DataError, match="lower and upper are 1.2 together; at most 1 is allowed"):
+    with pytest.raises(DataError, match="lower and upper add up to 1.2; choose at most 1 together"):
         Augmentation(lower=0.5, upper=0.7)

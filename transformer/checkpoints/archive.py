@@ -51,9 +51,7 @@ def read_zip(data: bytes) -> dict[str, bytes]:
     Names that no checkpoint has are left out. Raises CheckpointError with one sentence.
     """
     if len(data) > LARGEST:
-        raise CheckpointError(
-            "the zip has {count:,} bytes; at most {largest:,} are read", count=len(data), largest=LARGEST
-        )
+        raise CheckpointError("the zip has {size:,} bytes; the limit is {largest:,}", size=len(data), largest=LARGEST)
     _check_directory(data)
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
@@ -64,7 +62,7 @@ def read_zip(data: bytes) -> dict[str, bytes]:
     # `zipfile` has no error of its own for every damage: a false method, offset, size or name raises one of these.
     except (zipfile.BadZipFile, zlib.error, struct.error, NotImplementedError, RuntimeError, EOFError, OSError,
             ValueError, OverflowError, IndexError) as error:  # fmt: skip
-        raise CheckpointError("the zip is damaged; download or pack it again") from error
+        raise CheckpointError("the zip is damaged; download it or pack it again") from error
 
 
 def _unpack(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes:
@@ -77,16 +75,17 @@ def _check_directory(data: bytes) -> None:
     """Refuse what is no plain zip before any entry is read. Raises CheckpointError."""
     end = data[-END.size :]
     if len(end) < END.size or not end.startswith(b"PK\5\6") or not data.startswith(b"PK"):
-        raise CheckpointError("the file is no zip, or not a whole one; choose the zip of a checkpoint's folder")
+        raise CheckpointError("this file is not a complete zip; choose the zip of a checkpoint folder")
     _mark, disk, first, here, entries, size, _place, comment = END.unpack(end)
     if comment or disk or first or here != entries or data[-42:-38] == b"PK\6\7":
-        raise CheckpointError("the zip has a comment, several parts or 64-bit sizes; pack the checkpoint's folder anew")
+        raise CheckpointError(
+            "the zip has a comment, several parts or 64-bit sizes; pack the checkpoint folder again as an ordinary zip"
+        )
     if size > LARGEST_DIRECTORY:
         raise CheckpointError(
-            "the zip's list of files has {size:,} bytes; at most {largest_directory:,} are read, "
-            "pack only the checkpoint's folder",
+            "the zip's list of files has {size:,} bytes; the limit is {largest:,}, so pack only the checkpoint folder",
             size=size,
-            largest_directory=LARGEST_DIRECTORY,
+            largest=LARGEST_DIRECTORY,
         )
 
 
@@ -100,19 +99,20 @@ def _chosen(entries: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
             continue
         if len(path.parts) > 2:
             raise CheckpointError(
-                "the zip has {filename} in a folder's folder; pack the folder itself", filename=shown(entry.filename)
+                "the zip has {filename} too deep, in a folder inside a folder; pack the checkpoint folder itself",
+                filename=shown(entry.filename),
             )
         if path.name in found:
-            raise CheckpointError("the zip has {name} twice; pack one checkpoint's folder", name=path.name)
+            raise CheckpointError("the zip has {name} twice; pack only one checkpoint folder", name=path.name)
         folders.add(path.parts[0] if len(path.parts) == 2 else "")
         found[path.name] = entry
     if len(folders) > 1:
-        raise CheckpointError("the zip has a checkpoint's files in several folders; pack one checkpoint's folder")
+        raise CheckpointError("the zip has checkpoint files in several folders; pack only one checkpoint folder")
     if missing := [name for name in NEEDED if name not in found]:
-        raise CheckpointError("the zip holds no checkpoint: it has no {missing}", missing=missing[0])
+        raise CheckpointError("this zip is not a checkpoint: {missing} is missing", missing=missing[0])
     if (size := sum(entry.file_size for entry in found.values())) > LARGEST:
         raise CheckpointError(
-            "the zip unpacks to {size:,} bytes; at most {largest:,} are read", size=size, largest=LARGEST
+            "the unpacked zip would take {size:,} bytes; the limit is {largest:,}", size=size, largest=LARGEST
         )
     return found
 
@@ -123,17 +123,19 @@ def _path(entry: zipfile.ZipInfo) -> PurePosixPath | None:
     path = PurePosixPath(name)
     if name.startswith("/") or ":" in path.parts[:1] or re.match("[A-Za-z]:", name) or ".." in path.parts:
         raise CheckpointError(
-            "the zip names a file outside of its folder, {name}; pack that folder alone", name=shown(name)
+            "the zip names a file outside its folder, {name}; pack only that folder", name=shown(name)
         )
     if entry.flag_bits & 0x1:
-        raise CheckpointError("the zip is encrypted; pack the checkpoint's folder without a password")
+        raise CheckpointError("the zip is encrypted; pack the checkpoint folder without a password")
     kind = stat.S_IFMT(entry.external_attr >> 16) if entry.create_system == 3 else 0
     if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
-        raise CheckpointError("the zip has a link or a device, {name}; pack the files themselves", name=shown(name))
+        raise CheckpointError(
+            "the zip contains a link or a device, {name}; pack the files themselves", name=shown(name)
+        )
     if name.endswith("/") or not path.parts or set(LEFT) & set(path.parts):
         return None
     if entry.compress_type not in METHODS:
         raise CheckpointError(
-            "the zip packs {name} in a way that is not read; pack it as an ordinary zip", name=shown(name)
+            "the zip uses an unsupported compression for {name}; pack it as an ordinary zip", name=shown(name)
         )
     return path

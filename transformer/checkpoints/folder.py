@@ -36,17 +36,18 @@ from transformer.files import Files, Folder, Packed, write_whole
 from transformer.model.config import ConfigError, ModelConfig
 from transformer.model.transformer import Transformer
 from transformer.text.tokenizer import LARGEST_TOKENIZER, AnyTokenizer, Tokenizer, TokenizerError, clean
-from transformer.texts import UserError
+from transformer.texts import N_, Text, UserError
 
 CONFIG, WEIGHTS, TOKENIZER, METRICS = "config.json", "model.safetensors", "tokenizer.model", "metrics.json"
 RECORDING, LOG, EXAMPLES, CARD, RECIPE = "learning.npz", "training.csv", "examples.json", "README.md", "recipe.toml"
 NEEDED = (CONFIG, WEIGHTS, TOKENIZER)
 FILES = (*NEEDED, METRICS, LOG, RECORDING, EXAMPLES, CARD, RECIPE)  # what a checkpoint may hold
 ARCHITECTURE = "headscope-transformer"
-# Folders of ours that hold something else: what it is, and how it is opened.
+# Other architectures of this project: what they are, and how to open them.
 OTHERS = {
-    "headscope-recurrent": "a recurrent encoder-decoder with additive attention, no Transformer; open it with "
-    "transformer.rnn.load",
+    "headscope-recurrent": N_(
+        "a recurrent encoder-decoder with additive attention, not a Transformer; open it with transformer.rnn.load"
+    ),
 }
 FORMAT = 1
 DTYPES = {torch.float32, torch.float16, torch.bfloat16}
@@ -99,7 +100,7 @@ def _read_json(files: Files, name: str, largest: int = LARGEST_JSON) -> Any:
     try:
         if (size := files.size(name)) > largest:
             raise CheckpointError(
-                "{name} is {size:,} bytes; at most {largest:,} are read", name=name, size=size, largest=largest
+                "{name} has {size:,} bytes; the limit is {largest:,}", name=name, size=size, largest=largest
             )
         text = files.read(name, largest).decode("utf-8")
         value = json.loads(text)
@@ -112,7 +113,7 @@ def _read_json(files: Files, name: str, largest: int = LARGEST_JSON) -> Any:
         if isinstance(error, CheckpointError):
             raise
         raise CheckpointError(
-            "{name} is not JSON in UTF-8; the file is damaged or something else", name=name
+            "{name} is not JSON in UTF-8; the file is damaged, or it is another kind of file", name=name
         ) from error
 
 
@@ -153,11 +154,11 @@ def _read_weights(files: Files, wanted: dict[str, tuple[int, ...]]) -> dict[str,
             found = set(entries)
             if missing := sorted(set(wanted) - found):
                 raise CheckpointError(
-                    "{weights} has no tensor {missing}, which config.json asks for", weights=WEIGHTS, missing=missing[0]
+                    "{weights} has no tensor {missing}, but config.json needs it", weights=WEIGHTS, missing=missing[0]
                 )
             if extra := sorted(found - set(wanted)):
                 raise CheckpointError(
-                    "{weights} has a tensor {extra}, which config.json knows nothing of",
+                    "{weights} has a tensor {extra} that does not belong to the model in config.json",
                     weights=WEIGHTS,
                     extra=shown(extra[0]),
                 )
@@ -166,32 +167,32 @@ def _read_weights(files: Files, wanted: dict[str, tuple[int, ...]]) -> dict[str,
                 if entry.shape != shape:
                     arrived = shown(list(entry.shape))
                     raise CheckpointError(
-                        "{weights}: {name} is {arrived}, config.json asks for {shape}",
+                        "{weights}: {name} has shape {actual}; config.json needs {needed}",
                         weights=WEIGHTS,
                         name=name,
-                        arrived=arrived,
-                        shape=list(shape),
+                        actual=arrived,
+                        needed=list(shape),
                     )
                 if entry.dtype not in DTYPES:
                     raise CheckpointError(
-                        "{weights}: {name} is {dtype}; float16, bfloat16 or float32 is needed",
+                        "{weights}: {name} has type {dtype}; it must be float16, bfloat16 or float32",
                         weights=WEIGHTS,
                         name=name,
                         dtype=entry.dtype,
                     )
             if (count := sum(map(math.prod, wanted.values()))) > LARGEST_MODEL:
                 raise CheckpointError(
-                    "{weights} has {count:,} parameters; at most {largest_model:,} are read",
+                    "{weights} has {count:,} parameters; the limit is {largest:,}",
                     weights=WEIGHTS,
                     count=count,
-                    largest_model=LARGEST_MODEL,
+                    largest=LARGEST_MODEL,
                 )
             tensors = {}
             for name in wanted:
                 tensor = read_tensor(file, entries[name]).float()
                 if not torch.isfinite(tensor).all():
                     raise CheckpointError(
-                        "{weights}: {name} holds values that are not finite numbers", weights=WEIGHTS, name=name
+                        "{weights}: {name} has values that are not finite numbers", weights=WEIGHTS, name=name
                     )
                 tensors[name] = tensor
             return tensors
@@ -200,7 +201,7 @@ def _read_weights(files: Files, wanted: dict[str, tuple[int, ...]]) -> dict[str,
             "{weights} cannot be read: {reason}", weights=WEIGHTS, reason=error.strerror or error
         ) from error
     except WeightsError as error:
-        raise CheckpointError("{weights} is no complete safetensors file; copy it again", weights=WEIGHTS) from error
+        raise CheckpointError("{weights} is not a complete safetensors file; copy it again", weights=WEIGHTS) from error
 
 
 def trace_bytes(config: ModelConfig, tokens: int = TOKENS) -> int:
@@ -222,14 +223,14 @@ def bounded(config: ModelConfig) -> ModelConfig:
     """The same, if its traces fit into memory. Raises ConfigError."""
     if (size := trace_bytes(config)) > LARGEST_TRACE:
         raise ConfigError(
-            "{encoder_layers} + {decoder_layers} layers of {heads} heads and {d_ff:,} neurons make "
-            "traces of {size:,.1f} GB; at most {largest_trace:.1f} GB are allowed",
+            "a trace of {encoder_layers} + {decoder_layers} layers with {heads} heads and {d_ff:,} "
+            "neurons takes {size:,.1f} GB; the limit is {largest:.1f} GB",
             encoder_layers=config.encoder_layers,
             decoder_layers=config.decoder_layers,
             heads=config.heads,
             d_ff=config.d_ff,
             size=size / 1e9,
-            largest_trace=LARGEST_TRACE / 1e9,
+            largest=LARGEST_TRACE / 1e9,
         )
     return config
 
@@ -267,9 +268,9 @@ def read_checkpoint(
 def _tokenizer(files: Files) -> Tokenizer:
     if files.size(TOKENIZER) > LARGEST_TOKENIZER:
         raise CheckpointError(
-            "{tokenizer} is larger than {largest_tokenizer:,} bytes",
+            "{tokenizer} is larger than {largest:,} bytes",
             tokenizer=TOKENIZER,
-            largest_tokenizer=LARGEST_TOKENIZER,
+            largest=LARGEST_TOKENIZER,
         )
     try:
         return Tokenizer(files.read(TOKENIZER, LARGEST_TOKENIZER))
@@ -285,23 +286,23 @@ def _read(
     path = files.path
     for name in NEEDED:
         if not files.has(name):
-            raise CheckpointError("{path} is no checkpoint: it has no {name}", path=path, name=name)
+            raise CheckpointError("{path} is not a checkpoint: {name} is missing", path=path, name=name)
     about = _read_json(files, CONFIG)
     if not isinstance(about, dict) or about.get("architecture") != architecture:
         arrived = str(about.get("architecture", about.get("model_type")) if isinstance(about, dict) else None)
         if arrived in OTHERS:
-            raise CheckpointError("{path} holds {others}", path=path, others=OTHERS[arrived])
+            raise CheckpointError("{path} holds {architecture}", path=path, architecture=Text(OTHERS[arrived]))
         raise CheckpointError(
-            "{path} holds a model of another architecture ({arrived!r}); {architecture!r} can be opened",
+            "{path} holds a model of another architecture, {arrived!r}; only {architecture!r} can be opened",
             path=path,
             arrived=arrived[:60],
             architecture=architecture,
         )
     if about.get("format") != FORMAT:
         raise CheckpointError(
-            "{path} has format {get}; this version reads format {format}",
+            "{path} has format {arrived}; this version reads format {format}",
             path=path,
-            get=shown(about.get("format")),
+            arrived=shown(about.get("format")),
             format=FORMAT,
         )
     try:
@@ -313,15 +314,15 @@ def _read(
     for size in (config.vocab_size, getattr(config, "target_vocab_size", None) or config.vocab_size):
         if len(tokenizer) != size:
             raise CheckpointError(
-                "{path}: the tokenizer knows {count} pieces and the model {size}; they belong apart",
+                "{path}: tokenizer and model do not match, {pieces:,} pieces against {size:,}",
                 path=path,
-                count=len(tokenizer),
+                pieces=len(tokenizer),
                 size=size,
             )
     specials = (config.pad_id, config.unk_id, config.start_id, config.end_id)
     if specials != (0, 1, 2, 3):  # where `Tokenizer` has them
         raise CheckpointError(
-            "{path}: the special ids are {specials} in config.json, 0 to 3 in the tokenizer",
+            "{path}: the special ids are {specials} in config.json, but 0 to 3 in the tokenizer",
             path=path,
             specials=shown(specials),
         )

@@ -43,7 +43,7 @@ class Entry:
 
 def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len({name for name, _ in pairs}) != len(pairs):
-        raise ValueError("a name stands twice")
+        raise ValueError("a name appears twice")
     return dict(pairs)
 
 
@@ -57,37 +57,37 @@ def read_header(file: BinaryIO) -> dict[str, Entry]:
     file.seek(0)
     length = int.from_bytes(file.read(8), "little")
     if not 2 <= length <= min(LARGEST_HEADER, size - 8):
-        raise WeightsError("the header does not fit")
+        raise WeightsError("the length of the header does not fit the file")
     try:
         text = file.read(length).decode("utf-8")
         table = json.loads(text, object_pairs_hook=_table)
         if "\\u" in text:  # half a character, "\ud800", is no name
             json.dumps(table, ensure_ascii=False).encode("utf-8")
     except (ValueError, RecursionError) as error:
-        raise WeightsError("the header is no JSON") from error
+        raise WeightsError("the header is not JSON") from error
     if not isinstance(table, dict):
-        raise WeightsError("the header is no table")
+        raise WeightsError("the header is not a table")
     about = table.pop("__metadata__", {})
     if not isinstance(about, dict) or not all(isinstance(value, str) for value in about.values()):
-        raise WeightsError("what is said about the tensors is no text")
+        raise WeightsError("the metadata of the header is not text")
     found = {}
     for name, about in table.items():
         if not isinstance(about, dict) or about.keys() != {"dtype", "shape", "data_offsets"}:
-            raise WeightsError("{name!r} is not described", name=name[:60])
+            raise WeightsError("the header does not describe {name!r} correctly", name=name[:60])
         kind, shape, places = about["dtype"], about["shape"], about["data_offsets"]
         dtype = DTYPES.get(kind) if isinstance(kind, str) else None
         if dtype is None or not _whole(shape) or len(shape) > 8 or not _whole(places) or len(places) != 2:
             raise WeightsError("{name!r} is not described", name=name[:60])
         if math.prod(shape) * dtype.itemsize != places[1] - places[0]:
-            raise WeightsError("{name!r} is not as long as its shape", name=name[:60])
+            raise WeightsError("the data of {name!r} does not fit its shape", name=name[:60])
         found[name] = Entry(dtype, tuple(shape), 8 + length + places[0], 8 + length + places[1])
     end = 8 + length
     for entry in sorted(found.values(), key=lambda entry: (entry.start, entry.end)):
         if entry.start != end:
-            raise WeightsError("tensors overlap, or something lies between them")
+            raise WeightsError("the tensors overlap, or there is a gap between them")
         end = entry.end
     if end != size:
-        raise WeightsError("the file is longer or shorter than its tensors")
+        raise WeightsError("the length of the file does not fit its tensors")
     return found
 
 

@@ -37,10 +37,10 @@ class Sizes:
 
     def __post_init__(self) -> None:
         if self.n < 1 or self.d < 1 or self.heads < 1 or self.d % self.heads or (self.d_k is not None and self.d_k < 1):
-            raise ValueError(f"{self} describes no layer")
+            raise ValueError(f"{self}: sizes must be positive, and d divisible by heads")
         for name, width in (("kernel", self.kernel), ("window", self.window)):
             if width < 3 or width % 2 == 0:
-                raise ValueError(f"{name} is {width}; an odd number from 3 is allowed, so that both sides are seen")
+                raise ValueError(f"{name} is {width}; choose an odd number from 3, so that both sides are seen")
 
     @property
     def head_width(self) -> int:
@@ -103,7 +103,7 @@ def products(kind: str, sizes: Sizes) -> tuple[Product, ...]:
             Product("depthwise", 0, d, n, sizes.kernel, 1, mixes=True),
             Product("pointwise", 1, 1, n, d, d),
         )
-    raise ValueError(f"{kind!r} is no kind of layer; there are {', '.join(KINDS)}")
+    raise ValueError(f"unknown layer type {kind!r}; choose {', '.join(KINDS)}")
 
 
 def multiply_adds(kind: str, sizes: Sizes, mixing: bool = False) -> int:

@@ -163,7 +163,7 @@ class Description:
         full = f"source.{key}" if key in ("embedding", "positions") else key
         found = {box.key: box for box in self.boxes}
         if full not in found:
-            raise ValueError(f"there is no box {key!r}; there are {', '.join(found)}")
+            raise ValueError(f"there is no box {key!r}; choose {', '.join(found)}")
         return found[full]
 
     def inside(self, key: str) -> tuple[Box, ...]:
@@ -174,7 +174,7 @@ class Description:
         """Totals of a stack ("encoder"), a layer ("encoder.0"), a sub-layer with its LayerNorm ("encoder.0.self"), an
         input ("source", "target") or "output". Raises ValueError if there is none."""
         if not (boxes := self.inside(key)):
-            raise ValueError(f"there is no part {key!r}; there are {', '.join((*self.parts, *self.layers))}")
+            raise ValueError(f"there is no part {key!r}; choose {', '.join((*self.parts, *self.layers))}")
         tensors = (tensor for box in boxes for tensor in box.tensors)
         return Part(key, tuple(box.key for box in boxes), *_sums(tensors, self.parameters))
 

@@ -93,19 +93,19 @@ class Experiment:
             object.__setattr__(self, name, float(getattr(self, name)))
         if self.d_model % 2 or self.d_model % self.heads:
             raise ExperimentError(
-                "d_model is {d_model} with {heads} heads; choose an even d_model that the heads divide, "
-                "{lcm} for example",
+                "d_model is {d_model} with {heads} heads; choose an even d_model that is divisible by "
+                "the heads, for example {example}",
                 d_model=self.d_model,
                 heads=self.heads,
-                lcm=math.lcm(2, self.heads) * max(1, self.d_model // math.lcm(2, self.heads)),
+                example=math.lcm(2, self.heads) * max(1, self.d_model // math.lcm(2, self.heads)),
             )
         self._check_task()
         if (count := self.parameters) > MOST_PARAMETERS:
             raise ExperimentError(
-                "this model has {count:,} parameters; at most {most_parameters:,} are trained here, so "
-                "choose fewer layers or smaller d_model, d_ff or d_k",
+                "this model has {count:,} parameters, and the limit here is {most:,}; choose fewer "
+                "layers or a smaller d_model, d_ff or d_k",
                 count=count,
-                most_parameters=MOST_PARAMETERS,
+                most=MOST_PARAMETERS,
             )
 
     def _check_task(self) -> None:
@@ -114,32 +114,31 @@ class Experiment:
             return
         if self.pairs:
             raise ExperimentError(
-                "{count:,} pairs arrived with the task {task}; choose the task own",
+                "the task {task} makes its own pairs; for your {count:,} pairs choose the task own",
                 count=len(self.pairs),
                 task=self.task,
             )
         if self.shortest > self.longest:
             raise ExperimentError(
-                "inputs of {shortest} to {longest} symbols were asked for; choose a shortest length that "
-                "is not above the longest",
+                "the shortest length {shortest} is above the longest, {longest}; choose a smaller one",
                 shortest=self.shortest,
                 longest=self.longest,
             )
         if self.task == "shift" and (type(self.shift) is not int or not 1 <= self.shift < self.alphabet):
             raise ExperimentError(
-                "shift is {shift} with an alphabet of {alphabet}; choose a whole number from 1 to {alphabet2}",
+                "shift is {shift}; with {alphabet} symbols choose a whole number from 1 to {largest}",
                 shift=shown(self.shift),
                 alphabet=self.alphabet,
-                alphabet2=self.alphabet - 1,
+                largest=self.alphabet - 1,
             )
         if self.alphabet**self.longest < 10 * FEWEST_UNSEEN:
             raise ExperimentError(
-                "{alphabet} symbols make {alphabet2} different inputs of length {longest}; choose more "
-                "symbols or longer inputs: of {value} some can be kept unseen",
+                "{alphabet} symbols make only {inputs} different inputs of length {longest}, and "
+                "{needed} are needed to keep some unseen; choose more symbols or longer inputs",
                 alphabet=self.alphabet,
-                alphabet2=self.alphabet**self.longest,
+                inputs=self.alphabet**self.longest,
                 longest=self.longest,
-                value=10 * FEWEST_UNSEEN,
+                needed=10 * FEWEST_UNSEEN,
             )
 
     # -- as a table ---------------------------------------------------------------------------------------------------

@@ -100,7 +100,7 @@ class Frame:
     def attention(self, opening: Opening) -> dict[str, np.ndarray]:
         """Kind of attention -> uint8 [layer, head, query, key]. Raises ValueError if the weights are not as long."""
         if len(self.weights) != opening.frame_bytes:
-            raise ValueError(f"{len(self.weights):,} bytes of weights arrived; {opening.frame_bytes:,} are needed")
+            raise ValueError(f"{len(self.weights):,} bytes of weights do not fit; a frame has {opening.frame_bytes:,}")
         found, start = {}, 0
         for kind, shape in opening.shapes.items():
             found[kind] = np.frombuffer(self.weights, np.uint8, math.prod(shape), start).reshape(shape)

@@ -198,7 +198,7 @@ class LiveRun:
             self._heard = time.monotonic()
             if message.kind == "ready":
                 if told:
-                    raise MessageError("ready for a second time")
+                    raise MessageError('a second "ready"')
                 told = True
                 worker.send({"experiment": self.experiment.to_dict(), "seconds": self.limit})
             elif message.kind == "done":

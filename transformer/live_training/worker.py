@@ -118,7 +118,7 @@ def train(first: Any, orders: Orders, messages: Messages) -> None:
     from transformer.live_training.session import Session
 
     if not isinstance(first, dict) or not isinstance(first.get("seconds"), int | float):
-        raise ExperimentError("no experiment arrived; send a table with experiment and seconds first")
+        raise ExperimentError("there is no experiment; send a table with experiment and seconds first")
     experiment = Experiment.from_dict(first.get("experiment", {}))
     session = Session(experiment)
     trainer = session.trainer

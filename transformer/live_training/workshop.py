@@ -68,19 +68,19 @@ class Workshop:
         several times a second; viewer: whose runs are counted together, None: nobody's. Raises WorkshopError."""
         if self.most < 1:
             raise WorkshopError(
-                "this server trains no models; who runs it can allow some at once, with headscope --trainings N"
+                "training is switched off on this server; its operator can allow it with headscope --trainings N"
             )
         with self._lock:
             if self._closed:
-                raise WorkshopError("the server is about to end; nothing more is begun")
+                raise WorkshopError("the server is shutting down; no new run can start")
             own = sum(run.viewer == viewer for run in [*self._running, *self._line])
             if viewer is not None and own >= EACH:
                 raise WorkshopError(
-                    "{own} of your runs train or wait, as many as anyone may have; stop one of them", own=own
+                    "you already have {count} runs, the limit for one viewer; stop one of them", count=own
                 )
             if len(self._line) >= LINE:
                 raise WorkshopError(
-                    "{count} runs wait already, as many as may; train in a few minutes", count=len(self._line)
+                    "the queue is full, {count} runs are waiting; try again in a few minutes", count=len(self._line)
                 )
             run = LiveRun(experiment, self.seconds, alive, viewer, self._withdraw, self._patience)
             try:
@@ -91,7 +91,7 @@ class Workshop:
                     self._line.append(run)
                     run.place = len(self._line)
             except RuntimeError as error:  # no thread could be started
-                raise WorkshopError("the machine is full ({error}); train in a few minutes", error=error) from error
+                raise WorkshopError("the machine is busy ({error}); try again in a few minutes", error=error) from error
         return run
 
     def prepare(self) -> None:

@@ -82,8 +82,8 @@ class Augmentation:
         check_fields(self, {field.name: SHARES for field in dataclasses.fields(self)}, DataError)
         if self.lower + self.upper > 1:
             raise DataError(
-                "augmentation lower and upper are {lower:g} together; at most 1 is allowed",
-                lower=self.lower + self.upper,
+                "the augmentation shares lower and upper add up to {sum:g}; choose at most 1 together",
+                sum=self.lower + self.upper,
             )
 
     def __bool__(self) -> bool:

@@ -124,7 +124,7 @@ def evaluate(
     from sacrebleu.metrics import BLEU, CHRF  # 0.1 s, for those who measure
 
     if not pairs:
-        raise DataError("there is nothing to evaluate: no sentence pair arrived")
+        raise DataError("there is nothing to evaluate; give at least one sentence pair")
     penalty = model.alpha if alpha is None else alpha
     sources, typed = group_references(pairs)
     references = typed
@@ -139,7 +139,7 @@ def evaluate(
     total, tokens, measured = surprise(model, pairs, interventions=interventions)
     if not tokens:
         raise DataError(
-            "none of the {count} sentence pairs has text on both sides that fits the model", count=len(pairs)
+            "none of the {count} sentence pairs has text on both sides and fits the model", count=len(pairs)
         )
     exact = sum(ours in group for ours, group in zip(hypotheses, references, strict=True)) / len(sources)
     bleu, chrf = BLEU(lowercase=bool(preparation)), CHRF(lowercase=bool(preparation))

@@ -85,7 +85,7 @@ class Trainer:
         self.pairs = list(train)
         self.validation = list(validation)
         if not self.validation:
-            raise TrainingError("there are no validation pairs; at least one is needed to watch the training")
+            raise TrainingError("there are no validation pairs; give at least one")
         self.step = self.epoch = self.place = 0
         self.seconds = 0.0
         self.loss_sum = self.token_sum = 0.0  # since the last entry of the log
@@ -162,8 +162,8 @@ class Trainer:
         mean = self.workers.total(surprise.detach()).item() / tokens
         if not math.isfinite(mean) or not torch.isfinite(norm):  # said before it reaches the weights
             raise TrainingError(
-                "at step {step} the loss is {mean} and the gradient's norm {norm}; begin another run "
-                "with a lower peak_rate or a longer warm-up",
+                "at step {step} the loss is {mean} and the gradient norm {norm}; start a new run with a "
+                "lower peak_rate or a longer warm-up",
                 step=self.step,
                 mean=mean,
                 norm=norm.item(),
@@ -223,23 +223,23 @@ class Trainer:
         try:
             if ModelConfig.from_dict(about["model"]) != self.config:
                 raise TrainingError(
-                    "{folder} holds a run of a model of other sizes; choose another folder", folder=folder
+                    "the run in {folder} has a model of other sizes; choose another folder", folder=folder
                 )
             if about["step"] > self.settings.steps:
                 raise TrainingError(
-                    "{folder} holds a run of {about:,} steps, and {steps:,} were asked for; ask for more, or "
-                    "choose another folder",
+                    "the run in {folder} already has {done:,} steps, and only {steps:,} were requested; ask "
+                    "for more, or choose another folder",
                     folder=folder,
-                    about=about["step"],
+                    done=about["step"],
                     steps=self.settings.steps,
                 )
             if about.get("workers", 1) != self.workers.count or about.get("device", "cpu") != self.device.type:
                 raise TrainingError(
-                    "{folder} holds a run of {get} workers on {get2}, this is one of {count} on {type}; "
-                    "resume it as it was started",
+                    "the run in {folder} uses {workers} workers on {device}, but this start has {count} on "
+                    "{type}; resume it as it was started",
                     folder=folder,
-                    get=about.get("workers", 1),
-                    get2=about.get("device", "cpu"),
+                    workers=about.get("workers", 1),
+                    device=about.get("device", "cpu"),
                     count=self.workers.count,
                     type=self.device.type,
                 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from transformer.texts import any_of
 from transformer.training.data import DataError, Pair
 
 PREPARATIONS = ("none", "moses-lowercase")
@@ -34,9 +35,9 @@ class Preparation:
     def __init__(self, name: str, languages: tuple[str, str]) -> None:
         if name not in PREPARATIONS:
             raise DataError(
-                "there is no preparation {name!r}; there are {preparations}",
+                "unknown preparation {name!r}; choose {preparations}",
                 name=name,
-                preparations=" and ".join(PREPARATIONS),
+                preparations=any_of(PREPARATIONS),
             )
         self.name = name
         if name == "none":

@@ -95,7 +95,7 @@ def read_recipe(path: Path, changes: Sequence[str] = ()) -> Table:
         place, equals, text = change.partition("=")
         *sections, name = place.strip().split(".")
         if not equals or not sections:
-            raise DataError("{change!r} arrived; SECTION.NAME=VALUE is allowed, e.g. training.steps=100", change=change)
+            raise DataError("{change!r} is not SECTION.NAME=VALUE; write for example training.steps=100", change=change)
         try:
             value = tomllib.loads(f"value = {text}")["value"]
         except (ValueError, RecursionError):
@@ -113,7 +113,7 @@ def task_of(recipe: Table) -> dict[str, Any] | None:
     if "task" not in data:
         return None
     if not data.keys() >= {"task", "count", "lengths", "seed"}:
-        raise DataError("a task needs task, count, lengths = [LOW, HIGH] and seed in [data] of its recipe")
+        raise DataError("a recipe with a task needs task, count, lengths = [LOW, HIGH] and seed in [data]")
     names = ("count", "lengths", "seed", "alphabet", "shift", "held_out")
     return {"name": data["task"], **{name: data[name] for name in names if name in data}}
 
@@ -126,11 +126,11 @@ def files_of(recipe: Table, name: str) -> list[Path] | None:
 
 def _with_like(path: Path, above: tuple[Path, ...]) -> Table:
     if path.resolve() in above:
-        raise DataError("the recipe {path} is like itself; remove a `like`", path=path)
+        raise DataError("the recipe {path} refers to itself; remove a `like`", path=path)
     values = _read(path)
     like = values.pop("like", None)
     if like is not None and not _text(like):
-        raise DataError("{path}: like is {like!r}; the name of another recipe is allowed", path=path, like=like)
+        raise DataError("{path}: like is {like!r}; give the name of another recipe", path=path, like=like)
     below = _with_like(path.parent / like, (*above, path.resolve())) if like else {}
     return _over(below, _checked(values, str(path)))
 
@@ -140,7 +140,7 @@ def _checked(values: dict[str, Any], where: str) -> Table:
     for name, section in values.items():
         if name not in SECTIONS or not isinstance(section, dict):
             raise DataError(
-                "{where}: {name!r} is no section of a recipe; there are {sections}",
+                "{where}: unknown section {name!r}; choose {sections}",
                 where=where,
                 name=name,
                 sections=", ".join(SECTIONS),
@@ -148,21 +148,21 @@ def _checked(values: dict[str, Any], where: str) -> Table:
         for key, value in section.items():
             if key not in SECTIONS[name]:
                 raise DataError(
-                    "{where}: [{name}] has no {key!r}; there are {sections}",
+                    "{where}: [{name}] has no {key!r}; choose {keys}",
                     where=where,
                     name=name,
                     key=key,
-                    sections=", ".join(SECTIONS[name]),
+                    keys=", ".join(SECTIONS[name]),
                 )
             right, says = SECTIONS[name][key]
             if not right(value):
                 raise DataError(
-                    "{where}: {key} in [{name}] is {value!r}; {says} is allowed",
+                    "{where}: {key} in [{name}] is {value!r}; it must be {allowed}",
                     where=where,
                     key=key,
                     name=name,
                     value=value,
-                    says=says,
+                    allowed=says,
                 )
     return values
 

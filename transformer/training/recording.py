@@ -67,23 +67,23 @@ class Recording:
         steps, count = self.steps, len(self.sentences)
         whole = all(type(step) is int and 0 <= step < 10**9 for step in steps)
         if not steps or not whole or any(a >= b for a, b in itertools.pairwise(steps)):
-            raise ValueError("its steps are no rising whole numbers")
+            raise ValueError("its steps are not increasing whole numbers")
         if not 0 < count <= MOST:
-            raise ValueError(f"it holds {count} sentences; 1 to {MOST} are read")
+            raise ValueError(f"it has {count} sentences; 1 to {MOST} are allowed")
         for texts in (*self.sentences, *self.translations):
             if not all(isinstance(text, str) and len(text) <= LONGEST for text in texts):
-                raise ValueError(f"a sentence in it is no text of up to {LONGEST:,} characters")
+                raise ValueError(f"a sentence in it is not a text of at most {LONGEST:,} characters")
             if any(text != text.encode("utf-8", "replace").decode() for text in texts):
-                raise ValueError("a sentence in it holds half a character")  # as JSON may
+                raise ValueError("a sentence in it contains half of a surrogate pair")  # as JSON may
         if len(self.scores) != len(steps) or [len(texts) for texts in self.translations] != [count] * len(steps):
-            raise ValueError("it has not one score and one translation of every sentence for each state")
+            raise ValueError("some states lack a score or a translation")
         for one in self.scores:
             if not all(isinstance(one[name], int | float) and math.isfinite(one[name]) for name in ("loss", "bleu")):
-                raise ValueError("a loss or BLEU in it is no number")
+                raise ValueError("a loss or BLEU in it is not a number")
         for kind, arrays in self.weights.items():
             for array in arrays:
                 if array.dtype != np.uint8 or array.ndim != 5 or array.shape[0] != len(steps) or not array.size:
-                    raise ValueError(f"an array of {kind} has not a byte for every state, layer, head, query and key")
+                    raise ValueError(f"an array of {kind} does not have one byte per state, layer, head, query and key")
         return self
 
     @classmethod
@@ -97,7 +97,7 @@ class Recording:
         try:
             with zipfile.ZipFile(io.BytesIO(data)) as packed:
                 if (size := sum(entry.file_size for entry in packed.infolist())) > LARGEST_UNPACKED:
-                    raise ValueError(f"unpacked it takes {size:,} bytes; at most {LARGEST_UNPACKED:,} are read")
+                    raise ValueError(f"unpacked it takes {size:,} bytes; the limit is {LARGEST_UNPACKED:,}")
             with np.load(io.BytesIO(data), allow_pickle=False) as file:
                 about: dict[str, Any] = json.loads(bytes(file["index.json"]).decode())
                 sentences = tuple((source, target) for source, target in about["sentences"])
@@ -106,7 +106,7 @@ class Recording:
             return cls(tuple(about["steps"]), sentences, weights, translations, tuple(about["scores"]))._checked()
         except DAMAGE as error:
             said = (str(error).splitlines() or ["it is damaged"])[0]  # NumPy says many lines, of any length
-            raise ValueError(f"{name} is no recording: {said[:200]}") from error
+            raise ValueError(f"{name} is not a recording: {said[:200]}") from error
 
 
 def states(run: Path, like: Pretrained) -> Iterator[tuple[int, Pretrained]]:
@@ -120,7 +120,7 @@ def states(run: Path, like: Pretrained) -> Iterator[tuple[int, Pretrained]]:
             model.load_state_dict({name: tensor.float() for name, tensor in load_file(file).items()})
         except (OSError, SafetensorError, RuntimeError) as error:
             raise TrainingError(
-                "{file} holds no state of {name}; record the run it was trained in", file=file, name=like.name
+                "{file} has no snapshot of {name}; give the run that trained it", file=file, name=like.name
             ) from error
         model.requires_grad_(False).eval()
         yield (
@@ -138,7 +138,7 @@ def record(run: Path, final: Pretrained, sentences: Sequence[Pair], validation: 
     for source, target in filled:
         if not target.strip():
             raise TrainingError(
-                "{name} translates {source!r} as nothing; give that example a target to record it",
+                "{name} translates {source!r} as an empty text; give this example a target",
                 name=final.name,
                 source=source,
             )

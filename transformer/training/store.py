@@ -16,6 +16,7 @@ from safetensors.torch import load_file, save
 from torch import Tensor
 
 from transformer.files import write_whole
+from transformer.texts import N_
 from transformer.training.settings import FIELDS, Progress, TrainingError
 
 Weights = Mapping[str, Tensor]
@@ -40,7 +41,8 @@ def joined(rows: list[Row], entry: Progress) -> list[Row]:
 def damaged(path: Path) -> TrainingError:
     """The error for a saved state that cannot be read."""
     return TrainingError(
-        f"the state in {path} is damaged, training cannot go on from it; remove the folder to start anew"
+        N_("the saved state in {path} is damaged, so training cannot resume; remove the folder to start again"),
+        path=path,
     )
 
 

@@ -62,10 +62,10 @@ def find_task(name: str, alphabet: str | None = None, shift: int | None = None) 
     """The task of a name; with an alphabet of its own, over which inputs are drawn uniformly and which sorts in its
     order; `shift` is for the task of that name. Raises DataError."""
     if name not in TASKS:
-        raise DataError("there is no task {name!r}; there are {tasks}", name=name, tasks=", ".join(TASKS))
+        raise DataError("unknown task {name!r}; choose {tasks}", name=name, tasks=", ".join(TASKS))
     if shift is not None and name != "shift":
         raise DataError(
-            "shift is {shift!r} and the task {name!r}; it is for the task 'shift', leave it out", shift=shift, name=name
+            "the task {name!r} takes no shift, but shift is {shift!r}; leave it out", shift=shift, name=name
         )
     task = TASKS[name]
     if alphabet is None and shift is None:
@@ -73,23 +73,23 @@ def find_task(name: str, alphabet: str | None = None, shift: int | None = None) 
     symbols = string.ascii_lowercase if alphabet is None else alphabet
     if not 2 <= len(symbols) <= LARGEST_ALPHABET:
         raise DataError(
-            "the alphabet has {count:,} symbols; 2 to {largest_alphabet:,} are allowed",
+            "the alphabet has {count:,} symbols; choose 2 to {largest:,}",
             count=len(symbols),
-            largest_alphabet=LARGEST_ALPHABET,
+            largest=LARGEST_ALPHABET,
         )
     if len(set(symbols)) < len(symbols):
-        raise DataError("the alphabet {symbols!r} has a symbol twice; name each once", symbols=symbols[:60])
+        raise DataError("the alphabet {symbols!r} repeats a symbol; name each symbol once", symbols=symbols[:60])
     if any(clean(symbol) != symbol for symbol in symbols):  # blanks, control characters, halves of characters
         raise DataError(
-            "the alphabet {symbols!r} has a blank or a character no text can hold; name others", symbols=symbols[:60]
+            "the alphabet {symbols!r} has a blank or an invalid character; choose other symbols", symbols=symbols[:60]
         )
     by = SHIFT if shift is None else shift
     if name == "shift" and (type(by) is not int or not 1 <= by < len(symbols)):
         raise DataError(
-            "shift is {by!r}; over {count} symbols 1 to {count2} are allowed",
-            by=by,
+            "shift is {shift!r}; with {count} symbols choose a whole number from 1 to {largest}",
+            shift=by,
             count=len(symbols),
-            count2=len(symbols) - 1,
+            largest=len(symbols) - 1,
         )
     answers: dict[str, Callable[[str], str]] = {
         "sort": lambda text: "".join(sorted(text, key=symbols.index)),
@@ -134,7 +134,7 @@ def task_pairs(
     low, high = lengths
     if count < 1 or not 1 <= low <= high:
         raise DataError(
-            "{count} inputs of {low} to {high} symbols were asked for; at least 1 of at least 1 is needed",
+            "{count} inputs of {low} to {high} symbols are impossible; choose at least 1 of each",
             count=count,
             low=low,
             high=high,
@@ -191,10 +191,9 @@ def training_pairs(spec: Mapping[str, Any]) -> tuple[list[Pair], list[Pair]]:
     ]
     if not validation:
         raise DataError(
-            "inputs of {lengths} to {lengths2} symbols are too few to keep {count:,} of them for "
-            "validation; allow longer ones",
-            lengths=lengths[0],
-            lengths2=lengths[1],
+            "there are too few inputs of {low} to {high} symbols to keep {count:,} for validation; allow longer inputs",
+            low=lengths[0],
+            high=lengths[1],
             count=count,
         )
     held_out = frozenset(source for source, _ in validation)
@@ -211,8 +210,8 @@ def unseen_pairs(spec: Mapping[str, Any], lengths: tuple[int, int], count: int =
     found = task_pairs(spec["name"], count, lengths, spec["seed"] + 2, seen, **_of(spec))
     if not found:
         raise DataError(
-            "training has seen every input of {lengths} to {lengths2} symbols; name longer ones",
-            lengths=lengths[0],
-            lengths2=lengths[1],
+            "training has seen every input of {low} to {high} symbols; choose longer inputs",
+            low=lengths[0],
+            high=lengths[1],
         )
     return found

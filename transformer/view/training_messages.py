@@ -75,13 +75,13 @@ def read_file(value: Any) -> File | None:
         return None
     name, data = value.get("name"), value.get("data")
     if not isinstance(name, str) or not isinstance(data, str):
-        raise FileError("no file arrived; choose it again")
+        raise FileError("the file is missing; choose it again")
     if len(data) > (LARGEST_FILE + 2) // 3 * 4:
         raise FileError(
-            "the file has more than {largest_file:.0f} MB; choose one of at most that size",
-            largest_file=LARGEST_FILE / 1e6,
+            "the file has more than {megabytes:.0f} MB; choose a smaller one",
+            megabytes=LARGEST_FILE / 1e6,
         )
     try:
         return File(name[:200], base64.b64decode(data, validate=True))
     except (binascii.Error, ValueError) as error:
-        raise FileError("the file arrived damaged; choose it again") from error
+        raise FileError("the file was damaged on the way; choose it again") from error

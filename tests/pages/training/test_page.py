@@ -203,7 +203,7 @@ def test_an_unknown_preset_is_said(start: Callable[..., AppTest], shop: Shop) ->
 @pytest.mark.parametrize(
     "params, words",
     [
-        ({"heads": "3"}, "D_model is 64 with 3 heads; choose an even d_model that the heads divide"),
+        ({"heads": "3"}, "D_model is 64 with 3 heads; choose an even d_model that is divisible by the heads"),
         ({"shortest": "12"}, "Inputs of 12 to 10 symbols were asked for"),
         ({"alphabet": "2", "longest": "1", "shortest": "1"}, "2 symbols make 2 different inputs of length 1"),
         ({"layers": "6", "d_model": "256", "d_k": "512", "heads": "8"}, "are trained here, so choose fewer layers"),
@@ -266,9 +266,9 @@ def test_four_runs_are_kept_and_the_oldest_that_ended_makes_room(start: Callable
 
 def test_what_the_workshop_refuses_is_a_sentence(start: Callable[..., AppTest], shop: Shop) -> None:
     app = start()
-    shop.refuses = "100 runs wait already, as many as may; train in a few minutes"
+    shop.refuses = "the queue is full, 100 runs are waiting; try again in a few minutes"
     press(app)
-    assert "100 runs wait already, as many as may; train in a few minutes." in messages(app)
+    assert "The queue is full, 100 runs are waiting; try again in a few minutes." in messages(app)
     assert app.session_state[runs.RUNS] == []
 
 

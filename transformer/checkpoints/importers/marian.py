@@ -76,8 +76,8 @@ def _equal(about: Mapping[str, Any], name: str, ours: str) -> Any:
     encoder, decoder = about.get(f"encoder_{name}"), about.get(f"decoder_{name}")
     if encoder != decoder:
         raise ConfigError(
-            "{ours} is {encoder} in the encoder and {decoder} in the decoder; both must have the same",
-            ours=ours,
+            "{field} is {encoder} in the encoder and {decoder} in the decoder; they must be equal",
+            field=ours,
             encoder=shown(encoder),
             decoder=shown(decoder),
         )
@@ -91,14 +91,14 @@ def configure(about: Mapping[str, Any], unknown: int, tensors: Collection[str] =
     for name in UNKNOWN_TO_BOTH:
         if about.get(name):
             raise ConfigError(
-                "{name} is {about}; only false is allowed, as transformers computes it",
+                "{name} is {value}; only false can be imported",
                 name=name,
-                about=shown(about[name]),
+                value=shown(about[name]),
             )
     activation = about.get("activation_function", "gelu")
     if not isinstance(activation, str) or activation not in ACTIVATIONS:
         raise ConfigError(
-            "activation_function is {activation}; allowed are {activations}",
+            "unknown activation_function {activation}; choose {activations}",
             activation=shown(activation),
             activations=", ".join(ACTIVATIONS),
         )
@@ -106,7 +106,9 @@ def configure(about: Mapping[str, Any], unknown: int, tensors: Collection[str] =
     vocab, own = about.get("vocab_size"), about.get("decoder_vocab_size")
     if shared and own not in (None, vocab):
         raise ConfigError(
-            "decoder_vocab_size is {own} and vocab_size {vocab} of one shared table", own=shown(own), vocab=shown(vocab)
+            "vocab_size is {vocab} and decoder_vocab_size {decoder_vocab}; a shared table needs equal sizes",
+            decoder_vocab=shown(own),
+            vocab=shown(vocab),
         )
     end = about.get("eos_token_id", 0)
     return ModelConfig.from_dict({
@@ -168,9 +170,9 @@ class _Tensors:
                     packed = sum(one.file_size for one in file.infolist())
                 if packed > size:  # torch stores without compressing; what unpacks to more was not made by it
                     raise CheckpointError(
-                        "{name} unpacks to {packed:,} bytes from {size:,}; torch's files do not",
+                        "{name} unpacks from {size:,} to {unpacked:,} bytes; files of torch do not do that",
                         name=self.path.name,
-                        packed=packed,
+                        unpacked=packed,
                         size=size,
                     )
             found = torch.load(self.path, map_location="cpu", weights_only=True)
@@ -181,14 +183,14 @@ class _Tensors:
             raise CheckpointError(str(reason)) from error
         except Exception as error:  # a damaged or hostile file makes torch's reader raise nearly anything
             raise CheckpointError(
-                "{name} holds something else than tensors, or is damaged; give a model.safetensors instead",
+                "{name} does not hold only tensors, or it is damaged; use a model.safetensors instead",
                 name=self.path.name,
             ) from error
         if not isinstance(found, dict) or not all(
             isinstance(name, str) and isinstance(one, Tensor) and one.layout == torch.strided
             for name, one in found.items()
         ):
-            raise CheckpointError("{name} is no table of names and tensors", name=self.path.name)
+            raise CheckpointError("{name} is not a table of names and tensors", name=self.path.name)
         return found
 
     def names(self) -> Collection[str]:
@@ -213,7 +215,7 @@ class _Tensors:
             ) from error
         except WeightsError as error:
             raise CheckpointError(
-                "{name} is no complete safetensors file; copy it again", name=self.path.name
+                "{name} is not a complete safetensors file; copy it again", name=self.path.name
             ) from error
 
     def _read(
@@ -226,24 +228,24 @@ class _Tensors:
         known = {SHARED, SOURCE, TARGET, LOGITS, *PLACES, *(one for several in wanted.values() for one in several)}
         if extra := sorted(set(found) - known):
             raise CheckpointError(
-                "{name} has a tensor {extra}, which config.json knows nothing of",
+                "{name} has a tensor {extra} that does not belong to the model in config.json",
                 name=self.path.name,
                 extra=shown(extra[0]),
             )
         if (count := sum(map(math.prod, shapes.values()))) > LARGEST_MODEL:
             raise CheckpointError(
-                "{name} has {count:,} parameters; at most {largest_model:,} are read",
+                "{name} has {count:,} parameters; the limit is {largest:,}",
                 name=self.path.name,
                 count=count,
-                largest_model=LARGEST_MODEL,
+                largest=LARGEST_MODEL,
             )
         for ours, several in wanted.items():
             theirs = next((one for one in several if one in found), None)
             if theirs is None:
                 raise CheckpointError(
-                    "{name} has no tensor {several}, which config.json asks for",
+                    "{name} has no tensor {missing}, but config.json needs it",
                     name=self.path.name,
-                    several=several[0],
+                    missing=several[0],
                 )
             self._check(found[theirs], theirs, shapes[ours])
             yield ours, self._numbers(fetch(found[theirs]), theirs).reshape(shapes[ours])
@@ -256,26 +258,26 @@ class _Tensors:
                 wanted_here = sinusoidal(rows, width, "halves")
                 if not torch.allclose(table, wanted_here, atol=2e-3):  # float16 is off by 5e-4
                     raise CheckpointError(
-                        "{name}: {theirs} are not the sinusoidal positions of Marian",
+                        "{name}: {tensor} does not hold the sinusoidal positions of Marian",
                         name=self.path.name,
-                        theirs=theirs,
+                        tensor=theirs,
                     )
 
     def _check(self, entry: Any, name: str, shape: tuple[int, ...]) -> None:
         arrived = tuple(entry.shape)
         if arrived != shape and not (name == BIAS and arrived == (1, *shape)):
             raise CheckpointError(
-                "{name}: {name2} is {arrived}, config.json asks for {shape}",
+                "{name}: {tensor} has shape {actual}; config.json needs {needed}",
                 name=self.path.name,
-                name2=name,
-                arrived=shown(list(arrived)),
-                shape=list(shape),
+                tensor=name,
+                actual=shown(list(arrived)),
+                needed=list(shape),
             )
         if entry.dtype not in DTYPES:
             raise CheckpointError(
-                "{name}: {name2} is {dtype}; float16, bfloat16 or float32 is needed",
+                "{name}: {tensor} has type {dtype}; it must be float16, bfloat16 or float32",
                 name=self.path.name,
-                name2=name,
+                tensor=name,
                 dtype=entry.dtype,
             )
 
@@ -283,7 +285,7 @@ class _Tensors:
         tensor = tensor.detach().float()
         if not torch.isfinite(tensor).all():
             raise CheckpointError(
-                "{name}: {name2} holds values that are not finite numbers", name=self.path.name, name2=name
+                "{name}: {tensor} has values that are not finite numbers", name=self.path.name, tensor=name
             )
         return tensor
 
@@ -291,7 +293,7 @@ class _Tensors:
 def _vocabulary(path: Path) -> dict[str, int]:
     found = read_json(path, LARGEST_VOCABULARY)
     if not isinstance(found, dict) or "<unk>" not in found:
-        raise CheckpointError("{name} is no table of pieces and ids with an <unk> in it", name=path.name)
+        raise CheckpointError("{name} is not a table of pieces and ids with an <unk>", name=path.name)
     return found
 
 
@@ -321,10 +323,10 @@ def load_marian(path: Path) -> Checkpoint[Transformer]:
     path = Path(path)
     for name in (CONFIG, VOCABULARY, *SPLITTERS):
         if not (path / name).is_file():
-            raise CheckpointError("{path} is no Marian checkpoint: it has no {name}", path=path, name=name)
+            raise CheckpointError("{path} is not a Marian checkpoint: {name} is missing", path=path, name=name)
     if not any((path / name).is_file() for name in (WEIGHTS, PICKLED)):
         raise CheckpointError(
-            "{path} is no Marian checkpoint: it has no {weights} and no {pickled}",
+            "{path} is not a Marian checkpoint: {weights} and {pickled} are both missing",
             path=path,
             weights=WEIGHTS,
             pickled=PICKLED,
@@ -340,7 +342,7 @@ def load_marian(path: Path) -> Checkpoint[Transformer]:
         tensors = _Tensors(path)
         config = bounded(configure(about, tables[0]["<unk>"], tensors.names()))
         if tables[1]["<unk>"] != config.unk_id:
-            raise ConfigError("<unk> has one id in the source's vocabulary and another in the target's")
+            raise ConfigError("<unk> has different ids in the source vocabulary and the target vocabulary")
         weights = tensors.read(names(config), parameter_shapes(Transformer, config))
         tokenizers = [
             VocabularyTokenizer(

@@ -36,19 +36,19 @@ class VocabularyTokenizer:
         for piece, number in self._vocabulary.items():
             if len(piece) > LONGEST_PIECE:
                 raise TokenizerError(
-                    "a piece of the vocabulary has {count:,} characters; at most {longest_piece:,} are allowed",
+                    "a piece of the vocabulary has {count:,} characters; the limit is {longest:,}",
                     count=len(piece),
-                    longest_piece=LONGEST_PIECE,
+                    longest=LONGEST_PIECE,
                 )
             if type(number) is not int or not 0 <= number < size:
                 raise TokenizerError(
-                    "the vocabulary gives a piece the id {number!r:.40}; 0 to {size:,} are allowed",
-                    number=number,
-                    size=size - 1,
+                    "a piece of the vocabulary has the id {id!r:.40}; choose 0 to {last:,}",
+                    id=number,
+                    last=size - 1,
                 )
             if self._pieces[number] is not None:
                 raise TokenizerError(
-                    "the vocabulary gives the id {number:,} to two pieces; each may have one", number=number
+                    "two pieces of the vocabulary have the id {id:,}; each id belongs to one piece", id=number
                 )
             self._pieces[number] = piece
         self._controls = frozenset(controls)
