@@ -12,7 +12,7 @@ from dataclasses import replace
 import streamlit as st
 
 from pages.frame.state import State, current_state, store_state
-from transformer.texts import reader_language
+from transformer.texts import Language, reader_language
 from transformer.tracing.trace import Trace
 from transformer.view.state import fit_cell
 
@@ -21,10 +21,10 @@ KEY = "headscope_payloads"
 
 def payload(picture: str, part: str, name: Hashable, make: Callable[[], bytes]) -> bytes:
     """A part of a picture's data: the bytes sent last if they have this name and language, or new ones."""
-    name = (name, reader_language())
-    found: dict[str, tuple[Hashable, bytes]] = st.session_state.setdefault(KEY, {}).setdefault(picture, {})
-    if part not in found or found[part][0] != name:
-        found[part] = (name, make())
+    found: dict[str, tuple[Hashable, bytes, Language]] = st.session_state.setdefault(KEY, {}).setdefault(picture, {})
+    language = reader_language()
+    if part not in found or (found[part][0], found[part][2]) != (name, language):
+        found[part] = (name, make(), language)
     return found[part][1]
 
 

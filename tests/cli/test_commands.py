@@ -476,7 +476,7 @@ def test_nothing_to_evaluate_is_said(trained: Path, tmp_path: Path, capsys: pyte
 
 
 def options(**given: Any) -> SimpleNamespace:
-    rest = dict.fromkeys(("checkpoint", "max_tokens", "address", "trainings", "training_seconds"))
+    rest = dict.fromkeys(("checkpoint", "max_tokens", "address", "language", "trainings", "training_seconds"))
     return SimpleNamespace(**{**rest, "port": 8501, **given})
 
 

@@ -97,8 +97,8 @@ def test_the_address_reaches_streamlit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HEADSCOPE_DEVICE", "before")
     port, flags = free_port(), lambda: serve.prepare(given)[2:]
     given: Any = SimpleNamespace(
-        checkpoint=None, device="cpu", max_tokens=None, port=port, address="127.0.0.1", trainings=None,
-        training_seconds=None,
+        checkpoint=None, device="cpu", max_tokens=None, port=port, address="127.0.0.1", language=None,
+        trainings=None, training_seconds=None,
     )  # fmt: skip
     monkeypatch.delenv(serve.ADDRESS, raising=False)
     assert flags() == [f"--server.port={port}", "--server.address=127.0.0.1"]

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from babel.messages.pofile import PoFileError
 from streamlit.testing.v1 import AppTest
 
-from tests.support.app import every_part, linked
-from tests.support.build import SYLLABLES
+from pages.runtime.language import MENU
+from tests.support.app import address, components, every_part, figures, linked, messages, switch_page
+from tests.support.build import tiny_pretrained
 from tests.support.locale_template import catalogue
-from tests.support.pseudo import CODE, message_texts, untranslated, write_catalogue
-from transformer.view.languages import languages, load_language
+from tests.support.payloads import unpack
+from tests.support.pseudo import CODE, html_texts, message_texts, untranslated, write_catalogue
+from transformer.figures import embedding
+from transformer.inference.pretrained import InputError
+from transformer.texts import ENGLISH, use_language
+from transformer.view.languages import best_language, browser_texts, languages, load_language, script_texts
 
-GERMAN = {
-    "Heads": "Köpfe",
-    "Big text": "Große Schrift",
-    "Colours run from weight {low} to weight {high}": "Farben von Gewicht {low} bis Gewicht {high}",
-}
+LENGTH = embedding.LABELS["length"]
+PICTURE = next(text for text in script_texts("explorer") if "{low}" in text)
+GERMAN = {"Heads": "Köpfe", LENGTH: "Länge", PICTURE: "Farben von {low} bis {high}"}
 
 
 @pytest.fixture
-def locale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def locale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder of catalogues with the pseudo-language and a little German."""
     folder = tmp_path / "locale"
     folder.mkdir()
@@ -38,12 +43,87 @@ def locale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def texts(app: AppTest) -> list[str]:
-    return [text for element in app.main for text in message_texts(element.proto)]
+    return [text for node in app.main if node.proto is not None for text in message_texts(node.proto)]
 
 
 @pytest.mark.parametrize("page, part", every_part())
 def test_no_text_of_a_page_stays_english(open_page: Callable[..., AppTest], locale: Path, page: str, part: str) -> None:
     app = open_page(page, **linked(part), lang=CODE)
     assert not app.exception
-    left = {text: words for text in texts(app) if (words := untranslated(text, [*SYLLABLES, "".join(SYLLABLES)]))}
+    left = {text: words for text in texts(app) if (words := untranslated(text))}
     assert left == {}
+
+
+def test_errors_notices_and_what_a_link_says_are_translated(open_page: Callable[..., AppTest], locale: Path) -> None:
+    app = open_page(lang=CODE, source="ka " * 200, layer="99", zero="cross.9.9", checkpoint="gone", open="x")
+    assert not app.exception and "hs-message" in messages(app, notes=True)
+    assert [words for text in html_texts(messages(app, notes=True)) if (words := untranslated(text))] == []
+
+
+def test_a_german_catalogue_of_a_few_texts_shows_on_a_page_in_a_picture_and_in_an_error(
+    open_page: Callable[..., AppTest], locale: Path
+) -> None:
+    app = open_page(lang="de")
+    header = unpack(components(app, "pack")[0].bytes)[0]
+    assert header["texts"] == {PICTURE: GERMAN[PICTURE]}
+    assert "Köpfe" in " ".join(texts(app)) and "Lab" in " ".join(texts(app))
+    with pytest.raises(InputError) as empty:
+        tiny_pretrained().encode("")
+    (locale / "de.po").write_bytes(catalogue({empty.value.message.text: "Der Quelltext ist leer"}, "de"))
+    load_language.cache_clear()
+    assert "Der Quelltext ist leer" in messages(open_page(lang="de", source=" "))
+
+
+def test_the_language_of_a_link_is_taken_over_and_leaves_the_address(
+    open_page: Callable[..., AppTest], locale: Path
+) -> None:
+    app = open_page(lang="de")
+    assert "lang" not in address(app) and app.selectbox(key=MENU).value == "de"
+    assert "Köpfe" in " ".join(texts(switch_page(app, "lab").run()))
+    app.selectbox(key=MENU).set_value("en").run()
+    assert "Köpfe" not in " ".join(texts(app)) and "Heads" in " ".join(texts(app))
+    assert app.selectbox(key=MENU).options == ["English", "Deutsch", CODE]
+
+
+def test_the_server_s_language_is_for_those_who_chose_none(
+    open_page: Callable[..., AppTest], locale: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADSCOPE_LANGUAGE", "de")
+    assert "Köpfe" in " ".join(texts(open_page()))
+    assert "Köpfe" not in " ".join(texts(open_page(lang="en")))
+
+
+def test_without_catalogues_there_is_no_menu(open_page: Callable[..., AppTest]) -> None:
+    app = open_page(lang="de")
+    assert not [menu for menu in app.selectbox if menu.key == MENU] and "Heads" in " ".join(texts(app))
+
+
+def test_what_viewers_share_is_never_in_another_viewer_s_language(
+    open_page: Callable[..., AppTest], locale: Path
+) -> None:
+    for code in ("de", "en", "de"):
+        figure = next(iter(figures(open_page("embeddings", part="norms", lang=code)).values()))
+        assert ("Länge" in json.dumps(figure["layout"], ensure_ascii=False)) == (code == "de")
+
+
+def test_a_catalogue_that_is_damaged_is_named(locale: Path) -> None:
+    (locale / "fr.po").write_text('msgid "Heads\n', encoding="utf-8")
+    languages.cache_clear()
+    with pytest.raises(PoFileError):
+        load_language("fr")
+
+
+@pytest.mark.parametrize(
+    "asked, found", [(["ko-KR", "de-AT"], "de"), (["de_DE"], "de"), (["ko"], None), ([], None), (["EN-us"], "en")]
+)
+def test_the_best_language_is_the_first_there_is(locale: Path, asked: list[str], found: str | None) -> None:
+    assert best_language(asked) == found
+
+
+def test_a_script_is_handed_the_texts_it_has(locale: Path) -> None:
+    use_language(load_language(CODE))
+    try:
+        assert set(browser_texts("figure").values()) == {f"⟦{text}⟧" for text in browser_texts("figure")}
+        assert "Save" in browser_texts("figure") and browser_texts("feed") == {}
+    finally:
+        use_language(ENGLISH)

@@ -99,8 +99,8 @@ def test_pictures_call_no_attention_masked_that_is_not(variants: Path) -> None:
         header = unpack(full_pack(trace, View()))[0]
         bare = not changes.get("causal", True)
         assert header["causal"] is trace.causal is (not bare)
-        assert ("no mask" in header["texts"].get("kind_decoder_self", "")) == bare
-        assert ("whole target in sight" in header["texts"].get("chip", "")) == bare
+        assert ("no mask" in header["wording"].get("kind_decoder_self", "")) == bare
+        assert ("whole target in sight" in header["wording"].get("chip", "")) == bare
 
 
 def test_what_is_missing_in_words() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from html.parser import HTMLParser
@@ -10,7 +11,9 @@ from typing import Any
 
 from google.protobuf.message import Message
 
+from tests.support.build import SYLLABLES
 from tests.support.locale_template import all_texts, catalogue
+from transformer.inference.pretrained import available
 
 CODE = "en-XA"
 OPENS, CLOSES = "⟦", "⟧"
@@ -18,37 +21,32 @@ _WRAPPED = re.compile(f"{OPENS}[^{OPENS}{CLOSES}]*{CLOSES}")
 _WORD = re.compile(r"[^\W\d_]{3,}")
 # Data and signs of the field, which no language translates.
 SIGNS = {
-    "Headscope", "softmax", "Attention", "concat", "Concat", "LayerNorm", "layer", "head", "ReLU", "GELU", "relu", "gelu",
-    "max", "min", "exp", "log", "sin", "cos", "model", "pos", "var", "Var", "mean", "PPL", "BLEU", "chrF", "Aa", "png",
-    "svg", "csv", "npz", "html", "json", "nats", "pad", "unk", "bos", "eos", "head_i", "MultiHead", "FFN", "attention",
-    "mathrm", "frac", "sqrt", "top", "left", "right", "text", "quad", "operatorname", "tiny", "reverse",
+    "Headscope", "streamlit", "Deutsch", "English", "tiny", *(word for name in available() for word in name.split("-")),
+    "softmax", "Attention", "attention", "MultiHead", "head", "head_i", "concat", "Concat", "LayerNorm", "layer", "FFN",
+    "Sublayer", "ReLU", "relu", "GELU", "gelu", "swish", "tanh", "exp", "log", "sin", "cos", "max", "min", "var", "Var",
+    "mean", "model", "dmodel", "pos", "source", "logk", "GRU", "PPL", "BLEU", "chrF", "nats", "pad", "unk", "Aa", "png",
+    "svg", "csv", "npz", "html", "json", "transformer", "remrofsnart", "αij", "softmaxj",
+    "batch", "query", "key", "token", "memory",
 }  # fmt: skip
 NOT_TEXT = {
-    "id",
-    "key",
-    "element_id",
-    "form_id",
-    "page_script_hash",
-    "url",
-    "icon",
-    "query_string",
-    "css",
-    "js",
-    "json",
-}
+    "id", "key", "element_id", "form_id", "page_script_hash", "url", "icon", "query_string", "component_name", "json",
+    "js_content", "css_content", "html_content", "language", "element_type", "default", "raw_values", "value", "page",
+    "type", "spec", "config",
+}  # fmt: skip
+_DATA = re.compile(f"({'|'.join(SYLLABLES)})+")
+_FORMULA = re.compile(r"\$\$.*?\$\$|\$[^$]*\$|`[^`]*`", re.DOTALL)
 
 
 def write_catalogue(folder: Path) -> None:
     (folder / f"{CODE}.po").write_bytes(catalogue({text: f"{OPENS}{text}{CLOSES}" for text in all_texts()}))
 
 
-def untranslated(text: str, data: Iterable[str] = ()) -> str:
-    """The words of a text outside of all brackets, but those of the data."""
+def untranslated(text: str) -> str:
+    """The words of a text outside of all brackets, but data: names, and words of the tiny models' syllables."""
     before = ""
     while before != text:
         before, text = text, _WRAPPED.sub(" ", text)
-    known = SIGNS | {word for piece in data for word in _WORD.findall(piece)}
-    return " ".join(word for word in _WORD.findall(text) if word not in known)
+    return " ".join(word for word in _WORD.findall(text) if word not in SIGNS and not _DATA.fullmatch(word))
 
 
 class _Reader(HTMLParser):
@@ -58,14 +56,15 @@ class _Reader(HTMLParser):
 
     def __init__(self) -> None:
         super().__init__()
-        self.texts: list[str] = []
+        self.spoken: list[str] = []
+        self.shown: list[str] = []
         self.hidden: list[bool] = [False]
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         found = dict(attributes)
         hidden = self.hidden[-1] or tag in ("style", "script", "code", "math") or found.get("translate") == "no"
         if not hidden:
-            self.texts += [text for name in ("aria-label", "title", "alt", "placeholder") if (text := found.get(name))]
+            self.spoken += [text for name in ("aria-label", "title", "alt", "placeholder") if (text := found.get(name))]
         if tag not in self.VOID:
             self.hidden.append(hidden)
 
@@ -75,18 +74,41 @@ class _Reader(HTMLParser):
 
     def handle_data(self, text: str) -> None:
         if not self.hidden[-1]:
-            self.texts.append(text)
+            self.shown.append(text)
 
 
 def html_texts(body: str) -> list[str]:
+    """Attributes one by one, and all that is shown as a whole: a text may hold markup."""
     reader = _Reader()
     reader.feed(body)
-    return reader.texts
+    return [*reader.spoken, "".join(reader.shown)]
+
+
+def figure_texts(figure: Any) -> list[str]:
+    """All texts of a plotly figure, as JSON has it: titles, labels, names, what the pointer says."""
+    if isinstance(figure, list):
+        return [text for item in figure for text in figure_texts(item)]
+    if not isinstance(figure, dict):
+        return []
+    shown = ("text", "title", "name", "hovertemplate", "label", "prefix", "suffix", "ticktext", "equation")
+    found = [text for key, value in figure.items() if key in shown for text in _strings(value)]
+    return found + [text for key, value in figure.items() if key not in shown for text in figure_texts(value)]
+
+
+def _strings(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return ["".join(html_texts(re.sub(r"%\{[^}]*\}", " ", value)))]
+    if isinstance(value, list):
+        return [text for item in value for text in _strings(item)]
+    return figure_texts(value)
 
 
 def message_texts(message: Message) -> list[str]:
     """All texts of one of Streamlit's elements."""
     found: list[str] = []
+    if message.DESCRIPTOR.name == "BidiComponent":
+        data = json.loads(message.json) if message.json else {}
+        return figure_texts(json.loads(data["figure"])) if "figure" in data else []
     for field, value in message.ListFields():
         if field.name in NOT_TEXT or field.name.endswith("_id"):
             continue
@@ -97,5 +119,5 @@ def message_texts(message: Message) -> list[str]:
             if isinstance(item, Message):
                 found += message_texts(item)
             elif isinstance(item, str):
-                found += html_texts(item) if "<" in item else [item]
+                found += html_texts(item) if message.DESCRIPTOR.name == "Html" else [_FORMULA.sub(" ", item)]
     return found

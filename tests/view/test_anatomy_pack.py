@@ -73,7 +73,7 @@ def recorded(trace: Trace, name: str) -> torch.Tensor:
 
 
 def test_the_whole_model_is_there(model: Pretrained, before: Trace) -> None:
-    header, data = unpack(trace_pack(model, before, state={"zoom": "model", "revision": 3}, texts={"a": "b"}))
+    header, data = unpack(trace_pack(model, before, state={"zoom": "model", "revision": 3}))
     assert (header["format"], header["sort"], header["id"], header["checkpoint"]) == (1, "trace", before.id, "tiny")
     assert header["labels"]["source"] == list(before.source_labels)
     assert header["tokens"]["target_in"] == list(before.target_in) and header["ids"]["target_in"] == list(
@@ -82,7 +82,7 @@ def test_the_whole_model_is_there(model: Pretrained, before: Trace) -> None:
     assert header["config"]["d_k"] == 13 and header["config"]["d_head"] == D_HEAD and header["config"]["heads"] == HEADS
     assert header["config"]["parameters"] == model.model.parameter_count()
     assert header["own"] is False and header["state"] == {"zoom": "model", "revision": 3}
-    assert header["texts"] == {"a": "b"} and header["switches"] == {} and header["changed"] == {}
+    assert header["texts"] == {} and header["switches"] == {} and header["changed"] == {}
     expected = {"source.embedding", "source.positions", "target.embedding", "target.positions"}
     expected |= {f"encoder.{layer}.{part}.enters" for layer in range(3) for part in ("self", "ff")}
     expected |= {f"decoder.{layer}.{part}.enters" for layer in range(2) for part in ("self", "cross", "ff")}

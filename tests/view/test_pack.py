@@ -46,13 +46,13 @@ def test_what_does_not_fit_falls_back_and_is_reported(name: str) -> None:
             continue
         view, (notice,) = view_from_params({name: value}, LAYERS, 3)
         assert view == View() and len(notice) < 200
-        assert notice.startswith(f"The link asks for {name} ") and "allowed is" in notice
+        assert notice.startswith(f"The link asks for {name} ") and "; choose " in notice
 
 
 def test_layer_is_bounded_by_the_kind_it_belongs_to() -> None:
     assert view_from_params({"kind": "encoder_self", "layer": "3"}, LAYERS, 3)[0].layer == 2
     view, notices = view_from_params({"kind": "cross", "layer": "3"}, LAYERS, 3)
-    assert view.layer == 0 and notices == ["The link asks for layer '3'; allowed is 1 to 2, or all."]
+    assert view.layer == 0 and notices == ["The link asks for layer '3'; choose a number from 1 to 2, or all."]
     assert view_from_params({"kind": "cross"}, LAYERS, 3, View(layer=2))[0].layer == 1
 
 
@@ -78,8 +78,8 @@ def test_a_cell_outside_the_picture_is_forgotten() -> None:
 
 
 def test_pictures_are_the_weights_in_eight_bits(trace: Trace) -> None:
-    header, data = unpack(full_pack(trace, View(), {"kind": "Art"}, revision=4))
-    assert header["id"] == trace.id and header["exact"] == [] and header["texts"] == {"kind": "Art"}
+    header, data = unpack(full_pack(trace, View(), revision=4))
+    assert header["id"] == trace.id and header["exact"] == [] and header["texts"] == {}
     assert header["state"]["revision"] == 4
     for kind in KINDS:
         weights = trace.attention(kind).weights.numpy()

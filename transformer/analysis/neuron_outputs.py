@@ -1,8 +1,8 @@
 """Single neurons of the feed-forward sub-layers: the strongest neurons of a token, and what a neuron adds.
 
 Equation 2 without its biases is FFN(x) = sum_i a_i w_i, a_i = f(x . k_i): neuron i compares x with column k_i of W_1
-and adds a_i times row w_i of W_2. Geva et al. 2021, "Transformer Feed-Forward Layers Are Key-Value Memories", section 2,
-call k_i its key and w_i its value.
+and adds a_i times row w_i of W_2. Geva et al. 2021, "Transformer Feed-Forward Layers Are Key-Value Memories", section
+2, call k_i its key and w_i its value.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ def strongest(activation: Tensor, norms: Tensor, by: str = "activation", count: 
 @dataclass(frozen=True)
 class Promotion:
     """The pieces with the largest and smallest s = E w_i. s would be the change of every logit per unit of activation
-    if w_i reached the output projection directly. But LayerNorm and later layers come between, and a neuron of the encoder
-    reaches the vocabulary only through cross-attention. So s is a direction, not a change of logits (Geva et al. 2021,
-    section 4).
+    if w_i reached the output projection directly. But LayerNorm and later layers come between, and a neuron of the
+    encoder reaches the vocabulary only through cross-attention. So s is a direction, not a change of logits (Geva et
+    al. 2021, section 4).
 
     top, bottom: ids, the strongest first; top_scores, bottom_scores: their s; mean, deviation: of s over the vocabulary
     (population); expected: the mean of the largest of as many standard normal numbers.

@@ -11,13 +11,13 @@ import functools
 import math
 from typing import Any
 
-from transformer.texts import UserError
+from transformer.texts import N_, UserError
 
 MOST_PIECES = 1_000_000  # as in `config.LIMITS`
 LONGEST_PIECE = 1_000  # characters; SentencePiece learns 16 at most unless told otherwise
 LONGEST_RULE = 200  # bytes written for one character; the most in Unicode, of U+FDFA, are 33
 LARGEST_SELF_TEST = 100_000  # bytes of the texts with which a model tests itself whenever it is read
-DAMAGED = "this is not a SentencePiece model"
+DAMAGED = N_("this is not a SentencePiece model")
 # The part of sentencepiece_model.proto that is looked at: message -> field -> number and type.
 MESSAGES: dict[str, dict[str, tuple[int, str]]] = {
     "Model": {

@@ -50,17 +50,22 @@ def load_language(code: str) -> Language:
 
 def best_language(asked: Iterable[str]) -> str | None:
     """The first language asked for that the app has: "ko-KR" finds "ko"."""
-    return negotiate_locale([code.replace("_", "-") for code in asked], list(languages()), sep="-")
+    found = negotiate_locale([code.replace("_", "-") for code in asked], list(languages()), sep="-")
+    return next((code for code in languages() if found and code.lower() == found.lower()), None)
 
 
 @cache
-def _browser_texts() -> Mapping[str, tuple[str, ...]]:
-    """Entry of the frontend -> the English texts in its script."""
+def _script_texts() -> Mapping[str, tuple[str, ...]]:
     found = json.loads((FOLDER / "texts.json").read_text(encoding="utf-8"))
     return {entry: tuple(texts) for entry, texts in found.items()}
 
 
+def script_texts(entry: str) -> tuple[str, ...]:
+    """The English texts in the script of an entry of the frontend, as `make frontend` lists them."""
+    return _script_texts()[entry]
+
+
 def browser_texts(entry: str) -> dict[str, str]:
     """What the script of an entry needs to speak the reader's language: English -> translated; empty for English."""
-    translated = {text: translate(text) for text in _browser_texts().get(entry, ())}
+    translated = {text: translate(text) for text in script_texts(entry)}
     return {text: other for text, other in translated.items() if other != text}

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
+from transformer.texts import _, any_of
+
 ALL = "all"
 
 
@@ -114,14 +116,15 @@ def view_from_params(
     notices: list[str] = []
 
     def complain(name: str, allowed: str) -> None:
-        notices.append(f"The link asks for {name} {params[name][:40]!r}; allowed is {allowed}.")
+        sentence = _("The link asks for {name} {asked!r}; choose {allowed}.")
+        notices.append(sentence.format(name=name, asked=params[name][:40], allowed=allowed))
 
     for name, allowed in CHOICES.items():
         if name in params:
             if params[name] in allowed:
                 view = _changed(view, name, params[name])
             else:
-                complain(name, ", ".join(allowed))
+                complain(name, str(any_of(allowed)))
     for name, count in (("layer", layers_of(view.kind, layers)), ("head", heads)):
         if name in params:
             number = _number(params[name], 1, count)
@@ -130,7 +133,7 @@ def view_from_params(
             elif number is not None:
                 view = _changed(view, name, number - 1)
             else:
-                complain(name, f"1 to {count}, or {ALL}")
+                complain(name, _("a number from 1 to {count}, or {every}", count=count, every=ALL))
         value = getattr(view, name)
         if value is not None and value >= count:
             view = _changed(view, name, count - 1)
@@ -142,24 +145,24 @@ def view_from_params(
         if 0 <= threshold <= 1:
             view = replace(view, threshold=round(threshold, 4))
         else:
-            complain("threshold", "a number from 0 to 1")
+            complain("threshold", _("a number from 0 to 1"))
     if "cell" in params:
         numbers = [_number(part, 1, 100_000) for part in params["cell"].split(",")]
         if len(numbers) == 2 and numbers[0] and numbers[1]:
             view = replace(view, cell=(numbers[0] - 1, numbers[1] - 1))
         else:
-            complain("cell", "row,column counted from 1")
+            complain("cell", _("row,column counted from 1"))
     if "training" in params:
         digits = params["training"]
         if digits.isascii() and digits.isdigit() and len(digits) <= 9:
             view = replace(view, training=int(digits))
         else:
-            complain("training", "a step, a whole number from 0")
+            complain("training", _("a step, a whole number from 0"))
     if "big" in params:
         if params["big"] in ("0", "1"):
             view = replace(view, big=params["big"] == "1")
         else:
-            complain("big", "0 or 1")
+            complain("big", str(any_of(("0", "1"))))
     return view, notices
 
 

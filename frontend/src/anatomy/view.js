@@ -83,6 +83,7 @@ export class AnatomyView {
     this.stage.element.tabIndex = 0;
     this.stage.element.setAttribute("role", "application");
     this.stage.element.setAttribute("aria-label", this.t("an_stage"));
+    this.element.setAttribute("aria-label", this.t("an_region"));
     this.switches = new AnatomySwitches({ t, tooltip: this.tooltip, changed: (pause) => this.told(pause) });
     this.spoken = el("div", {
       class: "hs-spoken",

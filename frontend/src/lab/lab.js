@@ -94,6 +94,17 @@ export class Lab {
     if (this.theme && readTheme(this.element).key !== this.theme.key) this.draw();
   }
 
+  // What was built in other words is built again.
+  translate({ texts, wording }) {
+    const key = JSON.stringify([texts, wording]);
+    if (key === this.textsKey) return;
+    this.textsKey = key;
+    this.texts = makeTexts(texts, { ...ALL_TEXTS, ...wording });
+    this.element.setAttribute("aria-label", this.t("lab"));
+    this.element.replaceChildren();
+    this.build();
+  }
+
   // -- what the server brings --------------------------------------------------------------------------------------
 
   take(bytes, side) {
@@ -108,7 +119,7 @@ export class Lab {
     }
     const model = new TraceModel(pack);
     this.models[side] = model;
-    this.texts = makeTexts(pack.header.texts, { ...ALL_TEXTS, ...pack.header.wording });
+    this.translate(pack.header);
     const waiting = this.exact[side].get(model.id);
     if (waiting) model.merge(waiting);
     return this.together();

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from pages.components.figure import texts
 from tests.support.app import figures
 from transformer.figures.style import PALETTE
 
@@ -38,9 +36,3 @@ def test_figures_bring_title_equation_axes_and_both_palettes(
                     at,
                 )
         assert {trace["type"] for trace in figure["data"]} <= {"scatter", "bar", "heatmap"}
-
-
-def test_what_stands_around_a_figure_is_translated() -> None:
-    script = (Path(__file__).parents[3] / "frontend/src/figure/plot.js").read_text(encoding="utf-8")
-    named = script[script.index("FIGURE_TEXTS = {") : script.index("};")]
-    assert {line.split(":")[0].strip() for line in named.splitlines()[1:] if ":" in line} == set(texts())

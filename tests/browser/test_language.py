@@ -1,0 +1,155 @@
+"""No text of a page, picture, tooltip or menu stays English in the pseudo-language; each visitor reads their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import urlencode
+
+import pytest
+
+from pages.registry import pages
+from tests.support.build import tiny_pretrained
+from tests.support.locale_template import catalogue
+from tests.support.pseudo import CODE, untranslated, write_catalogue
+from tests.support.server import start, stop
+from transformer.checkpoints.folder import save_checkpoint
+
+pytest.importorskip("playwright")
+from playwright.sync_api import Browser, Page
+
+from tests.browser.stillness import still
+
+CROSS = {"place": "decoder.cross", "decoder": "2", "head": "2", "t": "1"}
+SWITCHED = {"scaling": "off", "zero": "cross.1.2"}
+PARTS = [(page.path, {"part": part} if part else {}) for page in pages() for part in page.content.parts() or ("",)]
+VIEWS: list[tuple[str, dict[str, str]]] = [
+    *PARTS,
+    ("", {"kind": "all", "cell": "2,2", "special": "renormalised", "pieces": "words"}),
+    ("", {"kind": "cross", "view": "lines", "layer": "1", "head": "all", "summary": "max", "threshold": "0.5"}),
+    ("lab", {**SWITCHED, "causal": "off", "kind": "decoder_self", "layer": "1", "head": "1"}),
+    ("lab", {"part": "measures", **SWITCHED}),
+    ("anatomy", SWITCHED),
+    ("anatomy", {"zoom": "layer", "place": "encoder.self", "encoder": "1"}),
+    *(("anatomy", {"zoom": "sub", **CROSS, "step": step}) for step in ("norm", "project", "softmax", "head_outputs")),
+    ("anatomy", {"zoom": "sub", "place": "encoder.ff", "encoder": "1"}),
+    ("anatomy", {"zoom": "sub", "place": "source"}),
+    ("anatomy", {"zoom": "sub", "place": "output", "t": "1"}),
+    ("anatomy", {"zoom": "number", **CROSS, "step": "dot", "row": "1", "col": "1"}),
+    ("training", {"preset": "own"}),
+]
+# What Streamlit and plotly say themselves, in English only.
+STREAMLIT = {
+    "Open", "Choose an option", "Decrement", "Increment", "Fullscreen", "Download plot as a PNG", "Autoscale", "Pan",
+    "Zoom", "Zoom in", "Zoom out", "Reset axes", "Skip to main content", "Clear value",
+}  # fmt: skip
+PAIRS = "one, eins\ntwo, zwei\nthree, drei"  # an example of what can be typed
+# Everything painted on a canvas, as it is painted.
+RECORD = """
+window.hsPainted = new Set();
+for (const name of ["fillText", "strokeText"]) {
+  const paint = CanvasRenderingContext2D.prototype[name];
+  CanvasRenderingContext2D.prototype[name] = function (text, ...more) {
+    window.hsPainted.add(String(text));
+    return paint.call(this, text, ...more);
+  };
+}
+"""
+# Every block of text of the document and of our components, what is read out, and what the pointer is told everywhere.
+READ = """() => {
+  const found = new Set(window.hsPainted);
+  const skipped = "noscript, style, script, code, math, svg.main-svg, .katex, [translate=no]";
+  const inline = new Set(["B", "I", "EM", "STRONG", "SPAN", "SUB", "SUP", "A", "KBD", "BDI", "TSPAN", "ABBR"]);
+  const textOf = (node) => [...node.childNodes].map((child) =>
+    child.nodeType === 3 ? child.data
+    : child.nodeType === 1 && !child.matches(skipped) && inline.has(child.tagName.toUpperCase()) ? textOf(child) : " ",
+  ).join("");
+  const elements = [];
+  const walk = (root) => root.querySelectorAll("*").forEach((element) => {
+    if (element.closest(skipped)) return;
+    elements.push(element);
+    if (element.matches("details")) element.open = true;
+    if (element.shadowRoot) walk(element.shadowRoot);
+  });
+  walk(document);
+  const read = (element) => {
+    for (const name of ["aria-label", "title", "alt", "placeholder", "aria-valuetext"])
+      if (element.getAttribute(name)) found.add(element.getAttribute(name));
+    if (!inline.has(element.tagName.toUpperCase()) || element.getRootNode() === element.parentNode)
+      found.add(textOf(element));
+  };
+  elements.forEach(read);
+  const tips = elements.filter((element) => element.matches(".hs-tip"));
+  const point = (element, x, y) => {
+    for (const type of ["pointerenter", "pointermove"])
+      element.dispatchEvent(new PointerEvent(type, { clientX: x, clientY: y, bubbles: type === "pointermove" }));
+    for (const tip of tips) if (!tip.hidden) [tip, ...tip.querySelectorAll("*")].forEach(read);
+  };
+  for (const element of elements.filter((element) => element.closest(".hs"))) {
+    const { left, top, width, height } = element.getBoundingClientRect();
+    const steps = element.tagName === "CANVAS" ? 9 : 1;
+    for (let i = 0; i < steps; i++)
+      for (let j = 0; j < steps; j++)
+        point(element, left + (width * (i + 0.5)) / steps, top + (height * (j + 0.5)) / steps);
+    element.dispatchEvent(new PointerEvent("pointerleave"));
+  }
+  return [...found, ...window.hsPainted];
+}"""
+
+
+@pytest.fixture(scope="module")
+def address(browser_path: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """An app with the pseudo-language, a little German, and a model whose words are no language's."""
+    folder = tmp_path_factory.mktemp("language")
+    (folder / "locale").mkdir()
+    write_catalogue(folder / "locale")
+    (folder / "locale" / "de.po").write_bytes(catalogue({"Heads": "Köpfe"}, "de"))
+    tiny = tiny_pretrained()
+    save_checkpoint(folder / "models" / "tiny", tiny.model, tiny.tokenizer, tiny.languages)
+    process, found = start(
+        folder / "log.txt", HEADSCOPE_LOCALE=str(folder / "locale"), HEADSCOPE_CHECKPOINTS=str(folder / "models")
+    )
+    yield found
+    stop(process)
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser) -> Iterator[Page]:
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, locale="en-US")
+    context.add_init_script(RECORD)
+    yield context.new_page()
+    context.close()
+
+
+@pytest.mark.parametrize(
+    "path, view", VIEWS, ids=[f"{path or 'heads'}-{'-'.join(view.values())}" for path, view in VIEWS]
+)
+def test_no_text_stays_english(page: Page, address: str, path: str, view: dict[str, str]) -> None:
+    sentence = {"checkpoint": "tiny", "source": "ka lo mi", "target": "re sta vu", "lang": CODE}
+    page.goto(f"{address}/{path}?{urlencode({**sentence, **view})}")
+    page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning] .hs-brand")
+    still(page)
+    texts = page.evaluate(READ)
+    assert any("⟦" in text for text in texts)
+    ours = [text.removeprefix("Help for") for text in texts if text.strip() not in {*STREAMLIT, PAIRS}]
+    assert {text: words for text in ours if (words := untranslated(text))} == {}
+
+
+def test_two_visitors_read_two_languages_and_the_choice_stays(browser: Browser, address: str) -> None:
+    contexts = [browser.new_context(locale=locale) for locale in ("de-DE", "en-GB")]
+    try:
+        german, english = (context.new_page() for context in contexts)
+        for page in (german, english):
+            page.goto(address)
+            page.wait_for_selector("[data-testid=stApp][data-test-script-state=notRunning] .hs-brand")
+        header = ".st-key-hs-header"
+        assert "Köpfe" in german.inner_text(header) and "Köpfe" not in english.inner_text(header)
+        assert german.evaluate("document.documentElement.lang") == "de"
+        english.goto(f"{address}/?lang=de")
+        english.wait_for_function("document.querySelector('.st-key-hs-header')?.innerText.includes('Köpfe')")
+        still(english)
+        assert "lang=" not in english.url
+        english.goto(f"{address}/lab")
+        english.wait_for_function("document.querySelector('.st-key-hs-header')?.innerText.includes('Köpfe')")
+    finally:
+        for context in contexts:
+            context.close()
