@@ -249,7 +249,7 @@ def test_a_target_vocabulary_of_another_size_belongs_to_another_tokenizer(folder
 
 def test_what_traces_take_is_bounded(folder):
     _change(folder, {"d_model": 128, "heads": 128, "encoder_layers": 64, "decoder_layers": 64})
-    refusal(folder, "64 + 64 layers of 128 heads", "takes 3.8 GB; the limit is 1.1 GB")
+    refusal(folder, "64 + 64 layers with 128 heads", "takes 3.8 GB; the limit is 1.1 GB")
 
 
 @pytest.mark.parametrize("count", [3, 20])

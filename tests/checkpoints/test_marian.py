@@ -339,7 +339,7 @@ def test_a_pickle_is_not_run(folder: Path) -> None:
         for one in stored.infolist():
             packed.writestr(one.filename, stored.read(one))
     (folder / "bomb").replace(path)
-    refusal(folder, "pytorch_model.bin", "unpacks to")
+    refusal(folder, "pytorch_model.bin", "unpacks from")
     assert not proof.exists()
 
 

@@ -247,7 +247,7 @@ def test_the_default_port_is_left_to_whom_it_belongs(tmp_path: Path) -> None:
         found: list[int] = []
 
         def said() -> bool:
-            found[:] = [int(port) for port in re.findall(r"starting on (\d+), which is free", log.read_text())]
+            found[:] = [int(port) for port in re.findall(r"the app starts on port (\d+)", log.read_text())]
             return bool(found) and answers(found[0])
 
         until(said, process, log)

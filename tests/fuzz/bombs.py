@@ -90,9 +90,9 @@ BOMBS: dict[str, tuple[Callable[[Path], None], str]] = {  # name -> what makes i
     "a config of 100 GB": (_sparse(CONFIG, 10**11), "at most 1,000,000"),
     "absurd sizes": (
         _file(CONFIG, lambda: _config(vocab_size=10**6, d_model=8192, d_ff=65_536, heads=128, encoder_layers=64,
-                                      decoder_layers=64)), "make traces of"),
+                                      decoder_layers=64)), "a trace of"),
     "a trace of many gigabytes": (
-        _file(CONFIG, lambda: _config(d_model=128, heads=128, encoder_layers=64, decoder_layers=64)), "make traces of"
+        _file(CONFIG, lambda: _config(d_model=128, heads=128, encoder_layers=64, decoder_layers=64)), "a trace of"
     ),
     "a wide model": (_file(CONFIG, lambda: _config(d_model=8192, heads=1)), "config.json needs"),
     "a recording that unpacks to 700 MB": (_file(RECORDING, _archive), "unpacked it takes"),

@@ -181,7 +181,7 @@ def test_a_folder_that_is_none(saved: Path, tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match=r"another architecture, .* 'headscope-recurrent' can be opened"):
         rnn.load(transformers)
     (saved / "tokenizer.model").unlink()
-    with pytest.raises(CheckpointError, match="it has no tokenizer.model"):
+    with pytest.raises(CheckpointError, match="tokenizer.model is missing"):
         rnn.load(saved)
 
 

@@ -107,13 +107,13 @@ def test_a_recording_that_contradicts_itself_is_a_sentence(run: Path, final: Pre
     for words, changes in {
         "increasing whole numbers": {"steps": (0, 4, 1)},
         "increasing whole": {"steps": (0, True, 4)},
-        "are no rising": {"steps": ()},
+        "are not increasing": {"steps": ()},
         "0 sentences": {"sentences": (), "translations": ((), (), ())},
         "no text of up to 2,000 characters": {"translations": (("a" * 2001, "b"), *good.translations[1:])},
         "one score and one translation": {"scores": good.scores[1:]},
         "translation of every sentence": {"translations": (("a",), *good.translations[1:])},
         "a loss or BLEU": {"scores": ({"loss": float("nan"), "bleu": 1.0}, *good.scores[1:])},
-        "no recording: 'bleu'": {"scores": ({"loss": 1.0}, *good.scores[1:])},
+        "not a recording: 'bleu'": {"scores": ({"loss": 1.0}, *good.scores[1:])},
         "not a byte for every state": {"weights": {**good.weights, "cross": (cross[0][1:], cross[1])}},
         "an array of cross": {"weights": {**good.weights, "cross": (cross[0].astype(np.float32), cross[1])}},
     }.items():

@@ -267,5 +267,5 @@ class Tokenizer:
         return self._processor.DecodeIds([int(i) for i in ids])
 
     def surfaces(self, text: str) -> list[str]:
-        """What each piece of `encode(text)` covers, with the piece mark; for <unk> the characters that were typed."""
+        """The text of each piece of `encode(text)`, with the piece mark; for <unk> the typed characters."""
         return list(self._processor.Encode(clean(text), return_type="offset_mapping")["pieces"])

@@ -182,7 +182,7 @@ def test_names_are_text_of_a_line(session: dict[str, SessionModel], data: bytes,
 
 
 def test_what_cannot_be_opened_is_not_kept(session: dict[str, SessionModel]) -> None:
-    with pytest.raises(CheckpointError, match="the file is no zip"):
+    with pytest.raises(CheckpointError, match="this file is not a complete zip"):
         session_models.add("x", b"x")
     assert not session
 

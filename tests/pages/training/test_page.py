@@ -204,7 +204,7 @@ def test_an_unknown_preset_is_said(start: Callable[..., AppTest], shop: Shop) ->
     "params, words",
     [
         ({"heads": "3"}, "D_model is 64 with 3 heads; choose an even d_model that is divisible by the heads"),
-        ({"shortest": "12"}, "Inputs of 12 to 10 symbols were asked for"),
+        ({"shortest": "12"}, "The shortest length 12 is above the longest, 10"),
         ({"alphabet": "2", "longest": "1", "shortest": "1"}, "2 symbols make 2 different inputs of length 1"),
         ({"layers": "6", "d_model": "256", "d_k": "512", "heads": "8"}, "are trained here, so choose fewer layers"),
     ],
