@@ -215,14 +215,14 @@ def test_it_ends_at_its_time_limit() -> None:
     [
         (ExperimentError("heads is 9; choose a whole number from 1 to 8"), "^heads is 9; choose"),
         (TrainingError("at step 3 the loss is nan"), "^at step 3 the loss is nan$"),
-        (MemoryError(), "needs more memory than it may take here; choose a smaller model"),
+        (MemoryError(), "needs more memory than is allowed here; choose a smaller model"),
         (
             RuntimeError("[enforce fail at alloc_cpu.cpp:1] DefaultCPUAllocator: can't allocate memory: you tried"),
             "needs more",
         ),
         (
             ZeroDivisionError("a\nb"),
-            r"^the training failed \(ZeroDivisionError\); what it said stands in the server's log$",
+            r"^the training failed \(ZeroDivisionError\); the server's log has the details$",
         ),
     ],
 )

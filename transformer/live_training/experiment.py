@@ -1,4 +1,4 @@
-"""What is trained on the training page: one frozen, validated value."""
+"""The settings of a training on the Training page: one frozen, validated object."""
 
 from __future__ import annotations
 
@@ -43,23 +43,23 @@ RULES = {
     ),
     **dict.fromkeys(("smoothing", "dropout"), SHARE),
 }
-MOST_PARAMETERS = 7_500_000  # in float16 15 MB; a zip of 16 MB can be loaded again
-DRAWN = (2_000, 25_600)  # inputs drawn for training: the least, that every symbol comes up; the most, in 0.15 s
-UNSEEN = 128  # inputs kept for measuring, where the task has ten times as many
+MOST_PARAMETERS = 7_500_000  # 15 MB in float16; zips of up to 16 MB can be loaded again
+DRAWN = (2_000, 25_600)  # inputs to draw for training: the least, so that every symbol occurs; the most, in 0.15 s
+UNSEEN = 128  # inputs to keep for measuring, if the task has ten times as many
 FEWEST_UNSEEN = 10
 ROOM = 64  # positions of the models: longer inputs than the trained ones can be tried
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """A task, a model and its training. Raises ExperimentError: what arrived, what is allowed, what to do.
+    """A task, a model and its training. Raises ExperimentError.
 
-    task: one of TASKS; "shift": every symbol `shift` further in the alphabet, cyclic; "own": `pairs`
-    alphabet: how many symbols, the first of a-z, A-Z; shortest, longest: symbols of an input
-    pairs: (input, right answer), cleaned as `read_pairs` does
-    layers: of encoder and decoder alike; d_k: width of a head's queries and keys, None: d_model / heads
-    warmup: steps; 0: the largest rate from the first step
-    batch: inputs a step; of inputs that are shorter than the longest more fit
+    task: one of TASKS; "shift": move every symbol by `shift` in the alphabet, cyclically; "own": use `pairs`
+    alphabet: number of symbols, from a-z, A-Z; shortest, longest: symbols of an input
+    pairs: (input, correct answer), cleaned by `read_pairs`
+    layers: of the encoder and of the decoder; d_k: width of a head's queries and keys, None: d_model / heads
+    warmup: steps; 0: start at the peak rate
+    batch: inputs per step, or more if they are shorter than the longest
     """
 
     task: str = "reverse"

@@ -1,7 +1,7 @@
-"""What a worker process tells the server, read from its output: every length, kind, type and number is checked.
+"""Messages of a worker process to the server. Every length, kind, type and number is checked.
 
 A message is 4 bytes length of the header, 4 bytes length of the body (both little-endian), the header as JSON and the
-body. A worker that is damaged, or runs wild, can neither fill the server's memory nor stop the thread that reads.
+body. A faulty worker can neither fill the server's memory nor stop the reading thread.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from typing import Any, BinaryIO
 from transformer.live_training.frames import LARGEST, MOST
 
 LENGTHS = struct.Struct("<II")
-HEADER = 64_000  # bytes; an opening of 64 tokens a side takes 3,000
-RESULT = 50_000_000  # bytes of a trained model's zip: 12 million parameters, 4 bytes each where 2 are not enough
-WEIGHTS = 2 * LARGEST  # bytes of all frames of a run; one more than planned is recorded where a run is stopped
+HEADER = 64_000  # bytes; an opening with 64 tokens per side takes 3,000
+RESULT = 50_000_000  # bytes of a trained model's zip: 12 million parameters with 4 bytes each
+WEIGHTS = 2 * LARGEST  # bytes of all frames of a run; a stopped run records one more frame than planned
 FRAMES = 2 * MOST
 STEPS = 1_000_000
-TEXT = 2_000  # characters of one text, an error's sentence included
+TEXT = 2_000  # characters of one text, also of an error message
 TEXTS = 200  # tokens of a sentence, outputs of a frame
 KINDS = ("ready", "opening", "frame", "pulse", "done", "failed")
 REASONS = ("steps", "stopped", "time")
 
 
 class MessageError(ValueError):
-    """The bytes are no message of a worker; what is wrong with them."""
+    """Bytes that are not a valid message of a worker."""
 
 
 @dataclass(frozen=True)
 class Message:
-    """kind: of KINDS; values: the rest of the header."""
+    """kind: one of KINDS; values: the rest of the header."""
 
     kind: str
     values: dict[str, Any]
@@ -42,7 +42,7 @@ class Message:
 
 
 def write(stream: BinaryIO, kind: str, values: Mapping[str, Any], body: bytes = b"") -> None:
-    """Send a message, at once. Raises OSError when nobody reads any more, ValueError for a number JSON has not."""
+    """Send a message at once. Raises OSError if the reader is gone, ValueError for a number that JSON does not have."""
     header = json.dumps({"kind": kind, **values}, allow_nan=False, separators=(",", ":")).encode()
     stream.write(LENGTHS.pack(len(header), len(body)) + header + body)
     stream.flush()
@@ -60,7 +60,7 @@ def _refuse(text: str) -> Any:
 
 
 def read(stream: BinaryIO) -> Message | None:
-    """The next message; None at the end. Raises MessageError, EOFError in the midst of a message, OSError."""
+    """The next message; None at the end. Raises MessageError, EOFError inside a message, OSError."""
     start = stream.read(LENGTHS.size)
     if not start:
         return None
@@ -110,17 +110,17 @@ def number(values: Mapping[str, Any], name: str, high: float = math.inf, optiona
 def _text(value: object, name: str) -> str:
     if not isinstance(value, str) or len(value) > TEXT:
         raise MessageError(f"{name}: a text of at most {TEXT:,} characters is expected")
-    if any("\ud800" <= character <= "\udfff" for character in value):  # JSON can spell it, no browser can be sent it
+    if any("\ud800" <= character <= "\udfff" for character in value):  # valid in JSON, but cannot be sent to a browser
         raise MessageError(f"{name}: half of a surrogate pair")
     return value
 
 
 def texts(values: Mapping[str, Any], name: str, count: int | None = None) -> tuple[str, ...]:
-    """A list of texts, of exactly `count` where it is given. Raises MessageError."""
+    """A list of texts, exactly `count` if given. Raises MessageError."""
     value = values.get(name)
     if not isinstance(value, list) or len(value) > TEXTS or (count is not None and len(value) != count):
         raise MessageError(f"{name}: a list of {f'at most {TEXTS}' if count is None else count} texts is expected")
-    return tuple(_text(one, name) for one in value)
+    return tuple(_text(text, name) for text in value)
 
 
 # -- the messages of one run -------------------------------------------------------------------------------------------
@@ -128,9 +128,9 @@ def texts(values: Mapping[str, Any], name: str, count: int | None = None) -> tup
 
 @dataclass
 class Checked:
-    """What a run may say next, after what it has said. Each method raises MessageError.
+    """Checks the messages of one run against the earlier ones. Each method raises MessageError.
 
-    steps: of its experiment, at most; the sizes of a frame follow from the opening.
+    steps: most steps of its experiment; the sizes of a frame follow from the opening.
     """
 
     steps: int = STEPS

@@ -121,7 +121,7 @@ def _run(run: Run, label: str, have: int | None, room: int, writer: Writer) -> t
         "stage": run.stage,
         "place": run.place,
         "reason": run.reason,
-        "error": run.error,
+        "error": str(run.error),
         "step": run.step,
         "seconds": round(run.seconds, 3),
         "limit": run.limit,
