@@ -170,7 +170,7 @@ def test_another_format(folder, number):
         ({"max_positions": 2**40}, "max_positions is"),
         ({"dropout": float("nan")}, "dropout is nan"),
         ({"norm": ["pre"] * 10**4}, "norm is"),
-        ({"heads": 5}, "choose a d_model that is divisible 5 heads"),
+        ({"heads": 5}, "with 5 heads; choose a d_model that is divisible"),
         ({"pad_id": 5}, "special ids are (5, 1, 2, 3)"),
     ],
     ids=lambda value: str(value)[:20],

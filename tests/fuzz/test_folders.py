@@ -102,7 +102,7 @@ def test_weights_that_become_shorter_while_they_are_read(tmp_path: Path, monkeyp
         return real(file, entry)  # type: ignore[arg-type]
 
     monkeypatch.setattr(folder, "read_tensor", cut)
-    with pytest.raises(CheckpointError, match="no complete safetensors file"):
+    with pytest.raises(CheckpointError, match="not a complete safetensors file"):
         transformer.load(tmp_path / "bad")
 
 

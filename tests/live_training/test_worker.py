@@ -189,7 +189,7 @@ NO_NUMBER = {"peak_rate": 1.0, "warmup": 0, "norm": "none", "layers": 3, "scalin
     ("first", "kind", "error"),
     [
         ([], ExperimentError, "there is no experiment; send a table with experiment and seconds first"),
-        ({"experiment": {}}, ExperimentError, "no experiment arrived"),
+        ({"experiment": {}}, ExperimentError, "there is no experiment"),
         (
             {"experiment": 5, "seconds": 9},
             ExperimentError,

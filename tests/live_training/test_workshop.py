@@ -130,9 +130,7 @@ def test_the_line_is_bounded_and_says_so(start: Start) -> None:
 def test_one_viewer_has_so_many_runs_at_most(start: Start) -> None:
     shop = start()
     runs = [shop.begin(LONG, here, viewer="a") for _ in range(EACH)]
-    with pytest.raises(
-        WorkshopError, match=f"^{EACH} of your runs train or wait, as many as anyone may have; stop one"
-    ):
+    with pytest.raises(WorkshopError, match=f"^you already have {EACH} runs, the limit for one viewer; stop one"):
         shop.begin(LONG, here, viewer="a")
     assert shop.begin(LONG, here, viewer="b").place == EACH
     runs[2].stop()
@@ -142,7 +140,7 @@ def test_one_viewer_has_so_many_runs_at_most(start: Start) -> None:
 def test_a_server_that_trains_nothing(start: Start) -> None:
     shop = start(most=0)
     shop.prepare()
-    with pytest.raises(WorkshopError, match=r"^this server trains no models; .* headscope --trainings N$"):
+    with pytest.raises(WorkshopError, match=r"^training is switched off on this server; .* headscope --trainings N$"):
         shop.begin(Fake(), here)
     assert not workers()
 
@@ -154,7 +152,7 @@ def test_a_workshop_that_is_closed_begins_nothing(start: Start) -> None:
     shop.close()
     assert [run.reason for run in runs] == ["left"] * 3 and not workers()
     shop.prepare()
-    with pytest.raises(WorkshopError, match="^the server is about to end"):
+    with pytest.raises(WorkshopError, match="^the server is shutting down"):
         shop.begin(LONG, here)
 
 

@@ -253,7 +253,7 @@ def test_the_number_of_parameters() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({}, "vocab_size is missing"),
+        ({}, "has no vocab_size"),
         ({"vocab_size": 31, "heads": 4}, "a recurrent model has no field 'heads'; choose from vocab_size,"),
         ({"vocab_size": 4}, "vocab_size is 4; choose a whole number from 5 to 1,000,000"),
         ({"vocab_size": 31, "d_state": 0}, "d_state is 0"),

@@ -109,12 +109,12 @@ def test_a_recording_that_contradicts_itself_is_a_sentence(run: Path, final: Pre
         "increasing whole": {"steps": (0, True, 4)},
         "are not increasing": {"steps": ()},
         "0 sentences": {"sentences": (), "translations": ((), (), ())},
-        "no text of up to 2,000 characters": {"translations": (("a" * 2001, "b"), *good.translations[1:])},
-        "one score and one translation": {"scores": good.scores[1:]},
-        "translation of every sentence": {"translations": (("a",), *good.translations[1:])},
+        "not a text of at most 2,000 characters": {"translations": (("a" * 2001, "b"), *good.translations[1:])},
+        "some states lack a score": {"scores": good.scores[1:]},
+        "or a translation": {"translations": (("a",), *good.translations[1:])},
         "a loss or BLEU": {"scores": ({"loss": float("nan"), "bleu": 1.0}, *good.scores[1:])},
         "not a recording: 'bleu'": {"scores": ({"loss": 1.0}, *good.scores[1:])},
-        "not a byte for every state": {"weights": {**good.weights, "cross": (cross[0][1:], cross[1])}},
+        "one byte per state": {"weights": {**good.weights, "cross": (cross[0][1:], cross[1])}},
         "an array of cross": {"weights": {**good.weights, "cross": (cross[0].astype(np.float32), cross[1])}},
     }.items():
         (tmp_path / "learning.npz").write_bytes(dataclasses.replace(good, **changes).to_bytes())

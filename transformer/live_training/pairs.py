@@ -15,7 +15,12 @@ from transformer.training.data import Pair
 
 FEWEST, MOST = 2, 2000
 LONGEST = 64  # characters a side
-SEPARATORS = ("\t", "->", ";", ",")  # the first of these in a line divides it
+SEPARATORS = {  # the first of these in a line divides it -> the error if the line has several
+    "\t": N_("line {number} has {count} tabs; use only one, between input and answer"),
+    "->": N_("line {number} has {count} arrows ->; use only one, or a tab between input and answer"),
+    ";": N_("line {number} has {count} semicolons; use only one, or a tab between input and answer"),
+    ",": N_("line {number} has {count} commas; use only one, or a tab between input and answer"),
+}
 # SentencePiece writes blanks and unknown characters with these two.
 RESERVED = "▁▅"
 SHARE = 10  # one pair in ten stays unseen
@@ -72,12 +77,7 @@ def _sides(number: int, line: str) -> Pair:
         )
     sides = [readable(side) for side in line.split(separator)]
     if len(sides) > 2:
-        raise ExperimentError(
-            "line {number} has {count} separators {separator}; use only one, or a tab between input and answer",
-            number=number,
-            count=len(sides) - 1,
-            separator=separator.replace("\t", "TAB"),
-        )
+        raise ExperimentError(SEPARATORS[separator], number=number, count=len(sides) - 1)
     for text, side in zip(_IN_LINE, sides, strict=True):
         if problem := _problem(side):
             raise ExperimentError(text, number=number, problem=problem)

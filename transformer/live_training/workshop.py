@@ -263,8 +263,8 @@ def training_seconds() -> float:
 
 
 def shared() -> Workshop:
-    """The workshop of this process, for all viewers. It is not in a Streamlit cache: any visitor can empty those caches,
-    and then the number of processes would have no limit."""
+    """The workshop of this process, for all viewers. It is not in a Streamlit cache, because any visitor can empty
+    those caches, and then the number of processes would have no limit."""
     with _lock:
         if not _shared:
             _shared.append(Workshop(trainings(), training_seconds()))

@@ -163,7 +163,7 @@ class ModelConfig:
         """The configuration in a dictionary. Raises ConfigError for unknown or missing fields."""
         values = from_table(cls, values, ConfigError, Text("a model configuration"))
         if "vocab_size" not in values:
-            raise ConfigError("vocab_size is missing; give the number of pieces")
+            raise ConfigError("the configuration has no vocab_size; give the number of pieces")
         return cls(**values)
 
 
