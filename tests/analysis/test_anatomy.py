@@ -296,13 +296,13 @@ def test_switches_leave_the_cached_trace_alone() -> None:
 @pytest.mark.parametrize(
     "name", ["", "encoder", "encoder.0", "encoder.3.self", "encoder.0.cross", "decoder.2.ff", "cross.0", "encoder.x.ff"]
 )
-def test_places_that_are_none(name: str) -> None:
+def test_unknown_places_are_refused(name: str) -> None:
     model = tiny()
     with pytest.raises(ValueError, match="unknown sub-layer"):
         steps(traced(model), model.model, name)
 
 
-def test_steps_and_sorts_that_are_none() -> None:
+def test_unknown_steps_and_kinds_are_refused() -> None:
     model = tiny()
     trace = traced(model)
     with pytest.raises(ValueError, match="choose 0 to"):

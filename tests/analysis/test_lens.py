@@ -93,7 +93,7 @@ def test_candidates_of_a_step() -> None:
 
 
 @every_model
-def test_input_and_output_rows_are_one(changes: dict[str, Any]) -> None:
+def test_input_and_output_use_the_same_rows(changes: dict[str, Any]) -> None:
     model = tiny(**changes)
     trace = model.trace(SOURCE, TARGET)
     weight = model.model.embedding.weight

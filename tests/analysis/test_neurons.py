@@ -213,7 +213,7 @@ def test_a_row_of_zeros_stands_out_nowhere() -> None:
 
 
 @pytest.mark.parametrize("arguments", [("middle", 0, 0), ("encoder", 2, 0), ("encoder", -1, 0), ("decoder", 1, D_FF)])
-def test_what_is_not_there_is_an_error(arguments: tuple[str, int, int]) -> None:
+def test_unknown_neurons_and_layers_are_errors(arguments: tuple[str, int, int]) -> None:
     with pytest.raises(ValueError, match=r"unknown stack|no layer .*; choose 0 to 1|choose 0 to 36"):
         promotion(tiny_model(), *arguments)
 

@@ -147,7 +147,7 @@ def test_another_architecture(folder, about, word):
 
 
 @pytest.mark.parametrize("text", ["[]", "null", "7", '"x"', '{"model_type": "bert"}'])
-def test_json_that_is_no_model_of_ours(folder, text):
+def test_json_of_other_models_is_refused(folder, text):
     (folder / CONFIG).write_text(text)
     refusal(folder, "another architecture")
 
@@ -175,13 +175,13 @@ def test_another_format(folder, number):
     ],
     ids=lambda value: str(value)[:20],
 )  # fmt: skip
-def test_config_that_describes_no_model(folder, model, words):
+def test_invalid_model_configurations_are_refused(folder, model, words):
     _change(folder, model)
     refusal(folder, words)
 
 
 @pytest.mark.parametrize("model", [None, [], "tiny", {}, 7])
-def test_model_that_is_no_table(folder, model):
+def test_a_model_that_is_not_a_table_is_refused(folder, model):
     values = json.loads((folder / CONFIG).read_text())
     values["model"] = model
     (folder / CONFIG).write_text(json.dumps(values))
@@ -247,7 +247,7 @@ def test_a_target_vocabulary_of_another_size_belongs_to_another_tokenizer(folder
     refusal(folder, "tokenizer and model do not match, 67 pieces against 90")
 
 
-def test_what_traces_take_is_bounded(folder):
+def test_the_size_of_traces_is_limited(folder):
     _change(folder, {"d_model": 128, "heads": 128, "encoder_layers": 64, "decoder_layers": 64})
     refusal(folder, "64 + 64 layers with 128 heads", "takes 3.8 GB; the limit is 1.1 GB")
 

@@ -267,7 +267,7 @@ def folder(good: Path, tmp_path: Path) -> Path:
         ),
     ],
 )
-def test_a_configuration_that_cannot_be_is_refused(folder: Path, changes: dict, words: list[str]) -> None:
+def test_an_invalid_configuration_is_refused(folder: Path, changes: dict, words: list[str]) -> None:
     about = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps({**about, **changes}))
     refusal(folder, *words)
@@ -279,7 +279,7 @@ def test_a_missing_file_is_named(folder: Path, name: str) -> None:
     refusal(folder, name)
 
 
-def test_damaged_tables_are_refused(folder: Path) -> None:
+def test_damaged_vocabularies_are_refused(folder: Path) -> None:
     table = json.loads((folder / "vocab.json").read_text())
     for damaged, words in (
         ([1], ["vocab.json", "<unk>"]),

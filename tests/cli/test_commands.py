@@ -137,7 +137,7 @@ def test_paired_and_packed_files(data: Path, tmp_path: Path, trained: Path) -> N
         (["--data", "{dev}"], "was started with other data"),
     ],
 )
-def test_a_run_is_not_resumed_as_another(
+def test_a_run_is_not_resumed_with_other_options(
     data: Path, trained: Path, capsys: pytest.CaptureFixture[str], more: list[str], message: str
 ) -> None:
     before = (trained / "run.json").read_bytes()
@@ -219,14 +219,14 @@ def bad_training(data: Path, folder: Path) -> Iterator[tuple[list[str], str]]:
     yield train_command(data, folder / "file" / "run"), "Not a directory; free some space, or choose another --output"
 
 
-def test_bad_training_ends_in_a_sentence(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_training_options_give_messages(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for command, message in bad_training(data, tmp_path):
         assert main(command) == 2, command
         error = capsys.readouterr().err
         assert message in error and error.startswith("error: ") and error.count("\n") == 1, error
 
 
-def test_damaged_runs_end_in_a_sentence(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_damaged_runs_give_messages(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "run"
     assert main(train_command(data, folder, "--steps", "2")) == 0
     capsys.readouterr()
@@ -243,7 +243,7 @@ def test_damaged_runs_end_in_a_sentence(data: Path, tmp_path: Path, capsys: pyte
     assert "without run.json" in capsys.readouterr().err
 
 
-def test_a_full_disk_ends_in_a_sentence_and_the_run_goes_on(data: Path, trained: Path, tmp_path: Path) -> None:
+def test_a_full_disk_gives_a_message_and_the_run_resumes(data: Path, trained: Path, tmp_path: Path) -> None:
     pytest.importorskip("resource", reason="a system without limits on files")
     folder = tmp_path / "run"
     script = tmp_path / "full.py"
@@ -300,7 +300,7 @@ def test_heads_are_counted_and_written(trained: Path, data: Path, tmp_path: Path
     assert "line 1 has no tab; write each line as SOURCE WORD<tab>TARGET WORDS" in capsys.readouterr().err
 
 
-def test_our_sentences_are_for_english_to_german(tmp_path: Path, capsys: Any) -> None:
+def test_the_built_in_sentences_are_for_english_to_german(tmp_path: Path, capsys: Any) -> None:
     tiny = tiny_pretrained()
     save_checkpoint(tmp_path / "toy", tiny.model, tiny.tokenizer, ("letters", "reversed"))
     assert main(["heads", "--checkpoint", str(tmp_path / "toy")]) == 2
@@ -465,7 +465,7 @@ def test_perplexity_is_that_of_the_traces() -> None:
     assert total == pytest.approx(expected, rel=1e-5)
 
 
-def test_nothing_to_evaluate_is_said(trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_test_data_gives_a_message(trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "blank.tsv").write_text("\t\n")
     for file, message in ((tmp_path / "blank.tsv", "none of the 1"), (tmp_path / "missing", "cannot be read")):
         assert main(["evaluate", "--checkpoint", str(trained / "checkpoint"), "--data", str(file)]) == 2
@@ -480,7 +480,7 @@ def options(**given: Any) -> SimpleNamespace:
     return SimpleNamespace(**{**rest, "port": 8501, **given})
 
 
-def test_the_app_is_handed_its_settings(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_app_gets_its_settings(trained: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("CHECKPOINT", "MAX_TOKENS", "DEVICE", "TRAININGS", "TRAINING_SECONDS"):
         monkeypatch.setenv(f"HEADSCOPE_{name}", "before")
     monkeypatch.setattr(serve, "taken", lambda port, address: False)
@@ -495,7 +495,7 @@ def test_the_app_is_handed_its_settings(trained: Path, monkeypatch: pytest.Monke
     assert (workshop.trainings(), workshop.training_seconds()) == (3, 30)
 
 
-def test_a_port_that_is_taken_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_port_in_use_gives_a_message(capsys: pytest.CaptureFixture[str]) -> None:
     with socket.socket() as other:
         other.bind(("", 0))
         other.listen()
@@ -505,7 +505,7 @@ def test_a_port_that_is_taken_is_said(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 @pytest.mark.parametrize("command", [["translate"], ["evaluate", "--data", "x.tsv"], ["app"]])
-def test_a_checkpoint_that_is_none_is_said(
+def test_an_invalid_checkpoint_gives_a_message(
     command: list[str], tmp_path: Path, data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = [word.replace("x.tsv", str(data / "test.tsv")) for word in command]

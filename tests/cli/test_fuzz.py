@@ -43,7 +43,7 @@ def test_what_fuzzing_found(given: list[str], words: str, tmp_path: Path, monkey
     assert len(wrong.strip().splitlines()[-1]) < 1_500 and "\x1b" not in wrong
 
 
-def test_the_guard_lets_nobody_write_or_start_a_process(tmp_path: Path) -> None:
+def test_the_guard_stops_writing_and_new_processes(tmp_path: Path) -> None:
     """Without this the two tests that rely on it could not fail."""
     (tmp_path / "in").mkdir()
     with watched(tmp_path / "in") as watch:

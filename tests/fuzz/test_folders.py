@@ -106,7 +106,7 @@ def test_weights_that_become_shorter_while_they_are_read(tmp_path: Path, monkeyp
         transformer.load(tmp_path / "bad")
 
 
-def test_a_folder_nobody_may_look_into(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_without_permission_is_skipped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folders.write(tmp_path / "bad", dict(folders.base()))
     folders.write(tmp_path / "good", dict(folders.base()))
     real = Path.is_file

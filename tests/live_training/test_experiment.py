@@ -79,7 +79,7 @@ def test_whole_numbers_have_bounds(name: str) -> None:
         ),
     ],
 )
-def test_what_cannot_be_is_said_in_a_sentence(changes: dict, message: str) -> None:
+def test_invalid_experiments_give_messages(changes: dict, message: str) -> None:
     with pytest.raises(ExperimentError, match=message) as caught:
         Experiment(**changes)
     assert "\n" not in str(caught.value) and len(str(caught.value)) < 300
@@ -206,14 +206,14 @@ def test_pasted_lines() -> None:
         ("a,b\nc,\ue000", "contains the character U\\+E000"),
     ],
 )
-def test_lines_that_are_no_pairs(text: str, message: str) -> None:
+def test_invalid_lines_give_messages(text: str, message: str) -> None:
     with pytest.raises(ExperimentError, match=message):
         read_pairs(text)
 
 
 @settings(max_examples=200)
 @given(st.lists(st.tuples(st.text(max_size=70), st.text(max_size=70)), max_size=12), st.sampled_from("\t,;"))
-def test_whatever_is_pasted_is_pairs_or_a_sentence(lines: list, separator: str) -> None:
+def test_pasted_text_gives_pairs_or_a_message(lines: list, separator: str) -> None:
     """And what is pairs is read back by the tokenizer and by the trainer's reader of files."""
     try:
         found = read_pairs("\n".join(f"{source}{separator}{target}" for source, target in lines))

@@ -170,7 +170,7 @@ def test_any_value_in_a_pulse_or_at_the_end(one: Any, other: Any) -> None:
         (frame(1, b""), "0 bytes of weights; the opening announced 190"),
     ],
 )
-def test_what_is_refused_and_how(message: Message, says: str) -> None:
+def test_invalid_messages_are_refused(message: Message, says: str) -> None:
     checked = opened() if message.kind == "frame" else Checked(5)
     with pytest.raises(MessageError) as caught:
         getattr(checked, message.kind)(message)

@@ -96,14 +96,14 @@ def test_a_worker_that_falls_silent_is_ended(start: Start) -> None:
     )
 
 
-def test_what_the_worker_says_of_its_failure_is_passed_on(start: Start) -> None:
+def test_the_error_of_a_worker_reaches_the_run(start: Start) -> None:
     run = start(behaviour="refuse").begin(Fake(), here)
     ended(run)
     assert (run.stage, run.reason, run.result) == ("failed", "", None)
     assert run.error == "the loss is not finite at step 0; choose a smaller learning rate"
 
 
-def test_a_program_that_is_not_there_is_a_sentence() -> None:
+def test_a_missing_program_gives_a_message() -> None:
     shop = Workshop(1, 60, ["/no/such/program"], QUICK)
     try:
         shop.prepare()
@@ -118,7 +118,7 @@ def test_a_program_that_is_not_there_is_a_sentence() -> None:
         shop.close()
 
 
-def test_a_defect_of_ours_costs_one_run(start: Start, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_bug_in_the_workshop_ends_only_one_run(start: Start, caplog: pytest.LogCaptureFixture) -> None:
     class Broken(Fake):
         def to_dict(self) -> dict[str, Any]:
             raise ZeroDivisionError

@@ -126,7 +126,7 @@ def test_fused_equals_plain(changes, seed):
     torch.testing.assert_close(model(source, target, FUSED), model(source, target), rtol=0, atol=1e-5)
 
 
-def test_without_norm_there_is_none_anywhere():
+def test_without_norm_no_layer_has_one():
     model = tiny_model(norm="none")
     assert not any(isinstance(module, torch.nn.LayerNorm) for module in model.modules())
     assert not any("norm" in name for name in model.state_dict())
@@ -161,7 +161,7 @@ def test_dropout_only_while_training():
     assert not torch.equal(model(source, target), model(source, target))
 
 
-def test_too_many_tokens_is_said_with_both_numbers():
+def test_too_many_tokens_give_a_message_with_both_numbers():
     model = tiny_model(max_positions=6)
     model.encode(padded_sources(1, (6,)))
     with pytest.raises(TooLongError, match=r"^the text has 7 tokens, and this model has 6 positions$"):

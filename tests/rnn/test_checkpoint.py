@@ -174,7 +174,7 @@ def test_what_is_saved_is_what_is_read(saved: Path) -> None:
         assert torch.equal(value, wanted.get_parameter(name)), name
 
 
-def test_a_folder_that_is_none(saved: Path, tmp_path: Path) -> None:
+def test_a_folder_without_a_checkpoint_is_refused(saved: Path, tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="there is no recurrent checkpoint 'none'; choose reverse-recurrent"):
         rnn.load("none")
     transformers = saved_checkpoint(tmp_path / "other")

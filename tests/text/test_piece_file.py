@@ -76,7 +76,7 @@ def test_what_the_library_learns_passes(kind: str, rule: str, tmp_path: Path) ->
         (_charsmap(lambda table: table[:-1] + b"x"), DAMAGED),
     ],
 )  # fmt: skip
-def test_what_is_refused(data: bytes, words: str) -> None:
+def test_invalid_piece_files_are_refused(data: bytes, words: str) -> None:
     with pytest.raises(PieceFileError, match=words):
         check_pieces(data)
     with pytest.raises(TokenizerError, match=words):

@@ -194,7 +194,7 @@ def test_training_is_repeatable():
 
 
 @pytest.mark.parametrize(("lines", "size"), [([], 50), (["a"], 50), (sentences()[:50], 4), (sentences()[:50], 10**5)])
-def test_too_little_text_is_said(lines, size):
+def test_too_little_text_gives_a_message(lines, size):
     with pytest.raises(TokenizerError, match=f"^this text does not suit a vocabulary of {size} pieces"):
         Tokenizer.train(lines, size)
 
@@ -223,7 +223,7 @@ def test_other_files_are_said(tmp_path):
         Tokenizer(b"{}" * 50)
 
 
-def test_other_special_ids_are_said():
+def test_other_special_ids_give_a_message():
     written = io.BytesIO()
     sentencepiece.SentencePieceTrainer.Train(
         sentence_iterator=iter(sentences()[:100]), model_writer=written, vocab_size=40, minloglevel=2

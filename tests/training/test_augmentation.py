@@ -31,7 +31,7 @@ def only(**share: float) -> Augmentation:
     return Augmentation(**share)
 
 
-def test_nothing_asked_for_changes_nothing() -> None:
+def test_no_switches_change_nothing() -> None:
     assert not NO_AUGMENTATION and NO_AUGMENTATION.apply(PAIRS, 1) == PAIRS
 
 

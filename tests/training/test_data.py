@@ -58,7 +58,7 @@ def test_a_byte_order_mark_is_no_text(tmp_path):
     ids=["no tab", "blank line", "Latin-1", "Latin-1 packed", "empty", "empty packed", "not packed", "cut", "damaged",
          "damaged earlier"],
 )  # fmt: skip
-def test_what_is_no_parallel_text(tmp_path, name, data, words):
+def test_invalid_parallel_text_is_refused(tmp_path, name, data, words):
     (tmp_path / name).write_bytes(data)
     with pytest.raises(DataError, match=words):
         read_pairs(tmp_path / name)

@@ -25,7 +25,7 @@ def test_shipped_recipes_describe_a_run(path: Path) -> None:
     preset(found.preset or "small", found.vocab_size or 100, **found.model)
 
 
-def test_like_changes_what_it_names_and_keeps_the_rest(tmp_path: Path) -> None:
+def test_like_keeps_all_values_that_the_recipe_does_not_change(tmp_path: Path) -> None:
     (tmp_path / "base.toml").write_text('[model]\npreset = "tiny"\nheads = 4\n[training]\nsteps = 7\n')
     (tmp_path / "one.toml").write_text('like = "base.toml"\n[model]\nheads = 1\n')
     assert read_recipe(tmp_path / "one.toml") == {"model": {"preset": "tiny", "heads": 1}, "training": {"steps": 7}}
@@ -78,7 +78,7 @@ def test_any_value_can_be_set_over_a_recipe(tmp_path: Path) -> None:
         ('[data]\ntask = "sort"', r"a task needs task, count, lengths = \[LOW, HIGH\] and seed"),
     ],
 )
-def test_what_a_recipe_cannot_say(tmp_path: Path, text: str, message: str) -> None:
+def test_invalid_recipes_are_refused(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "bad.toml").write_text(text)
     with pytest.raises(DataError, match=message):
         from_recipe(read_recipe(tmp_path / "bad.toml"))

@@ -92,7 +92,7 @@ def test_the_command_takes_the_examples(run: Path, tmp_path: Path, capsys: pytes
             Recording.from_file(file)
 
 
-def test_runs_without_snapshots_or_of_other_models_are_said(run: Path, final: Pretrained, tmp_path: Path) -> None:
+def test_runs_without_snapshots_or_of_other_models_give_messages(run: Path, final: Pretrained, tmp_path: Path) -> None:
     with pytest.raises(TrainingError, match="has no snapshots; train with --snapshots 12"):
         list(states(tmp_path, final))
     (tmp_path / "snapshots").mkdir()
@@ -101,7 +101,7 @@ def test_runs_without_snapshots_or_of_other_models_are_said(run: Path, final: Pr
         list(states(tmp_path, final))
 
 
-def test_a_recording_that_contradicts_itself_is_a_sentence(run: Path, final: Pretrained, tmp_path: Path) -> None:
+def test_a_recording_that_contradicts_itself_gives_a_message(run: Path, final: Pretrained, tmp_path: Path) -> None:
     good = record(run, final, [("ka lo", "nu"), ("mi", "re")], PAIRS[:5])
     cross = good.weights["cross"]
     for words, changes in {
@@ -126,7 +126,7 @@ def test_a_recording_that_contradicts_itself_is_a_sentence(run: Path, final: Pre
         half._checked()
 
 
-def test_a_damaged_recording_is_one_or_a_sentence(run: Path, final: Pretrained) -> None:
+def test_a_damaged_recording_is_read_or_refused(run: Path, final: Pretrained) -> None:
     """Bytes exchanged, cut out and put in, anywhere and in the part that says what there is: never another error."""
     whole = record(run, final, [("ka lo", "nu")], PAIRS[:2]).to_bytes()
     rng, refused = random.Random(7), 0

@@ -50,7 +50,7 @@ def test_every_length_is_trained_and_no_input_is_in_two_sets(name: str) -> None:
         assert sets[one].isdisjoint(sets[other])
 
 
-def test_what_cannot_be_held_out_is_said() -> None:
+def test_too_few_inputs_to_hold_out_give_a_message() -> None:
     spec = {"name": "sort", "count": 500, "lengths": [1, 2], "seed": 1}
     with pytest.raises(DataError, match="too few inputs of 1 to 2 symbols to keep 500"):
         training_pairs(spec)
@@ -62,7 +62,7 @@ def test_what_cannot_be_held_out_is_said() -> None:
     ("name", "count", "lengths", "message"),
     [("add", 1, (1, 2), "unknown task 'add'"), ("sort", 0, (1, 2), "0 inputs"), ("sort", 1, (3, 2), "3 to 2")],
 )
-def test_bad_tasks_are_said(name: str, count: int, lengths: tuple[int, int], message: str) -> None:
+def test_invalid_tasks_give_messages(name: str, count: int, lengths: tuple[int, int], message: str) -> None:
     with pytest.raises(DataError, match=message):
         task_pairs(name, count, lengths, 1)
 
@@ -94,7 +94,7 @@ def test_copy_and_shift() -> None:
     assert languages({"name": "copy", "alphabet": "xyz"}) == ("symbols", "copied")
 
 
-def test_an_alphabet_of_ones_own() -> None:
+def test_a_task_accepts_another_alphabet() -> None:
     pairs = task_pairs("sort", 500, (4, 4), 1, alphabet="zAé9")
     assert {symbol for source, _ in pairs for symbol in source} == set("zAé9")
     for source, target in pairs:
@@ -138,6 +138,6 @@ def test_unseen_inputs_are_never_trained_on_even_where_there_are_few(alphabet: s
         ("shift", {"alphabet": "ab"}, "shift is 3; with 2 symbols choose a whole number from 1 to 1"),
     ],
 )
-def test_what_symbols_cannot_be(name: str, more: dict, message: str) -> None:
+def test_invalid_alphabets_are_refused(name: str, more: dict, message: str) -> None:
     with pytest.raises(DataError, match=message):
         training_pairs({"name": name, "count": 50, "lengths": [3, 4], "seed": 1, **more})

@@ -1,4 +1,4 @@
-"""Parallel text, as files hold it."""
+"""Files of parallel text."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ Pair = tuple[str, str]
 
 
 class DataError(UserError):
-    """Text that is no parallel text; the message names file and line."""
+    """Invalid data or an invalid recipe. The message names the file and the line."""
 
 
 def _lines(path: Path) -> list[str]:
     try:
         data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    except (OSError, EOFError, zlib.error) as error:  # the last two: a .gz that is cut off or damaged
+    except (OSError, EOFError, zlib.error) as error:  # the last two: a damaged .gz
         raise DataError(
             "{path} cannot be read: {reason}", path=path, reason=getattr(error, "strerror", None) or error
         ) from error

@@ -1,7 +1,7 @@
-"""What can be done to text before a tokenizer sees it, by name, and undone after; for published comparisons.
+"""Preparations of text before the tokenizer, which can be undone afterwards; for comparison with published results.
 
-The models that ship read text as it is typed. Published tables often score lower-cased text cut into words by the
-Moses scripts; "moses-lowercase" does that, with sacremoses.
+The bundled models read text as typed. Published tables often score lower-cased text, tokenised by the Moses scripts;
+"moses-lowercase" does that with sacremoses.
 """
 
 from __future__ import annotations
