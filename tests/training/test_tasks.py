@@ -130,8 +130,8 @@ def test_unseen_inputs_are_never_trained_on_even_where_there_are_few(alphabet: s
     [
         ("copy", {"alphabet": "a"}, "the alphabet has 1 symbols; choose 2 to 1,000"),
         ("copy", {"alphabet": "aba"}, "'aba' repeats a symbol"),
-        ("copy", {"alphabet": "a b"}, "has a blank or a character no text can hold"),
-        ("copy", {"alphabet": "a\0"}, "has a blank or a character no text can hold"),
+        ("copy", {"alphabet": "a b"}, "has a blank or an invalid character"),
+        ("copy", {"alphabet": "a\0"}, "has a blank or an invalid character"),
         ("copy", {"alphabet": "abc", "shift": 1}, "takes no shift, but shift is 1; leave it out"),
         ("shift", {"alphabet": "abc", "shift": 3}, "shift is 3; with 3 symbols choose a whole number from 1 to 2"),
         ("shift", {"shift": 26}, "with 26 symbols choose a whole number from 1 to 25"),

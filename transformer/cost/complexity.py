@@ -1,12 +1,12 @@
-"""What one layer of each kind costs: section 4 and Table 1 of the paper, for n tokens of width d.
+"""The cost of one layer of each type: section 4 and Table 1 of the paper, for n tokens of width d.
 
-Two countings stand beside each other. Table 1 gives orders, which leave out constants and whatever grows less; `order`
-and its like evaluate them as they are printed. `products` lists the layer as it is built here (`layer_kinds`), one
-matrix product after another, so that its multiply-adds and its sequential steps are exact. Counted are multiplications
-in matrix products, each with its addition, cells beyond the ends of the sentence included where a layer computes them;
-not counted are softmax, biases, scaling and the gates' products number by number, all of lower order.
+There are two ways of counting. Table 1 gives orders of growth, without constants and lower terms; `order` and similar
+functions evaluate them as printed. `products` lists every matrix product of the layers built here (`layer_types`), so
+its multiply-adds and sequential steps are exact. It counts multiplications in matrix products, each with its addition,
+also for cells beyond the ends of the sentence if a layer computes them. It does not count softmax, biases, scaling and
+the elementwise products of gates, which are all of lower order.
 
-Path lengths are searched for, layer on layer, and not taken from a formula.
+Path lengths are found by search, layer by layer, not from a formula.
 """
 
 from __future__ import annotations

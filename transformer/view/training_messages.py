@@ -1,4 +1,4 @@
-"""What the browser sends to the page that shows runs while they train: requests, commands, files. Nothing is trusted.
+"""Messages of the browser to the Training page: requests, commands, files. All are untrusted.
 
 Every message of the picture has a number that rises; the pack that answers it carries the same one (`training_pack`).
 """
@@ -18,7 +18,7 @@ LARGEST_FILE = 16_000_000  # bytes; the browser says so before it reads a larger
 
 
 class FileError(UserError):
-    """What arrived is no file that can be read: one sentence."""
+    """A file that cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class ViewerMessage:
 
 @dataclass(frozen=True)
 class File:
-    """A file that a person chose: its name is theirs, to be shown as text and never used as a path."""
+    """A file that a viewer chose. Its name is untrusted: show it as text, never use it as a path."""
 
     name: str
     data: bytes = field(repr=False)
